@@ -1,0 +1,1 @@
+//! Attribute macro of `tracer-sdk`.

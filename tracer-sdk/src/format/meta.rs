@@ -1,0 +1,122 @@
+//! `meta.json`: what a run is, when it ran, how it ended and what it counted (specification, *meta.json*).
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::{StoredTime, TraceId};
+
+/// How a run stands on disk (specification, *States and transitions*).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    /// The run has not ended, or its process died before it could say so.
+    Running,
+    /// The run ended well.
+    Ok,
+    /// The run ended with an error, a panic, a guardrail or a cancellation.
+    Error,
+}
+
+impl RunStatus {
+    /// The word in the file: `running`, `ok` or `error`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Ok => "ok",
+            Self::Error => "error",
+        }
+    }
+
+    /// Whether the run has ended.
+    #[must_use]
+    pub const fn is_completed(self) -> bool {
+        !matches!(self, Self::Running)
+    }
+
+    /// The status with this word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Running, Self::Ok, Self::Error]
+            .into_iter()
+            .find(|status| status.as_str() == word)
+    }
+}
+
+/// How many records of each type the projection of a run has (decisions, section 4).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Model calls, failed ones included.
+    pub llm_calls: u64,
+    /// Tool calls, failed ones included.
+    pub tool_calls: u64,
+    /// `ERROR` records; a failed call is not one.
+    pub errors: u64,
+    /// Loop warnings.
+    pub loop_warnings: u64,
+}
+
+/// Spans that could not be written, and why the first of them could not (decisions, section 5).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Dropped {
+    /// How many spans are missing from the log.
+    pub spans: u64,
+    /// Why the first one is missing.
+    pub reason: String,
+}
+
+/// The metadata of a run, with every key that this version does not know kept as it was.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunMeta {
+    /// The declared version; absent in legacy `0.2` directories.
+    pub spec_version: Option<String>,
+    /// The run's ID, also the name of its directory.
+    pub trace_id: TraceId,
+    /// The run's label.
+    pub run_name: Option<String>,
+    /// When the run started.
+    pub started_at: StoredTime,
+    /// When the run ended.
+    pub ended_at: Option<StoredTime>,
+    /// How long the run took, in milliseconds.
+    pub duration_ms: Option<u64>,
+    /// How the run stands.
+    pub status: RunStatus,
+    /// What the run counted when the file was last written.
+    pub counts: Counts,
+    /// Keys that this version does not know, kept when the file is rewritten.
+    pub additional: Map<String, Value>,
+}
+
+/// The keys that this version knows, in the order in which they are written.
+pub const META_KEYS: [&str; 8] = [
+    "spec_version",
+    "trace_id",
+    "run_name",
+    "started_at",
+    "ended_at",
+    "duration_ms",
+    "status",
+    "counts",
+];
+
+impl Serialize for RunMeta {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(version) = &self.spec_version {
+            map.serialize_entry("spec_version", version)?;
+        }
+        map.serialize_entry("trace_id", &self.trace_id)?;
+        map.serialize_entry("run_name", &self.run_name)?;
+        map.serialize_entry("started_at", &self.started_at)?;
+        map.serialize_entry("ended_at", &self.ended_at)?;
+        map.serialize_entry("duration_ms", &self.duration_ms)?;
+        map.serialize_entry("status", &self.status)?;
+        map.serialize_entry("counts", &self.counts)?;
+        for (key, value) in &self.additional {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}

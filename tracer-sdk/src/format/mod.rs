@@ -1,0 +1,30 @@
+//! What a run is on disk, in types: spans, metadata, projected records, names, ids, times, versions, problems.
+//!
+//! Types only: nothing here opens a file, reads a clock or keeps a global. The specification is
+//! `run-trace-format.md`; each type names the section that it implements.
+
+pub mod ids;
+pub mod meta;
+pub mod names;
+pub mod problem;
+pub mod record;
+pub mod span;
+pub mod time;
+pub mod version;
+
+pub use ids::{InvalidId, SpanId, TraceId};
+pub use meta::{Counts, Dropped, RunMeta, RunStatus};
+pub use problem::{Problem, ProblemCode};
+pub use record::{ErrorPayload, EventType, Payload, Record, Usage};
+pub use span::{SpanEvent, SpanKind, SpanRecord, StatusCode};
+pub use time::{InvalidTime, StoredTime, Timestamp};
+pub use version::{SPEC_VERSION, Support};
+
+/// The name of the metadata file in a run directory (specification, *Run directory*).
+pub const META_FILE: &str = "meta.json";
+/// The name of the span log in a run directory (specification, *Run directory*).
+pub const SPANS_FILE: &str = "spans.jsonl";
+/// The name of the file that a running emitter holds locked (decisions, section 5).
+pub const LIVE_FILE: &str = ".live";
+/// The folder of the data directory that holds one folder per run.
+pub const RUNS_FOLDER: &str = "runs";

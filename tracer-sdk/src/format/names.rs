@@ -1,0 +1,219 @@
+//! The one table of attribute and span event names, used by the writing side and by the reading side.
+//!
+//! A [`Name`] lists every spelling that a reader understands, the one that we write first (decisions, sections 1
+//! and 2). Our own keys exist under three namespaces: `tracer.` is ours, `maida.` and `agentdbg.` belong to emitters
+//! of the same format in other languages. OpenTelemetry's own names come last.
+
+use serde_json::{Map, Value};
+
+/// A key with all its spellings, in the order in which a reader tries them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Name {
+    spellings: &'static [&'static str],
+}
+
+impl Name {
+    /// The spelling that this project writes.
+    #[must_use]
+    pub const fn written(self) -> &'static str {
+        self.spellings[0]
+    }
+
+    /// Every spelling that a reader understands, ours first.
+    #[must_use]
+    pub const fn spellings(self) -> &'static [&'static str] {
+        self.spellings
+    }
+
+    /// Whether `text` is one of the spellings.
+    #[must_use]
+    pub fn is(self, text: &str) -> bool {
+        self.spellings.contains(&text)
+    }
+
+    /// The value under the first spelling that is present.
+    ///
+    /// ```
+    /// use tracer_sdk::format::names;
+    ///
+    /// let attributes = serde_json::json!({"maida.tool_name": "search"});
+    /// let attributes = attributes.as_object().unwrap();
+    /// assert_eq!(names::TOOL_NAME.find(attributes).unwrap(), "search");
+    /// ```
+    #[must_use]
+    pub fn find(self, attributes: &Map<String, Value>) -> Option<&Value> {
+        self.spellings
+            .iter()
+            .find_map(|spelling| attributes.get(*spelling))
+    }
+}
+
+macro_rules! name {
+    ($($spelling:literal),+) => { Name { spellings: &[$($spelling),+] } };
+}
+
+/// A key of the format itself, under each namespace, then whatever OpenTelemetry calls it.
+macro_rules! namespaced {
+    ($key:literal $(, $other:literal)*) => {
+        Name {
+            spellings: &[
+                concat!("tracer.", $key),
+                concat!("maida.", $key),
+                concat!("agentdbg.", $key),
+                $($other),*
+            ],
+        }
+    };
+}
+
+// The root span.
+/// The run's name.
+pub const RUN_NAME: Name = namespaced!("run_name");
+/// What built or interprets the program: `rustc 1.95.0` for ours.
+pub const PYTHON_VERSION: Name = namespaced!("python_version");
+/// `darwin`, `linux` or `win32`.
+pub const PLATFORM: Name = namespaced!("platform");
+/// The working directory when the run started.
+pub const WORKING_DIRECTORY: Name = namespaced!("cwd");
+/// The program's arguments, as JSON text of an array.
+pub const ARGUMENTS: Name = namespaced!("argv");
+/// How many model calls the run made.
+pub const LLM_CALLS: Name = namespaced!("llm_calls");
+/// How many tool calls the run made.
+pub const TOOL_CALLS: Name = namespaced!("tool_calls");
+/// How many errors the run has.
+pub const ERRORS: Name = namespaced!("errors");
+/// How many loop warnings the run has.
+pub const LOOP_WARNINGS: Name = namespaced!("loop_warnings");
+
+// Any span.
+/// `ok` or `error`.
+pub const STATUS: Name = namespaced!("status");
+/// The user's own metadata: JSON text of an object.
+pub const META: Name = namespaced!("meta");
+/// Names the event type of a span that its other attributes do not tell.
+pub const EVENT_TYPE: Name = namespaced!("event_type");
+/// The error's class.
+pub const ERROR_TYPE: Name = namespaced!("error_type", "exception.type");
+/// The error's message.
+pub const ERROR_MESSAGE: Name = namespaced!("error_message", "exception.message");
+/// Where the error came from.
+pub const ERROR_STACK: Name = namespaced!("error_stack", "exception.stacktrace");
+/// The context was inferred: the thread had none, and one run was live and was not told.
+pub const CONTEXT: Name = namespaced!("context");
+
+// A guardrail's exception on the root span.
+/// Which guardrail stopped the run.
+pub const GUARDRAIL: Name = namespaced!("guardrail");
+/// The limit that was set.
+pub const THRESHOLD: Name = namespaced!("threshold");
+/// What was reached.
+pub const ACTUAL: Name = namespaced!("actual");
+
+// A model call.
+/// The provider: `openai`, `anthropic`, `local`, …
+pub const PROVIDER: Name = name!("gen_ai.system", "gen_ai.provider.name");
+/// What kind of operation the span is: `chat`, `execute_tool`, …
+pub const OPERATION: Name = name!("gen_ai.operation.name");
+/// The model that was asked.
+pub const REQUEST_MODEL: Name = name!("gen_ai.request.model");
+/// The model that answered.
+pub const RESPONSE_MODEL: Name = name!("gen_ai.response.model");
+/// Tokens of the prompt.
+pub const INPUT_TOKENS: Name = name!("gen_ai.usage.input_tokens");
+/// Tokens of the answer.
+pub const OUTPUT_TOKENS: Name = name!("gen_ai.usage.output_tokens");
+/// All tokens of the call.
+pub const TOTAL_TOKENS: Name = name!("gen_ai.usage.total_tokens");
+/// The sampling temperature.
+pub const TEMPERATURE: Name = name!("gen_ai.request.temperature");
+/// Why the model stopped.
+pub const FINISH_REASONS: Name = name!("gen_ai.response.finish_reasons");
+/// Milliseconds from the request to the first chunk of a streamed answer.
+pub const TIME_TO_FIRST_CHUNK: Name = namespaced!("time_to_first_chunk_ms");
+/// How many chunks a streamed answer had.
+pub const CHUNKS: Name = namespaced!("chunks");
+/// The messages sent, as OpenTelemetry's newer convention stores them.
+pub const INPUT_MESSAGES: Name = name!("gen_ai.input.messages");
+/// The messages received, as OpenTelemetry's newer convention stores them.
+pub const OUTPUT_MESSAGES: Name = name!("gen_ai.output.messages");
+/// The system prompt, as OpenTelemetry's newer convention stores it.
+pub const SYSTEM_INSTRUCTIONS: Name = name!("gen_ai.system_instructions");
+
+// A tool call.
+/// The tool's name.
+pub const TOOL_NAME: Name = namespaced!("tool_name", "gen_ai.tool.name");
+/// The tool's arguments, as OpenTelemetry stores them.
+pub const TOOL_CALL_ARGUMENTS: Name = name!("gen_ai.tool.call.arguments");
+/// The tool's result, as OpenTelemetry stores it.
+pub const TOOL_CALL_RESULT: Name = name!("gen_ai.tool.call.result");
+
+/// Names of span events.
+pub mod events {
+    use super::Name;
+
+    /// The prompt of a model call.
+    pub const PROMPT: Name = name!("gen_ai.user.message");
+    /// The answer to a model call.
+    pub const RESPONSE: Name = name!("gen_ai.assistant.message");
+    /// The arguments of a tool call.
+    pub const TOOL_ARGUMENTS: Name = namespaced!("tool.args");
+    /// The result of a tool call.
+    pub const TOOL_RESULT: Name = namespaced!("tool.result");
+    /// A snapshot of the agent's state.
+    pub const STATE: Name = name!("state");
+    /// A captured error.
+    pub const EXCEPTION: Name = name!("exception");
+    /// A repeated pattern in recent events.
+    pub const LOOP_WARNING: Name = namespaced!("loop.warning");
+}
+
+/// Attribute keys inside span events.
+pub mod event_keys {
+    /// The text of a prompt or response.
+    pub const CONTENT: &str = "content";
+    /// `json` when [`CONTENT`] is JSON text and not a plain string.
+    pub const FORMAT: &str = "format";
+    /// The value of [`FORMAT`] for JSON text.
+    pub const FORMAT_JSON: &str = "json";
+    /// A tool's arguments, JSON text.
+    pub const ARGUMENTS: &str = "args";
+    /// A tool's result, JSON text.
+    pub const RESULT: &str = "result";
+    /// A state, JSON text.
+    pub const STATE: &str = "state";
+    /// What changed since the last state, JSON text.
+    pub const DIFF: &str = "diff";
+    /// The repeated block of a loop.
+    pub const PATTERN: &str = "pattern";
+    /// `repeated_call` or `cycle`.
+    pub const PATTERN_TYPE: &str = "pattern_type";
+    /// How many signatures the repeated block has.
+    pub const PATTERN_LENGTH: &str = "pattern_length";
+    /// How often the block was repeated.
+    pub const REPETITIONS: &str = "repetitions";
+    /// How many records the window held.
+    pub const WINDOW_SIZE: &str = "window_size";
+    /// The records that make up the evidence, JSON text of an array.
+    pub const EVIDENCE_EVENT_IDS: &str = "evidence_event_ids";
+}
+
+/// Names of spans that have a meaning.
+pub mod span_names {
+    /// A state update.
+    pub const STATE: &str = "state";
+    /// A loop warning.
+    pub const LOOP_WARNING: &str = "loop_warning";
+    /// A captured error.
+    pub const ERROR: &str = "error";
+}
+
+/// What stands in the place of a value that was taken out.
+pub mod markers {
+    /// In the place of a secret.
+    pub const REDACTED: &str = "__REDACTED__";
+    /// At the end of a string that was cut, or in the place of a value that was too deep or too large.
+    pub const TRUNCATED: &str = "__TRUNCATED__";
+    /// In the place of a value that could not be serialised.
+    pub const UNSERIALIZABLE: &str = "__UNSERIALIZABLE__";
+}

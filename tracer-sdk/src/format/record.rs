@@ -1,0 +1,246 @@
+//! Projected records: the flat, typed view of a run that lists, exports, gates and pages are made from
+//! (specification, *Projected event record* and *Payloads*; decisions, section 3).
+
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Number, Value};
+
+use super::{RunStatus, TraceId};
+
+/// What a record tells about (specification, *Event types*).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum EventType {
+    /// The run started.
+    RunStart,
+    /// The run ended.
+    RunEnd,
+    /// One invocation of a model.
+    LlmCall,
+    /// One invocation of a tool.
+    ToolCall,
+    /// A snapshot of the agent's state.
+    StateUpdate,
+    /// A captured error.
+    Error,
+    /// A repeated pattern in recent records.
+    LoopWarning,
+    /// A span that is none of these: an agent, a workflow, a structural span.
+    Unknown,
+}
+
+impl EventType {
+    /// The word in the record, `LLM_CALL`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::RunStart => "RUN_START",
+            Self::RunEnd => "RUN_END",
+            Self::LlmCall => "LLM_CALL",
+            Self::ToolCall => "TOOL_CALL",
+            Self::StateUpdate => "STATE_UPDATE",
+            Self::Error => "ERROR",
+            Self::LoopWarning => "LOOP_WARNING",
+            Self::Unknown => "UNKNOWN",
+        }
+    }
+}
+
+/// One projected record, with its keys in the order of the specification.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// The span's ID; `<root>.<n>` for what is surfaced from the root; `<root>.end` for the end of the run.
+    pub event_id: String,
+    /// The run.
+    pub run_id: TraceId,
+    /// The parent span's ID; the root's for what is surfaced from it; `None` for `RUN_START` and `RUN_END`.
+    pub parent_id: Option<String>,
+    /// When, as the file has it.
+    pub ts: String,
+    /// How long it took, in milliseconds; `None` for what has no duration.
+    pub duration_ms: Option<u64>,
+    /// The span's name as stored.
+    pub name: String,
+    /// What happened.
+    pub payload: Payload,
+    /// The user's own metadata.
+    pub meta: Map<String, Value>,
+}
+
+impl Record {
+    /// What the record tells about.
+    #[must_use]
+    pub const fn event_type(&self) -> EventType {
+        self.payload.event_type()
+    }
+}
+
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut record = serializer.serialize_struct("Record", 10)?;
+        record.serialize_field("spec_version", super::SPEC_VERSION)?;
+        record.serialize_field("event_id", &self.event_id)?;
+        record.serialize_field("run_id", &self.run_id)?;
+        record.serialize_field("parent_id", &self.parent_id)?;
+        record.serialize_field("event_type", &self.event_type())?;
+        record.serialize_field("ts", &self.ts)?;
+        record.serialize_field("duration_ms", &self.duration_ms)?;
+        record.serialize_field("name", &self.name)?;
+        record.serialize_field("payload", &self.payload)?;
+        record.serialize_field("meta", &self.meta)?;
+        record.end()
+    }
+}
+
+/// The payload of a record, one shape per event type (specification, *Payloads*).
+///
+/// Values typed "object, string or null" are [`Value`]s that are never anything else.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Payload {
+    /// `RUN_START`.
+    RunStart {
+        /// The run's label.
+        run_name: Option<String>,
+        /// What built or interprets the program.
+        python_version: Option<String>,
+        /// `darwin`, `linux` or `win32`.
+        platform: Option<String>,
+        /// The working directory.
+        cwd: Option<String>,
+        /// The program's arguments, secrets redacted.
+        argv: Vec<String>,
+    },
+    /// `RUN_END`.
+    RunEnd {
+        /// `ok` or `error`.
+        status: RunStatus,
+    },
+    /// `LLM_CALL`.
+    LlmCall {
+        /// The model that was asked.
+        model: String,
+        /// What it was asked: an object, a string or null.
+        prompt: Value,
+        /// What it answered: an object, a string or null.
+        response: Value,
+        /// What it used.
+        usage: Usage,
+        /// Whose model it is.
+        provider: String,
+        /// The sampling temperature.
+        temperature: Option<Number>,
+        /// Why it stopped.
+        stop_reason: Option<String>,
+        /// `ok` or `error`.
+        status: RunStatus,
+        /// What went wrong, when the status is `error`.
+        error: Option<ErrorPayload>,
+    },
+    /// `TOOL_CALL`.
+    ToolCall {
+        /// The tool.
+        tool_name: String,
+        /// What it was given: an object, a string or null.
+        args: Value,
+        /// What it gave: an object, a string or null.
+        result: Value,
+        /// `ok` or `error`.
+        status: RunStatus,
+        /// What went wrong, when the status is `error`.
+        error: Option<ErrorPayload>,
+    },
+    /// `STATE_UPDATE`.
+    StateUpdate {
+        /// The state: an object, a string or null.
+        state: Value,
+        /// What changed: an object, a string or null; left out when it was not computed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        diff: Option<Value>,
+    },
+    /// `ERROR`.
+    Error(ErrorPayload),
+    /// `LOOP_WARNING`.
+    LoopWarning {
+        /// The repeated block, joined by ` -> `.
+        pattern: String,
+        /// `repeated_call` or `cycle`; absent in legacy runs.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pattern_type: Option<String>,
+        /// How many signatures the block has; absent in legacy runs.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pattern_length: Option<u64>,
+        /// How often the block was repeated.
+        repetitions: u64,
+        /// How many records the window held.
+        window_size: u64,
+        /// The records that make up the evidence.
+        evidence_event_ids: Vec<String>,
+    },
+    /// `UNKNOWN`: the specification leaves this payload open; ours tells what the span stored.
+    Unknown {
+        /// Everything that the emitter put on the span.
+        attributes: Map<String, Value>,
+        /// `ok` or `error`.
+        status: RunStatus,
+        /// What went wrong, when the status is `error`.
+        error: Option<ErrorPayload>,
+    },
+}
+
+impl Payload {
+    /// The event type that has this payload.
+    #[must_use]
+    pub const fn event_type(&self) -> EventType {
+        match self {
+            Self::RunStart { .. } => EventType::RunStart,
+            Self::RunEnd { .. } => EventType::RunEnd,
+            Self::LlmCall { .. } => EventType::LlmCall,
+            Self::ToolCall { .. } => EventType::ToolCall,
+            Self::StateUpdate { .. } => EventType::StateUpdate,
+            Self::Error(_) => EventType::Error,
+            Self::LoopWarning { .. } => EventType::LoopWarning,
+            Self::Unknown { .. } => EventType::Unknown,
+        }
+    }
+}
+
+/// An error: the payload of `ERROR` and of the `error` in a failed call. The key is `error_type`, never `type`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ErrorPayload {
+    /// The error's class: `ParseIntError`, `GuardrailExceeded`, `panic`, …
+    pub error_type: String,
+    /// What it says.
+    pub message: String,
+    /// Where it came from.
+    pub stack: Option<String>,
+}
+
+/// The tokens of a model call; each is `None` when the emitter did not know it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Usage {
+    /// Tokens of the prompt.
+    pub prompt_tokens: Option<u64>,
+    /// Tokens of the answer.
+    pub completion_tokens: Option<u64>,
+    /// All tokens of the call.
+    pub total_tokens: Option<u64>,
+}
+
+impl Usage {
+    /// The usage of a call whose prompt and answer are known.
+    ///
+    /// ```
+    /// use tracer_sdk::Usage;
+    ///
+    /// assert_eq!(Usage::new(12, 30).total_tokens, Some(42));
+    /// ```
+    #[must_use]
+    pub const fn new(prompt_tokens: u64, completion_tokens: u64) -> Self {
+        Self {
+            prompt_tokens: Some(prompt_tokens),
+            completion_tokens: Some(completion_tokens),
+            total_tokens: Some(prompt_tokens.saturating_add(completion_tokens)),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The span record: one line of `spans.jsonl`, as a reader holds it (specification, *Span record*).
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{SpanId, StoredTime, TraceId};
+
+macro_rules! words {
+    ($(#[$meta:meta])* $type:ident { $($(#[$variant_meta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $type { $($(#[$variant_meta])* $variant),+ }
+
+        impl $type {
+            /// The word in the file.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+
+            /// The value with this word.
+            #[must_use]
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)+ _ => None }
+            }
+        }
+
+        impl Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+    };
+}
+
+words! {
+    /// OpenTelemetry's span kind.
+    SpanKind {
+        /// Work inside the program.
+        Internal = "INTERNAL",
+        /// A request to somebody else: a model call.
+        Client = "CLIENT",
+        /// The answering side of a request.
+        Server = "SERVER",
+        /// Puts a message in a queue.
+        Producer = "PRODUCER",
+        /// Takes a message from a queue.
+        Consumer = "CONSUMER",
+    }
+}
+
+words! {
+    /// How a span ended.
+    StatusCode {
+        /// It went well.
+        Ok = "OK",
+        /// It failed.
+        Error = "ERROR",
+        /// The emitter did not say.
+        Unset = "UNSET",
+    }
+}
+
+/// Something that happened within a span.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SpanEvent {
+    /// What happened.
+    pub name: String,
+    /// When.
+    pub timestamp: StoredTime,
+    /// The details.
+    pub attributes: Map<String, Value>,
+}
+
+/// One stored span, exactly as the file has it: reading normalises, storing is never rewritten.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SpanRecord {
+    /// The run.
+    pub trace_id: TraceId,
+    /// The span.
+    pub span_id: SpanId,
+    /// The span that this one happened in; `None` for the root.
+    pub parent_span_id: Option<SpanId>,
+    /// A model name, a tool name or a run name.
+    pub name: String,
+    /// OpenTelemetry's span kind.
+    pub kind: SpanKind,
+    /// When it started.
+    pub start_time: StoredTime,
+    /// When it ended; `None` while it has not.
+    pub end_time: Option<StoredTime>,
+    /// How long it took, in milliseconds.
+    pub duration_ms: Option<u64>,
+    /// Key and value pairs.
+    pub attributes: Map<String, Value>,
+    /// What happened within it.
+    pub events: Vec<SpanEvent>,
+    /// How it ended.
+    pub status_code: StatusCode,
+    /// What went wrong, when it did.
+    pub status_description: String,
+}
+
+impl SpanRecord {
+    /// Whether this is the span of the run itself.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        self.parent_span_id.is_none()
+    }
+}

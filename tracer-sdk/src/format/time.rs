@@ -1,0 +1,298 @@
+//! Points in time: six digits and a `Z` when written, any RFC 3339 date-time with a zone when read.
+
+use std::fmt;
+use std::str::FromStr;
+
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, Timelike};
+use serde::{Serialize, Serializer};
+
+/// An instant in UTC, ordered by when it happened (specification, *Span record*).
+///
+/// Emitters write microseconds; readers keep whatever precision a text has, down to the nanosecond.
+///
+/// ```
+/// use tracer_sdk::format::Timestamp;
+///
+/// let written: Timestamp = "2026-01-01T00:00:00.100000Z".parse()?;
+/// let other: Timestamp = "2026-01-01t01:00:00.1+01:00".parse()?;
+/// assert_eq!(written, other);
+/// assert_eq!(other.to_string(), "2026-01-01T00:00:00.100000Z");
+/// # Ok::<(), tracer_sdk::format::InvalidTime>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp {
+    seconds: i64,
+    /// A leap second has a billion or more, so that it sorts after `:59.999` and before the next minute.
+    nanoseconds: u32,
+}
+
+/// The text is not an RFC 3339 date-time with a zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InvalidTime;
+
+impl fmt::Display for InvalidTime {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("not an RFC 3339 date-time with a zone")
+    }
+}
+
+impl std::error::Error for InvalidTime {}
+
+/// How many bytes [`Timestamp::write`] writes for the years 0 to 9999.
+const WRITTEN_LENGTH: usize = "2026-01-01T00:00:00.000000Z".len();
+
+/// The last second of the year 9999: what lies past it has no RFC 3339 form.
+const LAST_SECOND: i64 = 253_402_300_799;
+/// The first second of the year 0.
+const FIRST_SECOND: i64 = -62_167_219_200;
+
+impl Timestamp {
+    /// The instant so many microseconds after 1970, kept within the years 0 to 9999.
+    #[must_use]
+    pub fn from_unix_microseconds(microseconds: i64) -> Self {
+        let seconds = microseconds.div_euclid(1_000_000);
+        // The remainder of a division by a million always fits.
+        let nanoseconds = u32::try_from(microseconds.rem_euclid(1_000_000)).unwrap_or(0) * 1_000;
+        Self {
+            seconds: seconds.clamp(FIRST_SECOND, LAST_SECOND),
+            nanoseconds,
+        }
+    }
+
+    /// Microseconds after 1970; what is finer is rounded down.
+    #[must_use]
+    pub fn unix_microseconds(self) -> i64 {
+        self.seconds
+            .saturating_mul(1_000_000)
+            .saturating_add(i64::from(self.nanoseconds / 1_000))
+    }
+
+    /// Microseconds from `earlier` to this instant; negative when it lies before.
+    #[must_use]
+    pub fn microseconds_since(self, earlier: Self) -> i64 {
+        self.unix_microseconds()
+            .saturating_sub(earlier.unix_microseconds())
+    }
+
+    /// Appends the form that emitters write, `2026-01-01T00:00:00.000000Z`.
+    pub fn write(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.to_bytes());
+    }
+
+    fn to_bytes(self) -> [u8; WRITTEN_LENGTH] {
+        let date_time = DateTime::from_timestamp(self.seconds, 0)
+            .unwrap_or_default()
+            .naive_utc();
+        let mut text = *b"0000-00-00T00:00:00.000000Z";
+        let year = u32::try_from(date_time.year()).unwrap_or(0);
+        digits(&mut text[0..4], year);
+        digits(&mut text[5..7], date_time.month());
+        digits(&mut text[8..10], date_time.day());
+        digits(&mut text[11..13], date_time.hour());
+        digits(&mut text[14..16], date_time.minute());
+        let leap = self.nanoseconds / 1_000_000_000;
+        digits(&mut text[17..19], date_time.second() + leap);
+        digits(&mut text[20..26], self.nanoseconds % 1_000_000_000 / 1_000);
+        text
+    }
+}
+
+fn digits(out: &mut [u8], mut value: u32) {
+    for digit in out.iter_mut().rev() {
+        // `value % 10` is one digit.
+        *digit = b'0' + (value % 10) as u8;
+        value /= 10;
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // `to_bytes` writes ASCII only.
+        formatter.write_str(std::str::from_utf8(&self.to_bytes()).unwrap_or_default())
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = InvalidTime;
+
+    /// Accepts `T` and `Z` in either case, any number of fraction digits and any numeric offset; a leap second is
+    /// accepted in the last second of any minute.
+    fn from_str(text: &str) -> Result<Self, InvalidTime> {
+        let bytes = text.as_bytes();
+        if bytes.len() < "2026-01-01T00:00:00Z".len()
+            || bytes[4] != b'-'
+            || bytes[7] != b'-'
+            || !bytes[10].eq_ignore_ascii_case(&b'T')
+            || bytes[13] != b':'
+            || bytes[16] != b':'
+        {
+            return Err(InvalidTime);
+        }
+        let year = i32::try_from(number(&bytes[0..4])?).map_err(|_| InvalidTime)?;
+        let date = NaiveDate::from_ymd_opt(year, number(&bytes[5..7])?, number(&bytes[8..10])?);
+        let (hour, minute, second) = (
+            number(&bytes[11..13])?,
+            number(&bytes[14..16])?,
+            number(&bytes[17..19])?,
+        );
+        let leap = second == 60;
+        let (fraction, zone) = fraction(&bytes[19..])?;
+        let local: NaiveDateTime = date
+            .and_then(|date| date.and_hms_opt(hour, minute, if leap { 59 } else { second }))
+            .ok_or(InvalidTime)?;
+        let seconds = local.and_utc().timestamp() - offset_seconds(zone)?;
+        Ok(Self {
+            seconds,
+            nanoseconds: fraction + if leap { 1_000_000_000 } else { 0 },
+        })
+    }
+}
+
+/// Reads `.123` off the front, as nanoseconds; digits past the ninth are dropped.
+fn fraction(bytes: &[u8]) -> Result<(u32, &[u8]), InvalidTime> {
+    let Some((b'.', rest)) = bytes.split_first() else {
+        return Ok((0, bytes));
+    };
+    let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if length == 0 {
+        return Err(InvalidTime);
+    }
+    let mut nanoseconds = 0;
+    for position in 0..9 {
+        let digit = if position < length {
+            rest[position] - b'0'
+        } else {
+            0
+        };
+        nanoseconds = nanoseconds * 10 + u32::from(digit);
+    }
+    Ok((nanoseconds, &rest[length..]))
+}
+
+fn offset_seconds(zone: &[u8]) -> Result<i64, InvalidTime> {
+    match zone {
+        [b'Z' | b'z'] => Ok(0),
+        [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
+            let (hours, minutes) = (number(&[*h1, *h2])?, number(&[*m1, *m2])?);
+            if hours > 23 || minutes > 59 {
+                return Err(InvalidTime);
+            }
+            let seconds = i64::from(hours * 3600 + minutes * 60);
+            Ok(if *sign == b'-' { -seconds } else { seconds })
+        }
+        _ => Err(InvalidTime),
+    }
+}
+
+fn number(bytes: &[u8]) -> Result<u32, InvalidTime> {
+    bytes.iter().try_fold(0, |value, byte| match byte {
+        b'0'..=b'9' => Ok(value * 10 + u32::from(byte - b'0')),
+        _ => Err(InvalidTime),
+    })
+}
+
+/// A point in time as a file has it: the text, which is never rewritten, and the instant that it means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredTime {
+    text: Box<str>,
+    instant: Timestamp,
+}
+
+impl StoredTime {
+    /// The text as it was stored.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The instant that the text means.
+    #[must_use]
+    pub fn instant(&self) -> Timestamp {
+        self.instant
+    }
+}
+
+impl FromStr for StoredTime {
+    type Err = InvalidTime;
+
+    fn from_str(text: &str) -> Result<Self, InvalidTime> {
+        Ok(Self {
+            instant: text.parse()?,
+            text: text.into(),
+        })
+    }
+}
+
+impl From<Timestamp> for StoredTime {
+    fn from(instant: Timestamp) -> Self {
+        Self {
+            text: instant.to_string().into(),
+            instant,
+        }
+    }
+}
+
+impl Serialize for StoredTime {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn instant(text: &str) -> Timestamp {
+        text.parse().unwrap_or_else(|_| panic!("{text} is refused"))
+    }
+
+    #[test]
+    fn texts_are_compared_as_instants() {
+        assert_eq!(
+            instant("2026-01-01T00:00:00.1Z"),
+            instant("2026-01-01T00:00:00.100000Z")
+        );
+        assert_eq!(
+            instant("2026-01-01T00:00:00z"),
+            instant("2025-12-31t19:30:00-04:30")
+        );
+        assert!(instant("2016-12-31T23:59:59.999Z") < instant("2016-12-31T23:59:60Z"));
+        assert!(instant("2016-12-31T23:59:60.9Z") < instant("2017-01-01T00:00:00Z"));
+    }
+
+    #[test]
+    fn what_is_no_date_time_with_a_zone_is_refused() {
+        for bad in [
+            "",
+            "2026-01-01",
+            "2026-01-01T00:00:00",
+            "2026-01-01 00:00:00Z",
+            "2026-02-30T00:00:00Z",
+            "2026-01-01T24:00:00Z",
+            "2026-01-01T00:00:61Z",
+            "2026-01-01T00:00:00.Z",
+            "2026-01-01T00:00:00+24:00",
+            "2026-01-01T00:00:00+0100",
+            "2026-01-01T00:00:00ZZ",
+            "２０２６-01-01T00:00:00Z",
+        ] {
+            assert_eq!(bad.parse::<Timestamp>(), Err(InvalidTime), "{bad:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(microseconds in -62_167_219_200_000_000i64..253_402_300_799_999_999) {
+            let time = Timestamp::from_unix_microseconds(microseconds);
+            prop_assert_eq!(time.unix_microseconds(), microseconds);
+            prop_assert_eq!(time.to_string().parse(), Ok(time));
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Record what an AI agent did.
+
+pub mod emit;
+pub mod format;
+pub mod read;
+pub mod write;
+
+pub use format::Usage;
