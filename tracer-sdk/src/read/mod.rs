@@ -6,6 +6,19 @@
 //!
 //! Nothing here changes a file.
 
+mod fields;
+mod file;
+mod gather;
+mod json;
+mod lines;
+mod load;
+mod meta;
 mod project;
+mod span;
+mod structure;
 
+#[cfg(test)]
+mod tests;
+
+pub use load::{InvalidRun, LoadedRun, SalvagedRun, open_run, salvage_run};
 pub use project::{count_records, spans_to_events};
