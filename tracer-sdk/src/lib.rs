@@ -6,3 +6,4 @@ pub mod read;
 pub mod write;
 
 pub use format::Usage;
+pub use read::spans_to_events;
