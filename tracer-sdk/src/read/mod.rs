@@ -11,14 +11,20 @@ mod file;
 mod gather;
 mod json;
 mod lines;
+mod liveness;
 mod load;
 mod meta;
 mod project;
+mod select;
 mod span;
+mod store;
 mod structure;
 
 #[cfg(test)]
 mod tests;
 
+pub use liveness::{Liveness, liveness};
 pub use load::{InvalidRun, LoadedRun, SalvagedRun, open_run, salvage_run};
 pub use project::{count_records, spans_to_events};
+pub use select::SelectError;
+pub use store::{ListedRun, RunDirectory, RunStore, StoreError};

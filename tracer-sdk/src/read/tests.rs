@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{InvalidRun, open_run, salvage_run};
+use super::{InvalidRun, RunStore, open_run, salvage_run};
 use crate::format::{EventType, RunStatus};
 
 const RUN: &str = "10000000000000000000000000000001";
@@ -19,6 +19,22 @@ pub(super) fn meta(status: &str) -> String {
         "counts": {"llm_calls": 0, "tool_calls": 0, "errors": 0, "loop_warnings": 0},
     })
     .to_string()
+}
+
+/// A store with runs, each with its ID and start.
+pub(super) fn store_with(runs: &[(&str, &str)]) -> (TempDir, RunStore) {
+    let data = tempfile::tempdir().unwrap();
+    let store = RunStore::new(data.path());
+    fs::create_dir(store.runs_dir()).unwrap();
+    for (id, started_at) in runs {
+        let directory = store.runs_dir().join(id);
+        fs::create_dir(&directory).unwrap();
+        let meta = meta("ok")
+            .replace(RUN, id)
+            .replace("2026-01-01T00:00:00.000000Z", started_at);
+        fs::write(directory.join("meta.json"), meta).unwrap();
+    }
+    (data, store)
 }
 
 fn span(id: u64, parent: Option<u64>) -> Value {

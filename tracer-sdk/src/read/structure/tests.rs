@@ -42,7 +42,8 @@ fn spans_that_lead_to_one_root_fit() {
 
 #[test]
 fn each_misfit_has_its_code_and_place() {
-    let table: [(&[(u64, u64)], &[&str]); 9] = [
+    type Parents = &'static [(u64, u64)];
+    let table: [(Parents, &[&str]); 9] = [
         (&[], &["empty_spans spans.jsonl"]),
         (
             &[(2, 1)],
