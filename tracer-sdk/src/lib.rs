@@ -2,7 +2,10 @@
 
 pub mod emit;
 pub mod format;
+pub mod guardrails;
+pub mod loops;
 pub mod read;
+pub mod settings;
 pub mod write;
 
 pub use format::Usage;
