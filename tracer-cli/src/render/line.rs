@@ -119,10 +119,10 @@ impl Line {
         let mut left = columns.saturating_sub(text::width(text::ELLIPSIS));
         let mut pieces = Vec::with_capacity(line.pieces.len() + 1);
         for mut piece in line.pieces {
-            let whole = piece.width();
-            piece.text = text::start(&piece.text, left).to_owned();
+            let kept = text::start(&piece.text, left).len();
+            let cut = kept < piece.text.len();
+            piece.text.truncate(kept);
             left -= piece.width();
-            let cut = piece.width() < whole;
             pieces.push(piece);
             if cut {
                 break;

@@ -161,18 +161,39 @@ pub fn fields(row: &RunRow) -> String {
     }
 }
 
-/// How many characters of the IDs tell them apart: at least eight.
+/// How many characters of its ID nobody needs fewer of.
+const SHORTEST_ID: usize = 8;
+
+/// How many characters of the IDs tell them all apart: at least eight.
 pub fn id_length(ids: impl IntoIterator<Item = TraceId>) -> usize {
-    const SHORTEST: usize = 8;
-    let mut ids: Vec<[u8; TraceId::LENGTH]> = ids.into_iter().map(TraceId::to_hex).collect();
+    let mut ids: Vec<TraceId> = ids.into_iter().collect();
     ids.sort_unstable();
-    let common = |[first, second]: [&[u8]; 2]| first.iter().zip(second).take_while(|(a, b)| a == b).count();
     ids.windows(2)
         .filter_map(|pair| match pair {
-            [first, second] if first != second => Some(common([first, second]) + 1),
+            [first, second] if first != second => Some(in_common(*first, *second) + 1),
             _ => None,
         })
-        .fold(SHORTEST, usize::max)
+        .fold(SHORTEST_ID, usize::max)
+}
+
+/// As much of an ID as tells it from the others: at least eight characters.
+pub fn short_id(id: TraceId, others: impl IntoIterator<Item = TraceId>) -> String {
+    let length = others
+        .into_iter()
+        .filter(|other| *other != id)
+        .map(|other| in_common(id, other) + 1)
+        .fold(SHORTEST_ID, usize::max);
+    id.to_string().chars().take(length).collect()
+}
+
+/// How many characters two IDs begin with alike.
+fn in_common(first: TraceId, second: TraceId) -> usize {
+    let (first, second) = (first.to_hex(), second.to_hex());
+    first
+        .iter()
+        .zip(second)
+        .take_while(|(one, other)| **one == *other)
+        .count()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Lists at three widths, with and without colour, and as fields.
 
+use super::super::samples::at_widths;
 use super::*;
-use crate::ui::painted;
 
 fn now() -> Timestamp {
     "2026-11-21T12:00:00Z".parse().unwrap()
@@ -87,30 +87,11 @@ fn rows() -> Vec<RunRow> {
 #[test]
 fn a_list_of_every_standing() {
     let standings: Vec<Standing> = rows().iter().map(|row| row.standing).collect();
-    let mut text = String::new();
-    for (width, coloured) in [
-        (60, false),
-        (80, false),
-        (140, false),
-        (60, true),
-        (80, true),
-        (140, true),
-    ] {
+    insta::assert_snapshot!(at_widths(|width| {
         let mut lines = vec![heading("~/.tracer/runs", 6, &standings).fitted(width)];
         lines.extend(table(&rows(), 8, now(), width));
-        for line in &lines {
-            assert!(
-                line.width() <= width,
-                "{} columns in {width}: {}",
-                line.width(),
-                line.text()
-            );
-        }
-        let colour = if coloured { " coloured" } else { "" };
-        let shown = painted(&lines, coloured).replace('\x1b', "\\e");
-        text.push_str(&format!("── {width}{colour} ──\n{shown}\n"));
-    }
-    insta::assert_snapshot!(text);
+        lines
+    }));
 }
 
 #[test]
@@ -142,5 +123,7 @@ fn ids_are_as_long_as_it_takes_to_tell_them_apart() {
     assert_eq!(id_length([first]), 8);
     assert_eq!(id_length([second, first]), 10);
     assert_eq!(id_length([first, first]), 8);
+    assert_eq!(short_id(first, [first, second]), "aaaaaaaaaa");
+    assert_eq!(short_id(first, []), "aaaaaaaa");
     assert_eq!(id_length([first, id("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa2")]), 32);
 }

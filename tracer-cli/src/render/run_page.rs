@@ -27,6 +27,8 @@ pub struct RunPage<'a> {
     pub steps: &'a [Step<'a>],
     /// How many spans its emitter could not write, and why.
     pub dropped: Option<(u64, &'a str)>,
+    /// How many bytes of a last line are not whole yet, or never will be.
+    pub cut_tail: Option<u64>,
     /// What cannot be read.
     pub problems: &'a [Problem],
 }
@@ -42,6 +44,13 @@ impl RunPage<'_> {
         if let Some((spans, reason)) = self.dropped {
             let lost = format!("{} could not be written: {reason}", text::counted(spans, "span"));
             lines.extend(indented(&lost, Tone::Warning, width));
+        }
+        if let Some(bytes) = self.cut_tail {
+            let cut = format!(
+                "the last line of spans.jsonl is cut short and left out ({})",
+                text::counted(bytes, "byte")
+            );
+            lines.extend(indented(&cut, Tone::Muted, width));
         }
         lines.extend(self.damage(width));
         if !self.steps.is_empty() {
@@ -108,7 +117,11 @@ impl RunPage<'_> {
             return Vec::new();
         };
         let count = text::counted(self.problems.len() as u64, "problem");
-        let mut lines = indented(&format!("{count}; what can be read is shown:"), Tone::Warning, width);
+        let mut lines = indented(
+            &format!("{count}; what can be read is shown:"),
+            Tone::Warning,
+            width,
+        );
         for problem in self.problems.iter().take(MOST_PROBLEMS) {
             lines.extend(
                 text::wrap(&problem.to_string(), width.saturating_sub(4))

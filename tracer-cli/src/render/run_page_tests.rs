@@ -3,10 +3,11 @@
 use serde_json::json;
 use tracer_sdk::format::{ProblemCode, Usage};
 
-use super::super::samples::{Sample, error, failed_tool, llm, loop_warning, state, structural, tool};
+use super::super::samples::{
+    Sample, at_widths, error, failed_tool, llm, loop_warning, state, structural, tool,
+};
 use super::super::steps;
 use super::*;
-use crate::ui::painted;
 
 fn page(sample: &Sample, standing: Standing, problems: &[Problem], dropped: Option<(u64, &str)>) -> String {
     let (records, spans) = (sample.records(), sample.spans());
@@ -19,31 +20,10 @@ fn page(sample: &Sample, standing: Standing, problems: &[Problem], dropped: Opti
         duration: (standing != Standing::Interrupted).then_some(120_400),
         steps: &steps,
         dropped,
+        cut_tail: (standing == Standing::Interrupted).then_some(23),
         problems,
     };
-    let mut text = String::new();
-    for (width, coloured) in [
-        (60, false),
-        (80, false),
-        (140, false),
-        (60, true),
-        (80, true),
-        (140, true),
-    ] {
-        let lines = page.lines(width);
-        for line in &lines {
-            assert!(
-                line.width() <= width,
-                "{} columns in {width}: {}",
-                line.width(),
-                line.text()
-            );
-        }
-        let colour = if coloured { " coloured" } else { "" };
-        let shown = painted(&lines, coloured).replace('\x1b', "\\e");
-        text.push_str(&format!("── {width}{colour} ──\n{shown}\n"));
-    }
-    text
+    at_widths(|width| page.lines(width))
 }
 
 fn lookup() -> Payload {
@@ -112,7 +92,7 @@ fn a_run_that_failed() {
         "AgentError",
         "the refund API did not answer within 5 s: connection reset by peer",
     );
-    passed_on.stack = Some((0..20).map(|frame| format!("{frame}: agent::frame\n")).collect());
+    passed_on.stack = Some("agent::frame\n".repeat(20));
     let sample = Sample::new()
         .step(lookup())
         .step(failed_tool("refund_api", &json!({"order": "ORD-1042"}), refused))

@@ -3,9 +3,29 @@
 use serde_json::{Map, Value};
 use tracer_sdk::format::{ErrorPayload, Payload, Record, RunStatus, SpanRecord, Timestamp, TraceId, Usage};
 
+use super::line::Line;
+use crate::ui::painted;
+
 /// 2026-11-21T01:14:27Z.
 const START: i64 = 1_795_223_667_000_000;
 const ROOT: &str = "00000000000000ff";
+
+/// What is rendered at three widths, with and without colour, after telling that it fits.
+pub(super) fn at_widths(render: impl Fn(usize) -> Vec<Line>) -> String {
+    let shown = |(width, coloured): (usize, bool)| {
+        let lines = render(width);
+        for line in &lines {
+            let (columns, text) = (line.width(), line.text());
+            assert!(columns <= width, "{columns} columns in {width}: {text}");
+        }
+        let colour = if coloured { " coloured" } else { "" };
+        let shown = painted(&lines, coloured).replace('\x1b', "\\e");
+        format!("── {width}{colour} ──\n{shown}")
+    };
+    [false, true]
+        .map(|coloured| [60, 80, 140].map(|width| shown((width, coloured))).join("\n"))
+        .join("\n")
+}
 
 /// A run in the making: each step starts 8.1 ms after the one before it.
 #[derive(Debug, Default)]
@@ -93,7 +113,7 @@ impl Sample {
                 start_time: time(index).into(),
                 end_time: Some(
                     Timestamp::from_unix_microseconds(
-                        time(index).unix_microseconds() + 45 * 7i64.pow(index as u32 % 6),
+                        time(index).unix_microseconds() + 45 * [1, 7, 49, 343, 2_401, 16_807][index % 6],
                     )
                     .into(),
                 ),

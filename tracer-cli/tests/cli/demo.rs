@@ -14,15 +14,27 @@ fn with_demo() -> (Sandbox, String) {
 #[test]
 fn it_says_where_the_run_is_and_what_to_type_next() {
     let (sandbox, said) = with_demo();
-    let runs: Vec<_> = fs::read_dir(sandbox.data_dir().join("runs")).unwrap().map(Result::unwrap).collect();
+    let runs: Vec<_> = fs::read_dir(sandbox.data_dir().join("runs"))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
     assert_eq!(runs.len(), 1);
     let directory = runs[0].path();
     let id = runs[0].file_name().into_string().unwrap();
     assert!(said.contains(&directory.display().to_string()), "{said}");
-    for next in ["tracer list", &format!("tracer show {}", &id[..8]), &format!("tracer export {}", &id[..8])] {
+    for next in [
+        "tracer list",
+        &format!("tracer show {}", &id[..8]),
+        &format!("tracer export {}", &id[..8]),
+    ] {
         assert!(said.contains(next), "{next:?} is not in {said:?}");
     }
-    assert_eq!(sandbox.tracer(&["validate-trace", &directory.display().to_string()]).code, Some(0));
+    assert_eq!(
+        sandbox
+            .tracer(&["validate-trace", &directory.display().to_string()])
+            .code,
+        Some(0)
+    );
 }
 
 #[test]
@@ -36,8 +48,13 @@ fn its_run_tells_the_story_in_order() {
         .iter()
         .map(|event| {
             let payload = &event["payload"];
-            let name = payload["tool_name"].as_str().or_else(|| payload["model"].as_str()).unwrap_or_default();
-            format!("{} {name}", event["event_type"].as_str().unwrap()).trim_end().to_owned()
+            let name = payload["tool_name"]
+                .as_str()
+                .or_else(|| payload["model"].as_str())
+                .unwrap_or_default();
+            format!("{} {name}", event["event_type"].as_str().unwrap())
+                .trim_end()
+                .to_owned()
         })
         .collect();
     let expected = [
@@ -56,7 +73,8 @@ fn its_run_tells_the_story_in_order() {
     assert_eq!(story, expected);
     assert_eq!(export["events"][2]["payload"]["args"]["api_key"], "__REDACTED__");
     assert!(export["events"].as_array().unwrap().iter().all(|event| {
-        event["event_type"] != "LLM_CALL" || event["duration_ms"].as_u64().is_some_and(|duration| duration > 0)
+        event["event_type"] != "LLM_CALL"
+            || event["duration_ms"].as_u64().is_some_and(|duration| duration > 0)
     }));
 }
 

@@ -18,8 +18,12 @@ fn is_the_envelope(export: &Value) {
     assert_eq!(keys, ["events", "run", "spec_version"]);
     assert_eq!(export["spec_version"], "0.2.0");
     assert_eq!(export["run"], meta(FIRST, "first", 1, "ok"));
-    let types: Vec<&str> =
-        export["events"].as_array().unwrap().iter().map(|event| event["event_type"].as_str().unwrap()).collect();
+    let types: Vec<&str> = export["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| event["event_type"].as_str().unwrap())
+        .collect();
     assert_eq!(types, ["RUN_START", "TOOL_CALL", "LLM_CALL", "RUN_END"]);
     assert_eq!(export["events"][1]["payload"]["args"]["query"], "refund policy");
 }
@@ -42,7 +46,11 @@ fn a_dash_is_standard_output_and_the_newest_run_is_named() {
     assert_eq!(outcome.code, Some(0));
     is_the_envelope(&outcome.json());
     assert!(outcome.stdout.ends_with("}\n"));
-    assert!(outcome.stderr.contains("newest run, aaaa1111"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("newest run, aaaa1111"),
+        "{}",
+        outcome.stderr
+    );
     let named = sandbox.tracer(&["export", FIRST, "--out", "-"]);
     assert_eq!(named.stderr, "");
 }
@@ -58,15 +66,32 @@ fn an_existing_file_is_replaced_whole_or_not_at_all() {
     fs::write(sandbox.path("run.json"), "kept").unwrap();
     let before = contents(&sandbox.path("."));
     assert_eq!(sandbox.tracer(&["export", "--out", "run.json"]).code, Some(1));
-    assert_eq!(contents(&sandbox.path(".")), before, "nothing is changed and nothing is left behind");
+    assert_eq!(
+        contents(&sandbox.path(".")),
+        before,
+        "nothing is changed and nothing is left behind"
+    );
 }
 
 #[test]
 fn an_invalid_run_is_refused_with_its_problems() {
     let sandbox = one();
-    fs::write(sandbox.run_dir(FIRST).join("spans.jsonl"), "{\"secret\": 1\n\n[]\n").unwrap();
+    fs::write(
+        sandbox.run_dir(FIRST).join("spans.jsonl"),
+        "{\"secret\": 1\n\n[]\n",
+    )
+    .unwrap();
     let outcome = sandbox.tracer(&["export", FIRST, "--out", "-"]);
-    outcome.fails(1, &["error: ", "spans.jsonl:1: ", "spans.jsonl:3", "hint: ", "tracer show aaaa1111"]);
+    outcome.fails(
+        1,
+        &[
+            "error: ",
+            "spans.jsonl:1: ",
+            "spans.jsonl:3",
+            "hint: ",
+            "tracer show aaaa1111",
+        ],
+    );
     assert!(!outcome.stderr.contains("secret"));
 }
 
@@ -74,7 +99,9 @@ fn an_invalid_run_is_refused_with_its_problems() {
 fn a_missing_file_of_the_run_is_bad_input() {
     let sandbox = one();
     fs::remove_file(sandbox.run_dir(FIRST).join("spans.jsonl")).unwrap();
-    sandbox.tracer(&["export", FIRST, "--out", "-"]).fails(2, &["missing_file", "spans.jsonl"]);
+    sandbox
+        .tracer(&["export", FIRST, "--out", "-"])
+        .fails(2, &["missing_file", "spans.jsonl"]);
 }
 
 #[test]
@@ -100,9 +127,20 @@ fn what_is_no_ordinary_file_is_written_to_and_not_replaced() {
     fs::set_permissions(sandbox.path("real.json"), fs::Permissions::from_mode(0o640)).unwrap();
     symlink("real.json", sandbox.path("link.json")).unwrap();
     assert_eq!(sandbox.tracer(&["export", "--out", "link.json"]).code, Some(0));
-    assert!(fs::symlink_metadata(sandbox.path("link.json")).unwrap().is_symlink());
+    assert!(
+        fs::symlink_metadata(sandbox.path("link.json"))
+            .unwrap()
+            .is_symlink()
+    );
     is_the_envelope(&serde_json::from_slice(&fs::read(sandbox.path("real.json")).unwrap()).unwrap());
-    assert_eq!(fs::metadata(sandbox.path("real.json")).unwrap().permissions().mode() & 0o777, 0o640);
+    assert_eq!(
+        fs::metadata(sandbox.path("real.json"))
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o777,
+        0o640
+    );
 }
 
 #[test]
@@ -120,8 +158,14 @@ fn a_running_run_is_exported_as_far_as_it_is() {
 fn a_full_disk_is_said() {
     let sandbox = one();
     let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = sandbox.command(&["export", FIRST, "--out", "-"]).stdout(full()).output().unwrap();
+    let output = sandbox
+        .command(&["export", FIRST, "--out", "-"])
+        .stdout(full())
+        .output()
+        .unwrap();
     let outcome = Outcome::from(output);
     outcome.fails(10, &["error: cannot write to standard output"]);
-    sandbox.tracer(&["export", FIRST, "--out", "/dev/full"]).fails(2, &["error: cannot write /dev/full"]);
+    sandbox
+        .tracer(&["export", FIRST, "--out", "/dev/full"])
+        .fails(2, &["error: cannot write /dev/full"]);
 }

@@ -60,7 +60,9 @@ fn a_limit_says_how_many_are_not_shown() {
     assert_eq!(json.json()["runs"].as_array().map(Vec::len), Some(1));
     assert!(json.stderr.contains("1 of 3 runs"));
     assert_eq!(sandbox.tracer(&["list", "--all"]).stderr, "");
-    sandbox.tracer(&["list", "--all", "--limit", "2"]).fails(2, &["--limit"]);
+    sandbox
+        .tracer(&["list", "--all", "--limit", "2"])
+        .fails(2, &["--limit"]);
 }
 
 #[test]
@@ -69,7 +71,11 @@ fn a_damaged_run_is_a_row_and_no_json() {
     sandbox.files(&"c".repeat(32), "{\"status\": \"secret payload", "");
     let text = sandbox.tracer(&["list"]);
     assert_eq!(text.code, Some(0));
-    assert!(text.stdout.contains(&format!("damaged\t{}\t", "c".repeat(32))), "{}", text.stdout);
+    assert!(
+        text.stdout.contains(&format!("damaged\t{}\t", "c".repeat(32))),
+        "{}",
+        text.stdout
+    );
     assert!(!text.stdout.contains("secret"));
     let json = sandbox.tracer(&["list", "--json"]);
     assert_eq!(json.json()["runs"].as_array().map(Vec::len), Some(3));
@@ -85,7 +91,9 @@ fn a_running_run_is_counted_from_its_spans() {
     stale["counts"] = json!({"llm_calls": 0, "tool_calls": 0, "errors": 0, "loop_warnings": 0});
     fs::write(sandbox.run_dir(FIRST).join("meta.json"), stale.to_string()).unwrap();
     let outcome = sandbox.tracer(&["list"]);
-    assert!(outcome.stdout.contains(&format!("running\t{FIRST}\t2026-01-01T00:01:00.000000Z\t\t1\t1\t0\t0\tbusy")));
+    assert!(outcome.stdout.contains(&format!(
+        "running\t{FIRST}\t2026-01-01T00:01:00.000000Z\t\t1\t1\t0\t0\tbusy"
+    )));
 }
 
 #[test]
@@ -95,7 +103,11 @@ fn a_run_whose_process_is_gone_is_interrupted_and_stays_as_it_is() {
     fs::write(directory.join(".live"), "{\"run_name\":\"killed\"}\n").unwrap();
     let before = contents(&sandbox.data_dir());
     let outcome = sandbox.tracer(&["list"]);
-    assert!(outcome.stdout.contains(&format!("interrupted\t{FIRST}")), "{}", outcome.stdout);
+    assert!(
+        outcome.stdout.contains(&format!("interrupted\t{FIRST}")),
+        "{}",
+        outcome.stdout
+    );
     assert_eq!(contents(&sandbox.data_dir()), before);
 }
 
@@ -107,7 +119,10 @@ fn control_characters_do_not_reach_the_terminal() {
         let outcome = sandbox.tracer(arguments);
         assert_eq!(outcome.code, Some(0));
         assert!(
-            outcome.stdout.chars().all(|char| char == '\n' || char == '\t' || !char.is_control()),
+            outcome
+                .stdout
+                .chars()
+                .all(|char| char == '\n' || char == '\t' || !char.is_control()),
             "{:?}",
             outcome.stdout
         );
@@ -120,16 +135,26 @@ fn an_empty_store_is_an_empty_list_with_a_next_step() {
     let sandbox = Sandbox::new();
     let text = sandbox.tracer(&["list"]);
     assert_eq!(text.code, Some(0));
-    assert!(text.stderr.contains("no runs in") && text.stderr.contains("tracer demo"), "{}", text.stderr);
+    assert!(
+        text.stderr.contains("no runs in") && text.stderr.contains("tracer demo"),
+        "{}",
+        text.stderr
+    );
     let json = sandbox.tracer(&["list", "--json"]);
-    assert_eq!((json.code, json.json()), (Some(0), json!({"spec_version": "0.2.0", "runs": []})));
+    assert_eq!(
+        (json.code, json.json()),
+        (Some(0), json!({"spec_version": "0.2.0", "runs": []}))
+    );
 }
 
 #[test]
 fn a_missing_data_directory_is_said_with_a_next_step() {
     let sandbox = Sandbox::without_data_directory();
     let path = sandbox.data_dir();
-    sandbox.tracer(&["list"]).fails(2, &["error: ", &path.display().to_string(), "hint: ", "tracer demo"]);
+    sandbox.tracer(&["list"]).fails(
+        2,
+        &["error: ", &path.display().to_string(), "hint: ", "tracer demo"],
+    );
     assert!(!path.exists(), "looking creates nothing");
 }
 
@@ -142,7 +167,13 @@ fn the_option_wins_over_the_environment_and_is_in_the_next_commands() {
     let path = other.data_dir().display().to_string();
     let outcome = sandbox.tracer(&["list", "--limit", "1", "--data-dir", &path]);
     assert_eq!(outcome.stdout.lines().count(), 2);
-    assert!(outcome.stderr.contains(&format!("tracer --data-dir {path} list --all")), "{}", outcome.stderr);
+    assert!(
+        outcome
+            .stderr
+            .contains(&format!("tracer --data-dir {path} list --all")),
+        "{}",
+        outcome.stderr
+    );
 }
 
 #[test]
@@ -150,16 +181,28 @@ fn a_closed_pipe_is_a_quiet_success() {
     let sandbox = Sandbox::new();
     let name = "n".repeat(2_000);
     for number in 0..100u32 {
-        sandbox.run(&format!("{number:032x}").replacen('0', "a", 1), &name, number, "ok");
+        sandbox.run(
+            &format!("{number:032x}").replacen('0', "a", 1),
+            &name,
+            number,
+            "ok",
+        );
     }
     for arguments in [&["list", "--all"][..], &["list", "--all", "--json"]] {
         let mut command = sandbox.command(arguments);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         // Reads a little, as `head -1` does, and hangs up; the rest does not fit into the pipe.
         let mut stdout = child.stdout.take().unwrap();
         stdout.read_exact(&mut [0; 10]).unwrap();
         drop(stdout);
         let outcome = child.wait_with_output().unwrap();
-        assert_eq!((outcome.status.code(), outcome.stderr.as_slice()), (Some(0), &b""[..]));
+        assert_eq!(
+            (outcome.status.code(), outcome.stderr.as_slice()),
+            (Some(0), &b""[..])
+        );
     }
 }

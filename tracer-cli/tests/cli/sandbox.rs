@@ -7,16 +7,16 @@ use std::process::{Command, Output, Stdio};
 use serde_json::{Value, json};
 
 /// A home, a working directory and a data directory of its own.
-pub struct Sandbox {
+pub(crate) struct Sandbox {
     directory: tempfile::TempDir,
 }
 
 /// What the executable did.
 #[derive(Debug)]
-pub struct Outcome {
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Outcome {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl From<Output> for Outcome {
@@ -31,13 +31,13 @@ impl From<Output> for Outcome {
 
 impl Outcome {
     /// Standard output as JSON, which must be all that is on it.
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self:?}"))
     }
 
     /// Asserts the exit code, and a closed standard output.
     #[track_caller]
-    pub fn fails(&self, code: i32, said: &[&str]) {
+    pub(crate) fn fails(&self, code: i32, said: &[&str]) {
         assert_eq!(self.code, Some(code), "{self:?}");
         assert_eq!(self.stdout, "", "data beside an error");
         for text in said {
@@ -48,32 +48,32 @@ impl Outcome {
 
 impl Sandbox {
     /// With an empty data directory.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let sandbox = Self::without_data_directory();
         fs::create_dir_all(sandbox.data_dir().join("runs")).unwrap();
         sandbox
     }
 
-    pub fn without_data_directory() -> Self {
+    pub(crate) fn without_data_directory() -> Self {
         Self {
             directory: tempfile::tempdir().unwrap(),
         }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    pub fn data_dir(&self) -> PathBuf {
+    pub(crate) fn data_dir(&self) -> PathBuf {
         self.path("data")
     }
 
-    pub fn run_dir(&self, id: &str) -> PathBuf {
+    pub(crate) fn run_dir(&self, id: &str) -> PathBuf {
         self.data_dir().join("runs").join(id)
     }
 
     /// Writes a run directory as it is given.
-    pub fn files(&self, id: &str, meta: &str, spans: &str) -> PathBuf {
+    pub(crate) fn files(&self, id: &str, meta: &str, spans: &str) -> PathBuf {
         let directory = self.run_dir(id);
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("meta.json"), meta).unwrap();
@@ -82,12 +82,16 @@ impl Sandbox {
     }
 
     /// Writes a valid run that started so many minutes after midnight.
-    pub fn run(&self, id: &str, name: &str, minute: u32, status: &str) -> PathBuf {
-        self.files(id, &meta(id, name, minute, status).to_string(), &spans(id, name, minute, status))
+    pub(crate) fn run(&self, id: &str, name: &str, minute: u32, status: &str) -> PathBuf {
+        self.files(
+            id,
+            &meta(id, name, minute, status).to_string(),
+            &spans(id, name, minute, status),
+        )
     }
 
     /// The command, not yet run.
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tracer"));
         command
             .args(arguments)
@@ -99,13 +103,13 @@ impl Sandbox {
         command
     }
 
-    pub fn tracer(&self, arguments: &[&str]) -> Outcome {
+    pub(crate) fn tracer(&self, arguments: &[&str]) -> Outcome {
         self.command(arguments).output().unwrap().into()
     }
 }
 
 /// The metadata of a run with one tool call and one model call.
-pub fn meta(id: &str, name: &str, minute: u32, status: &str) -> Value {
+pub(crate) fn meta(id: &str, name: &str, minute: u32, status: &str) -> Value {
     let completed = status != "running";
     json!({
         "spec_version": "0.2.0",
@@ -120,7 +124,7 @@ pub fn meta(id: &str, name: &str, minute: u32, status: &str) -> Value {
 }
 
 /// The span log of that run; a running run has no root yet.
-pub fn spans(id: &str, name: &str, minute: u32, status: &str) -> String {
+pub(crate) fn spans(id: &str, name: &str, minute: u32, status: &str) -> String {
     let span = |span_id: &str, parent: Option<&str>, name: &str, from: u32, to: u32, rest: (Value, Value)| {
         let (attributes, events) = rest;
         json!({
@@ -134,36 +138,64 @@ pub fn spans(id: &str, name: &str, minute: u32, status: &str) -> String {
     let event = |name: &str, attributes: Value| json!({"name": name, "timestamp": time(minute, 0), "attributes": attributes});
     let root = "00f067aa0ba902b7";
     let mut lines = vec![
-        span("1111111111111111", Some(root), "search_kb", 10, 30, (
-            json!({"tracer.tool_name": "search_kb", "tracer.status": "ok"}),
-            json!([
-                event("tracer.tool.args", json!({"args": "{\"query\":\"refund policy\"}"})),
-                event("tracer.tool.result", json!({"result": "{\"hits\":2}"})),
-            ]),
-        )),
-        span("2222222222222222", Some(root), "demo-model", 40, 240, (
-            json!({
-                "gen_ai.system": "local", "gen_ai.operation.name": "chat", "gen_ai.request.model": "demo-model",
-                "gen_ai.usage.input_tokens": 412, "gen_ai.usage.output_tokens": 35, "tracer.status": "ok",
-            }),
-            json!([
-                event("gen_ai.user.message", json!({"content": "Draft a reply"})),
-                event("gen_ai.assistant.message", json!({"content": "Dear Ada"})),
-            ]),
-        )),
+        span(
+            "1111111111111111",
+            Some(root),
+            "search_kb",
+            10,
+            30,
+            (
+                json!({"tracer.tool_name": "search_kb", "tracer.status": "ok"}),
+                json!([
+                    event(
+                        "tracer.tool.args",
+                        json!({"args": "{\"query\":\"refund policy\"}"})
+                    ),
+                    event("tracer.tool.result", json!({"result": "{\"hits\":2}"})),
+                ]),
+            ),
+        ),
+        span(
+            "2222222222222222",
+            Some(root),
+            "demo-model",
+            40,
+            240,
+            (
+                json!({
+                    "gen_ai.system": "local", "gen_ai.operation.name": "chat", "gen_ai.request.model": "demo-model",
+                    "gen_ai.usage.input_tokens": 412, "gen_ai.usage.output_tokens": 35, "tracer.status": "ok",
+                }),
+                json!([
+                    event("gen_ai.user.message", json!({"content": "Draft a reply"})),
+                    event("gen_ai.assistant.message", json!({"content": "Dear Ada"})),
+                ]),
+            ),
+        ),
     ];
     if status != "running" {
-        lines.push(span(root, None, name, 0, 400, (json!({"tracer.run_name": name}), json!([]))));
+        lines.push(span(
+            root,
+            None,
+            name,
+            0,
+            400,
+            (json!({"tracer.run_name": name}), json!([])),
+        ));
     }
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.iter().map(|line| line.to_string() + "\n").collect()
 }
 
 fn time(minute: u32, millisecond: u32) -> String {
-    format!("2026-01-01T{:02}:{:02}:00.{millisecond:03}000Z", minute / 60, minute % 60)
+    format!(
+        "2026-01-01T{:02}:{:02}:00.{millisecond:03}000Z",
+        minute / 60,
+        minute % 60
+    )
 }
 
 /// Everything below a directory with its content, to tell that nothing was changed or left behind.
-pub fn contents(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+pub(crate) fn contents(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut all = Vec::new();
     for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
         if entry.path().is_dir() {
@@ -176,6 +208,6 @@ pub fn contents(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     all
 }
 
-pub const FIRST: &str = "aaaa1111000000000000000000000001";
-pub const SECOND: &str = "aaaa2222000000000000000000000002";
-pub const THIRD: &str = "bbbb3333000000000000000000000003";
+pub(crate) const FIRST: &str = "aaaa1111000000000000000000000001";
+pub(crate) const SECOND: &str = "aaaa2222000000000000000000000002";
+pub(crate) const THIRD: &str = "bbbb3333000000000000000000000003";

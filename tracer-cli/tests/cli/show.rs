@@ -21,8 +21,16 @@ fn the_newest_run_is_shown_and_named_on_standard_error() {
         "2  40.0 ms   200 ms  ✦ demo-model  \"Draft a reply\" → \"Dear Ada\"  412→35 tok",
     ];
     assert_eq!(outcome.stdout.lines().collect::<Vec<_>>(), expected);
-    assert!(outcome.stderr.contains("newest run, aaaa2222"), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("tracer export aaaa2222 --out"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("newest run, aaaa2222"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(
+        outcome.stderr.contains("tracer export aaaa2222 --out"),
+        "{}",
+        outcome.stderr
+    );
 }
 
 #[test]
@@ -36,7 +44,10 @@ fn a_prefix_selects_and_an_ambiguous_one_lists_the_candidates() {
         assert_eq!(outcome.code, Some(0));
         assert!(outcome.stdout.starts_with("✓ third"), "{outcome:?}");
     }
-    sandbox.tracer(&["show", "aaaa"]).fails(2, &["\"aaaa\"", "aaaa1111", "first", "aaaa2222", "second", "hint: "]);
+    sandbox.tracer(&["show", "aaaa"]).fails(
+        2,
+        &["\"aaaa\"", "aaaa1111", "first", "aaaa2222", "second", "hint: "],
+    );
 }
 
 #[test]
@@ -44,7 +55,9 @@ fn an_unknown_prefix_names_the_nearest_runs() {
     let sandbox = Sandbox::new();
     sandbox.run(FIRST, "first", 1, "ok");
     sandbox.run(THIRD, "third", 3, "ok");
-    sandbox.tracer(&["show", "aaaa9"]).fails(2, &["\"aaaa9\"", "aaaa1111", "first", "tracer list"]);
+    sandbox
+        .tracer(&["show", "aaaa9"])
+        .fails(2, &["\"aaaa9\"", "aaaa1111", "first", "tracer list"]);
     for bad in ["", "../../etc", "zz\u{1b}[2J"] {
         let outcome = sandbox.tracer(&["show", bad]);
         outcome.fails(2, &["error: "]);
@@ -55,8 +68,12 @@ fn an_unknown_prefix_names_the_nearest_runs() {
 #[test]
 fn no_runs_and_no_data_directory_have_a_next_step() {
     for command in [&["show"][..], &["export", "--out", "-"]] {
-        Sandbox::new().tracer(command).fails(2, &["error: no runs in", "hint: ", "tracer demo"]);
-        Sandbox::without_data_directory().tracer(command).fails(2, &["error: ", "hint: ", "tracer demo"]);
+        Sandbox::new()
+            .tracer(command)
+            .fails(2, &["error: no runs in", "hint: ", "tracer demo"]);
+        Sandbox::without_data_directory()
+            .tracer(command)
+            .fails(2, &["error: ", "hint: ", "tracer demo"]);
     }
 }
 
@@ -68,8 +85,16 @@ fn a_running_run_is_shown_without_its_root() {
     fs::write(directory.join("spans.jsonl"), torn).unwrap();
     let outcome = sandbox.tracer(&["show", FIRST]);
     assert_eq!(outcome.code, Some(0));
-    assert!(outcome.stdout.starts_with("● busy  aaaa1111  running"), "{}", outcome.stdout);
-    assert!(outcome.stdout.contains("the last finished step is #2 demo-model"), "{}", outcome.stdout);
+    assert!(
+        outcome.stdout.starts_with("● busy  aaaa1111  running"),
+        "{}",
+        outcome.stdout
+    );
+    assert!(
+        outcome.stdout.contains("the last finished step is #2 demo-model"),
+        "{}",
+        outcome.stdout
+    );
 }
 
 #[test]
@@ -79,8 +104,16 @@ fn an_interrupted_run_is_told() {
     fs::write(directory.join(".live"), "{\"run_name\":\"killed\"}\n").unwrap();
     let outcome = sandbox.tracer(&["show"]);
     assert_eq!(outcome.code, Some(0));
-    assert!(outcome.stdout.starts_with("◌ killed  aaaa1111  interrupted"), "{}", outcome.stdout);
-    assert!(outcome.stdout.contains("Interrupted: its process is gone; the last finished step is #2 demo-model."));
+    assert!(
+        outcome.stdout.starts_with("◌ killed  aaaa1111  interrupted"),
+        "{}",
+        outcome.stdout
+    );
+    assert!(
+        outcome
+            .stdout
+            .contains("Interrupted: its process is gone; the last finished step is #2 demo-model.")
+    );
 }
 
 #[test]
@@ -88,18 +121,30 @@ fn what_can_be_read_of_a_damaged_run_is_shown_and_the_lines_that_cannot() {
     let sandbox = Sandbox::new();
     let directory = sandbox.run(FIRST, "damaged", 1, "ok");
     let good = spans(FIRST, "damaged", 1, "ok");
-    fs::write(directory.join("spans.jsonl"), format!("{{\"secret\": \"payload\n{good}")).unwrap();
+    fs::write(
+        directory.join("spans.jsonl"),
+        format!("{{\"secret\": \"payload\n{good}"),
+    )
+    .unwrap();
     let outcome = sandbox.tracer(&["show"]);
     assert_eq!(outcome.code, Some(0));
     assert!(outcome.stdout.contains("⚒ search_kb"), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("spans.jsonl:1: "), "{}", outcome.stdout);
     assert!(!outcome.stdout.contains("secret"));
-    assert!(outcome.stderr.contains("tracer validate-trace"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("tracer validate-trace"),
+        "{}",
+        outcome.stderr
+    );
 
     fs::write(directory.join("meta.json"), "no json").unwrap();
     let outcome = sandbox.tracer(&["show"]);
     assert_eq!(outcome.code, Some(0));
-    assert!(outcome.stdout.contains("damaged") && outcome.stdout.contains("meta.json: "), "{}", outcome.stdout);
+    assert!(
+        outcome.stdout.contains("damaged") && outcome.stdout.contains("meta.json: "),
+        "{}",
+        outcome.stdout
+    );
     assert!(outcome.stdout.contains("⚒ search_kb"), "{}", outcome.stdout);
 }
 
@@ -132,6 +177,9 @@ fn colour_is_there_when_it_is_asked_for_only() {
     assert!(coloured(&["show", "--color=always"], &[]));
     assert!(coloured(&["--color", "always", "show"], &[("NO_COLOR", "1")]));
     assert!(coloured(&["show"], &[("CLICOLOR_FORCE", "1")]));
-    assert!(!coloured(&["show"], &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+    assert!(!coloured(
+        &["show"],
+        &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]
+    ));
     assert!(!coloured(&["show", "--color=never"], &[("CLICOLOR_FORCE", "1")]));
 }

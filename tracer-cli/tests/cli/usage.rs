@@ -14,14 +14,23 @@ fn help_and_version_are_data() {
     }
     let help = sandbox.tracer(&["--help"]).stdout;
     for command in ["demo", "list", "show", "export", "validate-trace"] {
-        assert!(help.contains(&format!("  {command} ")), "{command} is not in {help}");
+        assert!(
+            help.contains(&format!("  {command} ")),
+            "{command} is not in {help}"
+        );
     }
 }
 
 #[test]
 fn bad_usage_ends_with_two() {
     let sandbox = Sandbox::new();
-    for arguments in [&[][..], &["nonsense"], &["list", "--limit", "x"], &["list", "--limit", "0"], &["show", "a", "b"]] {
+    for arguments in [
+        &[][..],
+        &["nonsense"],
+        &["list", "--limit", "x"],
+        &["list", "--limit", "0"],
+        &["show", "a", "b"],
+    ] {
         sandbox.tracer(arguments).fails(2, &[]);
     }
 }
@@ -32,7 +41,9 @@ fn a_bad_setting_stops_with_the_file_and_the_key() {
     sandbox.run(FIRST, "first", 1, "ok");
     fs::create_dir(sandbox.path(".tracer")).unwrap();
     fs::write(sandbox.path(".tracer/config.toml"), "max_field_bytes = 3\n").unwrap();
-    sandbox.tracer(&["list"]).fails(2, &["config.toml", "max_field_bytes", "100"]);
+    sandbox
+        .tracer(&["list"])
+        .fails(2, &["config.toml", "max_field_bytes", "100"]);
 }
 
 #[test]
@@ -42,7 +53,11 @@ fn the_data_directory_may_come_from_a_settings_file() {
     let settings = format!("data_dir = {:?}\n", sandbox.data_dir().display().to_string());
     fs::create_dir(sandbox.path(".tracer")).unwrap();
     fs::write(sandbox.path(".tracer/config.toml"), settings).unwrap();
-    let output = sandbox.command(&["list"]).env_remove("TRACER_DATA_DIR").output().unwrap();
+    let output = sandbox
+        .command(&["list"])
+        .env_remove("TRACER_DATA_DIR")
+        .output()
+        .unwrap();
     assert!(String::from_utf8(output.stdout).unwrap().contains(FIRST));
 }
 

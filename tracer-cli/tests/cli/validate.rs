@@ -17,7 +17,10 @@ fn a_valid_trace_is_valid_in_words_and_in_json() {
     let before = contents(&sandbox.data_dir());
     let text = sandbox.tracer(&["validate-trace", &path(&sandbox)]);
     assert_eq!((text.code, text.stderr.as_str()), (Some(0), ""));
-    assert_eq!(text.stdout, format!("✓ valid  {FIRST}  version 0.2.0  status ok  3 spans\n"));
+    assert_eq!(
+        text.stdout,
+        format!("✓ valid  {FIRST}  version 0.2.0  status ok  3 spans\n")
+    );
     for target in [directory.clone(), directory.join("meta.json")] {
         let json_outcome = sandbox.tracer(&["validate-trace", &target.display().to_string(), "--json"]);
         assert_eq!(json_outcome.code, Some(0), "{json_outcome:?}");
@@ -41,8 +44,19 @@ fn every_problem_of_an_invalid_trace_is_on_its_line_without_a_payload() {
     sandbox.files(FIRST, &broken.to_string(), "secret payload\n");
     let text = sandbox.tracer(&["validate-trace", &path(&sandbox)]);
     assert_eq!(text.code, Some(1));
-    for problem in ["meta.json.status: ", "(invalid_value)", "meta.json.started_at: ", "(missing_field)", "spans.jsonl:1: ", "(malformed_json)"] {
-        assert!(text.stdout.contains(problem), "{problem:?} is not in {:?}", text.stdout);
+    for problem in [
+        "meta.json.status: ",
+        "(invalid_value)",
+        "meta.json.started_at: ",
+        "(missing_field)",
+        "spans.jsonl:1: ",
+        "(malformed_json)",
+    ] {
+        assert!(
+            text.stdout.contains(problem),
+            "{problem:?} is not in {:?}",
+            text.stdout
+        );
     }
     assert!(text.stdout.starts_with("✗ invalid  "), "{}", text.stdout);
     assert!(!text.stdout.contains("secret") && !text.stderr.contains("secret"));
@@ -52,7 +66,18 @@ fn every_problem_of_an_invalid_trace_is_on_its_line_without_a_payload() {
     let json = outcome.json();
     assert_eq!(json["valid"], false);
     let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["diagnostics", "span_count", "spec_version", "status", "trace_id", "valid", "warnings"]);
+    assert_eq!(
+        keys,
+        [
+            "diagnostics",
+            "span_count",
+            "spec_version",
+            "status",
+            "trace_id",
+            "valid",
+            "warnings"
+        ]
+    );
     let diagnostics = json["diagnostics"].as_array().unwrap();
     assert!(diagnostics.len() >= 3);
     for diagnostic in diagnostics {
@@ -64,14 +89,18 @@ fn every_problem_of_an_invalid_trace_is_on_its_line_without_a_payload() {
 #[test]
 fn a_path_that_cannot_be_read_is_bad_input() {
     let sandbox = Sandbox::new();
-    sandbox.tracer(&["validate-trace", "nowhere"]).fails(2, &["error: ", "nowhere", "path_not_found"]);
+    sandbox
+        .tracer(&["validate-trace", "nowhere"])
+        .fails(2, &["error: ", "nowhere", "path_not_found"]);
     let json = sandbox.tracer(&["validate-trace", "nowhere", "--json"]);
     assert_eq!((json.code, json.stderr.as_str()), (Some(2), ""));
     assert_eq!(json.json()["diagnostics"][0]["code"], "path_not_found");
 
     let directory = sandbox.run(FIRST, "first", 1, "ok");
     fs::remove_file(directory.join("spans.jsonl")).unwrap();
-    sandbox.tracer(&["validate-trace", &path(&sandbox)]).fails(2, &["missing_file", "spans.jsonl"]);
+    sandbox
+        .tracer(&["validate-trace", &path(&sandbox)])
+        .fails(2, &["missing_file", "spans.jsonl"]);
     sandbox.tracer(&["validate-trace"]).fails(2, &["PATH"]);
 }
 
