@@ -33,6 +33,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
             format!("run {short_id} cannot be shown"),
             &invalid,
         )
+        .with_hint(format!("pick another one: {}", session.command("list")))
     })?;
     let status = run.status.unwrap_or(RunStatus::Running);
     let interrupted = read::liveness(&directory.path, status) == Liveness::Interrupted;
@@ -79,11 +80,9 @@ fn page(
     session.ui.lines(&page.lines(session.ui.width()))?;
     if run.problems.is_empty() {
         let export = session.command(&format!("export {short_id} --out run.json"));
-        let next = format!("\n  as JSON: {export}    all runs: {}", session.command("list"));
+        let next = format!("  as JSON: {export}    all runs: {}", session.command("list"));
         session.ui.note(&Line::new());
-        session
-            .ui
-            .note(&Line::of(next.trim_start_matches('\n'), Tone::Muted));
+        session.ui.note(&Line::of(next, Tone::Muted));
     }
     Ok(())
 }

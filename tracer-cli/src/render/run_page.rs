@@ -1,6 +1,6 @@
 //! A run as a page of text: how it stands, what happened in a sentence, what it counted, its steps, what is damaged.
 
-use tracer_sdk::format::{Payload, Problem, Timestamp};
+use tracer_sdk::format::{EventType, Payload, Problem, Timestamp, Usage};
 
 use super::line::{Line, Tone};
 use super::standing::Standing;
@@ -38,7 +38,7 @@ impl RunPage<'_> {
     pub fn lines(&self, width: usize) -> Vec<Line> {
         let mut lines = self.header(width);
         let elapsed = self.duration.filter(|_| self.standing == Standing::Running);
-        let sentence = summary::sentence(self.standing, self.steps, elapsed);
+        let sentence = summary::sentence(self.standing, self.steps, elapsed, !self.problems.is_empty());
         lines.extend(indented(&sentence, Tone::Strong, width));
         lines.extend(joined(&counts(self.steps), width));
         if let Some((spans, reason)) = self.dropped {
@@ -169,44 +169,50 @@ fn joined(parts: &[String], width: usize) -> Vec<Line> {
 
 /// `11 steps · 1 model call · 7 tool calls · 447 tokens (412 in, 35 out) · 0 errors · 1 loop warning`.
 fn counts(steps: &[Step<'_>]) -> Vec<String> {
-    let (mut llm, mut tools, mut errors, mut loops, mut failed) = (0, 0, 0, 0, 0);
-    let (mut total, mut prompt, mut completion) = (None, 0u64, 0u64);
-    for step in steps {
-        match &step.record.payload {
-            Payload::LlmCall { usage, .. } => {
-                llm += 1;
-                if let Some(tokens) = usage.total_tokens {
-                    total = Some(total.unwrap_or(0u64).saturating_add(tokens));
-                }
-                prompt = prompt.saturating_add(usage.prompt_tokens.unwrap_or(0));
-                completion = completion.saturating_add(usage.completion_tokens.unwrap_or(0));
-            }
-            Payload::ToolCall { .. } => tools += 1,
-            Payload::Error(_) => errors += 1,
-            Payload::LoopWarning { .. } => loops += 1,
-            _ => {}
-        }
-        failed += u64::from(step.is_call() && step.failed());
-    }
+    let of = |kind: EventType| {
+        steps
+            .iter()
+            .filter(|step| step.record.event_type() == kind)
+            .count() as u64
+    };
+    let failed = steps
+        .iter()
+        .filter(|step| step.is_call() && step.failed())
+        .count() as u64;
+    let loops = of(EventType::LoopWarning);
     let mut told = vec![
         text::counted(steps.len() as u64, "step"),
-        text::counted(llm, "model call"),
-        text::counted(tools, "tool call"),
+        text::counted(of(EventType::LlmCall), "model call"),
+        text::counted(of(EventType::ToolCall), "tool call"),
     ];
     if failed > 0 {
         told.push(text::counted(failed, "failed call"));
     }
-    if let Some(total) = total {
-        told.push(format!(
-            "{} ({prompt} in, {completion} out)",
-            text::counted(total, "token")
-        ));
-    }
-    told.push(text::counted(errors, "error"));
+    told.extend(tokens(steps));
+    told.push(text::counted(of(EventType::Error), "error"));
     if loops > 0 {
         told.push(text::counted(loops, "loop warning"));
     }
     told
+}
+
+/// `447 tokens (412 in, 35 out)`, as far as the model calls say.
+fn tokens(steps: &[Step<'_>]) -> Option<String> {
+    let sum = |side: fn(&Usage) -> Option<u64>| {
+        let known = steps.iter().filter_map(|step| match &step.record.payload {
+            Payload::LlmCall { usage, .. } => side(usage),
+            _ => None,
+        });
+        known.reduce(u64::saturating_add)
+    };
+    let total = text::counted(sum(|usage| usage.total_tokens)?, "token");
+    match (
+        sum(|usage| usage.prompt_tokens),
+        sum(|usage| usage.completion_tokens),
+    ) {
+        (Some(prompt), Some(completion)) => Some(format!("{total} ({prompt} in, {completion} out)")),
+        _ => Some(total),
+    }
 }
 
 #[cfg(test)]

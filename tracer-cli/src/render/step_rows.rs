@@ -86,7 +86,10 @@ fn cells(row: &Row<'_>, widest_name: usize) -> Vec<Line> {
     vec![
         Line::of(number, Tone::Muted),
         Line::of(step.offset.map(units::duration).unwrap_or_default(), Tone::Muted),
-        Line::of(duration.map(units::duration).unwrap_or_default(), Tone::Plain),
+        match duration {
+            _ if step.in_flight => Line::of("no end", Tone::Active),
+            duration => Line::of(duration.map(units::duration).unwrap_or_default(), Tone::Plain),
+        },
         Line::new()
             .space(indent)
             .with(step.glyph(), tone)

@@ -20,6 +20,8 @@ pub struct Step<'a> {
     pub offset: Option<u64>,
     /// How long it took, in microseconds; `None` when it has no duration or did not end.
     pub duration: Option<u64>,
+    /// Whether it has begun and not ended.
+    pub in_flight: bool,
     /// The record.
     pub record: &'a Record,
 }
@@ -110,6 +112,9 @@ pub fn steps<'a>(records: &'a [Record], spans: &[SpanRecord]) -> Vec<Step<'a>> {
             has_children: false,
             offset: start.and_then(|start| microseconds_between(start, record.ts.parse().ok()?)),
             duration: duration(record, spans.get(&record.event_id).copied()),
+            in_flight: spans
+                .get(&record.event_id)
+                .is_some_and(|span| span.end_time.is_none()),
             record,
         })
         .collect();

@@ -12,30 +12,55 @@ const LONGEST_MESSAGE: usize = 160;
 /// A path with more calls than this is told by its beginning and its end.
 const LONGEST_PATH: usize = 6;
 
-/// The sentence. `elapsed` is how long a run that goes on has been going on, in microseconds.
-pub fn sentence(standing: Standing, steps: &[Step<'_>], elapsed: Option<u64>) -> String {
-    match standing {
+/// The sentence. `elapsed` is how long a run that goes on has been going on, in microseconds; `damaged` whether a part
+/// of it cannot be read.
+pub fn sentence(standing: Standing, steps: &[Step<'_>], elapsed: Option<u64>, damaged: bool) -> String {
+    let told = match standing {
         Standing::Running => {
             let since = elapsed.map_or_else(String::new, |elapsed| {
                 format!(" for {}", units::duration(elapsed))
             });
-            match last(steps, |_| true) {
-                Some(step) => format!("Running{since}; the last finished step is {}.", reference(step)),
-                None => format!("Running{since}; no step has finished yet."),
+            match (in_flight(steps), last_finished(steps)) {
+                (Some(step), _) => format!("Running{since}; now in {}.", reference(step)),
+                (None, Some(step)) => {
+                    format!("Running{since}; the last finished step is {}.", reference(step))
+                }
+                (None, None) => format!("Running{since}; no step has finished yet."),
             }
         }
-        Standing::Interrupted => match last(steps, |_| true) {
-            Some(step) => format!(
-                "Interrupted: its process is gone; the last finished step is {}.",
-                reference(step)
-            ),
-            None => "Interrupted: its process is gone; no step had finished.".to_owned(),
+        Standing::Interrupted => match (in_flight(steps), last_finished(steps)) {
+            (Some(step), _) => format!("Interrupted: its process is gone; it was in {}.", reference(step)),
+            (None, Some(step)) => {
+                format!(
+                    "Interrupted: its process is gone; the last finished step is {}.",
+                    reference(step)
+                )
+            }
+            (None, None) => "Interrupted: its process is gone; no step had finished.".to_owned(),
         },
         Standing::Failed => failed(steps),
         Standing::Looped => looped(steps),
+        Standing::Ok if steps.is_empty() && damaged => {
+            return "Ended ok, its metadata says; no step can be read.".to_owned();
+        }
         Standing::Ok => ended_ok(steps),
-        Standing::Damaged => "Its metadata cannot be read; this is what its span log tells.".to_owned(),
+        Standing::Damaged => {
+            return "Its metadata cannot be read; this is what its span log tells.".to_owned();
+        }
+    };
+    if damaged {
+        told + " A part of it cannot be read."
+    } else {
+        told
     }
+}
+
+fn in_flight<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
+    last(steps, |step| step.in_flight)
+}
+
+fn last_finished<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
+    last(steps, |step| !step.in_flight)
 }
 
 fn failed(steps: &[Step<'_>]) -> String {

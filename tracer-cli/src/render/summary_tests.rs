@@ -9,7 +9,7 @@ use super::*;
 
 fn told(standing: Standing, sample: &Sample) -> String {
     let records = sample.records();
-    sentence(standing, &steps::steps(&records, &[]), Some(8_230_000))
+    sentence(standing, &steps::steps(&records, &[]), Some(8_230_000), false)
 }
 
 fn lookup() -> Payload {
@@ -184,6 +184,44 @@ fn a_run_without_an_end_tells_how_far_it_came() {
     assert_eq!(
         told(Standing::Interrupted, &Sample::new()),
         "Interrupted: its process is gone; no step had finished."
+    );
+}
+
+#[test]
+fn a_step_that_has_not_ended_is_where_the_run_is() {
+    let sample = Sample::new().step(lookup()).step(search());
+    let (records, mut spans) = (sample.records(), sample.spans());
+    spans[1].end_time = None;
+    let steps = steps::steps(&records, &spans);
+    let told = |standing| sentence(standing, &steps, None, false);
+    assert_eq!(told(Standing::Running), "Running; now in #2 search_kb.");
+    assert_eq!(
+        told(Standing::Interrupted),
+        "Interrupted: its process is gone; it was in #2 search_kb."
+    );
+}
+
+#[test]
+fn a_sentence_about_a_damaged_run_claims_no_more_than_was_read() {
+    let sample = Sample::new().step(lookup());
+    let records = sample.records();
+    let steps = steps::steps(&records, &[]);
+    let told = |standing, steps: &[Step<'_>]| sentence(standing, steps, None, true);
+    assert_eq!(
+        told(Standing::Ok, &steps),
+        "Ended ok: lookup_customer. A part of it cannot be read."
+    );
+    assert_eq!(
+        told(Standing::Ok, &[]),
+        "Ended ok, its metadata says; no step can be read."
+    );
+    assert_eq!(
+        told(Standing::Failed, &[]),
+        "Failed without saying why. A part of it cannot be read."
+    );
+    assert_eq!(
+        told(Standing::Damaged, &steps),
+        "Its metadata cannot be read; this is what its span log tells."
     );
 }
 
