@@ -1,1 +1,4 @@
-//! write
+//! How a run gets to disk.
+
+pub mod payload;
+pub mod redact;
