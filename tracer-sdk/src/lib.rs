@@ -16,3 +16,4 @@ pub use emit::{
 pub use format::Usage;
 pub use guardrails::{Guardrail, GuardrailExceeded, Guardrails};
 pub use settings::Config;
+pub use read::spans_to_events;
