@@ -87,13 +87,9 @@ impl Monitor {
         clippy::needless_pass_by_value,
         reason = "a reservation can be given back only once"
     )]
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "a reservation can be given back only once"
-    )]
     pub fn finish(&mut self, reservation: Reservation, elapsed: Duration) -> Result<(), GuardrailExceeded> {
         // Its place was taken when it was reserved, and stays taken.
-        let _ = reservation;
+        let Reservation { kind: _ } = reservation;
         self.check(elapsed)
     }
 

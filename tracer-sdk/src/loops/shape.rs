@@ -91,19 +91,17 @@ impl ShapeWriter {
         if result.is_err() {
             out.truncate(start);
         } else if out.len() - start > MAX_SHAPE_BYTES {
-            cut(out, start + MAX_SHAPE_BYTES - REST.len());
+            out.truncate(beginning(out, start + MAX_SHAPE_BYTES - REST.len()).len());
             out.push_str(REST);
         }
         result
     }
 }
 
-/// Shortens `out` to at most `length` bytes, at a character.
-fn cut(out: &mut String, length: usize) {
-    let boundary = (0..=length)
-        .rev()
-        .find(|position| out.is_char_boundary(*position));
-    out.truncate(boundary.unwrap_or(0));
+/// The longest beginning of `text` that has at most `length` bytes and ends at a character.
+pub(super) fn beginning(text: &str, length: usize) -> &str {
+    let boundary = (0..=length).rev().find(|end| text.is_char_boundary(*end));
+    text.get(..boundary.unwrap_or(0)).unwrap_or_default()
 }
 
 #[cfg(test)]

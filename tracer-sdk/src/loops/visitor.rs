@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::entries::Entries;
-use super::shape::{MAX_SHAPE_BYTES, REST};
+use super::shape::{MAX_SHAPE_BYTES, REST, beginning};
 
 /// Containers nest this deep in a shape; what lies deeper is `...`.
 pub(super) const MAX_DEPTH: usize = 4;
@@ -166,10 +166,7 @@ impl Visitor<'_> for Key<'_> {
     }
 
     fn visit_str<E>(self, key: &str) -> Result<(), E> {
-        let kept = key
-            .char_indices()
-            .map_while(|(start, character)| (start < MAX_SHAPE_BYTES).then_some(character));
-        self.0.extend(kept);
+        self.0.push_str(beginning(key, key.len().min(MAX_SHAPE_BYTES)));
         Ok(())
     }
 }

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use proptest::prelude::*;
+
 use super::super::{Flush, SETTINGS};
 use super::*;
 use crate::guardrails::Guardrails;
@@ -20,9 +22,9 @@ fn sources(environment: &[(&str, &str)], project: &str, user: &str) -> Sources {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), OsString::from(value)))
             .collect(),
-        working_directory: "/work/project/src".into(),
+        working_directory: "/home/me/agent/src".into(),
         home: Some("/home/me".into()),
-        project: Some(file("/work/project/.tracer/config.toml", project)),
+        project: Some(file("/home/me/agent/.tracer/config.toml", project)),
         user: Some(file("/home/me/.tracer/config.toml", user)),
     }
 }
@@ -184,11 +186,11 @@ fn a_project_file_cannot_loosen_redaction() {
     assert_eq!(problems.len(), 2);
     assert_eq!(
         problems[0],
-        "/work/project/.tracer/config.toml:1:1: redact must not be false in a project file: it can tighten redaction, not loosen it"
+        "/home/me/agent/.tracer/config.toml:1:1: redact must not be false in a project file: it can tighten redaction, not loosen it"
     );
     assert!(
         problems[1]
-            .starts_with("/work/project/.tracer/config.toml:3:1: max_field_bytes must be at most 20000 ")
+            .starts_with("/home/me/agent/.tracer/config.toml:3:1: max_field_bytes must be at most 20000 ")
     );
 
     let (settings, problems) = resolved(&[], "max_field_bytes = 5001", "max_field_bytes = 5000");
@@ -222,7 +224,7 @@ fn a_switch_that_cannot_be_read_leaves_redaction_on() {
     assert!(settings.redact);
     assert_eq!(
         problems[0].to_string(),
-        "/work/project/.tracer/config.toml: cannot be read: permission denied"
+        "/home/me/agent/.tracer/config.toml: cannot be read: permission denied"
     );
 }
 
@@ -252,7 +254,7 @@ fn an_unknown_key_is_told_with_the_nearest_name_and_the_rest_is_used() {
             "/home/me/.tracer/config.toml:3:1: colour is not a setting",
             "/home/me/.tracer/config.toml:5:1: guardrails.max_llm_call is not a setting; did you mean guardrails.max_llm_calls?",
             "/home/me/.tracer/config.toml:7:2: other is not a setting",
-            "/work/project/.tracer/config.toml:1:1: max_events is not a setting; did you mean guardrails.max_events?",
+            "/home/me/agent/.tracer/config.toml:1:1: max_events is not a setting; did you mean guardrails.max_events?",
         ]
     );
     let (_, problems) = resolved(&[], "", "guardrails = 5");
@@ -283,7 +285,7 @@ fn relative_paths_start_where_they_were_written() {
     };
     assert_eq!(
         data_dir(&[("TRACER_DATA_DIR", "runs")], "", ""),
-        Path::new("/work/project/src/runs")
+        Path::new("/home/me/agent/src/runs")
     );
     assert_eq!(
         data_dir(&[("TRACER_DATA_DIR", "~/runs")], "", ""),
@@ -291,19 +293,19 @@ fn relative_paths_start_where_they_were_written() {
     );
     assert_eq!(
         data_dir(&[("TRACER_DATA_DIR", "~other/runs")], "", ""),
-        Path::new("/work/project/src/~other/runs")
+        Path::new("/home/me/agent/src/~other/runs")
     );
     assert_eq!(
         data_dir(&[], "data_dir = 'runs'", ""),
-        Path::new("/work/project/runs")
+        Path::new("/home/me/agent/runs")
     );
     assert_eq!(data_dir(&[], "", "data_dir = 'runs'"), Path::new("/home/me/runs"));
     assert_eq!(
         data_dir(&[], "", "data_dir = '/var/runs'"),
         Path::new("/var/runs")
     );
-    assert_eq!(from_code("runs"), Path::new("/work/project/src/runs"));
-    assert_eq!(from_code("~"), Path::new("/work/project/src/~"));
+    assert_eq!(from_code("runs"), Path::new("/home/me/agent/src/runs"));
+    assert_eq!(from_code("~"), Path::new("/home/me/agent/src/~"));
 }
 
 #[test]
@@ -312,13 +314,13 @@ fn without_a_home_directory_runs_are_kept_in_the_working_directory() {
     (homeless.home, homeless.user) = (None, None);
     assert_eq!(
         resolve(&Config::new(), &homeless).0.data_dir,
-        Path::new("/work/project/src/.tracer")
+        Path::new("/home/me/agent/src/.tracer")
     );
     homeless
         .environment
         .insert("TRACER_DATA_DIR".to_owned(), "~/runs".into());
     let (settings, problems) = resolve(&Config::new(), &homeless);
-    assert_eq!(settings.data_dir, Path::new("/work/project/src/.tracer"));
+    assert_eq!(settings.data_dir, Path::new("/home/me/agent/src/.tracer"));
     assert_eq!(problems.len(), 1);
 }
 
@@ -360,4 +362,47 @@ fn a_path_need_not_be_unicode_and_other_values_must() {
     assert_eq!(settings.data_dir, PathBuf::from(odd));
     assert!(settings.redact);
     assert_eq!(problems.len(), 1);
+}
+
+/// Settings files, most of them almost right.
+fn any_file() -> impl Strategy<Value = String> {
+    let line = (
+        prop::sample::select(vec![
+            "redact",
+            "redact_keys",
+            "max_field_bytes",
+            "enabled",
+            "guardrails",
+            "x",
+        ]),
+        prop::sample::select(vec![
+            "false",
+            "true",
+            "0",
+            "[]",
+            "['k']",
+            "'off'",
+            "100",
+            "9999999",
+            "{redact = false}",
+            "nan",
+            "[",
+        ]),
+    )
+        .prop_map(|(key, value)| format!("{key} = {value}"));
+    prop_oneof![
+        4 => prop::collection::vec(line, 0..4).prop_map(|lines| lines.join("\n")),
+        1 => ".{0,40}",
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_project_file_loosens_what_the_user_has(project in any_file(), user in any_file()) {
+        let (without, _) = resolved(&[], "", &user);
+        let (with, _) = resolved(&[], &project, &user);
+        prop_assert!(with.redact || !without.redact);
+        prop_assert!(with.max_field_bytes <= without.max_field_bytes);
+        prop_assert!(without.redact_keys.iter().all(|key| with.redact_keys.contains(key)));
+    }
 }
