@@ -3,6 +3,8 @@
 //!
 //! Needs the feature `shared-data`, and fails where the data is missing.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,12 +58,12 @@ fn started(run_name: &str) -> Value {
     json!({"run_name": run_name, "python_version": null, "platform": null, "cwd": null, "argv": []})
 }
 
-fn tool(name: &str, args: Value, result: Value) -> Value {
+fn tool(name: &str, args: &Value, result: &Value) -> Value {
     json!({"tool_name": name, "args": args, "result": result, "status": "ok", "error": null})
 }
 
 /// The payload of an `LLM_CALL` of a span that names its model only by its own name.
-fn model(name: &str, prompt: Value, response: Value, tokens: [Option<u64>; 3]) -> Value {
+fn model(name: &str, prompt: &Value, response: &Value, tokens: [Option<u64>; 3]) -> Value {
     let [prompt_tokens, completion_tokens, total_tokens] = tokens;
     json!({
         "model": name, "prompt": prompt, "response": response, "provider": "openai", "temperature": null,
@@ -101,8 +103,8 @@ fn normal() {
     let root = "1111111111111111";
     let mut call = model(
         "gpt-4o-mini",
-        json!("find context"),
-        json!("use search"),
+        &json!("find context"),
+        &json!("use search"),
         [Some(10), Some(15), Some(25)],
     );
     call["temperature"] = json!(0);
@@ -128,7 +130,7 @@ fn normal() {
                 "00:00:00.100000Z",
                 30,
                 "search",
-                tool("search", json!({"query": "maida"}), json!({"results": 1}))
+                tool("search", &json!({"query": "maida"}), &json!({"results": 1}))
             ]),
             json!(["RUN_END", "1111111111111111.end", null, "00:00:00.150000Z", 150, "golden-normal", {"status": "ok"}]),
         ],
@@ -140,8 +142,8 @@ fn tool_call_spike() {
     let root = "1111111111111121";
     let call = model(
         "gpt-4o-mini",
-        json!("same plan"),
-        json!("call many tools"),
+        &json!("same plan"),
+        &json!("call many tools"),
         [Some(10), Some(15), Some(25)],
     );
     assert_eq!(
@@ -172,7 +174,7 @@ fn tool_call_spike() {
                 "00:01:00.100000Z",
                 30,
                 "search",
-                tool("search", json!({"query": "maida"}), json!({"results": 1}))
+                tool("search", &json!({"query": "maida"}), &json!({"results": 1}))
             ]),
             json!([
                 "TOOL_CALL",
@@ -181,7 +183,7 @@ fn tool_call_spike() {
                 "00:01:00.140000Z",
                 30,
                 "fetch_profile",
-                tool("fetch_profile", json!({"user": "ada"}), json!({"tier": "pro"}))
+                tool("fetch_profile", &json!({"user": "ada"}), &json!({"tier": "pro"}))
             ]),
             json!([
                 "TOOL_CALL",
@@ -190,7 +192,7 @@ fn tool_call_spike() {
                 "00:01:00.180000Z",
                 40,
                 "calculator",
-                tool("calculator", json!({"expr": "2+2"}), json!({"value": 4}))
+                tool("calculator", &json!({"expr": "2+2"}), &json!({"value": 4}))
             ]),
             json!([
                 "TOOL_CALL",
@@ -199,7 +201,7 @@ fn tool_call_spike() {
                 "00:01:00.230000Z",
                 50,
                 "summarize",
-                tool("summarize", json!({"style": "short"}), json!("done"))
+                tool("summarize", &json!({"style": "short"}), &json!("done"))
             ]),
             json!(["RUN_END", "1111111111111121.end", null, "00:01:00.400000Z", 400, "golden-tool-call-spike",
                    {"status": "ok"}]),
@@ -212,8 +214,8 @@ fn latency_cost_envelope() {
     let root = "1111111111111161";
     let call = model(
         "gpt-4o-mini",
-        json!("expanded prompt"),
-        json!("long answer"),
+        &json!("expanded prompt"),
+        &json!("long answer"),
         [Some(120), Some(180), Some(300)],
     );
     assert_eq!(
@@ -244,7 +246,7 @@ fn latency_cost_envelope() {
                 "00:05:01.750000Z",
                 150,
                 "search",
-                tool("search", json!({"query": "maida"}), json!({"results": 1}))
+                tool("search", &json!({"query": "maida"}), &json!({"results": 1}))
             ]),
             json!(["RUN_END", "1111111111111161.end", null, "00:05:02.000000Z", 2000, "golden-latency-cost-envelope",
                    {"status": "ok"}]),
@@ -255,8 +257,8 @@ fn latency_cost_envelope() {
 #[test]
 fn a_loop_told_by_the_root() {
     let root = "1111111111111131";
-    let call = || model("gpt-loop", Value::Null, Value::Null, [None, None, Some(5)]);
-    let lookup = || tool("lookup", Value::Null, Value::Null);
+    let call = || model("gpt-loop", &Value::Null, &Value::Null, [None, None, Some(5)]);
+    let lookup = || tool("lookup", &Value::Null, &Value::Null);
     let warning = json!({
         "pattern": "LLM_CALL:gpt-loop -> TOOL_CALL:lookup", "repetitions": 3, "window_size": 6,
         "evidence_event_ids": ["2222222222222231", "3333333333333341", "2222222222222232", "3333333333333342",
@@ -399,7 +401,7 @@ fn a_run_without_a_root_yet_has_neither_start_nor_end() {
             "00:03:00.050000Z",
             null,
             "streaming_tool",
-            tool("streaming_tool", json!({"stream": true}), Value::Null)
+            tool("streaming_tool", &json!({"stream": true}), &Value::Null)
         ])],
     );
 }

@@ -95,7 +95,7 @@ impl Config {
     }
 
     /// These values, and where one is not given, that of `lower`.
-    pub(super) fn or(self, lower: &Self) -> Self {
+    pub(crate) fn or(self, lower: &Self) -> Self {
         Self {
             enabled: self.enabled.or(lower.enabled),
             data_dir: self.data_dir.or_else(|| lower.data_dir.clone()),

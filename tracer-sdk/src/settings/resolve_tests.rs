@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use proptest::prelude::*;
+
 use super::super::{Flush, SETTINGS};
 use super::*;
 use crate::guardrails::Guardrails;
@@ -360,4 +362,47 @@ fn a_path_need_not_be_unicode_and_other_values_must() {
     assert_eq!(settings.data_dir, PathBuf::from(odd));
     assert!(settings.redact);
     assert_eq!(problems.len(), 1);
+}
+
+/// Settings files, most of them almost right.
+fn any_file() -> impl Strategy<Value = String> {
+    let line = (
+        prop::sample::select(vec![
+            "redact",
+            "redact_keys",
+            "max_field_bytes",
+            "enabled",
+            "guardrails",
+            "x",
+        ]),
+        prop::sample::select(vec![
+            "false",
+            "true",
+            "0",
+            "[]",
+            "['k']",
+            "'off'",
+            "100",
+            "9999999",
+            "{redact = false}",
+            "nan",
+            "[",
+        ]),
+    )
+        .prop_map(|(key, value)| format!("{key} = {value}"));
+    prop_oneof![
+        4 => prop::collection::vec(line, 0..4).prop_map(|lines| lines.join("\n")),
+        1 => ".{0,40}",
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_project_file_loosens_what_the_user_has(project in any_file(), user in any_file()) {
+        let (without, _) = resolved(&[], "", &user);
+        let (with, _) = resolved(&[], &project, &user);
+        prop_assert!(with.redact || !without.redact);
+        prop_assert!(with.max_field_bytes <= without.max_field_bytes);
+        prop_assert!(without.redact_keys.iter().all(|key| with.redact_keys.contains(key)));
+    }
 }
