@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 use tracer_sdk::format::{RunMeta, RunStatus};
-use tracer_sdk::read::{self, Liveness, SalvagedRun};
+use tracer_sdk::read::{RunDirectory, SalvagedRun};
 
-use super::{Verdict, duration, now, refused};
+use super::{Verdict, duration, is_starting, now, refused, standing};
 use crate::error::{CliError, ErrorKind};
 use crate::json::Document;
 use crate::render::line::{Line, Tone};
@@ -27,19 +27,17 @@ pub struct Args {
 /// Shows a run.
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let (directory, short_id) = session.select(args.run_id.as_deref())?;
-    let run = read::salvage_run(&directory.path).map_err(|invalid| {
-        refused(
-            ErrorKind::Input,
-            format!("run {short_id} cannot be shown"),
-            &invalid,
-        )
-        .with_hint(format!("pick another one: {}", session.command("list")))
-    })?;
-    let status = run.status.unwrap_or(RunStatus::Running);
-    let interrupted = read::liveness(&directory.path, status) == Liveness::Interrupted;
-    let standing = run.meta.as_ref().map_or(Standing::Damaged, |meta| {
-        Standing::of(meta.status, meta.counts, interrupted)
-    });
+    let listed = directory.clone().listed();
+    let standing = standing(&listed);
+    let run = match directory.salvage() {
+        Ok(run) => run,
+        Err(_) if is_starting(&listed) => nothing_yet(&directory),
+        Err(invalid) => {
+            let what = format!("run {short_id} cannot be shown");
+            return Err(refused(ErrorKind::Input, what, &invalid)
+                .with_hint(format!("pick another one: {}", session.command("list"))));
+        }
+    };
     if args.json {
         json(&run, standing, session)?;
     } else {
@@ -52,6 +50,19 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         ));
     }
     Ok(Verdict::Done)
+}
+
+/// A run of which no step has ended, so that it has no files that could be read.
+fn nothing_yet(directory: &RunDirectory) -> SalvagedRun {
+    SalvagedRun {
+        directory: directory.path.clone(),
+        meta: None,
+        trace_id: Some(directory.trace_id),
+        status: Some(RunStatus::Running),
+        spans: Vec::new(),
+        cut_tail: None,
+        problems: Vec::new(),
+    }
 }
 
 fn page(

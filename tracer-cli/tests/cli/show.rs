@@ -117,6 +117,45 @@ fn an_interrupted_run_is_told() {
 }
 
 #[test]
+fn a_run_that_has_recorded_nothing_yet_is_running_and_not_damaged() {
+    let sandbox = Sandbox::new();
+    let directory = sandbox.run_dir(FIRST);
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(directory.join(".live"), "{\"run_name\":\"busy\"}\n").unwrap();
+    let live = fs::File::open(directory.join(".live")).unwrap();
+    live.lock().unwrap();
+    let outcome = sandbox.tracer(&["show", FIRST]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert!(
+        outcome.stdout.contains("Running; no step has finished yet."),
+        "{}",
+        outcome.stdout
+    );
+    assert!(
+        sandbox
+            .tracer(&["list"])
+            .stdout
+            .contains(&format!("running\t{FIRST}\t"))
+    );
+
+    drop(live);
+    let outcome = sandbox.tracer(&["show", FIRST]);
+    assert!(
+        outcome
+            .stdout
+            .contains("Interrupted: its process is gone; no step had finished."),
+        "{}",
+        outcome.stdout
+    );
+    assert!(
+        sandbox
+            .tracer(&["list"])
+            .stdout
+            .contains(&format!("interrupted\t{FIRST}\t"))
+    );
+}
+
+#[test]
 fn what_can_be_read_of_a_damaged_run_is_shown_and_the_lines_that_cannot() {
     let sandbox = Sandbox::new();
     let directory = sandbox.run(FIRST, "damaged", 1, "ok");
