@@ -1,8 +1,9 @@
 //! The client: one request, one answer, over HTTP.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use tracer_sdk::{GuardrailExceeded, Usage, llm_call};
 
-use super::{ChatRequest, ChatResponse, ErrorResponse, Message, TokenUsage};
+use super::{ChatRequest, ChatResponse, Choice, ErrorResponse, Message, TokenUsage};
 
 /// The temperature that the agent asks with: the least, so that the same question gives the same run.
 const TEMPERATURE: f64 = 0.0;
@@ -62,6 +63,9 @@ pub enum ModelError {
     /// The endpoint answered, but with no message.
     #[error("the endpoint sent an answer without a message")]
     Empty,
+    /// The run has crossed one of its limits: the model must not be asked any more.
+    #[error(transparent)]
+    Stopped(#[from] GuardrailExceeded),
 }
 
 /// What `reqwest` says, and why: the reason is in the error's sources.
@@ -90,6 +94,31 @@ impl Model {
 
     /// Ask the model for the next message of a conversation, and record the call.
     pub async fn complete(&self, messages: &[Message], tools: &[Value]) -> Result<Completion, ModelError> {
+        // From here to `end`, or to the drop when `?` leaves early, is what the trace tells as the call's duration.
+        let mut call = llm_call(self.name.clone())
+            .provider(self.provider)
+            .prompt(&json!({"messages": messages}))
+            .temperature(TEMPERATURE)
+            .start()?;
+        let (choice, usage) = self.first_choice(messages, tools).await.inspect_err(|error| {
+            call.fail(error);
+        })?;
+        call.response(&choice.message);
+        if let Some(usage) = usage {
+            call.usage(Usage::new(usage.prompt_tokens, usage.completion_tokens));
+        }
+        if let Some(reason) = &choice.finish_reason {
+            call.stop_reason(reason);
+        }
+        call.end()?;
+        Ok(Completion { message: choice.message, usage })
+    }
+
+    async fn first_choice(
+        &self,
+        messages: &[Message],
+        tools: &[Value],
+    ) -> Result<(Choice, Option<TokenUsage>), ModelError> {
         let request = ChatRequest {
             model: self.name.clone(),
             messages: messages.to_vec(),
@@ -99,7 +128,7 @@ impl Model {
         };
         let response = self.send(&request).await?;
         let choice = response.choices.into_iter().next().ok_or(ModelError::Empty)?;
-        Ok(Completion { message: choice.message, usage: response.usage })
+        Ok((choice, response.usage))
     }
 
     /// One exchange over HTTP.

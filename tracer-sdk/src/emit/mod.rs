@@ -1,1 +1,36 @@
-//! emit
+//! What happens: runs, contexts, spans and recorders, which user code calls.
+//!
+//! Rules that hold everywhere here: no user code runs and no user value drops while internal state is borrowed or
+//! locked; a fault of storage is counted and told, and never reaches the traced program.
+
+
+mod calls;
+mod clock;
+pub mod context;
+mod environment;
+pub mod error;
+pub mod future;
+mod ids;
+mod open_span;
+mod panic;
+mod pool;
+mod progress;
+mod registry;
+mod root;
+pub mod run;
+mod run_state;
+pub mod scope;
+mod start;
+mod traceparent;
+mod warning;
+
+pub use calls::llm::{LlmCall, LlmSpan, llm_call};
+pub use calls::record_error;
+pub use calls::span::{Span, SpanBuilder, span};
+pub use calls::state::{StateUpdate, state};
+pub use calls::tool::{ToolCall, ToolSpan, tool_call};
+pub use context::{Context, ContextGuard};
+pub use error::ErrorInfo;
+pub use future::{InContext, TraceFutureExt, Traced};
+pub use registry::unattached_records;
+pub use run::{Run, RunGuard, RunStats, traced_run};

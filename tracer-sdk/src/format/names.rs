@@ -48,6 +48,15 @@ impl Name {
     }
 }
 
+/// Whether an attribute key belongs to the format itself or decides what type a span has, so that a user's own
+/// attribute must not take it.
+#[must_use]
+pub fn is_reserved(key: &str) -> bool {
+    const PREFIXES: [&str; 4] = ["tracer.", "maida.", "agentdbg.", "exception."];
+    PREFIXES.iter().any(|prefix| key.starts_with(prefix))
+        || [OPERATION, PROVIDER, TOOL_NAME].iter().any(|name| name.is(key))
+}
+
 macro_rules! name {
     ($($spelling:literal),+) => { Name { spellings: &[$($spelling),+] } };
 }
@@ -101,6 +110,9 @@ pub const ERROR_MESSAGE: Name = namespaced!("error_message", "exception.message"
 pub const ERROR_STACK: Name = namespaced!("error_stack", "exception.stacktrace");
 /// The context was inferred: the thread had none, and one run was live and was not told.
 pub const CONTEXT: Name = namespaced!("context");
+
+/// The span stands in for one that could not be written and that others name as their parent.
+pub const LOST: Name = namespaced!("lost");
 
 // A guardrail's exception on the root span.
 /// Which guardrail stopped the run.

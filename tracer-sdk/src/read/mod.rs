@@ -1,1 +1,30 @@
-//! read
+//! What happened: directory → files → lines → records with their problems → projection.
+//!
+//! One reader with two answers to a problem. [`open_run`] is strict: whatever judges a run uses it, and a run with a
+//! problem is refused with all its problems listed. [`salvage_run`] is lenient: it gives what can be read, and the
+//! problems. [`RunStore`] finds runs, [`spans_to_events`] gives the flat view that everything else is made from.
+//!
+//! Nothing here changes a file.
+
+mod fields;
+mod file;
+mod gather;
+mod json;
+mod lines;
+mod liveness;
+mod load;
+mod meta;
+mod project;
+mod select;
+mod span;
+mod store;
+mod structure;
+
+#[cfg(test)]
+mod tests;
+
+pub use liveness::{Liveness, liveness};
+pub use load::{InvalidRun, LoadedRun, SalvagedRun, open_run, salvage_run};
+pub use project::{count_records, spans_to_events};
+pub use select::SelectError;
+pub use store::{ListedRun, RunDirectory, RunStore, StoreError};

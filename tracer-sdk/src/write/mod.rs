@@ -1,1 +1,16 @@
-//! write
+//! How a run gets to disk: value → redacting serialiser → line → one append; and `meta.json` beside it.
+//!
+//! The only code that changes the files of a run. It knows the format and nothing of who records.
+
+pub(crate) mod draft;
+pub(crate) mod escape;
+pub mod files;
+pub(crate) mod line;
+pub(crate) mod live_file;
+pub(crate) mod log;
+pub(crate) mod meta_file;
+pub mod payload;
+pub mod redact;
+pub(crate) mod run_files;
+
+pub use log::MAX_LINE_BYTES;

@@ -1,0 +1,246 @@
+//! Model calls (decisions, section 1; specification, *LLM_CALL*).
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::timed::{Timed, builder_methods, timed_methods};
+use crate::emit::error::ErrorInfo;
+use crate::emit::open_span::OpenSpan;
+use crate::format::names::{self, events};
+use crate::format::{EventType, Usage};
+use crate::guardrails::GuardrailExceeded;
+use crate::write::draft::{EventTime, Scalar};
+
+/// Begins the record of one call of a model.
+///
+/// `record()` writes it after the fact; `start()` times it. Outside of a run it does nothing.
+///
+/// ```
+/// use serde_json::json;
+/// use tracer_sdk::{Usage, llm_call};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let run = tracer_sdk::Run::new("ask").config(&config).start();
+/// llm_call("gpt-5")
+///     .provider("openai")
+///     .prompt(&json!({"messages": [{"role": "user", "content": "Why is the sky blue?"}]}))
+///     .response("Because of Rayleigh scattering.")
+///     .usage(Usage::new(14, 6))
+///     .record()?;
+/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// ```
+pub fn llm_call(model: impl Into<Cow<'static, str>>) -> LlmCall {
+    LlmCall { span: OpenSpan::begin(EventType::LlmCall, model.into()), duration: None }
+}
+
+/// A model call that is being described.
+#[must_use = "call `.record()?` to write it, or `.start()?` to time it"]
+#[derive(Debug)]
+pub struct LlmCall {
+    span: Option<OpenSpan>,
+    duration: Option<Duration>,
+}
+
+impl LlmCall {
+    builder_methods!();
+
+    /// Whose model it is: `openai`, `anthropic`, `local`, …
+    pub fn provider(mut self, provider: &str) -> Self {
+        if let Some(span) = &mut self.span {
+            span.text(names::PROVIDER, provider);
+        }
+        self
+    }
+
+    /// What the model is asked: a string, or anything structured.
+    pub fn prompt<T: Serialize + ?Sized>(mut self, prompt: &T) -> Self {
+        if let Some(span) = &mut self.span {
+            span.message(events::PROMPT, EventTime::Start, prompt);
+        }
+        self
+    }
+
+    /// What the model answered: a string, or anything structured.
+    pub fn response<T: Serialize + ?Sized>(mut self, response: &T) -> Self {
+        if let Some(span) = &mut self.span {
+            span.message(events::RESPONSE, EventTime::End, response);
+        }
+        self
+    }
+
+    /// The tokens that the call used.
+    pub fn usage(mut self, usage: Usage) -> Self {
+        if let Some(span) = &mut self.span {
+            set_usage(span, usage);
+        }
+        self
+    }
+
+    /// The sampling temperature.
+    pub fn temperature(mut self, temperature: f64) -> Self {
+        if let Some(span) = &mut self.span {
+            span.scalar(names::TEMPERATURE, Scalar::Float(temperature));
+        }
+        self
+    }
+
+    /// Why the model stopped: `stop`, `tool_calls`, …
+    pub fn stop_reason(mut self, reason: &str) -> Self {
+        if let Some(span) = &mut self.span {
+            span.text(names::FINISH_REASONS, reason);
+        }
+        self
+    }
+
+    /// Writes the call.
+    ///
+    /// # Errors
+    ///
+    /// [`GuardrailExceeded`] when the run has crossed one of its limits; the call is written all the same.
+    pub fn record(mut self) -> Result<(), GuardrailExceeded> {
+        self.span.take().map_or(Ok(()), |span| span.record(self.duration))
+    }
+
+    /// Starts timing the call, just before it is made.
+    ///
+    /// ```
+    /// use tracer_sdk::{Usage, llm_call};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("ask").config(&config).start();
+    /// let mut call = llm_call("gpt-5").prompt("Why is the sky blue?").start()?;
+    /// // … the request …
+    /// call.response("Because of Rayleigh scattering.").usage(Usage::new(14, 6));
+    /// call.end()?;
+    /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`GuardrailExceeded`] when the call must not be made: the run has crossed one of its limits, or would with this
+    /// call.
+    pub fn start(mut self) -> Result<LlmSpan, GuardrailExceeded> {
+        let timed = Timed::start(self.span.take(), Some("the call was dropped before it was answered"))?;
+        Ok(LlmSpan { timed, stream: Stream::default() })
+    }
+}
+
+/// A model call that is under way. It ends when [`LlmSpan::end`] is called or when it is dropped; one that is dropped
+/// without a response, an error or a chunk is told as cancelled.
+#[must_use = "the call ends when this is dropped: bind it with `let mut call = …`"]
+#[derive(Debug)]
+pub struct LlmSpan {
+    timed: Timed,
+    stream: Stream,
+}
+
+/// A streamed answer so far.
+#[derive(Debug, Default)]
+struct Stream {
+    text: String,
+    chunks: u64,
+    first_after: Option<Duration>,
+}
+
+/// How much of a streamed answer is kept in memory, in bytes; the settings cut it further.
+const MAX_STREAM_BYTES: usize = 1024 * 1024;
+
+impl LlmSpan {
+    timed_methods!();
+
+    /// What the model answered: a string, or anything structured.
+    pub fn response<T: Serialize + ?Sized>(&mut self, response: &T) -> &mut Self {
+        if let Some(span) = self.timed.span() {
+            span.message(events::RESPONSE, EventTime::End, response);
+        }
+        self.stream.text.clear();
+        self.timed.answered();
+        self
+    }
+
+    /// The next piece of a streamed answer. The first one tells how long it took to come.
+    pub fn chunk(&mut self, text: &str) -> &mut Self {
+        let Some(span) = self.timed.span() else { return self };
+        if self.stream.first_after.is_none() {
+            self.stream.first_after = Some(span.elapsed_since_start());
+        }
+        self.stream.chunks += 1;
+        if self.stream.text.len() < MAX_STREAM_BYTES {
+            self.stream.text.push_str(text);
+        }
+        self
+    }
+
+    /// The tokens that the call used.
+    pub fn usage(&mut self, usage: Usage) -> &mut Self {
+        if let Some(span) = self.timed.span() {
+            set_usage(span, usage);
+        }
+        self
+    }
+
+    /// Why the model stopped: `stop`, `tool_calls`, …
+    pub fn stop_reason(&mut self, reason: &str) -> &mut Self {
+        if let Some(span) = self.timed.span() {
+            span.text(names::FINISH_REASONS, reason);
+        }
+        self.timed.answered();
+        self
+    }
+
+    /// Says that the call failed, with the error's type and message.
+    pub fn fail<E: Display + ?Sized>(&mut self, error: &E) -> &mut Self {
+        if let Some(span) = self.timed.span() {
+            span.fail(ErrorInfo::of(error));
+        }
+        self.timed.answered();
+        self
+    }
+
+    /// Ends the call now and writes it.
+    ///
+    /// # Errors
+    ///
+    /// [`GuardrailExceeded`] when the run has crossed one of its limits; the call is written all the same.
+    pub fn end(mut self) -> Result<(), GuardrailExceeded> {
+        self.write_stream();
+        // A new value takes the place of `timed`, because `self` has a `Drop` of its own.
+        std::mem::replace(&mut self.timed, Timed::nothing()).end()
+    }
+
+    fn write_stream(&mut self) {
+        let Some(span) = self.timed.span() else { return };
+        if let Some(after) = self.stream.first_after {
+            let milliseconds = after.as_micros() as f64 / 1_000.0;
+            span.scalar(names::TIME_TO_FIRST_CHUNK, Scalar::Float(milliseconds));
+            span.scalar(names::CHUNKS, Scalar::Unsigned(self.stream.chunks));
+            if !self.stream.text.is_empty() {
+                span.message(events::RESPONSE, EventTime::End, self.stream.text.as_str());
+            }
+        }
+    }
+}
+
+impl Drop for LlmSpan {
+    fn drop(&mut self) {
+        self.write_stream();
+    }
+}
+
+fn set_usage(span: &mut OpenSpan, usage: Usage) {
+    let parts = [
+        (names::INPUT_TOKENS, usage.prompt_tokens),
+        (names::OUTPUT_TOKENS, usage.completion_tokens),
+        (names::TOTAL_TOKENS, usage.total_tokens),
+    ];
+    for (name, tokens) in parts {
+        if let Some(tokens) = tokens {
+            span.scalar(name, Scalar::Unsigned(tokens));
+        }
+    }
+}

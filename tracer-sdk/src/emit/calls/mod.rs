@@ -1,0 +1,44 @@
+//! The recorders: model calls, tool calls, states, errors and plain spans.
+//!
+//! Each is a builder that serialises what it is given at once, through redaction and truncation, and does nothing
+//! outside of a run. `record()` writes it after the fact; `start()` turns it into a timed span.
+
+pub(crate) mod llm;
+pub(crate) mod span;
+pub(crate) mod state;
+pub(crate) mod timed;
+pub(crate) mod tool;
+
+use std::borrow::Cow;
+use std::error::Error;
+
+use super::error::ErrorInfo;
+use super::open_span::OpenSpan;
+use crate::format::EventType;
+use crate::format::names::span_names;
+use crate::guardrails::GuardrailExceeded;
+
+/// Records an error that the program caught and went on from, with its causes (specification, *ERROR*).
+///
+/// An error that ends the run needs no recording: return it, or hand it to [`RunGuard::fail`](crate::RunGuard::fail).
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let run = tracer_sdk::Run::new("lenient").config(&config).start();
+/// if let Err(error) = "x".parse::<u8>() {
+///     tracer_sdk::record_error(&error)?;
+/// }
+/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// ```
+///
+/// # Errors
+///
+/// [`GuardrailExceeded`] when the run has crossed one of its limits.
+pub fn record_error<E: Error + ?Sized>(error: &E) -> Result<(), GuardrailExceeded> {
+    let Some(mut span) = OpenSpan::begin(EventType::Error, Cow::Borrowed(span_names::ERROR)) else {
+        return Ok(());
+    };
+    span.fail(ErrorInfo::with_causes(error));
+    span.record(None)
+}

@@ -1,0 +1,81 @@
+//! Structural spans: a name, a duration, children, and attributes of the user's own (decisions, section 1).
+
+use std::borrow::Cow;
+use std::fmt::Display;
+
+use serde::Serialize;
+
+use super::timed::{Timed, timed_methods};
+use crate::emit::error::ErrorInfo;
+use crate::emit::open_span::OpenSpan;
+use crate::format::EventType;
+
+/// Begins a structural span: a phase, a sub-agent, anything that other recordings happen inside.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let run = tracer_sdk::Run::new("research").config(&config).start();
+/// let mut plan = tracer_sdk::span("plan").attribute("depth", &3).start();
+/// plan.in_scope(|| tracer_sdk::tool_call("search").record())?;
+/// plan.end();
+/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// ```
+pub fn span(name: impl Into<Cow<'static, str>>) -> SpanBuilder {
+    SpanBuilder { span: OpenSpan::begin(EventType::Unknown, name.into()) }
+}
+
+/// A structural span that is being described.
+#[must_use = "call `.start()` to begin the span"]
+#[derive(Debug)]
+pub struct SpanBuilder {
+    span: Option<OpenSpan>,
+}
+
+impl SpanBuilder {
+    /// Adds an attribute of your own; a structured value is stored as JSON text.
+    pub fn attribute<T: Serialize + ?Sized>(mut self, key: &str, value: &T) -> Self {
+        if let Some(span) = &mut self.span {
+            span.user(key, value);
+        }
+        self
+    }
+
+    /// Attaches metadata of your own, an object; it comes back as `meta` of the projected record.
+    pub fn meta<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
+        if let Some(span) = &mut self.span {
+            span.meta(value);
+        }
+        self
+    }
+
+    /// Begins the span. Structure is not a call: no guardrail refuses it.
+    pub fn start(mut self) -> Span {
+        // No limit counts structural spans, so `start` has nothing to refuse.
+        Span { timed: Timed::start(self.span.take(), None).unwrap_or_else(|_| Timed::nothing()) }
+    }
+}
+
+/// A structural span that is under way. It ends when it is dropped.
+#[must_use = "the span ends when this is dropped: bind it with `let mut span = …`"]
+#[derive(Debug)]
+pub struct Span {
+    timed: Timed,
+}
+
+impl Span {
+    timed_methods!();
+
+    /// Says that the work in this span failed.
+    pub fn fail<E: Display + ?Sized>(&mut self, error: &E) -> &mut Self {
+        if let Some(span) = self.timed.span() {
+            span.fail(ErrorInfo::of(error));
+        }
+        self
+    }
+
+    /// Ends the span now. Dropping it does the same.
+    pub fn end(self) {
+        drop(self);
+    }
+}

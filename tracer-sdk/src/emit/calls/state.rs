@@ -1,0 +1,64 @@
+//! State updates (decisions, section 1; specification, *STATE_UPDATE*).
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use crate::emit::open_span::OpenSpan;
+use crate::format::EventType;
+use crate::format::names::{event_keys, events, span_names};
+use crate::guardrails::GuardrailExceeded;
+use crate::write::draft::EventTime;
+
+/// Begins the record of the agent's state, for example between two steps.
+///
+/// ```
+/// use serde_json::json;
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let run = tracer_sdk::Run::new("plan").config(&config).start();
+/// tracer_sdk::state(&json!({"phase": "triage"})).record()?;
+/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// ```
+pub fn state<T: Serialize + ?Sized>(state: &T) -> StateUpdate {
+    let mut span = OpenSpan::begin(EventType::StateUpdate, Cow::Borrowed(span_names::STATE));
+    if let Some(span) = &mut span {
+        span.json_event(events::STATE, EventTime::End, event_keys::STATE, state);
+    }
+    StateUpdate { span }
+}
+
+/// A state update that is being described.
+#[must_use = "call `.record()?` to write it"]
+#[derive(Debug)]
+pub struct StateUpdate {
+    span: Option<OpenSpan>,
+}
+
+impl StateUpdate {
+    /// What changed since the last state.
+    pub fn diff<T: Serialize + ?Sized>(mut self, diff: &T) -> Self {
+        if let Some(span) = &mut self.span {
+            span.more_json(event_keys::DIFF, diff);
+        }
+        self
+    }
+
+    /// Attaches metadata of your own, an object; it comes back as `meta` of the projected record.
+    pub fn meta<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
+        if let Some(span) = &mut self.span {
+            span.meta(value);
+        }
+        self
+    }
+
+    /// Writes the state.
+    ///
+    /// # Errors
+    ///
+    /// [`GuardrailExceeded`] when the run has crossed one of its limits; the state is written all the same.
+    pub fn record(mut self) -> Result<(), GuardrailExceeded> {
+        self.span.take().map_or(Ok(()), |span| span.record(None))
+    }
+}

@@ -1,0 +1,163 @@
+//! What all timed spans share: they are entered, hold children, end once, and are told as cancelled when given up.
+
+use std::future::Future;
+
+use crate::emit::context::{Context, ContextGuard};
+use crate::emit::future::{InContext, TraceFutureExt};
+use crate::emit::open_span::OpenSpan;
+use crate::format::SpanId;
+use crate::guardrails::GuardrailExceeded;
+
+/// A started span, or nothing outside of a run.
+#[derive(Debug)]
+pub(crate) struct Timed {
+    span: Option<OpenSpan>,
+    /// What a span that is dropped without an answer is told with; `None` for spans that need none.
+    unanswered: Option<&'static str>,
+}
+
+impl Timed {
+    pub(crate) fn start(
+        span: Option<OpenSpan>,
+        unanswered: Option<&'static str>,
+    ) -> Result<Self, GuardrailExceeded> {
+        match span {
+            Some(mut span) => {
+                span.start()?;
+                Ok(Self { span: Some(span), unanswered })
+            }
+            None => Ok(Self { span: None, unanswered }),
+        }
+    }
+
+    /// A span outside of every run.
+    pub(crate) fn nothing() -> Self {
+        Self { span: None, unanswered: None }
+    }
+
+    pub(crate) fn span(&mut self) -> Option<&mut OpenSpan> {
+        self.span.as_mut()
+    }
+
+    pub(crate) fn id(&self) -> Option<SpanId> {
+        self.span.as_ref().map(OpenSpan::id)
+    }
+
+    /// The span has its answer: dropping it is a good end.
+    pub(crate) fn answered(&mut self) {
+        self.unanswered = None;
+    }
+
+    pub(crate) fn enter(&mut self) -> Option<ContextGuard> {
+        self.context().map(|context| context.enter())
+    }
+
+    pub(crate) fn context(&mut self) -> Option<Context> {
+        self.span.as_mut().map(OpenSpan::context)
+    }
+
+    pub(crate) fn in_scope<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        let _guard = self.enter();
+        work()
+    }
+
+    pub(crate) fn instrument<F: Future>(&mut self, future: F) -> InContext<F> {
+        future.in_optional_context(self.context())
+    }
+
+    pub(crate) fn end(mut self) -> Result<(), GuardrailExceeded> {
+        self.span.take().map_or(Ok(()), OpenSpan::end)
+    }
+}
+
+impl Drop for Timed {
+    fn drop(&mut self) {
+        let Some(span) = self.span.take() else { return };
+        match self.unanswered {
+            Some(message) => span.cancel(message),
+            // A guardrail that this trips is sticky: the next recorder call returns it.
+            None => _ = span.end(),
+        }
+    }
+}
+
+/// The methods that every timed span has.
+macro_rules! timed_methods {
+    () => {
+        /// Makes this span the parent of what is recorded on this thread until the guard is dropped.
+        ///
+        /// Not across an `.await`: use `instrument` there.
+        pub fn enter(&mut self) -> Option<crate::ContextGuard> {
+            self.timed.enter()
+        }
+
+        /// The context of this span, to be carried into threads and tasks; `None` outside of a run.
+        #[must_use]
+        pub fn context(&mut self) -> Option<crate::Context> {
+            self.timed.context()
+        }
+
+        /// Runs a closure whose recordings become children of this span.
+        pub fn in_scope<R>(&mut self, work: impl FnOnce() -> R) -> R {
+            self.timed.in_scope(work)
+        }
+
+        /// Wraps a future whose recordings become children of this span.
+        pub fn instrument<F: std::future::Future>(&mut self, future: F) -> crate::InContext<F> {
+            self.timed.instrument(future)
+        }
+
+        /// Adds an attribute of your own; a structured value is stored as JSON text.
+        pub fn attribute<T: serde::Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
+            if let Some(span) = self.timed.span() {
+                span.user(key, value);
+            }
+            self
+        }
+
+        /// The span's ID; `None` outside of a run.
+        #[must_use]
+        pub fn id(&self) -> Option<crate::format::SpanId> {
+            self.timed.id()
+        }
+    };
+}
+
+pub(crate) use timed_methods;
+
+/// The methods that every recorder of a call has, on the builder.
+macro_rules! builder_methods {
+    () => {
+        /// Adds an attribute of your own; a structured value is stored as JSON text.
+        pub fn attribute<T: serde::Serialize + ?Sized>(mut self, key: &str, value: &T) -> Self {
+            if let Some(span) = &mut self.span {
+                span.user(key, value);
+            }
+            self
+        }
+
+        /// Attaches metadata of your own, an object; it comes back as `meta` of the projected record.
+        pub fn meta<T: serde::Serialize + ?Sized>(mut self, value: &T) -> Self {
+            if let Some(span) = &mut self.span {
+                span.meta(value);
+            }
+            self
+        }
+
+        /// Says that the call failed, with the error's type and message.
+        pub fn error<E: std::fmt::Display + ?Sized>(mut self, error: &E) -> Self {
+            if let Some(span) = &mut self.span {
+                span.fail(crate::ErrorInfo::of(error));
+            }
+            self
+        }
+
+        /// How long the call took; it ended just now. Without it the call has no duration.
+        pub fn duration(mut self, duration: std::time::Duration) -> Self {
+            self.duration = Some(duration);
+            self
+        }
+    };
+}
+
+pub(crate) use builder_methods;

@@ -1,0 +1,135 @@
+//! Tool calls (decisions, section 1; specification, *TOOL_CALL*).
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::timed::{Timed, builder_methods, timed_methods};
+use crate::emit::error::ErrorInfo;
+use crate::emit::open_span::OpenSpan;
+use crate::format::EventType;
+use crate::format::names::{event_keys, events};
+use crate::guardrails::GuardrailExceeded;
+use crate::write::draft::EventTime;
+
+/// Begins the record of one call of a tool.
+///
+/// `record()` writes it after the fact; `start()` times it. Outside of a run it does nothing.
+///
+/// ```
+/// use serde_json::json;
+/// use tracer_sdk::tool_call;
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let run = tracer_sdk::Run::new("look up").config(&config).start();
+/// tool_call("search").args(&json!({"query": "refunds"})).result(&json!(["refunds.md"])).record()?;
+/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// ```
+pub fn tool_call(name: impl Into<Cow<'static, str>>) -> ToolCall {
+    ToolCall { span: OpenSpan::begin(EventType::ToolCall, name.into()), duration: None }
+}
+
+/// A tool call that is being described.
+#[must_use = "call `.record()?` to write it, or `.start()?` to time it"]
+#[derive(Debug)]
+pub struct ToolCall {
+    span: Option<OpenSpan>,
+    duration: Option<Duration>,
+}
+
+impl ToolCall {
+    builder_methods!();
+
+    /// What the tool is given.
+    pub fn args<T: Serialize + ?Sized>(mut self, arguments: &T) -> Self {
+        if let Some(span) = &mut self.span {
+            span.json_event(events::TOOL_ARGUMENTS, EventTime::Start, event_keys::ARGUMENTS, arguments);
+        }
+        self
+    }
+
+    /// What the tool gave.
+    pub fn result<T: Serialize + ?Sized>(mut self, result: &T) -> Self {
+        if let Some(span) = &mut self.span {
+            span.json_event(events::TOOL_RESULT, EventTime::End, event_keys::RESULT, result);
+        }
+        self
+    }
+
+    /// Writes the call.
+    ///
+    /// # Errors
+    ///
+    /// [`GuardrailExceeded`] when the run has crossed one of its limits; the call is written all the same.
+    pub fn record(mut self) -> Result<(), GuardrailExceeded> {
+        self.span.take().map_or(Ok(()), |span| span.record(self.duration))
+    }
+
+    /// Starts timing the call, just before the tool runs.
+    ///
+    /// ```
+    /// use serde_json::json;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("look up").config(&config).start();
+    /// let mut call = tracer_sdk::tool_call("read_file").args(&json!({"path": "refunds.md"})).start()?;
+    /// match std::fs::read_to_string("refunds.md") {
+    ///     Ok(text) => call.result(&text),
+    ///     Err(error) => call.fail(&error),
+    /// };
+    /// call.end()?;
+    /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`GuardrailExceeded`] when the call must not be made: the run has crossed one of its limits, or would with this
+    /// call.
+    pub fn start(mut self) -> Result<ToolSpan, GuardrailExceeded> {
+        let timed = Timed::start(self.span.take(), Some("the call was dropped before it had a result"))?;
+        Ok(ToolSpan { timed })
+    }
+}
+
+/// A tool call that is under way. It ends when [`ToolSpan::end`] is called or when it is dropped; one that is dropped
+/// without a result or an error is told as cancelled.
+#[must_use = "the call ends when this is dropped: bind it with `let mut call = …`"]
+#[derive(Debug)]
+pub struct ToolSpan {
+    timed: Timed,
+}
+
+impl ToolSpan {
+    timed_methods!();
+
+    /// What the tool gave.
+    pub fn result<T: Serialize + ?Sized>(&mut self, result: &T) -> &mut Self {
+        if let Some(span) = self.timed.span() {
+            span.json_event(events::TOOL_RESULT, EventTime::End, event_keys::RESULT, result);
+        }
+        self.timed.answered();
+        self
+    }
+
+    /// Says that the call failed, with the error's type and message.
+    pub fn fail<E: Display + ?Sized>(&mut self, error: &E) -> &mut Self {
+        if let Some(span) = self.timed.span() {
+            span.fail(ErrorInfo::of(error));
+        }
+        self.timed.answered();
+        self
+    }
+
+    /// Ends the call now and writes it.
+    ///
+    /// # Errors
+    ///
+    /// [`GuardrailExceeded`] when the run has crossed one of its limits; the call is written all the same.
+    pub fn end(self) -> Result<(), GuardrailExceeded> {
+        self.timed.end()
+    }
+}

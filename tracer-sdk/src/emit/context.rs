@@ -1,0 +1,167 @@
+//! Which run and which span a thread is working for: a stack per thread, restored by guards and at every poll.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::registry;
+use super::run_state::RunState;
+use super::traceparent::TraceParent;
+use crate::format::{SpanId, TraceId};
+
+thread_local! {
+    /// Guards hold positions, so that those dropped out of order neither panic nor disturb the others.
+    static STACK: RefCell<Vec<Option<Context>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A run and the span in it that new spans belong under. Cheap to clone; carry it into threads and tasks.
+///
+/// ```
+/// use tracer_sdk::Context;
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let run = tracer_sdk::Run::new("fan out").config(&config).start();
+/// let context = Context::current().expect("a run is active");
+/// let worker = std::thread::spawn(context.wrap(|| tracer_sdk::tool_call("search").record()));
+/// worker.join().unwrap()?;
+/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// ```
+#[derive(Clone)]
+pub struct Context {
+    pub(crate) run: Arc<RunState>,
+    pub(crate) span: SpanId,
+    /// The thread had no context of its own, and this run was the only one.
+    pub(crate) inferred: bool,
+}
+
+impl Context {
+    /// The context of this thread or task; `None` outside of every run.
+    ///
+    /// A thread that was never given a context, while exactly one run is live in the process, gets that run's.
+    #[must_use]
+    pub fn current() -> Option<Self> {
+        Self::of_thread().or_else(|| {
+            let run = registry::only_live_run()?;
+            Some(Self { span: run.root_id(), run, inferred: true })
+        })
+    }
+
+    /// The context that this thread was given.
+    pub(crate) fn of_thread() -> Option<Self> {
+        STACK.try_with(|stack| stack.borrow().last().cloned().flatten()).ok().flatten()
+    }
+
+    /// The run's ID.
+    #[must_use]
+    pub fn trace_id(&self) -> TraceId {
+        self.run.trace_id()
+    }
+
+    /// This context for a child process, in the form of W3C's `traceparent`: hand it on in the environment variable
+    /// `TRACER_TRACEPARENT`, and the child's runs become spans of this run, in the same directory.
+    ///
+    /// ```no_run
+    /// # fn main() -> std::io::Result<()> {
+    /// use std::process::Command;
+    ///
+    /// let mut child = Command::new("indexer");
+    /// if let Some(context) = tracer_sdk::Context::current() {
+    ///     child.env("TRACER_TRACEPARENT", context.to_traceparent());
+    /// }
+    /// child.status()?;
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn to_traceparent(&self) -> String {
+        self.run.share();
+        TraceParent { trace_id: self.trace_id(), span_id: self.span }.to_string()
+    }
+
+    /// Makes this the context of the thread until the guard is dropped.
+    pub fn enter(&self) -> ContextGuard {
+        ContextGuard { position: push(self.clone()), not_send: PhantomData }
+    }
+
+    /// Runs a closure within this context.
+    pub fn in_scope<R>(&self, work: impl FnOnce() -> R) -> R {
+        let _guard = self.enter();
+        work()
+    }
+
+    /// Wraps a closure so that it runs within this context wherever it is called: in a thread, a pool, a callback.
+    pub fn wrap<R>(self, work: impl FnOnce() -> R) -> impl FnOnce() -> R {
+        move || self.in_scope(work)
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Context")
+            .field("trace_id", &self.trace_id())
+            .field("span", &self.span)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Makes a context the thread's, without a guard; its position, or `None` when the thread is ending.
+pub(crate) fn push(context: Context) -> Option<usize> {
+    let pushed = STACK.try_with(|stack| {
+        let mut stack = stack.borrow_mut();
+        stack.push(Some(context));
+        stack.len() - 1
+    });
+    pushed.ok()
+}
+
+/// Takes off the last context of a span that [`push`] put on.
+pub(crate) fn pop_span(span: SpanId) {
+    take_off(|stack| stack.iter().rposition(|entry| entry.as_ref().is_some_and(|entry| entry.span == span)));
+}
+
+/// What is taken off is dropped after the borrow has ended: it may be the last holder of a run.
+fn take_off(find: impl FnOnce(&[Option<Context>]) -> Option<usize>) {
+    let _left = STACK.try_with(|stack| {
+        let mut stack = stack.borrow_mut();
+        let position = find(&stack)?;
+        let left = stack.get_mut(position).and_then(Option::take);
+        while stack.last().is_some_and(Option::is_none) {
+            stack.pop();
+        }
+        left
+    });
+}
+
+/// Restores the thread's earlier context when dropped. It belongs to its thread:
+///
+/// ```compile_fail
+/// fn must_be_send<T: Send>(_: T) {}
+/// let guard = tracer_sdk::Context::current().unwrap().enter();
+/// must_be_send(guard);
+/// ```
+#[must_use = "the context lasts as long as this guard: bind it with `let _guard = …`"]
+#[derive(Debug)]
+pub struct ContextGuard {
+    /// `None` when the thread is ending and has no stack any more.
+    position: Option<usize>,
+    not_send: PhantomData<*const ()>,
+}
+
+impl Drop for ContextGuard {
+    fn drop(&mut self) {
+        take_off(|_| self.position);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contexts_are_shared_between_threads_and_guards_are_not() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Context>();
+    }
+}

@@ -1,0 +1,70 @@
+//! What the root span says about the program: compiler, platform, working directory, arguments, default run name.
+
+use chrono::{DateTime, Local};
+
+/// The compiler that built the program, in the field that Python emitters use for their interpreter.
+pub(crate) const COMPILER: &str = env!("TRACER_RUSTC_VERSION");
+
+/// `darwin`, `linux` or `win32`, whatever Rust calls it (specification, *RUN_START*).
+pub(crate) const PLATFORM: &str = if cfg!(any(target_os = "macos", target_os = "ios")) {
+    "darwin"
+} else if cfg!(windows) {
+    "win32"
+} else {
+    "linux"
+};
+
+/// The working directory; empty when it was deleted or may not be read.
+pub(crate) fn working_directory() -> String {
+    std::env::current_dir().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The program's arguments; what is not Unicode is shown as well as it can be.
+pub(crate) fn arguments() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|argument| argument.to_string_lossy().into_owned())
+}
+
+/// The environment variables whose names and values are Unicode.
+pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// What tells this process from a later one with the same number.
+#[derive(Debug, Clone)]
+pub(crate) struct ProcessIdentity {
+    /// When it started, in clock ticks since the machine's boot.
+    pub(crate) start: Option<String>,
+    /// The boot.
+    pub(crate) boot: Option<String>,
+}
+
+/// The identity of this process, where the system tells it in `/proc`.
+pub(crate) fn process_identity() -> ProcessIdentity {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok();
+    // The name of the program, in parentheses, may hold anything; the start time is the 20th field behind it.
+    let start = stat.as_deref().and_then(|stat| stat.rsplit_once(')')).and_then(|(_, rest)| rest.split_whitespace().nth(19));
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
+    ProcessIdentity { start: start.map(str::to_owned), boot: boot.map(|boot| boot.trim().to_owned()) }
+}
+
+/// `<path>:<function> - <YYYY-MM-DD HH:MM>`, in local time.
+pub(crate) fn default_run_name(path: &str, function: &str, now: DateTime<Local>) -> String {
+    format!("{path}:{function} - {}", now.format("%Y-%m-%d %H:%M"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::TimeZone;
+
+    #[test]
+    fn the_default_run_name_is_path_function_and_local_minute() {
+        let now = Local.with_ymd_and_hms(2026, 1, 2, 3, 4, 59).unwrap();
+        assert_eq!(default_run_name("src/main.rs", "main", now), "src/main.rs:main - 2026-01-02 03:04");
+    }
+
+    #[test]
+    fn the_compiler_is_told_with_its_version() {
+        assert!(COMPILER.starts_with("rustc 1."), "{COMPILER}");
+    }
+}

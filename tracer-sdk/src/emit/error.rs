@@ -1,0 +1,149 @@
+//! Errors as a trace tells them: type, message, and where they came from.
+
+use std::fmt::{self, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::format::names::markers;
+
+/// What went wrong: the three things that the format keeps of an error (specification, *ERROR*).
+///
+/// ```
+/// use tracer_sdk::ErrorInfo;
+///
+/// let error = "x".parse::<u8>().unwrap_err();
+/// let info = ErrorInfo::of(&error);
+/// assert_eq!(info.error_type, "ParseIntError");
+/// assert_eq!(info.message, "invalid digit found in string");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorInfo {
+    /// The error's class, `ParseIntError`.
+    pub error_type: String,
+    /// What it says.
+    pub message: String,
+    /// Where it came from, one place or cause a line.
+    pub stack: Option<String>,
+}
+
+impl ErrorInfo {
+    /// An error of a type of your own naming.
+    pub fn new(error_type: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { error_type: error_type.into(), message: message.into(), stack: None }
+    }
+
+    /// The type and the message of an error that can be displayed. Errors that show their causes in the alternate form
+    /// (`{:#}`) are asked for it.
+    pub fn of<E: fmt::Display + ?Sized>(error: &E) -> Self {
+        Self::new(short_type_name::<E>(), display(error))
+    }
+
+    /// The type, the message and the causes of an error.
+    pub fn with_causes<E: std::error::Error + ?Sized>(error: &E) -> Self {
+        Self { stack: causes(error), ..Self::of(error) }
+    }
+
+    /// Adds the place where the error was seen, as the first line of the stack.
+    #[must_use]
+    pub fn at(mut self, place: impl fmt::Display) -> Self {
+        self.stack = Some(match self.stack.take() {
+            Some(stack) => format!("at {place}\n{stack}"),
+            None => format!("at {place}"),
+        });
+        self
+    }
+}
+
+/// The text of a value that belongs to the user, whose `Display` may panic.
+fn display<E: fmt::Display + ?Sized>(error: &E) -> String {
+    let mut text = String::new();
+    let shown = catch_unwind(AssertUnwindSafe(|| write!(text, "{error:#}").is_ok()));
+    if !matches!(shown, Ok(true)) {
+        text.push_str(markers::UNSERIALIZABLE);
+    }
+    text
+}
+
+fn causes<E: std::error::Error + ?Sized>(error: &E) -> Option<String> {
+    /// A chain longer than this is not a chain but a circle.
+    const MOST: usize = 32;
+    let chain = catch_unwind(AssertUnwindSafe(|| {
+        let mut text = String::new();
+        let mut cause = error.source();
+        for _ in 0..MOST {
+            let Some(current) = cause else { break };
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str("caused by: ");
+            text.push_str(&display(current));
+            cause = current.source();
+        }
+        text
+    }));
+    chain.ok().filter(|text| !text.is_empty())
+}
+
+/// The type's name without its path and its parameters: `ParseIntError`. What has no telling name is an `Error`.
+fn short_type_name<T: ?Sized>() -> String {
+    let full = std::any::type_name::<T>().trim_start_matches('&');
+    let full = full.strip_prefix("alloc::boxed::Box<").unwrap_or(full);
+    let without_parameters = full.split(['<', '>', '+']).next().unwrap_or(full);
+    let last = without_parameters.trim().rsplit("::").next().unwrap_or(without_parameters).trim();
+    if last.is_empty() || full.starts_with("dyn ") || matches!(last, "str" | "String" | "Arguments") {
+        "Error".to_owned()
+    } else {
+        last.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Outer(std::num::ParseIntError);
+
+    impl fmt::Display for Outer {
+        fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("cannot read the port")
+        }
+    }
+
+    impl std::error::Error for Outer {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    struct Panics;
+
+    impl fmt::Display for Panics {
+        fn fmt(&self, _formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            panic!("in the user's own Display")
+        }
+    }
+
+    #[test]
+    fn an_error_is_told_with_its_type_its_message_and_its_causes() {
+        let info = ErrorInfo::with_causes(&Outer("x".parse::<u8>().unwrap_err())).at("main (src/main.rs:3)");
+        assert_eq!(info.error_type, "Outer");
+        assert_eq!(info.message, "cannot read the port");
+        assert_eq!(
+            info.stack.as_deref(),
+            Some("at main (src/main.rs:3)\ncaused by: invalid digit found in string")
+        );
+    }
+
+    #[test]
+    fn an_error_without_a_telling_type_is_an_error() {
+        let boxed: Box<dyn std::error::Error + Send + Sync> = "boom".into();
+        for info in [ErrorInfo::of("boom"), ErrorInfo::of(&"boom".to_owned()), ErrorInfo::of(&boxed), ErrorInfo::of(&*boxed)] {
+            assert_eq!((info.error_type.as_str(), info.message.as_str()), ("Error", "boom"));
+        }
+    }
+
+    #[test]
+    fn a_panic_in_the_users_display_stays_inside() {
+        assert_eq!(ErrorInfo::of(&Panics).message, markers::UNSERIALIZABLE);
+    }
+}

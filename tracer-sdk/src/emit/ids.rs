@@ -1,0 +1,65 @@
+//! Where identifiers come from: the system's randomness for traces, a scrambled counter for the spans of a run.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::format::{SpanId, TraceId};
+
+/// A random trace ID (UUID version 4). The randomness is the system's own: seeding a generator in the program does not
+/// repeat IDs.
+pub(crate) fn new_trace_id() -> TraceId {
+    loop {
+        if let Some(id) = TraceId::from_u128(uuid::Uuid::new_v4().as_u128()) {
+            return id;
+        }
+    }
+}
+
+/// The span IDs of one run: unique within it, because scrambling a counter never maps two numbers to one.
+#[derive(Debug)]
+pub(crate) struct SpanIds {
+    next: AtomicU64,
+}
+
+impl SpanIds {
+    pub(crate) fn new() -> Self {
+        // The low half of a UUID has 62 random bits.
+        let (_, start) = uuid::Uuid::new_v4().as_u64_pair();
+        Self { next: AtomicU64::new(start) }
+    }
+
+    pub(crate) fn next(&self) -> SpanId {
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if let Some(id) = SpanId::from_u64(scramble(number)) {
+                return id;
+            }
+        }
+    }
+}
+
+/// The finaliser of SplitMix64, a bijection on 64-bit numbers whose neighbours look unrelated.
+const fn scramble(number: u64) -> u64 {
+    let mut bits = number;
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn the_span_ids_of_a_run_never_repeat_and_are_never_zero() {
+        let ids = SpanIds { next: AtomicU64::new(u64::MAX - 5_000) };
+        let seen: HashSet<SpanId> = (0..10_000).map(|_| ids.next()).collect();
+        assert_eq!(seen.len(), 10_000);
+    }
+
+    #[test]
+    fn trace_ids_differ() {
+        assert_ne!(new_trace_id(), new_trace_id());
+    }
+}

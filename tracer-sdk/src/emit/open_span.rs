@@ -1,0 +1,314 @@
+//! A span that has started: what recorders and timed spans put together until it ends.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::context::Context;
+use super::error::ErrorInfo;
+use super::pool;
+use super::root::{CANCELLED, STATUS_ERROR, STATUS_OK, error_attributes, exception_event, operation};
+use super::progress::Written;
+use super::run_state::{EndedSpan, Refusal};
+use super::registry;
+use crate::format::names::{self, Name, event_keys, events, span_names};
+use crate::format::{EventType, SpanId, Timestamp};
+use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
+use crate::loops;
+use crate::write::draft::{Draft, EventTime, Scalar, Shape};
+use crate::write::live_file::OpenEntry;
+use crate::write::redact::Redactor;
+
+/// A span that is being recorded. Owns everything it needs, so it may move between threads.
+#[derive(Debug)]
+pub(crate) struct OpenSpan {
+    context: Context,
+    id: SpanId,
+    event_type: EventType,
+    name: Cow<'static, str>,
+    start: Timestamp,
+    /// Given back to the pool when the span ends.
+    draft: Option<Box<Draft>>,
+    error: Option<ErrorInfo>,
+    reservation: Option<Reservation>,
+    /// The span was told to the run as open.
+    timed: bool,
+    entered: bool,
+}
+
+impl OpenSpan {
+    /// A span under the current context; `None`, and counted, when there is none.
+    pub(crate) fn begin(event_type: EventType, name: Cow<'static, str>) -> Option<Self> {
+        let context = Context::current();
+        if context.is_none() {
+            registry::count_unattached();
+        }
+        context.map(|context| Self::under(context, event_type, name))
+    }
+
+    /// A span under a context.
+    pub(crate) fn under(context: Context, event_type: EventType, name: Cow<'static, str>) -> Self {
+        let run = &context.run;
+        let name = match run.redactor.text(&name) {
+            Cow::Borrowed(_) => name,
+            Cow::Owned(redacted) => Cow::Owned(redacted),
+        };
+        let mut draft = pool::take_draft();
+        match event_type {
+            EventType::LlmCall => draft.word(names::REQUEST_MODEL, &name),
+            EventType::ToolCall => draft.word(names::TOOL_NAME, &name),
+            _ => {}
+        }
+        operation(&mut draft, event_type, &name);
+        if context.inferred {
+            draft.word(names::CONTEXT, "inferred");
+        }
+        Self {
+            id: run.new_span_id(),
+            start: run.clock.now(),
+            context,
+            event_type,
+            name,
+            draft: Some(draft),
+            error: None,
+            reservation: None,
+            timed: false,
+            entered: false,
+        }
+    }
+
+    /// Makes the span a timed one: from now on it is open, and the guardrail has granted the call.
+    pub(crate) fn start(&mut self) -> Result<(), GuardrailExceeded> {
+        let run = &self.context.run;
+        if let Some(kind) = event_kind(self.event_type) {
+            match run.reserve(kind) {
+                Ok(reservation) => self.reservation = Some(reservation),
+                Err(refusal) => return Err(self.refuse(refusal)),
+            }
+        }
+        self.start = run.clock.now();
+        let entry = OpenEntry {
+            parent: self.context.span,
+            name: self.name.clone(),
+            event_type: self.event_type,
+            start: self.start,
+        };
+        run.opened(self.id, entry);
+        self.timed = true;
+        Ok(())
+    }
+
+    /// The call was refused before it was made. The one that crossed the limit is written, so that the trace shows what
+    /// was stopped; a program that goes on asking does not fill the disk.
+    fn refuse(&mut self, refusal: Refusal) -> GuardrailExceeded {
+        if refusal.crossed_now {
+            let now = self.context.run.clock.now();
+            self.start = now;
+            self.fail(ErrorInfo::new(refusal.exceeded.error_type(), refusal.exceeded.to_string()));
+            self.write_line(now);
+        }
+        refusal.exceeded
+    }
+
+    /// The context for what happens inside this span.
+    pub(crate) fn context(&mut self) -> Context {
+        self.entered = true;
+        Context { run: self.context.run.clone(), span: self.id, inferred: false }
+    }
+
+    pub(crate) fn event_type(&self) -> EventType {
+        self.event_type
+    }
+
+    pub(crate) fn id(&self) -> SpanId {
+        self.id
+    }
+
+    pub(crate) fn elapsed_since_start(&self) -> Duration {
+        let micros = self.context.run.clock.now().microseconds_since(self.start);
+        Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+    }
+
+    pub(crate) fn has_error(&self) -> bool {
+        self.error.is_some()
+    }
+
+    pub(crate) fn fail(&mut self, error: ErrorInfo) {
+        self.error = Some(error);
+    }
+
+    fn edit(&mut self) -> (&mut Draft, &Redactor) {
+        (self.draft.get_or_insert_with(pool::take_draft), &self.context.run.redactor)
+    }
+
+    pub(crate) fn text(&mut self, name: Name, text: &str) {
+        let (draft, redactor) = self.edit();
+        draft.text(name, text, redactor);
+    }
+
+    pub(crate) fn scalar(&mut self, name: Name, value: Scalar) {
+        self.edit().0.scalar(name, value);
+    }
+
+    pub(crate) fn user<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) {
+        let (draft, redactor) = self.edit();
+        draft.user(key, value, redactor);
+    }
+
+    pub(crate) fn meta<T: Serialize + ?Sized>(&mut self, value: &T) {
+        let (draft, redactor) = self.edit();
+        draft.json(names::META, value, redactor);
+    }
+
+    /// A prompt or a response: a plain string stays one.
+    pub(crate) fn message<T: Serialize + ?Sized>(&mut self, event: Name, time: EventTime, value: &T) {
+        let (draft, redactor) = self.edit();
+        draft.event(event, time);
+        if draft.event_content(event_keys::CONTENT, value, redactor) == Shape::Json {
+            draft.event_text(event_keys::FORMAT, event_keys::FORMAT_JSON, redactor);
+        }
+    }
+
+    /// Arguments, a result or a state: always JSON text.
+    pub(crate) fn json_event<T: Serialize + ?Sized>(
+        &mut self,
+        event: Name,
+        time: EventTime,
+        key: &'static str,
+        value: &T,
+    ) {
+        let (draft, redactor) = self.edit();
+        draft.event(event, time);
+        draft.event_json(key, value, redactor);
+    }
+
+    /// Adds to the event that was begun last.
+    pub(crate) fn more_json<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) {
+        let (draft, redactor) = self.edit();
+        draft.event_json(key, value, redactor);
+    }
+
+    /// Ends the span after the fact: it is written with the duration that it is said to have had.
+    pub(crate) fn record(mut self, duration: Option<Duration>) -> Result<(), GuardrailExceeded> {
+        let end = self.context.run.clock.now();
+        if let Some(duration) = duration {
+            self.start = self.context.run.clock.before(end, duration);
+        } else if !self.timed {
+            self.start = end;
+        }
+        self.write(end)
+    }
+
+    /// Ends a timed span now.
+    pub(crate) fn end(self) -> Result<(), GuardrailExceeded> {
+        let end = self.context.run.clock.now();
+        self.end_at(end)
+    }
+
+    /// Ends a timed span at an instant.
+    pub(crate) fn end_at(mut self, end: Timestamp) -> Result<(), GuardrailExceeded> {
+        if self.timed && !self.context.run.closed(self.id) {
+            // The run ended first and wrote this span as cancelled.
+            return self.context.run.tripped().map_or(Ok(()), Err);
+        }
+        self.timed = false;
+        self.write(end)
+    }
+
+    /// Ends a timed span that was given up.
+    pub(crate) fn cancel(mut self, message: &'static str) {
+        if self.error.is_none() {
+            self.fail(ErrorInfo::new(CANCELLED, message));
+        }
+        let _ = self.end();
+    }
+
+    fn write(&mut self, end: Timestamp) -> Result<(), GuardrailExceeded> {
+        let draft = self.write_line(end);
+        let outcome = self.tell(&draft);
+        pool::give_draft(draft);
+        outcome
+    }
+
+    fn write_line(&mut self, end: Timestamp) -> Box<Draft> {
+        let run = self.context.run.clone();
+        let error = self.error.take();
+        let is_call = matches!(self.event_type, EventType::LlmCall | EventType::ToolCall);
+        let mut draft = self.draft.take().unwrap_or_default();
+        if is_call {
+            draft.word(names::STATUS, if error.is_some() { STATUS_ERROR } else { STATUS_OK });
+        }
+        match &error {
+            Some(error) if is_call || self.event_type == EventType::Error => {
+                error_attributes(&mut draft, error, &run.redactor);
+            }
+            Some(error) => exception_event(&mut draft, error, EventTime::End, &run.redactor),
+            None => {}
+        }
+        let span = EndedSpan {
+            id: self.id,
+            parent: self.context.span,
+            name: unambiguous_name(self.event_type, &self.name),
+            event_type: self.event_type,
+            start: self.start,
+            end,
+            error: error.as_ref().map(|error| error.message.as_str()),
+            may_have_children: self.entered,
+        };
+        run.write(&span, &mut draft);
+        draft
+    }
+
+    /// Tells the run, whose limits and loop detector want to know.
+    fn tell(&mut self, draft: &Draft) -> Result<(), GuardrailExceeded> {
+        let kind = event_kind(self.event_type);
+        let reservation = self.reservation.take();
+        pool::with_signature_buffers(|buffers| {
+            let signature = match self.event_type {
+                EventType::LlmCall => {
+                    loops::llm_signature(&self.name, &mut buffers.signature);
+                    Some(buffers.signature.as_str())
+                }
+                EventType::ToolCall => {
+                    let arguments = draft.event_text_of(events::TOOL_ARGUMENTS, event_keys::ARGUMENTS);
+                    Some(buffers.tool_signature(&self.name, arguments))
+                }
+                EventType::StateUpdate => Some(loops::STATE_SIGNATURE),
+                _ => None,
+            };
+            self.context.run.observe(Written { id: self.id, kind, signature, reservation })
+        })
+    }
+}
+
+impl Drop for OpenSpan {
+    fn drop(&mut self) {
+        if let Some(reservation) = self.reservation.take() {
+            self.context.run.release(reservation);
+        }
+        if let Some(draft) = self.draft.take() {
+            pool::give_draft(draft);
+        }
+    }
+}
+
+/// What the limits count a span as.
+fn event_kind(event_type: EventType) -> Option<EventKind> {
+    match event_type {
+        EventType::LlmCall => Some(EventKind::LlmCall),
+        EventType::ToolCall => Some(EventKind::ToolCall),
+        EventType::StateUpdate => Some(EventKind::StateUpdate),
+        EventType::Error => Some(EventKind::Error),
+        _ => None,
+    }
+}
+
+/// A structural span must not be taken for a state or a loop warning, which readers know by their names.
+fn unambiguous_name(event_type: EventType, name: &str) -> &str {
+    match name {
+        span_names::STATE if event_type == EventType::Unknown => "state()",
+        span_names::LOOP_WARNING if event_type == EventType::Unknown => "loop_warning()",
+        name => name,
+    }
+}

@@ -1,0 +1,66 @@
+//! Buffers that spans use again, so that recording in a steady stream does not allocate.
+
+use std::cell::Cell;
+
+use crate::loops::{self, ShapeWriter};
+use crate::write::draft::Draft;
+
+thread_local! {
+    /// One draft waits per thread: nested open spans take fresh ones.
+    static DRAFT: Cell<Option<Box<Draft>>> = const { Cell::new(None) };
+    static LINE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    static SIGNATURE: Cell<Option<Box<SignatureBuffers>>> = const { Cell::new(None) };
+}
+
+/// How much a line buffer may keep between spans.
+const KEPT_LINE_BYTES: usize = 256 * 1024;
+
+/// An empty draft.
+pub(crate) fn take_draft() -> Box<Draft> {
+    DRAFT.try_with(Cell::take).ok().flatten().unwrap_or_default()
+}
+
+/// Gives a draft back to be used again by this thread.
+pub(crate) fn give_draft(mut draft: Box<Draft>) {
+    draft.clear();
+    // A thread that is ending has no pool any more.
+    let _ = DRAFT.try_with(|pool| pool.set(Some(draft)));
+}
+
+/// Runs `write` with this thread's line buffer.
+pub(crate) fn with_line_buffer<R>(write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+    let mut line = LINE.try_with(Cell::take).unwrap_or_default();
+    let result = write(&mut line);
+    line.clear();
+    line.shrink_to(KEPT_LINE_BYTES);
+    let _ = LINE.try_with(|pool| pool.set(line));
+    result
+}
+
+/// What is needed to put a signature together.
+#[derive(Debug, Default)]
+pub(crate) struct SignatureBuffers {
+    pub(crate) signature: String,
+    shape: String,
+    shape_writer: ShapeWriter,
+}
+
+impl SignatureBuffers {
+    /// The signature of a tool call with these arguments, JSON text.
+    pub(crate) fn tool_signature(&mut self, tool: &str, arguments: Option<&str>) -> &str {
+        self.shape.clear();
+        // What is not one JSON value has no shape; ours always is one.
+        let shaped = arguments.filter(|text| self.shape_writer.append_json(text, &mut self.shape).is_ok());
+        loops::tool_signature(tool, shaped.map(|_| self.shape.as_str()), &mut self.signature);
+        &self.signature
+    }
+}
+
+/// Runs `write` with this thread's signature buffers.
+pub(crate) fn with_signature_buffers<R>(write: impl FnOnce(&mut SignatureBuffers) -> R) -> R {
+    let mut buffers = SIGNATURE.try_with(Cell::take).ok().flatten().unwrap_or_default();
+    buffers.signature.clear();
+    let result = write(&mut buffers);
+    let _ = SIGNATURE.try_with(|pool| pool.set(Some(buffers)));
+    result
+}

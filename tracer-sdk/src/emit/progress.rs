@@ -1,0 +1,131 @@
+//! How far a run has come: its limits, its loops and its errors. Pure state; the run state locks it.
+
+use std::time::Duration;
+
+use super::error::ErrorInfo;
+use crate::format::{SpanId, Timestamp};
+use crate::guardrails::{EventKind, GuardrailExceeded, Monitor, Reservation};
+use crate::loops::{LoopDetector, LoopWarning};
+use crate::settings::Settings;
+
+/// How many errors of its own a run keeps.
+const MAX_EXCEPTIONS: usize = 16;
+
+/// An error of the run itself, to be written as an event of the root span.
+#[derive(Debug)]
+pub(crate) struct Exception {
+    pub(crate) at: Timestamp,
+    pub(crate) error: ErrorInfo,
+    pub(crate) guardrail: Option<GuardrailExceeded>,
+}
+
+/// A loop among the spans of a run.
+pub(crate) type Loop = LoopWarning<SpanId>;
+
+/// A record that was written.
+#[derive(Debug)]
+pub(crate) struct Written<'a> {
+    pub(crate) id: SpanId,
+    /// What the limits count it as; structure counts as nothing.
+    pub(crate) kind: Option<EventKind>,
+    /// What the loop detector knows it by.
+    pub(crate) signature: Option<&'a str>,
+    /// The place that was kept for it when it started.
+    pub(crate) reservation: Option<Reservation>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Progress {
+    monitor: Monitor,
+    loops: LoopDetector,
+    exceptions: Vec<Exception>,
+}
+
+impl Progress {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            monitor: Monitor::new(settings.guardrails.clone()),
+            loops: LoopDetector::new(settings.loop_window, settings.loop_repetitions),
+            exceptions: Vec::new(),
+        }
+    }
+
+    pub(crate) fn tripped(&self) -> Option<GuardrailExceeded> {
+        self.monitor.tripped().cloned()
+    }
+
+    pub(crate) fn check(&mut self, elapsed: Duration, now: Timestamp) -> Result<(), GuardrailExceeded> {
+        let outcome = self.monitor.check(elapsed);
+        self.keep_trip(now);
+        outcome
+    }
+
+    pub(crate) fn reserve(
+        &mut self,
+        kind: EventKind,
+        elapsed: Duration,
+        now: Timestamp,
+    ) -> Result<Reservation, GuardrailExceeded> {
+        let outcome = self.monitor.reserve(kind, elapsed);
+        self.keep_trip(now);
+        outcome
+    }
+
+    pub(crate) fn release(&mut self, reservation: Reservation) {
+        self.monitor.cancel(reservation);
+    }
+
+    /// A record was written. Returns the loop that it closed: its warning is written before anything stops over it, and
+    /// told with [`Progress::loop_written`].
+    pub(crate) fn observe(&mut self, written: Written<'_>, elapsed: Duration, now: Timestamp) -> Option<Loop> {
+        let _ = match (written.reservation, written.kind) {
+            (Some(reservation), _) => self.monitor.finish(reservation, elapsed),
+            (None, Some(kind)) => self.monitor.record(kind, elapsed),
+            (None, None) => Ok(()),
+        };
+        let warning = written.signature.and_then(|signature| self.loops.observe(signature, written.id));
+        if warning.is_none() && written.signature.is_some() {
+            self.loop_goes_on();
+        }
+        self.keep_trip(now);
+        warning
+    }
+
+    /// The loop's warning is in the file: now it may stop the run, and it counts as an event.
+    pub(crate) fn loop_written(&mut self, elapsed: Duration, now: Timestamp) {
+        self.loop_goes_on();
+        let _ = self.monitor.record(EventKind::LoopWarning, elapsed);
+        self.keep_trip(now);
+    }
+
+    fn loop_goes_on(&mut self) {
+        let repetitions = self.loops.repetitions();
+        if repetitions > 0 {
+            let _ = self.monitor.loop_found(repetitions as u64);
+        }
+    }
+
+    pub(crate) fn fail(&mut self, error: ErrorInfo, at: Timestamp) {
+        // A program that hands the guardrail's own error on has not failed a second time.
+        let told = self.exceptions.iter().any(|known| {
+            known.guardrail.is_some() && error.message.contains(&known.error.message)
+                || known.error.error_type == error.error_type && known.error.message == error.message
+        });
+        if !told && self.exceptions.len() < MAX_EXCEPTIONS {
+            self.exceptions.push(Exception { at, error, guardrail: None });
+        }
+    }
+
+    pub(crate) fn take_exceptions(&mut self) -> Vec<Exception> {
+        std::mem::take(&mut self.exceptions)
+    }
+
+    /// Keeps the guardrail that tripped as the run's error, once.
+    fn keep_trip(&mut self, at: Timestamp) {
+        let Some(exceeded) = self.monitor.tripped() else { return };
+        if self.exceptions.iter().all(|known| known.guardrail.is_none()) {
+            let error = ErrorInfo::new(exceeded.error_type(), exceeded.to_string());
+            self.exceptions.push(Exception { at, error, guardrail: Some(exceeded.clone()) });
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The runs that are live in this process, for threads that were never told which run they belong to.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+
+use super::run_state::RunState;
+
+static LIVE: Mutex<Vec<Weak<RunState>>> = Mutex::new(Vec::new());
+/// How many runs [`LIVE`] holds, so that a thread without a run finds out without taking the lock.
+static LIVE_COUNT: AtomicU64 = AtomicU64::new(0);
+static UNATTACHED: AtomicU64 = AtomicU64::new(0);
+
+/// Adds a run that threads without a context may attach to.
+pub(crate) fn add(run: &Arc<RunState>) {
+    let mut live = LIVE.lock();
+    live.push(Arc::downgrade(run));
+    LIVE_COUNT.store(live.len() as u64, Ordering::Release);
+}
+
+/// Takes a run out when it ends.
+pub(crate) fn remove(run: &RunState) {
+    let mut live = LIVE.lock();
+    live.retain(|candidate| candidate.strong_count() > 0 && !std::ptr::eq(candidate.as_ptr(), run));
+    LIVE_COUNT.store(live.len() as u64, Ordering::Release);
+}
+
+/// The run of this process, when exactly one is live.
+pub(crate) fn only_live_run() -> Option<Arc<RunState>> {
+    if LIVE_COUNT.load(Ordering::Acquire) != 1 {
+        return None;
+    }
+    let live = LIVE.lock();
+    match live.as_slice() {
+        [only] => only.upgrade(),
+        _ => None,
+    }
+}
+
+/// Counts a record that belongs to no run.
+pub(crate) fn count_unattached() {
+    UNATTACHED.fetch_add(1, Ordering::Relaxed);
+}
+
+/// How many records this process made that belonged to no run: none was live, or several were and the thread had no
+/// context of its own. They are not kept anywhere.
+///
+/// ```
+/// let before = tracer_sdk::unattached_records();
+/// tracer_sdk::tool_call("search").record()?; // no run is active here
+/// assert_eq!(tracer_sdk::unattached_records(), before + 1);
+/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// ```
+pub fn unattached_records() -> u64 {
+    UNATTACHED.load(Ordering::Relaxed)
+}

@@ -1,0 +1,205 @@
+//! The spans that a run writes of itself: its root, its loop warnings, and stand-ins for spans that never came.
+
+use std::io;
+
+use super::environment;
+use super::error::ErrorInfo;
+use super::pool;
+use super::progress::Exception;
+use super::run_state::{EndedSpan, RunState};
+use crate::format::names::{self, Name, event_keys, events, span_names};
+use crate::format::{Counts, EventType, SpanId, SpanKind, StatusCode, Timestamp};
+use crate::guardrails::Amount;
+use crate::loops::LoopWarning;
+use crate::write::draft::{Draft, EventTime, Scalar};
+use crate::write::line::{SpanHead, write_line};
+use crate::write::live_file::OpenEntry;
+use crate::write::redact::Redactor;
+use crate::write::run_files::RunFiles;
+
+/// `tracer.status` of a call that went well and of one that did not.
+pub(crate) const STATUS_OK: &str = "ok";
+pub(crate) const STATUS_ERROR: &str = "error";
+
+/// The error type of what was given up before it was done (decisions, section 5).
+pub(crate) const CANCELLED: &str = "Cancelled";
+
+/// Puts an error's type, message and stack on a span.
+pub(crate) fn error_attributes(draft: &mut Draft, error: &ErrorInfo, redactor: &Redactor) {
+    draft.text(names::ERROR_TYPE, &error.error_type, redactor);
+    draft.text(names::ERROR_MESSAGE, &error.message, redactor);
+    if let Some(stack) = &error.stack {
+        draft.text(names::ERROR_STACK, stack, redactor);
+    }
+}
+
+/// Puts an error into a span as an event.
+pub(crate) fn exception_event(draft: &mut Draft, error: &ErrorInfo, at: EventTime, redactor: &Redactor) {
+    draft.event(events::EXCEPTION, at);
+    draft.event_text(names::ERROR_TYPE.written(), &error.error_type, redactor);
+    draft.event_text(names::ERROR_MESSAGE.written(), &error.message, redactor);
+    if let Some(stack) = &error.stack {
+        draft.event_text(names::ERROR_STACK.written(), stack, redactor);
+    }
+}
+
+fn amount(amount: Amount) -> Scalar {
+    match amount {
+        Amount::Count(count) => Scalar::Unsigned(count),
+        Amount::Duration(duration) => Scalar::Float(duration.as_secs_f64()),
+    }
+}
+
+/// Writes the root span (decisions, section 1).
+pub(crate) fn write_root(
+    run: &RunState,
+    files: &mut RunFiles,
+    exceptions: &[Exception],
+    counts: &Counts,
+    end: Timestamp,
+) -> io::Result<()> {
+    let redactor = &run.redactor;
+    let mut draft = pool::take_draft();
+    draft.text(names::RUN_NAME, run.name(), redactor);
+    draft.word(names::PYTHON_VERSION, environment::COMPILER);
+    draft.word(names::PLATFORM, environment::PLATFORM);
+    draft.text(names::WORKING_DIRECTORY, run.working_directory(), redactor);
+    draft.json(names::ARGUMENTS, &redactor.arguments(environment::arguments()), redactor);
+    let numbers: [(Name, u64); 4] = [
+        (names::LLM_CALLS, counts.llm_calls),
+        (names::TOOL_CALLS, counts.tool_calls),
+        (names::ERRORS, counts.errors),
+        (names::LOOP_WARNINGS, counts.loop_warnings),
+    ];
+    for (name, count) in numbers {
+        draft.scalar(name, Scalar::Unsigned(count));
+    }
+    for exception in exceptions {
+        exception_event(&mut draft, &exception.error, EventTime::At(exception.at), redactor);
+        if let Some(exceeded) = &exception.guardrail {
+            draft.event_text(names::GUARDRAIL.written(), exceeded.guardrail.as_str(), redactor);
+            draft.event_scalar(names::THRESHOLD.written(), amount(exceeded.threshold));
+            draft.event_scalar(names::ACTUAL.written(), amount(exceeded.actual));
+        }
+    }
+    let description = exceptions.first().map(|first| redactor.text(&first.error.message)).unwrap_or_default();
+    let head = SpanHead {
+        trace_id: run.trace_id(),
+        span_id: run.root_id(),
+        parent_span_id: None,
+        name: run.name(),
+        kind: SpanKind::Internal,
+        start: run.started_at(),
+        end,
+        status_code: if exceptions.is_empty() { StatusCode::Ok } else { StatusCode::Error },
+        status_description: &description,
+    };
+    let outcome = pool::with_line_buffer(|line| {
+        write_line(line, &head, &mut draft, redactor);
+        files.append(line, EventType::RunStart, None).and_then(|()| files.flush())
+    });
+    pool::give_draft(draft);
+    outcome
+}
+
+/// Writes stand-ins for lost spans that others name as their parent: a completed run has no missing parent.
+pub(crate) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Result<()> {
+    let mut draft = pool::take_draft();
+    let mut outcome = Ok(());
+    for lost in files.take_lost_parents() {
+        draft.clear();
+        draft.word(names::LOST, "true");
+        let head = SpanHead {
+            trace_id: run.trace_id(),
+            span_id: lost.id,
+            parent_span_id: Some(lost.parent),
+            name: &lost.name,
+            kind: SpanKind::Internal,
+            start: lost.start,
+            end: lost.end,
+            status_code: StatusCode::Unset,
+            status_description: "",
+        };
+        outcome = pool::with_line_buffer(|line| {
+            write_line(line, &head, &mut draft, &run.redactor);
+            files.append_stand_in(line)
+        });
+        if outcome.is_err() {
+            break;
+        }
+    }
+    pool::give_draft(draft);
+    outcome
+}
+
+/// Writes an open span that the end of the run overtook.
+pub(crate) fn write_cancelled(run: &RunState, id: SpanId, entry: &OpenEntry, end: Timestamp) {
+    let error = ErrorInfo::new(CANCELLED, "the run ended before this span did");
+    let mut draft = pool::take_draft();
+    match entry.event_type {
+        EventType::LlmCall => draft.text(names::REQUEST_MODEL, &entry.name, &run.redactor),
+        EventType::ToolCall => draft.text(names::TOOL_NAME, &entry.name, &run.redactor),
+        _ => {}
+    }
+    if matches!(entry.event_type, EventType::LlmCall | EventType::ToolCall) {
+        operation(&mut draft, entry.event_type, &entry.name);
+        draft.word(names::STATUS, STATUS_ERROR);
+        error_attributes(&mut draft, &error, &run.redactor);
+    } else {
+        exception_event(&mut draft, &error, EventTime::End, &run.redactor);
+    }
+    let span = EndedSpan {
+        id,
+        parent: entry.parent,
+        name: &entry.name,
+        event_type: entry.event_type,
+        start: entry.start,
+        end,
+        error: Some(&error.message),
+        may_have_children: true,
+    };
+    run.write(&span, &mut draft);
+    pool::give_draft(draft);
+}
+
+/// Says what kind of call a span is, where the other attributes would not.
+pub(crate) fn operation(draft: &mut Draft, event_type: EventType, name: &str) {
+    match event_type {
+        EventType::LlmCall => draft.word(names::OPERATION, "chat"),
+        // Readers know a tool call by its tool's name; one without a name must say what it is.
+        EventType::ToolCall if name.is_empty() => draft.word(names::OPERATION, "execute_tool"),
+        _ => {}
+    }
+}
+
+/// Writes a loop warning (decisions, sections 1 and 7).
+pub(crate) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>) {
+    let redactor = &run.redactor;
+    let mut draft = pool::take_draft();
+    draft.word(names::EVENT_TYPE, EventType::LoopWarning.as_str());
+    draft.event(events::LOOP_WARNING, EventTime::Start);
+    draft.event_text(event_keys::PATTERN, &warning.pattern, redactor);
+    draft.event_text(event_keys::PATTERN_TYPE, warning.pattern_type.as_str(), redactor);
+    let numbers = [
+        (event_keys::PATTERN_LENGTH, warning.pattern_length),
+        (event_keys::REPETITIONS, warning.repetitions),
+        (event_keys::WINDOW_SIZE, warning.window_size),
+    ];
+    for (key, number) in numbers {
+        draft.event_scalar(key, Scalar::Unsigned(number as u64));
+    }
+    draft.event_json(event_keys::EVIDENCE_EVENT_IDS, &warning.evidence_event_ids, redactor);
+    let now = run.clock.now();
+    let span = EndedSpan {
+        id: run.new_span_id(),
+        parent: run.root_id(),
+        name: span_names::LOOP_WARNING,
+        event_type: EventType::LoopWarning,
+        start: now,
+        end: now,
+        error: None,
+        may_have_children: false,
+    };
+    run.write(&span, &mut draft);
+    pool::give_draft(draft);
+}

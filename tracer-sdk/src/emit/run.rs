@@ -1,0 +1,211 @@
+//! Runs without the attribute: a guard, a closure, a future.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::future::Future;
+use std::panic::Location;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::context::Context;
+use super::error::ErrorInfo;
+use super::future::Traced;
+use super::scope::{Scope, ScopeGuard, Site, disk};
+use crate::format::TraceId;
+use crate::guardrails::{GuardrailExceeded, Guardrails};
+use crate::settings::Config;
+use crate::write::files::FileSystem;
+
+/// Starts a run on this thread and returns its guard: the run lasts until the guard is dropped.
+///
+/// Dropping it is a good end, unless [`RunGuard::fail`] or [`RunGuard::observe`] said otherwise, a guardrail tripped or
+/// the thread is panicking. Where a run is active already, it becomes a structural span of that run.
+///
+/// ```no_run
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let run = tracer_sdk::traced_run("nightly summary");
+///     tracer_sdk::tool_call("read_file").args("notes.md").result("…").record()?;
+///     println!("see: tracer show {}", run.trace_id().map(|id| id.to_string()).unwrap_or_default());
+///     Ok(())
+/// }
+/// ```
+///
+/// `let _ = traced_run(..)` drops the guard at once and records an empty run; bind it to a name.
+#[track_caller]
+pub fn traced_run(name: impl Into<Cow<'static, str>>) -> RunGuard {
+    Run::new(name).start()
+}
+
+/// A run that is being described: name, limits, settings.
+#[must_use = "a `Run` only describes a run: call `.start()`, `.in_scope(..)` or `.instrument(..)`"]
+#[derive(Debug, Clone)]
+pub struct Run {
+    site: Site,
+    config: Config,
+    file_system: Arc<dyn FileSystem>,
+}
+
+impl Run {
+    /// A run with a name. `TRACER_RUN_NAME` wins over it.
+    #[track_caller]
+    pub fn new(name: impl Into<Cow<'static, str>>) -> Self {
+        let caller = Location::caller();
+        let site = Site::new(Some(name.into()), caller.file(), "", caller.line());
+        Self { site, config: Config::new(), file_system: disk() }
+    }
+
+    /// Sets the limits that stop the run.
+    pub fn guardrails(mut self, guardrails: Guardrails) -> Self {
+        self.config = self.config.guardrails(guardrails);
+        self
+    }
+
+    /// Sets values that win over the environment and the settings files; limits set before are kept.
+    pub fn config(mut self, config: &Config) -> Self {
+        self.config = config.clone().or(&self.config);
+        self
+    }
+
+    /// Starts the run on this thread.
+    pub fn start(self) -> RunGuard {
+        let scope = Scope::run_with(&self.site, &self.config, &self.file_system);
+        RunGuard { _guard: scope.enter(), scope, place: self.site.place() }
+    }
+
+    /// Runs a closure as the run. An `Err` ends the run as failed and is handed on.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let answer = tracer_sdk::Run::new("ask").config(&config).in_scope(|| "42".parse::<u8>())?;
+    /// assert_eq!(answer, 42);
+    /// # Ok::<(), std::num::ParseIntError>(())
+    /// ```
+    pub fn in_scope<T, E: fmt::Display>(self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let run = self.start();
+        run.observe(work())
+    }
+
+    /// Runs a closure as the run, for work that cannot fail.
+    pub fn in_scope_infallible<R>(self, work: impl FnOnce() -> R) -> R {
+        let _run = self.start();
+        work()
+    }
+
+    /// Makes a future the run. An `Err` ends the run as failed and is handed on; a future that is dropped before it is
+    /// ready is told as cancelled. The run starts now.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), std::io::Error> {
+    /// let text = tracer_sdk::Run::new("read").instrument(async { std::fs::read_to_string("notes.md") }).await?;
+    /// # drop(text); Ok(()) }
+    /// ```
+    pub fn instrument<F, T, E>(self, future: F) -> Traced<impl Future<Output = Result<T, E>>>
+    where
+        F: Future<Output = Result<T, E>>,
+        E: fmt::Display,
+    {
+        let scope = Scope::run_with(&self.site, &self.config, &self.file_system);
+        let (observer, place) = (scope.clone(), self.site.place());
+        Traced::new(scope, async move {
+            let result = future.await;
+            observe(&observer, &place, result)
+        })
+    }
+
+    /// Makes a future the run, for work that cannot fail.
+    pub fn instrument_infallible<F: Future>(self, future: F) -> Traced<F> {
+        Traced::new(Scope::run_with(&self.site, &self.config, &self.file_system), future)
+    }
+}
+
+fn observe<T, E: fmt::Display>(scope: &Scope, place: &str, result: Result<T, E>) -> Result<T, E> {
+    if let (Err(error), true) = (&result, scope.is_recording()) {
+        scope.fail(ErrorInfo::of(error).at(place));
+    }
+    result
+}
+
+/// What became of the spans of a run so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunStats {
+    /// Spans in the file.
+    pub written: u64,
+    /// Spans that storage could not take; `meta.json` tells them too, with the first reason.
+    pub dropped: u64,
+}
+
+/// A run that lasts until this guard is dropped. It belongs to its thread:
+///
+/// ```compile_fail
+/// fn must_be_send<T: Send>(_: T) {}
+/// must_be_send(tracer_sdk::traced_run("here"));
+/// ```
+#[must_use = "dropping the guard ends the run: bind it with `let run = traced_run(..)`"]
+#[derive(Debug)]
+pub struct RunGuard {
+    // Dropped first: it restores the context and ends the scope.
+    _guard: ScopeGuard,
+    scope: Scope,
+    place: String,
+}
+
+impl RunGuard {
+    /// The run's ID; `None` when recording is off.
+    #[must_use]
+    pub fn trace_id(&self) -> Option<TraceId> {
+        self.scope.context().map(|context| context.trace_id())
+    }
+
+    /// The run's directory; `None` when recording is off.
+    #[must_use]
+    pub fn dir(&self) -> Option<PathBuf> {
+        self.scope.context().map(|context| context.run.directory())
+    }
+
+    /// The run's context, to be carried into threads and tasks; `None` when recording is off.
+    #[must_use]
+    pub fn context(&self) -> Option<Context> {
+        self.scope.context()
+    }
+
+    /// Ends the run as failed, whatever happens later. The first failure is the run's description.
+    pub fn fail<E: fmt::Display + ?Sized>(&self, error: &E) {
+        if self.scope.is_recording() {
+            self.scope.fail(ErrorInfo::of(error).at(&self.place));
+        }
+    }
+
+    /// Looks at a result and hands it on; an `Err` ends the run as failed.
+    pub fn observe<T, E: fmt::Display>(&self, result: Result<T, E>) -> Result<T, E> {
+        observe(&self.scope, &self.place, result)
+    }
+
+    /// Asks whether the run has crossed one of its limits, its duration included.
+    ///
+    /// # Errors
+    ///
+    /// [`GuardrailExceeded`] when it has.
+    pub fn check(&self) -> Result<(), GuardrailExceeded> {
+        self.scope.context().map_or(Ok(()), |context| context.run.check())
+    }
+
+    /// Writes whatever waits in a batch.
+    pub fn flush(&self) {
+        if let Some(context) = self.scope.context() {
+            context.run.flush();
+        }
+    }
+
+    /// How many spans of this run are in the file, and how many are lost. With batching, spans that wait are neither.
+    #[must_use]
+    pub fn stats(&self) -> RunStats {
+        self.scope.context().map(|context| context.run.stats()).unwrap_or_default()
+    }
+
+    /// Ends the run now. Dropping the guard does the same.
+    pub fn finish(self) {
+        drop(self);
+    }
+}

@@ -1,0 +1,357 @@
+//! What one live run knows: its identity, its files, its limits, its open spans and its errors.
+//!
+//! Shared by guards, contexts and open spans through one `Arc`. Everything that comes in here is bytes or numbers
+//! already: no user code runs under its locks.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::clock::RunClock;
+use super::environment;
+use super::error::ErrorInfo;
+use super::ids::SpanIds;
+use super::run::RunStats;
+use super::pool;
+use super::progress::{Progress, Written};
+use super::{registry, root, warning};
+use crate::format::{EventType, RunStatus, SpanId, SpanKind, StatusCode, Timestamp, TraceId};
+use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
+use crate::settings::Settings;
+use crate::write::draft::Draft;
+use crate::write::live_file::{LiveHeader, OpenEntry};
+use crate::write::line::{SpanHead, write_line};
+use crate::write::redact::Redactor;
+use crate::write::run_files::{Ending, LostParent, RunFiles};
+
+/// A span that has ended, ready to be written.
+#[derive(Debug)]
+pub(crate) struct EndedSpan<'a> {
+    pub(crate) id: SpanId,
+    pub(crate) parent: SpanId,
+    pub(crate) name: &'a str,
+    pub(crate) event_type: EventType,
+    pub(crate) start: Timestamp,
+    pub(crate) end: Timestamp,
+    /// The message of the error that the span ended with.
+    pub(crate) error: Option<&'a str>,
+    pub(crate) may_have_children: bool,
+}
+
+/// A call that was refused before it was made.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) exceeded: GuardrailExceeded,
+    /// This call crossed the limit; otherwise the run had tripped before.
+    pub(crate) crossed_now: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct RunState {
+    trace_id: TraceId,
+    root_id: SpanId,
+    name: String,
+    working_directory: String,
+    pub(crate) clock: RunClock,
+    pub(crate) redactor: Redactor,
+    ids: SpanIds,
+    /// A forked child inherits this memory and must not write into its parent's run.
+    process: u32,
+    /// This process joined a run that another one started and will end.
+    joined: bool,
+    files: Mutex<Files>,
+    progress: Mutex<Progress>,
+    open: Mutex<HashMap<SpanId, OpenEntry>>,
+}
+
+#[derive(Debug)]
+struct Files {
+    run: RunFiles,
+    ended: bool,
+}
+
+/// Where a run belongs and what it is called.
+#[derive(Debug)]
+pub(crate) struct RunPlace {
+    pub(crate) trace_id: TraceId,
+    pub(crate) root_id: SpanId,
+    pub(crate) name: String,
+    /// Where the program was when the run started.
+    pub(crate) working_directory: String,
+    pub(crate) joined: bool,
+}
+
+impl RunState {
+    pub(crate) fn new(
+        place: RunPlace,
+        clock: RunClock,
+        ids: SpanIds,
+        redactor: Redactor,
+        files: RunFiles,
+        settings: &Settings,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            trace_id: place.trace_id,
+            root_id: place.root_id,
+            name: place.name,
+            working_directory: place.working_directory,
+            clock,
+            redactor,
+            ids,
+            process: std::process::id(),
+            joined: place.joined,
+            files: Mutex::new(Files { run: files, ended: false }),
+            progress: Mutex::new(Progress::new(settings)),
+            open: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn trace_id(&self) -> TraceId {
+        self.trace_id
+    }
+
+    pub(crate) fn root_id(&self) -> SpanId {
+        self.root_id
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn working_directory(&self) -> &str {
+        &self.working_directory
+    }
+
+    pub(crate) fn new_span_id(&self) -> SpanId {
+        loop {
+            let id = self.ids.next();
+            if id != self.root_id {
+                return id;
+            }
+        }
+    }
+
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.files.lock().run.directory().to_owned()
+    }
+
+    /// How many spans are in the file and how many are lost.
+    pub(crate) fn stats(&self) -> RunStats {
+        let files = self.files.lock();
+        let dropped = files.run.dropped().map_or(0, |dropped| dropped.spans);
+        RunStats { written: files.run.written(), dropped }
+    }
+
+    /// Writes whatever waits in a batch.
+    pub(crate) fn flush(&self) {
+        if self.is_own_process() {
+            let outcome = self.files.lock().run.flush();
+            self.warn(outcome.err());
+        }
+    }
+
+    /// From now on another process may append to this run.
+    pub(crate) fn share(&self) {
+        let outcome = self.files.lock().run.share();
+        self.warn(outcome.err());
+    }
+
+    /// Makes the run visible to readers before its first span has ended.
+    pub(crate) fn begin(&self) {
+        let process = environment::process_identity();
+        let header = LiveHeader {
+            run_name: &self.name,
+            started_at: self.started_at(),
+            pid: self.process,
+            process_start: process.start.as_deref(),
+            boot: process.boot.as_deref(),
+        };
+        let outcome = self.files.lock().run.begin(&header);
+        self.warn(outcome.err());
+    }
+
+    // ---- guardrails ------------------------------------------------------------------------------------------------
+
+    pub(crate) fn check(&self) -> Result<(), GuardrailExceeded> {
+        let elapsed = self.clock.elapsed();
+        let now = self.clock.now();
+        self.progress.lock().check(elapsed, now)
+    }
+
+    pub(crate) fn tripped(&self) -> Option<GuardrailExceeded> {
+        self.progress.lock().tripped()
+    }
+
+    /// Asks for a place for a call that is about to be made.
+    pub(crate) fn reserve(&self, kind: EventKind) -> Result<Reservation, Refusal> {
+        let (elapsed, now) = (self.clock.elapsed(), self.clock.now());
+        let mut progress = self.progress.lock();
+        let tripped_before = progress.tripped().is_some();
+        progress
+            .reserve(kind, elapsed, now)
+            .map_err(|exceeded| Refusal { exceeded, crossed_now: !tripped_before })
+    }
+
+    /// Gives a place back that was not used.
+    pub(crate) fn release(&self, reservation: Reservation) {
+        self.progress.lock().release(reservation);
+    }
+
+    /// Tells the run that a record was written: limits and loops are looked at, and what they find is written.
+    pub(crate) fn observe(&self, written: Written<'_>) -> Result<(), GuardrailExceeded> {
+        let (elapsed, now) = (self.clock.elapsed(), self.clock.now());
+        let mut progress = self.progress.lock();
+        let warning = progress.observe(written, elapsed, now);
+        if let Some(warning) = warning {
+            drop(progress);
+            root::write_loop_warning(self, &warning);
+            progress = self.progress.lock();
+            progress.loop_written(elapsed, now);
+        }
+        progress.tripped().map_or(Ok(()), Err)
+    }
+
+    // ---- spans -----------------------------------------------------------------------------------------------------
+
+    /// Remembers a span that has started.
+    pub(crate) fn opened(&self, id: SpanId, entry: OpenEntry) {
+        if !self.is_own_process() {
+            return;
+        }
+        let mut open = self.open.lock();
+        open.insert(id, entry);
+        let outcome = self.files.lock().run.started(id, &open);
+        drop(open);
+        self.warn(outcome.err());
+    }
+
+    /// Forgets an open span; `false` when the run ended before it and wrote it already.
+    pub(crate) fn closed(&self, id: SpanId) -> bool {
+        self.open.lock().remove(&id).is_some()
+    }
+
+    /// Writes a span that has ended. What comes after the end of the run is counted, not written.
+    pub(crate) fn write(&self, span: &EndedSpan<'_>, draft: &mut Draft) {
+        if !self.is_own_process() {
+            return;
+        }
+        let description = span.error.map(|message| self.redactor.text(message)).unwrap_or_default();
+        let head = SpanHead {
+            trace_id: self.trace_id,
+            span_id: span.id,
+            parent_span_id: Some(span.parent),
+            name: span.name,
+            kind: if span.event_type == EventType::LlmCall { SpanKind::Client } else { SpanKind::Internal },
+            start: span.start,
+            end: span.end,
+            status_code: if span.error.is_some() { StatusCode::Error } else { StatusCode::Ok },
+            status_description: &description,
+        };
+        let as_parent = span.may_have_children.then(|| LostParent {
+            id: span.id,
+            parent: span.parent,
+            name: span.name.to_owned(),
+            start: span.start,
+            end: span.end,
+        });
+        pool::with_line_buffer(|line| {
+            write_line(line, &head, draft, &self.redactor);
+            let mut files = self.files.lock();
+            if files.ended {
+                registry::count_unattached();
+                return;
+            }
+            let outcome = files.run.append(line, span.event_type, as_parent);
+            drop(files);
+            self.warn(outcome.err());
+        });
+    }
+
+    /// Records an error of the run itself; it becomes an event of the root span.
+    pub(crate) fn fail(&self, error: ErrorInfo) {
+        let now = self.clock.now();
+        self.progress.lock().fail(error, now);
+    }
+
+    // ---- end -------------------------------------------------------------------------------------------------------
+
+    /// Ends the run: open spans are written as cancelled, then the root, then `meta.json`. Only the first call counts.
+    pub(crate) fn end(&self, error: Option<ErrorInfo>, end: Timestamp) {
+        if !self.is_own_process() {
+            return;
+        }
+        if let Some(error) = error {
+            self.progress.lock().fail(error, end);
+        }
+        registry::remove(self);
+        self.cancel_open_spans(end);
+        let mut files = self.files.lock();
+        if std::mem::replace(&mut files.ended, true) {
+            return;
+        }
+        if self.joined {
+            let outcome = files.run.flush();
+            drop(files);
+            self.warn(outcome.err());
+            return;
+        }
+        let outcome = self.write_end(&mut files.run, end);
+        drop(files);
+        self.warn(outcome.err());
+    }
+
+    fn write_end(&self, files: &mut RunFiles, ended_at: Timestamp) -> std::io::Result<()> {
+        let exceptions = self.progress.lock().take_exceptions();
+        let flushed = files.flush();
+        let parents = root::write_lost_parents(self, files);
+        let mut counts = files.counts();
+        counts.errors += exceptions.len() as u64;
+        let rooted = root::write_root(self, files, &exceptions, &counts, ended_at);
+        let whole = parents.is_ok() && rooted.is_ok();
+        let status = if exceptions.is_empty() { RunStatus::Ok } else { RunStatus::Error };
+        let micros = ended_at.microseconds_since(self.clock.started_at());
+        let duration_ms = u64::try_from(micros / 1_000).unwrap_or(0);
+        if !whole {
+            counts = files.counts();
+        }
+        let finished = files.finish(Ending { status, ended_at, duration_ms }, counts, whole);
+        flushed.and(parents).and(rooted).and(finished)
+    }
+
+    fn cancel_open_spans(&self, end: Timestamp) {
+        let open: Vec<(SpanId, OpenEntry)> = self.open.lock().drain().collect();
+        for (id, entry) in open {
+            root::write_cancelled(self, id, &entry, end);
+        }
+    }
+
+    fn is_own_process(&self) -> bool {
+        self.process == std::process::id()
+    }
+
+    pub(crate) fn started_at(&self) -> Timestamp {
+        self.clock.started_at()
+    }
+
+    fn warn(&self, error: Option<std::io::Error>) {
+        if let Some(error) = error {
+            warning::warn_once(&format_args!(
+                "cannot write the run {} to {}: {error}",
+                self.trace_id,
+                self.files.lock().run.directory().display()
+            ));
+        }
+    }
+}
+
+impl Drop for RunState {
+    fn drop(&mut self) {
+        // Nobody holds the run any more and nobody ended it: its guard was leaked. What waits in a batch is written;
+        // the run stays `running`, and readers tell it as interrupted.
+        if !self.files.get_mut().ended {
+            self.flush();
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! An open run or span with a beginning and one end, whichever way it is left: by return, error, panic or
+//! cancellation. Guards, traced futures and the attribute are made of it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use super::context::{Context, ContextGuard};
+use super::error::ErrorInfo;
+use super::open_span::OpenSpan;
+use super::panic::last_panic;
+use super::root::CANCELLED;
+use super::run_state::RunState;
+use super::start::{Started, start_run};
+use crate::format::EventType;
+use crate::format::names::{self, event_keys, events};
+use crate::guardrails::{GuardrailExceeded, Guardrails};
+use crate::settings::Config;
+use crate::write::draft::EventTime;
+use crate::write::files::{Disk, FileSystem};
+
+/// Where a traced function stands, and the name that it was given.
+#[derive(Debug, Clone)]
+pub struct Site {
+    pub(crate) name: Option<Cow<'static, str>>,
+    pub(crate) path: &'static str,
+    pub(crate) function: &'static str,
+    pub(crate) line: u32,
+}
+
+impl Site {
+    /// A function by its source path (relative to its package), its name and its line.
+    #[must_use]
+    pub const fn new(
+        name: Option<Cow<'static, str>>,
+        path: &'static str,
+        function: &'static str,
+        line: u32,
+    ) -> Self {
+        Self { name, path, function, line }
+    }
+
+    fn span_name(&self) -> Cow<'static, str> {
+        self.name.clone().unwrap_or(Cow::Borrowed(self.function))
+    }
+
+    /// `function (path:line)`, or `path:line` where the function is not known.
+    #[must_use]
+    pub fn place(&self) -> String {
+        match self.function {
+            "" => format!("{}:{}", self.path, self.line),
+            function => format!("{function} ({}:{})", self.path, self.line),
+        }
+    }
+}
+
+/// An open run or span; clones are the same one. Outside of a run, or with recording off, it is inert.
+#[derive(Debug, Clone, Default)]
+pub struct Scope {
+    inner: Option<Arc<Inner>>,
+    refused: Option<GuardrailExceeded>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    context: Context,
+    /// The run that this scope ends.
+    run: Option<Arc<RunState>>,
+    /// The span that this scope ends; taken out while user code runs, and for good when it ends.
+    span: Mutex<Option<OpenSpan>>,
+}
+
+/// The machine's own file system.
+pub(crate) fn disk() -> Arc<dyn FileSystem> {
+    Arc::new(Disk)
+}
+
+impl Scope {
+    /// A run; a structural child span where a run is active already.
+    #[must_use]
+    pub fn run(site: &Site, guardrails: Guardrails) -> Self {
+        let config = Config::new().guardrails(guardrails);
+        Self::run_with(site, &config, &disk())
+    }
+
+    /// The same with settings.
+    pub(crate) fn run_with(site: &Site, config: &Config, file_system: &Arc<dyn FileSystem>) -> Self {
+        if let Some(context) = Context::of_thread() {
+            return Self::open(OpenSpan::under(context, EventType::Unknown, site.span_name()));
+        }
+        match start_run(site, config, file_system) {
+            Some(Started::Own(run)) => {
+                let context = Context { span: run.root_id(), run: Arc::clone(&run), inferred: false };
+                Self::of(Inner { context, run: Some(run), span: Mutex::new(None) })
+            }
+            Some(Started::Joined { run, parent, name }) => {
+                let context = Context { run: Arc::clone(&run), span: parent, inferred: false };
+                let mut span = OpenSpan::under(context, EventType::Unknown, name.into());
+                // Structure is never refused.
+                let _ = span.start();
+                Self::of(Inner { context: span.context(), run: Some(run), span: Mutex::new(Some(span)) })
+            }
+            None => Self::default(),
+        }
+    }
+
+    /// A structural span.
+    #[must_use]
+    pub fn span(site: &Site) -> Self {
+        OpenSpan::begin(EventType::Unknown, site.span_name()).map(Self::open).unwrap_or_default()
+    }
+
+    /// A tool call, named after the function unless it was given a name.
+    #[must_use]
+    pub fn tool(site: &Site) -> Self {
+        OpenSpan::begin(EventType::ToolCall, site.span_name()).map(Self::open).unwrap_or_default()
+    }
+
+    /// A model call.
+    #[must_use]
+    pub fn llm(model: impl Into<Cow<'static, str>>, provider: Option<&str>) -> Self {
+        let Some(mut span) = OpenSpan::begin(EventType::LlmCall, model.into()) else { return Self::default() };
+        if let Some(provider) = provider {
+            span.text(names::PROVIDER, provider);
+        }
+        Self::open(span)
+    }
+
+    fn open(mut span: OpenSpan) -> Self {
+        if let Err(exceeded) = span.start() {
+            return Self { inner: None, refused: Some(exceeded) };
+        }
+        Self::of(Inner { context: span.context(), run: None, span: Mutex::new(Some(span)) })
+    }
+
+    fn of(inner: Inner) -> Self {
+        Self { inner: Some(Arc::new(inner)), refused: None }
+    }
+
+    /// The guardrail that refused this call before it was made.
+    #[must_use]
+    pub fn refused(&self) -> Option<GuardrailExceeded> {
+        self.refused.clone()
+    }
+
+    /// The guardrail that the run of this scope has tripped over.
+    #[must_use]
+    pub fn tripped(&self) -> Option<GuardrailExceeded> {
+        self.inner.as_ref()?.context.run.tripped()
+    }
+
+    /// Whether anything is recorded.
+    #[must_use]
+    pub fn is_recording(&self) -> bool {
+        self.inner.is_some()
+    }
+
+    /// The context for what happens inside.
+    pub(crate) fn context(&self) -> Option<Context> {
+        self.inner.as_ref().map(|inner| inner.context.clone())
+    }
+
+    /// What the tool is given, or what the model is asked.
+    pub fn arguments<T: Serialize + ?Sized>(&self, value: &T) {
+        self.edit(|span| match span.event_type() {
+            EventType::LlmCall => span.message(events::PROMPT, EventTime::Start, value),
+            _ => span.json_event(events::TOOL_ARGUMENTS, EventTime::Start, event_keys::ARGUMENTS, value),
+        });
+    }
+
+    /// What the tool gave, or what the model answered.
+    pub fn result<T: Serialize + ?Sized>(&self, value: &T) {
+        self.edit(|span| match span.event_type() {
+            EventType::LlmCall => span.message(events::RESPONSE, EventTime::End, value),
+            _ => span.json_event(events::TOOL_RESULT, EventTime::End, event_keys::RESULT, value),
+        });
+    }
+
+    /// The span is taken out while it is edited: user code never runs under the lock.
+    fn edit(&self, change: impl FnOnce(&mut OpenSpan)) {
+        let Some(inner) = &self.inner else { return };
+        let taken = inner.span.lock().take();
+        if let Some(mut span) = taken {
+            change(&mut span);
+            *inner.span.lock() = Some(span);
+        }
+    }
+
+    /// Records that the work failed.
+    pub fn fail(&self, error: ErrorInfo) {
+        let Some(inner) = &self.inner else { return };
+        match (&inner.run, inner.span.lock().as_mut()) {
+            (_, Some(span)) => span.fail(error),
+            (Some(run), None) => run.fail(error),
+            (None, None) => {}
+        }
+    }
+
+    /// Ends the run or span. Only the first end counts.
+    pub fn end(&self) {
+        self.end_with(|| None);
+    }
+
+    pub(crate) fn end_panicked(&self) {
+        self.end_with(|| Some(last_panic()));
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.end_with(|| Some(ErrorInfo::new(CANCELLED, "dropped before it was finished")));
+    }
+
+    /// The time is taken first: to look up what a panic said takes a while.
+    fn end_with(&self, error: impl FnOnce() -> Option<ErrorInfo>) {
+        let Some(inner) = &self.inner else { return };
+        let end = inner.context.run.clock.now();
+        let span = inner.span.lock().take();
+        let error = error();
+        if let Some(mut span) = span {
+            match &error {
+                Some(error) if !span.has_error() => span.fail(error.clone()),
+                _ => {}
+            }
+            // A guardrail that this trips is sticky: the next recorder call returns it.
+            let _ = span.end_at(end);
+        }
+        if let Some(run) = &inner.run {
+            run.end(error, end);
+        }
+    }
+
+    /// Makes this the current context; dropping the guard restores the earlier one and ends the scope.
+    pub fn enter(&self) -> ScopeGuard {
+        ScopeGuard {
+            context: self.context().map(|context| context.enter()),
+            scope: self.clone(),
+            panicking: std::thread::panicking(),
+        }
+    }
+}
+
+/// Ends its scope when dropped, as `panic` when the thread began to unwind meanwhile.
+#[must_use = "the scope ends when this guard is dropped: bind it with `let _guard = …`"]
+#[derive(Debug)]
+pub struct ScopeGuard {
+    context: Option<ContextGuard>,
+    scope: Scope,
+    panicking: bool,
+}
+
+impl Drop for ScopeGuard {
+    fn drop(&mut self) {
+        drop(self.context.take());
+        if !self.panicking && std::thread::panicking() {
+            self.scope.end_panicked();
+        } else {
+            self.scope.end();
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! How a run begins: settings, name, clock, redactor, files; or how this process joins the run of its parent.
+
+use std::sync::Arc;
+
+use super::clock::RunClock;
+use super::environment;
+use super::ids::{SpanIds, new_trace_id};
+use super::panic::install_hook;
+use super::registry;
+use super::run_state::{RunPlace, RunState};
+use super::scope::Site;
+use super::warning::warn_once;
+use super::traceparent::{TRACE_PARENT_VARIABLE, TraceParent};
+use crate::format::{META_FILE, RUNS_FOLDER, SpanId};
+use crate::settings::{self, BATCH_INTERVAL, BATCH_SPANS, Config, Flush, Settings};
+use crate::write::files::FileSystem;
+use crate::write::log::Batch;
+use crate::write::redact::{RedactionSettings, Redactor};
+use crate::write::run_files::{RunFiles, RunIdentity};
+
+/// The environment variable whose name for the run wins over any name in code (specification, *RUN_START*).
+const RUN_NAME_VARIABLE: &str = "TRACER_RUN_NAME";
+
+/// A run that this process records into.
+pub(crate) enum Started {
+    /// A run of its own.
+    Own(Arc<RunState>),
+    /// The run of another process, under one of its spans.
+    Joined { run: Arc<RunState>, parent: SpanId, name: String },
+}
+
+/// Begins a run; `None` when recording is off.
+pub(crate) fn start_run(site: &Site, config: &Config, file_system: &Arc<dyn FileSystem>) -> Option<Started> {
+    let (settings, problems) = settings::load(config);
+    if let Some(problem) = problems.first() {
+        warn_once(problem);
+    }
+    if !settings.enabled {
+        return None;
+    }
+    install_hook();
+    let redactor = Redactor::new(&redaction(&settings), environment::variables());
+    let name = redactor.text(&run_name(site)).into_owned();
+    let parent = parent_process_span().filter(|parent| is_recorded_in(&settings, parent));
+    let (clock, ids) = (RunClock::start(), SpanIds::new());
+    let (trace_id, root_id) = match &parent {
+        Some(parent) => (parent.trace_id, parent.span_id),
+        None => (new_trace_id(), ids.next()),
+    };
+    let working_directory = environment::working_directory();
+    let place =
+        RunPlace { trace_id, root_id, name: name.clone(), working_directory, joined: parent.is_some() };
+    let identity =
+        RunIdentity { trace_id: place.trace_id, name: name.clone(), started_at: clock.started_at() };
+    let files =
+        RunFiles::new(Arc::clone(file_system), &settings.data_dir, identity, batch(&settings), place.joined);
+    let run = RunState::new(place, clock, ids, redactor, files, &settings);
+    registry::add(&run);
+    Some(match parent {
+        Some(parent) => Started::Joined { run, parent: parent.span_id, name },
+        None => {
+            run.begin();
+            Started::Own(run)
+        }
+    })
+}
+
+fn redaction(settings: &Settings) -> RedactionSettings {
+    RedactionSettings {
+        redact: settings.redact,
+        redact_keys: settings.redact_keys.clone(),
+        max_field_bytes: settings.max_field_bytes,
+    }
+}
+
+fn batch(settings: &Settings) -> Option<Batch> {
+    match settings.flush {
+        Flush::Each => None,
+        Flush::Batched => Some(Batch { max_spans: BATCH_SPANS, max_delay: BATCH_INTERVAL }),
+    }
+}
+
+/// The span of another process that this one was told to work for.
+fn parent_process_span() -> Option<TraceParent> {
+    let text = std::env::var(TRACE_PARENT_VARIABLE).ok()?;
+    let parent = text.parse().ok();
+    if parent.is_none() {
+        warn_once(&format_args!("{TRACE_PARENT_VARIABLE} is not a W3C traceparent: starting a run of its own"));
+    }
+    parent
+}
+
+/// Whether the parent's run is in this data directory: nothing is ever written into a directory that nobody owns.
+fn is_recorded_in(settings: &Settings, parent: &TraceParent) -> bool {
+    let directory = settings.data_dir.join(RUNS_FOLDER).join(parent.trace_id.to_string());
+    let there = directory.join(META_FILE).is_file();
+    if !there {
+        warn_once(&format_args!(
+            "the run that {TRACE_PARENT_VARIABLE} names is not under {}: starting a run of its own",
+            settings.data_dir.display()
+        ));
+    }
+    there
+}
+
+fn run_name(site: &Site) -> String {
+    match std::env::var(RUN_NAME_VARIABLE) {
+        Ok(name) if !name.is_empty() => name,
+        _ => match &site.name {
+            Some(name) => name.clone().into_owned(),
+            None => environment::default_run_name(site.path, site.function, chrono::Local::now()),
+        },
+    }
+}

@@ -1,0 +1,229 @@
+//! The error of a run that was stopped: which limit, what it allows, what was reached.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+
+/// Which limit stopped a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Guardrail {
+    /// The run looped.
+    StopOnLoop,
+    /// Too many model calls.
+    MaxLlmCalls,
+    /// Too many tool calls.
+    MaxToolCalls,
+    /// Too many events.
+    MaxEvents,
+    /// The run took too long.
+    MaxDuration,
+}
+
+impl Guardrail {
+    /// The name of the setting, as stored under `tracer.guardrail`: `max_llm_calls`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::StopOnLoop => "stop_on_loop",
+            Self::MaxLlmCalls => "max_llm_calls",
+            Self::MaxToolCalls => "max_tool_calls",
+            Self::MaxEvents => "max_events",
+            Self::MaxDuration => "max_duration_s",
+        }
+    }
+}
+
+impl fmt::Display for Guardrail {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// What a guardrail measures. Serialises as a number: the count, or the seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Amount {
+    /// Calls, events or repetitions.
+    Count(u64),
+    /// Time since the run started.
+    Duration(Duration),
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(count) => count.fmt(formatter),
+            Self::Duration(duration) => duration.as_secs_f64().fmt(formatter),
+        }
+    }
+}
+
+impl Serialize for Amount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Count(count) => serializer.serialize_u64(*count),
+            Self::Duration(duration) => serializer.serialize_f64(duration.as_secs_f64()),
+        }
+    }
+}
+
+/// A guardrail stopped the run (decisions, section 8). Every later recorder call of the run returns the same error.
+///
+/// ```
+/// use tracer_sdk::guardrails::{EventKind, Guardrails, Monitor};
+/// use std::time::Duration;
+///
+/// let mut monitor = Monitor::new(Guardrails::new().max_tool_calls(1));
+/// monitor.record(EventKind::ToolCall, Duration::ZERO)?;
+/// let error = monitor.record(EventKind::ToolCall, Duration::ZERO).unwrap_err();
+/// assert_eq!(error.to_string(), "the run was stopped by max_tool_calls: 2 tool calls, and 1 is allowed");
+/// assert_eq!(error.error_type(), "GuardrailExceeded");
+/// # Ok::<(), tracer_sdk::guardrails::GuardrailExceeded>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GuardrailExceeded {
+    /// Which limit.
+    pub guardrail: Guardrail,
+    /// What the limit is set to.
+    pub threshold: Amount,
+    /// What the run reached; for a call that was refused, the number that it would have been.
+    pub actual: Amount,
+}
+
+impl GuardrailExceeded {
+    /// The `error_type` of the run's error: `LoopAbort` for a loop, `GuardrailExceeded` otherwise.
+    #[must_use]
+    pub const fn error_type(&self) -> &'static str {
+        match self.guardrail {
+            Guardrail::StopOnLoop => "LoopAbort",
+            _ => "GuardrailExceeded",
+        }
+    }
+}
+
+impl fmt::Display for GuardrailExceeded {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            guardrail,
+            threshold,
+            actual,
+        } = self;
+        write!(formatter, "the run was stopped by {guardrail}: ")?;
+        let counted = match guardrail {
+            Guardrail::StopOnLoop => {
+                return write!(
+                    formatter,
+                    "the same records came {actual} times in a row, and {threshold} stop it"
+                );
+            }
+            Guardrail::MaxDuration => {
+                return write!(
+                    formatter,
+                    "it has taken {actual} s, and {threshold} s is the limit"
+                );
+            }
+            Guardrail::MaxLlmCalls => "model calls",
+            Guardrail::MaxToolCalls => "tool calls",
+            Guardrail::MaxEvents => "events",
+        };
+        let verb = if *threshold == Amount::Count(1) {
+            "is"
+        } else {
+            "are"
+        };
+        let counted = if *actual == Amount::Count(1) {
+            counted.trim_end_matches('s')
+        } else {
+            counted
+        };
+        write!(formatter, "{actual} {counted}, and {threshold} {verb} allowed")
+    }
+}
+
+impl Error for GuardrailExceeded {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exceeded(guardrail: Guardrail, threshold: Amount, actual: Amount) -> GuardrailExceeded {
+        GuardrailExceeded {
+            guardrail,
+            threshold,
+            actual,
+        }
+    }
+
+    #[test]
+    fn the_message_says_which_limit_what_was_reached_and_what_is_allowed() {
+        use Amount::{Count, Duration};
+        let seconds = std::time::Duration::from_secs_f64;
+        for (guardrail, threshold, actual, message) in [
+            (
+                Guardrail::MaxLlmCalls,
+                Count(0),
+                Count(1),
+                "max_llm_calls: 1 model call, and 0 are allowed",
+            ),
+            (
+                Guardrail::MaxToolCalls,
+                Count(1),
+                Count(2),
+                "max_tool_calls: 2 tool calls, and 1 is allowed",
+            ),
+            (
+                Guardrail::MaxEvents,
+                Count(200),
+                Count(201),
+                "max_events: 201 events, and 200 are allowed",
+            ),
+            (
+                Guardrail::StopOnLoop,
+                Count(3),
+                Count(4),
+                "stop_on_loop: the same records came 4 times in a row, and 3 stop it",
+            ),
+            (
+                Guardrail::MaxDuration,
+                Duration(seconds(30.0)),
+                Duration(seconds(30.25)),
+                "max_duration_s: it has taken 30.25 s, and 30 s is the limit",
+            ),
+        ] {
+            let error = exceeded(guardrail, threshold, actual);
+            assert_eq!(error.to_string(), format!("the run was stopped by {message}"));
+        }
+    }
+
+    #[test]
+    fn only_a_loop_is_a_loop_abort() {
+        let count = Amount::Count(3);
+        assert_eq!(
+            exceeded(Guardrail::StopOnLoop, count, count).error_type(),
+            "LoopAbort"
+        );
+        assert_eq!(
+            exceeded(Guardrail::MaxEvents, count, count).error_type(),
+            "GuardrailExceeded"
+        );
+    }
+
+    #[test]
+    fn amounts_are_stored_as_numbers() {
+        let seconds = Amount::Duration(Duration::from_millis(1500));
+        assert_eq!(
+            serde_json::to_string(&[Amount::Count(3), seconds]).unwrap(),
+            "[3,1.5]"
+        );
+    }
+
+    #[test]
+    fn the_error_travels_through_any_boxed_error() {
+        fn travels<T: Error + Clone + Send + Sync + 'static>() {}
+        travels::<GuardrailExceeded>();
+    }
+}

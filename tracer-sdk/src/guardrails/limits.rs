@@ -1,0 +1,125 @@
+//! What a run may do before it is stopped.
+
+use std::time::Duration;
+
+/// How many repetitions stop a run when `stop_on_loop` is on and nothing else is said.
+pub const DEFAULT_MIN_REPETITIONS: u64 = 3;
+/// The least number of repetitions that can stop a run.
+pub const LEAST_MIN_REPETITIONS: u64 = 2;
+
+/// The limits of a run; one that is `None` is not set (decisions, section 8).
+///
+/// A count trips at one more than its limit, the duration at or past it.
+///
+/// ```
+/// use std::time::Duration;
+/// use tracer_sdk::guardrails::Guardrails;
+///
+/// let guardrails = Guardrails::new()
+///     .max_llm_calls(10)
+///     .max_tool_calls(20)
+///     .max_duration(Duration::from_secs(30))
+///     .stop_on_loop(true);
+/// assert_eq!(guardrails.max_llm_calls, Some(10));
+/// assert_eq!(guardrails.max_events, None);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Guardrails {
+    /// Whether a loop stops the run.
+    pub stop_on_loop: Option<bool>,
+    /// How many repetitions a loop needs to stop the run, at least 2.
+    ///
+    /// A loop is what `loop_repetitions` makes one: with fewer here, the first warning stops the run.
+    pub stop_on_loop_min_repetitions: Option<u64>,
+    /// How many model calls may be made.
+    pub max_llm_calls: Option<u64>,
+    /// How many tool calls may be made.
+    pub max_tool_calls: Option<u64>,
+    /// How many events may be recorded: model calls, tool calls, state updates, captured errors and loop warnings.
+    pub max_events: Option<u64>,
+    /// How long the run may take; in settings `max_duration_s`, in seconds.
+    pub max_duration: Option<Duration>,
+}
+
+impl Guardrails {
+    /// No limits.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stops the run when it loops.
+    #[must_use]
+    pub fn stop_on_loop(mut self, stop: bool) -> Self {
+        self.stop_on_loop = Some(stop);
+        self
+    }
+
+    /// How many repetitions a loop needs to stop the run; a number below 2 means 2.
+    #[must_use]
+    pub fn stop_on_loop_min_repetitions(mut self, repetitions: u64) -> Self {
+        self.stop_on_loop_min_repetitions = Some(repetitions);
+        self
+    }
+
+    /// Stops the run at model call `calls + 1`.
+    #[must_use]
+    pub fn max_llm_calls(mut self, calls: u64) -> Self {
+        self.max_llm_calls = Some(calls);
+        self
+    }
+
+    /// Stops the run at tool call `calls + 1`.
+    #[must_use]
+    pub fn max_tool_calls(mut self, calls: u64) -> Self {
+        self.max_tool_calls = Some(calls);
+        self
+    }
+
+    /// Stops the run at event `events + 1`.
+    #[must_use]
+    pub fn max_events(mut self, events: u64) -> Self {
+        self.max_events = Some(events);
+        self
+    }
+
+    /// Stops the run once it has taken this long.
+    #[must_use]
+    pub fn max_duration(mut self, duration: Duration) -> Self {
+        self.max_duration = Some(duration);
+        self
+    }
+
+    /// These limits, and where one is not set, that of `lower`.
+    ///
+    /// ```
+    /// use tracer_sdk::guardrails::Guardrails;
+    ///
+    /// let file = Guardrails::new().max_llm_calls(10).max_events(50);
+    /// let both = Guardrails::new().max_llm_calls(3).or(&file);
+    /// assert_eq!((both.max_llm_calls, both.max_events), (Some(3), Some(50)));
+    /// ```
+    #[must_use]
+    pub fn or(self, lower: &Self) -> Self {
+        Self {
+            stop_on_loop: self.stop_on_loop.or(lower.stop_on_loop),
+            stop_on_loop_min_repetitions: self
+                .stop_on_loop_min_repetitions
+                .or(lower.stop_on_loop_min_repetitions),
+            max_llm_calls: self.max_llm_calls.or(lower.max_llm_calls),
+            max_tool_calls: self.max_tool_calls.or(lower.max_tool_calls),
+            max_events: self.max_events.or(lower.max_events),
+            max_duration: self.max_duration.or(lower.max_duration),
+        }
+    }
+
+    /// How many repetitions stop the run; `None` when loops do not stop it.
+    pub(super) fn repetitions_that_stop(&self) -> Option<u64> {
+        self.stop_on_loop.unwrap_or(false).then(|| {
+            self.stop_on_loop_min_repetitions
+                .unwrap_or(DEFAULT_MIN_REPETITIONS)
+                .max(LEAST_MIN_REPETITIONS)
+        })
+    }
+}

@@ -1,0 +1,209 @@
+//! Counts what a run does and stops it for good when a limit is crossed.
+
+use std::time::Duration;
+
+use super::{Amount, Guardrail, GuardrailExceeded, Guardrails};
+
+/// What the guardrails count. Structural spans are not events, nor are the run's own start and end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EventKind {
+    /// A model call.
+    LlmCall,
+    /// A tool call.
+    ToolCall,
+    /// A state update.
+    StateUpdate,
+    /// An error that the program captured; not the one that says that a guardrail stopped the run.
+    Error,
+    /// A loop warning.
+    LoopWarning,
+}
+
+/// The place of a call that was allowed and has not ended: give it back with [`Monitor::finish`] or
+/// [`Monitor::cancel`]. One that is lost goes on counting as a call.
+#[derive(Debug)]
+#[must_use = "a reservation that is never finished or cancelled counts as a call in flight for ever"]
+pub struct Reservation {
+    kind: EventKind,
+}
+
+/// The state of a run's guardrails.
+///
+/// Whoever owns it gives the time since the run started with each call, `elapsed`. When several limits are crossed at
+/// once, the error names the first of: model calls, tool calls, events, duration. Once one has tripped, everything
+/// answers the same error, but what is recorded all the same is still counted.
+///
+/// ```
+/// use std::time::Duration;
+/// use tracer_sdk::guardrails::{EventKind, Guardrails, Monitor};
+///
+/// let mut monitor = Monitor::new(Guardrails::new().max_llm_calls(1));
+/// let first = monitor.reserve(EventKind::LlmCall, Duration::ZERO)?;
+/// // While the first call is on its way, a second one would be one too many.
+/// let refused = monitor.reserve(EventKind::LlmCall, Duration::ZERO).unwrap_err();
+/// // What has begun may end, and then hears of it too.
+/// assert_eq!(monitor.finish(first, Duration::ZERO), Err(refused));
+/// # Ok::<(), tracer_sdk::guardrails::GuardrailExceeded>(())
+/// ```
+#[derive(Debug)]
+pub struct Monitor {
+    limits: Guardrails,
+    llm_calls: u64,
+    tool_calls: u64,
+    /// All events, calls included. Each number holds what is finished and what is reserved: both count.
+    events: u64,
+    tripped: Option<GuardrailExceeded>,
+}
+
+impl Monitor {
+    /// A run that has done nothing yet.
+    #[must_use]
+    pub fn new(limits: Guardrails) -> Self {
+        Self {
+            limits,
+            llm_calls: 0,
+            tool_calls: 0,
+            events: 0,
+            tripped: None,
+        }
+    }
+
+    /// Asks for a call before it is made. The one past a limit is refused, and trips it; calls in flight count, so that
+    /// calls at the same time cannot overshoot.
+    pub fn reserve(&mut self, kind: EventKind, elapsed: Duration) -> Result<Reservation, GuardrailExceeded> {
+        self.not_tripped()?;
+        self.count(kind);
+        match self.check_all(elapsed) {
+            Ok(()) => Ok(Reservation { kind }),
+            Err(exceeded) => {
+                self.uncount(kind);
+                Err(exceeded)
+            }
+        }
+    }
+
+    /// The call ended and its record is written: from now on it counts as made.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a reservation can be given back only once"
+    )]
+    pub fn finish(&mut self, reservation: Reservation, elapsed: Duration) -> Result<(), GuardrailExceeded> {
+        // Its place was taken when it was reserved, and stays taken.
+        let Reservation { kind: _ } = reservation;
+        self.check(elapsed)
+    }
+
+    /// The call was never made: its place is free again. A call that was made and then abandoned is finished, not
+    /// cancelled.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a reservation can be given back only once"
+    )]
+    pub fn cancel(&mut self, reservation: Reservation) {
+        self.uncount(reservation.kind);
+    }
+
+    /// Something happened without being asked for before, and its record is written. The one past a limit trips it.
+    pub fn record(&mut self, kind: EventKind, elapsed: Duration) -> Result<(), GuardrailExceeded> {
+        self.count(kind);
+        self.not_tripped()?;
+        self.check_all(elapsed)
+    }
+
+    /// Whether the run may go on: trips when it has taken too long.
+    pub fn check(&mut self, elapsed: Duration) -> Result<(), GuardrailExceeded> {
+        self.not_tripped()?;
+        match self.limits.max_duration {
+            Some(limit) if elapsed >= limit => self.trip(
+                Guardrail::MaxDuration,
+                Amount::Duration(limit),
+                Amount::Duration(elapsed),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// The run ends with a block that has come `repetitions` times in a row. Called when the loop warning is written,
+    /// and for as long as the loop goes on; before the warning itself is recorded as an event, so that the loop is
+    /// named when that crosses a limit too.
+    pub fn loop_found(&mut self, repetitions: u64) -> Result<(), GuardrailExceeded> {
+        self.not_tripped()?;
+        match self.limits.repetitions_that_stop() {
+            Some(threshold) if repetitions >= threshold => self.trip(
+                Guardrail::StopOnLoop,
+                Amount::Count(threshold),
+                Amount::Count(repetitions),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// The error of the limit that was crossed; `None` while none has been.
+    #[must_use]
+    pub fn tripped(&self) -> Option<&GuardrailExceeded> {
+        self.tripped.as_ref()
+    }
+
+    fn not_tripped(&self) -> Result<(), GuardrailExceeded> {
+        self.tripped.clone().map_or(Ok(()), Err)
+    }
+
+    fn trip(
+        &mut self,
+        guardrail: Guardrail,
+        threshold: Amount,
+        actual: Amount,
+    ) -> Result<(), GuardrailExceeded> {
+        let exceeded = GuardrailExceeded {
+            guardrail,
+            threshold,
+            actual,
+        };
+        self.tripped = Some(exceeded.clone());
+        Err(exceeded)
+    }
+
+    fn check_all(&mut self, elapsed: Duration) -> Result<(), GuardrailExceeded> {
+        let counts = [
+            (Guardrail::MaxLlmCalls, self.limits.max_llm_calls, self.llm_calls),
+            (
+                Guardrail::MaxToolCalls,
+                self.limits.max_tool_calls,
+                self.tool_calls,
+            ),
+            (Guardrail::MaxEvents, self.limits.max_events, self.events),
+        ];
+        for (guardrail, limit, count) in counts {
+            if let Some(limit) = limit.filter(|limit| count > *limit) {
+                return self.trip(guardrail, Amount::Count(limit), Amount::Count(count));
+            }
+        }
+        self.check(elapsed)
+    }
+
+    fn count(&mut self, kind: EventKind) {
+        self.events = self.events.saturating_add(1);
+        if let Some(calls) = self.calls(kind) {
+            *calls = calls.saturating_add(1);
+        }
+    }
+
+    fn uncount(&mut self, kind: EventKind) {
+        self.events = self.events.saturating_sub(1);
+        if let Some(calls) = self.calls(kind) {
+            *calls = calls.saturating_sub(1);
+        }
+    }
+
+    fn calls(&mut self, kind: EventKind) -> Option<&mut u64> {
+        match kind {
+            EventKind::LlmCall => Some(&mut self.llm_calls),
+            EventKind::ToolCall => Some(&mut self.tool_calls),
+            EventKind::StateUpdate | EventKind::Error | EventKind::LoopWarning => None,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "monitor_tests.rs"]
+mod tests;

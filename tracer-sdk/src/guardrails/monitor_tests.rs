@@ -1,0 +1,248 @@
+//! The rules of the guardrails, and what must hold whatever a run does.
+
+use proptest::prelude::*;
+
+use super::*;
+use EventKind::{LlmCall, LoopWarning, StateUpdate, ToolCall};
+
+const NOW: Duration = Duration::ZERO;
+
+/// One way in which a run meets its guardrails, at a time since its start.
+type Path = fn(&mut Monitor, Duration) -> Result<(), GuardrailExceeded>;
+
+fn count_exceeded(guardrail: Guardrail, limit: u64) -> GuardrailExceeded {
+    GuardrailExceeded {
+        guardrail,
+        threshold: Amount::Count(limit),
+        actual: Amount::Count(limit + 1),
+    }
+}
+
+#[test]
+fn a_recorded_call_trips_at_one_past_the_limit() {
+    let mut monitor = Monitor::new(Guardrails::new().max_llm_calls(2));
+    assert_eq!(monitor.record(LlmCall, NOW), Ok(()));
+    assert_eq!(monitor.record(ToolCall, NOW), Ok(()));
+    assert_eq!(monitor.record(LlmCall, NOW), Ok(()));
+    assert_eq!(
+        monitor.record(LlmCall, NOW),
+        Err(count_exceeded(Guardrail::MaxLlmCalls, 2))
+    );
+}
+
+#[test]
+fn a_started_call_past_the_limit_is_refused_with_the_same_numbers() {
+    let mut monitor = Monitor::new(Guardrails::new().max_tool_calls(1));
+    let first = monitor.reserve(ToolCall, NOW).unwrap();
+    assert_eq!(monitor.finish(first, NOW), Ok(()));
+    let refused = monitor.reserve(ToolCall, NOW).unwrap_err();
+    assert_eq!(refused, count_exceeded(Guardrail::MaxToolCalls, 1));
+}
+
+#[test]
+fn calls_in_flight_count_and_a_cancelled_one_does_not() {
+    let mut monitor = Monitor::new(Guardrails::new().max_llm_calls(2));
+    let first = monitor.reserve(LlmCall, NOW).unwrap();
+    let second = monitor.reserve(LlmCall, NOW).unwrap();
+    monitor.cancel(first);
+    let third = monitor.reserve(LlmCall, NOW).unwrap();
+    assert!(monitor.reserve(LlmCall, NOW).is_err());
+    assert!(monitor.finish(second, NOW).is_err());
+    assert!(monitor.finish(third, NOW).is_err());
+}
+
+#[test]
+fn a_call_recorded_beside_one_in_flight_counts_on_top_of_it() {
+    let mut monitor = Monitor::new(Guardrails::new().max_llm_calls(1));
+    let _in_flight = monitor.reserve(LlmCall, NOW).unwrap();
+    assert_eq!(
+        monitor.record(LlmCall, NOW),
+        Err(count_exceeded(Guardrail::MaxLlmCalls, 1))
+    );
+}
+
+#[test]
+fn every_kind_is_an_event() {
+    let kinds = [LlmCall, ToolCall, StateUpdate, EventKind::Error, LoopWarning];
+    let mut monitor = Monitor::new(Guardrails::new().max_events(5));
+    for kind in kinds {
+        assert_eq!(monitor.record(kind, NOW), Ok(()));
+    }
+    assert!(
+        monitor
+            .reserve(LlmCall, NOW)
+            .is_err_and(|error| error == count_exceeded(Guardrail::MaxEvents, 5))
+    );
+}
+
+#[test]
+fn a_limit_of_zero_allows_nothing() {
+    let mut monitor = Monitor::new(Guardrails::new().max_llm_calls(0));
+    assert_eq!(monitor.record(StateUpdate, NOW), Ok(()));
+    assert!(monitor.reserve(LlmCall, NOW).is_err());
+}
+
+#[test]
+fn the_duration_trips_at_the_limit_on_every_path() {
+    let limit = Duration::from_secs(30);
+    let just_before = limit.checked_sub(Duration::from_nanos(1)).unwrap();
+    let paths: [Path; 4] = [
+        |monitor, elapsed| monitor.check(elapsed),
+        |monitor, elapsed| monitor.record(StateUpdate, elapsed),
+        |monitor, elapsed| monitor.reserve(LlmCall, elapsed).map(|_| ()),
+        |monitor, elapsed| {
+            let reservation = monitor.reserve(LlmCall, NOW)?;
+            monitor.finish(reservation, elapsed)
+        },
+    ];
+    for path in paths {
+        let mut monitor = Monitor::new(Guardrails::new().max_duration(limit));
+        assert_eq!(path(&mut monitor, just_before), Ok(()));
+        let error = path(&mut monitor, limit).unwrap_err();
+        assert_eq!(error.guardrail, Guardrail::MaxDuration);
+        assert_eq!(
+            (error.threshold, error.actual),
+            (Amount::Duration(limit), Amount::Duration(limit))
+        );
+    }
+}
+
+#[test]
+fn a_count_is_named_before_the_duration() {
+    let mut monitor = Monitor::new(Guardrails::new().max_duration(NOW).max_llm_calls(0).max_events(0));
+    assert_eq!(
+        monitor.record(LlmCall, NOW),
+        Err(count_exceeded(Guardrail::MaxLlmCalls, 0))
+    );
+}
+
+#[test]
+fn a_loop_stops_the_run_only_when_told_to_and_from_the_least_repetitions_on() {
+    let stops =
+        |guardrails: Guardrails, repetitions| Monitor::new(guardrails).loop_found(repetitions).is_err();
+    assert!(!stops(Guardrails::new(), 100));
+    assert!(!stops(
+        Guardrails::new()
+            .stop_on_loop(false)
+            .stop_on_loop_min_repetitions(2),
+        100
+    ));
+    assert!(!stops(Guardrails::new().stop_on_loop(true), 2));
+    assert!(stops(Guardrails::new().stop_on_loop(true), 3));
+    let five = Guardrails::new()
+        .stop_on_loop(true)
+        .stop_on_loop_min_repetitions(5);
+    assert!(!stops(five.clone(), 4));
+    assert!(stops(five, 5));
+    let too_few = Guardrails::new()
+        .stop_on_loop(true)
+        .stop_on_loop_min_repetitions(0);
+    assert!(!stops(too_few.clone(), 1));
+    assert!(stops(too_few, 2));
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Reserve(EventKind),
+    Finish(usize),
+    Cancel(usize),
+    Record(EventKind),
+    Loop(u64),
+    Check,
+}
+
+fn any_kind() -> impl Strategy<Value = EventKind> {
+    prop::sample::select(vec![
+        LlmCall,
+        ToolCall,
+        StateUpdate,
+        EventKind::Error,
+        LoopWarning,
+    ])
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => any_kind().prop_map(Step::Reserve),
+        2 => any::<usize>().prop_map(Step::Finish),
+        2 => any::<usize>().prop_map(Step::Cancel),
+        2 => any_kind().prop_map(Step::Record),
+        1 => (0u64..6).prop_map(Step::Loop),
+        1 => Just(Step::Check),
+    ]
+}
+
+fn any_limits() -> impl Strategy<Value = Guardrails> {
+    let limit = || prop::option::of(0u64..8);
+    (
+        limit(),
+        limit(),
+        limit(),
+        prop::option::of(0u64..60),
+        prop::option::of(any::<bool>()),
+    )
+        .prop_map(
+            |(llm_calls, tool_calls, events, seconds, stop_on_loop)| Guardrails {
+                max_llm_calls: llm_calls,
+                max_tool_calls: tool_calls,
+                max_events: events,
+                max_duration: seconds.map(Duration::from_secs),
+                stop_on_loop,
+                stop_on_loop_min_repetitions: None,
+            },
+        )
+}
+
+proptest! {
+    #[test]
+    fn nothing_passes_a_limit_and_a_tripped_run_stays_tripped(
+        limits in any_limits(),
+        steps in prop::collection::vec((any_step(), 0u64..3), 0..60),
+    ) {
+        let mut monitor = Monitor::new(limits.clone());
+        let mut in_flight: Vec<Reservation> = Vec::new();
+        let mut allowed: Vec<EventKind> = Vec::new();
+        let mut first: Option<GuardrailExceeded> = None;
+        let mut elapsed = Duration::ZERO;
+        for (step, seconds) in steps {
+            elapsed += Duration::from_secs(seconds);
+            let place = |at: usize, in_flight: &Vec<Reservation>| (!in_flight.is_empty()).then(|| at % in_flight.len());
+            let answer = match step {
+                Step::Reserve(kind) => monitor.reserve(kind, elapsed).map(|reservation| {
+                    in_flight.push(reservation);
+                    allowed.push(kind);
+                }),
+                Step::Record(kind) => monitor.record(kind, elapsed).map(|()| allowed.push(kind)),
+                Step::Finish(at) => match place(at, &in_flight) {
+                    Some(at) => monitor.finish(in_flight.remove(at), elapsed),
+                    None => continue,
+                },
+                Step::Cancel(at) => {
+                    if let Some(at) = place(at, &in_flight) {
+                        let reservation = in_flight.remove(at);
+                        let position = allowed.iter().rposition(|kind| *kind == reservation.kind).unwrap();
+                        allowed.remove(position);
+                        monitor.cancel(reservation);
+                    }
+                    continue;
+                }
+                Step::Loop(repetitions) => monitor.loop_found(repetitions),
+                Step::Check => monitor.check(elapsed),
+            };
+            prop_assert_eq!(answer.as_ref().err(), monitor.tripped());
+            if let Some(first) = &first {
+                prop_assert_eq!(answer.as_ref().err(), Some(first));
+            } else if let Err(error) = answer {
+                if let (Amount::Count(threshold), Amount::Count(actual)) = (error.threshold, error.actual) {
+                    let expected = if error.guardrail == Guardrail::StopOnLoop { threshold..=u64::MAX } else { threshold + 1..=threshold + 1 };
+                    prop_assert!(expected.contains(&actual), "{error}");
+                }
+                first = Some(error);
+            }
+            let passed = |kind| allowed.iter().filter(|other| **other == kind).count() as u64;
+            prop_assert!(passed(LlmCall) <= limits.max_llm_calls.unwrap_or(u64::MAX));
+            prop_assert!(passed(ToolCall) <= limits.max_tool_calls.unwrap_or(u64::MAX));
+            prop_assert!(allowed.len() as u64 <= limits.max_events.unwrap_or(u64::MAX));
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Finds a block of records that repeats at the end of a window (decisions, section 7).
+
+use std::collections::{HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::{LoopWarning, PatternType};
+use crate::format::SpanId;
+
+/// How many distinct patterns one run is warned of.
+///
+/// Each is remembered, so that none is warned of twice; the limit keeps that memory small in a run of any length. Past
+/// it loops are still found and counted ([`LoopDetector::repetitions`]), but no longer warned of.
+pub const MAX_PATTERNS: usize = 1024;
+
+/// Watches the records of one run for a block that repeats.
+///
+/// ```
+/// use tracer_sdk::loops::LoopDetector;
+///
+/// let mut detector = LoopDetector::new(12, 3);
+/// let calls = ["LLM_CALL:gpt-5", "TOOL_CALL:search"];
+/// let warnings: Vec<_> = (0..6).filter_map(|n| detector.observe(calls[n % 2], n)).collect();
+/// assert_eq!(warnings[0].pattern, "LLM_CALL:gpt-5 -> TOOL_CALL:search");
+/// assert_eq!(warnings[0].evidence_event_ids, [0, 1, 2, 3, 4, 5]);
+/// assert_eq!(warnings.len(), 1);
+/// ```
+#[derive(Debug)]
+pub struct LoopDetector<Id = SpanId> {
+    window: usize,
+    repetitions: usize,
+    /// The last records, oldest first.
+    records: VecDeque<Observed<Id>>,
+    /// The loop that the run ends with.
+    current: Option<Streak>,
+    /// Patterns that were warned of, each as the hash of its least rotation.
+    warned: HashSet<u64>,
+}
+
+#[derive(Debug)]
+struct Observed<Id> {
+    hash: u64,
+    signature: String,
+    id: Id,
+}
+
+impl<Id> Observed<Id> {
+    fn looks_like(&self, other: &Self) -> bool {
+        self.hash == other.hash && self.signature == other.signature
+    }
+}
+
+/// A loop that goes on.
+#[derive(Debug, Clone, Copy)]
+struct Streak {
+    /// How many records the block has.
+    period: usize,
+    /// How many records in a row repeat the block, those that left the window included.
+    length: usize,
+}
+
+impl<Id: Clone> LoopDetector<Id> {
+    /// A detector that looks at the last `window` records for a block that comes `repetitions` times in a row.
+    ///
+    /// With a window or a number of repetitions below 2 it finds nothing.
+    #[must_use]
+    pub fn new(window: usize, repetitions: usize) -> Self {
+        Self {
+            window,
+            repetitions,
+            records: VecDeque::new(),
+            current: None,
+            warned: HashSet::new(),
+        }
+    }
+
+    /// Takes the next model call, tool call or state update of the run. Tells when its end has begun to loop in a way
+    /// that was not told before: a block that starts elsewhere in the same cycle is the same pattern.
+    #[must_use = "a warning is told once"]
+    pub fn observe(&mut self, signature: &str, id: Id) -> Option<LoopWarning<Id>> {
+        if self.window < 2 || self.repetitions < 2 {
+            return None;
+        }
+        self.push(signature, id);
+        let period = self.period();
+        let goes_on = period.is_some() && period == self.current.map(|current| current.period);
+        self.current = match (self.current, period) {
+            (Some(current), Some(_)) if goes_on => Some(Streak {
+                length: current.length.saturating_add(1),
+                ..current
+            }),
+            (_, period) => period.map(|period| Streak {
+                period,
+                length: self.matching_tail(period),
+            }),
+        };
+        let period = period.filter(|_| !goes_on)?;
+        let is_new = self.warned.len() < MAX_PATTERNS && self.warned.insert(self.pattern_hash(period));
+        is_new.then(|| self.warning(period))
+    }
+
+    /// The loop that the run ends with now, whether it was warned of or not.
+    #[must_use]
+    pub fn current(&self) -> Option<LoopWarning<Id>> {
+        self.current.map(|current| self.warning(current.period))
+    }
+
+    /// How many times in a row the run has been through the block that it ends with; 0 when it does not loop.
+    ///
+    /// It goes on counting after the warning and past the window, so that a guardrail may ask for more repetitions than
+    /// a warning needs.
+    #[must_use]
+    pub fn repetitions(&self) -> usize {
+        self.current.map_or(0, |current| current.length / current.period)
+    }
+
+    /// Adds a record, in the memory of the one that leaves the window.
+    fn push(&mut self, signature: &str, id: Id) {
+        let mut hasher = DefaultHasher::new();
+        signature.hash(&mut hasher);
+        let hash = hasher.finish();
+        let oldest = if self.records.len() < self.window {
+            None
+        } else {
+            self.records.pop_front()
+        };
+        let mut text = oldest.map(|oldest| oldest.signature).unwrap_or_default();
+        text.clear();
+        text.push_str(signature);
+        self.records.push_back(Observed {
+            hash,
+            signature: text,
+            id,
+        });
+    }
+
+    /// The length of the shortest block that repeats often enough at the end of the window.
+    fn period(&self) -> Option<usize> {
+        let longest = self.records.len() / self.repetitions;
+        (1..=longest).find(|period| self.repeats(*period, (self.repetitions - 1) * period))
+    }
+
+    /// Whether each of the last `count` records is like the one `period` before it.
+    fn repeats(&self, period: usize, count: usize) -> bool {
+        let newest_first = self.records.iter().rev();
+        newest_first
+            .clone()
+            .zip(newest_first.skip(period))
+            .take(count)
+            .all(|(record, before)| record.looks_like(before))
+    }
+
+    /// How many records at the end of the window repeat a block of `period` records.
+    fn matching_tail(&self, period: usize) -> usize {
+        let newest_first = self.records.iter().rev();
+        period
+            + newest_first
+                .clone()
+                .zip(newest_first.skip(period))
+                .take_while(|(record, before)| record.looks_like(before))
+                .count()
+    }
+
+    /// The last `count` records, oldest first.
+    fn tail(&self, count: usize) -> impl Iterator<Item = &Observed<Id>> + Clone {
+        self.records.iter().skip(self.records.len().saturating_sub(count))
+    }
+
+    /// The same for every block of the same cycle, wherever it starts.
+    fn pattern_hash(&self, period: usize) -> u64 {
+        // The last two blocks hold every rotation of the block.
+        let rotation = |start| {
+            self.tail(2 * period)
+                .skip(start)
+                .take(period)
+                .map(|record| record.hash)
+        };
+        let least = (0..period).min_by(|a, b| rotation(*a).cmp(rotation(*b)));
+        let mut hasher = DefaultHasher::new();
+        rotation(least.unwrap_or(0)).for_each(|hash| hash.hash(&mut hasher));
+        hasher.finish()
+    }
+
+    fn warning(&self, period: usize) -> LoopWarning<Id> {
+        let block: Vec<&str> = self
+            .tail(period)
+            .map(|record| record.signature.as_str())
+            .collect();
+        LoopWarning {
+            pattern: block.join(" -> "),
+            pattern_type: if period == 1 {
+                PatternType::RepeatedCall
+            } else {
+                PatternType::Cycle
+            },
+            pattern_length: period,
+            repetitions: self.repetitions,
+            window_size: self.records.len(),
+            evidence_event_ids: self
+                .tail(period * self.repetitions)
+                .map(|record| record.id.clone())
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "detector_tests.rs"]
+mod tests;

@@ -1,0 +1,186 @@
+//! The rules of the shape, and what must hold for every value.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::super::visitor::{MAX_DEPTH, MAX_ITEMS};
+use super::*;
+
+fn shape(text: &str) -> String {
+    shape_of_json(text).unwrap_or_else(|| panic!("not JSON: {text}"))
+}
+
+#[test]
+fn scalars_are_told_by_type_only() {
+    for (text, expected) in [
+        ("null", "null"),
+        ("true", "bool"),
+        ("0", "int"),
+        ("-3", "int"),
+        ("1.0", "float"),
+        ("1e3", "float"),
+        (r#""secret""#, "str"),
+        (r#""esc\u0061ped""#, "str"),
+        ("{}", "{}"),
+        ("[]", "[]"),
+    ] {
+        assert_eq!(shape(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn keys_are_sorted_and_a_key_given_twice_counts_the_last_time() {
+    assert_eq!(
+        shape(r#"{"b": 1, "a": "x", "ab": null}"#),
+        "{a:str,ab:null,b:int}"
+    );
+    assert_eq!(shape(r#"{"a": 1, "b": 2, "a": "x"}"#), "{a:str,b:int}");
+    assert_eq!(
+        shape(r#"{"outer": {"z": 1, "y": {"b": 1, "a": 2}}, "inner": []}"#),
+        "{inner:[],outer:{y:{a:int,b:int},z:int}}"
+    );
+}
+
+#[test]
+fn an_array_shows_the_distinct_shapes_of_its_first_three_items() {
+    assert_eq!(shape("[1, 2, 3]"), "[int]");
+    assert_eq!(shape("[1, 2, 3, 4]"), "[int,...]");
+    assert_eq!(shape(r#"["x", 1, "y"]"#), "[str|int]");
+    assert_eq!(shape(r#"[1, "x", null, true]"#), "[int|str|null,...]");
+    assert_eq!(shape(r#"[{"b":1,"a":2}, {"a":2,"b":1}]"#), "[{a:int,b:int}]");
+    assert_eq!(shape("[[], {}, [1]]"), "[[]|{}|[int]]");
+}
+
+#[test]
+fn what_is_deeper_than_four_levels_is_left_out() {
+    assert_eq!(shape(r#"{"a":{"b":{"c":{"d":1}}}}"#), "{a:{b:{c:{d:...}}}}");
+    assert_eq!(shape("[[[[1, {}]]]]"), "[[[[...]]]]");
+    assert_eq!(shape("[[[[]]]]"), "[[[[]]]]");
+}
+
+#[test]
+fn a_very_deep_text_is_no_problem_because_it_is_skipped() {
+    let text = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert_eq!(shape(&text), "[[[[...]]]]");
+}
+
+#[test]
+fn what_is_not_one_json_value_has_no_shape_and_leaves_the_text_alone() {
+    for text in ["", "{", "{]", "[1,", "1 2", "nul", r#"{"a" 1}"#, "[1] x"] {
+        assert_eq!(shape_of_json(text), None, "{text:?}");
+        let mut out = String::from("kept");
+        assert!(ShapeWriter::default().append_json(text, &mut out).is_err());
+        assert_eq!(out, "kept");
+    }
+}
+
+#[test]
+fn a_huge_object_gives_the_same_bounded_shape_in_any_order() {
+    let key = |number: u32| format!("\"key{number:05}\":[{number},\"x\"]");
+    let object = |numbers: &mut dyn Iterator<Item = u32>| {
+        format!("{{{}}}", numbers.map(key).collect::<Vec<_>>().join(","))
+    };
+    let forward = shape(&object(&mut (0..20_000)));
+    let backward = shape(&object(&mut (0..20_000).rev()));
+    let scattered = shape(&object(&mut (0..20_000).map(|number| number * 7_919 % 20_000)));
+    assert_eq!(forward, backward);
+    assert_eq!(forward, scattered);
+    assert_eq!(forward.len(), MAX_SHAPE_BYTES);
+    assert!(
+        forward.starts_with("{key00000:[int|str],key00001:[int|str],"),
+        "{forward}"
+    );
+    assert!(forward.ends_with("..."));
+}
+
+#[test]
+fn working_memory_stays_bounded_whatever_the_value() {
+    let long_key = "é".repeat(100_000);
+    let entry = |number: u32| format!("\"{number}{long_key}\":{{\"{long_key}\":[{{\"{long_key}\":1}}]}}");
+    let entries: Vec<String> = (0..200).map(entry).collect();
+    let object = format!("{{{}}}", entries.join(","));
+    let mut writer = ShapeWriter::default();
+    let mut out = String::new();
+    writer.append_json(&object, &mut out).unwrap();
+    assert!(out.len() <= MAX_SHAPE_BYTES);
+    assert!(out.capacity() <= 64 * MAX_SHAPE_BYTES, "{}", out.capacity());
+}
+
+#[test]
+fn shapes_are_appended_and_each_is_bounded_on_its_own() {
+    let long = json!({ "k".repeat(5000): 1 });
+    let mut writer = ShapeWriter::default();
+    let mut out = String::from("args:");
+    writer.append(&long, &mut out).unwrap();
+    assert_eq!(out.len(), "args:".len() + MAX_SHAPE_BYTES);
+    writer.append(&json!({"b": 1, "a": 1}), &mut out).unwrap();
+    assert!(out.ends_with("...{a:int,b:int}"));
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".{0,8}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 64, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::vec((".{0,4}", inner), 0..6)
+                .prop_map(|entries| Value::Object(entries.into_iter().collect())),
+        ]
+    })
+}
+
+/// The shape by the letter of the decisions, without regard to cost.
+fn by_the_letter(value: &Value, depth: usize) -> String {
+    if depth >= MAX_DEPTH {
+        return REST.to_owned();
+    }
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) => "bool".to_owned(),
+        Value::Number(number) if number.is_f64() => "float".to_owned(),
+        Value::Number(_) => "int".to_owned(),
+        Value::String(_) => "str".to_owned(),
+        Value::Array(items) => {
+            let mut shapes: Vec<String> = Vec::new();
+            for item in items.iter().take(MAX_ITEMS) {
+                let shape = by_the_letter(item, depth + 1);
+                if !shapes.contains(&shape) {
+                    shapes.push(shape);
+                }
+            }
+            let rest = if items.len() > MAX_ITEMS { ",..." } else { "" };
+            format!("[{}{rest}]", shapes.join("|"))
+        }
+        Value::Object(entries) => {
+            let mut entries: Vec<_> = entries.iter().collect();
+            entries.sort_by_key(|(key, _)| key.as_str());
+            let entries: Vec<String> = entries
+                .into_iter()
+                .map(|(key, value)| format!("{key}:{}", by_the_letter(value, depth + 1)))
+                .collect();
+            format!("{{{}}}", entries.join(","))
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn text_and_value_have_the_shape_that_the_rules_give(value in any_json()) {
+        let expected = by_the_letter(&value, 0);
+        prop_assume!(expected.len() <= MAX_SHAPE_BYTES);
+        prop_assert_eq!(&shape_of_value(&value), &expected);
+        prop_assert_eq!(shape_of_json(&value.to_string()), Some(expected));
+    }
+
+    #[test]
+    fn a_text_that_is_almost_json_is_survived(text in r#"[\[\]{}",:01ae. -]{0,40}"#) {
+        if let Some(shape) = shape_of_json(&text) {
+            prop_assert!(shape.len() <= MAX_SHAPE_BYTES);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The two answers to a problem: [`open_run`] refuses the run, [`salvage_run`] gives what can be read.
+
+use std::error::Error;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::gather::{Gathered, gather, locate};
+use super::project::{count_records, spans_to_events};
+use crate::format::{Counts, Problem, Record, RunMeta, RunStatus, SpanRecord, TraceId};
+
+/// A run that was read and has no problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedRun {
+    /// The run directory.
+    pub directory: PathBuf,
+    /// The run's metadata.
+    pub meta: RunMeta,
+    /// The spans, in the order of the file.
+    pub spans: Vec<SpanRecord>,
+    /// How many bytes of a last line were left out, because the run is running and its log was cut there.
+    pub cut_tail: Option<u64>,
+}
+
+impl LoadedRun {
+    /// The projection of the run, see [`spans_to_events`].
+    #[must_use]
+    pub fn records(&self) -> Vec<Record> {
+        spans_to_events(&self.spans)
+    }
+
+    /// What the spans count now. In a completed run `meta.counts` says the same; in a running run it is older.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        count_records(&self.records())
+    }
+}
+
+/// What can be read of a run, and what cannot.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SalvagedRun {
+    /// The run directory.
+    pub directory: PathBuf,
+    /// The run's metadata, when all of it can be read.
+    pub meta: Option<RunMeta>,
+    /// The run's ID, from `meta.json` or else from the first span.
+    pub trace_id: Option<TraceId>,
+    /// How the run stands, when that can be read.
+    pub status: Option<RunStatus>,
+    /// The spans that can be read, in the order of the file. Spans of other runs and second spans with the same ID are
+    /// left out; roots may be several, parents missing, and parents may lead in a circle.
+    pub spans: Vec<SpanRecord>,
+    /// How many bytes of a last line were left out, because the run is running and its log was cut there.
+    pub cut_tail: Option<u64>,
+    /// Everything that is wrong; empty for a valid run.
+    pub problems: Vec<Problem>,
+}
+
+impl SalvagedRun {
+    /// The projection of the spans that can be read, see [`spans_to_events`].
+    #[must_use]
+    pub fn records(&self) -> Vec<Record> {
+        spans_to_events(&self.spans)
+    }
+}
+
+/// A run that is refused: all its problems, and what can be told about it all the same.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InvalidRun {
+    /// Everything that is wrong, at least one: `meta.json` first, then by line.
+    pub problems: Vec<Problem>,
+    /// The run's ID, when it can be read.
+    pub trace_id: Option<TraceId>,
+    /// The declared version, when it looks like one.
+    pub spec_version: Option<String>,
+    /// The status, when it can be read.
+    pub status: Option<RunStatus>,
+    /// How many spans can be read; `None` when there was no span log to read.
+    pub span_count: Option<usize>,
+}
+
+impl InvalidRun {
+    /// Whether files are missing or unreadable, rather than read and found wrong.
+    #[must_use]
+    pub fn is_input(&self) -> bool {
+        self.problems.iter().any(|problem| problem.code.is_input())
+    }
+
+    fn at_path(problem: Problem) -> Self {
+        Self {
+            problems: vec![problem],
+            trace_id: None,
+            spec_version: None,
+            status: None,
+            span_count: None,
+        }
+    }
+
+    fn of(gathered: Gathered) -> Self {
+        Self {
+            problems: gathered.problems,
+            trace_id: gathered.meta.trace_id,
+            spec_version: gathered.meta.spec_version,
+            status: gathered.meta.status,
+            span_count: gathered.log.is_read.then_some(gathered.log.spans.len()),
+        }
+    }
+}
+
+impl fmt::Display for InvalidRun {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the run is refused: ")?;
+        if let Some(first) = self.problems.first() {
+            write!(formatter, "{first}")?;
+        }
+        match self.problems.len().saturating_sub(1) {
+            0 => Ok(()),
+            1 => formatter.write_str(", and 1 more problem"),
+            more => write!(formatter, ", and {more} more problems"),
+        }
+    }
+}
+
+impl Error for InvalidRun {}
+
+/// Reads a run and refuses one that has any problem (decisions, section 10).
+///
+/// `path` is a run directory or its `meta.json`. A running run may lack its root, parents, spans, and the end of its
+/// last line; a completed run may not.
+///
+/// # Errors
+///
+/// [`InvalidRun`] with every problem, not only the first.
+///
+/// ```
+/// use tracer_sdk::format::ProblemCode;
+///
+/// let directory = tempfile::tempdir()?;
+/// let invalid = tracer_sdk::read::open_run(directory.path()).unwrap_err();
+/// assert!(invalid.is_input());
+/// assert_eq!(invalid.problems[0].code, ProblemCode::MissingFile);
+/// assert_eq!(invalid.problems[0].location, "meta.json");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn open_run(path: &Path) -> Result<LoadedRun, InvalidRun> {
+    let directory = locate(path).map_err(InvalidRun::at_path)?;
+    let mut gathered = gather(&directory);
+    match gathered.meta.meta.take() {
+        Some(meta) if gathered.problems.is_empty() => Ok(LoadedRun {
+            directory,
+            meta,
+            spans: gathered.log.spans,
+            cut_tail: gathered.log.cut_tail,
+        }),
+        _ => Err(InvalidRun::of(gathered)),
+    }
+}
+
+/// Reads whatever can be read of a run, with its problems: for looking at a run that is damaged.
+///
+/// Whatever judges a run uses [`open_run`].
+///
+/// # Errors
+///
+/// [`InvalidRun`] when there is nothing to show: no such directory, another format, a version that this reader does not
+/// understand, or neither metadata nor a span that can be read.
+pub fn salvage_run(path: &Path) -> Result<SalvagedRun, InvalidRun> {
+    let directory = locate(path).map_err(InvalidRun::at_path)?;
+    let mut gathered = gather(&directory);
+    let meta = gathered.meta.meta.take();
+    if meta.is_none() && gathered.log.spans.is_empty() {
+        return Err(InvalidRun::of(gathered));
+    }
+    let trace_id = gathered
+        .meta
+        .trace_id
+        .or_else(|| Some(gathered.log.spans.first()?.trace_id));
+    let mut seen = std::collections::HashSet::new();
+    gathered
+        .log
+        .spans
+        .retain(|span| Some(span.trace_id) == trace_id && seen.insert(span.span_id));
+    Ok(SalvagedRun {
+        directory,
+        meta,
+        trace_id,
+        status: gathered.meta.status,
+        spans: gathered.log.spans,
+        cut_tail: gathered.log.cut_tail,
+        problems: gathered.problems,
+    })
+}

@@ -1,0 +1,104 @@
+//! Reading single values out of attributes, whatever emitter stored them: JSON text or JSON, one spelling or another.
+
+use serde_json::{Map, Number, Value, json};
+
+use crate::format::names::{self, Name};
+
+/// The first text under one of the spellings; other emitters store null for what they do not know.
+pub(super) fn text(name: Name, attributes: &Map<String, Value>) -> Option<&str> {
+    texts(name, attributes).next()
+}
+
+/// The first text under one of the spellings that says something.
+pub(super) fn named(name: Name, attributes: &Map<String, Value>) -> Option<&str> {
+    texts(name, attributes).find(|text| !text.is_empty())
+}
+
+fn texts(name: Name, attributes: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    name.spellings()
+        .iter()
+        .filter_map(|spelling| attributes.get(*spelling)?.as_str())
+}
+
+/// [`text`], owned.
+pub(super) fn owned_text(name: Name, attributes: &Map<String, Value>) -> Option<String> {
+    text(name, attributes).map(str::to_owned)
+}
+
+/// The first value under one of the spellings that is not null.
+pub(super) fn value(name: Name, attributes: &Map<String, Value>) -> Option<&Value> {
+    name.spellings()
+        .iter()
+        .filter_map(|spelling| attributes.get(*spelling))
+        .find(|value| !value.is_null())
+}
+
+/// A number as it is stored; emitters store what JSON cannot hold (NaN) as text, which is no number.
+pub(super) fn number(name: Name, attributes: &Map<String, Value>) -> Option<Number> {
+    match value(name, attributes)? {
+        Value::Number(number) => Some(number.clone()),
+        _ => None,
+    }
+}
+
+/// A whole number, zero or more. Emitters that know only floats write `12.0`.
+pub(super) fn whole_number(value: &Value) -> Option<u64> {
+    /// Floats hold every whole number up to here.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    value.as_u64().or_else(|| {
+        let float = value.as_f64()?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "whole and in range"
+        )]
+        ((0.0..=EXACT).contains(&float) && float.fract() == 0.0).then_some(float as u64)
+    })
+}
+
+/// What a JSON text means; a text that is not JSON (a marker, a text that was cut) and a value that is not a text
+/// mean themselves.
+pub(super) fn parsed(stored: &Value) -> Value {
+    match stored {
+        Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| stored.clone()),
+        other => other.clone(),
+    }
+}
+
+/// A value of the type "object, string or null": any other JSON value `v` becomes `{"value": v}`.
+pub(super) fn shaped(value: Value) -> Value {
+    match value {
+        Value::Object(_) | Value::String(_) | Value::Null => value,
+        other => json!({ "value": other }),
+    }
+}
+
+/// A list of texts, whether it is stored as an array or as JSON text of one. A text that is no array, as one that was
+/// cut, is a list of itself, so that nothing is lost; items that are no texts are given as JSON.
+pub(super) fn text_list(stored: Option<&Value>) -> Vec<String> {
+    match stored.map(parsed) {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(items)) => items.into_iter().map(plain_text).collect(),
+        // The text as it is stored: `"12"` is the text 12, not the number.
+        Some(other) => vec![
+            stored
+                .and_then(Value::as_str)
+                .map_or_else(|| plain_text(other), str::to_owned),
+        ],
+    }
+}
+
+fn plain_text(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
+/// The user's own metadata: the object under the name, or none.
+pub(super) fn metadata(attributes: &Map<String, Value>) -> Map<String, Value> {
+    match value(names::META, attributes).map(parsed) {
+        Some(Value::Object(object)) => object,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,234 @@
+//! A data directory: which runs it holds, told from their metadata alone (specification, *Run directory*).
+
+use std::error::Error;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use super::gather::read_meta_file;
+use super::liveness::{Liveness, liveness};
+use super::load::{InvalidRun, LoadedRun, SalvagedRun, open_run, salvage_run};
+use crate::format::{Problem, RUNS_FOLDER, RunMeta, RunStatus, Timestamp, TraceId};
+
+#[cfg(test)]
+mod tests;
+
+/// A data directory with its runs.
+///
+/// ```
+/// use tracer_sdk::read::{RunStore, StoreError};
+///
+/// let directory = tempfile::tempdir()?;
+/// let store = RunStore::new(directory.path());
+/// assert!(matches!(store.list(), Err(StoreError::Missing { path }) if path == store.runs_dir()));
+///
+/// std::fs::create_dir(store.runs_dir())?;
+/// assert!(store.list()?.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunStore {
+    data_dir: PathBuf,
+}
+
+impl RunStore {
+    /// The store in a data directory, which need not be there yet.
+    pub fn new(data_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            data_dir: data_dir.into(),
+        }
+    }
+
+    /// The data directory.
+    #[must_use]
+    pub fn data_dir(&self) -> &Path {
+        &self.data_dir
+    }
+
+    /// The folder with one directory per run.
+    #[must_use]
+    pub fn runs_dir(&self) -> PathBuf {
+        self.data_dir.join(RUNS_FOLDER)
+    }
+
+    /// The directories of all runs, by ID. Anything else in the folder is passed over: files, symbolic links, and names
+    /// that are no trace ID.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the folder is missing or cannot be read.
+    pub fn directories(&self) -> Result<Vec<RunDirectory>, StoreError> {
+        let runs_dir = self.runs_dir();
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => StoreError::Missing {
+                path: runs_dir.clone(),
+            },
+            _ => StoreError::Unreadable {
+                path: runs_dir.clone(),
+                source: error,
+            },
+        };
+        let mut directories = Vec::new();
+        for entry in fs::read_dir(&runs_dir).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let id = entry
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse::<TraceId>().ok());
+            // A run that is deleted meanwhile is no run.
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if let (Some(trace_id), true) = (id, is_directory) {
+                directories.push(RunDirectory {
+                    trace_id,
+                    path: entry.path(),
+                });
+            }
+        }
+        directories.sort_unstable_by_key(|directory| directory.trace_id);
+        Ok(directories)
+    }
+
+    /// All runs, the newest first, those of one instant by ID. Only `meta.json` is read, and a damaged one is an entry
+    /// with its problems, never a failure.
+    ///
+    /// Where a run cannot tell when it started, the time at which its directory was last changed stands in.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the folder is missing or cannot be read.
+    pub fn list(&self) -> Result<Vec<ListedRun>, StoreError> {
+        let mut runs: Vec<(Option<Timestamp>, ListedRun)> = self
+            .directories()?
+            .into_iter()
+            .map(|directory| {
+                let run = directory.listed();
+                (run.started().or_else(|| changed(&run.directory.path)), run)
+            })
+            .collect();
+        // Stable: the directories come by ID.
+        runs.sort_by(|(one, _), (other, _)| other.cmp(one));
+        Ok(runs.into_iter().map(|(_, run)| run).collect())
+    }
+}
+
+/// When a directory was last changed.
+fn changed(path: &Path) -> Option<Timestamp> {
+    let since = fs::metadata(path)
+        .ok()?
+        .modified()
+        .ok()?
+        .duration_since(UNIX_EPOCH)
+        .ok()?;
+    Some(Timestamp::from_unix_microseconds(
+        i64::try_from(since.as_micros()).ok()?,
+    ))
+}
+
+/// Where a run lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunDirectory {
+    /// The run's ID, which is the name of the directory.
+    pub trace_id: TraceId,
+    /// The directory.
+    pub path: PathBuf,
+}
+
+impl RunDirectory {
+    /// Reads the run's `meta.json`.
+    #[must_use]
+    pub fn listed(self) -> ListedRun {
+        let reading = read_meta_file(&self.path);
+        let meta = match reading.meta {
+            Some(meta) if reading.problems.is_empty() => Ok(meta),
+            _ => Err(reading.problems),
+        };
+        ListedRun {
+            directory: self,
+            meta,
+        }
+    }
+
+    /// Reads the run and refuses it when it has a problem, see [`open_run`].
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidRun`] with every problem.
+    pub fn open(&self) -> Result<LoadedRun, InvalidRun> {
+        open_run(&self.path)
+    }
+
+    /// Reads whatever can be read of the run, see [`salvage_run`].
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidRun`] when there is nothing to show.
+    pub fn salvage(&self) -> Result<SalvagedRun, InvalidRun> {
+        salvage_run(&self.path)
+    }
+}
+
+/// A run as a list shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedRun {
+    /// Where the run lies.
+    pub directory: RunDirectory,
+    /// Its metadata, or what is wrong with that.
+    pub meta: Result<RunMeta, Vec<Problem>>,
+}
+
+impl ListedRun {
+    /// When the run started, if it can tell.
+    #[must_use]
+    pub fn started(&self) -> Option<Timestamp> {
+        self.meta.as_ref().ok().map(|meta| meta.started_at.instant())
+    }
+
+    /// Whether the run is still going on.
+    #[must_use]
+    pub fn liveness(&self) -> Liveness {
+        let status = self.meta.as_ref().map_or(RunStatus::Running, |meta| meta.status);
+        liveness(&self.directory.path, status)
+    }
+}
+
+/// Why a data directory cannot be listed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// There is no data directory, or no folder of runs in it: nothing has been recorded there.
+    Missing {
+        /// The folder that was looked for.
+        path: PathBuf,
+    },
+    /// The folder cannot be read.
+    Unreadable {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { path } => {
+                write!(formatter, "there are no runs: {} does not exist", path.display())
+            }
+            Self::Unreadable { path, source } => {
+                write!(formatter, "{} cannot be read: {source}", path.display())
+            }
+        }
+    }
+}
+
+impl Error for StoreError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Missing { .. } => None,
+            Self::Unreadable { source, .. } => Some(source),
+        }
+    }
+}

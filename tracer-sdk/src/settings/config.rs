@@ -1,0 +1,111 @@
+//! Settings given in code.
+
+use std::path::PathBuf;
+
+use super::Flush;
+use crate::guardrails::Guardrails;
+
+/// Settings given in code: they win over the environment and over settings files, and what is not given here is taken
+/// from there (decisions, section 9).
+///
+/// ```
+/// use tracer_sdk::guardrails::Guardrails;
+/// use tracer_sdk::settings::{Config, Sources, resolve};
+///
+/// let config = Config::new()
+///     .data_dir("/tmp/agent-runs")
+///     .guardrails(Guardrails::new().max_llm_calls(10));
+/// let (settings, problems) = resolve(&config, &Sources::default());
+/// assert_eq!(settings.data_dir.to_str(), Some("/tmp/agent-runs"));
+/// assert_eq!(settings.guardrails.max_llm_calls, Some(10));
+/// assert!(problems.is_empty());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[must_use = "a `Config` only describes settings"]
+pub struct Config {
+    pub(super) enabled: Option<bool>,
+    pub(super) data_dir: Option<PathBuf>,
+    pub(super) redact: Option<bool>,
+    pub(super) redact_keys: Option<Vec<String>>,
+    pub(super) max_field_bytes: Option<u64>,
+    pub(super) loop_window: Option<u64>,
+    pub(super) loop_repetitions: Option<u64>,
+    pub(super) flush: Option<Flush>,
+    pub(super) guardrails: Guardrails,
+}
+
+impl Config {
+    /// Nothing given: everything comes from the environment, from files and from the defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether anything is recorded. The environment variable `TRACER_ENABLED=0` turns recording off all the same.
+    pub fn enabled(mut self, enabled: bool) -> Self {
+        self.enabled = Some(enabled);
+        self
+    }
+
+    /// Where runs are kept. A relative path starts at the working directory; `~` has no meaning here.
+    pub fn data_dir(mut self, data_dir: impl Into<PathBuf>) -> Self {
+        self.data_dir = Some(data_dir.into());
+        self
+    }
+
+    /// Whether secrets are replaced before anything is written.
+    pub fn redact(mut self, redact: bool) -> Self {
+        self.redact = Some(redact);
+        self
+    }
+
+    /// The words that make a key a secret's, instead of the default ones. Those of a project file are added.
+    pub fn redact_keys<Key: Into<String>>(mut self, keys: impl IntoIterator<Item = Key>) -> Self {
+        self.redact_keys = Some(keys.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// How long a string may be before it is cut, in bytes; at least 100.
+    pub fn max_field_bytes(mut self, bytes: u64) -> Self {
+        self.max_field_bytes = Some(bytes);
+        self
+    }
+
+    /// How many of the last records are searched for a loop; at least 4.
+    pub fn loop_window(mut self, records: u64) -> Self {
+        self.loop_window = Some(records);
+        self
+    }
+
+    /// How often a block must repeat to be a loop; at least 2.
+    pub fn loop_repetitions(mut self, repetitions: u64) -> Self {
+        self.loop_repetitions = Some(repetitions);
+        self
+    }
+
+    /// When finished spans are written.
+    pub fn flush(mut self, flush: Flush) -> Self {
+        self.flush = Some(flush);
+        self
+    }
+
+    /// The limits of each run; one that is not set here is taken from the environment and from files.
+    pub fn guardrails(mut self, guardrails: Guardrails) -> Self {
+        self.guardrails = guardrails;
+        self
+    }
+
+    /// These values, and where one is not given, that of `lower`.
+    pub(crate) fn or(self, lower: &Self) -> Self {
+        Self {
+            enabled: self.enabled.or(lower.enabled),
+            data_dir: self.data_dir.or_else(|| lower.data_dir.clone()),
+            redact: self.redact.or(lower.redact),
+            redact_keys: self.redact_keys.or_else(|| lower.redact_keys.clone()),
+            max_field_bytes: self.max_field_bytes.or(lower.max_field_bytes),
+            loop_window: self.loop_window.or(lower.loop_window),
+            loop_repetitions: self.loop_repetitions.or(lower.loop_repetitions),
+            flush: self.flush.or(lower.flush),
+            guardrails: self.guardrails.or(&lower.guardrails),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! A value as a source gives it, and what it means: text in the environment, TOML in a settings file.
+
+use std::ffi::{OsStr, OsString};
+use std::time::Duration;
+
+use toml::de::{DeInteger, DeValue};
+
+use super::Flush;
+
+/// A value that is not understood yet. Each reading gives `None` when the value is not of its kind.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Given<'a> {
+    /// The text of an environment variable, never blank.
+    Text(&'a OsStr),
+    /// A value of a settings file.
+    Toml(&'a DeValue<'a>),
+}
+
+pub(super) fn path(given: Given<'_>) -> Option<OsString> {
+    match given {
+        Given::Text(text) => Some(text.to_owned()),
+        Given::Toml(DeValue::String(text)) if !text.trim().is_empty() => Some(text.as_ref().into()),
+        Given::Toml(_) => None,
+    }
+}
+
+pub(super) fn switch(given: Given<'_>) -> Option<bool> {
+    match given {
+        Given::Text(text) => match text.to_str()?.trim().to_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => Some(true),
+            "0" | "false" | "no" | "off" => Some(false),
+            _ => None,
+        },
+        Given::Toml(DeValue::Boolean(switch)) => Some(*switch),
+        Given::Toml(_) => None,
+    }
+}
+
+pub(super) fn names(given: Given<'_>) -> Option<Vec<String>> {
+    match given {
+        Given::Text(text) => {
+            let names = text.to_str()?.split(',').map(str::trim);
+            let names: Vec<String> = names.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+            (!names.is_empty()).then_some(names)
+        }
+        Given::Toml(DeValue::Array(items)) => items
+            .iter()
+            .map(|item| match item.get_ref() {
+                DeValue::String(name) if !name.trim().is_empty() => Some(name.trim().to_owned()),
+                _ => None,
+            })
+            .collect(),
+        Given::Toml(_) => None,
+    }
+}
+
+pub(super) fn whole(given: Given<'_>, least: u64) -> Option<u64> {
+    let number = match given {
+        Given::Text(text) => text.to_str()?.trim().parse().ok(),
+        Given::Toml(DeValue::Integer(integer)) => unsigned(integer),
+        Given::Toml(_) => None,
+    };
+    number.filter(|number| *number >= least)
+}
+
+pub(super) fn seconds(given: Given<'_>) -> Option<Duration> {
+    let seconds: f64 = match given {
+        Given::Text(text) => text.to_str()?.trim().parse().ok()?,
+        Given::Toml(DeValue::Float(float)) => float.as_str().parse().ok()?,
+        Given::Toml(DeValue::Integer(integer)) => {
+            return unsigned(integer).map(Duration::from_secs);
+        }
+        Given::Toml(_) => return None,
+    };
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+pub(super) fn flush(given: Given<'_>) -> Option<Flush> {
+    let word = match given {
+        Given::Text(text) => text.to_str()?.trim(),
+        Given::Toml(DeValue::String(word)) => word,
+        Given::Toml(_) => return None,
+    };
+    match word {
+        "each" => Some(Flush::Each),
+        "batched" => Some(Flush::Batched),
+        _ => None,
+    }
+}
+
+fn unsigned(integer: &DeInteger<'_>) -> Option<u64> {
+    u64::from_str_radix(integer.as_str(), integer.radix()).ok()
+}

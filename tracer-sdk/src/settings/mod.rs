@@ -1,0 +1,23 @@
+//! Settings (decisions, section 9): what they are, where they come from, which value wins.
+//!
+//! Highest first: values in code ([`Config`]), environment variables `TRACER_<SETTING>`, `.tracer/config.toml` of the
+//! project, `config.toml` in `~/.tracer`, defaults. [`SETTINGS`] is the one table of names, defaults and allowed values.
+//! [`resolve`] is pure; only [`Sources::read`] looks at the process and its files.
+
+mod config;
+mod files;
+mod given;
+mod layer;
+mod nearest;
+mod problem;
+mod resolve;
+mod resolved;
+mod table;
+mod toml_file;
+
+pub use config::Config;
+pub use files::{SettingsFile, Sources};
+pub use problem::{Position, SettingProblem, SettingSource};
+pub use resolve::{load, resolve};
+pub use resolved::{BATCH_INTERVAL, BATCH_SPANS, Flush, Settings};
+pub use table::{Allowed, SETTINGS, Setting};

@@ -1,0 +1,82 @@
+//! The settings that are in force, and their defaults.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::guardrails::Guardrails;
+
+/// How many spans a batch holds before it is written ([`Flush::Batched`]).
+pub const BATCH_SPANS: usize = 64;
+/// How long a span waits in a batch before it is written ([`Flush::Batched`]).
+pub const BATCH_INTERVAL: Duration = Duration::from_millis(250);
+
+/// When finished spans are written (decisions, section 5).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Flush {
+    /// A span is in the file when the call that finished it returns.
+    #[default]
+    Each,
+    /// Spans are written together: [`BATCH_SPANS`] of them, or what came within [`BATCH_INTERVAL`]; and when the run
+    /// ends, when the program unwinds, and on request.
+    Batched,
+}
+
+/// The settings that are in force, made by [`resolve`](super::resolve()).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Whether anything is recorded.
+    pub enabled: bool,
+    /// Where runs are kept; absolute wherever the working directory is known.
+    pub data_dir: PathBuf,
+    /// Whether secrets are replaced.
+    pub redact: bool,
+    /// The words that make a key a secret's.
+    pub redact_keys: Vec<String>,
+    /// How long a string may be, in bytes.
+    pub max_field_bytes: usize,
+    /// How many records are searched for a loop.
+    pub loop_window: usize,
+    /// How often a block must repeat to be a loop.
+    pub loop_repetitions: usize,
+    /// When finished spans are written.
+    pub flush: Flush,
+    /// The limits of a run.
+    pub guardrails: Guardrails,
+}
+
+impl Settings {
+    /// The default of everything, with runs kept in `data_dir`.
+    ///
+    /// ```
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let settings = Settings::with_data_dir("/tmp/runs");
+    /// assert!(settings.redact);
+    /// assert_eq!((settings.loop_window, settings.loop_repetitions), (12, 3));
+    /// ```
+    #[must_use]
+    pub fn with_data_dir(data_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            enabled: true,
+            data_dir: data_dir.into(),
+            redact: true,
+            redact_keys: [
+                "api_key",
+                "authorization",
+                "cookie",
+                "password",
+                "secret",
+                "token",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            max_field_bytes: 20_000,
+            loop_window: 12,
+            loop_repetitions: 3,
+            flush: Flush::Each,
+            guardrails: Guardrails::new(),
+        }
+    }
+}

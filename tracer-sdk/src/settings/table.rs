@@ -1,0 +1,172 @@
+//! The one table of settings: name, allowed values, default, meaning. `docs/settings.md` is made from it.
+
+use std::fmt;
+
+use crate::guardrails::LEAST_MIN_REPETITIONS;
+
+/// One setting.
+#[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Setting {
+    /// The key in a settings file; a dot parts the table from the name.
+    pub key: &'static str,
+    /// Which values are allowed.
+    pub allowed: Allowed,
+    /// The default, as it would be written in a settings file; `None` when there is no such value.
+    pub default: Option<&'static str>,
+    /// What the setting does, in a sentence.
+    pub about: &'static str,
+}
+
+/// Which values a setting takes. As text: `a whole number, at least 4`.
+#[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Allowed {
+    /// A path; `~` is the home directory.
+    Path,
+    /// On or off.
+    Switch,
+    /// A list of names.
+    Names,
+    /// A whole number of at least this.
+    Whole(u64),
+    /// A number of seconds, zero or more, fractions included.
+    Seconds,
+    /// One of these words.
+    Word(&'static [&'static str]),
+}
+
+impl fmt::Display for Allowed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path => formatter.write_str("a path"),
+            Self::Switch => formatter.write_str("true or false"),
+            Self::Names => formatter.write_str("a list of names"),
+            Self::Whole(0) => formatter.write_str("a whole number, zero or more"),
+            Self::Whole(least) => write!(formatter, "a whole number, at least {least}"),
+            Self::Seconds => formatter.write_str("a number of seconds, zero or more"),
+            Self::Word(words) => formatter.write_str(&words.join(" or ")),
+        }
+    }
+}
+
+impl Setting {
+    /// The name without its table: `max_llm_calls`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.key.rsplit('.').next().unwrap_or(self.key)
+    }
+
+    /// The table of a settings file that holds it; `None` for the top level.
+    #[must_use]
+    pub fn table(&self) -> Option<&'static str> {
+        self.key.split_once('.').map(|(table, _)| table)
+    }
+
+    /// The environment variable: `TRACER_MAX_LLM_CALLS`.
+    #[must_use]
+    pub fn variable(&self) -> String {
+        format!("TRACER_{}", self.name().to_uppercase())
+    }
+}
+
+macro_rules! settings {
+    ($($name:ident { key: $key:literal, allowed: $allowed:expr, default: $default:expr, about: $about:literal $(,)? })+) => {
+        $(pub(super) static $name: Setting = Setting {
+            key: $key,
+            allowed: $allowed,
+            default: $default,
+            about: $about,
+        };)+
+
+        /// Every setting, in the order of the documentation.
+        pub static SETTINGS: &[&Setting] = &[$(&$name),+];
+    };
+}
+
+settings! {
+    ENABLED {
+        key: "enabled",
+        allowed: Allowed::Switch,
+        default: Some("true"),
+        about: "Whether anything is recorded. `TRACER_ENABLED=0` turns recording off whatever the code says.",
+    }
+    DATA_DIR {
+        key: "data_dir",
+        allowed: Allowed::Path,
+        default: Some("\"~/.tracer\""),
+        about: "Where runs are kept. A relative path in a settings file starts at the folder that holds `.tracer`.",
+    }
+    REDACT {
+        key: "redact",
+        allowed: Allowed::Switch,
+        default: Some("true"),
+        about: "Whether secrets are replaced before anything is written. A project file cannot turn it off.",
+    }
+    REDACT_KEYS {
+        key: "redact_keys",
+        allowed: Allowed::Names,
+        default: Some("[\"api_key\", \"authorization\", \"cookie\", \"password\", \"secret\", \"token\"]"),
+        about: "Values under keys that end in these words are redacted. A project file adds to the list.",
+    }
+    MAX_FIELD_BYTES {
+        key: "max_field_bytes",
+        allowed: Allowed::Whole(100),
+        default: Some("20000"),
+        about: "A longer string is cut, in bytes. A project file can only lower it.",
+    }
+    LOOP_WINDOW {
+        key: "loop_window",
+        allowed: Allowed::Whole(4),
+        default: Some("12"),
+        about: "How many of the last model calls, tool calls and state updates are searched for a loop.",
+    }
+    LOOP_REPETITIONS {
+        key: "loop_repetitions",
+        allowed: Allowed::Whole(2),
+        default: Some("3"),
+        about: "How often a block of records must repeat to be warned of as a loop.",
+    }
+    FLUSH {
+        key: "flush",
+        allowed: Allowed::Word(&["each", "batched"]),
+        default: Some("\"each\""),
+        about: "`each`: a span is in the file when the call that finished it returns. `batched`: after 64 spans or 250 ms.",
+    }
+    STOP_ON_LOOP {
+        key: "guardrails.stop_on_loop",
+        allowed: Allowed::Switch,
+        default: Some("false"),
+        about: "Whether a loop stops the run.",
+    }
+    STOP_ON_LOOP_MIN_REPETITIONS {
+        key: "guardrails.stop_on_loop_min_repetitions",
+        allowed: Allowed::Whole(LEAST_MIN_REPETITIONS),
+        default: Some("3"),
+        about: "How many repetitions stop the run; never fewer than make a loop.",
+    }
+    MAX_LLM_CALLS {
+        key: "guardrails.max_llm_calls",
+        allowed: Allowed::Whole(0),
+        default: None,
+        about: "How many model calls a run may make.",
+    }
+    MAX_TOOL_CALLS {
+        key: "guardrails.max_tool_calls",
+        allowed: Allowed::Whole(0),
+        default: None,
+        about: "How many tool calls a run may make.",
+    }
+    MAX_EVENTS {
+        key: "guardrails.max_events",
+        allowed: Allowed::Whole(0),
+        default: None,
+        about: "How many model calls, tool calls, state updates, captured errors and loop warnings a run may record.",
+    }
+    MAX_DURATION_S {
+        key: "guardrails.max_duration_s",
+        allowed: Allowed::Seconds,
+        default: None,
+        about: "How many seconds a run may take.",
+    }
+}

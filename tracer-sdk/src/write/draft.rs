@@ -1,0 +1,360 @@
+//! A span that is being put together: its attributes and events, redacted already, in buffers that are used again.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::payload::{write_json, write_json_limited};
+use super::redact::{KeyVerdict, Redactor};
+use crate::format::names::{Name, markers};
+use crate::format::{Timestamp, names};
+
+/// How many attributes of the user's own a span keeps, as OpenTelemetry does by default.
+const MAX_USER_ATTRIBUTES: usize = 128;
+/// How long a key of the user's own may be, in bytes.
+const MAX_KEY_BYTES: usize = 256;
+
+/// Attributes and events of one span. Everything in it went through redaction and truncation.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    /// The bytes of every value.
+    bytes: Vec<u8>,
+    pub(super) attributes: Vec<Entry>,
+    user_attributes: usize,
+    pub(super) events: Vec<Event>,
+    pub(super) event_attributes: Vec<Entry>,
+    /// Kept for re-use by [`Draft::json`].
+    scratch: Vec<u8>,
+}
+
+/// A key and its value.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) key: Cow<'static, str>,
+    pub(super) value: Stored,
+}
+
+/// A span event; its attributes are a range of [`Draft::event_attributes`].
+#[derive(Debug)]
+pub(super) struct Event {
+    pub(super) name: &'static str,
+    pub(super) time: EventTime,
+    pub(super) attributes: Range<usize>,
+}
+
+/// When a span event happened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum EventTime {
+    /// When the span started.
+    Start,
+    /// When the span ended.
+    End,
+    /// At an instant of its own.
+    At(Timestamp),
+}
+
+/// How a value lies in [`Draft::bytes`], or the value itself.
+#[derive(Debug, Clone)]
+pub(super) enum Stored {
+    /// Plain UTF-8, which becomes a JSON string.
+    Text(Range<usize>),
+    /// JSON text of something structured, which becomes a JSON string.
+    JsonText(Range<usize>),
+    /// A JSON string, number or boolean, which is copied.
+    Encoded(Range<usize>),
+    Unsigned(u64),
+    Float(f64),
+}
+
+/// A value that is a scalar already.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Scalar {
+    Unsigned(u64),
+    Float(f64),
+}
+
+/// What a user value turned into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// A plain string.
+    PlainString,
+    /// Anything else.
+    Json,
+}
+
+impl Draft {
+    /// Empties the draft and keeps its buffers, unless they grew large.
+    pub(crate) fn clear(&mut self) {
+        const KEPT_BYTES: usize = 64 * 1024;
+        self.bytes.clear();
+        self.bytes.shrink_to(KEPT_BYTES);
+        self.scratch.clear();
+        self.scratch.shrink_to(KEPT_BYTES);
+        self.attributes.clear();
+        self.user_attributes = 0;
+        self.events.clear();
+        self.event_attributes.clear();
+    }
+
+    /// An attribute whose text is known to be harmless and short: a word of the format itself.
+    pub(crate) fn word(&mut self, name: Name, word: &str) {
+        let value = Stored::Text(self.push(word.as_bytes()));
+        self.set(name.written().into(), value);
+    }
+
+    /// A text attribute, redacted and cut.
+    pub(crate) fn text(&mut self, name: Name, text: &str, redactor: &Redactor) {
+        self.word(name, &redactor.text(text));
+    }
+
+    /// A number attribute.
+    pub(crate) fn scalar(&mut self, name: Name, value: Scalar) {
+        let stored = match value {
+            Scalar::Unsigned(value) => Stored::Unsigned(value),
+            Scalar::Float(value) if value.is_finite() => Stored::Float(value),
+            Scalar::Float(value) => Stored::Text(self.push(non_finite(value).as_bytes())),
+        };
+        self.set(name.written().into(), stored);
+    }
+
+    /// An attribute that holds JSON text of a structured value; a plain string stays one.
+    pub(crate) fn json<T: Serialize + ?Sized>(&mut self, name: Name, value: &T, redactor: &Redactor) {
+        let (stored, _) = self.serialize(value, redactor, TopLevel::AnyAttribute);
+        if let Some(stored) = stored {
+            self.set(name.written().into(), stored);
+        }
+    }
+
+    /// An attribute of the user's own. Names of the format itself are kept apart under `user.`, so that nobody turns
+    /// a tool call into a model call by accident; `null` is no attribute.
+    pub(crate) fn user<T: Serialize + ?Sized>(&mut self, key: &str, value: &T, redactor: &Redactor) {
+        let known = self.attributes.iter().any(|entry| entry.key == key);
+        if self.user_attributes >= MAX_USER_ATTRIBUTES && !known {
+            return;
+        }
+        let verdict = redactor.key(key);
+        let stored = match verdict {
+            KeyVerdict::Secret => Some(Stored::Text(self.push(markers::REDACTED.as_bytes()))),
+            KeyVerdict::Keep | KeyVerdict::SecretUnlessNumber => {
+                let (stored, _) = self.serialize(value, redactor, TopLevel::AnyAttribute);
+                let number = stored.as_ref().is_some_and(|stored| self.is_number_or_bool(stored));
+                if verdict == KeyVerdict::SecretUnlessNumber && stored.is_some() && !number {
+                    Some(Stored::Text(self.push(markers::REDACTED.as_bytes())))
+                } else {
+                    stored
+                }
+            }
+        };
+        let Some(stored) = stored else { return };
+        let key = cut_to(&redactor.text(key), MAX_KEY_BYTES).to_owned();
+        let key = if names::is_reserved(&key) { format!("user.{key}") } else { key };
+        self.user_attributes += 1;
+        self.set(key.into(), stored);
+    }
+
+    /// Begins a span event; the attributes that follow belong to it.
+    pub(crate) fn event(&mut self, name: Name, time: EventTime) {
+        // An event of the same name is replaced: the last prompt, the last result counts.
+        if !matches!(time, EventTime::At(_)) {
+            self.events.retain(|event| event.name != name.written());
+        }
+        let first = self.event_attributes.len();
+        self.events.push(Event { name: name.written(), time, attributes: first..first });
+    }
+
+    /// A user value as a plain string where it is one, and as JSON text where it is not.
+    pub(crate) fn event_content<T: Serialize + ?Sized>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+        redactor: &Redactor,
+    ) -> Shape {
+        let (stored, shape) = self.serialize(value, redactor, TopLevel::Content);
+        if let Some(stored) = stored {
+            self.set_event_attribute(key, stored);
+        }
+        shape
+    }
+
+    /// A user value as JSON text, strings too.
+    pub(crate) fn event_json<T: Serialize + ?Sized>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+        redactor: &Redactor,
+    ) -> &str {
+        let (stored, _) = self.serialize(value, redactor, TopLevel::Text);
+        let Some(stored) = stored else { return "" };
+        let range = stored.range();
+        self.set_event_attribute(key, stored);
+        // `serialize` writes UTF-8.
+        range.and_then(|range| std::str::from_utf8(&self.bytes[range]).ok()).unwrap_or_default()
+    }
+
+    /// A text in a span event, redacted and cut.
+    pub(crate) fn event_text(&mut self, key: &'static str, text: &str, redactor: &Redactor) {
+        let range = self.push(redactor.text(text).as_bytes());
+        self.set_event_attribute(key, Stored::Text(range));
+    }
+
+    /// A number in a span event.
+    pub(crate) fn event_scalar(&mut self, key: &'static str, value: Scalar) {
+        let stored = match value {
+            Scalar::Unsigned(value) => Stored::Unsigned(value),
+            Scalar::Float(value) if value.is_finite() => Stored::Float(value),
+            Scalar::Float(value) => Stored::Text(self.push(non_finite(value).as_bytes())),
+        };
+        self.set_event_attribute(key, stored);
+    }
+
+    /// The text of an attribute of a span event.
+    pub(crate) fn event_text_of(&self, name: Name, key: &str) -> Option<&str> {
+        let event = self.events.iter().find(|event| event.name == name.written())?;
+        let entries = self.event_attributes.get(event.attributes.clone())?;
+        let range = entries.iter().find(|entry| entry.key == key)?.value.range()?;
+        std::str::from_utf8(self.bytes_of(&range)).ok()
+    }
+
+    /// The bytes of a stored value.
+    pub(super) fn bytes_of(&self, range: &Range<usize>) -> &[u8] {
+        // Every range was handed out by `push` or `serialize` of this draft.
+        self.bytes.get(range.clone()).unwrap_or_default()
+    }
+
+    /// Makes the largest value smaller, for a line that would be too long. `false` when nothing is left to shrink.
+    pub(super) fn shrink_largest(&mut self, redactor: &Redactor) -> bool {
+        const SMALLEST: usize = 256;
+        let entries = self.attributes.iter_mut().chain(self.event_attributes.iter_mut());
+        let largest = entries.max_by_key(|entry| entry.value.size());
+        let Some(entry) = largest.filter(|entry| entry.value.size() > SMALLEST) else { return false };
+        let limit = (entry.value.size() / 2).max(SMALLEST);
+        let Some(range) = entry.value.range() else { return false };
+        let text = std::str::from_utf8(&self.bytes[range.clone()]).unwrap_or_default();
+        let mut smaller = Vec::new();
+        entry.value = match &entry.value {
+            Stored::JsonText(_) => {
+                // Far off the usual path: the value itself is gone, so its text is read again.
+                match serde_json::from_str::<serde_json::Value>(text) {
+                    Ok(value) => _ = write_json_limited(&value, redactor, limit, &mut smaller),
+                    Err(_) => smaller.extend_from_slice(br#""__TRUNCATED__""#),
+                }
+                if smaller.len() >= range.len() {
+                    smaller = br#""__TRUNCATED__""#.to_vec();
+                }
+                Stored::JsonText(append(&mut self.bytes, &smaller))
+            }
+            Stored::Encoded(_) => {
+                let plain = serde_json::from_str::<String>(text).unwrap_or_default();
+                let cut = with_marker(&plain, limit);
+                Stored::Text(append(&mut self.bytes, cut.as_bytes()))
+            }
+            _ => {
+                let cut = with_marker(text, limit);
+                Stored::Text(append(&mut self.bytes, cut.as_bytes()))
+            }
+        };
+        true
+    }
+
+    fn push(&mut self, bytes: &[u8]) -> Range<usize> {
+        append(&mut self.bytes, bytes)
+    }
+
+    fn set(&mut self, key: Cow<'static, str>, value: Stored) {
+        match self.attributes.iter_mut().find(|entry| entry.key == key) {
+            Some(entry) => entry.value = value,
+            None => self.attributes.push(Entry { key, value }),
+        }
+    }
+
+    fn set_event_attribute(&mut self, key: &'static str, value: Stored) {
+        self.event_attributes.push(Entry { key: key.into(), value });
+        if let Some(event) = self.events.last_mut() {
+            event.attributes.end = self.event_attributes.len();
+        }
+    }
+
+    fn serialize<T: Serialize + ?Sized>(
+        &mut self,
+        value: &T,
+        redactor: &Redactor,
+        place: TopLevel,
+    ) -> (Option<Stored>, Shape) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        let written = write_json(value, redactor, &mut scratch);
+        let range = self.push(&scratch);
+        let scalar = !matches!(scratch.first(), Some(b'{' | b'[') | None);
+        let stored = match place {
+            TopLevel::AnyAttribute if scratch == b"null" => None,
+            TopLevel::AnyAttribute if scalar => Some(Stored::Encoded(range)),
+            TopLevel::Content if written.is_plain_string => Some(Stored::Encoded(range)),
+            _ => Some(Stored::JsonText(range)),
+        };
+        self.scratch = scratch;
+        (stored, if written.is_plain_string { Shape::PlainString } else { Shape::Json })
+    }
+
+    fn is_number_or_bool(&self, stored: &Stored) -> bool {
+        match stored {
+            Stored::Encoded(range) => self.bytes_of(range).first().is_some_and(|byte| *byte != b'"'),
+            Stored::Unsigned(_) | Stored::Float(_) => true,
+            Stored::Text(_) | Stored::JsonText(_) => false,
+        }
+    }
+}
+
+/// Where a serialised value goes, which decides how it is stored.
+#[derive(Debug, Clone, Copy)]
+enum TopLevel {
+    /// Scalars as they are, `null` not at all, the rest as JSON text.
+    AnyAttribute,
+    /// Strings as they are, the rest as JSON text.
+    Content,
+    /// Everything as JSON text.
+    Text,
+}
+
+impl Stored {
+    fn range(&self) -> Option<Range<usize>> {
+        match self {
+            Self::Text(range) | Self::JsonText(range) | Self::Encoded(range) => Some(range.clone()),
+            _ => None,
+        }
+    }
+
+    fn size(&self) -> usize {
+        self.range().map_or(0, |range| range.len())
+    }
+}
+
+fn append(bytes: &mut Vec<u8>, more: &[u8]) -> Range<usize> {
+    let start = bytes.len();
+    bytes.extend_from_slice(more);
+    start..bytes.len()
+}
+
+fn non_finite(value: f64) -> &'static str {
+    if value.is_nan() {
+        "NaN"
+    } else if value > 0.0 {
+        "Infinity"
+    } else {
+        "-Infinity"
+    }
+}
+
+/// The longest start of `text` that is no longer than `limit` bytes and ends between characters.
+pub(crate) fn cut_to(text: &str, limit: usize) -> &str {
+    if text.len() <= limit {
+        return text;
+    }
+    let end = (0..=limit).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    &text[..end]
+}
+
+fn with_marker(text: &str, limit: usize) -> String {
+    let kept = cut_to(text, limit.saturating_sub(markers::TRUNCATED.len()));
+    format!("{kept}{}", markers::TRUNCATED)
+}

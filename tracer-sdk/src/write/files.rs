@@ -1,0 +1,148 @@
+//! The seam between the SDK and the disk: every operation that changes a run's files goes through these two traits,
+//! so that a test can make any of them fail (architecture, *write*).
+
+use std::fmt;
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Open {
+    /// Appends to the file, which is created when it is missing.
+    Append,
+    /// Creates the file, and fails when there is one.
+    New,
+}
+
+/// The operations on names.
+pub trait FileSystem: fmt::Debug + Send + Sync {
+    /// Creates a directory and whatever leads to it, private to the user; one that exists is left as it is.
+    fn create_directories(&self, path: &Path) -> io::Result<()>;
+    /// Creates one directory, private to the user; fails when it exists.
+    fn create_directory(&self, path: &Path) -> io::Result<()>;
+    /// Opens a file, private to the user; a symbolic link in its place is refused.
+    fn open(&self, path: &Path, open: Open) -> io::Result<Box<dyn OpenFile>>;
+    /// Moves a file over another one, in one step.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+}
+
+/// The operations on an open file.
+pub trait OpenFile: fmt::Debug + Send {
+    /// Writes at the end, once, and tells how many bytes were taken.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
+    /// How long the file is.
+    fn length(&self) -> io::Result<u64>;
+    /// Cuts the file to a length.
+    fn cut(&mut self, length: u64) -> io::Result<()>;
+    /// Takes the exclusive lock of the file when it is free; closing the file gives it back.
+    fn try_lock(&self) -> io::Result<bool>;
+    /// Gives the lock back.
+    fn unlock(&self) -> io::Result<()>;
+}
+
+/// The machine's own file system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Disk;
+
+impl FileSystem for Disk {
+    fn create_directories(&self, path: &Path) -> io::Result<()> {
+        private_directory().recursive(true).create(path)
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        private_directory().create(path)
+    }
+
+    fn open(&self, path: &Path, open: Open) -> io::Result<Box<dyn OpenFile>> {
+        let mut options = OpenOptions::new();
+        match open {
+            // Reading is asked for because some platforms lock only files that can be read.
+            Open::Append => options.read(true).append(true).create(true),
+            Open::New => options.read(true).append(true).create_new(true),
+        };
+        make_private(&mut options);
+        let file = options.open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        Ok(Box::new(DiskFile(file)))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_file(path)
+    }
+}
+
+#[derive(Debug)]
+struct DiskFile(File);
+
+impl OpenFile for DiskFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.0.set_len(length)
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        match self.0.try_lock() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    fn unlock(&self) -> io::Result<()> {
+        self.0.unlock()
+    }
+}
+
+#[cfg(unix)]
+fn private_directory() -> DirBuilder {
+    use std::os::unix::fs::DirBuilderExt;
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
+#[cfg(unix)]
+fn make_private(options: &mut OpenOptions) {
+    use std::os::unix::fs::OpenOptionsExt;
+    // Not following links keeps another user of a shared folder from pointing our file at theirs; not blocking keeps
+    // a FIFO in its place from stopping the traced program.
+    options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+}
+
+// Elsewhere the user's profile folder is private by itself.
+#[cfg(not(unix))]
+fn private_directory() -> DirBuilder {
+    DirBuilder::new()
+}
+
+#[cfg(not(unix))]
+fn make_private(_options: &mut OpenOptions) {}
+
+/// Writes all of `bytes`, for small files that nobody reads while they are written.
+pub(super) fn write_all(file: &mut dyn OpenFile, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(taken) => bytes = &bytes[taken..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

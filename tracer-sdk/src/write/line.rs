@@ -1,0 +1,124 @@
+//! One finished span as one line of `spans.jsonl` (specification, *Span record*).
+
+use std::io::Write;
+
+use super::draft::{Draft, Entry, EventTime, Stored, cut_to};
+use super::escape::{push_escaped, push_string};
+use super::log::MAX_LINE_BYTES;
+use super::redact::Redactor;
+use crate::format::{SpanId, SpanKind, StatusCode, Timestamp, TraceId};
+
+/// The longest name and the longest description of a line, in bytes, whatever the settings say: what is left of a
+/// line belongs to the values, which can be cut further.
+const MAX_FIXED_TEXT_BYTES: usize = 16 * 1024;
+
+/// The part of a span that is not attributes and events. Name and description went through redaction already.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SpanHead<'a> {
+    pub(crate) trace_id: TraceId,
+    pub(crate) span_id: SpanId,
+    pub(crate) parent_span_id: Option<SpanId>,
+    pub(crate) name: &'a str,
+    pub(crate) kind: SpanKind,
+    pub(crate) start: Timestamp,
+    pub(crate) end: Timestamp,
+    pub(crate) status_code: StatusCode,
+    pub(crate) status_description: &'a str,
+}
+
+impl SpanHead<'_> {
+    /// Whole milliseconds from start to end, rounded down.
+    pub(crate) fn duration_ms(&self) -> u64 {
+        u64::try_from(self.end.microseconds_since(self.start) / 1_000).unwrap_or(0)
+    }
+}
+
+/// Replaces the content of `out` by the line, newline included, never longer than [`MAX_LINE_BYTES`]: past that the
+/// largest values of the span are cut further.
+pub(crate) fn write_line(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &mut Draft, redactor: &Redactor) {
+    loop {
+        out.clear();
+        write_fields(out, head, draft);
+        if out.len() <= MAX_LINE_BYTES || !draft.shrink_largest(redactor) {
+            return;
+        }
+    }
+}
+
+fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
+    out.extend_from_slice(br#"{"trace_id":""#);
+    out.extend_from_slice(&head.trace_id.to_hex());
+    out.extend_from_slice(br#"","span_id":""#);
+    out.extend_from_slice(&head.span_id.to_hex());
+    out.extend_from_slice(br#"","parent_span_id":"#);
+    match head.parent_span_id {
+        Some(parent) => {
+            out.push(b'"');
+            out.extend_from_slice(&parent.to_hex());
+            out.push(b'"');
+        }
+        None => out.extend_from_slice(b"null"),
+    }
+    out.extend_from_slice(br#","name":"#);
+    push_string(out, cut_to(head.name, MAX_FIXED_TEXT_BYTES));
+    out.extend_from_slice(br#","kind":""#);
+    out.extend_from_slice(head.kind.as_str().as_bytes());
+    out.extend_from_slice(br#"","start_time":""#);
+    head.start.write(out);
+    out.extend_from_slice(br#"","end_time":""#);
+    head.end.write(out);
+    out.extend_from_slice(br#"","duration_ms":"#);
+    push_number(out, head.duration_ms());
+    out.extend_from_slice(br#","attributes":{"#);
+    write_entries(out, &draft.attributes, draft);
+    out.extend_from_slice(br#"},"events":["#);
+    for (position, event) in draft.events.iter().enumerate() {
+        if position > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(br#"{"name":"#);
+        push_string(out, event.name);
+        out.extend_from_slice(br#","timestamp":""#);
+        let time = match event.time {
+            EventTime::Start => head.start,
+            EventTime::End => head.end,
+            EventTime::At(time) => time,
+        };
+        time.write(out);
+        out.extend_from_slice(br#"","attributes":{"#);
+        let entries = draft.event_attributes.get(event.attributes.clone()).unwrap_or_default();
+        write_entries(out, entries, draft);
+        out.extend_from_slice(b"}}");
+    }
+    out.extend_from_slice(br#"],"status_code":""#);
+    out.extend_from_slice(head.status_code.as_str().as_bytes());
+    out.extend_from_slice(br#"","status_description":"#);
+    push_string(out, cut_to(head.status_description, MAX_FIXED_TEXT_BYTES));
+    out.extend_from_slice(b"}\n");
+}
+
+fn write_entries(out: &mut Vec<u8>, entries: &[Entry], draft: &Draft) {
+    for (position, entry) in entries.iter().enumerate() {
+        if position > 0 {
+            out.push(b',');
+        }
+        push_string(out, &entry.key);
+        out.push(b':');
+        match &entry.value {
+            Stored::Text(range) | Stored::JsonText(range) => {
+                out.push(b'"');
+                push_escaped(out, draft.bytes_of(range));
+                out.push(b'"');
+            }
+            Stored::Encoded(range) => out.extend_from_slice(draft.bytes_of(range)),
+            Stored::Unsigned(value) => push_number(out, *value),
+            // A draft holds finite numbers only.
+            Stored::Float(value) => push_number(out, serde_json::Number::from_f64(*value).unwrap_or(0.into())),
+        }
+    }
+}
+
+fn push_number(out: &mut Vec<u8>, value: impl std::fmt::Display) {
+    // Writing to a `Vec` does not fail.
+    let _ = write!(out, "{value}");
+}

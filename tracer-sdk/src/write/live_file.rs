@@ -1,0 +1,121 @@
+//! `.live`: who is recording the run and which calls are under way, locked for as long as the process lives
+//! (decisions, section 5).
+//!
+//! JSON lines: first the run, then one line for each timed span that starts. A span that is in `spans.jsonl` has ended;
+//! its line is dropped by rewriting the file now and then.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::files::{FileSystem, Open, OpenFile, write_all};
+use crate::format::{EventType, LIVE_FILE, SpanId, Timestamp};
+
+/// How many lines may be those of ended spans before the file is rewritten.
+const MAX_ENDED_LINES: usize = 64;
+
+/// The first line: the run, and what tells this process from a later one with its number.
+#[derive(Debug, Serialize)]
+pub(crate) struct LiveHeader<'a> {
+    pub(crate) run_name: &'a str,
+    pub(crate) started_at: Timestamp,
+    pub(crate) pid: u32,
+    /// When the process started, in the system's own unit; `None` where the system does not tell.
+    pub(crate) process_start: Option<&'a str>,
+    /// The boot of the machine; `None` where the system does not tell.
+    pub(crate) boot: Option<&'a str>,
+}
+
+/// A timed span that has started and not ended.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenEntry {
+    pub(crate) parent: SpanId,
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) event_type: EventType,
+    pub(crate) start: Timestamp,
+}
+
+/// A further line.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    span_id: SpanId,
+    parent_span_id: SpanId,
+    name: &'a str,
+    #[serde(rename = "type")]
+    event_type: EventType,
+    start_time: Timestamp,
+}
+
+impl OpenEntry {
+    fn line(&self, id: SpanId) -> io::Result<Vec<u8>> {
+        json_line(&Line {
+            span_id: id,
+            parent_span_id: self.parent,
+            name: &self.name,
+            event_type: self.event_type,
+            start_time: self.start,
+        })
+    }
+}
+
+/// The file of a run that is being recorded.
+#[derive(Debug)]
+pub(crate) struct LiveFile {
+    path: PathBuf,
+    /// Open until the process ends or the run does: the lock goes with it.
+    file: Box<dyn OpenFile>,
+    header_length: u64,
+    lines: usize,
+}
+
+impl LiveFile {
+    /// Creates and locks the file.
+    pub(crate) fn create(
+        file_system: &dyn FileSystem,
+        directory: &Path,
+        header: &LiveHeader<'_>,
+    ) -> io::Result<Self> {
+        let path = directory.join(LIVE_FILE);
+        let mut file = file_system.open(&path, Open::New)?;
+        // Where files cannot be locked, readers see a run that may be live and say so.
+        let _ = file.try_lock();
+        let line = json_line(header)?;
+        write_all(file.as_mut(), &line)?;
+        Ok(Self { path, file, header_length: line.len() as u64, lines: 0 })
+    }
+
+    /// Adds the span `id`, which has started; `open` is everything that is open, that span included.
+    pub(crate) fn started(&mut self, id: SpanId, open: &HashMap<SpanId, OpenEntry>) -> io::Result<()> {
+        if self.lines > open.len().saturating_mul(2) + MAX_ENDED_LINES {
+            return self.rewrite(open);
+        }
+        let Some(entry) = open.get(&id) else { return Ok(()) };
+        self.lines += 1;
+        write_all(self.file.as_mut(), &entry.line(id)?)
+    }
+
+    /// Rewrites the file in place, which keeps the lock: the run, and the spans that are still open.
+    fn rewrite(&mut self, open: &HashMap<SpanId, OpenEntry>) -> io::Result<()> {
+        let mut lines = Vec::new();
+        for (id, entry) in open {
+            lines.extend(entry.line(*id)?);
+        }
+        self.file.cut(self.header_length)?;
+        self.lines = open.len();
+        write_all(self.file.as_mut(), &lines)
+    }
+
+    /// Removes the file: the run has ended.
+    pub(crate) fn remove(self, file_system: &dyn FileSystem) -> io::Result<()> {
+        file_system.remove(&self.path)
+    }
+}
+
+fn json_line<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    Ok(line)
+}

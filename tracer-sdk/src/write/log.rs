@@ -1,0 +1,210 @@
+//! The append log `spans.jsonl`: whole lines, one write each, mended before the next append when a fault tore one.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::files::{FileSystem, Open, OpenFile};
+
+/// A line is never longer than this, newline included (decisions, section 5).
+pub const MAX_LINE_BYTES: usize = 1024 * 1024;
+
+/// How often a write that a signal interrupted is tried again.
+const INTERRUPTED_TRIES: usize = 64;
+
+/// How many finished spans wait to be written together, and how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Batch {
+    /// How many spans wait at the most.
+    pub(crate) max_spans: usize,
+    /// How long a span waits at the most, while others arrive.
+    pub(crate) max_delay: Duration,
+}
+
+/// How many bytes wait at the most, whatever the number of spans.
+const MAX_PENDING_BYTES: usize = 256 * 1024;
+
+/// How often and how long an append waits for another process that shares the file.
+const LOCK_TRIES: usize = 100;
+const LOCK_PAUSE: Duration = Duration::from_millis(1);
+
+/// Part of a line that a fault left in the file.
+#[derive(Debug, Clone, Copy)]
+struct Torn {
+    from: u64,
+    until: u64,
+}
+
+/// What became of the lines that an operation handled.
+#[derive(Debug, Default)]
+pub(crate) struct Appended {
+    /// Lines that are in the file now.
+    pub(crate) written: u64,
+    /// Lines that are lost, and why.
+    pub(crate) lost: Option<(u64, io::Error)>,
+}
+
+/// An open span log.
+#[derive(Debug)]
+pub(crate) struct SpanLog {
+    file_system: Arc<dyn FileSystem>,
+    path: PathBuf,
+    file: Option<Box<dyn OpenFile>>,
+    /// How long the file is, as far as this process knows.
+    length: u64,
+    /// The file holds part of a line between these two lengths.
+    torn: Option<Torn>,
+    /// Another process may append too: every append takes the file's lock and asks for its length.
+    shared: bool,
+    /// Without it every span is in the file on return.
+    batch: Option<Batch>,
+    pending: Vec<u8>,
+    pending_lines: u64,
+    oldest_pending: Option<Instant>,
+}
+
+impl SpanLog {
+    pub(crate) fn new(file_system: Arc<dyn FileSystem>, path: PathBuf, batch: Option<Batch>) -> Self {
+        Self {
+            file_system,
+            path,
+            file: None,
+            length: 0,
+            torn: None,
+            shared: false,
+            batch,
+            pending: Vec::new(),
+            pending_lines: 0,
+            oldest_pending: None,
+        }
+    }
+
+    /// From now on another process may append to the same file.
+    pub(crate) fn share(&mut self) {
+        self.shared = true;
+    }
+
+    /// Adds one line, which ends with its newline; it is in the file on return unless batching is on.
+    pub(crate) fn append(&mut self, line: &[u8]) -> Appended {
+        let Some(batch) = self.batch else {
+            return self.write_lines(line, 1);
+        };
+        if self.pending.is_empty() {
+            self.oldest_pending = Some(Instant::now());
+        }
+        self.pending.extend_from_slice(line);
+        self.pending_lines += 1;
+        let full = self.pending_lines >= batch.max_spans as u64 || self.pending.len() >= MAX_PENDING_BYTES;
+        let due = self.oldest_pending.is_some_and(|oldest| oldest.elapsed() >= batch.max_delay);
+        if full || due { self.flush() } else { Appended::default() }
+    }
+
+    /// Writes everything that waits.
+    pub(crate) fn flush(&mut self) -> Appended {
+        if self.pending.is_empty() {
+            return Appended::default();
+        }
+        let lines = std::mem::take(&mut self.pending);
+        let count = std::mem::take(&mut self.pending_lines);
+        let appended = self.write_lines(&lines, count);
+        // The buffer is kept, so that a steady stream of batches does not allocate.
+        self.pending = lines;
+        self.pending.clear();
+        self.oldest_pending = None;
+        appended
+    }
+
+    /// Cuts off what a fault left behind a whole line, if it can be cut.
+    pub(crate) fn mend(&mut self) -> io::Result<()> {
+        let (Some(torn), Some(file)) = (self.torn, &mut self.file) else { return Ok(()) };
+        // Whoever shares the file may have appended behind the torn line; their lines are not ours to cut.
+        if file.length()? == torn.until {
+            file.cut(torn.from)?;
+            self.length = torn.from;
+        }
+        self.torn = None;
+        Ok(())
+    }
+
+    fn write_lines(&mut self, lines: &[u8], count: u64) -> Appended {
+        let written = self.write_whole_lines(lines);
+        match written {
+            Ok(()) => Appended { written: count, lost: None },
+            Err((bytes, error)) => {
+                let written = lines[..bytes].iter().filter(|&&byte| byte == b'\n').count() as u64;
+                Appended { written, lost: Some((count - written, error)) }
+            }
+        }
+    }
+
+    /// Writes the lines; on a fault tells how many bytes of whole lines stayed in the file.
+    fn write_whole_lines(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
+        self.open().map_err(|error| (0, error))?;
+        let locked = self.shared && self.wait_for_lock();
+        let outcome = self.write_locked(lines);
+        if let (true, Some(file)) = (locked, &mut self.file) {
+            // A lock that cannot be given back goes with the process; appending goes on.
+            let _ = file.unlock();
+        }
+        outcome
+    }
+
+    fn open(&mut self) -> io::Result<()> {
+        if self.file.is_none() {
+            let file = self.file_system.open(&self.path, Open::Append)?;
+            self.length = file.length()?;
+            self.file = Some(file);
+        }
+        Ok(())
+    }
+
+    fn write_locked(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
+        self.mend().map_err(|error| (0, error))?;
+        // `open` went well.
+        let Some(file) = &mut self.file else { return Err((0, io::ErrorKind::NotFound.into())) };
+        if self.shared {
+            self.length = file.length().map_err(|error| (0, error))?;
+        }
+        let taken = match write_once(file.as_mut(), lines) {
+            Ok(taken) => taken,
+            Err(error) => return Err((0, error)),
+        };
+        let kept = lines[..taken].iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+        let torn = Torn { from: self.length + kept as u64, until: self.length + taken as u64 };
+        self.length = torn.from;
+        if taken == lines.len() {
+            return Ok(());
+        }
+        if torn.until > torn.from {
+            self.torn = Some(torn);
+            // When it cannot be mended now, it is before the next append.
+            let _ = self.mend();
+        }
+        Err((kept, io::Error::new(io::ErrorKind::WriteZero, "the disk took only part of a line")))
+    }
+
+    /// Waits a moment for the others who share the file. Without the lock a whole line still goes in with one write;
+    /// only mending a torn one needs it, so a stopped holder never stops the traced program.
+    fn wait_for_lock(&self) -> bool {
+        let Some(file) = &self.file else { return false };
+        for _ in 0..LOCK_TRIES {
+            match file.try_lock() {
+                Ok(true) => return true,
+                Ok(false) => std::thread::sleep(LOCK_PAUSE),
+                Err(_) => return false,
+            }
+        }
+        false
+    }
+}
+
+fn write_once(file: &mut dyn OpenFile, bytes: &[u8]) -> io::Result<usize> {
+    for _ in 0..INTERRUPTED_TRIES {
+        match file.write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
+    Err(io::ErrorKind::Interrupted.into())
+}

@@ -1,0 +1,68 @@
+//! Writing `meta.json`: always whole, by a temporary file and a rename in the same folder (decisions, section 5).
+
+use std::io;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::files::{FileSystem, Open, write_all};
+use crate::format::{Counts, Dropped, META_FILE, RunStatus, SPEC_VERSION, Timestamp, TraceId};
+
+/// The metadata that an emitter writes (specification, *meta.json*).
+#[derive(Debug, Serialize)]
+pub(crate) struct MetaFile<'a> {
+    pub(crate) spec_version: &'static str,
+    pub(crate) trace_id: TraceId,
+    pub(crate) run_name: &'a str,
+    pub(crate) started_at: Timestamp,
+    pub(crate) ended_at: Option<Timestamp>,
+    pub(crate) duration_ms: Option<u64>,
+    pub(crate) status: RunStatus,
+    pub(crate) counts: Counts,
+    /// Additive: spans that could not be written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) dropped: Option<Dropped>,
+}
+
+impl<'a> MetaFile<'a> {
+    /// The metadata of a run that has started.
+    pub(crate) fn running(trace_id: TraceId, run_name: &'a str, started_at: Timestamp) -> Self {
+        Self {
+            spec_version: SPEC_VERSION,
+            trace_id,
+            run_name,
+            started_at,
+            ended_at: None,
+            duration_ms: None,
+            status: RunStatus::Running,
+            counts: Counts::default(),
+            dropped: None,
+        }
+    }
+
+    /// Replaces the file in `directory`; when it fails the old one is untouched.
+    pub(crate) fn replace(&self, file_system: &dyn FileSystem, directory: &Path) -> io::Result<()> {
+        let mut text = serde_json::to_vec_pretty(self)?;
+        text.push(b'\n');
+        let temporary = directory.join(format!(".{META_FILE}.{}.tmp", std::process::id()));
+        let outcome = write_new(file_system, &temporary, &text)
+            .and_then(|()| file_system.rename(&temporary, &directory.join(META_FILE)));
+        if outcome.is_err() {
+            // It may not be there; the error that matters is the first one.
+            let _ = file_system.remove(&temporary);
+        }
+        outcome
+    }
+}
+
+fn write_new(file_system: &dyn FileSystem, path: &Path, text: &[u8]) -> io::Result<()> {
+    let mut file = match file_system.open(path, Open::New) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            // Left behind by a process that had this number and died.
+            file_system.remove(path)?;
+            file_system.open(path, Open::New)?
+        }
+        opened => opened?,
+    };
+    write_all(file.as_mut(), text)
+}

@@ -1,0 +1,83 @@
+//! From any `serde::Serialize` value to redacted, cut JSON text, in one pass (decisions, section 6).
+//!
+//! The value's own `Serialize` drives a serializer that writes straight into the caller's buffer; no tree is built.
+//! Whatever the value does — too deep, too large, endless, failing, panicking — the text is valid JSON.
+
+mod containers;
+mod keys;
+mod limited_text;
+mod output;
+mod raw;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde::Serialize;
+
+use super::redact::Redactor;
+use crate::format::names::markers::UNSERIALIZABLE;
+use output::Output;
+
+/// The most that one value takes, in bytes of JSON text.
+pub const MOST_VALUE_BYTES: usize = 256 * 1024;
+
+/// The least that a value is given, in bytes of JSON text: room for the markers and the closing brackets.
+pub const LEAST_VALUE_BYTES: usize = 256;
+
+/// What became of a value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The text is one JSON string, as it is for strings, characters and enum variants without data.
+    pub is_plain_string: bool,
+    /// How many secrets were replaced.
+    pub redacted: u32,
+    /// Whether something was cut: a long string, deep structure, or the rest of a large value.
+    pub truncated: bool,
+    /// Whether the value's own `Serialize` failed or panicked somewhere.
+    pub failed: bool,
+}
+
+/// Appends `value` to `out` as JSON text, redacted and cut; at most [`MOST_VALUE_BYTES`].
+///
+/// Never fails and never panics: what cannot be serialised is `"__UNSERIALIZABLE__"` in the text.
+///
+/// ```
+/// use tracer_sdk::write::payload::write_json;
+/// use tracer_sdk::write::redact::{RedactionSettings, Redactor};
+///
+/// let redactor = Redactor::new(&RedactionSettings::default(), []);
+/// let mut out = Vec::new();
+/// let login = std::collections::BTreeMap::from([("password", "open sesame"), ("user", "ali")]);
+/// let written = write_json(&login, &redactor, &mut out);
+/// assert_eq!(out, br#"{"password":"__REDACTED__","user":"ali"}"#);
+/// assert_eq!(written.redacted, 1);
+/// ```
+pub fn write_json<T: Serialize + ?Sized>(value: &T, redactor: &Redactor, out: &mut Vec<u8>) -> Written {
+    write_json_limited(value, redactor, MOST_VALUE_BYTES, out)
+}
+
+/// As [`write_json`], with at most `max_bytes` of JSON text, and never less than [`LEAST_VALUE_BYTES`].
+pub fn write_json_limited<T: Serialize + ?Sized>(
+    value: &T,
+    redactor: &Redactor,
+    max_bytes: usize,
+    out: &mut Vec<u8>,
+) -> Written {
+    let start = out.len();
+    let mut output = Output::new(out, redactor, max_bytes.max(LEAST_VALUE_BYTES));
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| values::write_root(&mut output, value))) {
+        // Dropping what the user's code panicked with could panic again.
+        std::mem::forget(panic);
+        output.fail();
+    }
+    let mut written = output.finish();
+    if out.len() == start {
+        // Not reachable: `finish` fills an empty place. An empty text would not be JSON.
+        out.extend_from_slice(format!("\"{UNSERIALIZABLE}\"").as_bytes());
+    }
+    written.is_plain_string = out.get(start) == Some(&b'"');
+    written
+}

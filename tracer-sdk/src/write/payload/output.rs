@@ -1,0 +1,381 @@
+//! The text being written: its budget, the containers that are open, and how it is closed whatever happens.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::Written;
+use crate::format::names::markers::{REDACTED, TRUNCATED, UNSERIALIZABLE};
+use crate::write::redact::{KeyVerdict, Redactor, prefix};
+
+/// How many levels of arrays and objects are kept; a top-level array or object is the first.
+pub(super) const DEEPEST: usize = 10;
+
+/// How many values one text holds, those within arrays and objects included.
+pub(super) const MOST_NODES: usize = 10_000;
+
+/// Kept free for markers and closing brackets.
+const RESERVE: usize = 128;
+
+/// A string is not cut to less than this; the rest is cut instead.
+const SHORTEST_CUT: usize = 64;
+
+/// Why a value's `serialize` came to an early end; [`Output`] knows what it means.
+#[derive(Debug)]
+pub(super) struct Interrupted;
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the value is not written further")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+impl serde::ser::Error for Interrupted {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self
+    }
+}
+
+impl serde::de::Error for Interrupted {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self
+    }
+}
+
+pub(super) type Outcome<T = ()> = Result<T, Interrupted>;
+
+/// An open array or object.
+#[derive(Debug, Clone, Copy, Default)]
+struct Container {
+    is_object: bool,
+    has_items: bool,
+}
+
+/// JSON text under construction.
+#[derive(Debug)]
+pub(super) struct Output<'a> {
+    out: &'a mut Vec<u8>,
+    redactor: &'a Redactor,
+    /// Where the text may end, closing brackets not counted.
+    limit: usize,
+    open: [Container; DEEPEST],
+    depth: usize,
+    /// A value belongs here next: at the beginning, after a comma in an array, after a key in an object.
+    awaiting: bool,
+    nodes: usize,
+    /// The budget is gone: nothing is written any more.
+    stopped: bool,
+    /// The value that was just interrupted has been replaced by a marker, and nothing is wrong.
+    replaced: bool,
+    written: Written,
+}
+
+impl<'a> Output<'a> {
+    pub(super) fn new(out: &'a mut Vec<u8>, redactor: &'a Redactor, max_bytes: usize) -> Self {
+        let limit = out.len().saturating_add(max_bytes).saturating_sub(RESERVE);
+        Self {
+            out,
+            redactor,
+            limit,
+            open: [Container::default(); DEEPEST],
+            depth: 0,
+            awaiting: true,
+            nodes: 0,
+            stopped: false,
+            replaced: false,
+            written: Written::default(),
+        }
+    }
+
+    pub(super) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// The most bytes of a string that can be of use.
+    pub(super) fn longest_string(&self) -> usize {
+        self.redactor
+            .max_field_bytes()
+            .min(self.limit.saturating_sub(self.out.len()).max(SHORTEST_CUT))
+    }
+
+    /// A number, `true`, `false` or `null`, as `value` prints it.
+    pub(super) fn literal(&mut self, value: &(impl Serialize + ?Sized)) -> Outcome {
+        self.value(|out| serde_json::to_writer(out, value).is_ok())
+    }
+
+    /// JSON text that is known to be valid.
+    pub(super) fn verbatim(&mut self, text: &str) -> Outcome {
+        self.value(|out| {
+            out.extend_from_slice(text.as_bytes());
+            true
+        })
+    }
+
+    /// A string, redacted and cut.
+    pub(super) fn string(&mut self, text: &str) -> Outcome {
+        self.count_node()?;
+        let cleaned = self.redactor.clean_to(text, self.longest_string());
+        self.written.redacted = self.written.redacted.saturating_add(cleaned.redacted);
+        self.written.truncated |= cleaned.truncated;
+        let start = self.out.len();
+        if !self.append_string(&cleaned.text) {
+            let room = self.limit.saturating_sub(start);
+            if room < SHORTEST_CUT {
+                return self.stop();
+            }
+            self.append_string(&fitting(&cleaned.text, room));
+            self.written.truncated = true;
+        }
+        self.awaiting = false;
+        Ok(())
+    }
+
+    /// A text of our own, which needs no redaction.
+    pub(super) fn plain(&mut self, text: &str) -> Outcome {
+        self.literal(text)
+    }
+
+    /// The marker in the place of a secret.
+    pub(super) fn secret(&mut self) -> Outcome {
+        self.plain(REDACTED)?;
+        self.written.redacted = self.written.redacted.saturating_add(1);
+        Ok(())
+    }
+
+    /// The marker in the place of a whole array or object; its `serialize` is interrupted before it reaches a child.
+    pub(super) fn replace_secret<T>(&mut self) -> Outcome<T> {
+        self.secret()?;
+        self.replaced = true;
+        Err(Interrupted)
+    }
+
+    /// Begins an array or object, or replaces it when it is too deep.
+    pub(super) fn begin(&mut self, is_object: bool) -> Outcome {
+        let depth = self.depth;
+        if depth >= DEEPEST {
+            return self.replace_too_deep();
+        }
+        self.value(|out| {
+            out.push(if is_object { b'{' } else { b'[' });
+            true
+        })?;
+        if let Some(container) = self.open.get_mut(depth) {
+            *container = Container {
+                is_object,
+                has_items: false,
+            };
+        }
+        self.depth = depth + 1;
+        Ok(())
+    }
+
+    pub(super) fn replace_too_deep<T>(&mut self) -> Outcome<T> {
+        self.plain(TRUNCATED)?;
+        self.written.truncated = true;
+        self.replaced = true;
+        Err(Interrupted)
+    }
+
+    /// Ends the container at `depth` and whatever was left open within it.
+    pub(super) fn end(&mut self, depth: usize) -> Outcome {
+        self.back_to(depth)?;
+        self.close_to(depth.saturating_sub(1), None);
+        Ok(())
+    }
+
+    /// Makes ready for an item of the array at `depth`.
+    pub(super) fn item(&mut self, depth: usize) -> Outcome {
+        self.back_to(depth)?;
+        self.comma()?;
+        self.awaiting = true;
+        Ok(())
+    }
+
+    /// Writes a key of the object at `depth`, and tells what it says about the value.
+    pub(super) fn key(&mut self, depth: usize, key: &str) -> Outcome<KeyVerdict> {
+        self.back_to(depth)?;
+        let start = self.out.len();
+        let items = self.open;
+        self.comma()?;
+        let cleaned = self.redactor.clean_to(key, self.longest_string());
+        if !self.append_string(&cleaned.text) {
+            self.out.truncate(start);
+            self.open = items;
+            return self.stop();
+        }
+        self.written.redacted = self.written.redacted.saturating_add(cleaned.redacted);
+        self.written.truncated |= cleaned.truncated;
+        self.out.push(b':');
+        self.awaiting = true;
+        Ok(self.redactor.key(key))
+    }
+
+    /// The key of something that cannot be a key.
+    pub(super) fn unusable_key(&mut self, depth: usize) -> Outcome<KeyVerdict> {
+        self.written.failed = true;
+        self.key(depth, UNSERIALIZABLE)
+    }
+
+    pub(super) fn is_awaiting(&self) -> bool {
+        self.awaiting
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// What the end of a child's `serialize` means: its siblings go on unless the budget is gone.
+    pub(super) fn settle(&mut self, depth: usize, outcome: Outcome) -> Outcome {
+        let replaced = std::mem::take(&mut self.replaced);
+        if self.stopped {
+            return Err(Interrupted);
+        }
+        if outcome.is_err() && !replaced {
+            self.written.failed = true;
+        }
+        self.back_to(depth)?;
+        self.fill();
+        Ok(())
+    }
+
+    /// The value's own code panicked: nothing more comes.
+    pub(super) fn fail(&mut self) {
+        self.written.failed = true;
+        if !self.stopped {
+            self.close_to(0, Some(UNSERIALIZABLE));
+        }
+    }
+
+    /// Closes what is open, and tells what became of the value.
+    pub(super) fn finish(mut self) -> Written {
+        self.close_to(0, self.stopped.then_some(TRUNCATED));
+        self.written
+    }
+
+    /// Closes what a child left open within the container at `depth`: it failed, or its panic was caught on the way.
+    fn back_to(&mut self, depth: usize) -> Outcome {
+        if self.stopped || self.depth < depth {
+            return Err(Interrupted);
+        }
+        if self.depth > depth {
+            self.written.failed = true;
+            self.close_to(depth, Some(UNSERIALIZABLE));
+        }
+        Ok(())
+    }
+
+    /// Closes containers, leaving `marker` where writing ended.
+    fn close_to(&mut self, depth: usize, mut marker: Option<&str>) {
+        if self.awaiting {
+            let failed = marker.is_none();
+            self.written.failed |= failed;
+            self.append_marker(marker.take().unwrap_or(UNSERIALIZABLE));
+            self.awaiting = false;
+        }
+        while self.depth > depth {
+            self.depth -= 1;
+            let container = self.open.get(self.depth).copied().unwrap_or_default();
+            if let Some(marker) = marker.take() {
+                if container.has_items {
+                    self.out.push(b',');
+                }
+                if container.is_object {
+                    self.append_marker(marker);
+                    self.out.push(b':');
+                }
+                self.append_marker(marker);
+            }
+            self.out.push(if container.is_object { b'}' } else { b']' });
+        }
+    }
+
+    /// Fills a place that was left empty.
+    fn fill(&mut self) {
+        if std::mem::take(&mut self.awaiting) {
+            self.written.failed = true;
+            self.append_marker(UNSERIALIZABLE);
+        }
+    }
+
+    /// A comma, unless the item is the first of its container.
+    fn comma(&mut self) -> Outcome {
+        self.fill();
+        if self.out.len() >= self.limit || self.nodes >= MOST_NODES {
+            return self.stop();
+        }
+        if let Some(container) = self.depth.checked_sub(1).and_then(|top| self.open.get_mut(top)) {
+            if container.has_items {
+                self.out.push(b',');
+            }
+            container.has_items = true;
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, write: impl FnOnce(&mut Vec<u8>) -> bool) -> Outcome {
+        self.count_node()?;
+        let start = self.out.len();
+        if !write(self.out) || self.out.len() > self.limit {
+            self.out.truncate(start);
+            return self.stop();
+        }
+        self.awaiting = false;
+        Ok(())
+    }
+
+    fn count_node(&mut self) -> Outcome {
+        if self.stopped || !self.awaiting {
+            return Err(Interrupted);
+        }
+        if self.nodes >= MOST_NODES {
+            return self.stop();
+        }
+        self.nodes += 1;
+        Ok(())
+    }
+
+    /// Appends a JSON string, unless the budget does not hold it.
+    fn append_string(&mut self, text: &str) -> bool {
+        let start = self.out.len();
+        let fits = serde_json::to_writer(&mut *self.out, text).is_ok() && self.out.len() <= self.limit;
+        if !fits {
+            self.out.truncate(start);
+        }
+        fits
+    }
+
+    fn append_marker(&mut self, marker: &str) {
+        self.out.push(b'"');
+        self.out.extend_from_slice(marker.as_bytes());
+        self.out.push(b'"');
+    }
+
+    fn stop<T>(&mut self) -> Outcome<T> {
+        self.stopped = true;
+        self.written.truncated = true;
+        Err(Interrupted)
+    }
+}
+
+/// As much of `text` as takes at most `room` bytes as a JSON string, with the truncation marker at its end.
+fn fitting(text: &str, room: usize) -> String {
+    let mut left = room.saturating_sub(TRUNCATED.len() + 2);
+    let mut end = text.len();
+    for (position, character) in text.char_indices() {
+        let length = match character {
+            '"' | '\\' | '\u{8}' | '\u{c}' | '\n' | '\r' | '\t' => 2,
+            character if character < ' ' => 6,
+            character => character.len_utf8(),
+        };
+        if length > left {
+            end = position;
+            break;
+        }
+        left -= length;
+    }
+    let mut result = prefix(text, end).to_owned();
+    result.push_str(TRUNCATED);
+    result
+}

@@ -1,0 +1,172 @@
+//! Redaction and truncation of what is written (specification, *Limits*; decisions, section 6).
+//!
+//! A [`Redactor`] is built once per run from the settings and the process's environment. It answers what a key says
+//! about its value, and cleans strings: first secrets are replaced by `__REDACTED__`, then the string is cut, so that
+//! no half of a secret survives a cut. Structured values pass through [`write_json`](super::payload::write_json).
+
+mod arguments;
+mod cut;
+mod environment;
+mod keys;
+mod scan;
+mod shapes;
+mod text;
+
+use std::borrow::Cow;
+
+pub(crate) use cut::{character_boundary, prefix};
+pub use keys::KeyVerdict;
+
+use environment::EnvironmentSecrets;
+use keys::Keys;
+pub(crate) use scan::SEEN_PAST_THE_CUT;
+use scan::Scanner;
+
+/// The smallest `max_field_bytes`; smaller settings are raised to it.
+pub const SMALLEST_FIELD_BYTES: usize = 100;
+
+/// What to redact and where to cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RedactionSettings {
+    /// Whether secrets are replaced. Cutting goes on without it.
+    pub redact: bool,
+    /// Keys whose values are secrets, compared word by word.
+    pub redact_keys: Vec<String>,
+    /// The longest string, in bytes; at least [`SMALLEST_FIELD_BYTES`].
+    pub max_field_bytes: usize,
+}
+
+impl Default for RedactionSettings {
+    fn default() -> Self {
+        let keys = [
+            "api_key",
+            "authorization",
+            "cookie",
+            "password",
+            "secret",
+            "token",
+        ];
+        Self {
+            redact: true,
+            redact_keys: keys.map(str::to_owned).to_vec(),
+            max_field_bytes: 20_000,
+        }
+    }
+}
+
+/// Takes secrets out of keys, strings and arguments, and cuts what is too long.
+///
+/// ```
+/// use tracer_sdk::write::redact::{KeyVerdict, RedactionSettings, Redactor};
+///
+/// let redactor = Redactor::new(&RedactionSettings::default(), std::env::vars());
+/// assert_eq!(redactor.key("X-Api-Key"), KeyVerdict::Secret);
+/// assert_eq!(redactor.key("max_tokens"), KeyVerdict::Keep);
+/// assert_eq!(redactor.text("nothing to hide"), "nothing to hide");
+/// ```
+#[derive(Debug)]
+pub struct Redactor {
+    redact: bool,
+    max_field_bytes: usize,
+    keys: Keys,
+    scanner: Scanner,
+}
+
+/// A string after redaction and cutting.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Cleaned<'a> {
+    /// What is left.
+    pub(crate) text: Cow<'a, str>,
+    /// How many secrets were replaced.
+    pub(crate) redacted: u32,
+    /// Whether it was cut.
+    pub(crate) truncated: bool,
+}
+
+impl Redactor {
+    /// A redactor for these settings that also knows the secrets in `environment`, the process's own variables.
+    ///
+    /// The values of variables with a secret-like name are replaced wherever they appear, when they have 8 bytes
+    /// or more.
+    pub fn new(
+        settings: &RedactionSettings,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Self {
+        let keys = Keys::new(&settings.redact_keys);
+        let secrets = if settings.redact {
+            EnvironmentSecrets::new(environment, &keys)
+        } else {
+            EnvironmentSecrets::default()
+        };
+        Self {
+            redact: settings.redact,
+            max_field_bytes: settings.max_field_bytes.max(SMALLEST_FIELD_BYTES),
+            keys,
+            scanner: Scanner::new(secrets),
+        }
+    }
+
+    /// What `key` says about the value under it.
+    ///
+    /// ```
+    /// # use tracer_sdk::write::redact::{KeyVerdict, RedactionSettings, Redactor};
+    /// # let redactor = Redactor::new(&RedactionSettings::default(), []);
+    /// assert_eq!(redactor.key("password_hash"), KeyVerdict::Secret);
+    /// assert_eq!(redactor.key("accessToken"), KeyVerdict::SecretUnlessNumber);
+    /// assert_eq!(redactor.key("secretary"), KeyVerdict::Keep);
+    /// ```
+    pub fn key(&self, key: &str) -> KeyVerdict {
+        if self.redact {
+            self.keys.verdict(key)
+        } else {
+            KeyVerdict::Keep
+        }
+    }
+
+    /// `text` without secrets, cut to `max_field_bytes`; borrowed when nothing changes.
+    ///
+    /// ```
+    /// # use tracer_sdk::write::redact::{RedactionSettings, Redactor};
+    /// let settings = RedactionSettings { max_field_bytes: 100, ..RedactionSettings::default() };
+    /// let redactor = Redactor::new(&settings, [("DEPLOY_TOKEN".to_owned(), "a-very-private-value".to_owned())]);
+    /// assert_eq!(redactor.text("sent a-very-private-value."), "sent __REDACTED__.");
+    /// assert_eq!(redactor.text(&"long ".repeat(100)).len(), 100);
+    /// ```
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.clean(text).text
+    }
+
+    /// A program's arguments without the values of secret-like options (`--option=value`, `--option value`,
+    /// `-o value`), each cleaned as [`text`](Self::text) does.
+    ///
+    /// ```
+    /// # use tracer_sdk::write::redact::{RedactionSettings, Redactor};
+    /// # let redactor = Redactor::new(&RedactionSettings::default(), []);
+    /// let arguments = ["agent", "--api-key", "value", "--verbose"].map(str::to_owned);
+    /// assert_eq!(redactor.arguments(arguments), ["agent", "--api-key", "__REDACTED__", "--verbose"]);
+    /// ```
+    pub fn arguments(&self, argv: impl IntoIterator<Item = String>) -> Vec<String> {
+        arguments::clean(self, argv)
+    }
+
+    pub(crate) fn max_field_bytes(&self) -> usize {
+        self.max_field_bytes
+    }
+
+    fn clean<'a>(&self, text: &'a str) -> Cleaned<'a> {
+        self.clean_to(text, self.max_field_bytes)
+    }
+
+    /// As [`text`](Self::text), cut to fewer bytes than the settings say, and told what was done.
+    pub(crate) fn clean_to<'a>(&self, text: &'a str, max_bytes: usize) -> Cleaned<'a> {
+        if !self.redact {
+            let (text, truncated) = cut::cut(Cow::Borrowed(text), max_bytes);
+            return Cleaned {
+                text,
+                redacted: 0,
+                truncated,
+            };
+        }
+        self.scanner.clean(text, max_bytes, &self.keys)
+    }
+}

@@ -1,0 +1,163 @@
+//! The search for secrets in a string: one pass over its bytes, then exact recognisers where something may begin.
+//!
+//! Every shape names the pairs of neighbouring bytes that it is noticed by. The pass looks each pair of the text up in
+//! one table; ordinary text has few hits. A recogniser then decides and tells where the secret begins and ends.
+//! Markers are never part of a secret, so that cleaning a cleaned text changes nothing.
+
+use std::borrow::Cow;
+
+use super::Cleaned;
+use super::cut::{character_boundary, cut};
+use super::environment::EnvironmentSecrets;
+use super::keys::Keys;
+use super::shapes::{Found, SHAPES};
+use super::text::Text;
+use crate::format::names::markers::REDACTED;
+
+/// How much of a too long string is looked at past the place where it will be cut, so that a secret across the cut is
+/// seen whole.
+const OVERLAP: usize = 16 * 1024;
+
+/// A text of which only so much past the cut is given is still known to be longer than what is looked at.
+pub(crate) const SEEN_PAST_THE_CUT: usize = OVERLAP + 4;
+
+/// What replacing and cutting changed may, rarely, be noticed by another shape: so often is it looked at again.
+const MOST_PASSES: usize = 4;
+
+/// The bit of the environment's values in the table; shapes have the bits below.
+const ENVIRONMENT: u8 = 1 << 7;
+
+/// Finds secrets.
+#[derive(Debug)]
+pub(super) struct Scanner {
+    /// For each pair of bytes, as a big-endian number, one bit for each shape that is noticed by it.
+    noticed: Vec<u8>,
+    environment: EnvironmentSecrets,
+}
+
+impl Scanner {
+    pub(super) fn new(environment: EnvironmentSecrets) -> Self {
+        let mut noticed = vec![0; usize::from(u16::MAX) + 1];
+        let mut notice = |pair: [u8; 2], bit: u8| {
+            if let Some(bits) = noticed.get_mut(usize::from(u16::from_be_bytes(pair))) {
+                *bits |= bit;
+            }
+        };
+        for (number, shape) in SHAPES.iter().enumerate() {
+            (shape.noticed_by)(&mut |pair| notice(pair, 1 << number));
+        }
+        for pair in environment.triggers() {
+            notice(pair, ENVIRONMENT);
+        }
+        Self { noticed, environment }
+    }
+
+    /// `text` without secrets, then cut to `max_bytes`.
+    pub(super) fn clean<'a>(&self, text: &'a str, max_bytes: usize, keys: &Keys) -> Cleaned<'a> {
+        let window = character_boundary(text, max_bytes.saturating_add(OVERLAP));
+        let seen = text.get(..window).unwrap_or_default();
+        // Past the window nothing was looked at, and near its end secrets may have been missed: none of that is kept.
+        let whole = seen.len() == text.len();
+        let keep = if whole {
+            seen.len()
+        } else {
+            character_boundary(seen, max_bytes)
+        };
+
+        let mut redacted = 0;
+        let replaced = self.replace(seen, keep, !whole, keys, &mut redacted);
+        let (mut text, mut truncated) = match replaced {
+            None if whole => cut(Cow::Borrowed(seen), max_bytes),
+            None => (cut(Cow::Borrowed(seen), max_bytes).0, true),
+            Some(replaced) if whole => cut(Cow::Owned(replaced), max_bytes),
+            Some(mut replaced) => {
+                // The marker is there even when redaction made room for all that was kept.
+                let room = max_bytes.saturating_sub(super::cut::MARKER.len());
+                replaced.truncate(super::cut::prefix(&replaced, room).len());
+                replaced.push_str(super::cut::MARKER);
+                (Cow::Owned(replaced), true)
+            }
+        };
+        if redacted > 0 || truncated {
+            for _ in 1..MOST_PASSES {
+                let Some(again) = self.replace(&text, text.len(), false, keys, &mut redacted) else {
+                    break;
+                };
+                let (shorter, cut_again) = cut(Cow::Owned(again), max_bytes);
+                truncated |= cut_again;
+                text = shorter;
+            }
+        }
+        Cleaned {
+            text,
+            redacted,
+            truncated,
+        }
+    }
+
+    /// `seen[..keep]` with its secrets replaced, or nothing when there are none.
+    fn replace(
+        &self,
+        seen: &str,
+        keep: usize,
+        goes_on: bool,
+        keys: &Keys,
+        redacted: &mut u32,
+    ) -> Option<String> {
+        let text = Text::new(seen.as_bytes(), goes_on);
+        let mut result: Option<String> = None;
+        let mut copied = 0;
+        let mut position = 0;
+        while let Some((at, bits)) = self.next_noticed(text.bytes(), position) {
+            if at >= keep {
+                break;
+            }
+            position = at + 1;
+            let Some(found) = self.recognise(&text, at, bits, keys) else {
+                continue;
+            };
+            if found.start < copied || found.end <= found.start || found.start >= keep {
+                continue;
+            }
+            let (Some(before), Some(_)) = (seen.get(copied..found.start), seen.get(found.end..)) else {
+                continue;
+            };
+            let result = result.get_or_insert_with(|| String::with_capacity(keep + REDACTED.len()));
+            result.push_str(before);
+            result.push_str(&found.quote);
+            result.push_str(REDACTED);
+            result.push_str(&found.quote);
+            *redacted = redacted.saturating_add(1);
+            copied = found.end;
+            position = found.end;
+        }
+        let mut result = result?;
+        result.push_str(seen.get(copied..keep).unwrap_or_default());
+        Some(result)
+    }
+
+    /// The next place at or after `position` whose two bytes something is noticed by.
+    fn next_noticed(&self, bytes: &[u8], position: usize) -> Option<(usize, u8)> {
+        let rest = bytes.get(position..)?;
+        rest.windows(2).enumerate().find_map(|(offset, pair)| {
+            let index = usize::from(pair[0]) << 8 | usize::from(pair[1]);
+            let bits = self.noticed.get(index).copied().unwrap_or_default();
+            (bits != 0).then_some((position + offset, bits))
+        })
+    }
+
+    fn recognise(&self, text: &Text<'_>, at: usize, bits: u8, keys: &Keys) -> Option<Found> {
+        if bits & ENVIRONMENT != 0
+            && let Some(end) = self.environment.find(text.bytes(), at)
+        {
+            return Some(Found::new(at, end));
+        }
+        let wanted = SHAPES
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| bits & (1 << number) != 0);
+        wanted
+            .map(|(_, shape)| shape)
+            .find_map(|shape| (shape.find)(text, at, keys))
+    }
+}

@@ -1,0 +1,41 @@
+//! `docs/settings.md` holds the table of settings exactly as the code has it.
+
+use std::fs;
+use std::path::Path;
+
+use tracer_sdk::settings::{BATCH_INTERVAL, BATCH_SPANS, SETTINGS};
+
+fn table() -> String {
+    let head = "| Setting | Environment | Allowed | Default | What it does |\n|---|---|---|---|---|\n";
+    let rows = SETTINGS.iter().map(|setting| {
+        let default = setting
+            .default
+            .map_or_else(|| "no limit".to_owned(), |default| format!("`{default}`"));
+        format!(
+            "| `{}` | `{}` | {} | {default} | {} |\n",
+            setting.key,
+            setting.variable(),
+            setting.allowed,
+            setting.about
+        )
+    });
+    head.to_owned() + &rows.collect::<String>()
+}
+
+#[test]
+fn the_documentation_has_the_table_of_the_code() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/settings.md");
+    let page = fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
+    let table = table();
+    assert!(
+        page.contains(&table),
+        "put this table into docs/settings.md:\n\n{table}"
+    );
+}
+
+#[test]
+fn the_numbers_of_a_batch_are_those_that_the_table_tells() {
+    let flush = SETTINGS.iter().find(|setting| setting.key == "flush").unwrap();
+    let numbers = format!("{BATCH_SPANS} spans or {} ms", BATCH_INTERVAL.as_millis());
+    assert!(flush.about.contains(&numbers));
+}
