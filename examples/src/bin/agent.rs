@@ -102,7 +102,10 @@ async fn run_agent(agent: &Agent, question: &str) -> Result<String, AgentError> 
         for call in &completion.message.tool_calls {
             messages.push(answer_call(agent, call, &mut state)?);
         }
-        assert!(!agent.panics, "this agent was told to panic after its first tool call");
+        assert!(
+            !agent.panics,
+            "this agent was told to panic after its first tool call"
+        );
     }
     Err(AgentError::TooManyTurns(agent.max_turns))
 }
@@ -135,7 +138,11 @@ fn answer_call(agent: &Agent, call: &ToolCall, state: &mut State) -> Result<Mess
 impl Agent {
     fn new(endpoint: Endpoint, model: &str, arguments: &Arguments) -> Result<Self, ModelError> {
         let fail = arguments.fail;
-        let model = if fail == Some(Fail::Model) { "no-such-model" } else { model };
+        let model = if fail == Some(Fail::Model) {
+            "no-such-model"
+        } else {
+            model
+        };
         // No file is as small as a byte: every reading fails.
         let max_read_bytes = if fail == Some(Fail::Tool) { 1 } else { 64 * 1024 };
         Ok(Self {
@@ -148,7 +155,11 @@ impl Agent {
 }
 
 #[tokio::main(flavor = "current_thread")]
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "the answer and the talk of a command-line program")]
+#[expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "the answer and the talk of a command-line program"
+)]
 async fn main() -> ExitCode {
     match answer(&Arguments::parse()).await {
         Ok(answer) => {
@@ -163,7 +174,10 @@ async fn main() -> ExitCode {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "which model answers is the first thing to know")]
+#[expect(
+    clippy::print_stderr,
+    reason = "which model answers is the first thing to know"
+)]
 async fn answer(arguments: &Arguments) -> Result<String, Box<dyn std::error::Error>> {
     if let Some(endpoint) = Endpoint::from_environment() {
         let model = std::env::var("OPENAI_MODEL").unwrap_or_else(|_| DEFAULT_MODEL.to_owned());
@@ -172,7 +186,9 @@ async fn answer(arguments: &Arguments) -> Result<String, Box<dyn std::error::Err
         return Ok(run_agent(&agent, &arguments.question).await?);
     }
     let stand_in = StandIn::start().await?;
-    eprintln!("asking a stand-in on this machine; set OPENAI_BASE_URL and OPENAI_API_KEY to ask a real model");
+    eprintln!(
+        "asking a stand-in on this machine; set OPENAI_BASE_URL and OPENAI_API_KEY to ask a real model"
+    );
     let agent = Agent::new(stand_in.endpoint(), stand_in::MODEL, arguments)?;
     Ok(run_agent(&agent, &arguments.question).await?)
 }

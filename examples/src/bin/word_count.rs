@@ -22,7 +22,11 @@ struct Count {
     words: usize,
 }
 
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "the result and the errors of a command-line program")]
+#[expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "the result and the errors of a command-line program"
+)]
 fn main() -> ExitCode {
     let folder = env::args_os().nth(1).map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("data"),
@@ -32,7 +36,10 @@ fn main() -> ExitCode {
     let run: RunGuard = traced_run("word count");
     match run.observe(count_folder(&folder).map_err(|error| error.to_string())) {
         Ok(count) => {
-            println!("{} words in {} lines of {} files", count.words, count.lines, count.files);
+            println!(
+                "{} words in {} lines of {} files",
+                count.words, count.lines, count.files
+            );
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -71,7 +78,11 @@ fn list_files(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
         call.fail(error);
     });
     let entries = entries.map_err(|error| format!("`{name}` cannot be read: {error}"))?;
-    let mut files: Vec<_> = entries.iter().map(fs::DirEntry::path).filter(|path| path.is_file()).collect();
+    let mut files: Vec<_> = entries
+        .iter()
+        .map(fs::DirEntry::path)
+        .filter(|path| path.is_file())
+        .collect();
     files.sort();
     call.result(&json!({"files": files.len()}));
     call.end()?;

@@ -20,7 +20,10 @@ impl Endpoint {
     /// The endpoint that `OPENAI_BASE_URL` and `OPENAI_API_KEY` name, when both are set.
     pub fn from_environment() -> Option<Self> {
         let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-        Some(Self { base_url: set("OPENAI_BASE_URL")?, api_key: set("OPENAI_API_KEY")? })
+        Some(Self {
+            base_url: set("OPENAI_BASE_URL")?,
+            api_key: set("OPENAI_API_KEY")?,
+        })
     }
 
     /// Whether the endpoint is on this machine.
@@ -71,7 +74,10 @@ pub enum ModelError {
 /// What `reqwest` says, and why: the reason is in the error's sources.
 fn reasons(error: &reqwest::Error) -> String {
     let sources = std::iter::successors(std::error::Error::source(error), |error| error.source());
-    std::iter::once(error.to_string()).chain(sources.map(ToString::to_string)).collect::<Vec<_>>().join(": ")
+    std::iter::once(error.to_string())
+        .chain(sources.map(ToString::to_string))
+        .collect::<Vec<_>>()
+        .join(": ")
 }
 
 impl Model {
@@ -84,7 +90,12 @@ impl Model {
         // A proxy cannot reach what is on this machine.
         let http = if local { http.no_proxy() } else { http };
         let provider = if local { "local" } else { "openai" };
-        Ok(Self { http: http.build()?, endpoint, name: name.into(), provider })
+        Ok(Self {
+            http: http.build()?,
+            endpoint,
+            name: name.into(),
+            provider,
+        })
     }
 
     /// The model's name.
@@ -111,7 +122,10 @@ impl Model {
             call.stop_reason(reason);
         }
         call.end()?;
-        Ok(Completion { message: choice.message, usage })
+        Ok(Completion {
+            message: choice.message,
+            usage,
+        })
     }
 
     async fn first_choice(
@@ -133,16 +147,29 @@ impl Model {
 
     /// One exchange over HTTP.
     async fn send(&self, request: &ChatRequest) -> Result<ChatResponse, ModelError> {
-        let url = format!("{}/chat/completions", self.endpoint.base_url.trim_end_matches('/'));
-        let response =
-            self.http.post(url).bearer_auth(&self.endpoint.api_key).json(request).send().await?;
+        let url = format!(
+            "{}/chat/completions",
+            self.endpoint.base_url.trim_end_matches('/')
+        );
+        let response = self
+            .http
+            .post(url)
+            .bearer_auth(&self.endpoint.api_key)
+            .json(request)
+            .send()
+            .await?;
         let status = response.status();
         if status.is_success() {
             return Ok(response.json().await?);
         }
         let body = response.text().await?;
-        let message = serde_json::from_str::<ErrorResponse>(&body)
-            .map_or_else(|_| "no further explanation".to_owned(), |answer| answer.error.message);
-        Err(ModelError::Refused { status: status.as_u16(), message })
+        let message = serde_json::from_str::<ErrorResponse>(&body).map_or_else(
+            |_| "no further explanation".to_owned(),
+            |answer| answer.error.message,
+        );
+        Err(ModelError::Refused {
+            status: status.as_u16(),
+            message,
+        })
     }
 }

@@ -68,11 +68,19 @@ impl Message {
 
     /// What a tool gave for the call with this ID.
     pub fn tool(call_id: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { tool_call_id: Some(call_id.into()), ..Self::text(Role::Tool, text) }
+        Self {
+            tool_call_id: Some(call_id.into()),
+            ..Self::text(Role::Tool, text)
+        }
     }
 
     fn text(role: Role, text: impl Into<String>) -> Self {
-        Self { role, content: Some(text.into()), tool_calls: Vec::new(), tool_call_id: None }
+        Self {
+            role,
+            content: Some(text.into()),
+            tool_calls: Vec::new(),
+            tool_call_id: None,
+        }
     }
 }
 

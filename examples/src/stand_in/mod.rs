@@ -41,7 +41,10 @@ impl StandIn {
 
     /// How to reach it.
     pub fn endpoint(&self) -> Endpoint {
-        Endpoint { base_url: self.endpoint_url.clone(), api_key: API_KEY.to_owned() }
+        Endpoint {
+            base_url: self.endpoint_url.clone(),
+            api_key: API_KEY.to_owned(),
+        }
     }
 }
 

@@ -11,7 +11,9 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 
 use super::{API_KEY, MODEL, Reply, reply_to};
-use crate::model::{ChatRequest, ErrorDetail, ErrorResponse, FunctionCall, Message, Role, TokenUsage, ToolCall};
+use crate::model::{
+    ChatRequest, ErrorDetail, ErrorResponse, FunctionCall, Message, Role, TokenUsage, ToolCall,
+};
 
 /// How long the stand-in takes for each token that it writes: about as long as a fast model.
 const TIME_PER_TOKEN: Duration = Duration::from_millis(1);
@@ -22,10 +24,20 @@ static LAST_NUMBER: AtomicU64 = AtomicU64::new(0);
 /// The endpoints of the protocol that an agent uses.
 pub(super) fn routes() -> Router {
     let not_allowed = || async {
-        refusal(StatusCode::METHOD_NOT_ALLOWED, "this URL does not take this method", None, None)
+        refusal(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "this URL does not take this method",
+            None,
+            None,
+        )
     };
     let unknown = || async {
-        refusal(StatusCode::NOT_FOUND, "there is no such URL; see /v1/chat/completions", None, Some("unknown_url"))
+        refusal(
+            StatusCode::NOT_FOUND,
+            "there is no such URL; see /v1/chat/completions",
+            None,
+            Some("unknown_url"),
+        )
     };
     Router::new()
         .route("/v1/chat/completions", post(complete).fallback(not_allowed))
@@ -35,7 +47,9 @@ pub(super) fn routes() -> Router {
 
 async fn models(headers: HeaderMap) -> Result<Json<Value>, Refusal> {
     check_key(&headers)?;
-    Ok(Json(json!({"object": "list", "data": [{"id": MODEL, "object": "model", "owned_by": "tracer-examples"}]})))
+    Ok(Json(
+        json!({"object": "list", "data": [{"id": MODEL, "object": "model", "owned_by": "tracer-examples"}]}),
+    ))
 }
 
 async fn complete(headers: HeaderMap, body: Bytes) -> Result<Json<Value>, Refusal> {
@@ -49,7 +63,10 @@ async fn complete(headers: HeaderMap, body: Bytes) -> Result<Json<Value>, Refusa
         Reply::Answer(text) => (Message::assistant(text), "stop"),
         Reply::Call { tool, arguments } => (tool_call(tool, &arguments), "tool_calls"),
     };
-    let created = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let created = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs();
     Ok(Json(json!({
         "id": next_id("chatcmpl"),
         "object": "chat.completion",
@@ -61,9 +78,21 @@ async fn complete(headers: HeaderMap, body: Bytes) -> Result<Json<Value>, Refusa
 }
 
 fn tool_call(tool: &str, arguments: &Value) -> Message {
-    let function = FunctionCall { name: tool.to_owned(), arguments: arguments.to_string() };
-    let call = ToolCall { id: next_id("call"), kind: "function".to_owned(), function };
-    Message { role: Role::Assistant, content: None, tool_calls: vec![call], tool_call_id: None }
+    let function = FunctionCall {
+        name: tool.to_owned(),
+        arguments: arguments.to_string(),
+    };
+    let call = ToolCall {
+        id: next_id("call"),
+        kind: "function".to_owned(),
+        function,
+    };
+    Message {
+        role: Role::Assistant,
+        content: None,
+        tool_calls: vec![call],
+        tool_call_id: None,
+    }
 }
 
 fn next_id(prefix: &str) -> String {
@@ -82,17 +111,26 @@ fn usage(request: &ChatRequest, reply: &Reply) -> TokenUsage {
         Reply::Answer(text) => text.chars().count(),
         Reply::Call { tool, arguments } => tool.len() + length_of(arguments),
     });
-    TokenUsage { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens }
+    TokenUsage {
+        prompt_tokens,
+        completion_tokens,
+        total_tokens: prompt_tokens + completion_tokens,
+    }
 }
 
 /// The request, when it is one that can be answered.
 fn understood(body: &[u8]) -> Result<ChatRequest, Refusal> {
     let bad = |message: &str, param| refusal(StatusCode::BAD_REQUEST, message, param, None);
-    let request: ChatRequest =
-        serde_json::from_slice(body).map_err(|error| bad(&format!("the body is not understood: {error}"), None))?;
+    let request: ChatRequest = serde_json::from_slice(body)
+        .map_err(|error| bad(&format!("the body is not understood: {error}"), None))?;
     if request.model != MODEL {
         let message = format!("there is no model `{}`; there is `{MODEL}`", request.model);
-        return Err(refusal(StatusCode::NOT_FOUND, &message, Some("model"), Some("model_not_found")));
+        return Err(refusal(
+            StatusCode::NOT_FOUND,
+            &message,
+            Some("model"),
+            Some("model_not_found"),
+        ));
     }
     if request.messages.is_empty() {
         return Err(bad("there must be at least one message", Some("messages")));
@@ -118,17 +156,27 @@ fn understood(body: &[u8]) -> Result<ChatRequest, Refusal> {
     if open.is_empty() {
         Ok(request)
     } else {
-        Err(bad("every tool call must be followed by a tool message that answers it", Some("messages")))
+        Err(bad(
+            "every tool call must be followed by a tool message that answers it",
+            Some("messages"),
+        ))
     }
 }
 
 fn check_key(headers: &HeaderMap) -> Result<(), Refusal> {
-    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let given = headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok());
     if given.and_then(|value| value.strip_prefix("Bearer ")) == Some(API_KEY) {
         return Ok(());
     }
     let message = "the API key is missing or wrong; send it as `Authorization: Bearer …`";
-    Err(refusal(StatusCode::UNAUTHORIZED, message, None, Some("invalid_api_key")))
+    Err(refusal(
+        StatusCode::UNAUTHORIZED,
+        message,
+        None,
+        Some("invalid_api_key"),
+    ))
 }
 
 /// An error as the protocol words it.
@@ -144,7 +192,10 @@ fn refusal(status: StatusCode, message: &str, param: Option<&str>, code: Option<
         param: param.map(str::to_owned),
         code: code.map(str::to_owned),
     };
-    Refusal { status, body: ErrorResponse { error } }
+    Refusal {
+        status,
+        body: ErrorResponse { error },
+    }
 }
 
 impl IntoResponse for Refusal {

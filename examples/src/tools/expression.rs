@@ -48,12 +48,20 @@ pub enum ExpressionError {
 /// assert_eq!(evaluate("3 * (12.50 - 0.5) / 2"), Ok(18.0));
 /// ```
 pub fn evaluate(expression: &str) -> Result<f64, ExpressionError> {
-    let mut parser = Parser { text: expression, rest: expression.char_indices().peekable(), depth: 0 };
+    let mut parser = Parser {
+        text: expression,
+        rest: expression.char_indices().peekable(),
+        depth: 0,
+    };
     let value = parser.sum()?;
     if let Some(found) = parser.peek() {
         return Err(parser.unexpected(found));
     }
-    if value.is_finite() { Ok(value) } else { Err(ExpressionError::NotFinite) }
+    if value.is_finite() {
+        Ok(value)
+    } else {
+        Err(ExpressionError::NotFinite)
+    }
 }
 
 struct Parser<'a> {
@@ -68,7 +76,11 @@ impl Parser<'_> {
         while let Some(operator @ ('+' | '-')) = self.peek() {
             self.rest.next();
             let right = self.product()?;
-            value = if operator == '+' { value + right } else { value - right };
+            value = if operator == '+' {
+                value + right
+            } else {
+                value - right
+            };
         }
         Ok(value)
     }
@@ -78,7 +90,11 @@ impl Parser<'_> {
         while let Some(operator @ ('*' | '/')) = self.peek() {
             self.rest.next();
             let right = self.factor()?;
-            value = if operator == '*' { value * right } else { value / right };
+            value = if operator == '*' {
+                value * right
+            } else {
+                value / right
+            };
         }
         Ok(value)
     }
@@ -120,10 +136,15 @@ impl Parser<'_> {
 
     fn number(&mut self) -> Result<f64, ExpressionError> {
         let mut digits = String::new();
-        while let Some((_, digit)) = self.rest.next_if(|(_, next)| next.is_ascii_digit() || *next == '.') {
+        while let Some((_, digit)) = self
+            .rest
+            .next_if(|(_, next)| next.is_ascii_digit() || *next == '.')
+        {
             digits.push(digit);
         }
-        digits.parse().map_err(|_| ExpressionError::NotANumber { text: digits })
+        digits
+            .parse()
+            .map_err(|_| ExpressionError::NotANumber { text: digits })
     }
 
     /// The next character that is not white space, left where it is.
@@ -134,7 +155,12 @@ impl Parser<'_> {
 
     fn unexpected(&mut self, found: char) -> ExpressionError {
         let bytes_before = self.rest.peek().map_or(self.text.len(), |(at, _)| *at);
-        let position = self.text.char_indices().take_while(|(at, _)| *at < bytes_before).count() + 1;
+        let position = self
+            .text
+            .char_indices()
+            .take_while(|(at, _)| *at < bytes_before)
+            .count()
+            + 1;
         ExpressionError::Unexpected { found, position }
     }
 }
@@ -164,7 +190,12 @@ mod tests {
         assert_eq!(evaluate("1 +"), Err(ExpressionError::Incomplete));
         assert_eq!(evaluate("(1"), Err(ExpressionError::Incomplete));
         assert_eq!(evaluate(""), Err(ExpressionError::Incomplete));
-        assert_eq!(evaluate("1.2.3"), Err(ExpressionError::NotANumber { text: "1.2.3".to_owned() }));
+        assert_eq!(
+            evaluate("1.2.3"),
+            Err(ExpressionError::NotANumber {
+                text: "1.2.3".to_owned()
+            })
+        );
     }
 
     #[test]

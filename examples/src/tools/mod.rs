@@ -110,7 +110,8 @@ impl Toolbox {
     /// Call the tool with this name.
     pub fn call(&self, name: &str, arguments: &Value) -> Result<Value, ToolError> {
         let tool = self.tools.iter().find(|tool| tool.name() == name);
-        tool.ok_or_else(|| ToolError::UnknownTool(name.to_owned()))?.call(arguments)
+        tool.ok_or_else(|| ToolError::UnknownTool(name.to_owned()))?
+            .call(arguments)
     }
 }
 
@@ -121,10 +122,17 @@ fn arguments<'a, T: Deserialize<'a>>(arguments: &'a Value) -> Result<T, ToolErro
 
 /// The text of the file at `path`, refused when it is larger than `limit`; errors call it `shown`.
 fn text_of(path: &Path, shown: &str, limit: u64) -> Result<String, ToolError> {
-    let unreadable = |source| ToolError::Unreadable { path: shown.to_owned(), source };
+    let unreadable = |source| ToolError::Unreadable {
+        path: shown.to_owned(),
+        source,
+    };
     let bytes = path.metadata().map_err(unreadable)?.len();
     if bytes > limit {
-        return Err(ToolError::TooLarge { path: shown.to_owned(), bytes, limit });
+        return Err(ToolError::TooLarge {
+            path: shown.to_owned(),
+            bytes,
+            limit,
+        });
     }
     std::fs::read_to_string(path).map_err(unreadable)
 }

@@ -21,19 +21,27 @@ struct Arguments<'a> {
 impl ReadFile {
     /// Read files of `folder`, none larger than `max_file_bytes`.
     pub fn new(folder: PathBuf, max_file_bytes: u64) -> Self {
-        Self { folder, max_file_bytes }
+        Self {
+            folder,
+            max_file_bytes,
+        }
     }
 
     /// The file that `path` names, when it lies in the folder. Links and `..` are followed before that is decided.
     fn inside_folder(&self, path: &str) -> Result<PathBuf, ToolError> {
         let resolve = |given: &Path| {
-            given
-                .canonicalize()
-                .map_err(|source| ToolError::Unreadable { path: path.to_owned(), source })
+            given.canonicalize().map_err(|source| ToolError::Unreadable {
+                path: path.to_owned(),
+                source,
+            })
         };
         let folder = resolve(&self.folder)?;
         let file = resolve(&folder.join(path))?;
-        if file.starts_with(&folder) { Ok(file) } else { Err(ToolError::OutsideFolder(path.to_owned())) }
+        if file.starts_with(&folder) {
+            Ok(file)
+        } else {
+            Err(ToolError::OutsideFolder(path.to_owned()))
+        }
     }
 }
 
@@ -87,7 +95,11 @@ mod tests {
     fn a_path_that_leads_out_of_the_folder_is_refused() {
         let (parent, tool) = folder_with_a_neighbour();
         let absolute = parent.path().join("secret.md");
-        for path in ["../secret.md", "./../inside/../secret.md", absolute.to_str().unwrap()] {
+        for path in [
+            "../secret.md",
+            "./../inside/../secret.md",
+            absolute.to_str().unwrap(),
+        ] {
             let error = tool.call(&json!({"path": path})).unwrap_err();
             assert!(matches!(error, ToolError::OutsideFolder(_)), "{path}: {error}");
         }
@@ -97,7 +109,11 @@ mod tests {
     #[test]
     fn a_link_that_leads_out_of_the_folder_is_refused() {
         let (parent, tool) = folder_with_a_neighbour();
-        std::os::unix::fs::symlink(parent.path().join("secret.md"), parent.path().join("inside/link.md")).unwrap();
+        std::os::unix::fs::symlink(
+            parent.path().join("secret.md"),
+            parent.path().join("inside/link.md"),
+        )
+        .unwrap();
         let error = tool.call(&json!({"path": "link.md"})).unwrap_err();
         assert!(matches!(error, ToolError::OutsideFolder(_)), "{error}");
     }
@@ -108,7 +124,10 @@ mod tests {
         std::fs::write(parent.path().join("inside/long.md"), "0123456789x").unwrap();
         let message = |path: &str| tool.call(&json!({"path": path})).unwrap_err().to_string();
         assert!(message("absent.md").starts_with("`absent.md` cannot be read: "));
-        assert_eq!(message("long.md"), "`long.md` has 11 bytes; at most 10 may be read");
+        assert_eq!(
+            message("long.md"),
+            "`long.md` has 11 bytes; at most 10 may be read"
+        );
         let missing = tool.call(&json!({"file": "notes.md"})).unwrap_err().to_string();
         assert!(missing.contains("missing field `path`"), "{missing}");
     }

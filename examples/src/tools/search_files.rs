@@ -43,8 +43,10 @@ impl SearchFiles {
         let mut files = Vec::new();
         let mut folders = vec![self.folder.clone()];
         while let Some(folder) = folders.pop() {
-            let unreadable =
-                |source| ToolError::Unreadable { path: self.relative(&folder), source };
+            let unreadable = |source| ToolError::Unreadable {
+                path: self.relative(&folder),
+                source,
+            };
             for entry in folder.read_dir().map_err(unreadable)? {
                 let entry = entry.map_err(unreadable)?;
                 let kind = entry.file_type().map_err(unreadable)?;
@@ -63,7 +65,11 @@ impl SearchFiles {
     fn relative(&self, path: &Path) -> String {
         let below = path.strip_prefix(&self.folder).unwrap_or(path);
         let parts: Vec<_> = below.iter().map(|part| part.to_string_lossy()).collect();
-        if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+        if parts.is_empty() {
+            ".".to_owned()
+        } else {
+            parts.join("/")
+        }
     }
 }
 
@@ -92,14 +98,21 @@ impl Tool for SearchFiles {
         let mut searched = 0;
         for file in self.files()? {
             let path = self.relative(&file);
-            let Ok(text) = text_of(&file, &path, MAX_FILE_BYTES) else { continue };
+            let Ok(text) = text_of(&file, &path, MAX_FILE_BYTES) else {
+                continue;
+            };
             searched += 1;
             for (index, line) in text.lines().enumerate() {
                 let lower = line.to_lowercase();
                 let found = words.iter().filter(|word| lower.contains(**word)).count();
                 if found > 0 {
                     let text = line.trim().to_owned();
-                    matches.push(Match { path: path.clone(), line: index + 1, text, words: found });
+                    matches.push(Match {
+                        path: path.clone(),
+                        line: index + 1,
+                        text,
+                        words: found,
+                    });
                 }
             }
         }
@@ -158,6 +171,9 @@ mod tests {
     #[test]
     fn a_folder_that_does_not_exist_is_an_error() {
         let tool = SearchFiles::new(PathBuf::from("no-such-folder"));
-        assert!(matches!(tool.call(&json!({"query": "x"})), Err(ToolError::Unreadable { .. })));
+        assert!(matches!(
+            tool.call(&json!({"query": "x"})),
+            Err(ToolError::Unreadable { .. })
+        ));
     }
 }
