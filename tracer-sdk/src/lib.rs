@@ -9,11 +9,11 @@ pub mod settings;
 pub mod write;
 
 pub use emit::{
-    Context, ContextGuard, ErrorInfo, InContext, LlmCall, LlmSpan, Run, RunGuard, RunStats, Span, SpanBuilder, StateUpdate,
-    ToolCall, ToolSpan, TraceFutureExt, Traced, llm_call, record_error, span, state, tool_call, traced_run,
-    unattached_records,
+    Context, ContextGuard, ErrorInfo, InContext, LlmCall, LlmSpan, Run, RunGuard, RunStats, Span,
+    SpanBuilder, StateUpdate, ToolCall, ToolSpan, TraceFutureExt, Traced, llm_call, record_error, span,
+    state, tool_call, traced_run, unattached_records,
 };
 pub use format::Usage;
 pub use guardrails::{Guardrail, GuardrailExceeded, Guardrails};
-pub use settings::Config;
 pub use read::spans_to_events;
+pub use settings::Config;

@@ -19,7 +19,10 @@ impl RunClock {
             // A clock set before 1970.
             Err(error) => -microseconds(error.duration()),
         };
-        Self { wall, anchor: Instant::now() }
+        Self {
+            wall,
+            anchor: Instant::now(),
+        }
     }
 
     pub(crate) fn started_at(&self) -> Timestamp {

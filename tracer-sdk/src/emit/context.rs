@@ -44,13 +44,20 @@ impl Context {
     pub fn current() -> Option<Self> {
         Self::of_thread().or_else(|| {
             let run = registry::only_live_run()?;
-            Some(Self { span: run.root_id(), run, inferred: true })
+            Some(Self {
+                span: run.root_id(),
+                run,
+                inferred: true,
+            })
         })
     }
 
     /// The context that this thread was given.
     pub(crate) fn of_thread() -> Option<Self> {
-        STACK.try_with(|stack| stack.borrow().last().cloned().flatten()).ok().flatten()
+        STACK
+            .try_with(|stack| stack.borrow().last().cloned().flatten())
+            .ok()
+            .flatten()
     }
 
     /// The run's ID.
@@ -76,12 +83,19 @@ impl Context {
     #[must_use]
     pub fn to_traceparent(&self) -> String {
         self.run.share();
-        TraceParent { trace_id: self.trace_id(), span_id: self.span }.to_string()
+        TraceParent {
+            trace_id: self.trace_id(),
+            span_id: self.span,
+        }
+        .to_string()
     }
 
     /// Makes this the context of the thread until the guard is dropped.
     pub fn enter(&self) -> ContextGuard {
-        ContextGuard { position: push(self.clone()), not_send: PhantomData }
+        ContextGuard {
+            position: push(self.clone()),
+            not_send: PhantomData,
+        }
     }
 
     /// Runs a closure within this context.
@@ -118,7 +132,11 @@ pub(crate) fn push(context: Context) -> Option<usize> {
 
 /// Takes off the last context of a span that [`push`] put on.
 pub(crate) fn pop_span(span: SpanId) {
-    take_off(|stack| stack.iter().rposition(|entry| entry.as_ref().is_some_and(|entry| entry.span == span)));
+    take_off(|stack| {
+        stack
+            .iter()
+            .rposition(|entry| entry.as_ref().is_some_and(|entry| entry.span == span))
+    });
 }
 
 /// What is taken off is dropped after the borrow has ended: it may be the last holder of a run.

@@ -5,7 +5,7 @@ use chrono::{DateTime, Local};
 /// The compiler that built the program, in the field that Python emitters use for their interpreter.
 pub(crate) const COMPILER: &str = env!("TRACER_RUSTC_VERSION");
 
-/// `darwin`, `linux` or `win32`, whatever Rust calls it (specification, *RUN_START*).
+/// `darwin`, `linux` or `win32`, whatever Rust calls it (specification, `RUN_START`).
 pub(crate) const PLATFORM: &str = if cfg!(any(target_os = "macos", target_os = "ios")) {
     "darwin"
 } else if cfg!(windows) {
@@ -16,7 +16,9 @@ pub(crate) const PLATFORM: &str = if cfg!(any(target_os = "macos", target_os = "
 
 /// The working directory; empty when it was deleted or may not be read.
 pub(crate) fn working_directory() -> String {
-    std::env::current_dir().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
+    std::env::current_dir()
+        .map(|path| path.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }
 
 /// The program's arguments; what is not Unicode is shown as well as it can be.
@@ -26,7 +28,8 @@ pub(crate) fn arguments() -> impl Iterator<Item = String> {
 
 /// The environment variables whose names and values are Unicode.
 pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 /// What tells this process from a later one with the same number.
@@ -40,11 +43,15 @@ pub(crate) struct ProcessIdentity {
 
 /// The identity of this process, where the system tells it in `/proc`.
 pub(crate) fn process_identity() -> ProcessIdentity {
-    let stat = std::fs::read_to_string("/proc/self/stat").ok();
+    let status = std::fs::read_to_string("/proc/self/stat").ok();
     // The name of the program, in parentheses, may hold anything; the start time is the 20th field behind it.
-    let start = stat.as_deref().and_then(|stat| stat.rsplit_once(')')).and_then(|(_, rest)| rest.split_whitespace().nth(19));
+    let fields = status.as_deref().and_then(|status| status.rsplit_once(')'));
+    let start = fields.and_then(|(_, fields)| fields.split_whitespace().nth(19));
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
-    ProcessIdentity { start: start.map(str::to_owned), boot: boot.map(|boot| boot.trim().to_owned()) }
+    ProcessIdentity {
+        start: start.map(str::to_owned),
+        boot: boot.map(|boot| boot.trim().to_owned()),
+    }
 }
 
 /// `<path>:<function> - <YYYY-MM-DD HH:MM>`, in local time.
@@ -60,7 +67,10 @@ mod tests {
     #[test]
     fn the_default_run_name_is_path_function_and_local_minute() {
         let now = Local.with_ymd_and_hms(2026, 1, 2, 3, 4, 59).unwrap();
-        assert_eq!(default_run_name("src/main.rs", "main", now), "src/main.rs:main - 2026-01-02 03:04");
+        assert_eq!(
+            default_run_name("src/main.rs", "main", now),
+            "src/main.rs:main - 2026-01-02 03:04"
+        );
     }
 
     #[test]

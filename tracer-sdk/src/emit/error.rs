@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::format::names::markers;
 
-/// What went wrong: the three things that the format keeps of an error (specification, *ERROR*).
+/// What went wrong: the three things that the format keeps of an error (specification, `ERROR`).
 ///
 /// ```
 /// use tracer_sdk::ErrorInfo;
@@ -28,7 +28,11 @@ pub struct ErrorInfo {
 impl ErrorInfo {
     /// An error of a type of your own naming.
     pub fn new(error_type: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { error_type: error_type.into(), message: message.into(), stack: None }
+        Self {
+            error_type: error_type.into(),
+            message: message.into(),
+            stack: None,
+        }
     }
 
     /// The type and the message of an error that can be displayed. Errors that show their causes in the alternate form
@@ -39,7 +43,10 @@ impl ErrorInfo {
 
     /// The type, the message and the causes of an error.
     pub fn with_causes<E: std::error::Error + ?Sized>(error: &E) -> Self {
-        Self { stack: causes(error), ..Self::of(error) }
+        Self {
+            stack: causes(error),
+            ..Self::of(error)
+        }
     }
 
     /// Adds the place where the error was seen, as the first line of the stack.
@@ -88,7 +95,12 @@ fn short_type_name<T: ?Sized>() -> String {
     let full = std::any::type_name::<T>().trim_start_matches('&');
     let full = full.strip_prefix("alloc::boxed::Box<").unwrap_or(full);
     let without_parameters = full.split(['<', '>', '+']).next().unwrap_or(full);
-    let last = without_parameters.trim().rsplit("::").next().unwrap_or(without_parameters).trim();
+    let last = without_parameters
+        .trim()
+        .rsplit("::")
+        .next()
+        .unwrap_or(without_parameters)
+        .trim();
     if last.is_empty() || full.starts_with("dyn ") || matches!(last, "str" | "String" | "Arguments") {
         "Error".to_owned()
     } else {
@@ -137,8 +149,16 @@ mod tests {
     #[test]
     fn an_error_without_a_telling_type_is_an_error() {
         let boxed: Box<dyn std::error::Error + Send + Sync> = "boom".into();
-        for info in [ErrorInfo::of("boom"), ErrorInfo::of(&"boom".to_owned()), ErrorInfo::of(&boxed), ErrorInfo::of(&*boxed)] {
-            assert_eq!((info.error_type.as_str(), info.message.as_str()), ("Error", "boom"));
+        for info in [
+            ErrorInfo::of("boom"),
+            ErrorInfo::of(&"boom".to_owned()),
+            ErrorInfo::of(&boxed),
+            ErrorInfo::of(&*boxed),
+        ] {
+            assert_eq!(
+                (info.error_type.as_str(), info.message.as_str()),
+                ("Error", "boom")
+            );
         }
     }
 

@@ -80,7 +80,11 @@ pub trait TraceFutureExt: Future + Sized {
 
     #[doc(hidden)]
     fn in_optional_context(self, context: Option<Context>) -> InContext<Self> {
-        InContext { enter: EnterOnDrop(context.clone()), inner: self, leave: LeaveOnDrop(context) }
+        InContext {
+            enter: EnterOnDrop(context.clone()),
+            inner: self,
+            leave: LeaveOnDrop(context),
+        }
     }
 }
 
@@ -144,7 +148,10 @@ impl<F: Future> Future for Traced<F> {
     fn poll(self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<F::Output> {
         let this = self.project();
         let guard = this.enter.0.as_ref().map(Context::enter);
-        let note = NotePanic { scope: &this.scope.0, armed: !std::thread::panicking() };
+        let note = NotePanic {
+            scope: &this.scope.0,
+            armed: !std::thread::panicking(),
+        };
         let polled = this.inner.poll(task);
         drop(note);
         drop(guard);

@@ -24,7 +24,9 @@ impl SpanIds {
     pub(crate) fn new() -> Self {
         // The low half of a UUID has 62 random bits.
         let (_, start) = uuid::Uuid::new_v4().as_u64_pair();
-        Self { next: AtomicU64::new(start) }
+        Self {
+            next: AtomicU64::new(start),
+        }
     }
 
     pub(crate) fn next(&self) -> SpanId {
@@ -37,7 +39,7 @@ impl SpanIds {
     }
 }
 
-/// The finaliser of SplitMix64, a bijection on 64-bit numbers whose neighbours look unrelated.
+/// The finaliser of `SplitMix64`, a bijection on 64-bit numbers whose neighbours look unrelated.
 const fn scramble(number: u64) -> u64 {
     let mut bits = number;
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -53,7 +55,9 @@ mod tests {
 
     #[test]
     fn the_span_ids_of_a_run_never_repeat_and_are_never_zero() {
-        let ids = SpanIds { next: AtomicU64::new(u64::MAX - 5_000) };
+        let ids = SpanIds {
+            next: AtomicU64::new(u64::MAX - 5_000),
+        };
         let seen: HashSet<SpanId> = (0..10_000).map(|_| ids.next()).collect();
         assert_eq!(seen.len(), 10_000);
     }

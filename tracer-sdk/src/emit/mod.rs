@@ -3,7 +3,6 @@
 //! Rules that hold everywhere here: no user code runs and no user value drops while internal state is borrowed or
 //! locked; a fault of storage is counted and told, and never reaches the traced program.
 
-
 mod calls;
 mod clock;
 pub mod context;

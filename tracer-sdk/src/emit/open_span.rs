@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::context::Context;
 use super::error::ErrorInfo;
 use super::pool;
-use super::root::{CANCELLED, STATUS_ERROR, STATUS_OK, error_attributes, exception_event, operation};
 use super::progress::Written;
-use super::run_state::{EndedSpan, Refusal};
 use super::registry;
+use super::root::{CANCELLED, STATUS_ERROR, STATUS_OK, error_attributes, exception_event, operation};
+use super::run_state::{EndedSpan, Refusal};
 use crate::format::names::{self, Name, event_keys, events, span_names};
 use crate::format::{EventType, SpanId, Timestamp};
 use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
@@ -105,7 +105,10 @@ impl OpenSpan {
         if refusal.crossed_now {
             let now = self.context.run.clock.now();
             self.start = now;
-            self.fail(ErrorInfo::new(refusal.exceeded.error_type(), refusal.exceeded.to_string()));
+            self.fail(ErrorInfo::new(
+                refusal.exceeded.error_type(),
+                refusal.exceeded.to_string(),
+            ));
             self.write_line(now);
         }
         refusal.exceeded
@@ -114,7 +117,11 @@ impl OpenSpan {
     /// The context for what happens inside this span.
     pub(crate) fn context(&mut self) -> Context {
         self.entered = true;
-        Context { run: self.context.run.clone(), span: self.id, inferred: false }
+        Context {
+            run: self.context.run.clone(),
+            span: self.id,
+            inferred: false,
+        }
     }
 
     pub(crate) fn event_type(&self) -> EventType {
@@ -139,7 +146,10 @@ impl OpenSpan {
     }
 
     fn edit(&mut self) -> (&mut Draft, &Redactor) {
-        (self.draft.get_or_insert_with(pool::take_draft), &self.context.run.redactor)
+        (
+            self.draft.get_or_insert_with(pool::take_draft),
+            &self.context.run.redactor,
+        )
     }
 
     pub(crate) fn text(&mut self, name: Name, text: &str) {
@@ -237,7 +247,10 @@ impl OpenSpan {
         let is_call = matches!(self.event_type, EventType::LlmCall | EventType::ToolCall);
         let mut draft = self.draft.take().unwrap_or_default();
         if is_call {
-            draft.word(names::STATUS, if error.is_some() { STATUS_ERROR } else { STATUS_OK });
+            draft.word(
+                names::STATUS,
+                if error.is_some() { STATUS_ERROR } else { STATUS_OK },
+            );
         }
         match &error {
             Some(error) if is_call || self.event_type == EventType::Error => {
@@ -277,7 +290,12 @@ impl OpenSpan {
                 EventType::StateUpdate => Some(loops::STATE_SIGNATURE),
                 _ => None,
             };
-            self.context.run.observe(Written { id: self.id, kind, signature, reservation })
+            self.context.run.observe(Written {
+                id: self.id,
+                kind,
+                signature,
+                reservation,
+            })
         })
     }
 }

@@ -39,7 +39,9 @@ pub(crate) fn install_hook() {
 }
 
 fn note(info: &PanicHookInfo<'_>) {
-    let Some(context) = Context::of_thread() else { return };
+    let Some(context) = Context::of_thread() else {
+        return;
+    };
     let payload = info.payload();
     let message = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
         (Some(text), _) => (*text).to_owned(),
@@ -48,7 +50,12 @@ fn note(info: &PanicHookInfo<'_>) {
     };
     let place = info.location().map(ToString::to_string);
     let backtrace = Backtrace::force_capture();
-    let _ = LAST.try_with(|last| last.set(Some(Note { message, place, backtrace })));
+    let note = Note {
+        message,
+        place,
+        backtrace,
+    };
+    let _ = LAST.try_with(|last| last.set(Some(note)));
     if cfg!(panic = "abort") {
         // Nothing unwinds: this is the last moment to end the run.
         let end = context.run.clock.now();
@@ -59,8 +66,13 @@ fn note(info: &PanicHookInfo<'_>) {
 /// The panic that this thread is unwinding from.
 pub(crate) fn last_panic() -> ErrorInfo {
     let note = LAST.try_with(Cell::take).ok().flatten();
-    let Some(note) = note else { return ErrorInfo::new(PANIC, "the thread panicked") };
-    let info = ErrorInfo { stack: frames(&note.backtrace.to_string()), ..ErrorInfo::new(PANIC, note.message) };
+    let Some(note) = note else {
+        return ErrorInfo::new(PANIC, "the thread panicked");
+    };
+    let info = ErrorInfo {
+        stack: frames(&note.backtrace.to_string()),
+        ..ErrorInfo::new(PANIC, note.message)
+    };
     match note.place {
         Some(place) => info.at(place),
         None => info,
@@ -72,8 +84,13 @@ const MAX_LINES: usize = 60;
 
 /// The frames of the program: what lies above them belongs to panicking itself, and what lies below to the runtime.
 fn frames(backtrace: &str) -> Option<String> {
-    const MACHINERY: [&str; 5] =
-        ["core::panicking::", "std::panicking::", "rust_begin_unwind", "core::option::", "core::result::"];
+    const MACHINERY: [&str; 5] = [
+        "core::panicking::",
+        "std::panicking::",
+        "rust_begin_unwind",
+        "core::option::",
+        "core::result::",
+    ];
     let is_place = |line: &str| line.trim_start().starts_with("at ");
     let frames = backtrace
         .lines()

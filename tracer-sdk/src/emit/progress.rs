@@ -77,13 +77,20 @@ impl Progress {
 
     /// A record was written. Returns the loop that it closed: its warning is written before anything stops over it, and
     /// told with [`Progress::loop_written`].
-    pub(crate) fn observe(&mut self, written: Written<'_>, elapsed: Duration, now: Timestamp) -> Option<Loop> {
+    pub(crate) fn observe(
+        &mut self,
+        written: Written<'_>,
+        elapsed: Duration,
+        now: Timestamp,
+    ) -> Option<Loop> {
         let _ = match (written.reservation, written.kind) {
             (Some(reservation), _) => self.monitor.finish(reservation, elapsed),
             (None, Some(kind)) => self.monitor.record(kind, elapsed),
             (None, None) => Ok(()),
         };
-        let warning = written.signature.and_then(|signature| self.loops.observe(signature, written.id));
+        let warning = written
+            .signature
+            .and_then(|signature| self.loops.observe(signature, written.id));
         if warning.is_none() && written.signature.is_some() {
             self.loop_goes_on();
         }
@@ -112,7 +119,11 @@ impl Progress {
                 || known.error.error_type == error.error_type && known.error.message == error.message
         });
         if !told && self.exceptions.len() < MAX_EXCEPTIONS {
-            self.exceptions.push(Exception { at, error, guardrail: None });
+            self.exceptions.push(Exception {
+                at,
+                error,
+                guardrail: None,
+            });
         }
     }
 
@@ -122,10 +133,16 @@ impl Progress {
 
     /// Keeps the guardrail that tripped as the run's error, once.
     fn keep_trip(&mut self, at: Timestamp) {
-        let Some(exceeded) = self.monitor.tripped() else { return };
+        let Some(exceeded) = self.monitor.tripped() else {
+            return;
+        };
         if self.exceptions.iter().all(|known| known.guardrail.is_none()) {
             let error = ErrorInfo::new(exceeded.error_type(), exceeded.to_string());
-            self.exceptions.push(Exception { at, error, guardrail: Some(exceeded.clone()) });
+            self.exceptions.push(Exception {
+                at,
+                error,
+                guardrail: Some(exceeded.clone()),
+            });
         }
     }
 }

@@ -64,7 +64,11 @@ pub(crate) fn write_root(
     draft.word(names::PYTHON_VERSION, environment::COMPILER);
     draft.word(names::PLATFORM, environment::PLATFORM);
     draft.text(names::WORKING_DIRECTORY, run.working_directory(), redactor);
-    draft.json(names::ARGUMENTS, &redactor.arguments(environment::arguments()), redactor);
+    draft.json(
+        names::ARGUMENTS,
+        &redactor.arguments(environment::arguments()),
+        redactor,
+    );
     let numbers: [(Name, u64); 4] = [
         (names::LLM_CALLS, counts.llm_calls),
         (names::TOOL_CALLS, counts.tool_calls),
@@ -75,14 +79,22 @@ pub(crate) fn write_root(
         draft.scalar(name, Scalar::Unsigned(count));
     }
     for exception in exceptions {
-        exception_event(&mut draft, &exception.error, EventTime::At(exception.at), redactor);
+        exception_event(
+            &mut draft,
+            &exception.error,
+            EventTime::At(exception.at),
+            redactor,
+        );
         if let Some(exceeded) = &exception.guardrail {
             draft.event_text(names::GUARDRAIL.written(), exceeded.guardrail.as_str(), redactor);
             draft.event_scalar(names::THRESHOLD.written(), amount(exceeded.threshold));
             draft.event_scalar(names::ACTUAL.written(), amount(exceeded.actual));
         }
     }
-    let description = exceptions.first().map(|first| redactor.text(&first.error.message)).unwrap_or_default();
+    let description = exceptions
+        .first()
+        .map(|first| redactor.text(&first.error.message))
+        .unwrap_or_default();
     let head = SpanHead {
         trace_id: run.trace_id(),
         span_id: run.root_id(),
@@ -91,12 +103,18 @@ pub(crate) fn write_root(
         kind: SpanKind::Internal,
         start: run.started_at(),
         end,
-        status_code: if exceptions.is_empty() { StatusCode::Ok } else { StatusCode::Error },
+        status_code: if exceptions.is_empty() {
+            StatusCode::Ok
+        } else {
+            StatusCode::Error
+        },
         status_description: &description,
     };
     let outcome = pool::with_line_buffer(|line| {
         write_line(line, &head, &mut draft, redactor);
-        files.append(line, EventType::RunStart, None).and_then(|()| files.flush())
+        files
+            .append(line, EventType::RunStart, None)
+            .and_then(|()| files.flush())
     });
     pool::give_draft(draft);
     outcome
@@ -188,7 +206,11 @@ pub(crate) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>) 
     for (key, number) in numbers {
         draft.event_scalar(key, Scalar::Unsigned(number as u64));
     }
-    draft.event_json(event_keys::EVIDENCE_EVENT_IDS, &warning.evidence_event_ids, redactor);
+    draft.event_json(
+        event_keys::EVIDENCE_EVENT_IDS,
+        &warning.evidence_event_ids,
+        redactor,
+    );
     let now = run.clock.now();
     let span = EndedSpan {
         id: run.new_span_id(),

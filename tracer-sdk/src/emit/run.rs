@@ -51,7 +51,11 @@ impl Run {
     pub fn new(name: impl Into<Cow<'static, str>>) -> Self {
         let caller = Location::caller();
         let site = Site::new(Some(name.into()), caller.file(), "", caller.line());
-        Self { site, config: Config::new(), file_system: disk() }
+        Self {
+            site,
+            config: Config::new(),
+            file_system: disk(),
+        }
     }
 
     /// Sets the limits that stop the run.
@@ -69,7 +73,11 @@ impl Run {
     /// Starts the run on this thread.
     pub fn start(self) -> RunGuard {
         let scope = Scope::run_with(&self.site, &self.config, &self.file_system);
-        RunGuard { _guard: scope.enter(), scope, place: self.site.place() }
+        RunGuard {
+            _guard: scope.enter(),
+            scope,
+            place: self.site.place(),
+        }
     }
 
     /// Runs a closure as the run. An `Err` ends the run as failed and is handed on.
@@ -115,7 +123,10 @@ impl Run {
 
     /// Makes a future the run, for work that cannot fail.
     pub fn instrument_infallible<F: Future>(self, future: F) -> Traced<F> {
-        Traced::new(Scope::run_with(&self.site, &self.config, &self.file_system), future)
+        Traced::new(
+            Scope::run_with(&self.site, &self.config, &self.file_system),
+            future,
+        )
     }
 }
 
@@ -201,7 +212,10 @@ impl RunGuard {
     /// How many spans of this run are in the file, and how many are lost. With batching, spans that wait are neither.
     #[must_use]
     pub fn stats(&self) -> RunStats {
-        self.scope.context().map(|context| context.run.stats()).unwrap_or_default()
+        self.scope
+            .context()
+            .map(|context| context.run.stats())
+            .unwrap_or_default()
     }
 
     /// Ends the run now. Dropping the guard does the same.

@@ -13,16 +13,16 @@ use super::clock::RunClock;
 use super::environment;
 use super::error::ErrorInfo;
 use super::ids::SpanIds;
-use super::run::RunStats;
 use super::pool;
 use super::progress::{Progress, Written};
+use super::run::RunStats;
 use super::{registry, root, warning};
 use crate::format::{EventType, RunStatus, SpanId, SpanKind, StatusCode, Timestamp, TraceId};
 use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
 use crate::settings::Settings;
 use crate::write::draft::Draft;
-use crate::write::live_file::{LiveHeader, OpenEntry};
 use crate::write::line::{SpanHead, write_line};
+use crate::write::live_file::{LiveHeader, OpenEntry};
 use crate::write::redact::Redactor;
 use crate::write::run_files::{Ending, LostParent, RunFiles};
 
@@ -102,7 +102,10 @@ impl RunState {
             ids,
             process: std::process::id(),
             joined: place.joined,
-            files: Mutex::new(Files { run: files, ended: false }),
+            files: Mutex::new(Files {
+                run: files,
+                ended: false,
+            }),
             progress: Mutex::new(Progress::new(settings)),
             open: Mutex::default(),
         })
@@ -141,7 +144,10 @@ impl RunState {
     pub(crate) fn stats(&self) -> RunStats {
         let files = self.files.lock();
         let dropped = files.run.dropped().map_or(0, |dropped| dropped.spans);
-        RunStats { written: files.run.written(), dropped }
+        RunStats {
+            written: files.run.written(),
+            dropped,
+        }
     }
 
     /// Writes whatever waits in a batch.
@@ -189,9 +195,10 @@ impl RunState {
         let (elapsed, now) = (self.clock.elapsed(), self.clock.now());
         let mut progress = self.progress.lock();
         let tripped_before = progress.tripped().is_some();
-        progress
-            .reserve(kind, elapsed, now)
-            .map_err(|exceeded| Refusal { exceeded, crossed_now: !tripped_before })
+        progress.reserve(kind, elapsed, now).map_err(|exceeded| Refusal {
+            exceeded,
+            crossed_now: !tripped_before,
+        })
     }
 
     /// Gives a place back that was not used.
@@ -237,16 +244,27 @@ impl RunState {
         if !self.is_own_process() {
             return;
         }
-        let description = span.error.map(|message| self.redactor.text(message)).unwrap_or_default();
+        let description = span
+            .error
+            .map(|message| self.redactor.text(message))
+            .unwrap_or_default();
         let head = SpanHead {
             trace_id: self.trace_id,
             span_id: span.id,
             parent_span_id: Some(span.parent),
             name: span.name,
-            kind: if span.event_type == EventType::LlmCall { SpanKind::Client } else { SpanKind::Internal },
+            kind: if span.event_type == EventType::LlmCall {
+                SpanKind::Client
+            } else {
+                SpanKind::Internal
+            },
             start: span.start,
             end: span.end,
-            status_code: if span.error.is_some() { StatusCode::Error } else { StatusCode::Ok },
+            status_code: if span.error.is_some() {
+                StatusCode::Error
+            } else {
+                StatusCode::Ok
+            },
             status_description: &description,
         };
         let as_parent = span.may_have_children.then(|| LostParent {
@@ -310,13 +328,25 @@ impl RunState {
         counts.errors += exceptions.len() as u64;
         let rooted = root::write_root(self, files, &exceptions, &counts, ended_at);
         let whole = parents.is_ok() && rooted.is_ok();
-        let status = if exceptions.is_empty() { RunStatus::Ok } else { RunStatus::Error };
+        let status = if exceptions.is_empty() {
+            RunStatus::Ok
+        } else {
+            RunStatus::Error
+        };
         let micros = ended_at.microseconds_since(self.clock.started_at());
         let duration_ms = u64::try_from(micros / 1_000).unwrap_or(0);
         if !whole {
             counts = files.counts();
         }
-        let finished = files.finish(Ending { status, ended_at, duration_ms }, counts, whole);
+        let finished = files.finish(
+            Ending {
+                status,
+                ended_at,
+                duration_ms,
+            },
+            counts,
+            whole,
+        );
         flushed.and(parents).and(rooted).and(finished)
     }
 

@@ -39,7 +39,12 @@ impl Site {
         function: &'static str,
         line: u32,
     ) -> Self {
-        Self { name, path, function, line }
+        Self {
+            name,
+            path,
+            function,
+            line,
+        }
     }
 
     fn span_name(&self) -> Cow<'static, str> {
@@ -92,15 +97,31 @@ impl Scope {
         }
         match start_run(site, config, file_system) {
             Some(Started::Own(run)) => {
-                let context = Context { span: run.root_id(), run: Arc::clone(&run), inferred: false };
-                Self::of(Inner { context, run: Some(run), span: Mutex::new(None) })
+                let context = Context {
+                    span: run.root_id(),
+                    run: Arc::clone(&run),
+                    inferred: false,
+                };
+                Self::of(Inner {
+                    context,
+                    run: Some(run),
+                    span: Mutex::new(None),
+                })
             }
             Some(Started::Joined { run, parent, name }) => {
-                let context = Context { run: Arc::clone(&run), span: parent, inferred: false };
+                let context = Context {
+                    run: Arc::clone(&run),
+                    span: parent,
+                    inferred: false,
+                };
                 let mut span = OpenSpan::under(context, EventType::Unknown, name.into());
                 // Structure is never refused.
                 let _ = span.start();
-                Self::of(Inner { context: span.context(), run: Some(run), span: Mutex::new(Some(span)) })
+                Self::of(Inner {
+                    context: span.context(),
+                    run: Some(run),
+                    span: Mutex::new(Some(span)),
+                })
             }
             None => Self::default(),
         }
@@ -109,19 +130,25 @@ impl Scope {
     /// A structural span.
     #[must_use]
     pub fn span(site: &Site) -> Self {
-        OpenSpan::begin(EventType::Unknown, site.span_name()).map(Self::open).unwrap_or_default()
+        OpenSpan::begin(EventType::Unknown, site.span_name())
+            .map(Self::open)
+            .unwrap_or_default()
     }
 
     /// A tool call, named after the function unless it was given a name.
     #[must_use]
     pub fn tool(site: &Site) -> Self {
-        OpenSpan::begin(EventType::ToolCall, site.span_name()).map(Self::open).unwrap_or_default()
+        OpenSpan::begin(EventType::ToolCall, site.span_name())
+            .map(Self::open)
+            .unwrap_or_default()
     }
 
     /// A model call.
     #[must_use]
     pub fn llm(model: impl Into<Cow<'static, str>>, provider: Option<&str>) -> Self {
-        let Some(mut span) = OpenSpan::begin(EventType::LlmCall, model.into()) else { return Self::default() };
+        let Some(mut span) = OpenSpan::begin(EventType::LlmCall, model.into()) else {
+            return Self::default();
+        };
         if let Some(provider) = provider {
             span.text(names::PROVIDER, provider);
         }
@@ -130,13 +157,23 @@ impl Scope {
 
     fn open(mut span: OpenSpan) -> Self {
         if let Err(exceeded) = span.start() {
-            return Self { inner: None, refused: Some(exceeded) };
+            return Self {
+                inner: None,
+                refused: Some(exceeded),
+            };
         }
-        Self::of(Inner { context: span.context(), run: None, span: Mutex::new(Some(span)) })
+        Self::of(Inner {
+            context: span.context(),
+            run: None,
+            span: Mutex::new(Some(span)),
+        })
     }
 
     fn of(inner: Inner) -> Self {
-        Self { inner: Some(Arc::new(inner)), refused: None }
+        Self {
+            inner: Some(Arc::new(inner)),
+            refused: None,
+        }
     }
 
     /// The guardrail that refused this call before it was made.
@@ -166,7 +203,12 @@ impl Scope {
     pub fn arguments<T: Serialize + ?Sized>(&self, value: &T) {
         self.edit(|span| match span.event_type() {
             EventType::LlmCall => span.message(events::PROMPT, EventTime::Start, value),
-            _ => span.json_event(events::TOOL_ARGUMENTS, EventTime::Start, event_keys::ARGUMENTS, value),
+            _ => span.json_event(
+                events::TOOL_ARGUMENTS,
+                EventTime::Start,
+                event_keys::ARGUMENTS,
+                value,
+            ),
         });
     }
 

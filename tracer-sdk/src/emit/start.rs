@@ -9,8 +9,8 @@ use super::panic::install_hook;
 use super::registry;
 use super::run_state::{RunPlace, RunState};
 use super::scope::Site;
-use super::warning::warn_once;
 use super::traceparent::{TRACE_PARENT_VARIABLE, TraceParent};
+use super::warning::warn_once;
 use crate::format::{META_FILE, RUNS_FOLDER, SpanId};
 use crate::settings::{self, BATCH_INTERVAL, BATCH_SPANS, Config, Flush, Settings};
 use crate::write::files::FileSystem;
@@ -18,7 +18,7 @@ use crate::write::log::Batch;
 use crate::write::redact::{RedactionSettings, Redactor};
 use crate::write::run_files::{RunFiles, RunIdentity};
 
-/// The environment variable whose name for the run wins over any name in code (specification, *RUN_START*).
+/// The environment variable whose name for the run wins over any name in code (specification, `RUN_START`).
 const RUN_NAME_VARIABLE: &str = "TRACER_RUN_NAME";
 
 /// A run that this process records into.
@@ -26,7 +26,11 @@ pub(crate) enum Started {
     /// A run of its own.
     Own(Arc<RunState>),
     /// The run of another process, under one of its spans.
-    Joined { run: Arc<RunState>, parent: SpanId, name: String },
+    Joined {
+        run: Arc<RunState>,
+        parent: SpanId,
+        name: String,
+    },
 }
 
 /// Begins a run; `None` when recording is off.
@@ -48,21 +52,33 @@ pub(crate) fn start_run(site: &Site, config: &Config, file_system: &Arc<dyn File
         None => (new_trace_id(), ids.next()),
     };
     let working_directory = environment::working_directory();
-    let place =
-        RunPlace { trace_id, root_id, name: name.clone(), working_directory, joined: parent.is_some() };
-    let identity =
-        RunIdentity { trace_id: place.trace_id, name: name.clone(), started_at: clock.started_at() };
-    let files =
-        RunFiles::new(Arc::clone(file_system), &settings.data_dir, identity, batch(&settings), place.joined);
+    let place = RunPlace {
+        trace_id,
+        root_id,
+        name: name.clone(),
+        working_directory,
+        joined: parent.is_some(),
+    };
+    let identity = RunIdentity {
+        trace_id: place.trace_id,
+        name: name.clone(),
+        started_at: clock.started_at(),
+    };
+    let files = RunFiles::new(
+        Arc::clone(file_system),
+        &settings.data_dir,
+        identity,
+        batch(&settings),
+        place.joined,
+    );
     let run = RunState::new(place, clock, ids, redactor, files, &settings);
     registry::add(&run);
-    Some(match parent {
-        Some(parent) => Started::Joined { run, parent: parent.span_id, name },
-        None => {
-            run.begin();
-            Started::Own(run)
-        }
-    })
+    if let Some(parent) = parent {
+        let parent = parent.span_id;
+        return Some(Started::Joined { run, parent, name });
+    }
+    run.begin();
+    Some(Started::Own(run))
 }
 
 fn redaction(settings: &Settings) -> RedactionSettings {
@@ -76,7 +92,10 @@ fn redaction(settings: &Settings) -> RedactionSettings {
 fn batch(settings: &Settings) -> Option<Batch> {
     match settings.flush {
         Flush::Each => None,
-        Flush::Batched => Some(Batch { max_spans: BATCH_SPANS, max_delay: BATCH_INTERVAL }),
+        Flush::Batched => Some(Batch {
+            max_spans: BATCH_SPANS,
+            max_delay: BATCH_INTERVAL,
+        }),
     }
 }
 
@@ -85,14 +104,19 @@ fn parent_process_span() -> Option<TraceParent> {
     let text = std::env::var(TRACE_PARENT_VARIABLE).ok()?;
     let parent = text.parse().ok();
     if parent.is_none() {
-        warn_once(&format_args!("{TRACE_PARENT_VARIABLE} is not a W3C traceparent: starting a run of its own"));
+        warn_once(&format_args!(
+            "{TRACE_PARENT_VARIABLE} is not a W3C traceparent: starting a run of its own"
+        ));
     }
     parent
 }
 
 /// Whether the parent's run is in this data directory: nothing is ever written into a directory that nobody owns.
 fn is_recorded_in(settings: &Settings, parent: &TraceParent) -> bool {
-    let directory = settings.data_dir.join(RUNS_FOLDER).join(parent.trace_id.to_string());
+    let directory = settings
+        .data_dir
+        .join(RUNS_FOLDER)
+        .join(parent.trace_id.to_string());
     let there = directory.join(META_FILE).is_file();
     if !there {
         warn_once(&format_args!(

@@ -27,17 +27,23 @@ impl FromStr for TraceParent {
     /// Later versions may add fields behind the flags; version `ff` is not one.
     fn from_str(text: &str) -> Result<Self, InvalidId> {
         let mut fields = text.trim().split('-');
-        let (version, trace_id, span_id, flags) = (fields.next(), fields.next(), fields.next(), fields.next());
+        let (version, trace_id, span_id, flags) =
+            (fields.next(), fields.next(), fields.next(), fields.next());
         let (Some(version), Some(trace_id), Some(span_id), Some(flags)) = (version, trace_id, span_id, flags)
         else {
             return Err(InvalidId);
         };
-        let is_byte = |text: &str| text.len() == 2 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let is_byte = |text: &str| {
+            text.len() == 2 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        };
         let more = fields.next().is_some();
         if !is_byte(version) || !is_byte(flags) || version == "ff" || (version == "00" && more) {
             return Err(InvalidId);
         }
-        Ok(Self { trace_id: trace_id.parse()?, span_id: span_id.parse()? })
+        Ok(Self {
+            trace_id: trace_id.parse()?,
+            span_id: span_id.parse()?,
+        })
     }
 }
 
@@ -49,7 +55,10 @@ mod tests {
 
     #[test]
     fn a_traceparent_is_read_back() {
-        assert_eq!(EXAMPLE.parse::<TraceParent>().map(|parent| parent.to_string()), Ok(EXAMPLE.to_owned()));
+        assert_eq!(
+            EXAMPLE.parse::<TraceParent>().map(|parent| parent.to_string()),
+            Ok(EXAMPLE.to_owned())
+        );
     }
 
     #[test]

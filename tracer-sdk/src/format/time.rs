@@ -163,16 +163,10 @@ fn fraction(bytes: &[u8]) -> Result<(u32, &[u8]), InvalidTime> {
     if length == 0 {
         return Err(InvalidTime);
     }
-    let mut nanoseconds = 0;
-    for position in 0..9 {
-        let digit = if position < length {
-            rest[position] - b'0'
-        } else {
-            0
-        };
-        nanoseconds = nanoseconds * 10 + u32::from(digit);
-    }
-    Ok((nanoseconds, &rest[length..]))
+    let (digits, rest) = rest.split_at(length);
+    let nine = digits.iter().chain(std::iter::repeat(&b'0')).take(9);
+    let nanoseconds = nine.fold(0, |value, digit| value * 10 + u32::from(digit - b'0'));
+    Ok((nanoseconds, rest))
 }
 
 fn offset_seconds(zone: &[u8]) -> Result<i64, InvalidTime> {

@@ -15,6 +15,7 @@ mod liveness;
 mod load;
 mod meta;
 mod project;
+mod repeated;
 mod select;
 mod span;
 mod store;

@@ -138,7 +138,9 @@ impl Draft {
             KeyVerdict::Secret => Some(Stored::Text(self.push(markers::REDACTED.as_bytes()))),
             KeyVerdict::Keep | KeyVerdict::SecretUnlessNumber => {
                 let (stored, _) = self.serialize(value, redactor, TopLevel::AnyAttribute);
-                let number = stored.as_ref().is_some_and(|stored| self.is_number_or_bool(stored));
+                let number = stored
+                    .as_ref()
+                    .is_some_and(|stored| self.is_number_or_bool(stored));
                 if verdict == KeyVerdict::SecretUnlessNumber && stored.is_some() && !number {
                     Some(Stored::Text(self.push(markers::REDACTED.as_bytes())))
                 } else {
@@ -148,7 +150,11 @@ impl Draft {
         };
         let Some(stored) = stored else { return };
         let key = cut_to(&redactor.text(key), MAX_KEY_BYTES).to_owned();
-        let key = if names::is_reserved(&key) { format!("user.{key}") } else { key };
+        let key = if names::is_reserved(&key) {
+            format!("user.{key}")
+        } else {
+            key
+        };
         self.user_attributes += 1;
         self.set(key.into(), stored);
     }
@@ -160,7 +166,11 @@ impl Draft {
             self.events.retain(|event| event.name != name.written());
         }
         let first = self.event_attributes.len();
-        self.events.push(Event { name: name.written(), time, attributes: first..first });
+        self.events.push(Event {
+            name: name.written(),
+            time,
+            attributes: first..first,
+        });
     }
 
     /// A user value as a plain string where it is one, and as JSON text where it is not.
@@ -189,7 +199,9 @@ impl Draft {
         let range = stored.range();
         self.set_event_attribute(key, stored);
         // `serialize` writes UTF-8.
-        range.and_then(|range| std::str::from_utf8(&self.bytes[range]).ok()).unwrap_or_default()
+        range
+            .and_then(|range| std::str::from_utf8(&self.bytes[range]).ok())
+            .unwrap_or_default()
     }
 
     /// A text in a span event, redacted and cut.
@@ -227,9 +239,13 @@ impl Draft {
         const SMALLEST: usize = 256;
         let entries = self.attributes.iter_mut().chain(self.event_attributes.iter_mut());
         let largest = entries.max_by_key(|entry| entry.value.size());
-        let Some(entry) = largest.filter(|entry| entry.value.size() > SMALLEST) else { return false };
+        let Some(entry) = largest.filter(|entry| entry.value.size() > SMALLEST) else {
+            return false;
+        };
         let limit = (entry.value.size() / 2).max(SMALLEST);
-        let Some(range) = entry.value.range() else { return false };
+        let Some(range) = entry.value.range() else {
+            return false;
+        };
         let text = std::str::from_utf8(&self.bytes[range.clone()]).unwrap_or_default();
         let mut smaller = Vec::new();
         entry.value = match &entry.value {
@@ -269,7 +285,10 @@ impl Draft {
     }
 
     fn set_event_attribute(&mut self, key: &'static str, value: Stored) {
-        self.event_attributes.push(Entry { key: key.into(), value });
+        self.event_attributes.push(Entry {
+            key: key.into(),
+            value,
+        });
         if let Some(event) = self.events.last_mut() {
             event.attributes.end = self.event_attributes.len();
         }
@@ -293,7 +312,14 @@ impl Draft {
             _ => Some(Stored::JsonText(range)),
         };
         self.scratch = scratch;
-        (stored, if written.is_plain_string { Shape::PlainString } else { Shape::Json })
+        (
+            stored,
+            if written.is_plain_string {
+                Shape::PlainString
+            } else {
+                Shape::Json
+            },
+        )
     }
 
     fn is_number_or_bool(&self, stored: &Stored) -> bool {
@@ -350,7 +376,10 @@ pub(crate) fn cut_to(text: &str, limit: usize) -> &str {
     if text.len() <= limit {
         return text;
     }
-    let end = (0..=limit).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    let end = (0..=limit)
+        .rev()
+        .find(|&end| text.is_char_boundary(end))
+        .unwrap_or(0);
     &text[..end]
 }
 

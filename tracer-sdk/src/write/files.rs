@@ -122,7 +122,9 @@ fn make_private(options: &mut OpenOptions) {
     use std::os::unix::fs::OpenOptionsExt;
     // Not following links keeps another user of a shared folder from pointing our file at theirs; not blocking keeps
     // a FIFO in its place from stopping the traced program.
-    options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    options
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
 }
 
 // Elsewhere the user's profile folder is private by itself.

@@ -86,7 +86,10 @@ fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
         };
         time.write(out);
         out.extend_from_slice(br#"","attributes":{"#);
-        let entries = draft.event_attributes.get(event.attributes.clone()).unwrap_or_default();
+        let entries = draft
+            .event_attributes
+            .get(event.attributes.clone())
+            .unwrap_or_default();
         write_entries(out, entries, draft);
         out.extend_from_slice(b"}}");
     }
@@ -113,7 +116,9 @@ fn write_entries(out: &mut Vec<u8>, entries: &[Entry], draft: &Draft) {
             Stored::Encoded(range) => out.extend_from_slice(draft.bytes_of(range)),
             Stored::Unsigned(value) => push_number(out, *value),
             // A draft holds finite numbers only.
-            Stored::Float(value) => push_number(out, serde_json::Number::from_f64(*value).unwrap_or(0.into())),
+            Stored::Float(value) => {
+                push_number(out, serde_json::Number::from_f64(*value).unwrap_or(0.into()));
+            }
         }
     }
 }

@@ -84,7 +84,12 @@ impl LiveFile {
         let _ = file.try_lock();
         let line = json_line(header)?;
         write_all(file.as_mut(), &line)?;
-        Ok(Self { path, file, header_length: line.len() as u64, lines: 0 })
+        Ok(Self {
+            path,
+            file,
+            header_length: line.len() as u64,
+            lines: 0,
+        })
     }
 
     /// Adds the span `id`, which has started; `open` is everything that is open, that span included.

@@ -96,8 +96,14 @@ impl SpanLog {
         self.pending.extend_from_slice(line);
         self.pending_lines += 1;
         let full = self.pending_lines >= batch.max_spans as u64 || self.pending.len() >= MAX_PENDING_BYTES;
-        let due = self.oldest_pending.is_some_and(|oldest| oldest.elapsed() >= batch.max_delay);
-        if full || due { self.flush() } else { Appended::default() }
+        let due = self
+            .oldest_pending
+            .is_some_and(|oldest| oldest.elapsed() >= batch.max_delay);
+        if full || due {
+            self.flush()
+        } else {
+            Appended::default()
+        }
     }
 
     /// Writes everything that waits.
@@ -117,7 +123,9 @@ impl SpanLog {
 
     /// Cuts off what a fault left behind a whole line, if it can be cut.
     pub(crate) fn mend(&mut self) -> io::Result<()> {
-        let (Some(torn), Some(file)) = (self.torn, &mut self.file) else { return Ok(()) };
+        let (Some(torn), Some(file)) = (self.torn, &mut self.file) else {
+            return Ok(());
+        };
         // Whoever shares the file may have appended behind the torn line; their lines are not ours to cut.
         if file.length()? == torn.until {
             file.cut(torn.from)?;
@@ -130,10 +138,16 @@ impl SpanLog {
     fn write_lines(&mut self, lines: &[u8], count: u64) -> Appended {
         let written = self.write_whole_lines(lines);
         match written {
-            Ok(()) => Appended { written: count, lost: None },
+            Ok(()) => Appended {
+                written: count,
+                lost: None,
+            },
             Err((bytes, error)) => {
-                let written = lines[..bytes].iter().filter(|&&byte| byte == b'\n').count() as u64;
-                Appended { written, lost: Some((count - written, error)) }
+                let written = lines[..bytes].split(|&byte| byte == b'\n').count() as u64 - 1;
+                Appended {
+                    written,
+                    lost: Some((count - written, error)),
+                }
             }
         }
     }
@@ -162,7 +176,9 @@ impl SpanLog {
     fn write_locked(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
         self.mend().map_err(|error| (0, error))?;
         // `open` went well.
-        let Some(file) = &mut self.file else { return Err((0, io::ErrorKind::NotFound.into())) };
+        let Some(file) = &mut self.file else {
+            return Err((0, io::ErrorKind::NotFound.into()));
+        };
         if self.shared {
             self.length = file.length().map_err(|error| (0, error))?;
         }
@@ -170,8 +186,14 @@ impl SpanLog {
             Ok(taken) => taken,
             Err(error) => return Err((0, error)),
         };
-        let kept = lines[..taken].iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
-        let torn = Torn { from: self.length + kept as u64, until: self.length + taken as u64 };
+        let kept = lines[..taken]
+            .iter()
+            .rposition(|&byte| byte == b'\n')
+            .map_or(0, |last| last + 1);
+        let torn = Torn {
+            from: self.length + kept as u64,
+            until: self.length + taken as u64,
+        };
         self.length = torn.from;
         if taken == lines.len() {
             return Ok(());
@@ -181,7 +203,10 @@ impl SpanLog {
             // When it cannot be mended now, it is before the next append.
             let _ = self.mend();
         }
-        Err((kept, io::Error::new(io::ErrorKind::WriteZero, "the disk took only part of a line")))
+        Err((
+            kept,
+            io::Error::new(io::ErrorKind::WriteZero, "the disk took only part of a line"),
+        ))
     }
 
     /// Waits a moment for the others who share the file. Without the lock a whole line still goes in with one write;

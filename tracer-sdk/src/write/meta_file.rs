@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::files::{FileSystem, Open, write_all};
 use crate::format::{Counts, Dropped, META_FILE, RunStatus, SPEC_VERSION, Timestamp, TraceId};
 
-/// The metadata that an emitter writes (specification, *meta.json*).
+/// The metadata that an emitter writes (specification, `meta.json`).
 #[derive(Debug, Serialize)]
 pub(crate) struct MetaFile<'a> {
     pub(crate) spec_version: &'static str,

@@ -10,7 +10,9 @@ use super::files::FileSystem;
 use super::live_file::{LiveFile, LiveHeader, OpenEntry};
 use super::log::{Appended, Batch, SpanLog};
 use super::meta_file::MetaFile;
-use crate::format::{Counts, Dropped, EventType, RUNS_FOLDER, RunStatus, SPANS_FILE, SpanId, Timestamp, TraceId};
+use crate::format::{
+    Counts, Dropped, EventType, RUNS_FOLDER, RunStatus, SPANS_FILE, SpanId, Timestamp, TraceId,
+};
 
 /// What does not change while a run is recorded.
 #[derive(Debug, Clone)]
@@ -77,7 +79,9 @@ impl RunFiles {
         batch: Option<Batch>,
         joined: bool,
     ) -> Self {
-        let directory = data_directory.join(RUNS_FOLDER).join(identity.trace_id.to_string());
+        let directory = data_directory
+            .join(RUNS_FOLDER)
+            .join(identity.trace_id.to_string());
         let mut log = SpanLog::new(Arc::clone(&file_system), directory.join(SPANS_FILE), batch);
         if joined {
             log.share();
@@ -114,7 +118,11 @@ impl RunFiles {
     /// Makes the directory and tells readers who is recording.
     pub(crate) fn begin(&mut self, header: &LiveHeader<'_>) -> io::Result<()> {
         self.make_directory()?;
-        self.live = Some(LiveFile::create(self.file_system.as_ref(), &self.directory, header)?);
+        self.live = Some(LiveFile::create(
+            self.file_system.as_ref(),
+            &self.directory,
+            header,
+        )?);
         Ok(())
     }
 
@@ -146,7 +154,10 @@ impl RunFiles {
         event_type: EventType,
         as_parent: Option<LostParent>,
     ) -> io::Result<()> {
-        let pending = Pending { event_type, as_parent };
+        let pending = Pending {
+            event_type,
+            as_parent,
+        };
         if let Err(error) = self.make_ready() {
             self.lose(1, &error);
             self.keep_lost(pending);
@@ -182,7 +193,12 @@ impl RunFiles {
     pub(crate) fn lose(&mut self, spans: u64, reason: &dyn std::fmt::Display) {
         match &mut self.dropped {
             Some(dropped) => dropped.spans = dropped.spans.saturating_add(spans),
-            None => self.dropped = Some(Dropped { spans, reason: reason.to_string() }),
+            None => {
+                self.dropped = Some(Dropped {
+                    spans,
+                    reason: reason.to_string(),
+                });
+            }
         }
     }
 
@@ -224,7 +240,8 @@ impl RunFiles {
 
     fn make_directory(&mut self) -> io::Result<()> {
         if !self.directory_made {
-            self.file_system.create_directories(&self.data_directory.join(RUNS_FOLDER))?;
+            self.file_system
+                .create_directories(&self.data_directory.join(RUNS_FOLDER))?;
             // The directory must be new: an ID is never used twice, and nobody else may have laid one ready.
             self.file_system.create_directory(&self.directory)?;
             self.directory_made = true;
@@ -265,10 +282,10 @@ impl RunFiles {
     }
 
     fn keep_lost(&mut self, pending: Pending) {
-        if let Some(parent) = pending.as_parent {
-            if self.lost_parents.len() < MAX_LOST_PARENTS {
-                self.lost_parents.push(parent);
-            }
+        if let Some(parent) = pending.as_parent
+            && self.lost_parents.len() < MAX_LOST_PARENTS
+        {
+            self.lost_parents.push(parent);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Model calls (decisions, section 1; specification, *LLM_CALL*).
+//! Model calls (decisions, section 1; specification, `LLM_CALL`).
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -34,7 +34,10 @@ use crate::write::draft::{EventTime, Scalar};
 /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
 /// ```
 pub fn llm_call(model: impl Into<Cow<'static, str>>) -> LlmCall {
-    LlmCall { span: OpenSpan::begin(EventType::LlmCall, model.into()), duration: None }
+    LlmCall {
+        span: OpenSpan::begin(EventType::LlmCall, model.into()),
+        duration: None,
+    }
 }
 
 /// A model call that is being described.
@@ -125,8 +128,14 @@ impl LlmCall {
     /// [`GuardrailExceeded`] when the call must not be made: the run has crossed one of its limits, or would with this
     /// call.
     pub fn start(mut self) -> Result<LlmSpan, GuardrailExceeded> {
-        let timed = Timed::start(self.span.take(), Some("the call was dropped before it was answered"))?;
-        Ok(LlmSpan { timed, stream: Stream::default() })
+        let timed = Timed::start(
+            self.span.take(),
+            Some("the call was dropped before it was answered"),
+        )?;
+        Ok(LlmSpan {
+            timed,
+            stream: Stream::default(),
+        })
     }
 }
 
@@ -165,7 +174,9 @@ impl LlmSpan {
 
     /// The next piece of a streamed answer. The first one tells how long it took to come.
     pub fn chunk(&mut self, text: &str) -> &mut Self {
-        let Some(span) = self.timed.span() else { return self };
+        let Some(span) = self.timed.span() else {
+            return self;
+        };
         if self.stream.first_after.is_none() {
             self.stream.first_after = Some(span.elapsed_since_start());
         }
@@ -216,7 +227,7 @@ impl LlmSpan {
     fn write_stream(&mut self) {
         let Some(span) = self.timed.span() else { return };
         if let Some(after) = self.stream.first_after {
-            let milliseconds = after.as_micros() as f64 / 1_000.0;
+            let milliseconds = after.as_secs_f64() * 1_000.0;
             span.scalar(names::TIME_TO_FIRST_CHUNK, Scalar::Float(milliseconds));
             span.scalar(names::CHUNKS, Scalar::Unsigned(self.stream.chunks));
             if !self.stream.text.is_empty() {

@@ -18,7 +18,7 @@ use crate::format::EventType;
 use crate::format::names::span_names;
 use crate::guardrails::GuardrailExceeded;
 
-/// Records an error that the program caught and went on from, with its causes (specification, *ERROR*).
+/// Records an error that the program caught and went on from, with its causes (specification, `ERROR`).
 ///
 /// An error that ends the run needs no recording: return it, or hand it to [`RunGuard::fail`](crate::RunGuard::fail).
 ///

@@ -22,7 +22,9 @@ use crate::format::EventType;
 /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
 /// ```
 pub fn span(name: impl Into<Cow<'static, str>>) -> SpanBuilder {
-    SpanBuilder { span: OpenSpan::begin(EventType::Unknown, name.into()) }
+    SpanBuilder {
+        span: OpenSpan::begin(EventType::Unknown, name.into()),
+    }
 }
 
 /// A structural span that is being described.
@@ -52,7 +54,9 @@ impl SpanBuilder {
     /// Begins the span. Structure is not a call: no guardrail refuses it.
     pub fn start(mut self) -> Span {
         // No limit counts structural spans, so `start` has nothing to refuse.
-        Span { timed: Timed::start(self.span.take(), None).unwrap_or_else(|_| Timed::nothing()) }
+        Span {
+            timed: Timed::start(self.span.take(), None).unwrap_or_else(|_| Timed::nothing()),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! State updates (decisions, section 1; specification, *STATE_UPDATE*).
+//! State updates (decisions, section 1; specification, `STATE_UPDATE`).
 
 use std::borrow::Cow;
 

@@ -24,15 +24,24 @@ impl Timed {
         match span {
             Some(mut span) => {
                 span.start()?;
-                Ok(Self { span: Some(span), unanswered })
+                Ok(Self {
+                    span: Some(span),
+                    unanswered,
+                })
             }
-            None => Ok(Self { span: None, unanswered }),
+            None => Ok(Self {
+                span: None,
+                unanswered,
+            }),
         }
     }
 
     /// A span outside of every run.
     pub(crate) fn nothing() -> Self {
-        Self { span: None, unanswered: None }
+        Self {
+            span: None,
+            unanswered: None,
+        }
     }
 
     pub(crate) fn span(&mut self) -> Option<&mut OpenSpan> {

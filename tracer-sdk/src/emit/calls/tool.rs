@@ -1,4 +1,4 @@
-//! Tool calls (decisions, section 1; specification, *TOOL_CALL*).
+//! Tool calls (decisions, section 1; specification, `TOOL_CALL`).
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -29,7 +29,10 @@ use crate::write::draft::EventTime;
 /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
 /// ```
 pub fn tool_call(name: impl Into<Cow<'static, str>>) -> ToolCall {
-    ToolCall { span: OpenSpan::begin(EventType::ToolCall, name.into()), duration: None }
+    ToolCall {
+        span: OpenSpan::begin(EventType::ToolCall, name.into()),
+        duration: None,
+    }
 }
 
 /// A tool call that is being described.
@@ -46,7 +49,12 @@ impl ToolCall {
     /// What the tool is given.
     pub fn args<T: Serialize + ?Sized>(mut self, arguments: &T) -> Self {
         if let Some(span) = &mut self.span {
-            span.json_event(events::TOOL_ARGUMENTS, EventTime::Start, event_keys::ARGUMENTS, arguments);
+            span.json_event(
+                events::TOOL_ARGUMENTS,
+                EventTime::Start,
+                event_keys::ARGUMENTS,
+                arguments,
+            );
         }
         self
     }
@@ -90,7 +98,10 @@ impl ToolCall {
     /// [`GuardrailExceeded`] when the call must not be made: the run has crossed one of its limits, or would with this
     /// call.
     pub fn start(mut self) -> Result<ToolSpan, GuardrailExceeded> {
-        let timed = Timed::start(self.span.take(), Some("the call was dropped before it had a result"))?;
+        let timed = Timed::start(
+            self.span.take(),
+            Some("the call was dropped before it had a result"),
+        )?;
         Ok(ToolSpan { timed })
     }
 }
