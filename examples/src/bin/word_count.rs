@@ -5,41 +5,27 @@
 //! cargo run -p tracer-cli -- show
 //! ```
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs, io};
 
-use serde::Serialize;
 use serde_json::json;
-use tracer_sdk::{RunGuard, state, tool_call, traced_run};
+use tracer_sdk::{state, tool_call, traced_run};
 
-/// How far the counting has come.
-#[derive(Default, Serialize)]
-struct Count {
-    files: usize,
-    lines: usize,
-    words: usize,
-}
+/// How many of the most frequent words are told.
+const RANKS: usize = 3;
 
-#[expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "the result and the errors of a command-line program"
-)]
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "the result and the errors of a command-line program")]
 fn main() -> ExitCode {
-    let folder = env::args_os().nth(1).map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("data"),
-        PathBuf::from,
-    );
+    let folder =
+        env::args_os().nth(1).map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("data"), PathBuf::from);
     // The run lasts until the guard is dropped. `observe` tells it when the work has failed.
-    let run: RunGuard = traced_run("word count");
-    match run.observe(count_folder(&folder).map_err(|error| error.to_string())) {
-        Ok(count) => {
-            println!(
-                "{} words in {} lines of {} files",
-                count.words, count.lines, count.files
-            );
+    let run = traced_run("word count");
+    match run.observe(count_folder(&folder)) {
+        Ok(summary) => {
+            println!("{summary}");
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -49,42 +35,59 @@ fn main() -> ExitCode {
     }
 }
 
-fn count_folder(folder: &Path) -> Result<Count, Box<dyn Error>> {
-    let mut count = Count::default();
-    for path in list_files(folder)? {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let mut call = tool_call("read_file").args(&json!({"path": name})).start()?;
-        let text = fs::read_to_string(&path).inspect_err(|error| {
-            call.fail(error);
-        })?;
-        let (lines, words) = (text.lines().count(), text.split_whitespace().count());
-        call.result(&json!({"lines": lines, "words": words}));
-        call.end()?;
+/// Three steps, each a tool call, with the state between them.
+fn count_folder(folder: &Path) -> Result<String, Box<dyn Error>> {
+    let files = list_folder(folder)?;
+    state(&json!({"step": "listed", "files": files.len()})).record()?;
 
-        count.files += 1;
-        count.lines += lines;
-        count.words += words;
-        state(&count).record()?;
-    }
-    Ok(count)
+    let counts = count_words(folder, &files)?;
+    let total: usize = counts.values().sum();
+    state(&json!({"step": "counted", "words": total, "different_words": counts.len()})).record()?;
+
+    let ranks = rank_words(counts)?;
+    state(&json!({"step": "done", "most_frequent": ranks})).record()?;
+    Ok(format!("{total} words in {} files; most frequent: {}", files.len(), ranks.join(", ")))
 }
 
-/// The files of the folder, in the order of their names.
-fn list_files(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
-    let name = folder.display().to_string();
-    let mut call = tool_call("list_folder").args(&json!({"folder": name})).start()?;
-    let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-    let entries = entries.inspect_err(|error| {
+/// The names of the folder's files, in alphabetical order.
+fn list_folder(folder: &Path) -> Result<Vec<String>, Box<dyn Error>> {
+    // Started before the work and ended after it, the call has its real duration. A failure is recorded with the call.
+    let mut call = tool_call("list_folder").args(&json!({"folder": folder})).start()?;
+    let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>).inspect_err(|error| {
         call.fail(error);
-    });
-    let entries = entries.map_err(|error| format!("`{name}` cannot be read: {error}"))?;
-    let mut files: Vec<_> = entries
-        .iter()
-        .map(fs::DirEntry::path)
-        .filter(|path| path.is_file())
-        .collect();
-    files.sort();
-    call.result(&json!({"files": files.len()}));
+    })?;
+    let files = entries.iter().filter(|entry| entry.path().is_file());
+    let mut names: Vec<_> = files.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    call.result(&json!({"files": names}));
     call.end()?;
-    Ok(files)
+    Ok(names)
+}
+
+/// How often each word stands in the files.
+fn count_words(folder: &Path, files: &[String]) -> Result<BTreeMap<String, usize>, Box<dyn Error>> {
+    let mut call = tool_call("count_words").args(&json!({"files": files})).start()?;
+    let mut counts = BTreeMap::new();
+    for file in files {
+        let text = fs::read_to_string(folder.join(file)).inspect_err(|error| {
+            call.fail(error);
+        })?;
+        for word in text.split(|character: char| !character.is_alphabetic()).filter(|word| !word.is_empty()) {
+            *counts.entry(word.to_lowercase()).or_default() += 1;
+        }
+    }
+    call.result(&json!({"different_words": counts.len()}));
+    call.end()?;
+    Ok(counts)
+}
+
+/// The most frequent words; the first of the alphabet among equals.
+fn rank_words(counts: BTreeMap<String, usize>) -> Result<Vec<String>, Box<dyn Error>> {
+    let mut call = tool_call("rank_words").args(&json!({"ranks": RANKS})).start()?;
+    let mut words: Vec<_> = counts.into_iter().collect();
+    words.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let ranks: Vec<_> = words.into_iter().take(RANKS).map(|(word, count)| format!("{word} ({count})")).collect();
+    call.result(&json!({"words": ranks}));
+    call.end()?;
+    Ok(ranks)
 }

@@ -86,9 +86,15 @@ impl Model {
         // TLS needs one provider of cryptography per process. Another part of the program may have chosen one first.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let local = endpoint.is_local();
-        let http = reqwest::Client::builder();
-        // A proxy cannot reach what is on this machine.
-        let http = if local { http.no_proxy() } else { http };
+        let mut http = reqwest::Client::builder();
+        if local {
+            // A proxy cannot reach what is on this machine.
+            http = http.no_proxy();
+        }
+        if endpoint.base_url.starts_with("http://") {
+            // Without TLS the system's certificates are not needed: do not fail where there are none.
+            http = http.tls_certs_only([]);
+        }
         let provider = if local { "local" } else { "openai" };
         Ok(Self {
             http: http.build()?,
