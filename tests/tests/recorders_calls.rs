@@ -77,8 +77,10 @@ fn a_model_call_of_which_only_the_model_is_known_has_nulls() {
 
 #[test]
 fn usage_that_is_known_in_part_stays_so_and_the_total_is_the_sum() {
-    let mut usage = Usage::default();
-    usage.completion_tokens = Some(u64::MAX);
+    let usage = Usage {
+        completion_tokens: Some(u64::MAX),
+        ..Usage::default()
+    };
     let finished = recorded(|| llm_call("m").usage(usage).record().unwrap());
     assert_eq!(
         finished.payload(EventType::LlmCall)["usage"],
