@@ -24,94 +24,72 @@ pub(crate) fn answer_ticket() -> Result<(), GuardrailExceeded> {
     tracer_sdk::state(&json!({"phase": "triage", "ticket": QUESTION})).record()?;
     let customer = lookup_customer("cust_1042", CREDENTIAL)?;
 
-    let plan = ask_model(
-        &json!({"messages": [
-            {"role": "system", "content": format!("{INSTRUCTIONS} The customer: {customer}")},
-            {"role": "user", "content": QUESTION},
-        ]}),
-        &json!({"role": "assistant", "content": null, "tool_calls": [
-            {"function": {"name": "search_kb", "arguments": {"query": "refund policy pro plan"}}},
-        ]}),
-        Usage::new(212, 19),
-        Duration::from_millis(180),
-    )?;
-    let article = research(&plan)?;
+    let asked = json!({"messages": [
+        {"role": "system", "content": format!("{INSTRUCTIONS} The customer: {customer}")},
+        {"role": "user", "content": QUESTION},
+    ]});
+    let decided = json!({"role": "assistant", "content": null, "tool_calls": [
+        {"function": {"name": "search_kb", "arguments": {"query": "refund policy pro plan"}}},
+    ]});
+    ask_model(&asked, &decided, Usage::new(212, 19), Duration::from_millis(180))?;
+    let article = research("refund policy pro plan")?;
 
-    ask_model(
-        &json!({"messages": [
-            {"role": "system", "content": INSTRUCTIONS},
-            {"role": "user", "content": QUESTION},
-            {"role": "tool", "content": article},
-        ]}),
-        &json!({"role": "assistant", "content":
-            "Dear Ada, your refund for ORD-1042 was approved on Monday. On the pro plan it arrives within 3 days."}),
-        Usage::new(412, 35),
-        Duration::from_millis(320),
-    )?;
+    let asked = json!({"messages": [
+        {"role": "system", "content": INSTRUCTIONS},
+        {"role": "user", "content": QUESTION},
+        {"role": "tool", "content": article},
+    ]});
+    let answer = "Dear Ada, your refund for ORD-1042 was approved on Monday. On the pro plan it arrives within 3 days.";
+    let decided = json!({"role": "assistant", "content": answer});
+    ask_model(&asked, &decided, Usage::new(412, 35), Duration::from_millis(320))?;
+
     tracer_sdk::state(&json!({"phase": "answered", "ticket": QUESTION}))
         .diff(&json!({"phase": "triage → answered"}))
         .record()?;
-    call_tool(
-        "send_reply",
-        &json!({"ticket_id": "ORD-1042", "to": "ada@example.com"}),
-        Duration::from_millis(25),
-        &json!({"queued": true}),
-    )?;
+    send_reply("ORD-1042", answer)?;
     Ok(())
 }
 
+/// Both arguments are recorded; the second one is redacted for its name.
+#[tracer_sdk::trace(tool, args, result)]
 fn lookup_customer(customer_id: &str, api_key: &str) -> Result<Value, GuardrailExceeded> {
-    call_tool(
-        "lookup_customer",
-        &json!({"customer_id": customer_id, "api_key": api_key}),
-        Duration::from_millis(45),
-        &json!({"name": "Ada Lovelace", "plan": "pro"}),
-    )
+    sleep(Duration::from_millis(45));
+    Ok(json!({"name": "Ada Lovelace", "plan": "pro"}))
 }
 
-/// Steps that belong together are nested in a span of their own.
-fn research(plan: &Value) -> Result<Value, GuardrailExceeded> {
-    let mut span = tracer_sdk::span("research").attribute("topic", "refunds").start();
-    let article = span.in_scope(|| {
-        let query = plan
-            .pointer("/tool_calls/0/function/arguments")
-            .cloned()
-            .unwrap_or_default();
-        let hits = json!({"hits": 2, "top": "refunds.md"});
-        call_tool("search_kb", &query, Duration::from_millis(60), &hits)?;
-        let article = json!("Refunds on the pro plan arrive within 3 days after approval.");
-        call_tool(
-            "read_article",
-            &json!({"path": "refunds.md"}),
-            Duration::from_millis(8),
-            &article,
-        )
-    });
-    span.end();
-    article
+/// What belongs together is nested in a span of its own.
+#[tracer_sdk::trace(span)]
+fn research(query: &str) -> Result<String, GuardrailExceeded> {
+    let hits = search_kb(query)?;
+    read_article(hits["top"].as_str().unwrap_or_default())
 }
 
-/// A timed tool call: it starts before the work and ends after it.
-fn call_tool(
-    name: &'static str,
-    args: &Value,
-    takes: Duration,
-    result: &Value,
-) -> Result<Value, GuardrailExceeded> {
-    let mut call = tracer_sdk::tool_call(name).args(args).start()?;
-    sleep(takes);
-    call.result(result);
-    call.end()?;
-    Ok(result.clone())
+#[tracer_sdk::trace(tool, args, result)]
+fn search_kb(query: &str) -> Result<Value, GuardrailExceeded> {
+    sleep(Duration::from_millis(60));
+    Ok(json!({"hits": 2, "top": "refunds.md"}))
 }
 
-/// A timed model call.
+#[tracer_sdk::trace(tool, args, result)]
+fn read_article(path: &str) -> Result<String, GuardrailExceeded> {
+    sleep(Duration::from_millis(8));
+    Ok("Refunds on the pro plan arrive within 3 days after approval.".to_owned())
+}
+
+#[tracer_sdk::trace(tool, args, result)]
+fn send_reply(ticket_id: &str, text: &str) -> Result<Value, GuardrailExceeded> {
+    sleep(Duration::from_millis(25));
+    Ok(json!({"queued": true}))
+}
+
+/// A model call timed by hand, because it tells more than a function's arguments and result: tokens, temperature, why
+/// the model stopped.
 fn ask_model(
     prompt: &Value,
     response: &Value,
     usage: Usage,
     takes: Duration,
-) -> Result<Value, GuardrailExceeded> {
+) -> Result<(), GuardrailExceeded> {
     let mut call = tracer_sdk::llm_call(MODEL)
         .provider("local")
         .prompt(prompt)
@@ -119,6 +97,5 @@ fn ask_model(
         .start()?;
     sleep(takes);
     call.response(response).usage(usage).stop_reason("stop");
-    call.end()?;
-    Ok(response.clone())
+    call.end()
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use tracer_sdk::format::RunStatus;
 use tracer_sdk::read::{self, ListedRun, RunStore};
 
-use super::{Verdict, duration, is_starting, now, standing};
+use super::{Verdict, duration, now, standing};
 use crate::error::CliError;
 use crate::json::Document;
 use crate::render::line::{Line, Tone};
@@ -81,10 +81,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
 
 fn json(listed: &[&ListedRun], session: &mut Session) -> Result<(), CliError> {
     write_json(listed, session.ui.output()).map_err(|error| CliError::output(&error))?;
-    let damaged: Vec<&&ListedRun> = listed
-        .iter()
-        .filter(|run| run.meta.is_err() && !is_starting(run))
-        .collect();
+    let damaged: Vec<&&ListedRun> = listed.iter().filter(|run| run.meta.is_err()).collect();
     if let Some(first) = damaged.first() {
         let count = text::counted(damaged.len() as u64, "damaged run");
         session.ui.note(&Line::of(
@@ -134,7 +131,6 @@ fn row(run: &ListedRun) -> RunRow {
                 _ => meta.counts,
             },
         }),
-        Err(_) if is_starting(run) => Err("no step has finished".to_owned()),
         Err(problems) => Err(problems.first().map(ToString::to_string).unwrap_or_default()),
     };
     RunRow {

@@ -8,7 +8,7 @@ pub mod validate_trace;
 
 use std::process::ExitCode;
 
-use tracer_sdk::format::{Counts, ProblemCode, RunMeta, RunStatus, Timestamp};
+use tracer_sdk::format::{RunMeta, Timestamp};
 use tracer_sdk::read::{InvalidRun, ListedRun, Liveness};
 
 use crate::error::{CliError, ErrorKind};
@@ -49,21 +49,9 @@ fn duration(meta: &RunMeta) -> Option<u64> {
 /// How a run stands: what its metadata says, and whether anybody still works on it.
 fn standing(run: &ListedRun) -> Standing {
     let interrupted = run.liveness() == Liveness::Interrupted;
-    match &run.meta {
-        Ok(meta) => Standing::of(meta.status, meta.counts, interrupted),
-        Err(_) if is_starting(run) => Standing::of(RunStatus::Running, Counts::default(), interrupted),
-        Err(_) => Standing::Damaged,
-    }
-}
-
-/// A run has no metadata before its first span ends; that somebody is, or was, at work on it is all there is to tell.
-fn is_starting(run: &ListedRun) -> bool {
-    let without_metadata = run.meta.as_ref().is_err_and(|problems| {
-        problems
-            .iter()
-            .all(|problem| problem.code == ProblemCode::MissingFile)
-    });
-    without_metadata && matches!(run.liveness(), Liveness::Running | Liveness::Interrupted)
+    run.meta.as_ref().map_or(Standing::Damaged, |meta| {
+        Standing::of(meta.status, meta.counts, interrupted)
+    })
 }
 
 /// What is said of a run that is refused: all its problems.

@@ -88,7 +88,7 @@ fn cells(row: &Row<'_>, widest_name: usize) -> Vec<Line> {
         Line::of(step.offset.map(units::duration).unwrap_or_default(), Tone::Muted),
         // What was recorded after the fact has no duration that anybody knows.
         match duration.filter(|duration| *duration > 0) {
-            _ if step.in_flight => Line::of("no end", Tone::Active),
+            _ if step.in_flight => Line::of("open", Tone::Active),
             duration => Line::of(duration.map(units::duration).unwrap_or_default(), Tone::Plain),
         },
         Line::new()
