@@ -10,7 +10,7 @@ use crate::json::Document;
 use crate::render::line::{Line, Tone};
 use crate::render::run_page::RunPage;
 use crate::render::standing::Standing;
-use crate::render::steps;
+use crate::render::{in_flight, steps};
 use crate::session::{Session, quoted};
 
 /// Options of `tracer show`.
@@ -57,7 +57,7 @@ fn page(
     short_id: &str,
     session: &mut Session,
 ) -> Result<(), CliError> {
-    let records = steps::with_in_flight(run.records(), &run.in_flight);
+    let records = in_flight::with_in_flight(run.records(), run.trace_id, &run.in_flight);
     let meta = run.meta.as_ref();
     let started = meta.map(|meta| meta.started_at.instant());
     let steps = steps::steps(&records, &run.spans, &run.in_flight, started);

@@ -2,8 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value};
-use tracer_sdk::format::{EventType, Payload, Record, RunStatus, SpanRecord, Timestamp, TraceId, Usage};
+use tracer_sdk::format::{Payload, Record, SpanRecord, Timestamp};
 use tracer_sdk::read::StartedSpan;
 
 use super::gist;
@@ -78,59 +77,6 @@ impl Step<'_> {
     /// Whether it tells a failure.
     pub fn failed(&self) -> bool {
         gist::failed(&self.record.payload)
-    }
-}
-
-/// The records with one more for each call that has begun and not ended, of which nothing but its name is known.
-pub fn with_in_flight(mut records: Vec<Record>, in_flight: &[StartedSpan]) -> Vec<Record> {
-    let run_id = records
-        .first()
-        .map(|record| record.run_id)
-        .or(TraceId::from_u128(1));
-    let Some(run_id) = run_id.filter(|_| !in_flight.is_empty()) else {
-        return records;
-    };
-    records.extend(in_flight.iter().map(|started| Record {
-        event_id: started.span_id.to_string(),
-        run_id,
-        parent_id: started.parent_span_id.map(|parent| parent.to_string()),
-        ts: started.start_time.text().to_owned(),
-        duration_ms: None,
-        name: started.name.clone(),
-        payload: begun(started),
-        meta: Map::new(),
-    }));
-    // Stable: records of one instant keep their order.
-    records.sort_by_cached_key(|record| record.ts.parse::<Timestamp>().ok());
-    records
-}
-
-fn begun(started: &StartedSpan) -> Payload {
-    let status = RunStatus::Running;
-    match started.event_type {
-        EventType::LlmCall => Payload::LlmCall {
-            model: started.name.clone(),
-            prompt: Value::Null,
-            response: Value::Null,
-            usage: Usage::default(),
-            provider: String::new(),
-            temperature: None,
-            stop_reason: None,
-            status,
-            error: None,
-        },
-        EventType::ToolCall => Payload::ToolCall {
-            tool_name: started.name.clone(),
-            args: Value::Null,
-            result: Value::Null,
-            status,
-            error: None,
-        },
-        _ => Payload::Unknown {
-            attributes: Map::new(),
-            status,
-            error: None,
-        },
     }
 }
 
@@ -243,3 +189,7 @@ fn nest(records: &[&Record]) -> Vec<(usize, usize)> {
     }
     order
 }
+
+#[cfg(test)]
+#[path = "steps_tests.rs"]
+mod tests;
