@@ -12,6 +12,9 @@ mod scan;
 mod shapes;
 mod text;
 
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
 
 pub(crate) use cut::{character_boundary, prefix};

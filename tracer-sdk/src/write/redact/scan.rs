@@ -124,9 +124,7 @@ impl Scanner {
             };
             let result = result.get_or_insert_with(|| String::with_capacity(keep + REDACTED.len()));
             result.push_str(before);
-            result.push_str(&found.quote);
             result.push_str(REDACTED);
-            result.push_str(&found.quote);
             *redacted = redacted.saturating_add(1);
             copied = found.end;
             position = found.end;
