@@ -15,7 +15,7 @@ impl EnvironmentSecrets {
         let mut values = Vec::new();
         for (name, value) in environment {
             let value = value.trim();
-            let is_secret = keys.verdict(&name) != KeyVerdict::Keep || looks_secret(&name);
+            let is_secret = keys.verdict(name.as_bytes()) != KeyVerdict::Keep || looks_secret(&name);
             if !is_secret || value.len() < SHORTEST_VALUE {
                 continue;
             }

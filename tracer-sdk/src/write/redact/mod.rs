@@ -10,6 +10,7 @@ mod environment;
 mod keys;
 mod scan;
 mod shapes;
+mod tails;
 mod text;
 
 #[cfg(test)]
@@ -120,7 +121,7 @@ impl Redactor {
     /// ```
     pub fn key(&self, key: &str) -> KeyVerdict {
         if self.redact {
-            self.keys.verdict(key)
+            self.keys.verdict(key.as_bytes())
         } else {
             KeyVerdict::Keep
         }

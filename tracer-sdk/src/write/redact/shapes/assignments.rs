@@ -228,8 +228,8 @@ fn bare(
         end
     };
     let value = text.slice(start, end);
-    let goes_on_as_code = matches!(text.at(end), b'(' | b'[' | b'{' | b'<') || is_code(value);
-    if goes_on_as_code || is_placeholder(value) {
+    let is_expression = matches!(text.at(end), b'(' | b'[' | b'{' | b'<') || is_code(value);
+    if (is_expression && !looks_random(value)) || is_placeholder(value) {
         return None;
     }
     let is_meant = is_query || is_variable || (is_option && !is_colon);
@@ -240,7 +240,8 @@ fn bare(
         Name::Key if is_query => is_plausible(value, 12),
         Name::Key if is_variable => is_plausible(value, 8),
         Name::Key => looks_random(value) && !is_digest(value),
-        Name::Secret | Name::Token => is_plausible(value, 6),
+        Name::Secret => is_plausible(value, 6) && !value.starts_with(b"_"),
+        Name::Token => is_plausible(value, 8) && !value.starts_with(b"_"),
     };
     is_secret.then_some(Found::new(start, end))
 }

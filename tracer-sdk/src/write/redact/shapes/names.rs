@@ -2,6 +2,7 @@
 
 use super::values::{is_number, looks_random};
 use crate::write::redact::keys::{KeyVerdict, Keys, spelled_at_end, without_trailing_number};
+use crate::write::redact::tails::Tails;
 
 /// How much a name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +41,17 @@ const LAST_WORDS: [&[u8]; 8] = [
 /// Words that say so alone.
 const WORDS: [&[u8]; 2] = [b"passwd", b"passphrase"];
 
+/// The tails of all of them.
+const TAILS: Tails = {
+    let mut tails = Tails::none().and(b"key");
+    let mut number = 0;
+    while number < LAST_WORDS.len() {
+        tails = tails.and(LAST_WORDS[number]);
+        number += 1;
+    }
+    tails
+};
+
 /// Words before `key` that make a name harmless.
 const HARMLESS_KEYS: [&[u8]; 30] = [
     b"primary",
@@ -76,8 +88,7 @@ const HARMLESS_KEYS: [&[u8]; 30] = [
 
 /// What `name` says, if anything.
 pub(super) fn class(name: &[u8], keys: &Keys) -> Option<Name> {
-    let text = std::str::from_utf8(name).ok()?;
-    match keys.verdict(text) {
+    match keys.verdict(name) {
         KeyVerdict::Secret => Some(Name::Secret),
         KeyVerdict::SecretUnlessNumber => Some(Name::Token),
         KeyVerdict::Keep => by_last_word(name),
@@ -91,14 +102,7 @@ pub(in crate::write::redact) fn looks_secret(name: &str) -> bool {
 
 fn by_last_word(name: &[u8]) -> Option<Name> {
     let end = without_trailing_number(name, name.len());
-    // The last letters of the words: most names end here.
-    if !matches!(
-        name.get(end.checked_sub(1)?),
-        Some(b'y' | b'n' | b't' | b'd' | b'e' | b'l' | b's')
-    ) && !matches!(
-        name.get(end - 1),
-        Some(b'Y' | b'N' | b'T' | b'D' | b'E' | b'L' | b'S')
-    ) {
+    if !TAILS.may_match(name.get(..end).unwrap_or_default()) {
         return None;
     }
     let is_one_of_more = |start: usize| without_trailing_number(name, start) > 0;
