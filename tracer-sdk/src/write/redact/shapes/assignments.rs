@@ -228,11 +228,15 @@ fn bare(
         end
     };
     let value = text.slice(start, end);
-    let is_expression = matches!(text.at(end), b'(' | b'[' | b'{' | b'<') || is_code(value);
+    let is_meant = is_query || is_variable || (is_option && !is_colon);
+    let is_path = value
+        .iter()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':' | b'&'));
+    let goes_on = matches!(text.at(end), b'(' | b'[') || (!is_meant && matches!(text.at(end), b'{' | b'<'));
+    let is_expression = is_code(value) || (is_path && goes_on);
     if (is_expression && !looks_random(value)) || is_placeholder(value) {
         return None;
     }
-    let is_meant = is_query || is_variable || (is_option && !is_colon);
     let is_secret = match class {
         Name::Token if is_number(value) => false,
         Name::Secret if is_meant => true,
