@@ -34,15 +34,18 @@ const ENVIRONMENT: u8 = 1 << 7;
 #[derive(Debug)]
 pub(super) struct Scanner {
     /// For each pair of bytes, as a big-endian number, one bit for each shape that is noticed by it.
-    noticed: Box<[u8; PAIRS]>,
+    noticed: Vec<u8>,
     environment: EnvironmentSecrets,
 }
 
 impl Scanner {
     pub(super) fn new(environment: EnvironmentSecrets) -> Self {
-        let mut noticed = Box::new([0; PAIRS]);
-        // A pair of bytes as a number is below the length of the table.
-        let mut notice = |pair: [u8; 2], bit: u8| noticed[usize::from(u16::from_be_bytes(pair))] |= bit;
+        let mut noticed = vec![0; PAIRS];
+        let mut notice = |pair: [u8; 2], bit: u8| {
+            if let Some(bits) = noticed.get_mut(usize::from(u16::from_be_bytes(pair))) {
+                *bits |= bit;
+            }
+        };
         for (number, shape) in SHAPES.iter().enumerate() {
             (shape.noticed_by)(&mut |pair| notice(pair, 1 << number));
         }
@@ -138,8 +141,11 @@ impl Scanner {
     fn next_noticed(&self, bytes: &[u8], position: usize) -> Option<(usize, u8)> {
         let rest = bytes.get(position..)?;
         let bits = |pair: &[u8]| match pair {
-            // As above: below the length of the table.
-            [first, second] => self.noticed[usize::from(u16::from_be_bytes([*first, *second]))],
+            [first, second] => self
+                .noticed
+                .get(usize::from(u16::from_be_bytes([*first, *second])))
+                .copied()
+                .unwrap_or_default(),
             _ => 0,
         };
         let offset = rest.windows(2).position(|pair| bits(pair) != 0)?;

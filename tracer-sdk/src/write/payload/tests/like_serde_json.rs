@@ -51,7 +51,7 @@ struct Everything {
     kind: Kind,
     numbers: (f32, f64, i128, u8),
     by_number: BTreeMap<i32, bool>,
-    by_letter: BTreeMap<char, ()>,
+    by_letter: BTreeMap<char, Option<u8>>,
     nested: Option<Vec<Option<String>>>,
     #[serde(rename = "renamed field", skip_serializing_if = "Option::is_none")]
     skipped: Option<u8>,
@@ -79,7 +79,7 @@ fn any_everything() -> impl Strategy<Value = Everything> {
         any_kind(),
         (any::<f32>(), any::<f64>(), any::<i64>(), any::<u8>()),
         proptest::collection::btree_map(any::<i32>(), any::<bool>(), 0..4),
-        proptest::collection::btree_map(proptest::char::range('a', 'z'), Just(()), 0..4),
+        proptest::collection::btree_map(proptest::char::range('a', 'z'), Just(None), 0..4),
         proptest::option::of(proptest::collection::vec(proptest::option::of(any_text()), 0..4)),
         proptest::option::of(any::<u8>()),
         proptest::collection::btree_map("x[a-d]{1,5}", any::<u8>(), 0..3),

@@ -107,7 +107,7 @@ pub(super) fn is_plausible(value: &[u8], shortest: usize) -> bool {
     for &byte in value {
         match byte {
             b'0'..=b'9' | b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'*' | b'+' | b'~' | b'?' => {
-                others = true
+                others = true;
             }
             b' ' | b'\t' | b'\n' => return false,
             byte if byte.is_ascii_alphabetic() => letters = true,
@@ -123,21 +123,34 @@ pub(super) fn looks_random(value: &[u8]) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     value.split(|byte| !is_part(byte)).any(|part| {
         let is_long = part.len() >= 16 || (part.len() >= 12 && value.len() >= 24);
+        let changes = changes_of_kind(part);
         let has_digit = part.iter().any(u8::is_ascii_digit);
-        let signs = part.iter().filter(|byte| byte.is_ascii_alphanumeric());
-        let changes = signs
-            .clone()
-            .zip(signs.skip(1))
-            .filter(|(left, right)| is_change(**left, **right))
-            .count();
-        is_long && changes >= 3 && changes * if has_digit { 8 } else { 5 } >= part.len()
+        let often_enough = changes >= 3 && changes * if has_digit { 8 } else { 5 } >= part.len();
+        let is_hex = part.len() >= 24 && changes >= 2 && part.iter().all(u8::is_ascii_hexdigit);
+        is_long && (often_enough || is_hex)
     })
 }
 
-/// Whether two neighbours are of different kinds; a capital before a small letter begins a word and is no change.
-fn is_change(left: u8, right: u8) -> bool {
-    left.is_ascii_digit() != right.is_ascii_digit()
-        || (left.is_ascii_lowercase() && right.is_ascii_uppercase())
+/// How often the kind of sign changes, but where a capital begins a word in small letters.
+fn changes_of_kind(part: &[u8]) -> usize {
+    let signs = || part.iter().copied().filter(u8::is_ascii_alphanumeric);
+    let pairs = signs().zip(signs().skip(1));
+    let mut after_capital = false;
+    pairs
+        .filter(|(left, right)| {
+            let begins_word = left.is_ascii_uppercase() && right.is_ascii_lowercase() && !after_capital;
+            after_capital = left.is_ascii_uppercase();
+            kind(*left) != kind(*right) && !begins_word
+        })
+        .count()
+}
+
+fn kind(sign: u8) -> u8 {
+    match sign {
+        b'0'..=b'9' => 0,
+        b'A'..=b'Z' => 1,
+        _ => 2,
+    }
 }
 
 /// Whether `value` is nothing but a number.

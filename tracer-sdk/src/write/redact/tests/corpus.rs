@@ -160,10 +160,13 @@ fn identities(dice: &mut Dice) -> String {
     }
 }
 
+/// Makes a piece of text of one kind.
+type Maker = fn(&mut Dice) -> String;
+
 #[test]
 fn harmless_text_in_bulk_loses_less_than_one_place_in_100_kb() {
     let redactor = redactor();
-    let kinds: [(&str, fn(&mut Dice) -> String); 4] = [
+    let kinds: [(&str, Maker); 4] = [
         ("prose", prose),
         ("code", code),
         ("log", log),
