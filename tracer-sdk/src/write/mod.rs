@@ -8,6 +8,8 @@ pub mod files;
 pub(crate) mod line;
 pub(crate) mod live_file;
 pub(crate) mod log;
+#[cfg(any(test, feature = "testing"))]
+pub mod memory;
 pub(crate) mod meta_file;
 pub mod payload;
 pub mod redact;
