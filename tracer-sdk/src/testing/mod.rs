@@ -33,13 +33,14 @@
 //! Captures in parallel do not see each other, and a thread belongs to none unless it was given the
 //! [`Context`](crate::Context).
 //!
-//! [`Run::file_system`](crate::Run::file_system) records a real run through a file system of your choice, for example
-//! [`Memory`].
+//! [`Run::file_system`](crate::Run::file_system) records a real run through a file system of your choice: [`Memory`],
+//! or [`Faulty`], which fails when it is told to.
 
 mod capture;
 mod captured;
 mod tree;
 
+pub use crate::write::faulty::{Fault, Faulty, Operation};
 pub use crate::write::files::{Disk, FileSystem, Open, OpenFile};
 pub use crate::write::memory::Memory;
 pub use capture::{Capture, capture, capture_async};

@@ -105,6 +105,7 @@ impl FileSystem for Memory {
         let node = names.files.entry(path.to_owned()).or_default();
         Ok(Box::new(MemoryFile {
             node: Arc::clone(node),
+            names: Arc::clone(&self.names),
             holds_lock: AtomicBool::new(false),
         }))
     }
@@ -128,6 +129,7 @@ impl FileSystem for Memory {
 #[derive(Debug)]
 struct MemoryFile {
     node: Arc<Node>,
+    names: Arc<Mutex<Names>>,
     holds_lock: AtomicBool,
 }
 
@@ -145,6 +147,14 @@ impl OpenFile for MemoryFile {
         let length = usize::try_from(length).map_err(|_| io::ErrorKind::InvalidInput)?;
         self.node.bytes.lock().resize(length, 0);
         Ok(())
+    }
+
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        let names = self.names.lock();
+        Ok(names
+            .files
+            .get(path)
+            .is_some_and(|node| Arc::ptr_eq(node, &self.node)))
     }
 
     fn try_lock(&self) -> io::Result<bool> {

@@ -4,6 +4,8 @@
 
 pub(crate) mod draft;
 pub(crate) mod escape;
+#[cfg(any(test, feature = "testing"))]
+pub mod faulty;
 pub mod files;
 pub(crate) mod line;
 pub(crate) mod live_file;
