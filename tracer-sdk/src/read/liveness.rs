@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::file::{self, OpenError};
 use super::gather::read_meta_file;
+use super::live_file::{Process, read_live_file};
 use crate::format::{LIVE_FILE, RunStatus};
 
 /// Whether a run is still going on. Looking never changes anything.
@@ -29,7 +30,7 @@ pub fn liveness(directory: &Path, status: RunStatus) -> Liveness {
         return Liveness::Ended;
     }
     match probe(directory) {
-        Lock::Held => Liveness::Running,
+        Lock::Held => held(directory),
         Lock::Unknown => Liveness::Unknown,
         Lock::Free => {
             // The run may have ended since its status was read: an emitter says so before it lets go of the lock.
@@ -43,10 +44,18 @@ pub fn liveness(directory: &Path, status: RunStatus) -> Liveness {
             // before it lets go of the old.
             match probe(directory) {
                 Lock::Free => Liveness::Interrupted,
-                Lock::Held => Liveness::Running,
+                Lock::Held => held(directory),
                 Lock::Unknown => Liveness::Unknown,
             }
         }
+    }
+}
+
+/// Somebody holds the lock: the writer, or a child that was forked from it and outlived it.
+fn held(directory: &Path) -> Liveness {
+    match read_live_file(directory).map(|live| live.process.look()) {
+        Some(Process::Gone) => Liveness::Interrupted,
+        Some(Process::Alive | Process::Unknown) | None => Liveness::Running,
     }
 }
 
