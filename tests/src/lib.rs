@@ -1,1 +1,18 @@
-//! Helpers that the tests share.
+//! Helpers that the tests share: a data directory of their own, and finished runs that were read back and checked.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::missing_panics_doc,
+    reason = "helpers of tests fail by panicking"
+)]
+
+pub mod data_dir;
+pub mod finished;
+pub mod program;
+pub mod wait;
+
+pub use data_dir::DataDir;
+pub use finished::Finished;
+pub use program::Program;
+pub use wait::wait_until;

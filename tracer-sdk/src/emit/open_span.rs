@@ -102,8 +102,8 @@ impl OpenSpan {
     /// The call was refused before it was made. The one that crossed the limit is written, so that the trace shows what
     /// was stopped; a program that goes on asking does not fill the disk.
     fn refuse(&mut self, refusal: Refusal) -> GuardrailExceeded {
-        if refusal.crossed_now {
-            let now = self.context.run.clock.now();
+        if let Some(now) = refusal.crossed_at {
+            // At the instant of the run's error, which the file has later: first the record, then the error.
             self.start = now;
             self.fail(ErrorInfo::new(
                 refusal.exceeded.error_type(),

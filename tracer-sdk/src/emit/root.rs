@@ -191,7 +191,7 @@ pub(crate) fn operation(draft: &mut Draft, event_type: EventType, name: &str) {
 }
 
 /// Writes a loop warning (decisions, sections 1 and 7).
-pub(crate) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>) {
+pub(crate) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>, now: Timestamp) {
     let redactor = &run.redactor;
     let mut draft = pool::take_draft();
     draft.word(names::EVENT_TYPE, EventType::LoopWarning.as_str());
@@ -211,7 +211,6 @@ pub(crate) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>) 
         &warning.evidence_event_ids,
         redactor,
     );
-    let now = run.clock.now();
     let span = EndedSpan {
         id: run.new_span_id(),
         parent: run.root_id(),

@@ -44,8 +44,8 @@ pub(crate) struct EndedSpan<'a> {
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) exceeded: GuardrailExceeded,
-    /// This call crossed the limit; otherwise the run had tripped before.
-    pub(crate) crossed_now: bool,
+    /// When this call crossed the limit; `None` when the run had tripped before.
+    pub(crate) crossed_at: Option<Timestamp>,
 }
 
 #[derive(Debug)]
@@ -198,7 +198,7 @@ impl RunState {
         let tripped_before = progress.tripped().is_some();
         progress.reserve(kind, elapsed, now).map_err(|exceeded| Refusal {
             exceeded,
-            crossed_now: !tripped_before,
+            crossed_at: (!tripped_before).then_some(now),
         })
     }
 
@@ -214,7 +214,8 @@ impl RunState {
         let warning = progress.observe(written, elapsed, now);
         if let Some(warning) = warning {
             drop(progress);
-            root::write_loop_warning(self, &warning);
+            // Told at the instant of whatever it trips, because the file has the warning before the error.
+            root::write_loop_warning(self, &warning, now);
             progress = self.progress.lock();
             progress.loop_written(elapsed, now);
         }
