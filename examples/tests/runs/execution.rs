@@ -7,18 +7,18 @@ use tempfile::TempDir;
 use tracer_sdk::read::open_run;
 
 /// What one execution of an example left behind.
-pub struct Execution {
+pub(crate) struct Execution {
     /// What the program said, and its exit code.
-    pub output: Output,
+    pub(crate) output: Output,
     /// `meta.json` of its only run.
-    pub meta: Value,
+    pub(crate) meta: Value,
     /// The projected records of the run, as an export holds them.
-    pub records: Vec<Value>,
+    pub(crate) records: Vec<Value>,
 }
 
 impl Execution {
     /// Runs the program with a data directory of its own, and reads the one run that must be in it.
-    pub fn of(program: &str, arguments: &[&str]) -> Self {
+    pub(crate) fn of(program: &str, arguments: &[&str]) -> Self {
         let data = TempDir::new().unwrap();
         let output = Command::new(program)
             .args(arguments)
@@ -62,12 +62,12 @@ impl Execution {
     }
 
     /// What the program printed.
-    pub fn stdout(&self) -> String {
+    pub(crate) fn stdout(&self) -> String {
         String::from_utf8(self.output.stdout.clone()).unwrap()
     }
 
     /// Each record's event type and name, as `TOOL_CALL compute`, in order.
-    pub fn story(&self) -> Vec<String> {
+    pub(crate) fn story(&self) -> Vec<String> {
         let text = |record: &Value, key: &str| record[key].as_str().unwrap().to_owned();
         self.records
             .iter()
@@ -76,7 +76,7 @@ impl Execution {
     }
 
     /// The payloads of the records of one type, in order.
-    pub fn payloads(&self, event_type: &str) -> Vec<&Value> {
+    pub(crate) fn payloads(&self, event_type: &str) -> Vec<&Value> {
         let of_type = self
             .records
             .iter()
@@ -85,12 +85,12 @@ impl Execution {
     }
 
     /// The program's exit code.
-    pub fn code(&self) -> Option<i32> {
+    pub(crate) fn code(&self) -> Option<i32> {
         self.output.status.code()
     }
 }
 
 /// The keys of an object, in order.
-pub fn keys(object: &Value) -> Vec<&str> {
+pub(crate) fn keys(object: &Value) -> Vec<&str> {
     object.as_object().unwrap().keys().map(String::as_str).collect()
 }

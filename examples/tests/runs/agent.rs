@@ -1,8 +1,6 @@
 //! What the example agent records, when all goes well and when it does not: each time a complete, valid run.
 
-mod common;
-
-use common::{Execution, keys};
+use crate::execution::{Execution, keys};
 use serde_json::{Value, json};
 
 fn agent(arguments: &[&str]) -> Execution {
