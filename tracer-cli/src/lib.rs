@@ -1,1 +1,48 @@
-//! The library behind the executable `tracer`.
+//! The library behind the executable `tracer`: lists, shows, exports and validates recorded runs.
+//!
+//! A command is a short story: it selects runs, calls the SDK and renders. What it tells is made by [`render`], which
+//! knows no terminal; what it writes goes through [`ui`], which is the only place that writes. The exit codes are those
+//! of [`error::ErrorKind`].
+
+pub mod args;
+pub mod commands;
+pub mod error;
+pub mod json;
+pub mod render;
+pub mod session;
+pub mod ui;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::Cli;
+use crate::error::CliError;
+use crate::session::Session;
+use crate::ui::Ui;
+
+/// Parses the arguments of the process, runs the command, reports its error, and gives its exit code.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(usage) => {
+            // Help and version are no errors and come this way too; nobody may be reading them.
+            let _ = usage.print();
+            return ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2));
+        }
+    };
+    let mut session = Session::new(Ui::new(cli.colour), cli.data_dir);
+    match cli
+        .command
+        .run(&mut session)
+        .and_then(|verdict| session.ui.flush().map(|()| verdict))
+    {
+        Ok(verdict) => verdict.exit_code(),
+        Err(error) => report(&mut session.ui, &error),
+    }
+}
+
+fn report(ui: &mut Ui, error: &CliError) -> ExitCode {
+    ui.error(error);
+    error.kind().exit_code()
+}

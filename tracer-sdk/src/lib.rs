@@ -4,6 +4,8 @@ pub mod emit;
 pub mod format;
 pub mod guardrails;
 pub mod loops;
+#[doc(hidden)]
+pub mod macro_support;
 pub mod read;
 pub mod settings;
 pub mod write;
@@ -17,3 +19,8 @@ pub use format::Usage;
 pub use guardrails::{Guardrail, GuardrailExceeded, Guardrails};
 pub use read::spans_to_events;
 pub use settings::Config;
+#[cfg(feature = "macros")]
+pub use tracer_macros::trace;
+
+#[doc(hidden)]
+pub use macro_support as __private;

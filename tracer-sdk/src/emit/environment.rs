@@ -39,6 +39,8 @@ pub(crate) struct ProcessIdentity {
     pub(crate) start: Option<String>,
     /// The boot.
     pub(crate) boot: Option<String>,
+    /// The namespace that the number belongs to.
+    pub(crate) namespace: Option<String>,
 }
 
 /// The identity of this process, where the system tells it in `/proc`.
@@ -48,9 +50,11 @@ pub(crate) fn process_identity() -> ProcessIdentity {
     let fields = status.as_deref().and_then(|status| status.rsplit_once(')'));
     let start = fields.and_then(|(_, fields)| fields.split_whitespace().nth(19));
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
+    let namespace = std::fs::read_link("/proc/self/ns/pid").ok();
     ProcessIdentity {
         start: start.map(str::to_owned),
         boot: boot.map(|boot| boot.trim().to_owned()),
+        namespace: namespace.map(|path| path.to_string_lossy().into_owned()),
     }
 }
 

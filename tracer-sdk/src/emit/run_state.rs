@@ -173,6 +173,7 @@ impl RunState {
             pid: self.process,
             process_start: process.start.as_deref(),
             boot: process.boot.as_deref(),
+            pid_namespace: process.namespace.as_deref(),
         };
         let outcome = self.files.lock().run.begin(&header);
         self.warn(outcome.err());

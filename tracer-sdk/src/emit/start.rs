@@ -11,7 +11,8 @@ use super::run_state::{RunPlace, RunState};
 use super::scope::Site;
 use super::traceparent::{TRACE_PARENT_VARIABLE, TraceParent};
 use super::warning::warn_once;
-use crate::format::{META_FILE, RUNS_FOLDER, SpanId};
+use crate::format::{RunStatus, SpanId};
+use crate::read::{RunDirectory, RunStore};
 use crate::settings::{self, BATCH_INTERVAL, BATCH_SPANS, Config, Flush, Settings};
 use crate::write::files::FileSystem;
 use crate::write::log::Batch;
@@ -111,16 +112,23 @@ fn parent_process_span() -> Option<TraceParent> {
     parent
 }
 
-/// Whether the parent's run is in this data directory: nothing is ever written into a directory that nobody owns.
+/// Whether the parent's run is going on in this data directory: nothing is ever written into a directory that nobody
+/// owns, or behind the end of a run.
 fn is_recorded_in(settings: &Settings, parent: &TraceParent) -> bool {
-    let directory = settings
-        .data_dir
-        .join(RUNS_FOLDER)
+    let path = RunStore::new(&settings.data_dir)
+        .runs_dir()
         .join(parent.trace_id.to_string());
-    let there = directory.join(META_FILE).is_file();
+    let directory = RunDirectory {
+        trace_id: parent.trace_id,
+        path,
+    };
+    let there = directory
+        .listed()
+        .meta
+        .is_ok_and(|meta| meta.status == RunStatus::Running);
     if !there {
         warn_once(&format_args!(
-            "the run that {TRACE_PARENT_VARIABLE} names is not under {}: starting a run of its own",
+            "the run that {TRACE_PARENT_VARIABLE} names is not running under {}: starting a run of its own",
             settings.data_dir.display()
         ));
     }

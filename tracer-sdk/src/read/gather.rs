@@ -48,17 +48,19 @@ pub(super) fn locate(path: &Path) -> Result<PathBuf, Problem> {
         ),
         _ => problem(ProblemCode::UnreadableFile, format!("cannot be read: {error}")),
     })?;
-    let name = path.file_name().and_then(|name| name.to_str());
     if metadata.is_dir() {
-        let has = |file: &&&str| path.join(file).symlink_metadata().is_ok();
-        let legacy = LEGACY_FILES.iter().find(has);
-        return match legacy.filter(|_| !has(&&META_FILE) && !has(&&SPANS_FILE)) {
-            Some(file) => Err(legacy_format(file)),
-            None => Ok(path.to_owned()),
-        };
+        let has = |file: &str| path.join(file).symlink_metadata().is_ok();
+        if has(META_FILE) || has(SPANS_FILE) {
+            return Ok(path.to_owned());
+        }
+        let legacy = LEGACY_FILES.into_iter().find(|file| has(file));
+        return legacy.map_or_else(|| Ok(path.to_owned()), |file| Err(legacy_format(file)));
     }
-    match name {
-        Some(META_FILE) => Ok(path.parent().map_or_else(PathBuf::new, Path::to_owned)),
+    match path.file_name().and_then(|name| name.to_str()) {
+        Some(META_FILE) => Ok(match path.parent() {
+            Some(parent) if parent != Path::new("") => parent.to_owned(),
+            _ => PathBuf::from("."),
+        }),
         Some(name) if LEGACY_FILES.contains(&name) => Err(legacy_format(name)),
         _ => Err(problem(
             ProblemCode::UnsupportedPath,
@@ -79,12 +81,10 @@ fn legacy_format(file: &str) -> Problem {
 /// Reads both files. A version that is not supported ends the reading: the spans of another version cannot be judged.
 pub(super) fn gather(directory: &Path) -> Gathered {
     let mut meta = read_meta_file(directory);
+    let is_supported = !meta.is_unsupported();
     let mut problems = std::mem::take(&mut meta.problems);
     let mut log = SpanLog::default();
-    if !problems
-        .iter()
-        .any(|problem| problem.code == ProblemCode::UnsupportedVersion)
-    {
+    if is_supported {
         log = read_log(directory, meta.status);
         let expected = Expectations {
             trace_id: meta.trace_id,

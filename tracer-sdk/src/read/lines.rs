@@ -69,7 +69,7 @@ impl<R: BufRead> Lines<R> {
             if available.is_empty() {
                 return Ok((read, false));
             }
-            let newline = available.iter().position(|byte| *byte == b'\n');
+            let newline = memchr::memchr(b'\n', available);
             let content = &available[..newline.unwrap_or(available.len())];
             let room = (self.limit + 1).saturating_sub(self.buffer.len());
             self.buffer.extend_from_slice(&content[..content.len().min(room)]);

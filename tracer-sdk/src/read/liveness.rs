@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::file::{self, OpenError};
 use super::gather::read_meta_file;
+use super::live_file::{Process, read_live_file};
 use crate::format::{LIVE_FILE, RunStatus};
 
 /// Whether a run is still going on. Looking never changes anything.
@@ -29,7 +30,7 @@ pub fn liveness(directory: &Path, status: RunStatus) -> Liveness {
         return Liveness::Ended;
     }
     match probe(directory) {
-        Lock::Held => Liveness::Running,
+        Lock::Held => held(directory),
         Lock::Unknown => Liveness::Unknown,
         Lock::Free => {
             // The run may have ended since its status was read: an emitter says so before it lets go of the lock.
@@ -43,10 +44,18 @@ pub fn liveness(directory: &Path, status: RunStatus) -> Liveness {
             // before it lets go of the old.
             match probe(directory) {
                 Lock::Free => Liveness::Interrupted,
-                Lock::Held => Liveness::Running,
+                Lock::Held => held(directory),
                 Lock::Unknown => Liveness::Unknown,
             }
         }
+    }
+}
+
+/// Somebody holds the lock: the writer, or a child that was forked from it and outlived it.
+fn held(directory: &Path) -> Liveness {
+    match read_live_file(directory).map(|live| live.process.look()) {
+        Some(Process::Gone) => Liveness::Interrupted,
+        Some(Process::Alive | Process::Unknown) | None => Liveness::Running,
     }
 }
 
@@ -62,6 +71,11 @@ fn probe(directory: &Path) -> Lock {
         Ok(file) => file,
         Err(OpenError::Missing | OpenError::NotRegular | OpenError::Io(_)) => return Lock::Unknown,
     };
+    // An emitter takes the lock before it writes the first line. Looking earlier would find it free, or even take it
+    // away from the emitter.
+    if file.metadata().map_or(0, |metadata| metadata.len()) == 0 {
+        return Lock::Unknown;
+    }
     match file.try_lock_shared() {
         // Closing the file gives the lock back.
         Ok(()) => Lock::Free,
@@ -73,6 +87,7 @@ fn probe(directory: &Path) -> Lock {
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File};
+    use std::io::Write;
 
     use super::super::tests::meta;
     use super::*;
@@ -83,7 +98,13 @@ mod tests {
         let running = || liveness(directory.path(), RunStatus::Running);
         assert_eq!(running(), Liveness::Unknown);
 
-        let live = File::create(directory.path().join(LIVE_FILE)).unwrap();
+        let mut live = File::create(directory.path().join(LIVE_FILE)).unwrap();
+        assert_eq!(
+            running(),
+            Liveness::Unknown,
+            "an emitter that starts has not locked it yet"
+        );
+        live.write_all(b"{}\n").unwrap();
         assert_eq!(running(), Liveness::Interrupted);
         live.lock().unwrap();
         assert_eq!(running(), Liveness::Running);
@@ -99,7 +120,7 @@ mod tests {
     #[test]
     fn a_run_that_has_ended_is_never_interrupted() {
         let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join(LIVE_FILE), "").unwrap();
+        fs::write(directory.path().join(LIVE_FILE), "{}\n").unwrap();
         assert_eq!(liveness(directory.path(), RunStatus::Ok), Liveness::Ended);
         assert_eq!(liveness(directory.path(), RunStatus::Error), Liveness::Ended);
         // The status was read before the run ended, the lock tried after.
@@ -110,7 +131,9 @@ mod tests {
     #[test]
     fn two_readers_do_not_take_each_other_for_the_writer() {
         let directory = tempfile::tempdir().unwrap();
-        let other_reader = File::create(directory.path().join(LIVE_FILE)).unwrap();
+        let path = directory.path().join(LIVE_FILE);
+        fs::write(&path, "{}\n").unwrap();
+        let other_reader = File::open(&path).unwrap();
         other_reader.lock_shared().unwrap();
         assert_eq!(
             liveness(directory.path(), RunStatus::Running),

@@ -5,8 +5,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::gather::{Gathered, gather, locate};
+use super::live_file::{StartedSpan, read_live_file};
 use super::project::{count_records, spans_to_events};
-use crate::format::{Counts, Problem, Record, RunMeta, RunStatus, SpanRecord, TraceId};
+use crate::format::{Counts, Problem, ProblemCode, Record, RunMeta, RunStatus, SpanRecord, TraceId};
 
 /// A run that was read and has no problem.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +52,9 @@ pub struct SalvagedRun {
     pub spans: Vec<SpanRecord>,
     /// How many bytes of a last line were left out, because the run is running and its log was cut there.
     pub cut_tail: Option<u64>,
+    /// The timed spans that were started and have not ended: what a running run is waiting for, or what an interrupted
+    /// one was in.
+    pub in_flight: Vec<StartedSpan>,
     /// Everything that is wrong; empty for a valid run.
     pub problems: Vec<Problem>,
 }
@@ -166,19 +170,42 @@ pub fn open_run(path: &Path) -> Result<LoadedRun, InvalidRun> {
 pub fn salvage_run(path: &Path) -> Result<SalvagedRun, InvalidRun> {
     let directory = locate(path).map_err(InvalidRun::at_path)?;
     let mut gathered = gather(&directory);
-    let meta = gathered.meta.meta.take();
+    let live = read_live_file(&directory);
+    let mut meta = gathered.meta.meta.take();
+    if meta.is_none()
+        && gathered
+            .problems
+            .iter()
+            .all(|problem| problem.code == ProblemCode::MissingFile)
+    {
+        // A run that has only begun: its `.live` tells what its `meta.json` will.
+        meta = live
+            .as_ref()
+            .zip(directory_id(&directory))
+            .map(|(live, trace_id)| live.as_meta(trace_id));
+        if meta.is_some() {
+            gathered.meta.status = Some(RunStatus::Running);
+            gathered.problems.clear();
+        }
+    }
     if meta.is_none() && gathered.log.spans.is_empty() {
         return Err(InvalidRun::of(gathered));
     }
     let trace_id = gathered
         .meta
         .trace_id
+        .or_else(|| meta.as_ref().map(|meta| meta.trace_id))
         .or_else(|| Some(gathered.log.spans.first()?.trace_id));
     let mut seen = std::collections::HashSet::new();
     gathered
         .log
         .spans
         .retain(|span| Some(span.trace_id) == trace_id && seen.insert(span.span_id));
+    let in_flight = live.map(|live| live.started).unwrap_or_default();
+    let in_flight = in_flight
+        .into_iter()
+        .filter(|started| !seen.contains(&started.span_id))
+        .collect();
     Ok(SalvagedRun {
         directory,
         meta,
@@ -186,6 +213,12 @@ pub fn salvage_run(path: &Path) -> Result<SalvagedRun, InvalidRun> {
         status: gathered.meta.status,
         spans: gathered.log.spans,
         cut_tail: gathered.log.cut_tail,
+        in_flight,
         problems: gathered.problems,
     })
+}
+
+/// The run that a directory is named after.
+fn directory_id(directory: &Path) -> Option<TraceId> {
+    directory.file_name()?.to_str()?.parse().ok()
 }

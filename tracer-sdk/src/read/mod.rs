@@ -11,10 +11,12 @@ mod file;
 mod gather;
 mod json;
 mod lines;
+mod live_file;
 mod liveness;
 mod load;
 mod meta;
 mod project;
+mod repeated;
 mod select;
 mod span;
 mod store;
@@ -23,6 +25,7 @@ mod structure;
 #[cfg(test)]
 mod tests;
 
+pub use live_file::{LiveFile, ProcessIdentity, StartedSpan, read_live_file};
 pub use liveness::{Liveness, liveness};
 pub use load::{InvalidRun, LoadedRun, SalvagedRun, open_run, salvage_run};
 pub use project::{count_records, spans_to_events};

@@ -4,7 +4,8 @@
 use serde_json::{Map, Value};
 
 use super::fields::{self, Fields, Place};
-use super::json::{Malformed, Repeated};
+use super::json::{self, Malformed};
+use super::repeated::Repeated;
 use crate::format::{Problem, ProblemCode, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, TraceId};
 
 #[cfg(test)]
@@ -57,7 +58,7 @@ pub(super) fn read_span(
     problems: &mut Vec<Problem>,
 ) -> Result<SpanReading, Malformed> {
     let place = Place::Line(line);
-    let document = super::json::parse(bytes)?;
+    let document = json::parse(bytes)?;
     let Value::Object(object) = document.value else {
         problems.push(place.problem(ProblemCode::InvalidType, "must be an object"));
         return Ok(SpanReading::default());

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use super::gather::read_meta_file;
+use super::live_file::read_live_file;
 use super::liveness::{Liveness, liveness};
 use super::load::{InvalidRun, LoadedRun, SalvagedRun, open_run, salvage_run};
-use crate::format::{Problem, RUNS_FOLDER, RunMeta, RunStatus, Timestamp, TraceId};
+use crate::format::{Problem, ProblemCode, RUNS_FOLDER, RunMeta, RunStatus, Timestamp, TraceId};
 
 #[cfg(test)]
 mod tests;
@@ -142,12 +143,21 @@ impl RunDirectory {
         let reading = read_meta_file(&self.path);
         let meta = match reading.meta {
             Some(meta) if reading.problems.is_empty() => Ok(meta),
-            _ => Err(reading.problems),
+            _ => self.not_written_yet(reading.problems),
         };
         ListedRun {
             directory: self,
             meta,
         }
+    }
+
+    /// A run that has no `meta.json` yet tells in its `.live` what it is.
+    fn not_written_yet(&self, problems: Vec<Problem>) -> Result<RunMeta, Vec<Problem>> {
+        let is_missing = problems
+            .iter()
+            .any(|problem| problem.code == ProblemCode::MissingFile);
+        let live = is_missing.then(|| read_live_file(&self.path)).flatten();
+        live.map(|live| live.as_meta(self.trace_id)).ok_or(problems)
     }
 
     /// Reads the run and refuses it when it has a problem, see [`open_run`].

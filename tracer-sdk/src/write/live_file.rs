@@ -27,6 +27,8 @@ pub(crate) struct LiveHeader<'a> {
     pub(crate) process_start: Option<&'a str>,
     /// The boot of the machine; `None` where the system does not tell.
     pub(crate) boot: Option<&'a str>,
+    /// The namespace that the number belongs to; `None` where the system has none.
+    pub(crate) pid_namespace: Option<&'a str>,
 }
 
 /// A timed span that has started and not ended.
@@ -79,11 +81,18 @@ impl LiveFile {
         header: &LiveHeader<'_>,
     ) -> io::Result<Self> {
         let path = directory.join(LIVE_FILE);
-        let mut file = file_system.open(&path, Open::New)?;
+        // Locked and filled before it gets its name, so that no reader ever sees it without its lock.
+        let temporary = directory.join(format!("{LIVE_FILE}.{}.tmp", header.pid));
+        let mut file = file_system.open(&temporary, Open::New)?;
         // Where files cannot be locked, readers see a run that may be live and say so.
         let _ = file.try_lock();
         let line = json_line(header)?;
-        write_all(file.as_mut(), &line)?;
+        let named = write_all(file.as_mut(), &line).and_then(|()| file_system.rename(&temporary, &path));
+        if let Err(error) = named {
+            // It may not be there; the error that matters is the first one.
+            let _ = file_system.remove(&temporary);
+            return Err(error);
+        }
         Ok(Self {
             path,
             file,

@@ -1,5 +1,6 @@
 //! What `meta.json` may hold and what is refused, by example.
 
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -182,5 +183,22 @@ fn an_unsupported_version_is_the_only_problem_and_named_only_when_it_is_one() {
             "{hostile}"
         );
         assert_eq!(reading.spec_version, None);
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_file_holds_it_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        let reading = read_meta(&bytes);
+        prop_assert!(reading.meta.is_some() || !reading.problems.is_empty());
+    }
+
+    #[test]
+    fn a_valid_file_with_one_byte_changed_is_read_or_refused(position in any::<prop::sample::Index>(), byte: u8) {
+        let mut text = valid().to_string().into_bytes();
+        let position = position.index(text.len());
+        text[position] = byte;
+        let reading = read_meta(&text);
+        prop_assert!(reading.meta.is_some() || !reading.problems.is_empty());
     }
 }

@@ -89,7 +89,8 @@ fn a_run_without_metadata_yet_is_alive_while_its_lock_is_held() {
     let (_data, store) = store_with(&[]);
     let directory = store.runs_dir().join("10000000000000000000000000000001");
     fs::create_dir(&directory).unwrap();
-    let live = fs::File::create(directory.join(".live")).unwrap();
+    fs::write(directory.join(".live"), "{}\n").unwrap();
+    let live = fs::File::open(directory.join(".live")).unwrap();
     live.lock().unwrap();
     assert_eq!(store.list().unwrap()[0].liveness(), Liveness::Running);
     drop(live);

@@ -1,0 +1,74 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{demo, export, list, show, validate_trace};
+use crate::ui::Colour;
+
+/// See what your agents did: every run, model call and tool call, on your own machine.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tracer",
+    version,
+    arg_required_else_help = true,
+    after_help = "Exit codes: 0 success, 1 a check failed, 2 bad usage, bad input or nothing found, 10 internal error."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// The data directory, instead of the one in the environment and in the settings files.
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        help = "Where the runs are [default: TRACER_DATA_DIR, else the settings, else ~/.tracer]"
+    )]
+    pub data_dir: Option<PathBuf>,
+
+    /// When to colour.
+    #[arg(
+        long = "color",
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        hide_possible_values = true,
+        help = "When to colour: always, never, or auto, which obeys NO_COLOR, CLICOLOR_FORCE and TERM"
+    )]
+    pub colour: Colour,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Record a simulated support agent: no network, no keys
+    Demo,
+    /// List recorded runs, newest first
+    List(list::Args),
+    /// Show a run: what happened, step by step
+    Show(show::Args),
+    /// Write a run as one JSON document
+    Export(export::Args),
+    /// Check a run directory against the trace format, without changing it
+    ValidateTrace(validate_trace::Args),
+}
+
+impl Command {
+    /// Does it.
+    pub(crate) fn run(
+        self,
+        session: &mut crate::session::Session,
+    ) -> Result<crate::commands::Verdict, crate::error::CliError> {
+        match self {
+            Self::Demo => demo::run(session),
+            Self::List(args) => list::run(&args, session),
+            Self::Show(args) => show::run(&args, session),
+            Self::Export(args) => export::run(&args, session),
+            Self::ValidateTrace(args) => validate_trace::run(&args, session),
+        }
+    }
+}

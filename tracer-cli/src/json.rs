@@ -1,0 +1,118 @@
+//! JSON that is safe to show: `serde_json` escapes the control characters below U+0020, this also those above, which
+//! a terminal obeys just as well. The values are the same.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::ser::{CompactFormatter, Formatter, Serializer};
+use tracer_sdk::format::SPEC_VERSION;
+
+/// Writes a value without spaces and line breaks.
+pub fn write(writer: &mut (impl Write + ?Sized), value: &impl Serialize) -> io::Result<()> {
+    value
+        .serialize(&mut Serializer::with_formatter(writer, Safe(CompactFormatter)))
+        .map_err(io::Error::from)
+}
+
+struct Safe(CompactFormatter);
+
+impl Formatter for Safe {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some(position) = rest.find(|char| ('\u{7f}'..='\u{9f}').contains(&char)) {
+            let (before, after) = rest.split_at(position);
+            self.0.write_string_fragment(writer, before)?;
+            let mut characters = after.chars();
+            if let Some(control) = characters.next() {
+                write!(writer, "\\u{:04x}", u32::from(control))?;
+            }
+            rest = characters.as_str();
+        }
+        self.0.write_string_fragment(writer, rest)
+    }
+}
+
+/// One JSON object with the specification's version, written as it is made: one field or list item on each line, so
+/// that it can be read, compared and searched line by line.
+#[derive(Debug)]
+pub struct Document<'a, W: Write + ?Sized> {
+    writer: &'a mut W,
+}
+
+impl<'a, W: Write + ?Sized> Document<'a, W> {
+    /// Begins the object with `spec_version`.
+    pub fn begin(writer: &'a mut W) -> io::Result<Self> {
+        writer.write_all(b"{\"spec_version\":")?;
+        write(writer, &SPEC_VERSION)?;
+        Ok(Self { writer })
+    }
+
+    /// Adds a field.
+    pub fn field(&mut self, name: &str, value: &impl Serialize) -> io::Result<()> {
+        self.name(name)?;
+        write(self.writer, value)
+    }
+
+    /// Adds a field that is a list.
+    pub fn list<Item: Serialize>(
+        &mut self,
+        name: &str,
+        items: impl IntoIterator<Item = Item>,
+    ) -> io::Result<()> {
+        self.name(name)?;
+        self.writer.write_all(b"[")?;
+        let mut separator: &[u8] = b"\n";
+        for item in items {
+            self.writer.write_all(separator)?;
+            write(self.writer, &item)?;
+            separator = b",\n";
+        }
+        self.writer.write_all(b"]")
+    }
+
+    /// Ends the object, and its line.
+    pub fn end(self) -> io::Result<()> {
+        self.writer.write_all(b"}\n")
+    }
+
+    fn name(&mut self, name: &str) -> io::Result<()> {
+        self.writer.write_all(b",\n")?;
+        write(self.writer, &name)?;
+        self.writer.write_all(b":")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    fn document(items: &[Value]) -> String {
+        let mut text = Vec::new();
+        let mut document = Document::begin(&mut text).unwrap();
+        document
+            .field("run", &json!({"name": "a\u{9b}31m\u{7f}é"}))
+            .unwrap();
+        document.list("events", items).unwrap();
+        document.end().unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn a_document_has_a_field_or_an_item_on_each_line_and_no_control_character() {
+        let run = r#"{"name":"a\u009b31m\u007fé"}"#;
+        let expected = format!("{{\"spec_version\":\"0.2.0\",\n\"run\":{run},\n\"events\":[\n1,\n[2]]}}\n");
+        assert_eq!(document(&[json!(1), json!([2])]), expected);
+        assert!(document(&[]).ends_with("\"events\":[]}\n"));
+    }
+
+    proptest! {
+        #[test]
+        fn the_value_is_the_same(text in any::<String>()) {
+            let mut written = Vec::new();
+            write(&mut written, &text).unwrap();
+            prop_assert_eq!(serde_json::from_slice::<String>(&written).unwrap(), text);
+        }
+    }
+}

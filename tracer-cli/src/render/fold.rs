@@ -1,0 +1,183 @@
+//! Repeats of a step, folded into one row that says how many there were and whether they came out the same.
+
+use serde_json::Value;
+use tracer_sdk::format::Payload;
+
+use super::gist;
+use super::steps::Step;
+
+/// From so many repeats on, one row for all of them is shorter and says more.
+const FEWEST_FOLDED: usize = 2;
+
+/// One row of a run.
+#[derive(Debug, Clone)]
+pub enum Row<'a> {
+    /// A step.
+    Step(&'a Step<'a>),
+    /// The steps after the last one that put the same question again.
+    Repeats(Repeats<'a>),
+}
+
+/// Steps that put the same question as the one before them.
+#[derive(Debug, Clone)]
+pub struct Repeats<'a> {
+    /// The repeating steps, at least two, in the order of time.
+    pub steps: &'a [Step<'a>],
+    /// Whether each of them came out as the first did.
+    pub same_outcome: bool,
+}
+
+impl Repeats<'_> {
+    /// How long they took together, in microseconds.
+    pub fn duration(&self) -> Option<u64> {
+        self.steps
+            .iter()
+            .filter_map(|step| step.duration)
+            .reduce(u64::saturating_add)
+    }
+
+    /// What they have in common, in words.
+    pub fn description(&self) -> String {
+        let question = match self.steps.first().map(|step| &step.record.payload) {
+            Some(
+                Payload::ToolCall {
+                    args: Value::Null, ..
+                }
+                | Payload::LlmCall {
+                    prompt: Value::Null, ..
+                },
+            ) => {
+                return "the same call again".to_owned();
+            }
+            Some(Payload::ToolCall { .. }) => "identical arguments",
+            Some(Payload::LlmCall { .. }) => "identical prompt",
+            _ => return "the same again".to_owned(),
+        };
+        let outcome = match (self.same_outcome, self.steps.iter().any(Step::failed)) {
+            (true, true) => "same failure",
+            (true, false) => "identical results",
+            (false, true) => "different results, failures among them",
+            (false, false) => "different results",
+        };
+        format!("{question}, {outcome}")
+    }
+}
+
+/// The rows of a run: every step, or the fold that it is in.
+pub fn rows<'a>(steps: &'a [Step<'a>]) -> Vec<Row<'a>> {
+    let mut rows = Vec::new();
+    let mut rest = steps;
+    while let Some((first, after)) = rest.split_first() {
+        rows.push(Row::Step(first));
+        let repeats = after.iter().take_while(|step| asks_the_same(first, step)).count();
+        rest = after;
+        if repeats >= FEWEST_FOLDED {
+            let (folded, after) = after.split_at(repeats);
+            rows.push(Row::Repeats(Repeats {
+                steps: folded,
+                same_outcome: folded.iter().all(|step| came_out_the_same(first, step)),
+            }));
+            rest = after;
+        }
+    }
+    rows
+}
+
+/// Whether both are siblings, nothing is nested in either, and both put the same question.
+fn asks_the_same(first: &Step<'_>, other: &Step<'_>) -> bool {
+    if first.has_children || other.has_children || first.record.parent_id != other.record.parent_id {
+        return false;
+    }
+    match (&first.record.payload, &other.record.payload) {
+        (
+            Payload::ToolCall { tool_name, args, .. },
+            Payload::ToolCall {
+                tool_name: other_name,
+                args: other_args,
+                ..
+            },
+        ) => tool_name == other_name && args == other_args,
+        (
+            Payload::LlmCall { model, prompt, .. },
+            Payload::LlmCall {
+                model: other_model,
+                prompt: other_prompt,
+                ..
+            },
+        ) => model == other_model && prompt == other_prompt,
+        (Payload::StateUpdate { .. }, Payload::StateUpdate { .. })
+        | (Payload::Error(_), Payload::Error(_)) => first.record.payload == other.record.payload,
+        _ => false,
+    }
+}
+
+fn came_out_the_same(first: &Step<'_>, other: &Step<'_>) -> bool {
+    let (first, other) = (&first.record.payload, &other.record.payload);
+    let failure = |payload| gist::failure(payload).map(|error| (&error.error_type, &error.message));
+    gist::failed(first) == gist::failed(other)
+        && failure(first) == failure(other)
+        && result(first) == result(other)
+}
+
+fn result(payload: &Payload) -> Option<&Value> {
+    match payload {
+        Payload::ToolCall { result, .. } => Some(result),
+        Payload::LlmCall { response, .. } => Some(response),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{Sample, tool};
+    use super::super::steps;
+    use super::*;
+    use serde_json::json;
+
+    fn told(sample: &Sample) -> Vec<String> {
+        let records = sample.records();
+        let steps = steps::steps(&records, &[]);
+        rows(&steps)
+            .iter()
+            .map(|row| match row {
+                Row::Step(step) => step.name(),
+                Row::Repeats(repeats) => format!("×{} {}", repeats.steps.len(), repeats.description()),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_question_put_three_times_is_folded_and_counted() {
+        let ask = || tool("search", &json!({"q": "refund"}), &json!("none"));
+        let sample =
+            Sample::new()
+                .step(ask())
+                .step(ask())
+                .step(ask())
+                .step(tool("send", &json!({}), &json!("ok")));
+        assert_eq!(
+            told(&sample),
+            ["search", "×2 identical arguments, identical results", "send"]
+        );
+    }
+
+    #[test]
+    fn two_of_a_kind_are_both_shown() {
+        let ask = || tool("search", &json!({"q": "refund"}), &json!("none"));
+        assert_eq!(told(&Sample::new().step(ask()).step(ask())), ["search", "search"]);
+    }
+
+    #[test]
+    fn other_arguments_are_another_question_and_other_results_are_told() {
+        let ask = |query: &str, result: u8| tool("search", &json!({"q": query}), &json!({"hits": result}));
+        let sample = Sample::new()
+            .step(ask("refund", 1))
+            .step(ask("refund", 1))
+            .step(ask("refund", 2))
+            .step(ask("policy", 2));
+        assert_eq!(
+            told(&sample),
+            ["search", "×2 identical arguments, different results", "search"]
+        );
+    }
+}

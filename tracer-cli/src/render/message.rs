@@ -1,0 +1,138 @@
+//! What was said to a model and what it answered, as one short text, whatever shape the provider gives its messages.
+//!
+//! Providers agree on little: a prompt is a string, a list of messages, or an object that holds such a list; the text
+//! of a message is a string or a list of parts. What fits none of this is told as any other value is.
+
+use serde_json::Value;
+
+use super::gist;
+
+/// What came in last: the text of the last message of the prompt, with its role unless the user said it.
+pub fn prompt(prompt: &Value) -> String {
+    let messages = ["messages", "value", "input", "contents"]
+        .into_iter()
+        .find_map(|key| prompt.get(key)?.as_array());
+    let Some(last) = messages.and_then(|messages| messages.last()) else {
+        return message(prompt).unwrap_or_else(|| gist::value(prompt));
+    };
+    let text = message(last).unwrap_or_else(|| gist::value(last));
+    match last.get("role").and_then(Value::as_str) {
+        None | Some("user") => text,
+        Some(role) => format!("{}: {text}", gist::word(role)),
+    }
+}
+
+/// What the model decided: its text, else the tools that it calls.
+pub fn response(response: &Value) -> String {
+    let answer = response
+        .pointer("/choices/0/message")
+        .or_else(|| response.get("message"))
+        .unwrap_or(response);
+    message(answer).unwrap_or_else(|| gist::value(response))
+}
+
+fn message(message: &Value) -> Option<String> {
+    if let Value::String(text) = message {
+        return Some(gist::quoted(text));
+    }
+    let content = ["content", "text", "parts", "prompt"]
+        .into_iter()
+        .find_map(|key| message.get(key));
+    content.and_then(content_text).or_else(|| called_tools(message))
+}
+
+/// The text of a content: a string, or the first part that has one; else the tools that the parts call.
+fn content_text(content: &Value) -> Option<String> {
+    match content {
+        Value::String(text) if text.trim().is_empty() => None,
+        Value::String(text) => Some(gist::quoted(text)),
+        Value::Array(parts) => parts
+            .iter()
+            .find_map(|part| match part {
+                Value::String(text) => Some(gist::quoted(text)),
+                part => ["text", "content"]
+                    .into_iter()
+                    .find_map(|key| part.get(key)?.as_str())
+                    .map(gist::quoted),
+            })
+            .or_else(|| calls(parts)),
+        _ => None,
+    }
+}
+
+fn called_tools(message: &Value) -> Option<String> {
+    calls(message.get("tool_calls")?.as_array()?)
+}
+
+/// `calls search_kb, read_file`.
+fn calls(calls: &[Value]) -> Option<String> {
+    let names: Vec<String> = calls
+        .iter()
+        .filter_map(|call| {
+            call.pointer("/function/name")
+                .or_else(|| call.get("name"))?
+                .as_str()
+        })
+        .map(gist::word)
+        .collect();
+    (!names.is_empty()).then(|| format!("calls {}", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_prompt_is_told_by_its_last_message() {
+        let cases = [
+            (json!("Draft a reply"), r#""Draft a reply""#),
+            (
+                json!({"messages": [{"role": "system", "content": "Be kind"}, {"role": "user", "content": "Hello"}]}),
+                r#""Hello""#,
+            ),
+            (
+                json!({"value": [{"role": "user", "content": [{"type": "text", "text": "Hello"}]}]}),
+                r#""Hello""#,
+            ),
+            (
+                json!({"messages": [{"role": "tool", "content": "3 files"}]}),
+                r#"tool: "3 files""#,
+            ),
+            (
+                json!({"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "ls"}}]}]}),
+                "assistant: calls ls",
+            ),
+            (json!({"messages": []}), "messages=[]"),
+            (json!({"question": "why"}), "question=why"),
+            (json!(null), ""),
+        ];
+        for (value, text) in cases {
+            assert_eq!(prompt(&value), text, "{value}");
+        }
+    }
+
+    #[test]
+    fn the_response_is_told_by_what_the_model_decided() {
+        let cases = [
+            (json!("Done."), r#""Done.""#),
+            (json!({"content": "Done.", "role": "assistant"}), r#""Done.""#),
+            (
+                json!({"choices": [{"message": {"content": "Done."}}]}),
+                r#""Done.""#,
+            ),
+            (
+                json!({"content": "", "tool_calls": [{"function": {"name": "search"}}, {"name": "read"}]}),
+                "calls search, read",
+            ),
+            (
+                json!({"content": [{"type": "tool_use", "name": "search"}]}),
+                "calls search",
+            ),
+            (json!({"score": 3}), "score=3"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(response(&value), text, "{value}");
+        }
+    }
+}

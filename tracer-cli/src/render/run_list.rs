@@ -1,0 +1,201 @@
+//! Runs as rows: a table for a terminal, tab-separated fields for everything else.
+
+use std::collections::BTreeMap;
+
+use tracer_sdk::format::{Counts, Timestamp, TraceId};
+
+use super::layout::{Align, Column, Table};
+use super::line::{Line, Tone};
+use super::standing::Standing;
+use super::{text, units};
+
+/// A run in a list.
+#[derive(Debug)]
+pub struct RunRow {
+    /// Its ID, as its directory has it.
+    pub id: TraceId,
+    /// How it stands.
+    pub standing: Standing,
+    /// What its metadata says, or why that cannot be read.
+    pub facts: Result<Facts, String>,
+}
+
+/// What a list tells about a run whose metadata can be read.
+#[derive(Debug)]
+pub struct Facts {
+    /// Its label.
+    pub name: Option<String>,
+    /// When it started.
+    pub started: Timestamp,
+    /// How long it took, in microseconds; `None` when it has no end.
+    pub duration: Option<u64>,
+    /// What it counted.
+    pub counts: Counts,
+}
+
+const COLUMNS: [Column; 8] = [
+    column("", Align::Left, None),
+    column("STATUS", Align::Left, None),
+    column("ID", Align::Left, None),
+    column("STARTED", Align::Left, Some(5)),
+    column("DURATION", Align::Right, Some(4)),
+    column("MODEL", Align::Right, Some(1)),
+    column("TOOL", Align::Right, Some(2)),
+    column("ERRORS", Align::Right, Some(3)),
+];
+/// A name that is cut to less does not tell runs apart.
+const LEAST_NAME: usize = 20;
+
+const fn column(heading: &'static str, align: Align, dropped: Option<u8>) -> Column {
+    Column {
+        heading,
+        align,
+        dropped,
+    }
+}
+
+/// The runs as a table of at most `width` columns, with IDs shortened to `id_length` characters.
+pub fn table(rows: &[RunRow], id_length: usize, now: Timestamp, width: usize) -> Vec<Line> {
+    let mut table = Table::new(&COLUMNS);
+    for row in rows {
+        table.push(cells(row, id_length, now));
+    }
+    let arranged = table.arrange(width, LEAST_NAME);
+    let mut lines = vec![arranged.heading("RUN")];
+    for (row, cells) in rows.iter().zip(table.rows()) {
+        let last = match &row.facts {
+            Ok(Facts { name: Some(name), .. }) => Line::of(text::one_line(name, 200), Tone::Strong),
+            Ok(Facts { name: None, .. }) => Line::of("(unnamed)", Tone::Muted),
+            Err(problem) => Line::of(problem, Tone::Warning),
+        };
+        lines.push(arranged.line(cells, last));
+    }
+    lines
+}
+
+fn cells(row: &RunRow, id_length: usize, now: Timestamp) -> Vec<Line> {
+    let id: String = row.id.to_string().chars().take(id_length).collect();
+    let mut cells = vec![
+        Line::of(row.standing.glyph(), row.standing.tone()),
+        Line::of(row.standing.word(), row.standing.tone()),
+        Line::of(id, Tone::Plain),
+    ];
+    let told = match &row.facts {
+        Ok(facts) => [
+            (units::ago(facts.started, now), Tone::Muted),
+            (duration(row.standing, facts, now), Tone::Plain),
+            (units::quantity(facts.counts.llm_calls), Tone::Plain),
+            (units::quantity(facts.counts.tool_calls), Tone::Plain),
+            (
+                units::quantity(facts.counts.errors),
+                if facts.counts.errors > 0 {
+                    Tone::Bad
+                } else {
+                    Tone::Plain
+                },
+            ),
+        ],
+        Err(_) => [const { (String::new(), Tone::Plain) }; 5],
+    };
+    cells.extend(told.map(|(text, tone)| Line::of(text, tone)));
+    cells
+}
+
+/// A running run has been going on for a while, and a plus says that it still is.
+fn duration(standing: Standing, facts: &Facts, now: Timestamp) -> String {
+    if standing == Standing::Running {
+        let elapsed = u64::try_from(now.microseconds_since(facts.started)).unwrap_or(0);
+        return units::duration(elapsed) + "+";
+    }
+    facts.duration.map(units::duration).unwrap_or_default()
+}
+
+/// `~/.tracer/runs   4 of 128   ● 1 running  ✗ 1 failed`; `standings` are those of all runs, shown or not.
+pub fn heading(place: &str, shown: usize, standings: &[Standing]) -> Line {
+    let all = standings.len();
+    let count = if shown == all {
+        text::counted(all as u64, "run")
+    } else {
+        format!("{shown} of {}", text::counted(all as u64, "run"))
+    };
+    let mut line = Line::of(place, Tone::Strong).space(3).with(count, Tone::Plain);
+    let mut tally: BTreeMap<Standing, usize> = BTreeMap::new();
+    for standing in standings {
+        *tally.entry(*standing).or_default() += 1;
+    }
+    for (position, (standing, number)) in tally.into_iter().enumerate() {
+        line = line.space(if position == 0 { 3 } else { 2 }).with(
+            format!("{} {number} {}", standing.glyph(), standing.word()),
+            standing.tone(),
+        );
+    }
+    line
+}
+
+/// The names of the tab-separated fields.
+pub const FIELDS: &str =
+    "status\trun_id\tstarted_at\tduration_ms\tllm_calls\ttool_calls\terrors\tloop_warnings\trun_name";
+
+/// A run as tab-separated fields: nothing shortened, nothing relative, empty where it is unknown.
+pub fn fields(row: &RunRow) -> String {
+    let (status, id) = (row.standing.word(), row.id);
+    match &row.facts {
+        Ok(facts) => {
+            let Counts {
+                llm_calls,
+                tool_calls,
+                errors,
+                loop_warnings,
+            } = facts.counts;
+            let duration = facts
+                .duration
+                .map(|duration| (duration / 1_000).to_string())
+                .unwrap_or_default();
+            let name = text::printable(facts.name.as_deref().unwrap_or_default());
+            format!(
+                "{status}\t{id}\t{}\t{duration}\t{llm_calls}\t{tool_calls}\t{errors}\t{loop_warnings}\t{name}",
+                facts.started
+            )
+        }
+        Err(_) => format!("{status}\t{id}\t\t\t\t\t\t\t"),
+    }
+}
+
+/// How many characters of its ID nobody needs fewer of.
+const SHORTEST_ID: usize = 8;
+
+/// How many characters of the IDs tell them all apart: at least eight.
+pub fn id_length(ids: impl IntoIterator<Item = TraceId>) -> usize {
+    let mut ids: Vec<TraceId> = ids.into_iter().collect();
+    ids.sort_unstable();
+    ids.windows(2)
+        .filter_map(|pair| match pair {
+            [first, second] if first != second => Some(in_common(*first, *second) + 1),
+            _ => None,
+        })
+        .fold(SHORTEST_ID, usize::max)
+}
+
+/// As much of an ID as tells it from the others: at least eight characters.
+pub fn short_id(id: TraceId, others: impl IntoIterator<Item = TraceId>) -> String {
+    let length = others
+        .into_iter()
+        .filter(|other| *other != id)
+        .map(|other| in_common(id, other) + 1)
+        .fold(SHORTEST_ID, usize::max);
+    id.to_string().chars().take(length).collect()
+}
+
+/// How many characters two IDs begin with alike.
+fn in_common(first: TraceId, second: TraceId) -> usize {
+    let (first, second) = (first.to_hex(), second.to_hex());
+    first
+        .iter()
+        .zip(second)
+        .take_while(|(one, other)| **one == *other)
+        .count()
+}
+
+#[cfg(test)]
+#[path = "run_list_tests.rs"]
+mod tests;

@@ -1,0 +1,149 @@
+//! Pages at three widths, with and without colour.
+
+use serde_json::json;
+use tracer_sdk::format::{ProblemCode, Usage};
+
+use super::super::samples::{
+    Sample, at_widths, error, failed_tool, llm, loop_warning, state, structural, tool,
+};
+use super::super::steps;
+use super::*;
+
+fn page(sample: &Sample, standing: Standing, problems: &[Problem], dropped: Option<(u64, &str)>) -> String {
+    let (records, spans) = (sample.records(), sample.spans());
+    let steps = steps::steps(&records, &spans);
+    let page = RunPage {
+        name: Some("support-agent"),
+        short_id: "bc519fdd",
+        standing,
+        started: "2026-11-21T01:14:27Z".parse().ok(),
+        duration: (standing != Standing::Interrupted).then_some(120_400),
+        steps: &steps,
+        dropped,
+        cut_tail: (standing == Standing::Interrupted).then_some(23),
+        problems,
+    };
+    at_widths(|width| page.lines(width))
+}
+
+fn lookup() -> Payload {
+    tool(
+        "lookup_customer",
+        &json!({"customer_id": "cust_1042", "api_key": "__REDACTED__"}),
+        &json!({"name": "Ada Lovelace", "plan": "pro", "orders": [1, 2, 3]}),
+    )
+}
+
+fn search() -> Payload {
+    tool(
+        "search_kb",
+        &json!({"query": "refund policy pro plan"}),
+        &json!({"hits": 2, "top": "refunds.md"}),
+    )
+}
+
+fn draft() -> Payload {
+    llm(
+        "Draft a reply about the refund of order ORD-1042, kindly and in few words.",
+        "Dear Ada,\n\nyour refund is on its way.",
+        Usage::new(412, 35),
+    )
+}
+
+#[test]
+fn a_run_that_went_well() {
+    let sample = Sample::new()
+        .step(state(
+            &json!({"phase": "triage", "ticket": "ORD-1042: where is my refund?"}),
+        ))
+        .step(structural())
+        .within(2, lookup())
+        .within(2, search())
+        .step(draft())
+        .step(tool(
+            "send_reply",
+            &json!({"ticket": "ORD-1042"}),
+            &json!("queued"),
+        ));
+    insta::assert_snapshot!(page(&sample, Standing::Ok, &[], None));
+}
+
+#[test]
+fn a_run_that_looped() {
+    let sample = Sample::new()
+        .step(lookup())
+        .step(search())
+        .step(search())
+        .step(search())
+        .step(search())
+        .step(loop_warning(&[2, 3, 4]))
+        .step(draft());
+    insta::assert_snapshot!(page(&sample, Standing::Looped, &[], None));
+}
+
+#[test]
+fn a_run_that_failed() {
+    let mut refused = error(
+        "TimeoutError",
+        "the refund API did not answer within 5 s: connection reset by peer",
+    );
+    refused.stack = Some("refund::call\n  at src/refund.rs:41\nagent::run\n  at src/agent.rs:12".to_owned());
+    let mut passed_on = error(
+        "AgentError",
+        "the refund API did not answer within 5 s: connection reset by peer",
+    );
+    passed_on.stack = Some("agent::frame\n".repeat(20));
+    let sample = Sample::new()
+        .step(lookup())
+        .step(failed_tool("refund_api", &json!({"order": "ORD-1042"}), refused))
+        .on_root(Payload::Error(passed_on));
+    insta::assert_snapshot!(page(&sample, Standing::Failed, &[], None));
+}
+
+#[test]
+fn a_run_that_was_interrupted_and_lost_spans() {
+    let torn = Problem::new(
+        ProblemCode::MalformedJson,
+        "spans.jsonl:3",
+        "the line is not whole JSON",
+    );
+    let sample = Sample::new().step(lookup()).step(search());
+    insta::assert_snapshot!(page(
+        &sample,
+        Standing::Interrupted,
+        &[torn],
+        Some((3, "no space left on device"))
+    ));
+}
+
+#[test]
+fn a_run_that_has_just_begun() {
+    insta::assert_snapshot!(page(&Sample::new(), Standing::Running, &[], None));
+}
+
+#[test]
+fn a_run_that_is_damaged_and_hostile() {
+    let problems: Vec<Problem> = (1..=23)
+        .map(|line| {
+            Problem::new(
+                ProblemCode::MissingField,
+                format!("spans.jsonl:{line}.name"),
+                "is required",
+            )
+        })
+        .collect();
+    let hostile = "\x1b]0;owned\x07\u{9b}2J\u{202e}txt";
+    let sample = Sample::new()
+        .step(tool(hostile, &json!({hostile: hostile}), &json!(hostile)))
+        .step(failed_tool(
+            "検索する",
+            &json!("絵文字 👩‍🔬 と全角文字"),
+            error(hostile, hostile),
+        ));
+    let text = page(&sample, Standing::Damaged, &problems, Some((1, hostile)));
+    assert!(
+        text.chars().all(|char| char == '\n' || !char.is_control()),
+        "{text:?}"
+    );
+    insta::assert_snapshot!(text);
+}

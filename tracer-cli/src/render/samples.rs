@@ -1,0 +1,205 @@
+//! Runs made by hand, for the tests of what is rendered.
+
+use serde_json::{Map, Value};
+use tracer_sdk::format::{ErrorPayload, Payload, Record, RunStatus, SpanRecord, Timestamp, TraceId, Usage};
+
+use super::line::Line;
+use crate::ui::painted;
+
+/// 2026-11-21T01:14:27Z.
+const START: i64 = 1_795_223_667_000_000;
+const ROOT: &str = "00000000000000ff";
+
+/// What is rendered at three widths, with and without colour, after telling that it fits.
+pub(super) fn at_widths(render: impl Fn(usize) -> Vec<Line>) -> String {
+    let shown = |(width, coloured): (usize, bool)| {
+        let lines = render(width);
+        for line in &lines {
+            let (columns, text) = (line.width(), line.text());
+            assert!(columns <= width, "{columns} columns in {width}: {text}");
+        }
+        let colour = if coloured { " coloured" } else { "" };
+        let shown = painted(&lines, coloured).replace('\x1b', "\\e");
+        format!("── {width}{colour} ──\n{shown}")
+    };
+    [false, true]
+        .map(|coloured| [60, 80, 140].map(|width| shown((width, coloured))).join("\n"))
+        .join("\n")
+}
+
+/// A run in the making: each step starts 8.1 ms after the one before it.
+#[derive(Debug, Default)]
+pub(super) struct Sample {
+    steps: Vec<(Option<usize>, Payload)>,
+    surfaced: Vec<Payload>,
+}
+
+impl Sample {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a step.
+    pub(super) fn step(mut self, payload: Payload) -> Self {
+        self.steps.push((None, payload));
+        self
+    }
+
+    /// Adds a step nested in the step with this number.
+    pub(super) fn within(mut self, parent: usize, payload: Payload) -> Self {
+        self.steps.push((Some(parent), payload));
+        self
+    }
+
+    /// Adds what is surfaced from the root: the error that ended the run.
+    pub(super) fn on_root(mut self, payload: Payload) -> Self {
+        self.surfaced.push(payload);
+        self
+    }
+
+    pub(super) fn records(&self) -> Vec<Record> {
+        let record = |index: usize, event_id: String, parent: Option<String>, payload: Payload| Record {
+            event_id,
+            run_id: TraceId::from_u128(0xbc51_9fdd << 96 | 1).unwrap(),
+            parent_id: parent,
+            ts: time(index).to_string(),
+            duration_ms: None,
+            name: match &payload {
+                Payload::RunStart { .. } => "support-agent".to_owned(),
+                Payload::Unknown { .. } => "plan".to_owned(),
+                _ => "span".to_owned(),
+            },
+            payload,
+            meta: Map::new(),
+        };
+        let start = Payload::RunStart {
+            run_name: Some("support-agent".to_owned()),
+            python_version: None,
+            platform: None,
+            cwd: None,
+            argv: Vec::new(),
+        };
+        let mut records = vec![record(0, ROOT.to_owned(), None, start)];
+        for (index, (parent, payload)) in self.steps.iter().enumerate() {
+            let parent = parent.map_or_else(|| ROOT.to_owned(), span_id);
+            records.push(record(
+                index + 1,
+                span_id(index + 1),
+                Some(parent),
+                payload.clone(),
+            ));
+        }
+        for (index, payload) in self.surfaced.iter().enumerate() {
+            let event_id = format!("{ROOT}.{index}");
+            records.push(record(
+                self.steps.len() + 1 + index,
+                event_id,
+                Some(ROOT.to_owned()),
+                payload.clone(),
+            ));
+        }
+        records
+    }
+
+    /// Spans that give the steps a duration each, from 45 µs up.
+    pub(super) fn spans(&self) -> Vec<SpanRecord> {
+        (1..=self.steps.len())
+            .map(|index| SpanRecord {
+                trace_id: TraceId::from_u128(1).unwrap(),
+                span_id: span_id(index).parse().unwrap(),
+                parent_span_id: None,
+                name: String::new(),
+                kind: tracer_sdk::format::SpanKind::Internal,
+                start_time: time(index).into(),
+                end_time: Some(
+                    Timestamp::from_unix_microseconds(
+                        time(index).unix_microseconds() + 45 * [1, 7, 49, 343, 2_401, 16_807][index % 6],
+                    )
+                    .into(),
+                ),
+                duration_ms: None,
+                attributes: Map::new(),
+                events: Vec::new(),
+                status_code: tracer_sdk::format::StatusCode::Ok,
+                status_description: String::new(),
+            })
+            .collect()
+    }
+}
+
+fn time(index: usize) -> Timestamp {
+    Timestamp::from_unix_microseconds(START + 8_100 * i64::try_from(index).unwrap())
+}
+
+/// The ID of the step with this number.
+pub(super) fn span_id(number: usize) -> String {
+    format!("{number:016x}")
+}
+
+pub(super) fn tool(name: &str, args: &Value, result: &Value) -> Payload {
+    Payload::ToolCall {
+        tool_name: name.to_owned(),
+        args: args.clone(),
+        result: result.clone(),
+        status: RunStatus::Ok,
+        error: None,
+    }
+}
+
+pub(super) fn failed_tool(name: &str, args: &Value, error: ErrorPayload) -> Payload {
+    Payload::ToolCall {
+        tool_name: name.to_owned(),
+        args: args.clone(),
+        result: Value::Null,
+        status: RunStatus::Error,
+        error: Some(error),
+    }
+}
+
+pub(super) fn llm(prompt: &str, response: &str, usage: Usage) -> Payload {
+    Payload::LlmCall {
+        model: "demo-model".to_owned(),
+        prompt: prompt.into(),
+        response: response.into(),
+        usage,
+        provider: "local".to_owned(),
+        temperature: None,
+        stop_reason: None,
+        status: RunStatus::Ok,
+        error: None,
+    }
+}
+
+pub(super) fn state(state: &Value) -> Payload {
+    Payload::StateUpdate {
+        state: state.clone(),
+        diff: None,
+    }
+}
+
+pub(super) fn structural() -> Payload {
+    Payload::Unknown {
+        attributes: Map::new(),
+        status: RunStatus::Ok,
+        error: None,
+    }
+}
+
+pub(super) fn loop_warning(evidence: &[usize]) -> Payload {
+    Payload::LoopWarning {
+        pattern: "TOOL_CALL:search_kb".to_owned(),
+        pattern_type: Some("repeated_call".to_owned()),
+        pattern_length: Some(1),
+        repetitions: 3,
+        window_size: 5,
+        evidence_event_ids: evidence.iter().map(|number| span_id(*number)).collect(),
+    }
+}
+
+pub(super) fn error(error_type: &str, message: &str) -> ErrorPayload {
+    ErrorPayload {
+        error_type: error_type.to_owned(),
+        message: message.to_owned(),
+        stack: None,
+    }
+}

@@ -1,0 +1,187 @@
+//! The steps of a run as a table: number, time, duration, what it was, and the gist of it.
+
+use std::collections::HashMap;
+
+use tracer_sdk::format::{ErrorPayload, Payload};
+
+use super::fold::{self, Repeats, Row};
+use super::layout::{Align, Column, Table};
+use super::line::{Line, Tone};
+use super::steps::Step;
+use super::{gist, summary, text, units};
+
+const COLUMNS: [Column; 4] = [
+    Column {
+        heading: "#",
+        align: Align::Right,
+        dropped: None,
+    },
+    Column {
+        heading: "+TIME",
+        align: Align::Right,
+        dropped: Some(1),
+    },
+    Column {
+        heading: "DUR",
+        align: Align::Right,
+        dropped: None,
+    },
+    Column {
+        heading: "STEP",
+        align: Align::Left,
+        dropped: None,
+    },
+];
+/// Where the names stand among the columns.
+const STEP: usize = 3;
+/// The gist is what tells two steps apart, so a column goes rather than that it gets less.
+const LEAST_GIST: usize = 26;
+/// Deeper levels keep this indentation.
+const DEEPEST_INDENT: usize = 8;
+/// What is longer is cut with a word about how much is missing.
+const MOST_MESSAGE_LINES: usize = 6;
+const MOST_STACK_LINES: usize = 16;
+
+/// The table of the steps, at most `width` columns wide.
+pub fn lines(steps: &[Step<'_>], width: usize) -> Vec<Line> {
+    let numbers: HashMap<&str, usize> = steps
+        .iter()
+        .map(|step| (step.record.event_id.as_str(), step.number))
+        .collect();
+    let rows = fold::rows(steps);
+    let mut table = Table::new(&COLUMNS);
+    for row in &rows {
+        table.push(cells(row, width * 2 / 5));
+    }
+    let arranged = table.arrange(width, LEAST_GIST);
+    let room = arranged.room();
+    let indent = arranged.indent(STEP) + 2;
+    let mut lines = vec![arranged.heading("")];
+    for (row, cells) in rows.iter().zip(table.rows()) {
+        match row {
+            Row::Step(step) => {
+                lines.push(arranged.line(cells, told(step, room, &numbers)));
+                if let Some(failure) = gist::failure(&step.record.payload) {
+                    lines.extend(details(failure, indent, width));
+                }
+            }
+            Row::Repeats(repeats) => lines.push(arranged.line(cells, folded(repeats))),
+        }
+    }
+    lines
+}
+
+fn cells(row: &Row<'_>, widest_name: usize) -> Vec<Line> {
+    let (number, step, duration) = match row {
+        Row::Step(step) => (step.number.to_string(), Some(*step), step.duration),
+        Row::Repeats(repeats) => (
+            format!("×{}", repeats.steps.len()),
+            repeats.steps.first(),
+            repeats.duration(),
+        ),
+    };
+    let Some(step) = step else { return Vec::new() };
+    let tone = if step.failed() { Tone::Bad } else { step.tone() };
+    let indent = 2 * step.depth.min(DEEPEST_INDENT);
+    vec![
+        Line::of(number, Tone::Muted),
+        Line::of(step.offset.map(units::duration).unwrap_or_default(), Tone::Muted),
+        match duration {
+            _ if step.in_flight => Line::of("no end", Tone::Active),
+            duration => Line::of(duration.map(units::duration).unwrap_or_default(), Tone::Plain),
+        },
+        Line::new()
+            .space(indent)
+            .with(step.glyph(), tone)
+            .space(1)
+            .with(step.name(), tone)
+            .fitted(widest_name.max(indent + 12)),
+    ]
+}
+
+/// The gist of a step and, for a model call, the tokens, which are never cut.
+fn told(step: &Step<'_>, room: usize, numbers: &HashMap<&str, usize>) -> Line {
+    let mut gist = gist::of(&step.record.payload);
+    if let Payload::LoopWarning {
+        evidence_event_ids, ..
+    } = &step.record.payload
+    {
+        gist.before.push_str(": ");
+        gist.before.push_str(&evidence(evidence_event_ids, numbers));
+    }
+    let tokens = match &step.record.payload {
+        Payload::LlmCall { usage, .. } => gist::tokens(usage),
+        _ => None,
+    };
+    let tone = match &step.record.payload {
+        Payload::Error(_) => Tone::Bad,
+        _ => Tone::Plain,
+    };
+    let Some(tokens) = tokens else {
+        return Line::of(gist.fitted(room), tone);
+    };
+    let tokens = format!("{tokens} tok");
+    let gist = gist.fitted(room.saturating_sub(text::width(&tokens) + 2));
+    let gap = if gist.is_empty() { 0 } else { 2 };
+    Line::of(gist, tone).space(gap).with(tokens, Tone::Muted)
+}
+
+/// The steps that a loop warning rests on; what is not in the run is said, not left out.
+fn evidence(ids: &[String], numbers: &HashMap<&str, usize>) -> String {
+    let known: Vec<usize> = ids
+        .iter()
+        .filter_map(|id| numbers.get(id.as_str()).copied())
+        .collect();
+    let missing = (ids.len() - known.len()) as u64;
+    match (known.is_empty(), missing) {
+        (true, _) => "its evidence is not in this run".to_owned(),
+        (false, 0) => summary::ranges(&known),
+        (false, missing) => format!("{}, and {missing} not in this run", summary::ranges(&known)),
+    }
+}
+
+fn folded(repeats: &Repeats<'_>) -> Line {
+    let numbers: Vec<usize> = repeats.steps.iter().map(|step| step.number).collect();
+    Line::of(repeats.description(), Tone::Plain)
+        .space(2)
+        .with(summary::ranges(&numbers), Tone::Muted)
+}
+
+/// The message and the stack of a failure, below its row.
+fn details(failure: &ErrorPayload, indent: usize, width: usize) -> Vec<Line> {
+    let indent = indent.min(width / 2);
+    let message = text::wrap(&failure.message, width.saturating_sub(indent));
+    let stack = failure.stack.as_deref().unwrap_or_default();
+    let stack: Vec<&str> = stack.lines().filter(|line| !line.trim().is_empty()).collect();
+    capped(&message, MOST_MESSAGE_LINES)
+        .into_iter()
+        .map(|line| (line, Tone::Bad))
+        .chain(
+            capped(&stack, MOST_STACK_LINES)
+                .into_iter()
+                .map(|line| (line, Tone::Muted)),
+        )
+        .map(|(line, tone)| Line::new().space(indent).with(line, tone).fitted(width))
+        .collect()
+}
+
+fn capped<Text: AsRef<str>>(lines: &[Text], most: usize) -> Vec<String> {
+    let mut kept: Vec<String> = lines
+        .iter()
+        .take(most)
+        .map(|line| line.as_ref().replace('\t', "    "))
+        .collect();
+    if lines.len() > most {
+        let missing = (lines.len() - most) as u64;
+        kept.push(format!(
+            "{} {} in `tracer show --json`",
+            text::ELLIPSIS,
+            text::counted(missing, "more line")
+        ));
+    }
+    kept
+}
+
+#[cfg(test)]
+#[path = "step_rows_tests.rs"]
+mod tests;

@@ -1,0 +1,258 @@
+//! One factual sentence about a run, composed by rules: did it work, and if not, where and why.
+
+use tracer_sdk::format::{ErrorPayload, Payload};
+
+use super::gist;
+use super::standing::Standing;
+use super::steps::Step;
+use super::{text, units};
+
+/// A message longer than this is told in full at its step.
+const LONGEST_MESSAGE: usize = 160;
+/// A path with more calls than this is told by its beginning and its end.
+const LONGEST_PATH: usize = 6;
+
+/// The sentence. `elapsed` is how long a run that goes on has been going on, in microseconds; `damaged` whether a part
+/// of it cannot be read.
+pub fn sentence(standing: Standing, steps: &[Step<'_>], elapsed: Option<u64>, damaged: bool) -> String {
+    let told = match standing {
+        Standing::Running => {
+            let since = elapsed.map_or_else(String::new, |elapsed| {
+                format!(" for {}", units::duration(elapsed))
+            });
+            match (in_flight(steps), last_finished(steps)) {
+                (Some(step), _) => format!("Running{since}; now in {}.", reference(step)),
+                (None, Some(step)) => {
+                    format!("Running{since}; the last finished step is {}.", reference(step))
+                }
+                (None, None) => format!("Running{since}; no step has finished yet."),
+            }
+        }
+        Standing::Interrupted => match (in_flight(steps), last_finished(steps)) {
+            (Some(step), _) => format!("Interrupted: its process is gone; it was in {}.", reference(step)),
+            (None, Some(step)) => {
+                format!(
+                    "Interrupted: its process is gone; the last finished step is {}.",
+                    reference(step)
+                )
+            }
+            (None, None) => "Interrupted: its process is gone; no step had finished.".to_owned(),
+        },
+        Standing::Failed => failed(steps),
+        Standing::Looped => looped(steps),
+        Standing::Ok if steps.is_empty() && damaged => {
+            return "Ended ok, its metadata says; no step can be read.".to_owned();
+        }
+        Standing::Ok => ended_ok(steps),
+        Standing::Damaged => {
+            return "Its metadata cannot be read; this is what its span log tells.".to_owned();
+        }
+    };
+    if damaged {
+        told + " A part of it cannot be read."
+    } else {
+        told
+    }
+}
+
+fn in_flight<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
+    last(steps, |step| step.in_flight)
+}
+
+fn last_finished<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
+    last(steps, |step| !step.in_flight)
+}
+
+fn failed(steps: &[Step<'_>]) -> String {
+    let after =
+        last(steps, Step::is_call).map_or_else(String::new, |step| format!(" after {}", reference(step)));
+    let Some(error) = error_of_the_run(steps) else {
+        return match last(steps, |step| step.is_call() && step.failed()) {
+            Some(call) => format!("Failed; the last failed call is {}", with_failure(call)),
+            None if after.is_empty() => "Failed without saying why.".to_owned(),
+            None => format!("Failed without saying why,{after}."),
+        };
+    };
+    let message = text::one_line(&error.message, LONGEST_MESSAGE);
+    match error.error_type.as_str() {
+        "LoopAbort" => ended(&format!("Stopped by the loop guardrail{after}"), &message),
+        "GuardrailExceeded" => ended(&format!("Stopped by a guardrail{after}"), &message),
+        "Cancelled" => format!("Cancelled{after}."),
+        "panic" => ended(&format!("Panicked{after}"), &message),
+        _ => match last(steps, |step| step.is_call() && caused(step, error)) {
+            Some(call) => ended(&format!("Failed at {}", reference(call)), &told(error)),
+            None => ended(&format!("Failed{after}"), &told(error)),
+        },
+    }
+}
+
+fn looped(steps: &[Step<'_>]) -> String {
+    let Some((repetitions, evidence)) = steps.iter().find_map(|step| match &step.record.payload {
+        Payload::LoopWarning {
+            repetitions,
+            evidence_event_ids,
+            ..
+        } => Some((*repetitions, evidence_event_ids)),
+        _ => None,
+    }) else {
+        return "Repeated itself, then ended ok; the warning itself is not in the log.".to_owned();
+    };
+    let repeated: Vec<&Step<'_>> = evidence
+        .iter()
+        .filter_map(|id| steps.iter().find(|step| step.record.event_id == *id))
+        .collect();
+    let length = repeated.len() / usize::try_from(repetitions).unwrap_or(1).max(1);
+    let names: Vec<String> = repeated.iter().take(length).map(|step| step.name()).collect();
+    let numbers: Vec<usize> = repeated.iter().map(|step| step.number).collect();
+    if names.is_empty() {
+        return format!("Repeated itself at least {repetitions} times, then ended ok.");
+    }
+    format!(
+        "Repeated {} at least {repetitions} times ({}), then ended ok.",
+        names.join(" → "),
+        ranges(&numbers)
+    )
+}
+
+fn ended_ok(steps: &[Step<'_>]) -> String {
+    if steps.is_empty() {
+        return "Ended ok; no step was recorded.".to_owned();
+    }
+    let mut calls: Vec<&Step<'_>> = steps.iter().filter(|step| step.is_call()).collect();
+    calls.sort_by_key(|step| step.number);
+    if calls.is_empty() {
+        return "Ended ok without a model or tool call.".to_owned();
+    }
+    let failures = calls.iter().filter(|step| step.failed()).count() as u64;
+    let path = path(&calls);
+    match calls.iter().rev().find(|step| step.failed()) {
+        None => format!("Ended ok: {path}."),
+        Some(call) if failures == 1 => format!("Ended ok: {path}. One call failed: {}", with_failure(call)),
+        Some(call) => {
+            format!(
+                "Ended ok: {path}. {} failed, the last {}",
+                text::counted(failures, "call"),
+                with_failure(call)
+            )
+        }
+    }
+}
+
+/// The names of the calls in the order of time, `search ×2 → gpt-5 → send_reply`.
+fn path(calls: &[&Step<'_>]) -> String {
+    let mut names: Vec<(String, usize)> = Vec::new();
+    for call in calls {
+        let name = call.name();
+        match names.last_mut() {
+            Some((last, times)) if *last == name => *times += 1,
+            _ => names.push((name, 1)),
+        }
+    }
+    let mut told: Vec<String> = names
+        .into_iter()
+        .map(|(name, times)| {
+            if times == 1 {
+                name
+            } else {
+                format!("{name} ×{times}")
+            }
+        })
+        .collect();
+    if told.len() > LONGEST_PATH {
+        let between = told.len() - 5;
+        told.splice(3..3 + between, [format!("… {between} more …")]);
+    }
+    told.join(" → ")
+}
+
+/// The error that ended the run: the one on the root, which is surfaced with the root's ID and a number, else the last.
+fn error_of_the_run<'a>(steps: &'a [Step<'a>]) -> Option<&'a ErrorPayload> {
+    let error = |step: &'a Step<'a>| match &step.record.payload {
+        Payload::Error(error) => Some(error),
+        _ => None,
+    };
+    last(steps, |step| {
+        error(step).is_some() && step.record.event_id.contains('.')
+    })
+    .or_else(|| last(steps, |step| error(step).is_some()))
+    .and_then(error)
+}
+
+/// Whether the error of the run is the failure of this call, passed on.
+fn caused(call: &Step<'_>, error: &ErrorPayload) -> bool {
+    gist::failure(&call.record.payload).is_some_and(|failure| {
+        let (inner, outer) = (failure.message.trim(), error.message.trim());
+        failure.error_type == error.error_type && inner == outer
+            || (!inner.is_empty() && outer.contains(inner))
+    })
+}
+
+fn last<'a>(steps: &'a [Step<'a>], fits: impl Fn(&'a Step<'a>) -> bool) -> Option<&'a Step<'a>> {
+    steps
+        .iter()
+        .filter(|step| fits(step))
+        .max_by_key(|step| step.number)
+}
+
+fn reference(step: &Step<'_>) -> String {
+    format!("#{} {}", step.number, step.name())
+}
+
+fn with_failure(call: &Step<'_>) -> String {
+    match gist::failure(&call.record.payload) {
+        Some(error) => ended(&reference(call), &told(error)),
+        None => format!("{}.", reference(call)),
+    }
+}
+
+/// `ValueError: the message`.
+fn told(error: &ErrorPayload) -> String {
+    let message = text::one_line(&error.message, LONGEST_MESSAGE);
+    let kind = gist::word(&error.error_type);
+    if message.is_empty() {
+        kind
+    } else {
+        format!("{kind}: {message}")
+    }
+}
+
+/// Both parts as a sentence with one full stop.
+fn ended(beginning: &str, end: &str) -> String {
+    let sentence = if end.is_empty() {
+        beginning.to_owned()
+    } else {
+        format!("{beginning}: {end}")
+    };
+    let stop = if sentence.ends_with(['.', '!', '?', '…']) {
+        ""
+    } else {
+        "."
+    };
+    sentence + stop
+}
+
+/// Numbers of steps, neighbours joined: `#4–#6, #9`.
+pub fn ranges(numbers: &[usize]) -> String {
+    let mut spans: Vec<(usize, usize)> = Vec::new();
+    for &number in numbers {
+        match spans.last_mut() {
+            Some((_, end)) if *end + 1 == number => *end = number,
+            _ => spans.push((number, number)),
+        }
+    }
+    let told: Vec<String> = spans
+        .into_iter()
+        .map(|(start, end)| {
+            if start == end {
+                format!("#{start}")
+            } else {
+                format!("#{start}–#{end}")
+            }
+        })
+        .collect();
+    told.join(", ")
+}
+
+#[cfg(test)]
+#[path = "summary_tests.rs"]
+mod tests;

@@ -1,0 +1,164 @@
+//! What every command works with: the streams, the data directory, and the way from a `RUN_ID` to a run.
+
+use std::path::{Path, PathBuf};
+
+use tracer_sdk::read::{RunDirectory, RunStore, SelectError, StoreError};
+use tracer_sdk::settings::{self, Config};
+
+use crate::error::CliError;
+use crate::render::line::{Line, Tone};
+use crate::render::{gist, run_list, units};
+use crate::ui::Ui;
+
+/// More candidates than this are counted instead of listed.
+const MOST_CANDIDATES: usize = 10;
+
+/// The streams and the options that hold for every command.
+pub struct Session {
+    /// Where output goes.
+    pub ui: Ui,
+    data_dir_option: Option<PathBuf>,
+}
+
+impl Session {
+    /// A session; `data_dir` is the option of that name.
+    pub fn new(ui: Ui, data_dir: Option<PathBuf>) -> Self {
+        Self {
+            ui,
+            data_dir_option: data_dir,
+        }
+    }
+
+    /// The settings in code: the option wins over the environment and the settings files.
+    pub fn config(&self) -> Config {
+        match &self.data_dir_option {
+            Some(path) => Config::new().data_dir(path),
+            None => Config::new(),
+        }
+    }
+
+    /// The data directory. A setting that cannot be used stops the command (decisions, section 9).
+    pub fn data_dir(&self) -> Result<PathBuf, CliError> {
+        let (settings, problems) = settings::load(&self.config());
+        if problems.is_empty() {
+            return Ok(settings.data_dir);
+        }
+        Err(CliError::input("a setting cannot be used")
+            .with_details(problems.iter().map(ToString::to_string))
+            .with_hint("correct it, or take it out to get the default"))
+    }
+
+    /// A command line that does what is suggested in the same data directory.
+    pub fn command(&self, rest: &str) -> String {
+        match &self.data_dir_option {
+            None => format!("tracer {rest}"),
+            Some(path) => format!("tracer --data-dir {} {rest}", quoted(path)),
+        }
+    }
+
+    /// The run that the argument selects; the newest, said on standard error, when it is left out.
+    pub fn select(&mut self, run_id: Option<&str>) -> Result<(RunDirectory, String), CliError> {
+        let store = RunStore::new(self.data_dir()?);
+        let selected = match run_id {
+            None => store.newest(),
+            Some(prefix) => store.select(prefix),
+        };
+        let directory =
+            selected.map_err(|error| self.not_selected(run_id.unwrap_or_default(), &store, error))?;
+        let short_id = short_id(&store, &directory);
+        if run_id.is_none() {
+            self.ui
+                .note(&Line::of(format!("newest run, {short_id}"), Tone::Muted));
+        }
+        Ok((directory, short_id))
+    }
+
+    fn not_selected(&self, wanted: &str, store: &RunStore, error: SelectError) -> CliError {
+        let list = format!("list them: {}", self.command("list"));
+        match error {
+            SelectError::NoRuns => self.no_runs(store.data_dir()),
+            SelectError::Store(error) => self.store_error(&error),
+            SelectError::NotFound { candidates } => CliError::input(format!("no run starts with {wanted:?}"))
+                .with_details(
+                    candidates
+                        .into_iter()
+                        .map(|directory| candidate("closest: ", store, directory)),
+                )
+                .with_hint(list),
+            SelectError::Ambiguous { candidates } => {
+                let hidden = candidates.len().saturating_sub(MOST_CANDIDATES);
+                let more = (hidden > 0).then(|| format!("… and {hidden} more"));
+                CliError::input(format!("{wanted:?} fits {} runs", candidates.len()))
+                    .with_details(
+                        candidates
+                            .into_iter()
+                            .take(MOST_CANDIDATES)
+                            .map(|directory| candidate("", store, directory))
+                            .chain(more),
+                    )
+                    .with_hint("give more characters of the ID")
+            }
+            other => CliError::input(other.to_string()).with_hint(list),
+        }
+    }
+
+    /// What went wrong with the store as a whole.
+    pub fn store_error(&self, error: &StoreError) -> CliError {
+        let message = CliError::input(error.to_string());
+        match error {
+            StoreError::Missing { .. } => message
+                .with_hint(format!("record a first run: {}", self.command("demo")))
+                .with_hint("or name another data directory: --data-dir DIR, or TRACER_DATA_DIR"),
+            // An unreadable folder, or whatever else may come to stand in the way.
+            _ => message
+                .with_hint("check its permissions, or name another: --data-dir DIR, or TRACER_DATA_DIR"),
+        }
+    }
+
+    fn no_runs(&self, data_dir: &Path) -> CliError {
+        CliError::input(format!("no runs in {} yet", shown(data_dir)))
+            .with_hint(format!("record a first run: {}", self.command("demo")))
+    }
+}
+
+/// A run that may have been meant: its ID, name and age.
+fn candidate(before: &str, store: &RunStore, directory: RunDirectory) -> String {
+    let id = short_id(store, &directory);
+    match directory.listed().meta {
+        Ok(meta) => {
+            let name = gist::word(meta.run_name.as_deref().unwrap_or("(unnamed)"));
+            format!(
+                "{before}{id}  {name}  {}",
+                units::moment(meta.started_at.instant())
+            )
+        }
+        Err(_) => format!("{before}{id}  damaged"),
+    }
+}
+
+/// As much of the ID as tells the run from all others, at least eight characters.
+fn short_id(store: &RunStore, directory: &RunDirectory) -> String {
+    let ids = store.directories().unwrap_or_default();
+    run_list::short_id(directory.trace_id, ids.iter().map(|other| other.trace_id))
+}
+
+/// The path with the home directory as `~`.
+pub fn shown(path: &Path) -> String {
+    // A home that is the root directory would make every path one below it.
+    let home = std::env::home_dir().filter(|home| home.parent().is_some());
+    match home.and_then(|home| Some(path.strip_prefix(home).ok()?.to_owned())) {
+        Some(rest) => Path::new("~").join(rest).display().to_string(),
+        None => path.display().to_string(),
+    }
+}
+
+/// The path as a shell takes it.
+pub fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |char: char| char.is_alphanumeric() || "/._-+:@%,=".contains(char);
+    if !text.is_empty() && text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}

@@ -1,0 +1,208 @@
+//! `tracer list`.
+
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+
+use serde_json::json;
+
+use crate::sandbox::{FIRST, SECOND, Sandbox, THIRD, contents, meta};
+
+fn three() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.run(SECOND, "second", 2, "error");
+    sandbox.run(FIRST, "first", 1, "ok");
+    sandbox.run(THIRD, "third", 3, "ok");
+    sandbox
+}
+
+#[test]
+fn runs_are_tab_separated_newest_first_when_nobody_looks() {
+    let outcome = three().tracer(&["list"]);
+    assert_eq!(outcome.code, Some(0));
+    assert_eq!(
+        outcome.stdout,
+        format!(
+            "status\trun_id\tstarted_at\tduration_ms\tllm_calls\ttool_calls\terrors\tloop_warnings\trun_name\n\
+             ok\t{THIRD}\t2026-01-01T00:03:00.000000Z\t400\t1\t1\t0\t0\tthird\n\
+             failed\t{SECOND}\t2026-01-01T00:02:00.000000Z\t400\t1\t1\t0\t0\tsecond\n\
+             ok\t{FIRST}\t2026-01-01T00:01:00.000000Z\t400\t1\t1\t0\t0\tfirst\n"
+        )
+    );
+    assert_eq!(outcome.stderr, "");
+}
+
+#[test]
+fn json_is_the_metadata_as_it_is_stored() {
+    let sandbox = three();
+    let mut stored = meta(FIRST, "first", 1, "ok");
+    stored["team"] = json!({"kept": true});
+    fs::write(sandbox.run_dir(FIRST).join("meta.json"), stored.to_string()).unwrap();
+    let outcome = sandbox.tracer(&["list", "--json"]);
+    assert_eq!(outcome.code, Some(0));
+    assert_eq!(
+        outcome.json(),
+        json!({
+            "spec_version": "0.2.0",
+            "runs": [meta(THIRD, "third", 3, "ok"), meta(SECOND, "second", 2, "error"), stored],
+        })
+    );
+}
+
+#[test]
+fn a_limit_says_how_many_are_not_shown() {
+    let sandbox = three();
+    let outcome = sandbox.tracer(&["list", "--limit", "2"]);
+    assert_eq!(outcome.stdout.lines().count(), 3);
+    assert!(outcome.stderr.contains("2 of 3 runs"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("tracer list --all"), "{}", outcome.stderr);
+    let json = sandbox.tracer(&["list", "--json", "--limit", "1"]);
+    assert_eq!(json.json()["runs"].as_array().map(Vec::len), Some(1));
+    assert!(json.stderr.contains("1 of 3 runs"));
+    assert_eq!(sandbox.tracer(&["list", "--all"]).stderr, "");
+    sandbox
+        .tracer(&["list", "--all", "--limit", "2"])
+        .fails(2, &["--limit"]);
+}
+
+#[test]
+fn a_damaged_run_is_a_row_and_no_json() {
+    let sandbox = three();
+    sandbox.files(&"c".repeat(32), "{\"status\": \"secret payload", "");
+    let text = sandbox.tracer(&["list"]);
+    assert_eq!(text.code, Some(0));
+    assert!(
+        text.stdout.contains(&format!("damaged\t{}\t", "c".repeat(32))),
+        "{}",
+        text.stdout
+    );
+    assert!(!text.stdout.contains("secret"));
+    let json = sandbox.tracer(&["list", "--json"]);
+    assert_eq!(json.json()["runs"].as_array().map(Vec::len), Some(3));
+    assert!(json.stderr.contains("1 damaged run"), "{}", json.stderr);
+    assert!(json.stderr.contains("tracer validate-trace"), "{}", json.stderr);
+}
+
+#[test]
+fn a_running_run_is_counted_from_its_spans() {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "busy", 1, "running");
+    let mut stale = meta(FIRST, "busy", 1, "running");
+    stale["counts"] = json!({"llm_calls": 0, "tool_calls": 0, "errors": 0, "loop_warnings": 0});
+    fs::write(sandbox.run_dir(FIRST).join("meta.json"), stale.to_string()).unwrap();
+    let outcome = sandbox.tracer(&["list"]);
+    assert!(outcome.stdout.contains(&format!(
+        "running\t{FIRST}\t2026-01-01T00:01:00.000000Z\t\t1\t1\t0\t0\tbusy"
+    )));
+}
+
+#[test]
+fn a_run_whose_process_is_gone_is_interrupted_and_stays_as_it_is() {
+    let sandbox = Sandbox::new();
+    let directory = sandbox.run(FIRST, "killed", 1, "running");
+    fs::write(directory.join(".live"), "{\"run_name\":\"killed\"}\n").unwrap();
+    let before = contents(&sandbox.data_dir());
+    let outcome = sandbox.tracer(&["list"]);
+    assert!(
+        outcome.stdout.contains(&format!("interrupted\t{FIRST}")),
+        "{}",
+        outcome.stdout
+    );
+    assert_eq!(contents(&sandbox.data_dir()), before);
+}
+
+#[test]
+fn control_characters_do_not_reach_the_terminal() {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "\u{1b}]0;owned\u{7}\t\u{9b}2J\nsecond line", 1, "ok");
+    for arguments in [&["list"][..], &["list", "--json"], &["list", "--color=never"]] {
+        let outcome = sandbox.tracer(arguments);
+        assert_eq!(outcome.code, Some(0));
+        assert!(
+            outcome
+                .stdout
+                .chars()
+                .all(|char| char == '\n' || char == '\t' || !char.is_control()),
+            "{:?}",
+            outcome.stdout
+        );
+    }
+    assert_eq!(sandbox.tracer(&["list"]).stdout.lines().count(), 2);
+}
+
+#[test]
+fn an_empty_store_is_an_empty_list_with_a_next_step() {
+    let sandbox = Sandbox::new();
+    let text = sandbox.tracer(&["list"]);
+    assert_eq!(text.code, Some(0));
+    assert!(
+        text.stderr.contains("no runs in") && text.stderr.contains("tracer demo"),
+        "{}",
+        text.stderr
+    );
+    let json = sandbox.tracer(&["list", "--json"]);
+    assert_eq!(
+        (json.code, json.json()),
+        (Some(0), json!({"spec_version": "0.2.0", "runs": []}))
+    );
+}
+
+#[test]
+fn a_missing_data_directory_is_said_with_a_next_step() {
+    let sandbox = Sandbox::without_data_directory();
+    let path = sandbox.data_dir();
+    sandbox.tracer(&["list"]).fails(
+        2,
+        &["error: ", &path.display().to_string(), "hint: ", "tracer demo"],
+    );
+    assert!(!path.exists(), "looking creates nothing");
+}
+
+#[test]
+fn the_option_wins_over_the_environment_and_is_in_the_next_commands() {
+    let sandbox = Sandbox::without_data_directory();
+    let other = Sandbox::new();
+    other.run(FIRST, "first", 1, "ok");
+    other.run(SECOND, "second", 2, "ok");
+    let path = other.data_dir().display().to_string();
+    let outcome = sandbox.tracer(&["list", "--limit", "1", "--data-dir", &path]);
+    assert_eq!(outcome.stdout.lines().count(), 2);
+    assert!(
+        outcome
+            .stderr
+            .contains(&format!("tracer --data-dir {path} list --all")),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn a_closed_pipe_is_a_quiet_success() {
+    let sandbox = Sandbox::new();
+    let name = "n".repeat(2_000);
+    for number in 0..100u32 {
+        sandbox.run(
+            &format!("{number:032x}").replacen('0', "a", 1),
+            &name,
+            number,
+            "ok",
+        );
+    }
+    for arguments in [&["list", "--all"][..], &["list", "--all", "--json"]] {
+        let mut command = sandbox.command(arguments);
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Reads a little, as `head -1` does, and hangs up; the rest does not fit into the pipe.
+        let mut stdout = child.stdout.take().unwrap();
+        stdout.read_exact(&mut [0; 10]).unwrap();
+        drop(stdout);
+        let outcome = child.wait_with_output().unwrap();
+        assert_eq!(
+            (outcome.status.code(), outcome.stderr.as_slice()),
+            (Some(0), &b""[..])
+        );
+    }
+}

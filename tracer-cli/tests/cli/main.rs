@@ -1,0 +1,15 @@
+//! The executable from end to end: exit codes, streams, shapes, and what it says when something is wrong.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test says what went wrong by panicking"
+)]
+
+mod demo;
+mod export;
+mod list;
+mod sandbox;
+mod show;
+mod usage;
+mod validate;

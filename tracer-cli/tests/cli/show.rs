@@ -1,0 +1,185 @@
+//! `tracer show`, and how a run is selected.
+
+use std::fs;
+
+use crate::sandbox::{FIRST, SECOND, Sandbox, THIRD, spans};
+
+#[test]
+fn the_newest_run_is_shown_and_named_on_standard_error() {
+    let sandbox = Sandbox::new();
+    sandbox.run(SECOND, "newest", 9, "ok");
+    sandbox.run(FIRST, "older", 1, "ok");
+    let outcome = sandbox.tracer(&["show"]);
+    assert_eq!(outcome.code, Some(0));
+    let expected = [
+        "✓ newest  aaaa2222  ok  400 ms  2026-01-01 00:09:00 UTC",
+        "  Ended ok: search_kb → demo-model.",
+        "  2 steps · 1 model call · 1 tool call · 447 tokens (412 in, 35 out) · 0 errors",
+        "",
+        "#    +TIME      DUR  STEP",
+        "1  10.0 ms  20.0 ms  ⚒ search_kb   query=\"refund policy\" → hits=2",
+        "2  40.0 ms   200 ms  ✦ demo-model  \"Draft a reply\" → \"Dear Ada\"  412→35 tok",
+    ];
+    assert_eq!(outcome.stdout.lines().collect::<Vec<_>>(), expected);
+    assert!(
+        outcome.stderr.contains("newest run, aaaa2222"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(
+        outcome.stderr.contains("tracer export aaaa2222 --out"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn a_prefix_selects_and_an_ambiguous_one_lists_the_candidates() {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "first", 1, "ok");
+    sandbox.run(SECOND, "second", 2, "ok");
+    sandbox.run(THIRD, "third", 3, "ok");
+    for selector in [THIRD, "bbbb3333", "b"] {
+        let outcome = sandbox.tracer(&["show", selector]);
+        assert_eq!(outcome.code, Some(0));
+        assert!(outcome.stdout.starts_with("✓ third"), "{outcome:?}");
+    }
+    sandbox.tracer(&["show", "aaaa"]).fails(
+        2,
+        &["\"aaaa\"", "aaaa1111", "first", "aaaa2222", "second", "hint: "],
+    );
+}
+
+#[test]
+fn an_unknown_prefix_names_the_nearest_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "first", 1, "ok");
+    sandbox.run(THIRD, "third", 3, "ok");
+    sandbox
+        .tracer(&["show", "aaaa9"])
+        .fails(2, &["\"aaaa9\"", "aaaa1111", "first", "tracer list"]);
+    for bad in ["", "../../etc", "zz\u{1b}[2J"] {
+        let outcome = sandbox.tracer(&["show", bad]);
+        outcome.fails(2, &["error: "]);
+        assert!(!outcome.stderr.contains('\u{1b}'));
+    }
+}
+
+#[test]
+fn no_runs_and_no_data_directory_have_a_next_step() {
+    for command in [&["show"][..], &["export", "--out", "-"]] {
+        Sandbox::new()
+            .tracer(command)
+            .fails(2, &["error: no runs in", "hint: ", "tracer demo"]);
+        Sandbox::without_data_directory()
+            .tracer(command)
+            .fails(2, &["error: ", "hint: ", "tracer demo"]);
+    }
+}
+
+#[test]
+fn a_running_run_is_shown_without_its_root() {
+    let sandbox = Sandbox::new();
+    let directory = sandbox.run(FIRST, "busy", 1, "running");
+    let torn = spans(FIRST, "busy", 1, "running") + "{\"trace_id\": \"aaaa";
+    fs::write(directory.join("spans.jsonl"), torn).unwrap();
+    let outcome = sandbox.tracer(&["show", FIRST]);
+    assert_eq!(outcome.code, Some(0));
+    assert!(
+        outcome.stdout.starts_with("● busy  aaaa1111  running"),
+        "{}",
+        outcome.stdout
+    );
+    assert!(
+        outcome.stdout.contains("the last finished step is #2 demo-model"),
+        "{}",
+        outcome.stdout
+    );
+}
+
+#[test]
+fn an_interrupted_run_is_told() {
+    let sandbox = Sandbox::new();
+    let directory = sandbox.run(FIRST, "killed", 1, "running");
+    fs::write(directory.join(".live"), "{\"run_name\":\"killed\"}\n").unwrap();
+    let outcome = sandbox.tracer(&["show"]);
+    assert_eq!(outcome.code, Some(0));
+    assert!(
+        outcome.stdout.starts_with("◌ killed  aaaa1111  interrupted"),
+        "{}",
+        outcome.stdout
+    );
+    assert!(
+        outcome
+            .stdout
+            .contains("Interrupted: its process is gone; the last finished step is #2 demo-model.")
+    );
+}
+
+#[test]
+fn what_can_be_read_of_a_damaged_run_is_shown_and_the_lines_that_cannot() {
+    let sandbox = Sandbox::new();
+    let directory = sandbox.run(FIRST, "damaged", 1, "ok");
+    let good = spans(FIRST, "damaged", 1, "ok");
+    fs::write(
+        directory.join("spans.jsonl"),
+        format!("{{\"secret\": \"payload\n{good}"),
+    )
+    .unwrap();
+    let outcome = sandbox.tracer(&["show"]);
+    assert_eq!(outcome.code, Some(0));
+    assert!(outcome.stdout.contains("⚒ search_kb"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("spans.jsonl:1: "), "{}", outcome.stdout);
+    assert!(!outcome.stdout.contains("secret"));
+    assert!(
+        outcome.stderr.contains("tracer validate-trace"),
+        "{}",
+        outcome.stderr
+    );
+
+    fs::write(directory.join("meta.json"), "no json").unwrap();
+    let outcome = sandbox.tracer(&["show"]);
+    assert_eq!(outcome.code, Some(0));
+    assert!(
+        outcome.stdout.contains("damaged") && outcome.stdout.contains("meta.json: "),
+        "{}",
+        outcome.stdout
+    );
+    assert!(outcome.stdout.contains("⚒ search_kb"), "{}", outcome.stdout);
+}
+
+#[test]
+fn json_has_the_records_and_the_problems() {
+    let sandbox = Sandbox::new();
+    let directory = sandbox.run(FIRST, "damaged", 1, "ok");
+    let good = spans(FIRST, "damaged", 1, "ok");
+    fs::write(directory.join("spans.jsonl"), format!("no json\n{good}")).unwrap();
+    let outcome = sandbox.tracer(&["show", "--json"]);
+    assert_eq!(outcome.code, Some(0));
+    let json = outcome.json();
+    let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["events", "problems", "run", "spec_version", "status"]);
+    assert_eq!(json["problems"][0]["location"], "spans.jsonl:1");
+    assert_eq!(json["events"].as_array().map(Vec::len), Some(4));
+    assert_eq!(json["status"], "ok");
+}
+
+#[test]
+fn colour_is_there_when_it_is_asked_for_only() {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "first", 1, "ok");
+    let coloured = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command = sandbox.command(arguments);
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().contains("\u{1b}[")
+    };
+    assert!(!coloured(&["show"], &[]));
+    assert!(coloured(&["show", "--color=always"], &[]));
+    assert!(coloured(&["--color", "always", "show"], &[("NO_COLOR", "1")]));
+    assert!(coloured(&["show"], &[("CLICOLOR_FORCE", "1")]));
+    assert!(!coloured(
+        &["show"],
+        &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]
+    ));
+    assert!(!coloured(&["show", "--color=never"], &[("CLICOLOR_FORCE", "1")]));
+}
