@@ -65,7 +65,7 @@ fn a_program_that_ends_without_ending_its_run_is_told_as_interrupted_with_all_th
         ("abort", None, after_it),
         ("wait", Some(Signal::SIGTERM), in_the_call),
         ("wait", Some(Signal::SIGKILL), in_the_call),
-        ("wait", Some(Signal::SIGSEGV), in_the_call),
+        ("wait", Some(Signal::SIGQUIT), in_the_call),
         ("wait", Some(Signal::SIGHUP), in_the_call),
     ] {
         let data = DataDir::new();
@@ -183,11 +183,36 @@ fn a_dead_program_is_told_though_a_program_that_it_started_lives_on() {
 }
 
 #[test]
-fn a_forked_child_neither_writes_into_its_parents_run_nor_ends_it() {
+fn a_dead_program_is_told_though_a_forked_child_holds_its_lock() {
+    let data = DataDir::new();
+    let mut child = start_ready(&data, "fork-and-wait");
+    assert_eq!(liveness_now(&data), Liveness::Running);
+    send(&child, Signal::SIGKILL);
+    let input = child.stdin.take();
+    child.wait().unwrap();
+    let died = Instant::now();
+    wait_until("interrupted", || liveness_now(&data) == Liveness::Interrupted);
+    assert!(died.elapsed() < Duration::from_secs(1));
+    drop(input);
+}
+
+#[test]
+fn a_forked_child_neither_writes_into_its_parents_run_nor_ends_it_and_may_have_its_own() {
     let data = DataDir::new();
     Program::new(TRACED, &data).args(["fork"]).succeed();
-    let finished = data.finished();
-    assert_eq!(finished.status(), RunStatus::Ok);
-    let names: Vec<&str> = finished.run.spans.iter().map(|span| span.name.as_str()).collect();
-    assert_eq!(names, ["before", "after", "forked"]);
+    let mut runs: Vec<(RunStatus, Vec<String>)> = data
+        .finished_runs()
+        .into_iter()
+        .map(|run| {
+            (
+                run.status(),
+                run.run.spans.into_iter().map(|span| span.name).collect(),
+            )
+        })
+        .collect();
+    runs.sort_by_key(|(_, names)| names.len());
+    let (own, parents) = (["in the child", "the child's own"], ["before", "after", "forked"]);
+    assert_eq!(runs.len(), 2);
+    assert_eq!(runs[0], (RunStatus::Ok, own.map(str::to_owned).to_vec()));
+    assert_eq!(runs[1], (RunStatus::Ok, parents.map(str::to_owned).to_vec()));
 }

@@ -156,7 +156,11 @@ fn fork_and_go_on() {
     tool_call("before").record().unwrap();
     match fork::fork().unwrap() {
         Fork::Child => {
-            let _ = tool_call("in the child").record();
+            tool_call("of nobody's run").record().unwrap();
+            {
+                let _own = traced_run("the child's own");
+                tool_call("in the child").record().unwrap();
+            }
             drop(run);
             std::process::exit(0);
         }
