@@ -21,3 +21,7 @@ pub use wait::wait_until;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/instrument-your-agent.md")]
 struct InstrumentYourAgent;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
