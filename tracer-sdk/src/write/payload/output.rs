@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Written;
 use crate::format::names::markers::{REDACTED, TRUNCATED, UNSERIALIZABLE};
-use crate::write::redact::{KeyVerdict, Redactor, prefix};
+use crate::write::redact::{KeyVerdict, Name, Redactor, prefix};
 
 /// How many levels of arrays and objects are kept; a top-level array or object is the first.
 pub(super) const DEEPEST: usize = 10;
@@ -65,6 +65,8 @@ pub(super) struct Output<'a> {
     /// A value belongs here next: at the beginning, after a comma in an array, after a key in an object.
     awaiting: bool,
     nodes: usize,
+    /// What the last key says about a string under it beside its verdict.
+    name: Option<Name>,
     /// The budget is gone: nothing is written any more.
     stopped: bool,
     /// The value that was just interrupted has been replaced by a marker, and nothing is wrong.
@@ -83,6 +85,7 @@ impl<'a> Output<'a> {
             depth: 0,
             awaiting: true,
             nodes: 0,
+            name: None,
             stopped: false,
             replaced: false,
             written: Written::default(),
@@ -115,6 +118,9 @@ impl<'a> Output<'a> {
 
     /// A string, redacted and cut.
     pub(super) fn string(&mut self, text: &str) -> Outcome {
+        if self.name.is_some_and(|name| name.hides_member(text.as_bytes())) {
+            return self.secret();
+        }
         self.count_node()?;
         let cleaned = self.redactor.clean_to(text, self.longest_string());
         self.written.redacted = self.written.redacted.saturating_add(cleaned.redacted);
@@ -209,6 +215,7 @@ impl<'a> Output<'a> {
         self.written.truncated |= cleaned.truncated;
         self.out.push(b':');
         self.awaiting = true;
+        self.name = self.redactor.name_of_member(key);
         Ok(self.redactor.key(key))
     }
 
@@ -333,6 +340,7 @@ impl<'a> Output<'a> {
             return self.stop();
         }
         self.nodes += 1;
+        self.name = None;
         Ok(())
     }
 

@@ -45,8 +45,11 @@ const STAND_INS: [&[u8]; 40] = [
 ];
 
 /// Parts of such words.
-const STAND_IN_PARTS: [&[u8]; 9] = [
-    b"your",
+const STAND_IN_PARTS: [&[u8]; 11] = [
+    b"your_",
+    b"your-",
+    b"-your",
+    b"_your",
     b"placeholder",
     b"example",
     b"changeme",
@@ -54,11 +57,15 @@ const STAND_IN_PARTS: [&[u8]; 9] = [
     b"dummy",
     b"_here",
     b"-here",
-    b"goes-here",
 ];
 
 /// Whether `value` only says that a secret goes here.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
+    is_blank(value) || is_stand_in(value)
+}
+
+/// Whether `value` is empty, masked, or the name of a variable.
+pub(super) fn is_blank(value: &[u8]) -> bool {
     let (Some(&first), Some(&last)) = (value.first(), value.last()) else {
         return true;
     };
@@ -69,12 +76,13 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
     let second = value.get(1).copied().unwrap_or_default();
     let is_variable =
         first == b'$' && (second.is_ascii_alphabetic() || matches!(second, b'{' | b'(' | b'_' | b'$'));
-    let is_masked = value
-        .iter()
-        .all(|byte| matches!(byte, b'*' | b'x' | b'X' | b'.' | b'-' | b'_' | b'#' | b'?'))
+    let is_masked = value.iter().all(|byte| b"*xX.-_#?".contains(byte))
         || value.starts_with(b"***")
-        || is_ellipsis(value);
-    is_enclosed || is_variable || is_masked || is_repeated(value, first) || is_stand_in(value)
+        || is_ellipsis(value)
+        || value
+            .windows(8)
+            .any(|window| window.eq_ignore_ascii_case(b"xxxxxxxx"));
+    is_enclosed || is_variable || is_masked || is_repeated(value, first)
 }
 
 fn is_ellipsis(value: &[u8]) -> bool {
@@ -86,18 +94,15 @@ fn is_repeated(value: &[u8], first: u8) -> bool {
 }
 
 fn is_stand_in(value: &[u8]) -> bool {
-    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let has_part = || {
+        STAND_IN_PARTS.iter().any(|part| {
+            value
+                .windows(part.len())
+                .any(|window| window.eq_ignore_ascii_case(part))
+        })
+    };
     STAND_INS.iter().any(|word| value.eq_ignore_ascii_case(word))
-        || (digits <= 2
-            && value.len() <= 64
-            && STAND_IN_PARTS.iter().any(|part| {
-                value
-                    .windows(part.len())
-                    .any(|window| window.eq_ignore_ascii_case(part))
-            }))
-        || value
-            .windows(6)
-            .any(|window| window.eq_ignore_ascii_case(b"xxxxxx"))
+        || (value.len() <= 64 && !looks_random(value) && has_part())
 }
 
 /// Whether `value` may well be a secret: letters with digits or with the signs that passwords have, in one word.
