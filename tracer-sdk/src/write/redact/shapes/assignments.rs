@@ -261,7 +261,7 @@ fn bare(
     let is_meant = is_query || is_variable || (is_option && !is_colon);
     let is_path = value
         .iter()
-        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':' | b'&'));
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':' | b'&' | b'!'));
     let goes_on = matches!(text.at(end), b'(' | b'[') || (!is_meant && matches!(text.at(end), b'{' | b'<'));
     let is_expression = is_code(value) || (is_path && goes_on);
     if (is_expression && !looks_random(value)) || is_placeholder(value) {

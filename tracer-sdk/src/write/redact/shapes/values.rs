@@ -126,14 +126,19 @@ pub(super) fn is_plausible(value: &[u8], shortest: usize) -> bool {
 /// often than in words and identifiers.
 pub(super) fn looks_random(value: &[u8]) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
-    value.split(|byte| !is_part(byte)).any(|part| {
+    let has_random_part = value.split(|byte| !is_part(byte)).any(|part| {
         let is_long = part.len() >= 16 || (part.len() >= 12 && value.len() >= 24);
         let changes = changes_of_kind(part);
-        let has_digit = part.iter().any(u8::is_ascii_digit);
-        let often_enough = changes >= 3 && changes * if has_digit { 8 } else { 5 } >= part.len();
+        let a_change_in = match (part.iter().any(u8::is_ascii_digit), part.len()) {
+            (true, _) => 8,
+            (false, 24..) => 6,
+            (false, _) => 5,
+        };
+        let often_enough = changes >= 3 && changes * a_change_in >= part.len();
         let is_hex = part.len() >= 24 && changes >= 2 && part.iter().all(u8::is_ascii_hexdigit);
         is_long && (often_enough || is_hex)
-    })
+    });
+    has_random_part || (value.len() >= 24 && changes_of_kind(value) * 4 >= value.len())
 }
 
 /// How often the kind of sign changes, but where a capital begins a word in small letters.
