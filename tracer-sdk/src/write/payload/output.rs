@@ -1,10 +1,11 @@
 //! The text being written: its budget, the containers that are open, and how it is closed whatever happens.
 
-use std::fmt;
+mod closing;
 
 use serde::Serialize;
 
 use super::Written;
+use super::interrupted::{Interrupted, Outcome};
 use crate::format::names::markers::{REDACTED, TRUNCATED, UNSERIALIZABLE};
 use crate::write::redact::{KeyVerdict, Name, Redactor, prefix};
 
@@ -19,32 +20,6 @@ const RESERVE: usize = 128;
 
 /// A string is not cut to less than this; the rest is cut instead.
 const SHORTEST_CUT: usize = 64;
-
-/// Why a value's `serialize` came to an early end; [`Output`] knows what it means.
-#[derive(Debug)]
-pub(super) struct Interrupted;
-
-impl fmt::Display for Interrupted {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("the value is not written further")
-    }
-}
-
-impl std::error::Error for Interrupted {}
-
-impl serde::ser::Error for Interrupted {
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        Self
-    }
-}
-
-impl serde::de::Error for Interrupted {
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        Self
-    }
-}
-
-pub(super) type Outcome<T = ()> = Result<T, Interrupted>;
 
 /// An open array or object.
 #[derive(Debug, Clone, Copy, Default)]
@@ -233,79 +208,6 @@ impl<'a> Output<'a> {
         self.stopped
     }
 
-    /// What the end of a child's `serialize` means: its siblings go on unless the budget is gone.
-    pub(super) fn settle(&mut self, depth: usize, outcome: &Outcome) -> Outcome {
-        let replaced = std::mem::take(&mut self.replaced);
-        if self.stopped {
-            return Err(Interrupted);
-        }
-        if outcome.is_err() && !replaced {
-            self.written.failed = true;
-        }
-        self.back_to(depth)?;
-        self.fill();
-        Ok(())
-    }
-
-    /// The value's own code panicked: nothing more comes.
-    pub(super) fn fail(&mut self) {
-        self.written.failed = true;
-        if !self.stopped {
-            self.close_to(0, Some(UNSERIALIZABLE));
-        }
-    }
-
-    /// Closes what is open, and tells what became of the value.
-    pub(super) fn finish(mut self) -> Written {
-        self.close_to(0, self.stopped.then_some(TRUNCATED));
-        self.written
-    }
-
-    /// Closes what a child left open within the container at `depth`: it failed, or its panic was caught on the way.
-    fn back_to(&mut self, depth: usize) -> Outcome {
-        if self.stopped || self.depth < depth {
-            return Err(Interrupted);
-        }
-        if self.depth > depth {
-            self.written.failed = true;
-            self.close_to(depth, Some(UNSERIALIZABLE));
-        }
-        Ok(())
-    }
-
-    /// Closes containers, leaving `marker` where writing ended.
-    fn close_to(&mut self, depth: usize, mut marker: Option<&str>) {
-        if self.awaiting {
-            let failed = marker.is_none();
-            self.written.failed |= failed;
-            self.append_marker(marker.take().unwrap_or(UNSERIALIZABLE));
-            self.awaiting = false;
-        }
-        while self.depth > depth {
-            self.depth -= 1;
-            let container = self.open.get(self.depth).copied().unwrap_or_default();
-            if let Some(marker) = marker.take() {
-                if container.has_items {
-                    self.out.push(b',');
-                }
-                if container.is_object {
-                    self.append_marker(marker);
-                    self.out.push(b':');
-                }
-                self.append_marker(marker);
-            }
-            self.out.push(if container.is_object { b'}' } else { b']' });
-        }
-    }
-
-    /// Fills a place that was left empty.
-    fn fill(&mut self) {
-        if std::mem::take(&mut self.awaiting) {
-            self.written.failed = true;
-            self.append_marker(UNSERIALIZABLE);
-        }
-    }
-
     /// A comma, unless the item is the first of its container.
     fn comma(&mut self) -> Outcome {
         self.fill();
@@ -352,12 +254,6 @@ impl<'a> Output<'a> {
             self.out.truncate(start);
         }
         fits
-    }
-
-    fn append_marker(&mut self, marker: &str) {
-        self.out.push(b'"');
-        self.out.extend_from_slice(marker.as_bytes());
-        self.out.push(b'"');
     }
 
     fn stop<T>(&mut self) -> Outcome<T> {

@@ -87,6 +87,12 @@ fn literal_values_of_secret_variables_go_wherever_they_are() {
 }
 
 #[test]
+fn a_redactor_is_shared_by_threads() {
+    fn shared<T: Send + Sync>(_: &T) {}
+    shared(&redactor());
+}
+
+#[test]
 fn what_does_not_change_is_borrowed() {
     let redactor = redactor();
     assert!(matches!(redactor.text("plain: text = 1"), Cow::Borrowed(_)));
