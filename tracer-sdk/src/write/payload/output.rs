@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::Written;
 use super::interrupted::{Interrupted, Outcome};
 use crate::format::names::markers::{REDACTED, TRUNCATED, UNSERIALIZABLE};
+use crate::write::escape::push_string;
 use crate::write::redact::{KeyVerdict, Name, Redactor, prefix};
 
 /// How many levels of arrays and objects are kept; a top-level array or object is the first.
@@ -249,7 +250,8 @@ impl<'a> Output<'a> {
     /// Appends a JSON string, unless the budget does not hold it.
     fn append_string(&mut self, text: &str) -> bool {
         let start = self.out.len();
-        let fits = serde_json::to_writer(&mut *self.out, text).is_ok() && self.out.len() <= self.limit;
+        push_string(self.out, text);
+        let fits = self.out.len() <= self.limit;
         if !fits {
             self.out.truncate(start);
         }
