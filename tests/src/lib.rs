@@ -10,6 +10,7 @@
 pub mod data_dir;
 pub mod finished;
 pub mod program;
+pub mod recording;
 pub mod wait;
 
 pub use data_dir::DataDir;

@@ -104,8 +104,8 @@ impl<'a> Expansion<'a> {
         } = self;
         let Returned { of_body, never, .. } = &self.plan.returned;
         let type_of_block = of_body.as_ref().map(|declared| {
-            let never_called = quote_spanned!(self.type_span()=> #door::never_called::<#declared>());
-            quote!(if false { return #never_called; })
+            let (span, door) = (self.type_span(), self.door_at(self.type_span()));
+            quote_spanned!(span=> if false { return #door::never_called::<#declared>(); })
         });
         let mut future = quote_spanned!(Span::mixed_site()=> async move { #type_of_block { #body } });
         if *never {
@@ -142,9 +142,16 @@ impl<'a> Expansion<'a> {
     fn traced(&self, future: &impl ToTokens) -> TokenStream {
         let door = &self.door;
         let awaited = if self.plan.cancel_on_exceed {
-            let span = self.type_span();
+            let (span, door_at_type) = (self.type_span(), self.door_at(self.type_span()));
+            let declared = self
+                .plan
+                .returned
+                .in_the_end
+                .as_ref()
+                .map_or_else(|| quote!(_), ToTokens::to_token_stream);
+            let as_returned = quote_spanned!(span=> #door_at_type::as_returned::<#declared>());
             let clone = self.clone_of_scope();
-            quote_spanned!(span=> #door::CancelOnExceed::new(#clone, #future).await)
+            quote_spanned!(Span::mixed_site()=> #door::CancelOnExceed::new(#clone, #as_returned, #future).await)
         } else {
             quote!(#future.await)
         };
@@ -239,13 +246,16 @@ impl<'a> Expansion<'a> {
         let each = kept.iter().map(|parameter| {
             let (name, conditions) = (parameter.name, &parameter.conditions);
             let key = LitStr::new(&name.unraw().to_string(), name.span());
-            let with = quote_spanned!(at(name.span())=> #door::Arguments::with(#arguments, #key, &#name));
-            quote_spanned!(Span::mixed_site()=> #(#conditions)* let #arguments = #with;)
+            let (span, door) = (at(name.span()), self.door_at(at(name.span())));
+            let with = quote_spanned!(span=> #door::Arguments::with(#arguments, #key, &#name));
+            quote_spanned!(span=> #(#conditions)* let #arguments = #with;)
         });
         Some(quote_spanned! {Span::mixed_site()=>
-            let #arguments = #door::Arguments::new();
-            #(#each)*
-            #door::Scope::arguments(&#scope, &#arguments);
+            {
+                let #arguments = #door::Arguments::new();
+                #(#each)*
+                #door::Scope::arguments(&#scope, &#arguments);
+            }
         })
     }
 
@@ -317,7 +327,12 @@ impl<'a> Expansion<'a> {
             function: TracedFn { body, .. },
             ..
         } = self;
-        let Returned { of_body, never, .. } = &self.plan.returned;
+        let Returned {
+            waits,
+            never,
+            of_body,
+            in_the_end,
+        } = &self.plan.returned;
         let declared = if *never {
             Some(quote!(!))
         } else {
@@ -325,7 +340,13 @@ impl<'a> Expansion<'a> {
         };
         let arrow = declared.map(|declared| quote!(-> #declared));
         let closure = quote_spanned!(Span::mixed_site()=> move || #arrow { #body });
-        quote_spanned!(Span::mixed_site()=> #door::call_once(#closure))
+        match in_the_end {
+            // The type of the future has no name, but what it gives has.
+            Some(output) if *waits == Waits::OnReturned => {
+                quote_spanned!(Span::mixed_site()=> #door::call_once_for_future::<#output, _, _>(#closure))
+            }
+            _ => quote_spanned!(Span::mixed_site()=> #door::call_once(#closure)),
+        }
     }
 
     fn clone_of_scope(&self) -> TokenStream {
@@ -333,10 +354,23 @@ impl<'a> Expansion<'a> {
         quote_spanned!(Span::mixed_site()=> ::core::clone::Clone::clone(&#scope))
     }
 
-    /// Where the return type is written, for what is wrong with it.
+    /// The private door, for what can be wrong at a place of the user's.
+    fn door_at(&self, span: Span) -> TokenStream {
+        let door = self.door.clone().into_iter();
+        door.map(|mut token| {
+            // A path that the user gave keeps its own tokens.
+            if self.plan.sdk.is_none() {
+                token.set_span(span);
+            }
+            token
+        })
+        .collect()
+    }
+
+    /// Where the return type is written, or else the function's name.
     fn type_span(&self) -> Span {
         match &self.function.signature.output {
-            syn::ReturnType::Default => Span::mixed_site(),
+            syn::ReturnType::Default => at(self.function.signature.ident.span()),
             syn::ReturnType::Type(_, declared) => at(declared.span()),
         }
     }
