@@ -2,15 +2,17 @@
 //!
 //! Rules of the expansion: every path is absolute and every call names its function in full, so that neither shadowed names nor
 //! traits in scope change it; its own variables have the hygiene of a macro, so that they cannot meet the user's; and the body
-//! keeps its own braces and tokens.
+//! keeps its own braces and tokens. `opening` writes what comes before the body, `ending` what comes of it.
+
+mod ending;
+mod opening;
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::Ident;
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{Expr, Ident, LitStr};
 
-use crate::options::Kind;
 use crate::parse::TracedFn;
 use crate::plan::Plan;
 use crate::returned::{Returned, Waits};
@@ -164,162 +166,6 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// `let scope = …;`, with the arguments if they are kept.
-    fn open(&self) -> TokenStream {
-        let Self {
-            plan, door, scope, ..
-        } = self;
-        let opened = match plan.kind {
-            Kind::Run => {
-                let (site, guardrails) = (self.site(), self.guardrails());
-                quote!(run(#site, #guardrails))
-            }
-            Kind::Tool => {
-                let site = self.site();
-                quote!(tool(#site))
-            }
-            Kind::Span => {
-                let site = self.site();
-                quote!(span(#site))
-            }
-            Kind::Llm => {
-                let (model, provider) = (self.text(plan.model), self.provider());
-                quote!(llm(#model, #provider))
-            }
-        };
-        let arguments = self.arguments();
-        quote_spanned! {Span::mixed_site()=>
-            let #scope = #door::Scope::#opened;
-            #arguments
-        }
-    }
-
-    /// `&Site::new(name, path, function, line)`
-    fn site(&self) -> TokenStream {
-        let door = &self.door;
-        let name = optional(self.text(self.plan.name));
-        let Place { path, function, line } = self.place();
-        quote!(&#door::Site::new(#name, #path, #function, #line))
-    }
-
-    fn place(&self) -> Place {
-        let ident = &self.function.signature.ident;
-        let line = u32::try_from(ident.span().unwrap().line()).unwrap_or(u32::MAX);
-        Place {
-            path: source_path(ident.span()),
-            function: ident.unraw().to_string(),
-            line,
-        }
-    }
-
-    fn guardrails(&self) -> TokenStream {
-        let door = &self.door;
-        let none = quote!(#door::Guardrails::new());
-        self.plan.guardrails.iter().fold(none, |guardrails, guardrail| {
-            match (guardrail.word, guardrail.value) {
-                ("max_duration_s", Some(value)) => {
-                    let seconds = quote_spanned!(at(value.span())=> #door::seconds(#value));
-                    quote!(#door::Guardrails::max_duration(#guardrails, #seconds))
-                }
-                (word, value) => {
-                    let method = Ident::new(word, Span::call_site());
-                    let value = value.map_or_else(|| quote!(true), ToTokens::to_token_stream);
-                    quote!(#door::Guardrails::#method(#guardrails, #value))
-                }
-            }
-        })
-    }
-
-    /// `Scope::arguments(&scope, &…);`: an object, or the one argument of a model call.
-    fn arguments(&self) -> Option<TokenStream> {
-        let Self {
-            plan, door, scope, ..
-        } = self;
-        let kept = plan.kept.as_ref()?;
-        if let (Kind::Llm, [only]) = (plan.kind, kept.as_slice()) {
-            let (name, conditions) = (only.name, &only.conditions);
-            return Some(
-                quote_spanned!(at(name.span())=> #(#conditions)* #door::Scope::arguments(&#scope, &#name);),
-            );
-        }
-        let arguments = Ident::new("arguments", Span::mixed_site());
-        let each = kept.iter().map(|parameter| {
-            let (name, conditions) = (parameter.name, &parameter.conditions);
-            let key = LitStr::new(&name.unraw().to_string(), name.span());
-            let (span, door) = (at(name.span()), self.door_at(at(name.span())));
-            let with = quote_spanned!(span=> #door::Arguments::with(#arguments, #key, &#name));
-            quote_spanned!(span=> #(#conditions)* let #arguments = #with;)
-        });
-        Some(quote_spanned! {Span::mixed_site()=>
-            {
-                let #arguments = #door::Arguments::new();
-                #(#each)*
-                #door::Scope::arguments(&#scope, &#arguments);
-            }
-        })
-    }
-
-    /// Returns a refused call's refusal, where the function's type can carry it.
-    fn refuse(&self) -> Option<TokenStream> {
-        let Self {
-            plan, door, scope, ..
-        } = self;
-        if !matches!(plan.kind, Kind::Tool | Kind::Llm) {
-            return None;
-        }
-        let declared = plan.returned.in_the_end.as_ref()?;
-        Some(quote_spanned! {Span::mixed_site()=>
-            if let ::core::option::Option::Some(exceeded) = #door::Scope::refused(&#scope) {
-                use #door::{AnyReturn as _, ConvertibleReturn as _};
-                if let ::core::option::Option::Some(refusal) =
-                    (&&#door::Returned::<#declared>::new()).tracer_refusal(exceeded)
-                {
-                    return refusal;
-                }
-            }
-        })
-    }
-
-    /// `let result = …; … result`: tells the scope what the function gave, its error, and its value if it is kept.
-    fn observed(&self, value_of_body: &TokenStream) -> TokenStream {
-        if self.plan.returned.never {
-            return value_of_body.clone();
-        }
-        let Self {
-            plan,
-            door,
-            scope,
-            result,
-            ..
-        } = self;
-        let Place { path, function, line } = self.place();
-        let place = format!("{function} ({path}:{line})");
-        let keep = plan.result.map(|span| {
-            let value = Ident::new("value", at(span));
-            let kept = quote_spanned!(at(span)=> #door::Scope::result(&#scope, #value));
-            quote_spanned! {Span::mixed_site()=>
-                use #door::{AnyValue as _, ResultValue as _};
-                if let ::core::option::Option::Some(#value) = (&&#door::OkValue(&#result)).tracer_ok_value() {
-                    #kept;
-                }
-            }
-        });
-        quote_spanned! {Span::mixed_site()=>
-            let #result = #value_of_body;
-            if #door::Scope::is_recording(&#scope) {
-                use #door::{
-                    AnyOutcome as _, DebugOutcome as _, DisplayOutcome as _, ErrorOutcome as _, ResultOutcome as _,
-                    WrappedErrorOutcome as _,
-                };
-                if let ::core::option::Option::Some(error) = (&&&&&&#door::Outcome(&#result)).tracer_error(#place) {
-                    #door::Scope::fail(&#scope, error);
-                }
-                #keep
-            }
-            #result
-        }
-    }
-
     /// `call_once(move || -> R { body })`
     fn body_as_closure(&self) -> TokenStream {
         let Self {
@@ -375,24 +221,15 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// A name or a model: what is into a `Cow<'static, str>`.
-    fn text(&self, value: Option<&Expr>) -> Option<TokenStream> {
-        let door = &self.door;
-        value.map(|value| quote_spanned!(at(value.span())=> #door::text(#value)))
+    fn place(&self) -> Place {
+        let ident = &self.function.signature.ident;
+        let line = u32::try_from(ident.span().unwrap().line()).unwrap_or(u32::MAX);
+        Place {
+            path: source_path(ident.span()),
+            function: ident.unraw().to_string(),
+            line,
+        }
     }
-
-    fn provider(&self) -> TokenStream {
-        optional(
-            self.plan.provider.map(
-                |value| quote_spanned!(at(value.span())=> ::core::convert::AsRef::<str>::as_ref(&#value)),
-            ),
-        )
-    }
-}
-
-fn optional(value: Option<TokenStream>) -> TokenStream {
-    let none = quote!(::core::option::Option::None);
-    value.map_or(none, |value| quote!(::core::option::Option::Some(#value)))
 }
 
 /// The place of a user's token with the hygiene of the expansion, so that what is wrong is told there, and lints know who wrote it.
