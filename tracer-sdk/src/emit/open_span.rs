@@ -32,7 +32,7 @@ pub(crate) struct OpenSpan {
     draft: Option<Box<Draft>>,
     error: Option<ErrorInfo>,
     reservation: Option<Reservation>,
-    /// The span was told to the run as open.
+    /// The span was told to the run as open, which writes it when the run ends first.
     timed: bool,
     entered: bool,
 }
@@ -54,6 +54,7 @@ impl OpenSpan {
             Cow::Borrowed(_) => name,
             Cow::Owned(redacted) => Cow::Owned(redacted),
         };
+        let name = unambiguous_name(event_type, name);
         let mut draft = pool::take_draft();
         match event_type {
             EventType::LlmCall => draft.word(names::REQUEST_MODEL, &name),
@@ -94,8 +95,7 @@ impl OpenSpan {
             event_type: self.event_type,
             start: self.start,
         };
-        run.opened(self.id, entry);
-        self.timed = true;
+        self.timed = run.opened(self.id, entry);
         Ok(())
     }
 
@@ -109,7 +109,8 @@ impl OpenSpan {
                 refusal.exceeded.error_type(),
                 refusal.exceeded.to_string(),
             ));
-            self.write_line(now);
+            let (draft, _) = self.write_line(now);
+            pool::give_draft(draft);
         }
         refusal.exceeded
     }
@@ -218,11 +219,6 @@ impl OpenSpan {
 
     /// Ends a timed span at an instant.
     pub(crate) fn end_at(mut self, end: Timestamp) -> Result<(), GuardrailExceeded> {
-        if self.timed && !self.context.run.closed(self.id) {
-            // The run ended first and wrote this span as cancelled.
-            return self.context.run.tripped().map_or(Ok(()), Err);
-        }
-        self.timed = false;
         self.write(end)
     }
 
@@ -235,13 +231,18 @@ impl OpenSpan {
     }
 
     fn write(&mut self, end: Timestamp) -> Result<(), GuardrailExceeded> {
-        let draft = self.write_line(end);
-        let outcome = self.tell(&draft);
+        let (draft, written) = self.write_line(end);
+        let outcome = if written {
+            self.tell(&draft)
+        } else {
+            self.context.run.tripped().map_or(Ok(()), Err)
+        };
         pool::give_draft(draft);
         outcome
     }
 
-    fn write_line(&mut self, end: Timestamp) -> Box<Draft> {
+    /// `false` when the run ended first.
+    fn write_line(&mut self, end: Timestamp) -> (Box<Draft>, bool) {
         let run = self.context.run.clone();
         let error = self.error.take();
         let is_call = matches!(self.event_type, EventType::LlmCall | EventType::ToolCall);
@@ -262,15 +263,18 @@ impl OpenSpan {
         let span = EndedSpan {
             id: self.id,
             parent: self.context.span,
-            name: unambiguous_name(self.event_type, &self.name),
+            name: &self.name,
             event_type: self.event_type,
             start: self.start,
             end,
             error: error.as_ref().map(|error| error.message.as_str()),
             may_have_children: self.entered,
         };
-        run.write(&span, &mut draft);
-        draft
+        let written = run.write(&span, &mut draft);
+        if !written && !self.timed {
+            registry::count_unattached();
+        }
+        (draft, written)
     }
 
     /// Tells the run, whose limits and loop detector want to know.
@@ -323,10 +327,10 @@ fn event_kind(event_type: EventType) -> Option<EventKind> {
 }
 
 /// A structural span must not be taken for a state or a loop warning, which readers know by their names.
-fn unambiguous_name(event_type: EventType, name: &str) -> &str {
-    match name {
-        span_names::STATE if event_type == EventType::Unknown => "state()",
-        span_names::LOOP_WARNING if event_type == EventType::Unknown => "loop_warning()",
-        name => name,
+fn unambiguous_name(event_type: EventType, name: Cow<'static, str>) -> Cow<'static, str> {
+    match name.as_ref() {
+        span_names::STATE if event_type == EventType::Unknown => Cow::Borrowed("state()"),
+        span_names::LOOP_WARNING if event_type == EventType::Unknown => Cow::Borrowed("loop_warning()"),
+        _ => name,
     }
 }

@@ -2,7 +2,6 @@
 
 use std::io;
 
-use super::environment;
 use super::error::ErrorInfo;
 use super::pool;
 use super::progress::Exception;
@@ -61,12 +60,13 @@ pub(crate) fn write_root(
     let redactor = &run.redactor;
     let mut draft = pool::take_draft();
     draft.text(names::RUN_NAME, run.name(), redactor);
-    draft.word(names::PYTHON_VERSION, environment::COMPILER);
-    draft.word(names::PLATFORM, environment::PLATFORM);
-    draft.text(names::WORKING_DIRECTORY, run.working_directory(), redactor);
+    let program = run.program();
+    draft.word(names::PYTHON_VERSION, program.compiler);
+    draft.word(names::PLATFORM, program.platform);
+    draft.text(names::WORKING_DIRECTORY, &program.working_directory, redactor);
     draft.json(
         names::ARGUMENTS,
-        &redactor.arguments(environment::arguments()),
+        &redactor.arguments(program.arguments.iter().cloned()),
         redactor,
     );
     let numbers: [(Name, u64); 4] = [
@@ -150,34 +150,26 @@ pub(crate) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Re
     outcome
 }
 
-/// Writes an open span that the end of the run overtook.
-pub(crate) fn write_cancelled(run: &RunState, id: SpanId, entry: &OpenEntry, end: Timestamp) {
-    let error = ErrorInfo::new(CANCELLED, "the run ended before this span did");
+/// What an open span is told with that the end of the run overtook.
+pub(crate) const OVERTAKEN: &str = "the run ended before this span did";
+
+/// What is known of an open span that the end of the run overtook.
+pub(crate) fn cancelled_span(entry: &OpenEntry, redactor: &Redactor) -> Box<Draft> {
+    let error = ErrorInfo::new(CANCELLED, OVERTAKEN);
     let mut draft = pool::take_draft();
     match entry.event_type {
-        EventType::LlmCall => draft.text(names::REQUEST_MODEL, &entry.name, &run.redactor),
-        EventType::ToolCall => draft.text(names::TOOL_NAME, &entry.name, &run.redactor),
+        EventType::LlmCall => draft.text(names::REQUEST_MODEL, &entry.name, redactor),
+        EventType::ToolCall => draft.text(names::TOOL_NAME, &entry.name, redactor),
         _ => {}
     }
     if matches!(entry.event_type, EventType::LlmCall | EventType::ToolCall) {
         operation(&mut draft, entry.event_type, &entry.name);
         draft.word(names::STATUS, STATUS_ERROR);
-        error_attributes(&mut draft, &error, &run.redactor);
+        error_attributes(&mut draft, &error, redactor);
     } else {
-        exception_event(&mut draft, &error, EventTime::End, &run.redactor);
+        exception_event(&mut draft, &error, EventTime::End, redactor);
     }
-    let span = EndedSpan {
-        id,
-        parent: entry.parent,
-        name: &entry.name,
-        event_type: entry.event_type,
-        start: entry.start,
-        end,
-        error: Some(&error.message),
-        may_have_children: true,
-    };
-    run.write(&span, &mut draft);
-    pool::give_draft(draft);
+    draft
 }
 
 /// Says what kind of call a span is, where the other attributes would not.

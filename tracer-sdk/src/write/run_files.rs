@@ -11,7 +11,7 @@ use super::live_file::{LiveFile, LiveHeader, OpenEntry};
 use super::log::{Appended, Batch, SpanLog};
 use super::meta_file::MetaFile;
 use crate::format::{
-    Counts, Dropped, EventType, RUNS_FOLDER, RunStatus, SPANS_FILE, SpanId, Timestamp, TraceId,
+    Counts, Dropped, EventType, LIVE_FILE, RUNS_FOLDER, RunStatus, SPANS_FILE, SpanId, Timestamp, TraceId,
 };
 
 /// What does not change while a run is recorded.
@@ -85,6 +85,11 @@ impl RunFiles {
         let mut log = SpanLog::new(Arc::clone(&file_system), directory.join(SPANS_FILE), batch);
         if joined {
             log.share();
+            let live = directory.join(LIVE_FILE);
+            // Emitters of other kinds have no such file.
+            if live.exists() {
+                log.only_while(live);
+            }
         }
         Self {
             file_system,
@@ -113,6 +118,21 @@ impl RunFiles {
     pub(crate) fn share(&mut self) -> io::Result<()> {
         self.log.share();
         self.make_ready()
+    }
+
+    /// Whether other processes may have written into this run.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.log.is_shared()
+    }
+
+    /// The run is about to end: the other processes that share it wait, and then find it ended.
+    pub(crate) fn hold(&mut self) {
+        self.log.hold();
+    }
+
+    /// The run has ended, or could not be: whoever shares it goes on.
+    pub(crate) fn let_go(&mut self) {
+        self.log.let_go();
     }
 
     /// Makes the directory and tells readers who is recording.
@@ -175,6 +195,13 @@ impl RunFiles {
         match appended.lost.or_else(|| self.log.flush().lost) {
             Some((_, error)) => Err(error),
             None => Ok(()),
+        }
+    }
+
+    /// Notes spans that others name as their parent and that are not in the file.
+    pub(crate) fn add_lost_parents(&mut self, parents: impl IntoIterator<Item = LostParent>) {
+        for parent in parents {
+            self.keep_lost_parent(parent);
         }
     }
 
@@ -282,9 +309,13 @@ impl RunFiles {
     }
 
     fn keep_lost(&mut self, pending: Pending) {
-        if let Some(parent) = pending.as_parent
-            && self.lost_parents.len() < MAX_LOST_PARENTS
-        {
+        if let Some(parent) = pending.as_parent {
+            self.keep_lost_parent(parent);
+        }
+    }
+
+    fn keep_lost_parent(&mut self, parent: LostParent) {
+        if self.lost_parents.len() < MAX_LOST_PARENTS {
             self.lost_parents.push(parent);
         }
     }
