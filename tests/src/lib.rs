@@ -12,7 +12,7 @@ pub mod finished;
 pub mod program;
 pub mod wait;
 
-pub use data_dir::DataDir;
+pub use data_dir::{DataDir, recorded};
 pub use finished::Finished;
 pub use program::Program;
 pub use wait::wait_until;
