@@ -1,5 +1,7 @@
 //! The stand-in speaks the chat-completions protocol over real HTTP.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
+
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tracer_examples::model::{Endpoint, Message, Model, ModelError};
@@ -11,7 +13,11 @@ async fn send(method: Method, path: &str, key: Option<&str>, body: &str) -> (Sta
     let endpoint = stand_in.endpoint();
     // Installs the process's provider of cryptography, which every client needs.
     Model::new(stand_in.endpoint(), MODEL).unwrap();
-    let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .tls_certs_only([])
+        .build()
+        .unwrap();
     let request = client
         .request(method, format!("{}{path}", endpoint.base_url))
         .body(body.to_owned());

@@ -8,6 +8,8 @@ pub mod loops;
 pub mod macro_support;
 pub mod read;
 pub mod settings;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod write;
 
 pub use emit::{

@@ -94,17 +94,7 @@ impl Toolbox {
 
     /// What the model is told about the tools, as the chat-completions protocol wants it.
     pub fn definitions(&self) -> Vec<Value> {
-        let definition = |tool: &Box<dyn Tool>| {
-            json!({
-                "type": "function",
-                "function": {
-                    "name": tool.name(),
-                    "description": tool.description(),
-                    "parameters": tool.parameters(),
-                },
-            })
-        };
-        self.tools.iter().map(definition).collect()
+        self.tools.iter().map(|tool| definition(tool.as_ref())).collect()
     }
 
     /// Call the tool with this name.
@@ -113,6 +103,18 @@ impl Toolbox {
         tool.ok_or_else(|| ToolError::UnknownTool(name.to_owned()))?
             .call(arguments)
     }
+}
+
+/// One tool as the protocol describes it.
+fn definition(tool: &dyn Tool) -> Value {
+    json!({
+        "type": "function",
+        "function": {
+            "name": tool.name(),
+            "description": tool.description(),
+            "parameters": tool.parameters(),
+        },
+    })
 }
 
 /// The arguments as the type that the tool works with.

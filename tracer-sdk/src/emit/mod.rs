@@ -4,6 +4,8 @@
 //! locked; a fault of storage is counted and told, and never reaches the traced program.
 
 mod calls;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) mod capture;
 mod clock;
 pub mod context;
 mod environment;

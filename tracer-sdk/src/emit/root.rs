@@ -2,7 +2,6 @@
 
 use std::io;
 
-use super::environment;
 use super::error::ErrorInfo;
 use super::pool;
 use super::progress::Exception;
@@ -61,12 +60,13 @@ pub(crate) fn write_root(
     let redactor = &run.redactor;
     let mut draft = pool::take_draft();
     draft.text(names::RUN_NAME, run.name(), redactor);
-    draft.word(names::PYTHON_VERSION, environment::COMPILER);
-    draft.word(names::PLATFORM, environment::PLATFORM);
-    draft.text(names::WORKING_DIRECTORY, run.working_directory(), redactor);
+    let program = run.program();
+    draft.word(names::PYTHON_VERSION, program.compiler);
+    draft.word(names::PLATFORM, program.platform);
+    draft.text(names::WORKING_DIRECTORY, &program.working_directory, redactor);
     draft.json(
         names::ARGUMENTS,
-        &redactor.arguments(environment::arguments()),
+        &redactor.arguments(program.arguments.iter().cloned()),
         redactor,
     );
     let numbers: [(Name, u64); 4] = [

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::clock::RunClock;
-use super::environment;
+use super::environment::{self, Program};
 use super::error::ErrorInfo;
 use super::ids::SpanIds;
 use super::pool;
@@ -54,7 +54,7 @@ pub(crate) struct RunState {
     trace_id: TraceId,
     root_id: SpanId,
     name: String,
-    working_directory: String,
+    program: Program,
     pub(crate) clock: RunClock,
     pub(crate) redactor: Redactor,
     ids: SpanIds,
@@ -83,8 +83,7 @@ pub(crate) struct RunPlace {
     pub(crate) trace_id: TraceId,
     pub(crate) root_id: SpanId,
     pub(crate) name: String,
-    /// Where the program was when the run started.
-    pub(crate) working_directory: String,
+    pub(crate) program: Program,
     pub(crate) joined: bool,
 }
 
@@ -102,7 +101,7 @@ impl RunState {
             trace_id: place.trace_id,
             root_id: place.root_id,
             name: place.name,
-            working_directory: place.working_directory,
+            program: place.program,
             clock,
             redactor,
             ids,
@@ -130,8 +129,8 @@ impl RunState {
         &self.name
     }
 
-    pub(crate) fn working_directory(&self) -> &str {
-        &self.working_directory
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
     }
 
     pub(crate) fn new_span_id(&self) -> SpanId {
@@ -189,8 +188,7 @@ impl RunState {
     // ---- guardrails ------------------------------------------------------------------------------------------------
 
     pub(crate) fn check(&self) -> Result<(), GuardrailExceeded> {
-        let elapsed = self.clock.elapsed();
-        let now = self.clock.now();
+        let (elapsed, now) = self.clock.read();
         self.progress.lock().check(elapsed, now)
     }
 
@@ -201,7 +199,7 @@ impl RunState {
 
     /// Asks for a place for a call that is about to be made.
     pub(crate) fn reserve(&self, kind: EventKind) -> Result<Reservation, Refusal> {
-        let (elapsed, now) = (self.clock.elapsed(), self.clock.now());
+        let (elapsed, now) = self.clock.read();
         let mut progress = self.progress.lock();
         let tripped_before = progress.tripped().is_some();
         progress.reserve(kind, elapsed, now).map_err(|exceeded| Refusal {
@@ -219,7 +217,7 @@ impl RunState {
 
     /// Tells the run that a record was written: limits and loops are looked at, and what they find is written.
     pub(crate) fn observe(&self, written: Written<'_>) -> Result<(), GuardrailExceeded> {
-        let (elapsed, now) = (self.clock.elapsed(), self.clock.now());
+        let (elapsed, now) = self.clock.read();
         let mut progress = self.progress.lock();
         let warning = progress.observe(written, elapsed, now);
         if let Some(warning) = warning {

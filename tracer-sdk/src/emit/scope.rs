@@ -96,18 +96,7 @@ impl Scope {
             return Self::open(OpenSpan::under(context, EventType::Unknown, site.span_name()));
         }
         match start_run(site, config, file_system) {
-            Some(Started::Own(run)) => {
-                let context = Context {
-                    span: run.root_id(),
-                    run: Arc::clone(&run),
-                    inferred: false,
-                };
-                Self::of(Inner {
-                    context,
-                    run: Some(run),
-                    span: Mutex::new(None),
-                })
-            }
+            Some(Started::Own(run)) => Self::of_run(run),
             Some(Started::Joined { run, parent, name }) => {
                 let context = Context {
                     run: Arc::clone(&run),
@@ -125,6 +114,20 @@ impl Scope {
             }
             None => Self::default(),
         }
+    }
+
+    /// A run that this scope ends.
+    pub(crate) fn of_run(run: Arc<RunState>) -> Self {
+        let context = Context {
+            span: run.root_id(),
+            run: Arc::clone(&run),
+            inferred: false,
+        };
+        Self::of(Inner {
+            context,
+            run: Some(run),
+            span: Mutex::new(None),
+        })
     }
 
     /// A structural span.

@@ -1,6 +1,6 @@
 //! What a run directory holds and what is wrong with it, before anybody decides what a problem means.
 
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use super::fields::Place;
@@ -80,12 +80,21 @@ fn legacy_format(file: &str) -> Problem {
 
 /// Reads both files. A version that is not supported ends the reading: the spans of another version cannot be judged.
 pub(super) fn gather(directory: &Path) -> Gathered {
-    let mut meta = read_meta_file(directory);
+    gather_files(read_meta_file(directory), |status| read_log(directory, status))
+}
+
+/// The same from what the files hold.
+#[cfg(any(test, feature = "testing"))]
+pub(super) fn gather_bytes(meta: &[u8], spans: &[u8]) -> Gathered {
+    gather_files(read_meta(meta), |status| SpanLog::read(spans, status))
+}
+
+fn gather_files(mut meta: MetaReading, read_log: impl FnOnce(Option<RunStatus>) -> SpanLog) -> Gathered {
     let is_supported = !meta.is_unsupported();
     let mut problems = std::mem::take(&mut meta.problems);
     let mut log = SpanLog::default();
     if is_supported {
-        log = read_log(directory, meta.status);
+        log = read_log(meta.status);
         let expected = Expectations {
             trace_id: meta.trace_id,
             is_completed: meta.status.is_some_and(RunStatus::is_completed),
@@ -137,34 +146,45 @@ pub(super) fn read_meta_file(directory: &Path) -> MetaReading {
 
 /// Reads the `spans.jsonl` of a run directory. A run that is running may not have one yet.
 fn read_log(directory: &Path, status: Option<RunStatus>) -> SpanLog {
-    let is_running = status == Some(RunStatus::Running);
-    let mut log = SpanLog {
-        is_whole: true,
-        ..SpanLog::default()
-    };
-    let file = match file::open(&directory.join(SPANS_FILE)) {
-        Ok(file) => file,
-        Err(OpenError::Missing) if is_running => return log,
+    match file::open(&directory.join(SPANS_FILE)) {
+        Ok(file) => SpanLog::read(BufReader::with_capacity(256 * 1024, file), status),
+        Err(OpenError::Missing) if status == Some(RunStatus::Running) => SpanLog::empty(),
         Err(error) => {
+            let mut log = SpanLog::empty();
             log.fail(file_problem(SPANS_FILE, &error));
-            return log;
-        }
-    };
-    log.is_read = true;
-    let mut lines = Lines::new(BufReader::with_capacity(256 * 1024, file), MAX_LINE_BYTES);
-    loop {
-        match lines.next_line() {
-            Ok(Some(line)) => log.read_line(&line, is_running),
-            Ok(None) => return log,
-            Err(error) => {
-                log.fail(file_problem(SPANS_FILE, &OpenError::Io(error)));
-                return log;
-            }
+            log
         }
     }
 }
 
 impl SpanLog {
+    fn empty() -> Self {
+        Self {
+            is_whole: true,
+            ..Self::default()
+        }
+    }
+
+    /// Reads the lines of a log.
+    fn read(reader: impl BufRead, status: Option<RunStatus>) -> Self {
+        let is_running = status == Some(RunStatus::Running);
+        let mut log = Self {
+            is_read: true,
+            ..Self::empty()
+        };
+        let mut lines = Lines::new(reader, MAX_LINE_BYTES);
+        loop {
+            match lines.next_line() {
+                Ok(Some(line)) => log.read_line(&line, is_running),
+                Ok(None) => return log,
+                Err(error) => {
+                    log.fail(file_problem(SPANS_FILE, &OpenError::Io(error)));
+                    return log;
+                }
+            }
+        }
+    }
+
     /// The file cannot be read, or not to its end.
     fn fail(&mut self, problem: Problem) {
         self.is_whole = false;

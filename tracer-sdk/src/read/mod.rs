@@ -27,6 +27,8 @@ mod tests;
 
 pub use live_file::{LiveFile, ProcessIdentity, StartedSpan, read_live_file};
 pub use liveness::{Liveness, liveness};
+#[cfg(any(test, feature = "testing"))]
+pub use load::read_run;
 pub use load::{InvalidRun, LoadedRun, SalvagedRun, open_run, salvage_run};
 pub use project::{count_records, spans_to_events};
 pub use select::SelectError;
