@@ -11,6 +11,7 @@ pub mod data_dir;
 pub mod finished;
 pub mod guide;
 pub mod program;
+pub mod secrets;
 pub mod wait;
 
 pub use data_dir::{DataDir, recorded};
