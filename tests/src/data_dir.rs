@@ -82,6 +82,13 @@ impl DataDir {
     }
 }
 
+/// Records within a run, and reads the run back.
+pub fn recorded(record: impl FnOnce()) -> Finished {
+    let data = DataDir::new();
+    data.run("recorders").in_scope_infallible(record);
+    data.finished()
+}
+
 fn collect(folder: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -12,9 +12,10 @@ pub mod finished;
 pub mod guide;
 pub mod program;
 pub mod recording;
+pub mod secrets;
 pub mod wait;
 
-pub use data_dir::DataDir;
+pub use data_dir::{DataDir, recorded};
 pub use finished::Finished;
 pub use program::Program;
 pub use wait::wait_until;

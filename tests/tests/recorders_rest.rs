@@ -8,14 +8,7 @@ use serde_json::{Value, json};
 use tracer_sdk::format::{EventType, SpanKind, StatusCode};
 use tracer_sdk::{llm_call, record_error, span, state, tool_call};
 use tracer_tests::finished::payload;
-use tracer_tests::{DataDir, Finished};
-
-/// Records within a run, and reads the run back.
-fn recorded(record: impl FnOnce()) -> Finished {
-    let data = DataDir::new();
-    data.run("recorders").in_scope_infallible(record);
-    data.finished()
-}
+use tracer_tests::recorded;
 
 #[derive(Debug)]
 struct PortError(std::num::ParseIntError);
