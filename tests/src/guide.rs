@@ -1,5 +1,7 @@
 //! The world around the examples of the guides: a customer, a model, and a run in a folder that is thrown away.
 
+#![expect(clippy::expect_used, reason = "helpers of tests fail by panicking")]
+
 use std::fmt;
 use std::future::Future;
 
