@@ -1,6 +1,10 @@
 //! The world around the examples of the guides: a customer, a model, and a run in a folder that is thrown away.
 
-#![expect(clippy::expect_used, reason = "helpers of tests fail by panicking")]
+#![expect(
+    clippy::expect_used,
+    clippy::unused_async,
+    reason = "helpers of tests fail by panicking; the world of an agent is async"
+)]
 
 use std::fmt;
 use std::future::Future;
