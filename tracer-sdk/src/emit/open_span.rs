@@ -44,6 +44,10 @@ pub(crate) struct Contents {
     name: Cow<'static, str>,
     draft: Draft,
     error: Option<ErrorInfo>,
+    /// How long a call took that is recorded after the fact.
+    duration: Option<Duration>,
+    /// What a timed span is told with that is dropped without an answer; `None` when it needs none or has one.
+    unanswered: Option<&'static str>,
 }
 
 impl Contents {
@@ -52,17 +56,20 @@ impl Contents {
         self.name = Cow::Borrowed("");
         self.draft.clear();
         self.error = None;
+        self.duration = None;
+        self.unanswered = None;
     }
 }
 
 impl OpenSpan {
     /// A span under the current context; `None`, and counted, when there is none.
-    pub(crate) fn begin(event_type: EventType, name: Cow<'static, str>) -> Option<Self> {
-        let context = Context::current();
-        if context.is_none() {
+    #[inline]
+    pub(crate) fn begin(event_type: EventType, name: impl Into<Cow<'static, str>>) -> Option<Self> {
+        let Some(context) = Context::current() else {
             registry::count_unattached();
-        }
-        context.map(|context| Self::under(context, event_type, name))
+            return None;
+        };
+        Some(Self::under(context, event_type, name.into()))
     }
 
     /// A span under a context.
@@ -97,8 +104,9 @@ impl OpenSpan {
         }
     }
 
-    /// Makes the span a timed one: from now on it is open, and the guardrail has granted the call.
-    pub(crate) fn start(&mut self) -> Result<(), GuardrailExceeded> {
+    /// Makes the span a timed one: from now on it is open, and the guardrail has granted the call. Dropped without an
+    /// answer it is told as `unanswered`.
+    pub(crate) fn start(&mut self, unanswered: Option<&'static str>) -> Result<(), GuardrailExceeded> {
         let run = &self.context.run;
         if let Some(kind) = event_kind(self.event_type) {
             match run.reserve(kind) {
@@ -118,6 +126,7 @@ impl OpenSpan {
             start: self.start,
         };
         self.timed = run.opened(self.id, entry);
+        self.contents().unanswered = unanswered;
         Ok(())
     }
 
@@ -168,7 +177,21 @@ impl OpenSpan {
     }
 
     pub(crate) fn fail(&mut self, error: ErrorInfo) {
-        self.contents.get_or_insert_with(pool::take_contents).error = Some(error);
+        self.contents().error = Some(error);
+    }
+
+    /// How long the call took that is recorded after the fact.
+    pub(crate) fn set_duration(&mut self, duration: Duration) {
+        self.contents().duration = Some(duration);
+    }
+
+    /// The span has its answer: dropping it is a good end.
+    pub(crate) fn answered(&mut self) {
+        self.contents().unanswered = None;
+    }
+
+    fn contents(&mut self) -> &mut Contents {
+        self.contents.get_or_insert_with(pool::take_contents)
     }
 
     fn edit(&mut self) -> (&mut Draft, &Redactor) {
@@ -200,6 +223,8 @@ impl OpenSpan {
     }
 
     /// A prompt or a response: a plain string stays one.
+    // Kept out of the builders, so that these stay small enough to cost next to nothing outside of a run.
+    #[inline(never)]
     pub(crate) fn message<T: Serialize + ?Sized>(&mut self, event: Name, time: EventTime, value: &T) {
         let (draft, redactor) = self.edit();
         draft.event(event, time);
@@ -228,13 +253,10 @@ impl OpenSpan {
     }
 
     /// Ends the span after the fact: it is written with the duration that it is said to have had.
-    pub(crate) fn record(mut self, duration: Option<Duration>) -> Result<(), GuardrailExceeded> {
+    pub(crate) fn record(mut self) -> Result<(), GuardrailExceeded> {
         let end = self.context.run.clock.now();
-        if let Some(duration) = duration {
-            self.start = self.context.run.clock.before(end, duration);
-        } else if !self.timed {
-            self.start = end;
-        }
+        let duration = self.contents().duration.unwrap_or_default();
+        self.start = self.context.run.clock.before(end, duration);
         self.write(end)
     }
 
@@ -249,11 +271,14 @@ impl OpenSpan {
         self.write(end)
     }
 
-    /// Ends a timed span that was given up.
-    pub(crate) fn cancel(mut self, message: &'static str) {
-        if !self.has_error() {
+    /// Ends a timed span that is dropped: without an answer it was given up.
+    pub(crate) fn end_dropped(mut self) {
+        if let Some(message) = self.contents().unanswered
+            && !self.has_error()
+        {
             self.fail(ErrorInfo::new(CANCELLED, message));
         }
+        // A guardrail that this trips is sticky: the next recorder call returns it.
         let _ = self.end();
     }
 
@@ -271,7 +296,9 @@ impl OpenSpan {
     /// `false` when the run ended first.
     fn write_line(&self, contents: &mut Contents, end: Timestamp) -> bool {
         let run = &self.context.run;
-        let Contents { name, draft, error } = contents;
+        let Contents {
+            name, draft, error, ..
+        } = contents;
         let is_call = matches!(self.event_type, EventType::LlmCall | EventType::ToolCall);
         if is_call {
             let status = if error.is_some() { STATUS_ERROR } else { STATUS_OK };
