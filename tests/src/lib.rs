@@ -7,6 +7,7 @@
     reason = "helpers of tests fail by panicking"
 )]
 
+pub mod any_value;
 pub mod data_dir;
 pub mod finished;
 pub mod guide;
