@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -245,23 +246,31 @@ impl Scope {
 
     /// Ends the run or span. Only the first end counts.
     pub fn end(&self) {
-        self.end_with(|| None);
+        self.end_with(None, Duration::ZERO);
     }
 
     pub(crate) fn end_panicked(&self) {
-        self.end_with(|| Some(last_panic()));
+        if self.inner.is_some() {
+            let panic = last_panic();
+            self.end_with(Some(panic.error), panic.at.elapsed());
+        }
     }
 
     pub(crate) fn cancel(&self) {
-        self.end_with(|| Some(ErrorInfo::new(CANCELLED, "dropped before it was finished")));
+        if self.inner.is_some() {
+            self.end_with(
+                Some(ErrorInfo::new(CANCELLED, "dropped before it was finished")),
+                Duration::ZERO,
+            );
+        }
     }
 
-    /// The time is taken first: to look up what a panic said takes a while.
-    fn end_with(&self, error: impl FnOnce() -> Option<ErrorInfo>) {
+    /// Ends what this scope ends, as of so long ago.
+    fn end_with(&self, error: Option<ErrorInfo>, ago: Duration) {
         let Some(inner) = &self.inner else { return };
-        let end = inner.context.run.clock.now();
+        let clock = &inner.context.run.clock;
+        let end = clock.before(clock.now(), ago);
         let span = inner.span.lock().take();
-        let error = error();
         if let Some(mut span) = span {
             match &error {
                 Some(error) if !span.has_error() => span.fail(error.clone()),
