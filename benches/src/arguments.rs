@@ -13,8 +13,8 @@ Measures what recording costs: tracer-sdk, its peers and the limits, side by sid
 
   --quick           A smoke run of some seconds; do not quote its numbers
   --markdown        Tables for documentation
-  --rounds N        How often everything is measured [default: 25]
-  --spans N         Spans of one turn [default: 4000]
+  --rounds N        How often everything is measured [default: 100]
+  --spans N         Spans of one turn [default: 400]
   --threads N       One number of threads instead of 1 and 4
   --work WORK       tool, model or span instead of all three
   --only WORD       Only recorders with this word in their names, and the bare write
@@ -36,8 +36,8 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Command, Str
         Some(other) => return Err(format!("unknown command: {other}")),
     }
     let mut plan = Plan {
-        rounds: 25,
-        spans: 4_000,
+        rounds: 100,
+        spans: 400,
         threads: vec![1, 4],
         works: Work::ALL.to_vec(),
         only: None,
@@ -47,7 +47,7 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Command, Str
     while let Some(option) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| format!("{option} needs a value"));
         match option.as_str() {
-            "--quick" => (plan.rounds, plan.spans) = (3, 1_000),
+            "--quick" => (plan.rounds, plan.spans) = (5, 200),
             "--markdown" => style = Style::Markdown,
             "--rounds" => plan.rounds = number(&value()?)?,
             "--spans" => plan.spans = number(&value()?)?,

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
+use cpu_time::ProcessTime;
+
 use crate::allocations;
 use crate::contestants::{ALL, Contestant, Kind, Session};
 use crate::lines;
@@ -38,6 +40,8 @@ pub struct Series {
     pub whole: Vec<f64>,
     /// Nanoseconds per span until the recording calls have returned, round by round.
     pub calls: Vec<f64>,
+    /// Nanoseconds of processor time per span, of all threads together, those in the background included.
+    pub processor: Vec<f64>,
     pub recorded: u64,
     pub written: u64,
     pub bytes: u64,
@@ -63,6 +67,7 @@ pub fn measure(plan: &Plan) -> Vec<Series> {
                     threads,
                     whole: Vec::new(),
                     calls: Vec::new(),
+                    processor: Vec::new(),
                     recorded: 0,
                     written: 0,
                     bytes: 0,
@@ -91,17 +96,19 @@ fn turn(plan: &Plan, series: &mut Series) {
     let session = (series.contestant.open)(directory.path(), series.work);
     let spans_per_thread = spans(plan, series.contestant) / series.threads;
     let Session { record, flush } = session;
-    let calls = run_threads(record.as_ref(), series.threads, spans_per_thread);
+    let (calls, processor_before) = run_threads(record.as_ref(), series.threads, spans_per_thread);
     drop(record);
     let start = Instant::now();
     let open = flush();
     let whole = calls + start.elapsed();
+    let processor = processor_before.elapsed();
     drop(open);
 
     let recorded = spans_per_thread * series.threads;
     let per_span = |duration: Duration| duration.as_nanos() as f64 / recorded as f64;
     series.whole.push(per_span(whole));
     series.calls.push(per_span(calls));
+    series.processor.push(per_span(processor));
     if series.contestant.kind != Kind::Idle {
         let found = lines::count(directory.path(), series.work);
         series.recorded += (recorded + WARM_UP * series.threads) as u64;
@@ -110,17 +117,19 @@ fn turn(plan: &Plan, series: &mut Series) {
     }
 }
 
-/// Records on so many threads at once; how long it took from the first start to the last end.
-fn run_threads(record: &(dyn Fn(usize) + Sync), threads: usize, spans: usize) -> Duration {
+/// Records on so many threads at once: how long it took from the first start to the last end, and how much processor
+/// time the process had used before.
+fn run_threads(record: &(dyn Fn(usize) + Sync), threads: usize, spans: usize) -> (Duration, ProcessTime) {
     let ready = Barrier::new(threads);
     let one_thread = || {
         record(WARM_UP);
         ready.wait();
+        let processor = ProcessTime::now();
         let start = Instant::now();
         record(spans);
-        (start, Instant::now())
+        (start, Instant::now(), processor)
     };
-    let times: Vec<(Instant, Instant)> = if threads == 1 {
+    let times: Vec<(Instant, Instant, ProcessTime)> = if threads == 1 {
         vec![one_thread()]
     } else {
         std::thread::scope(|scope| {
@@ -128,9 +137,9 @@ fn run_threads(record: &(dyn Fn(usize) + Sync), threads: usize, spans: usize) ->
             workers.into_iter().map(|worker| worker.join().expect("no contestant panics")).collect()
         })
     };
-    let first = times.iter().map(|(start, _)| *start).min();
-    let last = times.iter().map(|(_, end)| *end).max();
-    first.zip(last).map(|(first, last)| last - first).unwrap_or_default()
+    let first = times.iter().min_by_key(|(start, _, _)| *start).expect("there is a thread");
+    let last = times.iter().map(|(_, end, _)| *end).max().expect("there is a thread");
+    (last - first.0, first.2)
 }
 
 fn count_allocations(plan: &Plan, contestant: &Contestant, work: Work) -> f64 {

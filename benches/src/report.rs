@@ -16,7 +16,7 @@ pub enum Style {
 
 const NOTE: &str = "\
 Medians of interleaved rounds. `ns` is the time per span until all spans are in the file, `in the call` the part of it \
-that the program waits for with one thread, `x` the median of the rounds' ratios to the bare write; with 4 threads the \
+that the program waits for with one thread, `processor` the processor time of all threads for it, `x` the median of the rounds' ratios to the bare write; with 4 threads the \
 time is that of all spans divided by their number. `lost` are spans that were recorded and are not in the file. \
 Allocations are counted per span, the caller's own included. Read the ratios: the absolute times move with the \
 machine's load, and ratios below 1.1 apart are noise.";
@@ -39,7 +39,7 @@ fn rows(plan: &Plan, all: &[Series], work: Work) -> Vec<Vec<String>> {
         let threads = if *threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
         header.extend([format!("{threads}, ns"), "x".to_owned()]);
     }
-    header.extend(["in the call", "lost", "bytes", "allocations"].map(str::to_owned));
+    header.extend(["in the call", "processor", "lost", "bytes", "allocations"].map(str::to_owned));
 
     let of_work: Vec<&Series> = all.iter().filter(|series| series.work == work).collect();
     let Some(first_threads) = plan.threads.first() else { return vec![header] };
@@ -54,6 +54,7 @@ fn rows(plan: &Plan, all: &[Series], work: Work) -> Vec<Vec<String>> {
             row.push(bare.map_or_else(String::new, |bare| ratio(median_ratio(&series.whole, &bare.whole))));
         }
         row.push(nanoseconds(median(&first.calls)));
+        row.push(nanoseconds(median(&first.processor)));
         let (recorded, written): (u64, u64) =
             same.iter().fold((0, 0), |sum, series| (sum.0 + series.recorded, sum.1 + series.written));
         let is_idle = first.contestant.kind == Kind::Idle;

@@ -1,5 +1,11 @@
 //! The world around the examples of the guides: a customer, a model, and a run in a folder that is thrown away.
 
+#![expect(
+    clippy::expect_used,
+    clippy::unused_async,
+    reason = "helpers of tests fail by panicking; the world of an agent is async"
+)]
+
 use std::fmt;
 use std::future::Future;
 

@@ -19,6 +19,11 @@ pub(crate) struct Execution {
 impl Execution {
     /// Runs the program with a data directory of its own, and reads the one run that must be in it.
     pub(crate) fn of(program: &str, arguments: &[&str]) -> Self {
+        Self::with_environment(program, arguments, &[])
+    }
+
+    /// Likewise, with these environment variables.
+    pub(crate) fn with_environment(program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let data = TempDir::new().unwrap();
         let output = Command::new(program)
             .args(arguments)
@@ -29,6 +34,8 @@ impl Execution {
             .env_remove("TRACER_ENABLED")
             .env_remove("OPENAI_BASE_URL")
             .env_remove("OPENAI_API_KEY")
+            .env_remove("OPENAI_MODEL")
+            .envs(environment.iter().copied())
             .output()
             .unwrap();
 
@@ -64,6 +71,11 @@ impl Execution {
     /// What the program printed.
     pub(crate) fn stdout(&self) -> String {
         String::from_utf8(self.output.stdout.clone()).unwrap()
+    }
+
+    /// What the program told beside it.
+    pub(crate) fn stderr(&self) -> String {
+        String::from_utf8(self.output.stderr.clone()).unwrap()
     }
 
     /// Each record's event type and name, as `TOOL_CALL compute`, in order.

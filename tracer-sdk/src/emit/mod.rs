@@ -22,6 +22,7 @@ pub mod run;
 mod run_state;
 pub mod scope;
 mod shared_run;
+mod slot;
 mod start;
 mod traceparent;
 mod warning;

@@ -58,7 +58,7 @@ pub(crate) fn write_root(
     end: Timestamp,
 ) -> io::Result<()> {
     let redactor = &run.redactor;
-    let mut draft = pool::take_draft();
+    let mut draft = Draft::default();
     draft.text(names::RUN_NAME, run.name(), redactor);
     let program = run.program();
     draft.word(names::PYTHON_VERSION, program.compiler);
@@ -110,19 +110,17 @@ pub(crate) fn write_root(
         },
         status_description: &description,
     };
-    let outcome = pool::with_line_buffer(|line| {
+    pool::with_line_buffer(|line| {
         write_line(line, &head, &mut draft, redactor);
         files
             .append(line, EventType::RunStart, None)
             .and_then(|()| files.flush())
-    });
-    pool::give_draft(draft);
-    outcome
+    })
 }
 
 /// Writes stand-ins for lost spans that others name as their parent: a completed run has no missing parent.
 pub(crate) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Result<()> {
-    let mut draft = pool::take_draft();
+    let mut draft = Draft::default();
     let mut outcome = Ok(());
     for lost in files.take_lost_parents() {
         draft.clear();
@@ -146,7 +144,6 @@ pub(crate) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Re
             break;
         }
     }
-    pool::give_draft(draft);
     outcome
 }
 
@@ -154,9 +151,9 @@ pub(crate) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Re
 pub(crate) const OVERTAKEN: &str = "the run ended before this span did";
 
 /// What is known of an open span that the end of the run overtook.
-pub(crate) fn cancelled_span(entry: &OpenEntry, redactor: &Redactor) -> Box<Draft> {
+pub(crate) fn cancelled_span(entry: &OpenEntry, redactor: &Redactor) -> Draft {
     let error = ErrorInfo::new(CANCELLED, OVERTAKEN);
-    let mut draft = pool::take_draft();
+    let mut draft = Draft::default();
     match entry.event_type {
         EventType::LlmCall => draft.text(names::REQUEST_MODEL, &entry.name, redactor),
         EventType::ToolCall => draft.text(names::TOOL_NAME, &entry.name, redactor),
@@ -185,7 +182,7 @@ pub(crate) fn operation(draft: &mut Draft, event_type: EventType, name: &str) {
 /// Writes a loop warning (decisions, sections 1 and 7).
 pub(crate) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>, now: Timestamp) {
     let redactor = &run.redactor;
-    let mut draft = pool::take_draft();
+    let mut draft = Draft::default();
     draft.word(names::EVENT_TYPE, EventType::LoopWarning.as_str());
     draft.event(events::LOOP_WARNING, EventTime::Start);
     draft.event_text(event_keys::PATTERN, &warning.pattern, redactor);
@@ -214,5 +211,4 @@ pub(crate) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>, 
         may_have_children: false,
     };
     run.write(&span, &mut draft);
-    pool::give_draft(draft);
 }

@@ -216,8 +216,9 @@ impl RunState {
     }
 
     /// Tells the run that a record was written: limits and loops are looked at, and what they find is written.
-    pub(crate) fn observe(&self, written: Written<'_>) -> Result<(), GuardrailExceeded> {
-        let (elapsed, now) = self.clock.read();
+    pub(crate) fn observe(&self, written: Written<'_>, now: Timestamp) -> Result<(), GuardrailExceeded> {
+        // The record's own end is near enough: to read the clock again would cost as much as all the rest here.
+        let elapsed = self.clock.since_start(now);
         let mut progress = self.progress.lock();
         let warning = progress.observe(written, elapsed, now);
         if let Some(warning) = warning {
@@ -395,7 +396,6 @@ impl RunState {
                 self.write_span_line(line, &span, &mut draft);
                 files.append(line, &span)
             });
-            pool::give_draft(draft);
             outcome = outcome.and(written);
         }
         outcome

@@ -106,7 +106,7 @@ impl Scope {
                 };
                 let mut span = OpenSpan::under(context, EventType::Unknown, name.into());
                 // Structure is never refused.
-                let _ = span.start();
+                let _ = span.start(None);
                 Self::of(Inner {
                     context: span.context(),
                     run: Some(run),
@@ -160,7 +160,7 @@ impl Scope {
     }
 
     fn open(mut span: OpenSpan) -> Self {
-        if let Err(exceeded) = span.start() {
+        if let Err(exceeded) = span.start(None) {
             return Self {
                 inner: None,
                 refused: Some(exceeded),

@@ -52,14 +52,15 @@ struct Line<'a> {
 }
 
 impl OpenEntry {
-    fn line(&self, id: SpanId) -> io::Result<Vec<u8>> {
-        json_line(&Line {
+    fn append_line(&self, id: SpanId, out: &mut Vec<u8>) -> io::Result<()> {
+        let line = Line {
             span_id: id,
             parent_span_id: self.parent,
             name: &self.name,
             event_type: self.event_type,
             start_time: self.start,
-        })
+        };
+        append_json_line(&line, out)
     }
 }
 
@@ -71,6 +72,8 @@ pub(crate) struct LiveFile {
     file: Box<dyn OpenFile>,
     header_length: u64,
     lines: usize,
+    /// Used again for every write.
+    buffer: Vec<u8>,
 }
 
 impl LiveFile {
@@ -86,7 +89,8 @@ impl LiveFile {
         let mut file = file_system.open(&temporary, Open::New)?;
         // Where files cannot be locked, readers see a run that may be live and say so.
         let _ = file.try_lock();
-        let line = json_line(header)?;
+        let mut line = Vec::new();
+        append_json_line(header, &mut line)?;
         let named = write_all(file.as_mut(), &line).and_then(|()| file_system.rename(&temporary, &path));
         if let Err(error) = named {
             // It may not be there; the error that matters is the first one.
@@ -98,6 +102,7 @@ impl LiveFile {
             file,
             header_length: line.len() as u64,
             lines: 0,
+            buffer: Vec::new(),
         })
     }
 
@@ -108,18 +113,20 @@ impl LiveFile {
         }
         let Some(entry) = open.get(&id) else { return Ok(()) };
         self.lines += 1;
-        write_all(self.file.as_mut(), &entry.line(id)?)
+        self.buffer.clear();
+        entry.append_line(id, &mut self.buffer)?;
+        write_all(self.file.as_mut(), &self.buffer)
     }
 
     /// Rewrites the file in place, which keeps the lock: the run, and the spans that are still open.
     fn rewrite(&mut self, open: &HashMap<SpanId, OpenEntry>) -> io::Result<()> {
-        let mut lines = Vec::new();
+        self.buffer.clear();
         for (id, entry) in open {
-            lines.extend(entry.line(*id)?);
+            entry.append_line(*id, &mut self.buffer)?;
         }
         self.file.cut(self.header_length)?;
         self.lines = open.len();
-        write_all(self.file.as_mut(), &lines)
+        write_all(self.file.as_mut(), &self.buffer)
     }
 
     /// Removes the file: the run has ended.
@@ -128,8 +135,8 @@ impl LiveFile {
     }
 }
 
-fn json_line<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(value)?;
-    line.push(b'\n');
-    Ok(line)
+fn append_json_line<T: Serialize>(value: &T, out: &mut Vec<u8>) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    out.push(b'\n');
+    Ok(())
 }

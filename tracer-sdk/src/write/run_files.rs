@@ -280,14 +280,17 @@ impl RunFiles {
         let lost = appended.lost.as_ref().map_or(0, |(lines, _)| *lines);
         let handled = usize::try_from(appended.written + lost).unwrap_or(usize::MAX);
         let written = usize::try_from(appended.written).unwrap_or(usize::MAX);
-        let handled: Vec<Pending> = self.pending.drain(..handled.min(self.pending.len())).collect();
-        for (position, pending) in handled.into_iter().enumerate() {
+        // Taken out while it is looked through, and put back with its memory.
+        let mut waiting = std::mem::take(&mut self.pending);
+        let handled = handled.min(waiting.len());
+        for (position, pending) in waiting.drain(..handled).enumerate() {
             if position < written {
                 self.count(pending.event_type);
             } else {
                 self.keep_lost(pending);
             }
         }
+        self.pending = waiting;
         self.written += appended.written;
         match appended.lost {
             Some((lines, error)) => {

@@ -94,6 +94,9 @@ impl Keys {
 
 /// Where the last words of `bytes[..end]` begin when they spell `letters`, or its plural.
 pub(super) fn spelled_singular_or_plural(bytes: &[u8], end: usize, letters: &[u8]) -> Option<usize> {
+    if end < letters.len() {
+        return None;
+    }
     spelled_at_end(bytes, end, letters).or_else(|| {
         let stem = end
             .checked_sub(1)
@@ -112,6 +115,9 @@ pub(super) fn spelled_singular_or_plural(bytes: &[u8], end: usize, letters: &[u8
 
 /// Where the last words of `bytes[..end]` begin when they spell `letters` (lower case, no separators).
 pub(super) fn spelled_at_end(bytes: &[u8], end: usize, letters: &[u8]) -> Option<usize> {
+    if end < letters.len() {
+        return None;
+    }
     let mut position = end;
     for &letter in letters.iter().rev() {
         loop {

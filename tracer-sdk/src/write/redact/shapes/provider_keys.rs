@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::Found;
 use super::formats::{FORMATS, Format};
-use super::values::{is_placeholder, looks_random};
+use super::values::{is_blank, looks_random};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::Text;
 
@@ -34,20 +34,24 @@ pub(super) fn noticed_by(notice: &mut dyn FnMut([u8; 2])) {
 
 pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
     let body = at + 2;
+    let last = text.at(at + 1);
     let formats = BY_BYTE.get(usize::from(text.at(at)))?;
-    formats.iter().find_map(|format| {
-        let start = body.checked_sub(format.prefix.len())?;
-        if text.slice(start, body) != format.prefix {
-            return None;
-        }
-        let end = text.run(body, format.body);
-        let rest = text.slice(body, end);
-        let is_long = rest.len() >= format.shortest || (text.is_open_end(end) && !rest.is_empty());
-        let fits = if format.is_common {
-            text.is_token_start(start) && (looks_random(rest) || text.is_open_end(end))
-        } else {
-            !is_placeholder(rest)
-        };
-        (is_long && fits).then_some(Found::new(start, end))
-    })
+    formats
+        .iter()
+        .filter(|format| format.prefix.last() == Some(&last))
+        .find_map(|format| {
+            let start = body.checked_sub(format.prefix.len())?;
+            if text.slice(start, body) != format.prefix {
+                return None;
+            }
+            let end = text.run(body, format.body);
+            let rest = text.slice(body, end);
+            let is_long = rest.len() >= format.shortest || (text.is_open_end(end) && !rest.is_empty());
+            let fits = if format.is_common {
+                text.is_token_start(start) && (looks_random(rest) || text.is_open_end(end))
+            } else {
+                !is_blank(rest) && !rest.starts_with(b"your")
+            };
+            (is_long && fits).then_some(Found::new(start, end))
+        })
 }
