@@ -401,6 +401,10 @@ impl RunState {
         outcome
     }
 
+    pub(crate) fn has_ended(&self) -> bool {
+        self.files.lock().ended
+    }
+
     pub(crate) fn is_own_process(&self) -> bool {
         self.process == std::process::id()
     }

@@ -93,7 +93,8 @@ impl Scope {
 
     /// The same with settings.
     pub(crate) fn run_with(site: &Site, config: &Config, file_system: &Arc<dyn FileSystem>) -> Self {
-        if let Some(context) = Context::of_thread() {
+        // A thread may still be within a run that has ended; what starts now is a run of its own.
+        if let Some(context) = Context::of_thread().filter(|context| !context.run.has_ended()) {
             return Self::open(OpenSpan::under(context, EventType::Unknown, site.span_name()));
         }
         match start_run(site, config, file_system) {
