@@ -54,6 +54,6 @@ mod tests {
     #[test]
     fn anything_else_is_recorded_as_it_is() {
         let value = Some("text");
-        assert_eq!((&&OkValue(&value)).tracer_ok_value(), Some(&Some("text")));
+        assert_eq!(OkValue(&value).tracer_ok_value(), Some(&Some("text")));
     }
 }
