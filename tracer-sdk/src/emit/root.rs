@@ -112,9 +112,7 @@ pub(crate) fn write_root(
     };
     let outcome = pool::with_line_buffer(|line| {
         write_line(line, &head, &mut draft, redactor);
-        files
-            .append(line, EventType::RunStart, None)
-            .and_then(|()| files.flush())
+        files.append_root(line)
     });
     pool::give_draft(draft);
     outcome
@@ -150,9 +148,15 @@ pub(crate) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Re
     outcome
 }
 
-/// Writes an open span that the end of the run overtook.
-pub(crate) fn write_cancelled(run: &RunState, id: SpanId, entry: &OpenEntry, end: Timestamp) {
-    let error = ErrorInfo::new(CANCELLED, "the run ended before this span did");
+/// An open span that the end of the run overtook.
+pub(crate) fn cancelled<'a>(
+    run: &RunState,
+    id: SpanId,
+    entry: &'a OpenEntry,
+    end: Timestamp,
+) -> (EndedSpan<'a>, Box<Draft>) {
+    const MESSAGE: &str = "the run ended before this span did";
+    let error = ErrorInfo::new(CANCELLED, MESSAGE);
     let mut draft = pool::take_draft();
     match entry.event_type {
         EventType::LlmCall => draft.text(names::REQUEST_MODEL, &entry.name, &run.redactor),
@@ -173,11 +177,10 @@ pub(crate) fn write_cancelled(run: &RunState, id: SpanId, entry: &OpenEntry, end
         event_type: entry.event_type,
         start: entry.start,
         end,
-        error: Some(&error.message),
+        error: Some(MESSAGE),
         may_have_children: true,
     };
-    run.write(&span, &mut draft);
-    pool::give_draft(draft);
+    (span, draft)
 }
 
 /// Says what kind of call a span is, where the other attributes would not.

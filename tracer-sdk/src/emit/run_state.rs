@@ -23,8 +23,9 @@ use crate::settings::Settings;
 use crate::write::draft::Draft;
 use crate::write::line::{SpanHead, write_line};
 use crate::write::live_file::{LiveHeader, OpenEntry};
+use crate::write::losses::LostParent;
 use crate::write::redact::Redactor;
-use crate::write::run_files::{Ending, LostParent, RunFiles};
+use crate::write::run_files::{Ending, RunFiles};
 
 /// A span that has ended, ready to be written.
 #[derive(Debug)]
@@ -38,6 +39,19 @@ pub(crate) struct EndedSpan<'a> {
     /// The message of the error that the span ended with.
     pub(crate) error: Option<&'a str>,
     pub(crate) may_have_children: bool,
+}
+
+impl EndedSpan<'_> {
+    /// What a stand-in for this span would need, if others may name it as their parent.
+    fn as_parent(&self) -> Option<LostParent> {
+        self.may_have_children.then(|| LostParent {
+            id: self.id,
+            parent: self.parent,
+            name: self.name.to_owned(),
+            start: self.start,
+            end: self.end,
+        })
+    }
 }
 
 /// A call that was refused before it was made.
@@ -244,6 +258,21 @@ impl RunState {
         if !self.is_own_process() {
             return;
         }
+        pool::with_line_buffer(|line| {
+            // Before the lock, which other threads wait for.
+            self.put_into_line(line, span, draft);
+            let mut files = self.files.lock();
+            if files.ended {
+                registry::count_unattached();
+                return;
+            }
+            let outcome = files.run.append(line, span.event_type, span.as_parent());
+            drop(files);
+            self.warn(outcome.err());
+        });
+    }
+
+    fn put_into_line(&self, line: &mut Vec<u8>, span: &EndedSpan<'_>, draft: &mut Draft) {
         let description = span
             .error
             .map(|message| self.redactor.text(message))
@@ -267,24 +296,7 @@ impl RunState {
             },
             status_description: &description,
         };
-        let as_parent = span.may_have_children.then(|| LostParent {
-            id: span.id,
-            parent: span.parent,
-            name: span.name.to_owned(),
-            start: span.start,
-            end: span.end,
-        });
-        pool::with_line_buffer(|line| {
-            write_line(line, &head, draft, &self.redactor);
-            let mut files = self.files.lock();
-            if files.ended {
-                registry::count_unattached();
-                return;
-            }
-            let outcome = files.run.append(line, span.event_type, as_parent);
-            drop(files);
-            self.warn(outcome.err());
-        });
+        write_line(line, &head, draft, &self.redactor);
     }
 
     /// Records an error of the run itself; it becomes an event of the root span.
@@ -304,57 +316,70 @@ impl RunState {
             self.progress.lock().fail(error, end);
         }
         registry::remove(self);
-        self.cancel_open_spans(end);
+        // Both are taken, so that no span starts or ends in between: its children would be in the file without it.
+        let mut open = self.open.lock();
         let mut files = self.files.lock();
         if std::mem::replace(&mut files.ended, true) {
             return;
         }
-        if self.joined {
-            let outcome = files.run.flush();
-            drop(files);
-            self.warn(outcome.err());
-            return;
-        }
-        let outcome = self.write_end(&mut files.run, end);
+        let open = std::mem::take(&mut *open);
+        let outcome = self.write_end(&mut files.run, open, end);
         drop(files);
         self.warn(outcome.err());
     }
 
-    fn write_end(&self, files: &mut RunFiles, ended_at: Timestamp) -> std::io::Result<()> {
-        let exceptions = self.progress.lock().take_exceptions();
+    fn write_end(
+        &self,
+        files: &mut RunFiles,
+        open: HashMap<SpanId, OpenEntry>,
+        ended_at: Timestamp,
+    ) -> std::io::Result<()> {
+        let cancelled = self.write_cancelled_spans(files, open, ended_at);
         let flushed = files.flush();
         let parents = root::write_lost_parents(self, files);
+        if self.joined {
+            return cancelled.and(flushed).and(parents);
+        }
+        let exceptions = self.progress.lock().take_exceptions();
         let mut counts = files.counts();
         counts.errors += exceptions.len() as u64;
         let rooted = root::write_root(self, files, &exceptions, &counts, ended_at);
         let whole = parents.is_ok() && rooted.is_ok();
-        let status = if exceptions.is_empty() {
-            RunStatus::Ok
-        } else {
-            RunStatus::Error
-        };
         let micros = ended_at.microseconds_since(self.clock.started_at());
-        let duration_ms = u64::try_from(micros / 1_000).unwrap_or(0);
-        if !whole {
-            counts = files.counts();
-        }
-        let finished = files.finish(
-            Ending {
-                status,
-                ended_at,
-                duration_ms,
+        let ending = Ending {
+            status: if exceptions.is_empty() {
+                RunStatus::Ok
+            } else {
+                RunStatus::Error
             },
+            ended_at,
+            duration_ms: u64::try_from(micros / 1_000).unwrap_or(0),
             counts,
-            whole,
-        );
-        flushed.and(parents).and(rooted).and(finished)
+        };
+        let finished = files.finish(ending, whole);
+        cancelled.and(flushed).and(parents).and(rooted).and(finished)
     }
 
-    fn cancel_open_spans(&self, end: Timestamp) {
-        let open: Vec<(SpanId, OpenEntry)> = self.open.lock().drain().collect();
+    /// Writes the spans that the end of the run overtook, in the order in which they started.
+    fn write_cancelled_spans(
+        &self,
+        files: &mut RunFiles,
+        open: HashMap<SpanId, OpenEntry>,
+        end: Timestamp,
+    ) -> std::io::Result<()> {
+        let mut open: Vec<(SpanId, OpenEntry)> = open.into_iter().collect();
+        open.sort_unstable_by_key(|(id, entry)| (entry.start, *id));
+        let mut outcome = Ok(());
         for (id, entry) in open {
-            root::write_cancelled(self, id, &entry, end);
+            let (span, mut draft) = root::cancelled(self, id, &entry, end);
+            let written = pool::with_line_buffer(|line| {
+                self.put_into_line(line, &span, &mut draft);
+                files.append(line, span.event_type, span.as_parent())
+            });
+            pool::give_draft(draft);
+            outcome = outcome.and(written);
         }
+        outcome
     }
 
     fn is_own_process(&self) -> bool {

@@ -5,13 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::files::{FileSystem, Open, OpenFile};
+use super::files::{FileSystem, Open, OpenFile, write_once};
 
 /// A line is never longer than this, newline included (decisions, section 5).
 pub const MAX_LINE_BYTES: usize = 1024 * 1024;
-
-/// How often a write that a signal interrupted is tried again.
-const INTERRUPTED_TRIES: usize = 64;
 
 /// How many finished spans wait to be written together, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +52,8 @@ pub(crate) struct SpanLog {
     length: u64,
     /// The file holds part of a line between these two lengths.
     torn: Option<Torn>,
+    /// Somebody appended behind a torn line before it could be cut off.
+    spoiled: bool,
     /// Another process may append too: every append takes the file's lock and asks for its length.
     shared: bool,
     /// Without it every span is in the file on return.
@@ -72,6 +71,7 @@ impl SpanLog {
             file: None,
             length: 0,
             torn: None,
+            spoiled: false,
             shared: false,
             batch,
             pending: Vec::new(),
@@ -130,9 +130,29 @@ impl SpanLog {
         if file.length()? == torn.until {
             file.cut(torn.from)?;
             self.length = torn.from;
+        } else {
+            self.spoiled = true;
         }
         self.torn = None;
         Ok(())
+    }
+
+    /// Writes one line now, past the batch, which is empty.
+    pub(crate) fn append_now(&mut self, line: &[u8]) -> io::Result<()> {
+        self.write_whole_lines(line).map_err(|(_, error)| error)
+    }
+
+    /// Whether a broken line is in the file for good.
+    pub(crate) fn is_spoiled(&self) -> bool {
+        self.spoiled
+    }
+
+    /// Whether readers can find what was written: the file is where it was opened, or was never opened. What cannot be
+    /// found out counts as well.
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.file
+            .as_ref()
+            .is_none_or(|file| file.is_at(&self.path).unwrap_or(true))
     }
 
     fn write_lines(&mut self, lines: &[u8], count: u64) -> Appended {
@@ -222,14 +242,4 @@ impl SpanLog {
         }
         false
     }
-}
-
-fn write_once(file: &mut dyn OpenFile, bytes: &[u8]) -> io::Result<usize> {
-    for _ in 0..INTERRUPTED_TRIES {
-        match file.write(bytes) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            outcome => return outcome,
-        }
-    }
-    Err(io::ErrorKind::Interrupted.into())
 }
