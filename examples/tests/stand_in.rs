@@ -11,7 +11,11 @@ async fn send(method: Method, path: &str, key: Option<&str>, body: &str) -> (Sta
     let endpoint = stand_in.endpoint();
     // Installs the process's provider of cryptography, which every client needs.
     Model::new(stand_in.endpoint(), MODEL).unwrap();
-    let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .tls_certs_only([])
+        .build()
+        .unwrap();
     let request = client
         .request(method, format!("{}{path}", endpoint.base_url))
         .body(body.to_owned());

@@ -9,6 +9,7 @@
 
 pub mod data_dir;
 pub mod finished;
+pub mod guide;
 pub mod program;
 pub mod wait;
 
@@ -16,3 +17,7 @@ pub use data_dir::DataDir;
 pub use finished::Finished;
 pub use program::Program;
 pub use wait::wait_until;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/instrument-your-agent.md")]
+struct InstrumentYourAgent;

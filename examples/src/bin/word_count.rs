@@ -17,10 +17,16 @@ use tracer_sdk::{state, tool_call, traced_run};
 /// How many of the most frequent words are told.
 const RANKS: usize = 3;
 
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "the result and the errors of a command-line program")]
+#[expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "the result and the errors of a command-line program"
+)]
 fn main() -> ExitCode {
-    let folder =
-        env::args_os().nth(1).map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("data"), PathBuf::from);
+    let folder = env::args_os().nth(1).map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("data"),
+        PathBuf::from,
+    );
     // The run lasts until the guard is dropped. `observe` tells it when the work has failed.
     let run = traced_run("word count");
     match run.observe(count_folder(&folder)) {
@@ -46,18 +52,28 @@ fn count_folder(folder: &Path) -> Result<String, Box<dyn Error>> {
 
     let ranks = rank_words(counts)?;
     state(&json!({"step": "done", "most_frequent": ranks})).record()?;
-    Ok(format!("{total} words in {} files; most frequent: {}", files.len(), ranks.join(", ")))
+    Ok(format!(
+        "{total} words in {} files; most frequent: {}",
+        files.len(),
+        ranks.join(", ")
+    ))
 }
 
 /// The names of the folder's files, in alphabetical order.
 fn list_folder(folder: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     // Started before the work and ended after it, the call has its real duration. A failure is recorded with the call.
-    let mut call = tool_call("list_folder").args(&json!({"folder": folder})).start()?;
-    let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>).inspect_err(|error| {
-        call.fail(error);
-    })?;
+    let mut call = tool_call("list_folder")
+        .args(&json!({"folder": folder}))
+        .start()?;
+    let entries = fs::read_dir(folder)
+        .and_then(Iterator::collect::<io::Result<Vec<_>>>)
+        .inspect_err(|error| {
+            call.fail(error);
+        })?;
     let files = entries.iter().filter(|entry| entry.path().is_file());
-    let mut names: Vec<_> = files.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<_> = files
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     call.result(&json!({"files": names}));
     call.end()?;
@@ -72,7 +88,10 @@ fn count_words(folder: &Path, files: &[String]) -> Result<BTreeMap<String, usize
         let text = fs::read_to_string(folder.join(file)).inspect_err(|error| {
             call.fail(error);
         })?;
-        for word in text.split(|character: char| !character.is_alphabetic()).filter(|word| !word.is_empty()) {
+        for word in text
+            .split(|character: char| !character.is_alphabetic())
+            .filter(|word| !word.is_empty())
+        {
             *counts.entry(word.to_lowercase()).or_default() += 1;
         }
     }
@@ -86,7 +105,11 @@ fn rank_words(counts: BTreeMap<String, usize>) -> Result<Vec<String>, Box<dyn Er
     let mut call = tool_call("rank_words").args(&json!({"ranks": RANKS})).start()?;
     let mut words: Vec<_> = counts.into_iter().collect();
     words.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let ranks: Vec<_> = words.into_iter().take(RANKS).map(|(word, count)| format!("{word} ({count})")).collect();
+    let ranks: Vec<_> = words
+        .into_iter()
+        .take(RANKS)
+        .map(|(word, count)| format!("{word} ({count})"))
+        .collect();
     call.result(&json!({"words": ranks}));
     call.end()?;
     Ok(ranks)

@@ -32,16 +32,32 @@ impl Execution {
             .output()
             .unwrap();
 
-        let runs: Vec<_> = std::fs::read_dir(data.path().join("runs")).unwrap().map(Result::unwrap).collect();
-        let [directory] = runs.as_slice() else { panic!("one run, not {}", runs.len()) };
-        let files: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
-        assert_eq!(files.len(), 2, "an ended run is meta.json and spans.jsonl: {files:?}");
+        let runs: Vec<_> = std::fs::read_dir(data.path().join("runs"))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        let [directory] = runs.as_slice() else {
+            panic!("one run, not {}", runs.len())
+        };
+        let files: Vec<_> = std::fs::read_dir(directory.path())
+            .unwrap()
+            .map(|file| file.unwrap().file_name())
+            .collect();
+        assert_eq!(
+            files.len(),
+            2,
+            "an ended run is meta.json and spans.jsonl: {files:?}"
+        );
         let run = open_run(&directory.path()).unwrap();
         let meta = std::fs::read_to_string(directory.path().join("meta.json")).unwrap();
         Self {
             output,
             meta: serde_json::from_str(&meta).unwrap(),
-            records: run.records().iter().map(|record| serde_json::to_value(record).unwrap()).collect(),
+            records: run
+                .records()
+                .iter()
+                .map(|record| serde_json::to_value(record).unwrap())
+                .collect(),
         }
     }
 
@@ -53,12 +69,18 @@ impl Execution {
     /// Each record's event type and name, as `TOOL_CALL compute`, in order.
     pub fn story(&self) -> Vec<String> {
         let text = |record: &Value, key: &str| record[key].as_str().unwrap().to_owned();
-        self.records.iter().map(|record| format!("{} {}", text(record, "event_type"), text(record, "name"))).collect()
+        self.records
+            .iter()
+            .map(|record| format!("{} {}", text(record, "event_type"), text(record, "name")))
+            .collect()
     }
 
     /// The payloads of the records of one type, in order.
     pub fn payloads(&self, event_type: &str) -> Vec<&Value> {
-        let of_type = self.records.iter().filter(|record| record["event_type"] == event_type);
+        let of_type = self
+            .records
+            .iter()
+            .filter(|record| record["event_type"] == event_type);
         of_type.map(|record| &record["payload"]).collect()
     }
 

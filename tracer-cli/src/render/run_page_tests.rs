@@ -11,7 +11,7 @@ use super::*;
 
 fn page(sample: &Sample, standing: Standing, problems: &[Problem], dropped: Option<(u64, &str)>) -> String {
     let (records, spans) = (sample.records(), sample.spans());
-    let steps = steps::steps(&records, &spans);
+    let steps = steps::steps(&records, &spans, &[], None);
     let page = RunPage {
         name: Some("support-agent"),
         short_id: "bc519fdd",

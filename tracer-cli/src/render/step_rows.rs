@@ -86,8 +86,9 @@ fn cells(row: &Row<'_>, widest_name: usize) -> Vec<Line> {
     vec![
         Line::of(number, Tone::Muted),
         Line::of(step.offset.map(units::duration).unwrap_or_default(), Tone::Muted),
-        match duration {
-            _ if step.in_flight => Line::of("no end", Tone::Active),
+        // What was recorded after the fact has no duration that anybody knows.
+        match duration.filter(|duration| *duration > 0) {
+            _ if step.in_flight => Line::of("open", Tone::Active),
             duration => Line::of(duration.map(units::duration).unwrap_or_default(), Tone::Plain),
         },
         Line::new()

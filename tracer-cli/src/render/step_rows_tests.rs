@@ -9,7 +9,7 @@ use super::*;
 
 fn told(sample: &Sample, width: usize) -> Vec<String> {
     let records = sample.records();
-    lines(&steps::steps(&records, &sample.spans()), width)
+    lines(&steps::steps(&records, &sample.spans(), &[], None), width)
         .iter()
         .map(Line::text)
         .collect()

@@ -227,7 +227,7 @@ impl<'a> Output<'a> {
     }
 
     /// What the end of a child's `serialize` means: its siblings go on unless the budget is gone.
-    pub(super) fn settle(&mut self, depth: usize, outcome: Outcome) -> Outcome {
+    pub(super) fn settle(&mut self, depth: usize, outcome: &Outcome) -> Outcome {
         let replaced = std::mem::take(&mut self.replaced);
         if self.stopped {
             return Err(Interrupted);

@@ -37,7 +37,7 @@ pub(super) fn write_child<T: Serialize + ?Sized>(
         verdict,
         wrappers: 0,
     });
-    output.settle(depth, outcome)
+    output.settle(depth, &outcome)
 }
 
 /// How a number that JSON cannot hold is written.

@@ -10,7 +10,11 @@ mod environment;
 mod keys;
 mod scan;
 mod shapes;
+mod tails;
 mod text;
+
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 
@@ -117,7 +121,7 @@ impl Redactor {
     /// ```
     pub fn key(&self, key: &str) -> KeyVerdict {
         if self.redact {
-            self.keys.verdict(key)
+            self.keys.verdict(key.as_bytes())
         } else {
             KeyVerdict::Keep
         }

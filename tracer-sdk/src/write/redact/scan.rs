@@ -24,6 +24,9 @@ pub(crate) const SEEN_PAST_THE_CUT: usize = OVERLAP + 4;
 /// What replacing and cutting changed may, rarely, be noticed by another shape: so often is it looked at again.
 const MOST_PASSES: usize = 4;
 
+/// How many pairs of bytes there are.
+const PAIRS: usize = 1 << 16;
+
 /// The bit of the environment's values in the table; shapes have the bits below.
 const ENVIRONMENT: u8 = 1 << 7;
 
@@ -37,7 +40,7 @@ pub(super) struct Scanner {
 
 impl Scanner {
     pub(super) fn new(environment: EnvironmentSecrets) -> Self {
-        let mut noticed = vec![0; usize::from(u16::MAX) + 1];
+        let mut noticed = vec![0; PAIRS];
         let mut notice = |pair: [u8; 2], bit: u8| {
             if let Some(bits) = noticed.get_mut(usize::from(u16::from_be_bytes(pair))) {
                 *bits |= bit;
@@ -124,9 +127,7 @@ impl Scanner {
             };
             let result = result.get_or_insert_with(|| String::with_capacity(keep + REDACTED.len()));
             result.push_str(before);
-            result.push_str(&found.quote);
             result.push_str(REDACTED);
-            result.push_str(&found.quote);
             *redacted = redacted.saturating_add(1);
             copied = found.end;
             position = found.end;
@@ -139,11 +140,19 @@ impl Scanner {
     /// The next place at or after `position` whose two bytes something is noticed by.
     fn next_noticed(&self, bytes: &[u8], position: usize) -> Option<(usize, u8)> {
         let rest = bytes.get(position..)?;
-        rest.windows(2).enumerate().find_map(|(offset, pair)| {
-            let index = usize::from(pair[0]) << 8 | usize::from(pair[1]);
-            let bits = self.noticed.get(index).copied().unwrap_or_default();
-            (bits != 0).then_some((position + offset, bits))
-        })
+        let bits = |pair: &[u8]| match pair {
+            [first, second] => self
+                .noticed
+                .get(usize::from(u16::from_be_bytes([*first, *second])))
+                .copied()
+                .unwrap_or_default(),
+            _ => 0,
+        };
+        let offset = rest.windows(2).position(|pair| bits(pair) != 0)?;
+        Some((
+            position + offset,
+            bits(rest.get(offset..offset + 2).unwrap_or_default()),
+        ))
     }
 
     fn recognise(&self, text: &Text<'_>, at: usize, bits: u8, keys: &Keys) -> Option<Found> {
