@@ -335,7 +335,7 @@ impl RunState {
         ended_at: Timestamp,
     ) -> std::io::Result<()> {
         let cancelled = self.write_cancelled_spans(files, open, ended_at);
-        let flushed = files.flush();
+        let flushed = files.flush_at_end();
         let parents = root::write_lost_parents(self, files);
         if self.joined {
             return cancelled.and(flushed).and(parents);

@@ -106,18 +106,35 @@ impl SpanLog {
         }
     }
 
-    /// Writes everything that waits.
+    /// Writes everything that waits. What a fault keeps out of the file waits on while there is room for it: many faults
+    /// pass.
     pub(crate) fn flush(&mut self) -> Appended {
+        let has_room = self.pending.len() < MAX_PENDING_BYTES;
+        self.write_pending(has_room)
+    }
+
+    /// Writes everything that waits, or loses it.
+    pub(crate) fn flush_or_lose(&mut self) -> Appended {
+        self.write_pending(false)
+    }
+
+    fn write_pending(&mut self, keep_on_fault: bool) -> Appended {
         if self.pending.is_empty() {
             return Appended::default();
         }
-        let lines = std::mem::take(&mut self.pending);
-        let count = std::mem::take(&mut self.pending_lines);
-        let appended = self.write_lines(&lines, count);
-        // The buffer is kept, so that a steady stream of batches does not allocate.
+        // Taken out and put back, so that a steady stream of batches does not allocate.
+        let mut lines = std::mem::take(&mut self.pending);
+        let mut appended = self.write_lines(&lines, self.pending_lines);
+        if appended.lost.is_some() && keep_on_fault {
+            appended.lost = None;
+            lines.drain(..end_of_lines(&lines, appended.written));
+            self.pending_lines -= appended.written;
+        } else {
+            lines.clear();
+            self.pending_lines = 0;
+            self.oldest_pending = None;
+        }
         self.pending = lines;
-        self.pending.clear();
-        self.oldest_pending = None;
         appended
     }
 
@@ -242,4 +259,14 @@ impl SpanLog {
         }
         false
     }
+}
+
+/// Where the first `count` lines end.
+fn end_of_lines(lines: &[u8], count: u64) -> usize {
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    lines
+        .split_inclusive(|&byte| byte == b'\n')
+        .take(count)
+        .map(<[u8]>::len)
+        .sum()
 }

@@ -186,9 +186,16 @@ impl RunFiles {
         self.losses.take_parents()
     }
 
-    /// Writes whatever waits in the batch.
+    /// Writes whatever waits in the batch. What a fault keeps out of the file waits on.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         let appended = self.log.flush();
+        self.settle(appended)
+    }
+
+    /// Writes whatever waits in the batch, or loses it: nothing comes after it but the end of the run.
+    pub(crate) fn flush_at_end(&mut self) -> io::Result<()> {
+        self.flush()?;
+        let appended = self.log.flush_or_lose();
         self.settle(appended)
     }
 
