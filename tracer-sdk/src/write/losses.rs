@@ -45,7 +45,8 @@ impl Losses {
     /// Keeps a lost parent, to have a stand-in written for it.
     pub(crate) fn keep_parent(&mut self, mut parent: LostParent) {
         if self.parents.len() < MAX_LOST_PARENTS {
-            parent.name = cut_to(&parent.name, MAX_NAME_BYTES).to_owned();
+            parent.name.truncate(cut_to(&parent.name, MAX_NAME_BYTES).len());
+            parent.name.shrink_to_fit();
             self.parents.push(parent);
         } else {
             self.forgot_parents = true;
