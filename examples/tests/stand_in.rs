@@ -1,5 +1,7 @@
 //! The stand-in speaks the chat-completions protocol over real HTTP.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
+
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tracer_examples::model::{Endpoint, Message, Model, ModelError};

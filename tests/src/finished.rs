@@ -90,6 +90,30 @@ impl Finished {
         span.unwrap_or_else(|| panic!("{} stands for no span", record.event_id))
     }
 
+    /// The payload of the only record with a name, as JSON.
+    #[must_use]
+    pub fn payload_named(&self, name: &str) -> Value {
+        payload(self.named(name))
+    }
+
+    /// The name of the span in which the only record with a name stands.
+    #[must_use]
+    pub fn parent_name(&self, name: &str) -> &str {
+        let parent = self.named(name).parent_id.as_deref();
+        let span = self
+            .run
+            .spans
+            .iter()
+            .find(|span| Some(span.span_id.to_string().as_str()) == parent);
+        span.map_or("", |span| &span.name)
+    }
+
+    fn named(&self, name: &str) -> &Record {
+        let all: Vec<&Record> = self.records.iter().filter(|record| record.name == name).collect();
+        assert_eq!(all.len(), 1, "one {name:?} was expected");
+        all[0]
+    }
+
     /// The first span with a name.
     #[must_use]
     pub fn span_named(&self, name: &str) -> &SpanRecord {

@@ -11,6 +11,7 @@ pub mod data_dir;
 pub mod finished;
 pub mod guide;
 pub mod program;
+pub mod recording;
 pub mod wait;
 
 pub use data_dir::DataDir;
@@ -21,3 +22,7 @@ pub use wait::wait_until;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/instrument-your-agent.md")]
 struct InstrumentYourAgent;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

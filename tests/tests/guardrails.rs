@@ -14,6 +14,8 @@ use tracer_sdk::{
 use tracer_tests::finished::payload;
 use tracer_tests::{DataDir, Finished};
 
+/// Limits, the one that trips, a call, and what its record is.
+type Case = (Guardrails, Guardrail, fn() -> Outcome, EventType);
 type Outcome = Result<(), GuardrailExceeded>;
 
 /// Runs `work` under limits and ignores what it is told, as a careless program would.
@@ -49,7 +51,7 @@ fn start_llm() -> Outcome {
 #[test]
 fn a_count_trips_at_one_past_its_limit_whether_recorded_or_started() {
     use Guardrail::{MaxEvents, MaxLlmCalls, MaxToolCalls};
-    let cases: [(Guardrails, Guardrail, fn() -> Outcome, EventType); 6] = [
+    let cases: [Case; 6] = [
         (
             Guardrails::new().max_llm_calls(1),
             MaxLlmCalls,
@@ -121,7 +123,7 @@ fn a_count_trips_at_one_past_its_limit_whether_recorded_or_started() {
 #[test]
 fn a_limit_of_zero_refuses_the_first_call() {
     careless(Guardrails::new().max_llm_calls(0), || {
-        assert!(llm_call("m").start().is_err())
+        assert!(llm_call("m").start().is_err());
     });
 }
 

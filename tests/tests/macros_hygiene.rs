@@ -45,12 +45,14 @@ fn boxed(
 
 #[::std::prelude::v1::test]
 fn the_expansion_stands_alone() {
-    ::std::assert_eq!(sync(1, 2, 3, 4), ::std::result::Result::Ok(10));
-    let mut context = ::std::task::Context::from_waker(::std::task::Waker::noop());
-    let mut future = ::std::boxed::Box::pin(awaited(1, 2, 3));
-    let ready = ::std::future::Future::poll(future.as_mut(), &mut context);
-    ::std::assert!(::std::matches!(ready, ::std::task::Poll::Ready(6)));
-    let mut future = boxed(1, 2);
-    let ready = ::std::future::Future::poll(future.as_mut(), &mut context);
-    ::std::assert!(::std::matches!(ready, ::std::task::Poll::Ready(3)));
+    let _recording = ::tracer_tests::recording::recorded(|| {
+        ::std::assert_eq!(sync(1, 2, 3, 4), ::std::result::Result::Ok(10));
+        let mut context = ::std::task::Context::from_waker(::std::task::Waker::noop());
+        let mut future = ::std::boxed::Box::pin(awaited(1, 2, 3));
+        let ready = ::std::future::Future::poll(future.as_mut(), &mut context);
+        ::std::assert!(::std::matches!(ready, ::std::task::Poll::Ready(6)));
+        let mut future = boxed(1, 2);
+        let ready = ::std::future::Future::poll(future.as_mut(), &mut context);
+        ::std::assert!(::std::matches!(ready, ::std::task::Poll::Ready(3)));
+    });
 }

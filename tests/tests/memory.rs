@@ -101,17 +101,6 @@ fn a_nested_span_allocates_nothing_in_the_steady_state() {
 }
 
 #[test]
-fn without_a_run_a_recorder_allocates_nothing() {
-    let taken = measure(|| {
-        tool();
-        model();
-        timed_tool();
-        nested();
-    });
-    assert_eq!(taken.count_total, 0);
-}
-
-#[test]
 fn a_long_run_takes_no_more_memory_than_a_short_one() {
     for flush in FLUSHES {
         let data = DataDir::new();

@@ -89,7 +89,8 @@ impl Parse for Entry {
             parenthesized!(content in input);
             let names = Punctuated::<Ident, Token![,]>::parse_terminated_with(&content, Ident::parse_any)?;
             Value::Names(names.into_iter().collect())
-        } else if input.parse::<Option<Token![=]>>()?.is_none() {
+        } else if input.parse::<Option<Token![=]>>()?.is_none() || input.is_empty() || input.peek(Token![,]) {
+            // Without a value, or with one that is still to be typed.
             Value::Nothing
         } else if word == "crate" {
             Value::Path(input.call(Path::parse_mod_style)?)

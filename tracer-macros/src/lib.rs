@@ -28,7 +28,7 @@ use quote::{ToTokens, quote};
 ///
 /// | option | of | says |
 /// |---|---|---|
-/// | `name = EXPR`, or a string literal alone | run, span, tool | the name, into a `Cow<'static, str>` |
+/// | `name = EXPR`, or a string literal alone | run, span, tool | the name, into a `Cow<'static, str>`: clone what is borrowed |
 /// | `args`, `args(a, b)` | tool, llm | keep all the arguments, or these, but never `self`; each must be `Serialize` |
 /// | `result` | tool, llm | keep the returned value, of a `Result` the one in `Ok`; it must be `Serialize` |
 /// | `max_llm_calls`, `max_tool_calls`, `max_events` `= N` | run | guardrails: how many there may be (`u64`) |
@@ -51,6 +51,9 @@ use quote::{ToTokens, quote};
 /// `impl Future`, `Pin<Box<dyn Future>>`, `BoxFuture` or `LocalBoxFuture`: there the span lasts until the future is ready. Only the
 /// signature tells which they are, so a future under another name is recorded as what it is, a value. It does not go on a `const fn`.
 ///
+/// The body runs in a closure or a block of its own. It notices that in one way: under `#[track_caller]`, `Location::caller()` tells
+/// the traced function instead of its caller.
+///
 /// ```
 /// # use std::error::Error;
 /// #[tracer_sdk::trace("sum it up", max_tool_calls = 20, stop_on_loop)]
@@ -70,7 +73,7 @@ use quote::{ToTokens, quote};
 /// }
 /// ```
 ///
-/// In full, what a function `fn f(arguments) -> R { body }` becomes: a scope is opened and made current; the body runs in a closure
+/// What a function `fn f(arguments) -> R { body }` becomes: a scope is opened and made current; the body runs in a closure
 /// that is called once (an `async` one in a block that is awaited); its value is asked whether it is an error, and returned.
 #[proc_macro_attribute]
 pub fn trace(attribute: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {

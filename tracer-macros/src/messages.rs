@@ -57,7 +57,8 @@ pub(crate) fn misplaced(rule: &OptionRule, kind: Kind) -> String {
 pub(crate) fn wrong_form(rule: &OptionRule) -> String {
     let (word, example) = (rule.word, rule.example);
     match rule.form {
-        Form::Text | Form::Path => format!("`{word}` needs a value: write `{example}`"),
+        Form::Text => format!("`{word}` needs a text: write `{example}`"),
+        Form::Path => format!("`{word}` needs a path: write `{example}`"),
         Form::Number => format!("`{word}` needs a number: write `{example}`"),
         Form::Flag => format!("`{word}` takes no value: write `{example}`"),
         Form::Selection => format!("`{word}` takes names in parentheses or nothing: write `{example}`"),

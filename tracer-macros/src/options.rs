@@ -58,9 +58,9 @@ pub(crate) struct OptionRule {
 }
 
 impl OptionRule {
-    /// Whether it limits a run.
+    /// Whether it limits a run, as whatever only a run takes does.
     pub(crate) fn is_guardrail(&self) -> bool {
-        self.word.starts_with("max_") || self.word.starts_with("stop_on_loop") || self.form == Form::Cancel
+        matches!(self.kinds, [Kind::Run])
     }
 }
 

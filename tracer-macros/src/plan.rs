@@ -54,6 +54,10 @@ pub(crate) fn plan<'a>(arguments: &'a TraceArguments, function: &'a TracedFn) ->
     if let Some(constness) = &function.signature.constness {
         mistakes.add(Error::new_spanned(constness, messages::CONST_FN));
     }
+    if let Some(late) = arguments.entries.iter().find(|entry| is_kind(entry)) {
+        // What else is wrong may be so only for the kind that was not meant.
+        return Err(Error::new(late.span, messages::late_kind(&late.word)));
+    }
     let mut seen: Vec<&str> = Vec::new();
     for entry in &arguments.entries {
         match rule_of(entry, arguments.kind, &mut seen).and_then(|rule| plan.take(rule, entry, function)) {
@@ -65,6 +69,10 @@ pub(crate) fn plan<'a>(arguments: &'a TraceArguments, function: &'a TracedFn) ->
         mistakes.add(Error::new(arguments.kind_span, messages::NO_MODEL));
     }
     mistakes.or(plan)
+}
+
+fn is_kind(entry: &Entry) -> bool {
+    Kind::of(&entry.word).is_some() && matches!(entry.value, Value::Nothing)
 }
 
 /// The rule for an option: it exists, is allowed on the kind, and is there for the first time.

@@ -181,3 +181,85 @@ fn erase_in_argument(argument: &mut GenericArgument) {
 fn copy(declared: &Type) -> Type {
     syn::parse_quote!(#declared)
 }
+
+#[cfg(test)]
+mod tests {
+    use quote::ToTokens;
+
+    use super::{Waits, returned};
+
+    /// Whether and where there is a future, the type of the body, and the type of what comes of it.
+    fn look(signature: &str) -> (Waits, String, String) {
+        let returned = returned(&syn::parse_str(signature).unwrap());
+        let text = |declared: Option<syn::Type>| match declared {
+            Some(declared) => declared.to_token_stream().to_string().replace(' ', ""),
+            None => String::new(),
+        };
+        (returned.waits, text(returned.of_body), text(returned.in_the_end))
+    }
+
+    fn looks(waits: Waits, of_body: &str, in_the_end: &str) -> (Waits, String, String) {
+        (waits, of_body.to_owned(), in_the_end.to_owned())
+    }
+
+    #[test]
+    fn a_plain_value_is_what_it_is() {
+        assert_eq!(look("fn f()"), looks(Waits::Never, "()", "()"));
+        assert_eq!(
+            look("fn f() -> io::Result<u8>"),
+            looks(Waits::Never, "io::Result<u8>", "io::Result<u8>")
+        );
+        assert_eq!(look("async fn f() -> u8"), looks(Waits::Inside, "u8", "u8"));
+        assert_eq!(
+            look("fn f() -> Pin<Box<u8>>"),
+            looks(Waits::Never, "Pin<Box<u8>>", "Pin<Box<u8>>")
+        );
+        assert_eq!(
+            look("fn f() -> Box<dyn Fn()>"),
+            looks(Waits::Never, "Box<dynFn()>", "Box<dynFn()>")
+        );
+    }
+
+    #[test]
+    fn a_future_is_known_by_its_signature_and_gives_its_output() {
+        assert_eq!(
+            look("fn f() -> impl Future<Output = u8> + Send"),
+            looks(Waits::OnReturned, "", "u8")
+        );
+        assert_eq!(
+            look("fn f() -> impl Send + core::future::Future"),
+            looks(Waits::OnReturned, "", "")
+        );
+        let boxed = "Pin<Box<dynFuture<Output=u8>+Send+'a>>";
+        assert_eq!(
+            look("fn f<'a>() -> Pin<Box<dyn Future<Output = u8> + Send + 'a>>"),
+            looks(Waits::OnBoxed, boxed, "u8")
+        );
+        assert_eq!(
+            look("fn f() -> BoxFuture<'_, u8>"),
+            looks(Waits::OnBoxed, "BoxFuture<'_,u8>", "u8")
+        );
+        // An async function gives the future: it is not awaited twice.
+        assert_eq!(
+            look("async fn f() -> impl Future<Output = u8>"),
+            looks(Waits::Inside, "", "")
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_written_in_a_body_is_left_to_the_compiler() {
+        assert_eq!(
+            look("fn f() -> impl Iterator<Item = u8>"),
+            looks(Waits::Never, "", "")
+        );
+        assert_eq!(
+            look("fn f() -> Option<&impl Sized>"),
+            looks(Waits::Never, "Option<&_>", "Option<&_>")
+        );
+        assert_eq!(
+            look("fn f() -> [(impl Sized, u8); 2]"),
+            looks(Waits::Never, "[(_,u8);2]", "[(_,u8);2]")
+        );
+        assert_eq!(look("fn f() -> !"), looks(Waits::Never, "", ""));
+    }
+}

@@ -67,6 +67,7 @@ fn list_folder(folder: &Path) -> Result<Vec<String>, Box<dyn Error>> {
         .start()?;
     let entries = fs::read_dir(folder)
         .and_then(Iterator::collect::<io::Result<Vec<_>>>)
+        .map_err(|error| unreadable(folder, &error))
         .inspect_err(|error| {
             call.fail(error);
         })?;
@@ -85,9 +86,12 @@ fn count_words(folder: &Path, files: &[String]) -> Result<BTreeMap<String, usize
     let mut call = tool_call("count_words").args(&json!({"files": files})).start()?;
     let mut counts = BTreeMap::new();
     for file in files {
-        let text = fs::read_to_string(folder.join(file)).inspect_err(|error| {
-            call.fail(error);
-        })?;
+        let path = folder.join(file);
+        let text = fs::read_to_string(&path)
+            .map_err(|error| unreadable(&path, &error))
+            .inspect_err(|error| {
+                call.fail(error);
+            })?;
         for word in text
             .split(|character: char| !character.is_alphabetic())
             .filter(|word| !word.is_empty())
@@ -113,4 +117,12 @@ fn rank_words(counts: BTreeMap<String, usize>) -> Result<Vec<String>, Box<dyn Er
     call.result(&json!({"words": ranks}));
     call.end()?;
     Ok(ranks)
+}
+
+/// The error with the path that it is about, which the operating system does not tell.
+fn unreadable(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(
+        error.kind(),
+        format!("`{}` cannot be read: {error}", path.display()),
+    )
 }

@@ -1,6 +1,6 @@
 //! A stand-in for a model: a small server on this machine that speaks the chat-completions protocol.
 //!
-//! It is no model. It answers by a few [`rules`] from what the conversation holds. But it is real HTTP with real
+//! It is no model. It answers by a few rules from what the conversation holds. But it is real HTTP with real
 //! protocol errors and real token counts, so that an agent cannot tell it from an endpoint far away.
 
 mod rules;

@@ -94,17 +94,7 @@ impl Toolbox {
 
     /// What the model is told about the tools, as the chat-completions protocol wants it.
     pub fn definitions(&self) -> Vec<Value> {
-        let definition = |tool: &Box<dyn Tool>| {
-            json!({
-                "type": "function",
-                "function": {
-                    "name": tool.name(),
-                    "description": tool.description(),
-                    "parameters": tool.parameters(),
-                },
-            })
-        };
-        self.tools.iter().map(definition).collect()
+        self.tools.iter().map(|tool| definition(tool.as_ref())).collect()
     }
 
     /// Call the tool with this name.
@@ -113,6 +103,18 @@ impl Toolbox {
         tool.ok_or_else(|| ToolError::UnknownTool(name.to_owned()))?
             .call(arguments)
     }
+}
+
+/// One tool as the protocol describes it.
+fn definition(tool: &dyn Tool) -> Value {
+    json!({
+        "type": "function",
+        "function": {
+            "name": tool.name(),
+            "description": tool.description(),
+            "parameters": tool.parameters(),
+        },
+    })
 }
 
 /// The arguments as the type that the tool works with.
@@ -135,4 +137,45 @@ fn text_of(path: &Path, shown: &str, limit: u64) -> Result<String, ToolError> {
         });
     }
     std::fs::read_to_string(path).map_err(unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_is_described_as_the_protocol_wants_it() {
+        let definitions = Toolbox::new("data", 100).definitions();
+        let names: Vec<_> = definitions
+            .iter()
+            .map(|tool| tool["function"]["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["search_files", "read_file", "compute"]);
+        for tool in &definitions {
+            assert_eq!(tool["type"], "function");
+            let parameters = &tool["function"]["parameters"];
+            for required in parameters["required"].as_array().unwrap() {
+                assert_eq!(
+                    parameters["properties"][required.as_str().unwrap()]["type"],
+                    "string",
+                    "{tool}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_that_cannot_be_made_is_an_error_that_the_model_understands() {
+        let tools = Toolbox::new("data", 100);
+        let message = |name, arguments: Value| tools.call(name, &arguments).unwrap_err().to_string();
+        assert_eq!(
+            message("delete_file", json!({})),
+            "there is no tool called `delete_file`"
+        );
+        assert!(message("compute", json!("3 * 4")).starts_with("the arguments do not fit: "));
+        assert_eq!(
+            message("compute", json!({"expression": "3 *"})),
+            "the expression ends where a number or `)` is missing"
+        );
+    }
 }

@@ -1,5 +1,6 @@
 //! Async functions, and functions that return a future.
 
+use std::error::Error;
 use std::fmt;
 use std::future::{Future, ready};
 use std::pin::Pin;
@@ -8,6 +9,7 @@ use async_trait::async_trait;
 use serde::Serialize;
 use tokio::task::yield_now;
 use tracer_sdk::trace;
+use tracer_tests::recording::{block_on, recorded};
 
 #[trace]
 async fn nothing() {}
@@ -91,6 +93,12 @@ fn opaque(text: &str) -> impl Future<Output = Result<usize, fmt::Error>> + Send 
     }
 }
 
+#[trace]
+fn opaque_with_question_mark(text: &str) -> impl Future<Output = Result<u8, Box<dyn Error>>> {
+    let number = text.parse::<u8>();
+    async move { Ok(number?) }
+}
+
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 #[trace]
@@ -160,60 +168,56 @@ impl Native for Agent {
     }
 }
 
-#[trace]
-#[tokio::test]
-async fn above_the_runtime() {
-    nothing().await;
-}
-
-#[tokio::test]
-#[trace]
-async fn below_the_runtime() -> Result<(), String> {
-    nothing().await;
-    Ok(())
-}
-
 fn assert_send<T: Send>(value: T) -> T {
     value
 }
 
-#[tokio::test]
-async fn results_are_those_of_the_plain_function() {
-    assert!(assert_send(fetch("here")).await.is_ok_and(|length| length == 4));
-    assert!(fetch("").await.is_err());
-    assert_eq!(generic::<_, fmt::Error, 2>(Ok(1)).await, Ok([1, 1]));
-    assert_eq!(iterator(3).await.count(), 3);
-    assert!(iterator_or_error(0).await.is_err());
-    assert_eq!(object(false).await.to_string(), "1");
-    assert_eq!(object(true).await.to_string(), "large");
-    assert_eq!(assert_send(complete("gpt-5", "hi")).await, "gpt-5: hi");
-    assert!(
-        assert_send(cancellable("text"))
-            .await
-            .is_ok_and(|text| text == "text")
-    );
-    assert!(tokio::spawn(async { never().await }).await.is_err());
-    assert_eq!(boxed("four").await, Ok(4));
-    assert_eq!(elided("four").await, 4);
-    assert_eq!(assert_send(opaque("four")).await, Ok(4));
-    assert_eq!(well_known_name("four").await, 4);
+fn block_on_recorded(future: impl Future<Output = ()>) {
+    let _recording = recorded(|| block_on(future));
 }
 
-#[tokio::test]
-async fn methods_keep_their_receivers() {
-    let mut agent = Agent::default();
-    assert!(
-        assert_send(agent.reborrowed("note"))
-            .await
-            .is_ok_and(|note| note == "note")
-    );
-    assert_eq!(agent.by_reference().await.len(), 1);
-    assert_eq!(Pin::new(&mut agent).pinned().await, 1);
-    assert_eq!(
-        assert_send(Tool::call(&mut agent, "ab", 2)).await,
-        Ok(String::from("abab"))
-    );
-    assert_eq!(agent.describe().await, "a tool");
-    assert_eq!(Native::call(&agent).await, 2);
-    assert_eq!(agent.by_value().await.len(), 3);
+#[test]
+fn results_are_those_of_the_plain_function() {
+    block_on_recorded(async {
+        assert!(assert_send(fetch("here")).await.is_ok_and(|length| length == 4));
+        assert!(fetch("").await.is_err());
+        assert_eq!(generic::<_, fmt::Error, 2>(Ok(1)).await, Ok([1, 1]));
+        assert_eq!(iterator(3).await.count(), 3);
+        assert!(iterator_or_error(0).await.is_err());
+        assert_eq!(object(false).await.to_string(), "1");
+        assert_eq!(object(true).await.to_string(), "large");
+        assert_eq!(assert_send(complete("gpt-5", "hi")).await, "gpt-5: hi");
+        assert!(
+            assert_send(cancellable("text"))
+                .await
+                .is_ok_and(|text| text == "text")
+        );
+        assert!(tokio::spawn(async { never().await }).await.is_err());
+        assert_eq!(boxed("four").await, Ok(4));
+        assert_eq!(elided("four").await, 4);
+        assert_eq!(assert_send(opaque("four")).await, Ok(4));
+        assert!(opaque_with_question_mark("x").await.is_err());
+        assert_eq!(well_known_name("four").await, 4);
+    });
+}
+
+#[test]
+fn methods_keep_their_receivers() {
+    block_on_recorded(async {
+        let mut agent = Agent::default();
+        assert!(
+            assert_send(agent.reborrowed("note"))
+                .await
+                .is_ok_and(|note| note == "note")
+        );
+        assert_eq!(agent.by_reference().await.len(), 1);
+        assert_eq!(Pin::new(&mut agent).pinned().await, 1);
+        assert_eq!(
+            assert_send(Tool::call(&mut agent, "ab", 2)).await,
+            Ok(String::from("abab"))
+        );
+        assert_eq!(agent.describe().await, "a tool");
+        assert_eq!(Native::call(&agent).await, 2);
+        assert_eq!(agent.by_value().await.len(), 3);
+    });
 }

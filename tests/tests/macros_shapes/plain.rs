@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use tracer_sdk::trace;
+use tracer_tests::recording::recorded;
 
 struct NoText;
 
@@ -215,38 +216,42 @@ traced_function!(from_a_macro, Result<u8, String>, Ok(3));
 
 #[test]
 fn results_are_those_of_the_plain_function() {
-    nothing();
-    assert_eq!(doubled(2), 4);
-    assert_eq!(alias(false), Ok(1));
-    assert_eq!(alias(true), Err(fmt::Error));
-    assert!(with_anyhow("x").is_err());
-    assert!(boxed_error("7").is_ok_and(|number| number == 7));
-    assert!(silent_error().is_err());
-    assert_eq!(generic::<_, 2>('a'), vec!['a', 'a']);
-    assert_eq!(generic_error(fmt::Error), Err(fmt::Error));
-    assert_eq!(iterator(5).sum::<u32>(), 6);
-    assert!(iterator_or_error(3).is_ok_and(|numbers| numbers.count() == 3));
-    assert_eq!(implied("ab", 1, (1, 2)), "abab");
-    assert_eq!(object(true).to_string() + &object(false).to_string(), "large1");
-    assert_eq!(longest("one", "other"), "other");
-    assert_eq!(r#match("abc"), 3);
-    assert_eq!(complete("hi"), "HI");
-    assert_eq!(foreign(1), 2);
-    assert!(catch_unwind(|| never()).is_err());
-    assert_eq!(guarded("ada", 2), "ada 2");
-    assert_eq!(from_a_macro(), Ok(3));
+    let _recording = recorded(|| {
+        nothing();
+        assert_eq!(doubled(2), 4);
+        assert_eq!(alias(false), Ok(1));
+        assert_eq!(alias(true), Err(fmt::Error));
+        assert!(with_anyhow("x").is_err());
+        assert!(boxed_error("7").is_ok_and(|number| number == 7));
+        assert!(silent_error().is_err());
+        assert_eq!(generic::<_, 2>('a'), vec!['a', 'a']);
+        assert_eq!(generic_error(fmt::Error), Err(fmt::Error));
+        assert_eq!(iterator(5).sum::<u32>(), 6);
+        assert!(iterator_or_error(3).is_ok_and(|numbers| numbers.count() == 3));
+        assert_eq!(implied("ab", 1, (1, 2)), "abab");
+        assert_eq!(object(true).to_string() + &object(false).to_string(), "large1");
+        assert_eq!(longest("one", "other"), "other");
+        assert_eq!(r#match("abc"), 3);
+        assert_eq!(complete("hi"), "HI");
+        assert_eq!(foreign(1), 2);
+        assert!(catch_unwind(|| never()).is_err());
+        assert_eq!(guarded("ada", 2), "ada 2");
+        assert_eq!(from_a_macro(), Ok(3));
+    });
 }
 
 #[test]
 fn methods_keep_their_receivers() {
-    let mut agent = Agent::new("ada");
-    assert_eq!(agent.by_reference(), "ada");
-    assert_eq!(agent.reborrowed("note"), "note");
-    assert!(agent.fallible().is_ok_and(|note| note == "note"));
-    assert_eq!(Pin::new(&mut agent).pinned(), 2);
-    assert_eq!(agent.greet(), "hello ada");
-    assert_eq!(Rc::new(agent.clone()).in_rc(), 1);
-    assert_eq!(Arc::new(agent.clone()).in_arc(), "ada");
-    assert_eq!(Box::new(agent.clone()).in_box(), "ada");
-    assert_eq!(agent.by_value().len(), 3);
+    let _recording = recorded(|| {
+        let mut agent = Agent::new("ada");
+        assert_eq!(agent.by_reference(), "ada");
+        assert_eq!(agent.reborrowed("note"), "note");
+        assert!(agent.fallible().is_ok_and(|note| note == "note"));
+        assert_eq!(Pin::new(&mut agent).pinned(), 2);
+        assert_eq!(agent.greet(), "hello ada");
+        assert_eq!(Rc::new(agent.clone()).in_rc(), 1);
+        assert_eq!(Arc::new(agent.clone()).in_arc(), "ada");
+        assert_eq!(Box::new(agent.clone()).in_box(), "ada");
+        assert_eq!(agent.by_value().len(), 3);
+    });
 }

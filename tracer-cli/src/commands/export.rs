@@ -40,7 +40,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     })?;
     if run.meta.status == RunStatus::Running {
         session.ui.note(&Line::of(
-            "the run is still running: this is what it has recorded so far",
+            "the run has not ended: this is what it has recorded so far",
             Tone::Warning,
         ));
     }

@@ -135,7 +135,7 @@ impl RunPage<'_> {
 fn indented(sentence: &str, tone: Tone, width: usize) -> Vec<Line> {
     text::wrap(sentence, width.saturating_sub(2))
         .into_iter()
-        .map(|part| Line::new().space(2).with(part, tone))
+        .map(|part| Line::new().space(2).with(part, tone).fitted(width))
         .collect()
 }
 

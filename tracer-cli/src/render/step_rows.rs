@@ -175,7 +175,7 @@ fn capped<Text: AsRef<str>>(lines: &[Text], most: usize) -> Vec<String> {
     if lines.len() > most {
         let missing = (lines.len() - most) as u64;
         kept.push(format!(
-            "{} {} in `tracer show --json`",
+            "{} {}: --json",
             text::ELLIPSIS,
             text::counted(missing, "more line")
         ));

@@ -75,6 +75,12 @@ impl RunClock {
         (elapsed, Timestamp::from_unix_microseconds(now))
     }
 
+    /// How long after the run's start an instant of this clock is, in whole microseconds.
+    pub(crate) fn since_start(&self, instant: Timestamp) -> Duration {
+        let microseconds = instant.microseconds_since(self.started_at());
+        Duration::from_micros(u64::try_from(microseconds).unwrap_or(0))
+    }
+
     /// The instant so long before `end`, never before the run's start.
     pub(crate) fn before(&self, end: Timestamp, duration: Duration) -> Timestamp {
         let start = end.unix_microseconds().saturating_sub(microseconds(duration));

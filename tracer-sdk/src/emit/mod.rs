@@ -21,6 +21,7 @@ mod root;
 pub mod run;
 mod run_state;
 pub mod scope;
+mod shared_run;
 mod start;
 mod traceparent;
 mod warning;

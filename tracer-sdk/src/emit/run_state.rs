@@ -3,6 +3,7 @@
 //! Shared by guards, contexts and open spans through one `Arc`. Everything that comes in here is bytes or numbers
 //! already: no user code runs under its locks.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use super::ids::SpanIds;
 use super::pool;
 use super::progress::{Progress, Written};
 use super::run::RunStats;
+use super::shared_run::{self, Found};
 use super::{registry, root, warning};
 use crate::format::{EventType, RunStatus, SpanId, SpanKind, StatusCode, Timestamp, TraceId};
 use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
@@ -32,26 +34,13 @@ use crate::write::run_files::{Ending, RunFiles};
 pub(crate) struct EndedSpan<'a> {
     pub(crate) id: SpanId,
     pub(crate) parent: SpanId,
-    pub(crate) name: &'a str,
+    pub(crate) name: &'a Cow<'static, str>,
     pub(crate) event_type: EventType,
     pub(crate) start: Timestamp,
     pub(crate) end: Timestamp,
     /// The message of the error that the span ended with.
     pub(crate) error: Option<&'a str>,
     pub(crate) may_have_children: bool,
-}
-
-impl EndedSpan<'_> {
-    /// What a stand-in for this span would need, if others may name it as their parent.
-    fn as_parent(&self) -> Option<LostParent> {
-        self.may_have_children.then(|| LostParent {
-            id: self.id,
-            parent: self.parent,
-            name: self.name.to_owned(),
-            start: self.start,
-            end: self.end,
-        })
-    }
 }
 
 /// A call that was refused before it was made.
@@ -77,12 +66,16 @@ pub(crate) struct RunState {
     joined: bool,
     files: Mutex<Files>,
     progress: Mutex<Progress>,
-    open: Mutex<HashMap<SpanId, OpenEntry>>,
 }
 
 #[derive(Debug)]
 struct Files {
     run: RunFiles,
+    /// The timed spans that have started and are not in the file: whoever ends the run writes them, so that no span
+    /// there lacks its parent.
+    open: HashMap<SpanId, OpenEntry>,
+    /// The end of the last span that was written.
+    last_end: Timestamp,
     ended: bool,
 }
 
@@ -105,6 +98,7 @@ impl RunState {
         files: RunFiles,
         settings: &Settings,
     ) -> Arc<Self> {
+        let last_end = clock.started_at();
         Arc::new(Self {
             trace_id: place.trace_id,
             root_id: place.root_id,
@@ -117,10 +111,11 @@ impl RunState {
             joined: place.joined,
             files: Mutex::new(Files {
                 run: files,
+                open: HashMap::new(),
+                last_end,
                 ended: false,
             }),
             progress: Mutex::new(Progress::new(settings)),
-            open: Mutex::default(),
         })
     }
 
@@ -200,7 +195,8 @@ impl RunState {
     }
 
     pub(crate) fn tripped(&self) -> Option<GuardrailExceeded> {
-        self.progress.lock().tripped()
+        // A forked child may have inherited locks that nobody will let go.
+        self.is_own_process().then(|| self.progress.lock().tripped())?
     }
 
     /// Asks for a place for a call that is about to be made.
@@ -216,12 +212,15 @@ impl RunState {
 
     /// Gives a place back that was not used.
     pub(crate) fn release(&self, reservation: Reservation) {
-        self.progress.lock().release(reservation);
+        if self.is_own_process() {
+            self.progress.lock().release(reservation);
+        }
     }
 
     /// Tells the run that a record was written: limits and loops are looked at, and what they find is written.
-    pub(crate) fn observe(&self, written: Written<'_>) -> Result<(), GuardrailExceeded> {
-        let (elapsed, now) = self.clock.read();
+    pub(crate) fn observe(&self, written: Written<'_>, now: Timestamp) -> Result<(), GuardrailExceeded> {
+        // The record's own end is near enough: to read the clock again would cost as much as all the rest here.
+        let elapsed = self.clock.since_start(now);
         let mut progress = self.progress.lock();
         let warning = progress.observe(written, elapsed, now);
         if let Some(warning) = warning {
@@ -236,43 +235,42 @@ impl RunState {
 
     // ---- spans -----------------------------------------------------------------------------------------------------
 
-    /// Remembers a span that has started.
-    pub(crate) fn opened(&self, id: SpanId, entry: OpenEntry) {
+    /// Remembers a span that has started; `false` when the run has ended.
+    pub(crate) fn opened(&self, id: SpanId, entry: OpenEntry) -> bool {
         if !self.is_own_process() {
-            return;
+            return false;
         }
-        let mut open = self.open.lock();
+        let mut files = self.files.lock();
+        if files.ended {
+            return false;
+        }
+        let Files { run, open, .. } = &mut *files;
         open.insert(id, entry);
-        let outcome = self.files.lock().run.started(id, &open);
-        drop(open);
+        let outcome = run.started(id, open);
+        drop(files);
         self.warn(outcome.err());
+        true
     }
 
-    /// Forgets an open span; `false` when the run ended before it and wrote it already.
-    pub(crate) fn closed(&self, id: SpanId) -> bool {
-        self.open.lock().remove(&id).is_some()
-    }
-
-    /// Writes a span that has ended. What comes after the end of the run is counted, not written.
-    pub(crate) fn write(&self, span: &EndedSpan<'_>, draft: &mut Draft) {
+    /// Writes a span that has ended; `false` when the run has ended: what comes later is not written.
+    pub(crate) fn write(&self, span: &EndedSpan<'_>, draft: &mut Draft) -> bool {
         if !self.is_own_process() {
-            return;
+            return false;
         }
         pool::with_line_buffer(|line| {
-            // Before the lock, which other threads wait for.
-            self.put_into_line(line, span, draft);
+            self.write_span_line(line, span, draft);
             let mut files = self.files.lock();
             if files.ended {
-                registry::count_unattached();
-                return;
+                return false;
             }
-            let outcome = files.run.append(line, span.event_type, span.as_parent());
+            let outcome = files.append(line, span);
             drop(files);
             self.warn(outcome.err());
-        });
+            true
+        })
     }
 
-    fn put_into_line(&self, line: &mut Vec<u8>, span: &EndedSpan<'_>, draft: &mut Draft) {
+    fn write_span_line(&self, line: &mut Vec<u8>, span: &EndedSpan<'_>, draft: &mut Draft) {
         let description = span
             .error
             .map(|message| self.redactor.text(message))
@@ -316,73 +314,100 @@ impl RunState {
             self.progress.lock().fail(error, end);
         }
         registry::remove(self);
-        // Both are taken, so that no span starts or ends in between: its children would be in the file without it.
-        let mut open = self.open.lock();
         let mut files = self.files.lock();
         if std::mem::replace(&mut files.ended, true) {
             return;
         }
-        let open = std::mem::take(&mut *open);
-        let outcome = self.write_end(&mut files.run, open, end);
+        let cancelled = self.cancel_open_spans(&mut files, end);
+        let end = end.max(files.last_end);
+        let flushed = files.run.flush_at_end();
+        let ended = if self.joined {
+            root::write_lost_parents(self, &mut files.run)
+        } else {
+            self.write_end(&mut files.run, end)
+        };
         drop(files);
-        self.warn(outcome.err());
+        self.warn(cancelled.and(flushed).and(ended).err());
     }
 
-    fn write_end(
-        &self,
-        files: &mut RunFiles,
-        open: HashMap<SpanId, OpenEntry>,
-        ended_at: Timestamp,
-    ) -> std::io::Result<()> {
-        let cancelled = self.write_cancelled_spans(files, open, ended_at);
-        let flushed = files.flush_at_end();
-        let parents = root::write_lost_parents(self, files);
-        if self.joined {
-            return cancelled.and(flushed).and(parents);
-        }
+    fn write_end(&self, files: &mut RunFiles, end: Timestamp) -> std::io::Result<()> {
         let exceptions = self.progress.lock().take_exceptions();
-        let mut counts = files.counts();
+        files.hold();
+        let parents = root::write_lost_parents(self, files);
+        let (found, strangers) = self.found_in_the_file(files);
+        // The run ends last, whatever another thread or process told meanwhile.
+        let ended_at = exceptions
+            .iter()
+            .map(|exception| exception.at)
+            .chain(found.last_end)
+            .fold(end, Timestamp::max);
+        let mut counts = found.counts;
         counts.errors += exceptions.len() as u64;
         let rooted = root::write_root(self, files, &exceptions, &counts, ended_at);
-        let whole = parents.is_ok() && rooted.is_ok();
+        let whole = parents.is_ok() && strangers.is_ok() && rooted.is_ok();
+        let status = if exceptions.is_empty() {
+            RunStatus::Ok
+        } else {
+            RunStatus::Error
+        };
         let micros = ended_at.microseconds_since(self.clock.started_at());
+        let duration_ms = u64::try_from(micros / 1_000).unwrap_or(0);
         let ending = Ending {
-            status: if exceptions.is_empty() {
-                RunStatus::Ok
-            } else {
-                RunStatus::Error
-            },
+            status,
             ended_at,
-            duration_ms: u64::try_from(micros / 1_000).unwrap_or(0),
+            duration_ms,
             counts,
         };
         let finished = files.finish(ending, whole);
-        cancelled.and(flushed).and(parents).and(rooted).and(finished)
+        files.let_go();
+        parents.and(strangers).and(rooted).and(finished)
     }
 
-    /// Writes the spans that the end of the run overtook, in the order in which they started.
-    fn write_cancelled_spans(
-        &self,
-        files: &mut RunFiles,
-        open: HashMap<SpanId, OpenEntry>,
-        end: Timestamp,
-    ) -> std::io::Result<()> {
-        let mut open: Vec<(SpanId, OpenEntry)> = open.into_iter().collect();
+    /// What the spans that are written add up to. A file that other processes share is read, and parents that died with
+    /// their process get stand-ins.
+    fn found_in_the_file(&self, files: &mut RunFiles) -> (Found, std::io::Result<()>) {
+        let survey = files
+            .is_shared()
+            .then(|| shared_run::survey(files.directory(), self.root_id))
+            .flatten();
+        let Some(survey) = survey else {
+            let own = Found {
+                counts: files.counts(),
+                last_end: None,
+            };
+            return (own, Ok(()));
+        };
+        files.add_lost_parents(survey.missing_parents);
+        (survey.found, root::write_lost_parents(self, files))
+    }
+
+    fn cancel_open_spans(&self, files: &mut Files, end: Timestamp) -> std::io::Result<()> {
+        let mut open: Vec<(SpanId, OpenEntry)> = std::mem::take(&mut files.open).into_iter().collect();
+        // In the order in which they started, so that the same program writes the same file.
         open.sort_unstable_by_key(|(id, entry)| (entry.start, *id));
         let mut outcome = Ok(());
         for (id, entry) in open {
-            let (span, mut draft) = root::cancelled(self, id, &entry, end);
+            let mut draft = root::cancelled_span(&entry, &self.redactor);
+            let span = EndedSpan {
+                id,
+                parent: entry.parent,
+                name: &entry.name,
+                event_type: entry.event_type,
+                start: entry.start,
+                end: end.max(entry.start),
+                error: Some(root::OVERTAKEN),
+                may_have_children: true,
+            };
             let written = pool::with_line_buffer(|line| {
-                self.put_into_line(line, &span, &mut draft);
-                files.append(line, span.event_type, span.as_parent())
+                self.write_span_line(line, &span, &mut draft);
+                files.append(line, &span)
             });
-            pool::give_draft(draft);
             outcome = outcome.and(written);
         }
         outcome
     }
 
-    fn is_own_process(&self) -> bool {
+    pub(crate) fn is_own_process(&self) -> bool {
         self.process == std::process::id()
     }
 
@@ -398,6 +423,21 @@ impl RunState {
                 self.files.lock().run.directory().display()
             ));
         }
+    }
+}
+
+impl Files {
+    fn append(&mut self, line: &[u8], span: &EndedSpan<'_>) -> std::io::Result<()> {
+        self.open.remove(&span.id);
+        self.last_end = self.last_end.max(span.end);
+        let as_parent = span.may_have_children.then(|| LostParent {
+            id: span.id,
+            parent: span.parent,
+            name: span.name.clone(),
+            start: span.start,
+            end: span.end,
+        });
+        self.run.append(line, span.event_type, as_parent)
     }
 }
 

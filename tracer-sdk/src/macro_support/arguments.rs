@@ -8,7 +8,7 @@ pub struct Arguments<Rest = ()> {
 }
 
 /// One argument, and those before it.
-pub struct Entry<'a, Rest, T: ?Sized> {
+struct Entry<'a, Rest, T: ?Sized> {
     earlier: Rest,
     name: &'static str,
     value: &'a T,
@@ -28,12 +28,11 @@ impl Default for Arguments {
 }
 
 impl<Rest: Entries> Arguments<Rest> {
-    /// Adds one argument.
-    pub fn with<'a, T: Serialize + ?Sized>(
-        self,
-        name: &'static str,
-        value: &'a T,
-    ) -> Arguments<Entry<'a, Rest, T>> {
+    /// Adds one argument. The type of the list stays opaque, so that messages about one that cannot be serialised do not show it.
+    pub fn with<'a, T>(self, name: &'static str, value: &'a T) -> Arguments<impl Entries + use<'a, Rest, T>>
+    where
+        T: Serialize + ?Sized,
+    {
         Arguments {
             entries: Entry {
                 earlier: self.entries,

@@ -11,9 +11,9 @@ use crate::guardrails::GuardrailExceeded;
 
 /// A return type that can carry the guardrail that cancelled the function.
 #[diagnostic::on_unimplemented(
-    message = "`on_exceed = cancel` cannot return the guardrail as a `{Self}`",
-    label = "this function returns `{Self}`",
-    note = "return a `Result<_, E>` where `E: From<tracer_sdk::GuardrailExceeded>`: `anyhow::Result` and `Box<dyn Error>` do"
+    message = "`on_exceed = cancel` cannot return the guardrail as `{Self}`",
+    label = "not a `Result` whose error is `From<GuardrailExceeded>`",
+    note = "`anyhow::Result<_>` and `Result<_, Box<dyn Error>>` are; for an error of your own, write the `From`"
 )]
 pub trait FromGuardrailExceeded {
     /// The value that the cancelled function returns.
@@ -26,33 +26,34 @@ impl<T, E: From<GuardrailExceeded>> FromGuardrailExceeded for Result<T, E> {
     }
 }
 
+/// How a function that returns `Returned` returns a guardrail.
+pub fn as_returned<Returned: FromGuardrailExceeded>() -> fn(GuardrailExceeded) -> Returned {
+    Returned::from_guardrail_exceeded
+}
+
 pin_project! {
     /// Polls the body of a run; when it waits and the run has tripped, drops it and returns the guardrail.
     #[must_use = "futures do nothing unless awaited"]
-    pub struct CancelOnExceed<Body> {
+    pub struct CancelOnExceed<Body: Future> {
         scope: Scope,
+        as_returned: fn(GuardrailExceeded) -> Body::Output,
         #[pin]
         body: Option<Body>,
     }
 }
 
-impl<Body> CancelOnExceed<Body>
-where
-    Body: Future<Output: FromGuardrailExceeded>,
-{
+impl<Body: Future> CancelOnExceed<Body> {
     /// The body of the run that `scope` is.
-    pub fn new(scope: Scope, body: Body) -> Self {
+    pub fn new(scope: Scope, as_returned: fn(GuardrailExceeded) -> Body::Output, body: Body) -> Self {
         Self {
             scope,
+            as_returned,
             body: Some(body),
         }
     }
 }
 
-impl<Body> Future for CancelOnExceed<Body>
-where
-    Body: Future<Output: FromGuardrailExceeded>,
-{
+impl<Body: Future> Future for CancelOnExceed<Body> {
     type Output = Body::Output;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -66,7 +67,7 @@ where
         match this.scope.tripped() {
             Some(exceeded) => {
                 this.body.set(None);
-                Poll::Ready(Body::Output::from_guardrail_exceeded(exceeded))
+                Poll::Ready((this.as_returned)(exceeded))
             }
             None => Poll::Pending,
         }

@@ -17,7 +17,7 @@ pub use crate::emit::future::Traced;
 pub use crate::emit::scope::{Scope, Site};
 pub use crate::guardrails::Guardrails;
 pub use arguments::Arguments;
-pub use cancel::{CancelOnExceed, FromGuardrailExceeded};
+pub use cancel::{CancelOnExceed, as_returned};
 pub use ok_value::{AnyValue, OkValue, ResultValue};
 pub use outcome::{
     AnyOutcome, DebugOutcome, DisplayOutcome, ErrorOutcome, Outcome, ResultOutcome, WrappedErrorOutcome,
@@ -37,6 +37,15 @@ pub use std::boxed::Box;
 pub fn call_once<Body, Output>(body: Body) -> Output
 where
     Body: FnOnce() -> Output,
+{
+    body()
+}
+
+/// Calls `body` once for the future that it returns, whose output the compiler is told.
+pub fn call_once_for_future<Output, Body, Returned>(body: Body) -> Returned
+where
+    Body: FnOnce() -> Returned,
+    Returned: Future<Output = Output>,
 {
     body()
 }

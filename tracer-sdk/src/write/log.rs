@@ -56,6 +56,10 @@ pub(crate) struct SpanLog {
     spoiled: bool,
     /// Another process may append too: every append takes the file's lock and asks for its length.
     shared: bool,
+    /// The lock is kept between appends.
+    held: bool,
+    /// Nothing is appended once this file is gone.
+    only_while: Option<PathBuf>,
     /// Without it every span is in the file on return.
     batch: Option<Batch>,
     pending: Vec<u8>,
@@ -73,6 +77,8 @@ impl SpanLog {
             torn: None,
             spoiled: false,
             shared: false,
+            held: false,
+            only_while: None,
             batch,
             pending: Vec::new(),
             pending_lines: 0,
@@ -83,6 +89,31 @@ impl SpanLog {
     /// From now on another process may append to the same file.
     pub(crate) fn share(&mut self) {
         self.shared = true;
+    }
+
+    /// Whether another process may append to the same file.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// From now on nothing is appended once `file` is gone: whoever owns the run has ended it.
+    pub(crate) fn only_while(&mut self, file: PathBuf) {
+        self.only_while = Some(file);
+    }
+
+    /// Keeps the others who share the file from appending, until [`SpanLog::let_go`].
+    pub(crate) fn hold(&mut self) {
+        if self.shared && !self.held && self.open().is_ok() {
+            self.held = self.wait_for_lock();
+        }
+    }
+
+    /// Lets the others append again.
+    pub(crate) fn let_go(&mut self) {
+        if let (true, Some(file)) = (std::mem::take(&mut self.held), &mut self.file) {
+            // A lock that cannot be given back goes with the process.
+            let _ = file.unlock();
+        }
     }
 
     /// Adds one line, which ends with its newline; it is in the file on return unless batching is on.
@@ -192,7 +223,7 @@ impl SpanLog {
     /// Writes the lines; on a fault tells how many bytes of whole lines stayed in the file.
     fn write_whole_lines(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
         self.open().map_err(|error| (0, error))?;
-        let locked = self.shared && self.wait_for_lock();
+        let locked = self.shared && !self.held && self.wait_for_lock();
         let outcome = self.write_locked(lines);
         if let (true, Some(file)) = (locked, &mut self.file) {
             // A lock that cannot be given back goes with the process; appending goes on.
@@ -211,6 +242,9 @@ impl SpanLog {
     }
 
     fn write_locked(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
+        if self.only_while.as_ref().is_some_and(|file| !file.exists()) {
+            return Err((0, io::Error::other("the run has ended")));
+        }
         self.mend().map_err(|error| (0, error))?;
         // `open` went well.
         let Some(file) = &mut self.file else {

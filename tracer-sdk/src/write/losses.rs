@@ -1,5 +1,6 @@
 //! What a run lost: how many spans, why the first one, and those of them that others name as their parent.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 
 use super::draft::cut_to;
@@ -10,7 +11,7 @@ use crate::format::{Dropped, SpanId, Timestamp};
 pub(crate) struct LostParent {
     pub(crate) id: SpanId,
     pub(crate) parent: SpanId,
-    pub(crate) name: String,
+    pub(crate) name: Cow<'static, str>,
     pub(crate) start: Timestamp,
     pub(crate) end: Timestamp,
 }
@@ -45,8 +46,9 @@ impl Losses {
     /// Keeps a lost parent, to have a stand-in written for it.
     pub(crate) fn keep_parent(&mut self, mut parent: LostParent) {
         if self.parents.len() < MAX_LOST_PARENTS {
-            parent.name.truncate(cut_to(&parent.name, MAX_NAME_BYTES).len());
-            parent.name.shrink_to_fit();
+            if parent.name.len() > MAX_NAME_BYTES {
+                parent.name = cut_to(&parent.name, MAX_NAME_BYTES).to_owned().into();
+            }
             self.parents.push(parent);
         } else {
             self.forgot_parents = true;
@@ -77,7 +79,7 @@ mod tests {
         LostParent {
             id: SpanId::from_u64(number + 1).unwrap(),
             parent: SpanId::from_u64(u64::MAX).unwrap(),
-            name: "é".repeat(1000),
+            name: "é".repeat(1000).into(),
             start: Timestamp::from_unix_microseconds(0),
             end: Timestamp::from_unix_microseconds(0),
         }

@@ -12,7 +12,7 @@ use super::log::{Appended, Batch, SpanLog};
 use super::losses::{Losses, LostParent};
 use super::meta_file::MetaFile;
 use crate::format::{
-    Counts, Dropped, EventType, RUNS_FOLDER, RunStatus, SPANS_FILE, SpanId, Timestamp, TraceId,
+    Counts, Dropped, EventType, LIVE_FILE, RUNS_FOLDER, RunStatus, SPANS_FILE, SpanId, Timestamp, TraceId,
 };
 
 /// What does not change while a run is recorded.
@@ -74,6 +74,11 @@ impl RunFiles {
         let mut log = SpanLog::new(Arc::clone(&file_system), directory.join(SPANS_FILE), batch);
         if joined {
             log.share();
+            let live = directory.join(LIVE_FILE);
+            // Emitters of other kinds have no such file.
+            if live.exists() {
+                log.only_while(live);
+            }
         }
         Self {
             file_system,
@@ -101,6 +106,21 @@ impl RunFiles {
         self.log.share();
         self.make_directory()?;
         self.describe()
+    }
+
+    /// Whether other processes may have written into this run.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.log.is_shared()
+    }
+
+    /// The run is about to end: the other processes that share it wait, and then find it ended.
+    pub(crate) fn hold(&mut self) {
+        self.log.hold();
+    }
+
+    /// The run has ended, or could not be: whoever shares it goes on.
+    pub(crate) fn let_go(&mut self) {
+        self.log.let_go();
     }
 
     /// Makes the directory and tells readers who is recording.
@@ -181,6 +201,13 @@ impl RunFiles {
         self.log.append_now(line)
     }
 
+    /// Notes spans that others name as their parent and that are not in the file.
+    pub(crate) fn add_lost_parents(&mut self, parents: impl IntoIterator<Item = LostParent>) {
+        parents
+            .into_iter()
+            .for_each(|parent| self.losses.keep_parent(parent));
+    }
+
     /// The lost spans that others may name as their parent.
     pub(crate) fn take_lost_parents(&mut self) -> Vec<LostParent> {
         self.losses.take_parents()
@@ -221,10 +248,9 @@ impl RunFiles {
 
     fn last_meta(&self, ending: &Ending, whole: bool) -> MetaFile<'_> {
         let mut meta = self.meta();
-        meta.counts = self.counts;
+        meta.counts = if whole { ending.counts } else { self.counts };
         meta.dropped = self.losses.dropped().cloned();
         if whole {
-            meta.counts = ending.counts;
             meta.status = ending.status;
             meta.ended_at = Some(ending.ended_at);
             meta.duration_ms = Some(ending.duration_ms);

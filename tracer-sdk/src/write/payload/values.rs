@@ -5,9 +5,10 @@ use std::fmt::Display;
 use serde::ser::{Serialize, Serializer};
 
 use super::containers::Fields;
+use super::interrupted::{Interrupted, Outcome};
 use super::keys::MOST_WRAPPERS;
 use super::limited_text::LimitedText;
-use super::output::{Interrupted, Outcome, Output};
+use super::output::Output;
 use super::raw;
 use crate::write::redact::{KeyVerdict, SEEN_PAST_THE_CUT};
 

@@ -127,7 +127,8 @@ impl Scanner {
             };
             let result = result.get_or_insert_with(|| String::with_capacity(keep + REDACTED.len()));
             result.push_str(before);
-            result.push_str(REDACTED);
+            let quotes = seen.get(found.quotes).unwrap_or_default();
+            result.extend([quotes, REDACTED, quotes]);
             *redacted = redacted.saturating_add(1);
             copied = found.end;
             position = found.end;

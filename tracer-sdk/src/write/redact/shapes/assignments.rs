@@ -16,6 +16,9 @@ const LONGEST_NAME: usize = 64;
 /// The most blanks between a name, its separator and the value.
 const MOST_BLANKS: usize = 24;
 
+/// Shorter numbers are counts.
+const SHORTEST_NUMBER: usize = 6;
+
 /// Names in the query of a URL that the key rule does not know.
 const QUERY_NAMES: [&[u8]; 6] = [b"sig", b"signature", b"x-amz-signature", b"key", b"auth", b"pwd"];
 
@@ -70,7 +73,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
         return quoted.find(text, class, &named, is_colon);
     }
     if named.is_quoted && is_colon {
-        return None;
+        return number(text, start, class, &named).or_else(|| list(text, start, class));
     }
     bare(text, start, class, &named, is_query, is_colon)
 }
@@ -157,6 +160,33 @@ impl Quoted {
     }
 }
 
+/// A number in JSON, as `"password": 12345678`; the marker is quoted as the name is.
+fn number(text: &Text<'_>, start: usize, class: Name, named: &Named) -> Option<Found> {
+    let end = text.run(start, |byte| {
+        byte.is_ascii_digit() || byte == b'.' || byte == b'-'
+    });
+    let quotes = named.end..text.run(named.end, |byte| byte == b'\\') + 1;
+    (class == Name::Secret && end - start >= SHORTEST_NUMBER).then_some(Found { start, end, quotes })
+}
+
+/// The texts in a JSON array, as `"x-api-key": ["…", "…"]`, from the first to the last.
+fn list(text: &Text<'_>, start: usize, class: Name) -> Option<Found> {
+    let is_between = |byte: u8| byte.is_ascii_whitespace() || byte == b',';
+    if text.at(start) != b'[' || class == Name::Key {
+        return None;
+    }
+    let first = Quoted::at(text, text.run(start + 1, is_between))?;
+    let mut end = first.end;
+    loop {
+        let closed = text.run(end, |byte| matches!(byte, b'\\' | b'"' | b'\''));
+        match Quoted::at(text, text.run(closed, is_between)) {
+            Some(next) if closed > end => end = next.end,
+            _ => break,
+        }
+    }
+    (!is_placeholder(text.slice(first.start, end))).then_some(Found::new(first.start, end))
+}
+
 /// The literal in `api_key: &str = "…"`.
 fn after_type(text: &Text<'_>, start: usize, may_be_type: bool) -> Option<Quoted> {
     if !may_be_type {
@@ -231,7 +261,7 @@ fn bare(
     let is_meant = is_query || is_variable || (is_option && !is_colon);
     let is_path = value
         .iter()
-        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':' | b'&'));
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':' | b'&' | b'!'));
     let goes_on = matches!(text.at(end), b'(' | b'[') || (!is_meant && matches!(text.at(end), b'{' | b'<'));
     let is_expression = is_code(value) || (is_path && goes_on);
     if (is_expression && !looks_random(value)) || is_placeholder(value) {

@@ -12,7 +12,10 @@ mod structured_tokens;
 mod urls;
 mod values;
 
-pub(super) use names::{Name, looks_secret};
+pub(crate) use names::Name;
+pub(super) use names::by_last_word;
+
+use std::ops::Range;
 
 use super::keys::Keys;
 use super::text::Text;
@@ -24,11 +27,17 @@ pub(super) struct Found {
     pub(super) start: usize,
     /// The byte after it.
     pub(super) end: usize,
+    /// Where the quotes stand that the marker needs around it: a number in JSON becomes a string.
+    pub(super) quotes: Range<usize>,
 }
 
 impl Found {
     pub(super) const fn new(start: usize, end: usize) -> Self {
-        Self { start, end }
+        Self {
+            start,
+            end,
+            quotes: 0..0,
+        }
     }
 }
 

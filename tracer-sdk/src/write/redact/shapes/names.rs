@@ -1,12 +1,12 @@
 //! What a name in a text says about the value after it: by the key rule, or as `NAME_KEY`, `NAME_TOKEN`, `NAME_PWD`.
 
-use super::values::{is_number, looks_random};
+use super::values::{is_digest, is_number, is_placeholder, is_plausible, looks_random};
 use crate::write::redact::keys::{KeyVerdict, Keys, spelled_at_end, without_trailing_number};
 use crate::write::redact::tails::Tails;
 
 /// How much a name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::write::redact) enum Name {
+pub(crate) enum Name {
     /// It names a secret.
     Secret,
     /// It names a token: a secret unless it is a number.
@@ -22,6 +22,14 @@ impl Name {
             Self::Secret => true,
             Self::Token => !is_number(value) && !matches!(value, b"true" | b"false"),
             Self::Key => looks_random(value),
+        }
+    }
+
+    /// Whether `value` goes where it is a member of JSON and no redact key says so.
+    pub(crate) fn hides_member(self, value: &[u8]) -> bool {
+        match self {
+            Self::Secret | Self::Token => is_plausible(value, 6),
+            Self::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
         }
     }
 }
@@ -95,12 +103,8 @@ pub(super) fn class(name: &[u8], keys: &Keys) -> Option<Name> {
     }
 }
 
-/// Whether an environment variable called `name` holds a secret although no redact key says so.
-pub(in crate::write::redact) fn looks_secret(name: &str) -> bool {
-    by_last_word(name.as_bytes()).is_some()
-}
-
-fn by_last_word(name: &[u8]) -> Option<Name> {
+/// What `name` says by its last word, although no redact key says so.
+pub(in crate::write::redact) fn by_last_word(name: &[u8]) -> Option<Name> {
     let end = without_trailing_number(name, name.len());
     if !TAILS.may_match(name.get(..end).unwrap_or_default()) {
         return None;

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::Found;
 use super::formats::{FORMATS, Format};
-use super::values::{is_placeholder, looks_random};
+use super::values::{is_blank, looks_random};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::Text;
 
@@ -46,7 +46,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
         let fits = if format.is_common {
             text.is_token_start(start) && (looks_random(rest) || text.is_open_end(end))
         } else {
-            !is_placeholder(rest)
+            !is_blank(rest) && !rest.starts_with(b"your")
         };
         (is_long && fits).then_some(Found::new(start, end))
     })

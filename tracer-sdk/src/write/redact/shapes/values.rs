@@ -45,8 +45,11 @@ const STAND_INS: [&[u8]; 40] = [
 ];
 
 /// Parts of such words.
-const STAND_IN_PARTS: [&[u8]; 9] = [
-    b"your",
+const STAND_IN_PARTS: [&[u8]; 11] = [
+    b"your_",
+    b"your-",
+    b"-your",
+    b"_your",
     b"placeholder",
     b"example",
     b"changeme",
@@ -54,11 +57,15 @@ const STAND_IN_PARTS: [&[u8]; 9] = [
     b"dummy",
     b"_here",
     b"-here",
-    b"goes-here",
 ];
 
 /// Whether `value` only says that a secret goes here.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
+    is_blank(value) || is_stand_in(value)
+}
+
+/// Whether `value` is empty, masked, or the name of a variable.
+pub(super) fn is_blank(value: &[u8]) -> bool {
     let (Some(&first), Some(&last)) = (value.first(), value.last()) else {
         return true;
     };
@@ -69,12 +76,13 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
     let second = value.get(1).copied().unwrap_or_default();
     let is_variable =
         first == b'$' && (second.is_ascii_alphabetic() || matches!(second, b'{' | b'(' | b'_' | b'$'));
-    let is_masked = value
-        .iter()
-        .all(|byte| matches!(byte, b'*' | b'x' | b'X' | b'.' | b'-' | b'_' | b'#' | b'?'))
+    let is_masked = value.iter().all(|byte| b"*xX.-_#?".contains(byte))
         || value.starts_with(b"***")
-        || is_ellipsis(value);
-    is_enclosed || is_variable || is_masked || is_repeated(value, first) || is_stand_in(value)
+        || is_ellipsis(value)
+        || value
+            .windows(8)
+            .any(|window| window.eq_ignore_ascii_case(b"xxxxxxxx"));
+    is_enclosed || is_variable || is_masked || is_repeated(value, first)
 }
 
 fn is_ellipsis(value: &[u8]) -> bool {
@@ -86,18 +94,15 @@ fn is_repeated(value: &[u8], first: u8) -> bool {
 }
 
 fn is_stand_in(value: &[u8]) -> bool {
-    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let has_part = || {
+        STAND_IN_PARTS.iter().any(|part| {
+            value
+                .windows(part.len())
+                .any(|window| window.eq_ignore_ascii_case(part))
+        })
+    };
     STAND_INS.iter().any(|word| value.eq_ignore_ascii_case(word))
-        || (digits <= 2
-            && value.len() <= 64
-            && STAND_IN_PARTS.iter().any(|part| {
-                value
-                    .windows(part.len())
-                    .any(|window| window.eq_ignore_ascii_case(part))
-            }))
-        || value
-            .windows(6)
-            .any(|window| window.eq_ignore_ascii_case(b"xxxxxx"))
+        || (value.len() <= 64 && !looks_random(value) && has_part())
 }
 
 /// Whether `value` may well be a secret: letters with digits or with the signs that passwords have, in one word.
@@ -121,14 +126,19 @@ pub(super) fn is_plausible(value: &[u8], shortest: usize) -> bool {
 /// often than in words and identifiers.
 pub(super) fn looks_random(value: &[u8]) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
-    value.split(|byte| !is_part(byte)).any(|part| {
+    let has_random_part = value.split(|byte| !is_part(byte)).any(|part| {
         let is_long = part.len() >= 16 || (part.len() >= 12 && value.len() >= 24);
         let changes = changes_of_kind(part);
-        let has_digit = part.iter().any(u8::is_ascii_digit);
-        let often_enough = changes >= 3 && changes * if has_digit { 8 } else { 5 } >= part.len();
+        let a_change_in = match (part.iter().any(u8::is_ascii_digit), part.len()) {
+            (true, _) => 8,
+            (false, 24..) => 6,
+            (false, _) => 5,
+        };
+        let often_enough = changes >= 3 && changes * a_change_in >= part.len();
         let is_hex = part.len() >= 24 && changes >= 2 && part.iter().all(u8::is_ascii_hexdigit);
         is_long && (often_enough || is_hex)
-    })
+    });
+    has_random_part || (value.len() >= 24 && changes_of_kind(value) * 4 >= value.len())
 }
 
 /// How often the kind of sign changes, but where a capital begins a word in small letters.

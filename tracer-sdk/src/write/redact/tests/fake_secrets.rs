@@ -388,6 +388,24 @@ pub(super) const SHAPES: &[Shape] = &[
             "&a=1",
         )
     },
+    |dice| fake("number", r#"{"password": "#, dice.of("123456789", 16), "}"),
+    |dice| {
+        fake(
+            "list",
+            r#"{"x-api-key": [""#,
+            dice.alphanumeric(32),
+            r#""], "n": 1}"#,
+        )
+    },
+    |dice| fake("login", "curl -u admin:", dice.password(), " https://example.org"),
+    |dice| {
+        fake(
+            "connection string",
+            "Server=db;Password=",
+            dice.password(),
+            ";Encrypt=true",
+        )
+    },
 ];
 
 /// `count` secrets, each shape in turn.

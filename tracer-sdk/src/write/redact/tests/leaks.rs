@@ -19,6 +19,75 @@ fn redactor() -> Redactor {
     Redactor::new(&settings, [])
 }
 
+/// What recognisers look for, whole and in part.
+const PIECES: &[&str] = &[
+    "password",
+    "token",
+    "API_KEY",
+    "secret_key",
+    "Authorization",
+    "Cookie",
+    "Bearer ",
+    "Basic ",
+    "Digest ",
+    "key",
+    "=",
+    ":",
+    ": ",
+    " = ",
+    "=>",
+    ":=",
+    "\"",
+    "'",
+    "`",
+    "\\",
+    "\\\\",
+    "\\\"",
+    "\\n",
+    "\n",
+    " ",
+    ",",
+    ";",
+    "&",
+    "?",
+    "[",
+    "]",
+    "{",
+    "(",
+    "<",
+    ">",
+    "--",
+    "--api-key ",
+    " -u ",
+    "-",
+    "_",
+    ".",
+    "@",
+    "://",
+    "//",
+    "eyJ",
+    ":A",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----END PRIVATE KEY-----",
+    "-----END ",
+    "sk-",
+    "ghp_",
+    "AKIA",
+    "abcDEF123456",
+    "hunter2!",
+    "1234567",
+    "Z",
+    "é",
+    "🦀",
+    "__REDACTED__",
+    "__TRUNCATED__",
+    "__",
+    "your-key",
+    "xxxx",
+    "u:p",
+    "a=b",
+];
+
 /// Text around a secret: what ends before it ends a word, in several scripts.
 fn filler(dice: &mut Dice, bytes: usize) -> String {
     let mut text = String::new();
@@ -123,6 +192,19 @@ proptest! {
         let text = format!("{before}{}{after}", fake.text);
         let value = keys.into_iter().fold(json!(text), |inner, key| json!(BTreeMap::from([(key, inner)])));
         check(&redactor(), &fake, &value)?;
+    }
+
+    #[test]
+    fn any_mixture_of_pieces_is_cleaned_once_and_fits(
+        pieces in proptest::collection::vec(proptest::sample::select(PIECES), 0..60),
+        max_field_bytes in 100_usize..300,
+    ) {
+        let redactor =
+            Redactor::new(&RedactionSettings { max_field_bytes, ..RedactionSettings::default() }, []);
+        let text = pieces.concat();
+        let once = redactor.text(&text).into_owned();
+        prop_assert!(once.len() <= max_field_bytes);
+        prop_assert_eq!(redactor.text(&once), once.as_str(), "{}", text);
     }
 
     #[test]

@@ -41,11 +41,29 @@ fn what_names_a_secret_stays_readable() {
         ("GITHUB_TOKEN=", secret(), " cargo publish"),
         ("os.environ[\"API_KEY\"] = \"", secret(), "\""),
         ("--secret ", secret(), " --loud"),
+        (r#"{\"cookies\": [\""#, secret(), r#"\"], \"c\": 3}"#),
     ];
     for (before, secret, after) in cases {
         let clean = redactor.text(&format!("{before}{secret}{after}")).into_owned();
         assert_eq!(clean, format!("{before}__REDACTED__{after}"));
     }
+}
+
+#[test]
+fn a_number_in_json_text_becomes_a_string() {
+    let redactor = redactor();
+    assert_eq!(
+        redactor.text(r#"{"password": 12345678}"#),
+        r#"{"password": "__REDACTED__"}"#
+    );
+    assert_eq!(
+        redactor.text(r#"{\"password\":12345678,"#),
+        r#"{\"password\":\"__REDACTED__\","#
+    );
+    assert_eq!(
+        redactor.text(r#"{"token": 12345678, "secret": 1}"#),
+        r#"{"token": 12345678, "secret": 1}"#
+    );
 }
 
 #[test]
@@ -66,6 +84,12 @@ fn literal_values_of_secret_variables_go_wherever_they_are() {
     );
     let kept = "/home/somebody 1234567 100000000";
     assert_eq!(redactor.text(kept), kept);
+}
+
+#[test]
+fn a_redactor_is_shared_by_threads() {
+    fn shared<T: Send + Sync>(_: &T) {}
+    shared(&redactor());
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! What the example agent records, when all goes well and when it does not: each time a complete, valid run.
 
-mod common;
-
-use common::{Execution, keys};
+use crate::execution::{Execution, keys};
 use serde_json::{Value, json};
+use tracer_examples::stand_in::{MODEL, StandIn};
 
 fn agent(arguments: &[&str]) -> Execution {
     Execution::of(env!("CARGO_BIN_EXE_agent"), arguments)
@@ -253,4 +252,34 @@ fn a_question_that_nothing_answers_is_an_answer_too() {
     let run = agent(&["Who is the mayor?"]);
     assert_eq!(run.stdout(), "I found nothing that answers: Who is the mayor?\n");
     assert_eq!(run.meta["counts"], counts(2, 1, 0));
+}
+
+#[tokio::test]
+async fn an_endpoint_from_the_environment_is_asked_and_its_key_stays_out_of_the_run() {
+    let stand_in = StandIn::start().await.unwrap();
+    let endpoint = stand_in.endpoint();
+    let key = endpoint.api_key.clone();
+    let run = tokio::task::spawn_blocking(move || {
+        let environment = [
+            ("OPENAI_BASE_URL", endpoint.base_url.as_str()),
+            ("OPENAI_API_KEY", endpoint.api_key.as_str()),
+            ("OPENAI_MODEL", MODEL),
+        ];
+        let question = format!("How long is the warranty of {} batteries?", endpoint.api_key);
+        Execution::with_environment(env!("CARGO_BIN_EXE_agent"), &[&question], &environment)
+    });
+    let run = run.await.unwrap();
+    assert_eq!(run.code(), Some(0));
+    assert!(
+        run.stderr().starts_with("asking stand-in-1 at http://127.0.0.1:"),
+        "{}",
+        run.stderr()
+    );
+    assert_eq!(run.meta["status"], "ok");
+    let records = json!(run.records).to_string();
+    assert!(
+        records.contains("How long is the warranty of __REDACTED__ batteries?"),
+        "{records}"
+    );
+    assert!(!records.contains(&key), "{records}");
 }

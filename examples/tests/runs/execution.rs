@@ -7,18 +7,23 @@ use tempfile::TempDir;
 use tracer_sdk::read::open_run;
 
 /// What one execution of an example left behind.
-pub struct Execution {
+pub(crate) struct Execution {
     /// What the program said, and its exit code.
-    pub output: Output,
+    pub(crate) output: Output,
     /// `meta.json` of its only run.
-    pub meta: Value,
+    pub(crate) meta: Value,
     /// The projected records of the run, as an export holds them.
-    pub records: Vec<Value>,
+    pub(crate) records: Vec<Value>,
 }
 
 impl Execution {
     /// Runs the program with a data directory of its own, and reads the one run that must be in it.
-    pub fn of(program: &str, arguments: &[&str]) -> Self {
+    pub(crate) fn of(program: &str, arguments: &[&str]) -> Self {
+        Self::with_environment(program, arguments, &[])
+    }
+
+    /// Likewise, with these environment variables.
+    pub(crate) fn with_environment(program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let data = TempDir::new().unwrap();
         let output = Command::new(program)
             .args(arguments)
@@ -29,6 +34,8 @@ impl Execution {
             .env_remove("TRACER_ENABLED")
             .env_remove("OPENAI_BASE_URL")
             .env_remove("OPENAI_API_KEY")
+            .env_remove("OPENAI_MODEL")
+            .envs(environment.iter().copied())
             .output()
             .unwrap();
 
@@ -62,12 +69,17 @@ impl Execution {
     }
 
     /// What the program printed.
-    pub fn stdout(&self) -> String {
+    pub(crate) fn stdout(&self) -> String {
         String::from_utf8(self.output.stdout.clone()).unwrap()
     }
 
+    /// What the program told beside it.
+    pub(crate) fn stderr(&self) -> String {
+        String::from_utf8(self.output.stderr.clone()).unwrap()
+    }
+
     /// Each record's event type and name, as `TOOL_CALL compute`, in order.
-    pub fn story(&self) -> Vec<String> {
+    pub(crate) fn story(&self) -> Vec<String> {
         let text = |record: &Value, key: &str| record[key].as_str().unwrap().to_owned();
         self.records
             .iter()
@@ -76,7 +88,7 @@ impl Execution {
     }
 
     /// The payloads of the records of one type, in order.
-    pub fn payloads(&self, event_type: &str) -> Vec<&Value> {
+    pub(crate) fn payloads(&self, event_type: &str) -> Vec<&Value> {
         let of_type = self
             .records
             .iter()
@@ -85,12 +97,12 @@ impl Execution {
     }
 
     /// The program's exit code.
-    pub fn code(&self) -> Option<i32> {
+    pub(crate) fn code(&self) -> Option<i32> {
         self.output.status.code()
     }
 }
 
 /// The keys of an object, in order.
-pub fn keys(object: &Value) -> Vec<&str> {
+pub(crate) fn keys(object: &Value) -> Vec<&str> {
     object.as_object().unwrap().keys().map(String::as_str).collect()
 }

@@ -1,8 +1,6 @@
 //! What the synchronous example records.
 
-mod common;
-
-use common::Execution;
+use crate::execution::Execution;
 use serde_json::json;
 
 fn word_count(arguments: &[&str]) -> Execution {
@@ -60,5 +58,11 @@ fn a_folder_that_cannot_be_read_fails_the_call_and_the_run() {
         panic!("one error")
     };
     assert_eq!(error["message"], call["error"]["message"]);
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("`no-such-folder` cannot be read: ")
+    );
     assert!(error["stack"].as_str().unwrap().contains("src/bin/word_count.rs"));
 }
