@@ -73,20 +73,10 @@ fn sweep(place: Place, flush: Flush) {
     whole.check_completed();
     let operations = untouched.operations();
     assert!(operations.len() > 8, "{operations:?}");
-    for position in 0..operations.len() {
-        let faults = ERRORS
-            .iter()
-            .map(|number| Fault::Error(*number))
-            .chain([Fault::ShortWrite]);
-        for fault in faults {
-            if fault == Fault::ShortWrite && operations[position] != Operation::Write {
-                continue;
-            }
+    for (position, operation) in operations.iter().enumerate() {
+        for fault in faults(place, position, *operation) {
             let at = position as u64;
-            let told = format!(
-                "{place:?}, {flush:?}, {fault:?} at {at} ({:?})",
-                operations[position]
-            );
+            let told = format!("{place:?}, {flush:?}, {fault:?} at {at} ({operation:?})");
             let (aftermath, disk) = record(place, flush, |disk| disk.failing_once(at, fault));
             assert_eq!(disk.fired(), 1, "{told}");
             aftermath.check_fault_passed(&format!("{told}, once"));
@@ -95,6 +85,21 @@ fn sweep(place: Place, flush: Flush) {
             aftermath.check(&format!("{told}, from then on"));
         }
     }
+}
+
+/// The faults that an operation is tried with: all of them in memory; on a disk, which is slower, two in turn.
+fn faults(place: Place, position: usize, operation: Operation) -> Vec<Fault> {
+    let all = ERRORS.map(Fault::Error);
+    let mut faults = match place {
+        Place::Memory => all.to_vec(),
+        Place::Disk => [2 * position, 2 * position + 1]
+            .map(|turn| all[turn % all.len()])
+            .to_vec(),
+    };
+    if operation == Operation::Write {
+        faults.push(Fault::ShortWrite);
+    }
+    faults
 }
 
 #[test]

@@ -37,14 +37,19 @@ fn a_panic_is_told_by_the_run_and_by_every_span_that_it_unwinds_through() {
     assert_eq!(errors[0].error_type, "panic");
     let stack = errors[0].stack.as_deref().unwrap();
     assert!(stack.starts_with("at ") && stack.contains("panics.rs"), "{stack}");
-    assert!(stack.lines().count() > 1, "the frames of the program follow the place: {stack}");
+    assert!(
+        stack.lines().count() > 1,
+        "the frames of the program follow the place: {stack}"
+    );
     assert_eq!(run.records().last().unwrap().event_type(), EventType::RunEnd);
 }
 
 #[test]
 fn a_panic_that_is_caught_inside_the_run_does_not_end_it() {
     let folder = tempfile::tempdir().unwrap();
-    let run = Run::new("resilient").config(&Config::new().data_dir(folder.path())).start();
+    let run = Run::new("resilient")
+        .config(&Config::new().data_dir(folder.path()))
+        .start();
     let directory = run.dir().unwrap();
     assert!(catch_unwind(|| panic!("caught")).is_err());
     tracer_sdk::tool_call("after").record().unwrap();

@@ -1,5 +1,6 @@
 //! The spans that a run writes of itself: its root, its loop warnings, and stand-ins for spans that never came.
 
+use std::borrow::Cow;
 use std::io;
 
 use super::error::ErrorInfo;
@@ -112,9 +113,7 @@ pub(crate) fn write_root(
     };
     pool::with_line_buffer(|line| {
         write_line(line, &head, &mut draft, redactor);
-        files
-            .append(line, EventType::RunStart, None)
-            .and_then(|()| files.flush())
+        files.append_root(line)
     })
 }
 
@@ -203,7 +202,7 @@ pub(crate) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>, 
     let span = EndedSpan {
         id: run.new_span_id(),
         parent: run.root_id(),
-        name: span_names::LOOP_WARNING,
+        name: &Cow::Borrowed(span_names::LOOP_WARNING),
         event_type: EventType::LoopWarning,
         start: now,
         end: now,

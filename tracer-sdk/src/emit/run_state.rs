@@ -3,6 +3,7 @@
 //! Shared by guards, contexts and open spans through one `Arc`. Everything that comes in here is bytes or numbers
 //! already: no user code runs under its locks.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,15 +25,16 @@ use crate::settings::Settings;
 use crate::write::draft::Draft;
 use crate::write::line::{SpanHead, write_line};
 use crate::write::live_file::{LiveHeader, OpenEntry};
+use crate::write::losses::LostParent;
 use crate::write::redact::Redactor;
-use crate::write::run_files::{Ending, LostParent, RunFiles};
+use crate::write::run_files::{Ending, RunFiles};
 
 /// A span that has ended, ready to be written.
 #[derive(Debug)]
 pub(crate) struct EndedSpan<'a> {
     pub(crate) id: SpanId,
     pub(crate) parent: SpanId,
-    pub(crate) name: &'a str,
+    pub(crate) name: &'a Cow<'static, str>,
     pub(crate) event_type: EventType,
     pub(crate) start: Timestamp,
     pub(crate) end: Timestamp,
@@ -318,18 +320,18 @@ impl RunState {
         }
         let cancelled = self.cancel_open_spans(&mut files, end);
         let end = end.max(files.last_end);
+        let flushed = files.run.flush_at_end();
         let ended = if self.joined {
-            files.run.flush()
+            root::write_lost_parents(self, &mut files.run)
         } else {
             self.write_end(&mut files.run, end)
         };
         drop(files);
-        self.warn(cancelled.and(ended).err());
+        self.warn(cancelled.and(flushed).and(ended).err());
     }
 
     fn write_end(&self, files: &mut RunFiles, end: Timestamp) -> std::io::Result<()> {
         let exceptions = self.progress.lock().take_exceptions();
-        let flushed = files.flush();
         files.hold();
         let parents = root::write_lost_parents(self, files);
         let (found, strangers) = self.found_in_the_file(files);
@@ -354,10 +356,11 @@ impl RunState {
             status,
             ended_at,
             duration_ms,
+            counts,
         };
-        let finished = files.finish(ending, if whole { counts } else { found.counts }, whole);
+        let finished = files.finish(ending, whole);
         files.let_go();
-        flushed.and(parents).and(strangers).and(rooted).and(finished)
+        parents.and(strangers).and(rooted).and(finished)
     }
 
     /// What the spans that are written add up to. A file that other processes share is read, and parents that died with
@@ -379,8 +382,11 @@ impl RunState {
     }
 
     fn cancel_open_spans(&self, files: &mut Files, end: Timestamp) -> std::io::Result<()> {
+        let mut open: Vec<(SpanId, OpenEntry)> = std::mem::take(&mut files.open).into_iter().collect();
+        // In the order in which they started, so that the same program writes the same file.
+        open.sort_unstable_by_key(|(id, entry)| (entry.start, *id));
         let mut outcome = Ok(());
-        for (id, entry) in std::mem::take(&mut files.open) {
+        for (id, entry) in open {
             let mut draft = root::cancelled_span(&entry, &self.redactor);
             let span = EndedSpan {
                 id,
@@ -431,7 +437,7 @@ impl Files {
         let as_parent = span.may_have_children.then(|| LostParent {
             id: span.id,
             parent: span.parent,
-            name: span.name.to_owned(),
+            name: span.name.clone(),
             start: span.start,
             end: span.end,
         });

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::format::{Counts, SpanId, SpanRecord, StoredTime, Timestamp};
 use crate::read::{count_records, salvage_run};
-use crate::write::run_files::LostParent;
+use crate::write::losses::LostParent;
 
 /// The name of what stands in for a span whose process died before it ended.
 const INTERRUPTED: &str = "interrupted child process";
@@ -51,7 +51,7 @@ fn missing_parents(spans: &[SpanRecord], root: SpanId) -> Vec<LostParent> {
         let parent = missing.entry(id).or_insert_with(|| LostParent {
             id,
             parent: root,
-            name: INTERRUPTED.to_owned(),
+            name: INTERRUPTED.into(),
             start,
             end,
         });

@@ -158,15 +158,32 @@ fn is_same_file(_one: &Metadata, _other: &Metadata) -> bool {
     true
 }
 
+/// How often a write that a signal interrupted is tried again.
+const INTERRUPTED_TRIES: usize = 64;
+
+/// Writes once; what a signal interrupted is tried again, though not for ever.
+pub(super) fn write_once(file: &mut dyn OpenFile, bytes: &[u8]) -> io::Result<usize> {
+    for _ in 0..INTERRUPTED_TRIES {
+        match file.write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
+    Err(io::ErrorKind::Interrupted.into())
+}
+
 /// Writes all of `bytes`, for small files that nobody reads while they are written.
 pub(super) fn write_all(file: &mut dyn OpenFile, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
-        match file.write(bytes) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(taken) => bytes = &bytes[taken..],
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+        match write_once(file, bytes)? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            taken => bytes = bytes.get(taken..).unwrap_or_default(),
         }
     }
     Ok(())
+}
+
+/// Does what a run is not complete without, and once more when it fails: many faults pass.
+pub(super) fn try_twice(mut attempt: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+    attempt().or_else(|_| attempt())
 }

@@ -5,13 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::files::{FileSystem, Open, OpenFile};
+use super::files::{FileSystem, Open, OpenFile, write_once};
 
 /// A line is never longer than this, newline included (decisions, section 5).
 pub const MAX_LINE_BYTES: usize = 1024 * 1024;
-
-/// How often a write that a signal interrupted is tried again.
-const INTERRUPTED_TRIES: usize = 64;
 
 /// How many finished spans wait to be written together, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +52,8 @@ pub(crate) struct SpanLog {
     length: u64,
     /// The file holds part of a line between these two lengths.
     torn: Option<Torn>,
+    /// Somebody appended behind a torn line before it could be cut off.
+    spoiled: bool,
     /// Another process may append too: every append takes the file's lock and asks for its length.
     shared: bool,
     /// The lock is kept between appends.
@@ -76,6 +75,7 @@ impl SpanLog {
             file: None,
             length: 0,
             torn: None,
+            spoiled: false,
             shared: false,
             held: false,
             only_while: None,
@@ -137,18 +137,35 @@ impl SpanLog {
         }
     }
 
-    /// Writes everything that waits.
+    /// Writes everything that waits. What a fault keeps out of the file waits on while there is room for it: many faults
+    /// pass.
     pub(crate) fn flush(&mut self) -> Appended {
+        let has_room = self.pending.len() < MAX_PENDING_BYTES;
+        self.write_pending(has_room)
+    }
+
+    /// Writes everything that waits, or loses it.
+    pub(crate) fn flush_or_lose(&mut self) -> Appended {
+        self.write_pending(false)
+    }
+
+    fn write_pending(&mut self, keep_on_fault: bool) -> Appended {
         if self.pending.is_empty() {
             return Appended::default();
         }
-        let lines = std::mem::take(&mut self.pending);
-        let count = std::mem::take(&mut self.pending_lines);
-        let appended = self.write_lines(&lines, count);
-        // The buffer is kept, so that a steady stream of batches does not allocate.
+        // Taken out and put back, so that a steady stream of batches does not allocate.
+        let mut lines = std::mem::take(&mut self.pending);
+        let mut appended = self.write_lines(&lines, self.pending_lines);
+        if appended.lost.is_some() && keep_on_fault {
+            appended.lost = None;
+            lines.drain(..end_of_lines(&lines, appended.written));
+            self.pending_lines -= appended.written;
+        } else {
+            lines.clear();
+            self.pending_lines = 0;
+            self.oldest_pending = None;
+        }
         self.pending = lines;
-        self.pending.clear();
-        self.oldest_pending = None;
         appended
     }
 
@@ -161,9 +178,29 @@ impl SpanLog {
         if file.length()? == torn.until {
             file.cut(torn.from)?;
             self.length = torn.from;
+        } else {
+            self.spoiled = true;
         }
         self.torn = None;
         Ok(())
+    }
+
+    /// Writes one line now, past the batch, which is empty.
+    pub(crate) fn append_now(&mut self, line: &[u8]) -> io::Result<()> {
+        self.write_whole_lines(line).map_err(|(_, error)| error)
+    }
+
+    /// Whether a broken line is in the file for good.
+    pub(crate) fn is_spoiled(&self) -> bool {
+        self.spoiled
+    }
+
+    /// Whether readers can find what was written: the file is where it was opened, or was never opened. What cannot be
+    /// found out counts as well.
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.file
+            .as_ref()
+            .is_none_or(|file| file.is_at(&self.path).unwrap_or(true))
     }
 
     fn write_lines(&mut self, lines: &[u8], count: u64) -> Appended {
@@ -258,12 +295,12 @@ impl SpanLog {
     }
 }
 
-fn write_once(file: &mut dyn OpenFile, bytes: &[u8]) -> io::Result<usize> {
-    for _ in 0..INTERRUPTED_TRIES {
-        match file.write(bytes) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            outcome => return outcome,
-        }
-    }
-    Err(io::ErrorKind::Interrupted.into())
+/// Where the first `count` lines end.
+fn end_of_lines(lines: &[u8], count: u64) -> usize {
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    lines
+        .split_inclusive(|&byte| byte == b'\n')
+        .take(count)
+        .map(<[u8]>::len)
+        .sum()
 }

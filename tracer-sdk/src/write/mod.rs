@@ -10,6 +10,7 @@ pub mod files;
 pub(crate) mod line;
 pub(crate) mod live_file;
 pub(crate) mod log;
+pub(crate) mod losses;
 #[cfg(any(test, feature = "testing"))]
 pub mod memory;
 pub(crate) mod meta_file;
