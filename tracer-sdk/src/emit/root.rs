@@ -110,13 +110,12 @@ pub(crate) fn write_root(
         },
         status_description: &description,
     };
-    let outcome = pool::with_line_buffer(|line| {
+    pool::with_line_buffer(|line| {
         write_line(line, &head, &mut draft, redactor);
         files
             .append(line, EventType::RunStart, None)
             .and_then(|()| files.flush())
-    });
-    outcome
+    })
 }
 
 /// Writes stand-ins for lost spans that others name as their parent: a completed run has no missing parent.

@@ -13,6 +13,7 @@ use super::clock::RunClock;
 use super::environment::{self, Program};
 use super::error::ErrorInfo;
 use super::ids::SpanIds;
+use super::own_process::OwnProcess;
 use super::pool;
 use super::progress::{Progress, Written};
 use super::run::RunStats;
@@ -59,7 +60,7 @@ pub(crate) struct RunState {
     pub(crate) redactor: Redactor,
     ids: SpanIds,
     /// A forked child inherits this memory and must not write into its parent's run.
-    process: u32,
+    process: OwnProcess,
     /// This process joined a run that another one started and will end.
     joined: bool,
     files: Mutex<Files>,
@@ -105,7 +106,7 @@ impl RunState {
             clock,
             redactor,
             ids,
-            process: std::process::id(),
+            process: OwnProcess::current(),
             joined: place.joined,
             files: Mutex::new(Files {
                 run: files,
@@ -176,7 +177,7 @@ impl RunState {
         let header = LiveHeader {
             run_name: &self.name,
             started_at: self.started_at(),
-            pid: self.process,
+            pid: self.process.id(),
             process_start: process.start.as_deref(),
             boot: process.boot.as_deref(),
             pid_namespace: process.namespace.as_deref(),
@@ -305,7 +306,7 @@ impl RunState {
 
     /// Ends the run: open spans are written as cancelled, then the root, then `meta.json`. Only the first call counts.
     pub(crate) fn end(&self, error: Option<ErrorInfo>, end: Timestamp) {
-        if !self.is_own_process() {
+        if !self.process.is_surely_current() {
             return;
         }
         if let Some(error) = error {
@@ -402,7 +403,7 @@ impl RunState {
     }
 
     pub(crate) fn is_own_process(&self) -> bool {
-        self.process == std::process::id()
+        self.process.is_current()
     }
 
     pub(crate) fn started_at(&self) -> Timestamp {
