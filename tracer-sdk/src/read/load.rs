@@ -6,8 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::gather::{Gathered, gather, locate};
 use super::live_file::{StartedSpan, read_live_file};
+use super::log::{Known, LinePlace, Visit};
 use super::project::{count_records, spans_to_events};
-use crate::format::{Counts, Problem, ProblemCode, Record, RunMeta, RunStatus, SpanRecord, TraceId};
+use super::span::Span;
+use crate::format::{
+    Counts, EventType, Problem, ProblemCode, Record, RunMeta, RunStatus, SpanRecord, TraceId,
+};
 
 /// A run that was read and has no problem.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,6 +61,8 @@ pub struct SalvagedRun {
     pub in_flight: Vec<StartedSpan>,
     /// Everything that is wrong; empty for a valid run.
     pub problems: Vec<Problem>,
+    /// How many problems there are besides: the first 10,000 of a log are listed, the others counted.
+    pub more_problems: u64,
 }
 
 impl SalvagedRun {
@@ -72,6 +78,8 @@ impl SalvagedRun {
 pub struct InvalidRun {
     /// Everything that is wrong, at least one: `meta.json` first, then by line.
     pub problems: Vec<Problem>,
+    /// How many problems there are besides: the first 10,000 of a log are listed, the others counted.
+    pub more_problems: u64,
     /// The run's ID, when it can be read.
     pub trace_id: Option<TraceId>,
     /// The declared version, when it looks like one.
@@ -89,9 +97,16 @@ impl InvalidRun {
         self.problems.iter().any(|problem| problem.code.is_input())
     }
 
-    fn at_path(problem: Problem) -> Self {
+    /// How many problems there are.
+    #[must_use]
+    pub fn problem_count(&self) -> u64 {
+        self.more_problems.saturating_add(self.problems.len() as u64)
+    }
+
+    pub(super) fn at_path(problem: Problem) -> Self {
         Self {
             problems: vec![problem],
+            more_problems: 0,
             trace_id: None,
             spec_version: None,
             status: None,
@@ -99,13 +114,16 @@ impl InvalidRun {
         }
     }
 
-    fn of(gathered: Gathered) -> Self {
+    pub(super) fn of<V>(gathered: Gathered<V>) -> Self {
         Self {
+            span_count: gathered
+                .span_count()
+                .and_then(|count| usize::try_from(count).ok()),
             problems: gathered.problems,
+            more_problems: gathered.more_problems,
             trace_id: gathered.meta.trace_id,
             spec_version: gathered.meta.spec_version,
             status: gathered.meta.status,
-            span_count: gathered.log.is_read.then_some(gathered.log.spans.len()),
         }
     }
 }
@@ -116,7 +134,7 @@ impl fmt::Display for InvalidRun {
         if let Some(first) = self.problems.first() {
             write!(formatter, "{first}")?;
         }
-        match self.problems.len().saturating_sub(1) {
+        match self.problem_count().saturating_sub(1) {
             0 => Ok(()),
             1 => formatter.write_str(", and 1 more problem"),
             more => write!(formatter, ", and {more} more problems"),
@@ -147,12 +165,12 @@ impl Error for InvalidRun {}
 /// ```
 pub fn open_run(path: &Path) -> Result<LoadedRun, InvalidRun> {
     let directory = locate(path).map_err(InvalidRun::at_path)?;
-    let mut gathered = gather(&directory);
+    let mut gathered = gather::<Spans>(&directory);
     match gathered.meta.meta.take() {
         Some(meta) if gathered.problems.is_empty() => Ok(LoadedRun {
             directory,
             meta,
-            spans: gathered.log.spans,
+            spans: gathered.log.visitor.0,
             cut_tail: gathered.log.cut_tail,
         }),
         _ => Err(InvalidRun::of(gathered)),
@@ -169,7 +187,7 @@ pub fn open_run(path: &Path) -> Result<LoadedRun, InvalidRun> {
 /// understand, or neither metadata nor a span that can be read.
 pub fn salvage_run(path: &Path) -> Result<SalvagedRun, InvalidRun> {
     let directory = locate(path).map_err(InvalidRun::at_path)?;
-    let mut gathered = gather(&directory);
+    let mut gathered = gather::<Spans>(&directory);
     let live = read_live_file(&directory);
     let mut meta = gathered.meta.meta.take();
     if meta.is_none()
@@ -188,19 +206,15 @@ pub fn salvage_run(path: &Path) -> Result<SalvagedRun, InvalidRun> {
             gathered.problems.clear();
         }
     }
-    if meta.is_none() && gathered.log.spans.is_empty() {
+    if meta.is_none() && gathered.log.span_count == 0 {
         return Err(InvalidRun::of(gathered));
     }
     let trace_id = gathered
-        .meta
-        .trace_id
-        .or_else(|| meta.as_ref().map(|meta| meta.trace_id))
-        .or_else(|| Some(gathered.log.spans.first()?.trace_id));
+        .own_trace_id()
+        .or_else(|| meta.as_ref().map(|meta| meta.trace_id));
+    let mut spans = std::mem::take(&mut gathered.log.visitor.0);
     let mut seen = std::collections::HashSet::new();
-    gathered
-        .log
-        .spans
-        .retain(|span| Some(span.trace_id) == trace_id && seen.insert(span.span_id));
+    spans.retain(|span| Some(span.trace_id) == trace_id && seen.insert(span.span_id));
     let in_flight = live.map(|live| live.started).unwrap_or_default();
     let in_flight = in_flight
         .into_iter()
@@ -211,11 +225,35 @@ pub fn salvage_run(path: &Path) -> Result<SalvagedRun, InvalidRun> {
         meta,
         trace_id,
         status: gathered.meta.status,
-        spans: gathered.log.spans,
+        spans,
         cut_tail: gathered.log.cut_tail,
         in_flight,
         problems: gathered.problems,
+        more_problems: gathered.more_problems,
     })
+}
+
+/// Keeps every span that can be read, whole.
+#[derive(Debug, Default)]
+struct Spans(Vec<SpanRecord>);
+
+impl Visit for Spans {
+    type Attributes<'a> = serde_json::Map<String, serde_json::Value>;
+
+    fn visit(&mut self, span: Span<'_, Self::Attributes<'_>>, _: LinePlace, _: bool) -> Known {
+        let span = span.into_record();
+        let known = Known {
+            start: span.start_time.instant(),
+            event_type: EventType::Unknown,
+            is_failed: false,
+        };
+        self.0.push(span);
+        known
+    }
+
+    fn append(&mut self, following: Self) {
+        self.0.extend(following.0);
+    }
 }
 
 /// The run that a directory is named after.

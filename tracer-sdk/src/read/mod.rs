@@ -6,21 +6,25 @@
 //!
 //! Nothing here changes a file.
 
+mod any_value;
+mod cross_check;
 mod fields;
 mod file;
 mod gather;
 mod json;
-mod lines;
 mod live_file;
 mod liveness;
 mod load;
+mod log;
 mod meta;
 mod project;
 mod repeated;
+mod scalar;
 mod select;
 mod span;
 mod store;
 mod structure;
+mod tally;
 
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,9 @@ mod values;
 #[cfg(test)]
 mod tests;
 
+pub(super) use classify::child_type;
+pub(super) use payload::{is_failed, surfaced_type, usage};
+
 use crate::format::{Counts, EventType, Record, SpanRecord, Timestamp};
 
 /// Projects the spans of a run to records.
@@ -83,14 +86,14 @@ pub fn count_records(records: &[Record]) -> Counts {
 
 /// What comes first among records of the same instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+pub(super) enum Rank {
     Start,
     Within,
     End,
 }
 
 impl Rank {
-    fn of(event_type: EventType) -> Self {
+    pub(super) fn of(event_type: EventType) -> Self {
         match event_type {
             EventType::RunStart => Self::Start,
             EventType::RunEnd => Self::End,
@@ -100,7 +103,7 @@ impl Rank {
 }
 
 /// Gives every record that one span stands for, with the instant that orders it.
-fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Record)) {
+pub(super) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Record)) {
     give(
         span.start_time.instant(),
         Record {
