@@ -1,17 +1,14 @@
-//! The two answers to a problem: [`open_run`] refuses the run, [`salvage_run`] gives what can be read.
+//! The strict answer to a problem: the run is refused.
 
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::gather::{Gathered, gather, locate};
-use super::live_file::{StartedSpan, read_live_file};
 use super::log::{Known, LinePlace, Visit};
 use super::project::{count_records, spans_to_events};
 use super::span::Span;
-use crate::format::{
-    Counts, EventType, Problem, ProblemCode, Record, RunMeta, RunStatus, SpanRecord, TraceId,
-};
+use crate::format::{Counts, EventType, Problem, Record, RunMeta, RunStatus, SpanRecord, TraceId};
 
 /// A run that was read and has no problem.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,39 +34,6 @@ impl LoadedRun {
     #[must_use]
     pub fn counts(&self) -> Counts {
         count_records(&self.records())
-    }
-}
-
-/// What can be read of a run, and what cannot.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SalvagedRun {
-    /// The run directory.
-    pub directory: PathBuf,
-    /// The run's metadata, when all of it can be read.
-    pub meta: Option<RunMeta>,
-    /// The run's ID, from `meta.json` or else from the first span.
-    pub trace_id: Option<TraceId>,
-    /// How the run stands, when that can be read.
-    pub status: Option<RunStatus>,
-    /// The spans that can be read, in the order of the file. Spans of other runs and second spans with the same ID are
-    /// left out; roots may be several, parents missing, and parents may lead in a circle.
-    pub spans: Vec<SpanRecord>,
-    /// How many bytes of a last line were left out, because the run is running and its log was cut there.
-    pub cut_tail: Option<u64>,
-    /// The timed spans that were started and have not ended: what a running run is waiting for, or what an interrupted
-    /// one was in.
-    pub in_flight: Vec<StartedSpan>,
-    /// Everything that is wrong; empty for a valid run.
-    pub problems: Vec<Problem>,
-    /// How many problems there are besides: the first 10,000 of a log are listed, the others counted.
-    pub more_problems: u64,
-}
-
-impl SalvagedRun {
-    /// The projection of the spans that can be read, see [`spans_to_events`].
-    #[must_use]
-    pub fn records(&self) -> Vec<Record> {
-        spans_to_events(&self.spans)
     }
 }
 
@@ -177,65 +141,9 @@ pub fn open_run(path: &Path) -> Result<LoadedRun, InvalidRun> {
     }
 }
 
-/// Reads whatever can be read of a run, with its problems: for looking at a run that is damaged.
-///
-/// Whatever judges a run uses [`open_run`].
-///
-/// # Errors
-///
-/// [`InvalidRun`] when there is nothing to show: no such directory, another format, a version that this reader does not
-/// understand, or neither metadata nor a span that can be read.
-pub fn salvage_run(path: &Path) -> Result<SalvagedRun, InvalidRun> {
-    let directory = locate(path).map_err(InvalidRun::at_path)?;
-    let mut gathered = gather::<Spans>(&directory);
-    let live = read_live_file(&directory);
-    let mut meta = gathered.meta.meta.take();
-    if meta.is_none()
-        && gathered
-            .problems
-            .iter()
-            .all(|problem| problem.code == ProblemCode::MissingFile)
-    {
-        // A run that has only begun: its `.live` tells what its `meta.json` will.
-        meta = live
-            .as_ref()
-            .zip(directory_id(&directory))
-            .map(|(live, trace_id)| live.as_meta(trace_id));
-        if meta.is_some() {
-            gathered.meta.status = Some(RunStatus::Running);
-            gathered.problems.clear();
-        }
-    }
-    if meta.is_none() && gathered.log.span_count == 0 {
-        return Err(InvalidRun::of(gathered));
-    }
-    let trace_id = gathered
-        .own_trace_id()
-        .or_else(|| meta.as_ref().map(|meta| meta.trace_id));
-    let mut spans = std::mem::take(&mut gathered.log.visitor.0);
-    let mut seen = std::collections::HashSet::new();
-    spans.retain(|span| Some(span.trace_id) == trace_id && seen.insert(span.span_id));
-    let in_flight = live.map(|live| live.started).unwrap_or_default();
-    let in_flight = in_flight
-        .into_iter()
-        .filter(|started| !seen.contains(&started.span_id))
-        .collect();
-    Ok(SalvagedRun {
-        directory,
-        meta,
-        trace_id,
-        status: gathered.meta.status,
-        spans,
-        cut_tail: gathered.log.cut_tail,
-        in_flight,
-        problems: gathered.problems,
-        more_problems: gathered.more_problems,
-    })
-}
-
 /// Keeps every span that can be read, whole.
 #[derive(Debug, Default)]
-struct Spans(Vec<SpanRecord>);
+pub(super) struct Spans(pub(super) Vec<SpanRecord>);
 
 impl Visit for Spans {
     type Attributes<'a> = serde_json::Map<String, serde_json::Value>;
@@ -254,9 +162,4 @@ impl Visit for Spans {
     fn append(&mut self, following: Self) {
         self.0.extend(following.0);
     }
-}
-
-/// The run that a directory is named after.
-fn directory_id(directory: &Path) -> Option<TraceId> {
-    directory.file_name()?.to_str()?.parse().ok()
 }

@@ -10,7 +10,8 @@ use std::time::UNIX_EPOCH;
 use super::gather::read_meta_file;
 use super::live_file::read_live_file;
 use super::liveness::{Liveness, liveness};
-use super::load::{InvalidRun, LoadedRun, SalvagedRun, open_run, salvage_run};
+use super::load::{InvalidRun, LoadedRun, open_run};
+use super::salvage::{SalvagedRun, salvage_run};
 use crate::format::{Problem, ProblemCode, RUNS_FOLDER, RunMeta, RunStatus, Timestamp, TraceId};
 
 #[cfg(test)]

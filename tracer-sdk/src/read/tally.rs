@@ -108,10 +108,8 @@ impl Tally {
             }));
     }
 
-    /// Takes out what second spans with an ID have put in: `is_second` tells the lines that hold such spans, `tokens`
-    /// are those of their model calls.
-    pub(super) fn take_out(&mut self, is_second: impl Fn(u64) -> bool, tokens: impl Iterator<Item = Usage>) {
-        self.surfaced.retain(|surfaced| !is_second(surfaced.place.line));
-        self.tokens = tokens.fold(self.tokens, |sum, part| combine(sum, part, u64::saturating_sub));
+    /// Takes out the tokens of a model call: those of a second span with an ID, which is not shown.
+    pub(super) fn take_out(&mut self, tokens: Usage) {
+        self.tokens = combine(self.tokens, tokens, u64::saturating_sub);
     }
 }

@@ -71,9 +71,14 @@ pub fn spans_to_events(spans: &[SpanRecord]) -> Vec<Record> {
 /// Counts what `meta.json.counts` holds (decisions, section 4).
 #[must_use]
 pub fn count_records(records: &[Record]) -> Counts {
+    count_types(records.iter().map(Record::event_type))
+}
+
+/// [`count_records`] of records whose types are known.
+pub(super) fn count_types(types: impl Iterator<Item = EventType>) -> Counts {
     let mut counts = Counts::default();
-    for record in records {
-        match record.event_type() {
+    for event_type in types {
+        match event_type {
             EventType::LlmCall => counts.llm_calls += 1,
             EventType::ToolCall => counts.tool_calls += 1,
             EventType::Error => counts.errors += 1,
