@@ -116,7 +116,8 @@ pub(super) fn gather<V: Visit>(directory: &Path) -> Gathered<V> {
 
 /// Reads the `meta.json` of a run directory.
 pub(super) fn read_meta_file(directory: &Path) -> MetaReading {
-    let mut bytes = Vec::new();
+    // Room for any ordinary file, so that it is read at once.
+    let mut bytes = Vec::with_capacity(4096);
     let read = file::open(&directory.join(META_FILE)).and_then(|file| {
         file.take(MAX_META_BYTES as u64 + 1).read_to_end(&mut bytes)?;
         Ok(())

@@ -10,6 +10,7 @@ mod any_value;
 mod cross_check;
 mod fields;
 mod file;
+mod filter;
 mod gather;
 mod json;
 mod line_reader;
@@ -36,6 +37,7 @@ mod validate;
 #[cfg(test)]
 mod tests;
 
+pub use filter::{NamePattern, RunFilter, RunState};
 pub use live_file::{LiveFile, ProcessIdentity, StartedSpan, read_live_file};
 pub use liveness::{Liveness, liveness};
 pub use load::{InvalidRun, LoadedRun, open_run};
