@@ -6,6 +6,7 @@
 
 pub mod args;
 pub mod commands;
+mod demo_agent;
 pub mod error;
 pub mod json;
 pub mod render;

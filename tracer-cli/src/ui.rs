@@ -146,7 +146,7 @@ impl Ui {
 fn paint(writer: &mut (impl Write + ?Sized), line: &Line, coloured: bool) -> io::Result<()> {
     for piece in line.pieces() {
         let style = style(piece.tone());
-        if coloured && style != Style::new() {
+        if coloured && style != Style::new() && !piece.text().is_empty() {
             write!(writer, "{style}{}{style:#}", piece.text())?;
         } else {
             writer.write_all(piece.text().as_bytes())?;

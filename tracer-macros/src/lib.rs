@@ -1,1 +1,95 @@
-//! Attribute macro of `tracer-sdk`.
+//! The attribute of `tracer-sdk`, written in programs as `#[tracer_sdk::trace]`.
+//!
+//! One path: `parse` splits the function, `arguments` reads the attribute, `plan` checks the two against each other, `expand`
+//! writes the traced function; what is said of mistakes stands in `messages`. The body of the function is never parsed, so a
+//! half-typed one still completes in an editor, and after a mistake the function is emitted as it was, beside the error.
+
+mod arguments;
+mod expand;
+mod messages;
+mod options;
+mod parameters;
+mod parse;
+mod plan;
+mod returned;
+mod source_path;
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+
+/// Records a function: as a run, a tool call, a model call, or a span within one.
+///
+/// | written | recorded |
+/// |---|---|
+/// | `#[trace]`, `#[trace("nightly")]`, `#[trace(name = EXPR)]` | a run, or a structural span when a run is active |
+/// | `#[trace(tool)]`, `#[trace(tool, "search")]` | a tool call, named by its function unless told otherwise |
+/// | `#[trace(llm, model = EXPR, provider = EXPR)]` | a model call, named by its model; `provider` may be left out |
+/// | `#[trace(span)]`, `#[trace(span, "plan")]` | a structural span; nothing outside a run |
+///
+/// | option | of | says |
+/// |---|---|---|
+/// | `name = EXPR`, or a string literal alone | run, span, tool | the name, into a `Cow<'static, str>`: clone what is borrowed |
+/// | `args`, `args(a, b)` | tool, llm | keep all the arguments, or these, but never `self`; each must be `Serialize` |
+/// | `result` | tool, llm | keep the returned value, of a `Result` the one in `Ok`; it must be `Serialize` |
+/// | `max_llm_calls`, `max_tool_calls`, `max_events` `= N` | run | guardrails: how many there may be (`u64`) |
+/// | `max_duration_s = N` | run | guardrail: how many seconds it may last, whole or not |
+/// | `stop_on_loop`, `stop_on_loop_min_repetitions = N` | run | guardrail: stop when the run repeats itself |
+/// | `on_exceed = cancel` | run, async | a tripped guardrail drops the function at its next await and returns the error |
+/// | `crate = PATH` | all | where `tracer_sdk` is re-exported |
+///
+/// Arguments and results are kept only when asked for, and pass through redaction. Of a model call they are the prompt and
+/// the response; a single argument is the prompt itself, several are an object. The values of options are expressions that may
+/// use the arguments; they are evaluated before the body, and their guardrails count only when the function starts a run.
+///
+/// How the function ended is always recorded, from the value it returned: an `Err` of whatever type fails the span, with the
+/// error's text and causes, as do a panic and a future dropped before it was ready. Nothing is asked of the types.
+///
+/// A tool or model call that a guardrail refuses does not run if the function can return the refusal: its error type is
+/// `From<GuardrailExceeded>`, as `anyhow::Error` and `Box<dyn Error>` are. Otherwise it runs, and its span says that it was refused.
+///
+/// It goes on sync and async functions and methods of any signature, among them those of `async_trait`, and those that return
+/// `impl Future`, `Pin<Box<dyn Future>>`, `BoxFuture` or `LocalBoxFuture`: there the span lasts until the future is ready. Only the
+/// signature tells which they are, so a future under another name is recorded as what it is, a value. It does not go on a `const fn`.
+///
+/// The body runs in a closure or a block of its own. It notices that in one way: under `#[track_caller]`, `Location::caller()` tells
+/// the traced function instead of its caller.
+///
+/// ```
+/// # use std::error::Error;
+/// #[tracer_sdk::trace("sum it up", max_tool_calls = 20, stop_on_loop)]
+/// fn agent(question: &str) -> Result<String, Box<dyn Error>> {
+///     let pages = search(question, 3)?;
+///     answer(&pages.join("\n"))
+/// }
+///
+/// #[tracer_sdk::trace(tool, args, result)]
+/// fn search(query: &str, limit: usize) -> Result<Vec<String>, Box<dyn Error>> {
+///     Ok(vec![query.to_owned(); limit])
+/// }
+///
+/// #[tracer_sdk::trace(llm, model = "gpt-5", provider = "openai", args, result)]
+/// fn answer(prompt: &str) -> Result<String, Box<dyn Error>> {
+///     Ok(prompt.to_uppercase())
+/// }
+/// ```
+///
+/// What a function `fn f(arguments) -> R { body }` becomes: a scope is opened and made current; the body runs in a closure
+/// that is called once (an `async` one in a block that is awaited); its value is asked whether it is an error, and returned.
+#[proc_macro_attribute]
+pub fn trace(attribute: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    traced(attribute.into(), item.into()).into()
+}
+
+/// The traced function; or the item as it was, and what is wrong.
+fn traced(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let untouched = item.clone();
+    let expanded = syn::parse2(item).and_then(|function: parse::TracedFn| {
+        let arguments = syn::parse2(attribute)?;
+        let plan = plan::plan(&arguments, &function)?;
+        Ok(expand::expand(&plan, &function).into_token_stream())
+    });
+    expanded.unwrap_or_else(|error| {
+        let error = error.to_compile_error();
+        quote!(#untouched #error)
+    })
+}

@@ -4,8 +4,12 @@ pub mod emit;
 pub mod format;
 pub mod guardrails;
 pub mod loops;
+#[doc(hidden)]
+pub mod macro_support;
 pub mod read;
 pub mod settings;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod write;
 
 pub use emit::{
@@ -17,3 +21,8 @@ pub use format::Usage;
 pub use guardrails::{Guardrail, GuardrailExceeded, Guardrails};
 pub use read::spans_to_events;
 pub use settings::Config;
+#[cfg(feature = "macros")]
+pub use tracer_macros::trace;
+
+#[doc(hidden)]
+pub use macro_support as __private;

@@ -40,7 +40,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     })?;
     if run.meta.status == RunStatus::Running {
         session.ui.note(&Line::of(
-            "the run is still running: this is what it has recorded so far",
+            "the run has not ended: this is what it has recorded so far",
             Tone::Warning,
         ));
     }
@@ -75,8 +75,7 @@ fn to_file(run: &LoadedRun, path: &Path) -> io::Result<u64> {
     match fs::metadata(path) {
         // A pipe or a device is written to; only an ordinary file can be replaced.
         Ok(existing) if !existing.is_file() => {
-            let events = write_through(run, OpenOptions::new().write(true).open(path)?)?;
-            Ok(events)
+            write_through(run, &OpenOptions::new().write(true).open(path)?)
         }
         // What a link points to is replaced, not the link.
         Ok(existing) => replace(run, &fs::canonicalize(path)?, Some(existing.permissions())),
@@ -84,7 +83,7 @@ fn to_file(run: &LoadedRun, path: &Path) -> io::Result<u64> {
     }
 }
 
-fn write_through(run: &LoadedRun, file: File) -> io::Result<u64> {
+fn write_through(run: &LoadedRun, file: &File) -> io::Result<u64> {
     let mut writer = BufWriter::new(file);
     let events = write(run, &mut writer)?;
     writer.flush()?;
@@ -98,7 +97,7 @@ fn replace(run: &LoadedRun, path: &Path, permissions: Option<fs::Permissions>) -
         _ => Path::new("."),
     };
     let beside = beside(folder)?;
-    let events = write_through(run, beside.as_file().try_clone()?)?;
+    let events = write_through(run, beside.as_file())?;
     if let Some(permissions) = permissions {
         beside.as_file().set_permissions(permissions)?;
     }

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use tracer_sdk::format::{Counts, ProblemCode, RunStatus};
-use tracer_sdk::read::{self, ListedRun, Liveness, RunStore};
+use tracer_sdk::format::RunStatus;
+use tracer_sdk::read::{self, ListedRun, RunStore};
 
-use super::{Verdict, duration, now};
+use super::{Verdict, duration, now, standing};
 use crate::error::CliError;
 use crate::json::Document;
 use crate::render::line::{Line, Tone};
@@ -48,7 +48,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         let standings: Vec<Standing> = runs.iter().map(standing).collect();
         let place = shown(&data_dir.join(tracer_sdk::format::RUNS_FOLDER));
         if !runs.is_empty() {
-            table(&listed, &standings, &place, session)?;
+            let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
+            table(&listed, id_length, &standings, &place, session)?;
         }
     } else {
         session.ui.plain(run_list::FIELDS)?;
@@ -80,10 +81,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
 
 fn json(listed: &[&ListedRun], session: &mut Session) -> Result<(), CliError> {
     write_json(listed, session.ui.output()).map_err(|error| CliError::output(&error))?;
-    let damaged: Vec<&&ListedRun> = listed
-        .iter()
-        .filter(|run| run.meta.is_err() && !is_starting(run))
-        .collect();
+    let damaged: Vec<&&ListedRun> = listed.iter().filter(|run| run.meta.is_err()).collect();
     if let Some(first) = damaged.first() {
         let count = text::counted(damaged.len() as u64, "damaged run");
         session.ui.note(&Line::of(
@@ -106,35 +104,16 @@ fn write_json(listed: &[&ListedRun], output: &mut dyn Write) -> io::Result<()> {
 
 fn table(
     listed: &[&ListedRun],
+    id_length: usize,
     standings: &[Standing],
     place: &str,
     session: &mut Session,
 ) -> Result<(), CliError> {
     let width = session.ui.width();
     let rows: Vec<RunRow> = listed.iter().map(|run| row(run)).collect();
-    let id_length = run_list::id_length(rows.iter().map(|row| row.id));
     let heading = run_list::heading(place, rows.len(), standings).fitted(width);
     session.ui.lines(&[heading])?;
     session.ui.lines(&run_list::table(&rows, id_length, now(), width))
-}
-
-fn standing(run: &ListedRun) -> Standing {
-    let interrupted = run.liveness() == Liveness::Interrupted;
-    match &run.meta {
-        Ok(meta) => Standing::of(meta.status, meta.counts, interrupted),
-        Err(_) if is_starting(run) => Standing::of(RunStatus::Running, Counts::default(), interrupted),
-        Err(_) => Standing::Damaged,
-    }
-}
-
-/// A run has no metadata before its first span ends; that somebody is, or was, at work on it is all there is to tell.
-fn is_starting(run: &ListedRun) -> bool {
-    let without_metadata = run.meta.as_ref().is_err_and(|problems| {
-        problems
-            .iter()
-            .all(|problem| problem.code == ProblemCode::MissingFile)
-    });
-    without_metadata && matches!(run.liveness(), Liveness::Running | Liveness::Interrupted)
 }
 
 fn row(run: &ListedRun) -> RunRow {
@@ -152,7 +131,6 @@ fn row(run: &ListedRun) -> RunRow {
                 _ => meta.counts,
             },
         }),
-        Err(_) if is_starting(run) => Err("no step has finished".to_owned()),
         Err(problems) => Err(problems.first().map(ToString::to_string).unwrap_or_default()),
     };
     RunRow {

@@ -9,9 +9,10 @@ pub mod validate_trace;
 use std::process::ExitCode;
 
 use tracer_sdk::format::{RunMeta, Timestamp};
-use tracer_sdk::read::InvalidRun;
+use tracer_sdk::read::{InvalidRun, ListedRun, Liveness};
 
 use crate::error::{CliError, ErrorKind};
+use crate::render::standing::Standing;
 
 /// How a command that did what it was asked came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +44,14 @@ fn duration(meta: &RunMeta) -> Option<u64> {
         .as_ref()
         .and_then(|ended| from_times(ended.instant()))
         .or_else(|| meta.duration_ms?.checked_mul(1_000))
+}
+
+/// How a run stands: what its metadata says, and whether anybody still works on it.
+fn standing(run: &ListedRun) -> Standing {
+    let interrupted = run.liveness() == Liveness::Interrupted;
+    run.meta.as_ref().map_or(Standing::Damaged, |meta| {
+        Standing::of(meta.status, meta.counts, interrupted)
+    })
 }
 
 /// What is said of a run that is refused: all its problems.

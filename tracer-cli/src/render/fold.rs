@@ -85,7 +85,12 @@ pub fn rows<'a>(steps: &'a [Step<'a>]) -> Vec<Row<'a>> {
 
 /// Whether both are siblings, nothing is nested in either, and both put the same question.
 fn asks_the_same(first: &Step<'_>, other: &Step<'_>) -> bool {
-    if first.has_children || other.has_children || first.record.parent_id != other.record.parent_id {
+    if first.in_flight
+        || other.in_flight
+        || first.has_children
+        || other.has_children
+        || first.record.parent_id != other.record.parent_id
+    {
         return false;
     }
     match (&first.record.payload, &other.record.payload) {
@@ -136,7 +141,7 @@ mod tests {
 
     fn told(sample: &Sample) -> Vec<String> {
         let records = sample.records();
-        let steps = steps::steps(&records, &[]);
+        let steps = steps::steps(&records, &[], &[], None);
         rows(&steps)
             .iter()
             .map(|row| match row {

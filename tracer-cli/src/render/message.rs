@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use super::gist;
 
+/// Larger texts are not worth parsing for one line.
+const LONGEST_JSON: usize = 64 * 1024;
+
 /// What came in last: the text of the last message of the prompt, with its role unless the user said it.
 pub fn prompt(prompt: &Value) -> String {
     let messages = ["messages", "value", "input", "contents"]
@@ -33,7 +36,7 @@ pub fn response(response: &Value) -> String {
 
 fn message(message: &Value) -> Option<String> {
     if let Value::String(text) = message {
-        return Some(gist::quoted(text));
+        return Some(said(text));
     }
     let content = ["content", "text", "parts", "prompt"]
         .into_iter()
@@ -45,15 +48,15 @@ fn message(message: &Value) -> Option<String> {
 fn content_text(content: &Value) -> Option<String> {
     match content {
         Value::String(text) if text.trim().is_empty() => None,
-        Value::String(text) => Some(gist::quoted(text)),
+        Value::String(text) => Some(said(text)),
         Value::Array(parts) => parts
             .iter()
             .find_map(|part| match part {
-                Value::String(text) => Some(gist::quoted(text)),
+                Value::String(text) => Some(said(text)),
                 part => ["text", "content"]
                     .into_iter()
                     .find_map(|key| part.get(key)?.as_str())
-                    .map(gist::quoted),
+                    .map(said),
             })
             .or_else(|| calls(parts)),
         _ => None,
@@ -62,6 +65,15 @@ fn content_text(content: &Value) -> Option<String> {
 
 fn called_tools(message: &Value) -> Option<String> {
     calls(message.get("tool_calls")?.as_array()?)
+}
+
+/// A text in quotes; one that is itself JSON, as the results of tools are, by its fields.
+fn said(text: &str) -> String {
+    let may_be_json = text.len() <= LONGEST_JSON && text.trim_start().starts_with(['{', '[']);
+    let json = may_be_json
+        .then(|| serde_json::from_str::<Value>(text).ok())
+        .flatten();
+    json.map_or_else(|| gist::quoted(text), |value| gist::value(&value))
 }
 
 /// `calls search_kb, read_file`.
@@ -103,6 +115,11 @@ mod tests {
                 json!({"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "ls"}}]}]}),
                 "assistant: calls ls",
             ),
+            (
+                json!({"messages": [{"role": "tool", "content": "{\"files\": [1, 2], \"total\": 2}"}]}),
+                "tool: files=[2 items] total=2",
+            ),
+            (json!("{not json"), "\"{not json\""),
             (json!({"messages": []}), "messages=[]"),
             (json!({"question": "why"}), "question=why"),
             (json!(null), ""),

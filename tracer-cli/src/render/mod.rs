@@ -3,6 +3,7 @@
 
 pub mod fold;
 pub mod gist;
+pub mod in_flight;
 pub mod layout;
 pub mod line;
 pub mod message;

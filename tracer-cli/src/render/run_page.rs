@@ -108,14 +108,9 @@ impl RunPage<'_> {
     }
 
     fn damage(&self, width: usize) -> Vec<Line> {
-        let Some(hidden) = self
-            .problems
-            .len()
-            .checked_sub(1)
-            .map(|last| (last + 1).saturating_sub(MOST_PROBLEMS))
-        else {
+        if self.problems.is_empty() {
             return Vec::new();
-        };
+        }
         let count = text::counted(self.problems.len() as u64, "problem");
         let mut lines = indented(
             &format!("{count}; what can be read is shown:"),
@@ -123,18 +118,13 @@ impl RunPage<'_> {
             width,
         );
         for problem in self.problems.iter().take(MOST_PROBLEMS) {
-            lines.extend(
-                text::wrap(&problem.to_string(), width.saturating_sub(4))
-                    .into_iter()
-                    .enumerate()
-                    .map(|(index, part)| {
-                        Line::new()
-                            .space(if index == 0 { 4 } else { 6 })
-                            .with(part, Tone::Warning)
-                            .fitted(width)
-                    }),
-            );
+            let parts = text::wrap(&problem.to_string(), width.saturating_sub(6));
+            lines.extend(parts.iter().enumerate().map(|(index, part)| {
+                let indent = if index == 0 { 4 } else { 6 };
+                Line::new().space(indent).with(part, Tone::Warning).fitted(width)
+            }));
         }
+        let hidden = self.problems.len().saturating_sub(MOST_PROBLEMS);
         if hidden > 0 {
             lines.extend(indented(&format!("… and {hidden} more"), Tone::Warning, width));
         }
@@ -145,7 +135,7 @@ impl RunPage<'_> {
 fn indented(sentence: &str, tone: Tone, width: usize) -> Vec<Line> {
     text::wrap(sentence, width.saturating_sub(2))
         .into_iter()
-        .map(|part| Line::new().space(2).with(part, tone))
+        .map(|part| Line::new().space(2).with(part, tone).fitted(width))
         .collect()
 }
 
@@ -187,6 +177,10 @@ fn counts(steps: &[Step<'_>]) -> Vec<String> {
     ];
     if failed > 0 {
         told.push(text::counted(failed, "failed call"));
+    }
+    let in_flight = steps.iter().filter(|step| step.in_flight).count();
+    if in_flight > 0 {
+        told.push(format!("{in_flight} in flight"));
     }
     told.extend(tokens(steps));
     told.push(text::counted(of(EventType::Error), "error"));

@@ -1,5 +1,6 @@
 //! Pages at three widths, with and without colour.
 
+use proptest::prelude::*;
 use serde_json::json;
 use tracer_sdk::format::{ProblemCode, Usage};
 
@@ -11,7 +12,7 @@ use super::*;
 
 fn page(sample: &Sample, standing: Standing, problems: &[Problem], dropped: Option<(u64, &str)>) -> String {
     let (records, spans) = (sample.records(), sample.spans());
-    let steps = steps::steps(&records, &spans);
+    let steps = steps::steps(&records, &spans, &[], None);
     let page = RunPage {
         name: Some("support-agent"),
         short_id: "bc519fdd",
@@ -146,4 +147,38 @@ fn a_run_that_is_damaged_and_hostile() {
         "{text:?}"
     );
     insta::assert_snapshot!(text);
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_trace_says_every_line_fits_and_none_holds_a_control_character(
+        said in prop::collection::vec(any::<char>(), 0..60).prop_map(String::from_iter),
+        width in 1usize..160,
+        standing in prop::sample::select(vec![Standing::Running, Standing::Failed, Standing::Looped, Standing::Ok]),
+    ) {
+        let mut failure = error(&said, &said);
+        failure.stack = Some(said.clone());
+        let sample = Sample::new()
+            .step(tool(&said, &json!({said.clone(): said}), &json!(said)))
+            .step(llm(&said, &said, Usage::new(1, 2)))
+            .within(1, failed_tool(&said, &json!(said), failure))
+            .step(loop_warning(&[1, 9]));
+        let (records, spans) = (sample.records(), sample.spans());
+        let steps = steps::steps(&records, &spans, &[], None);
+        let page = RunPage {
+            name: Some(&said),
+            short_id: "bc519fdd",
+            standing,
+            started: None,
+            duration: Some(7),
+            steps: &steps,
+            dropped: Some((1, &said)),
+            cut_tail: None,
+            problems: &[],
+        };
+        for line in page.lines(width) {
+            prop_assert!(line.width() <= width, "{} columns in {width}", line.width());
+            prop_assert!(!line.text().chars().any(char::is_control));
+        }
+    }
 }

@@ -86,8 +86,9 @@ fn cells(row: &Row<'_>, widest_name: usize) -> Vec<Line> {
     vec![
         Line::of(number, Tone::Muted),
         Line::of(step.offset.map(units::duration).unwrap_or_default(), Tone::Muted),
-        match duration {
-            _ if step.in_flight => Line::of("no end", Tone::Active),
+        // What was recorded after the fact has no duration that anybody knows.
+        match duration.filter(|duration| *duration > 0) {
+            _ if step.in_flight => Line::of("open", Tone::Active),
             duration => Line::of(duration.map(units::duration).unwrap_or_default(), Tone::Plain),
         },
         Line::new()
@@ -174,7 +175,7 @@ fn capped<Text: AsRef<str>>(lines: &[Text], most: usize) -> Vec<String> {
     if lines.len() > most {
         let missing = (lines.len() - most) as u64;
         kept.push(format!(
-            "{} {} in `tracer show --json`",
+            "{} {}: --json",
             text::ELLIPSIS,
             text::counted(missing, "more line")
         ));

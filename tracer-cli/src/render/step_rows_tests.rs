@@ -9,7 +9,7 @@ use super::*;
 
 fn told(sample: &Sample, width: usize) -> Vec<String> {
     let records = sample.records();
-    lines(&steps::steps(&records, &sample.spans()), width)
+    lines(&steps::steps(&records, &sample.spans(), &[], None), width)
         .iter()
         .map(Line::text)
         .collect()
@@ -58,6 +58,6 @@ fn a_long_stack_is_cut_with_a_word_about_it() {
     assert_eq!(lines.iter().filter(|line| line.trim() == "frame").count(), 16);
     assert_eq!(
         lines.last().map(|line| line.trim()),
-        Some("… 4 more lines in `tracer show --json`")
+        Some("… 4 more lines: --json")
     );
 }

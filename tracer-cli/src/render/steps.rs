@@ -1,8 +1,9 @@
 //! The steps of a run: its records without start and end, numbered as they happened and ordered as they are nested.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tracer_sdk::format::{Payload, Record, SpanRecord, Timestamp};
+use tracer_sdk::read::StartedSpan;
 
 use super::gist;
 use super::line::Tone;
@@ -81,8 +82,18 @@ impl Step<'_> {
 
 /// The steps of a projected run, each after the step that it is nested in, siblings as they happened.
 ///
-/// The records only have whole milliseconds, so durations are taken from the spans where those are at hand.
-pub fn steps<'a>(records: &'a [Record], spans: &[SpanRecord]) -> Vec<Step<'a>> {
+/// The records only have whole milliseconds, so durations are taken from the spans where those are at hand. `started` is
+/// when the run started, for a run whose root has not been written.
+pub fn steps<'a>(
+    records: &'a [Record],
+    spans: &[SpanRecord],
+    in_flight: &[StartedSpan],
+    started: Option<Timestamp>,
+) -> Vec<Step<'a>> {
+    let in_flight: HashSet<String> = in_flight
+        .iter()
+        .map(|started| started.span_id.to_string())
+        .collect();
     let spans: HashMap<String, &SpanRecord> = spans
         .iter()
         .map(|span| (span.span_id.to_string(), span))
@@ -90,9 +101,11 @@ pub fn steps<'a>(records: &'a [Record], spans: &[SpanRecord]) -> Vec<Step<'a>> {
     let run_start = records
         .iter()
         .find(|record| matches!(record.payload, Payload::RunStart { .. }));
+    let time = |record: &Record| record.ts.parse::<Timestamp>().ok();
     let start = run_start
-        .or_else(|| records.first())
-        .and_then(|record| record.ts.parse::<Timestamp>().ok());
+        .and_then(time)
+        .or(started)
+        .or_else(|| records.first().and_then(time));
     let own: Vec<&Record> = records
         .iter()
         .filter(|record| match record.payload {
@@ -112,9 +125,10 @@ pub fn steps<'a>(records: &'a [Record], spans: &[SpanRecord]) -> Vec<Step<'a>> {
             has_children: false,
             offset: start.and_then(|start| microseconds_between(start, record.ts.parse().ok()?)),
             duration: duration(record, spans.get(&record.event_id).copied()),
-            in_flight: spans
-                .get(&record.event_id)
-                .is_some_and(|span| span.end_time.is_none()),
+            in_flight: in_flight.contains(&record.event_id)
+                || spans
+                    .get(&record.event_id)
+                    .is_some_and(|span| span.end_time.is_none()),
             record,
         })
         .collect();
@@ -165,10 +179,8 @@ fn nest(records: &[&Record]) -> Vec<(usize, usize)> {
     for top in tops.into_iter().chain(0..records.len()) {
         let mut waiting = vec![(top, 0)];
         while let Some((index, depth)) = waiting.pop() {
-            if placed.get(index).is_some_and(|placed| !placed) {
-                if let Some(placed) = placed.get_mut(index) {
-                    *placed = true;
-                }
+            if let Some(placed) = placed.get_mut(index).filter(|placed| !**placed) {
+                *placed = true;
                 order.push((index, depth));
                 let below = children.get(index).into_iter().flatten().rev();
                 waiting.extend(below.map(|child| (*child, depth + 1)));
@@ -177,3 +189,7 @@ fn nest(records: &[&Record]) -> Vec<(usize, usize)> {
     }
     order
 }
+
+#[cfg(test)]
+#[path = "steps_tests.rs"]
+mod tests;

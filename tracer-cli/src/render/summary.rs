@@ -1,5 +1,7 @@
 //! One factual sentence about a run, composed by rules: did it work, and if not, where and why.
 
+use std::collections::HashMap;
+
 use tracer_sdk::format::{ErrorPayload, Payload};
 
 use super::gist;
@@ -97,9 +99,13 @@ fn looped(steps: &[Step<'_>]) -> String {
     }) else {
         return "Repeated itself, then ended ok; the warning itself is not in the log.".to_owned();
     };
+    let by_id: HashMap<&str, &Step<'_>> = steps
+        .iter()
+        .map(|step| (step.record.event_id.as_str(), step))
+        .collect();
     let repeated: Vec<&Step<'_>> = evidence
         .iter()
-        .filter_map(|id| steps.iter().find(|step| step.record.event_id == *id))
+        .filter_map(|id| by_id.get(id.as_str()).copied())
         .collect();
     let length = repeated.len() / usize::try_from(repetitions).unwrap_or(1).max(1);
     let names: Vec<String> = repeated.iter().take(length).map(|step| step.name()).collect();
@@ -109,7 +115,7 @@ fn looped(steps: &[Step<'_>]) -> String {
     }
     format!(
         "Repeated {} at least {repetitions} times ({}), then ended ok.",
-        names.join(" → "),
+        shortened(names),
         ranges(&numbers)
     )
 }
@@ -148,21 +154,21 @@ fn path(calls: &[&Step<'_>]) -> String {
             _ => names.push((name, 1)),
         }
     }
-    let mut told: Vec<String> = names
-        .into_iter()
-        .map(|(name, times)| {
-            if times == 1 {
-                name
-            } else {
-                format!("{name} ×{times}")
-            }
-        })
-        .collect();
-    if told.len() > LONGEST_PATH {
-        let between = told.len() - 5;
-        told.splice(3..3 + between, [format!("… {between} more …")]);
+    let told = names.into_iter().map(|(name, times)| match times {
+        1 => name,
+        _ => format!("{name} ×{times}"),
+    });
+    shortened(told.collect())
+}
+
+/// The names in a row; of many, the beginning and the end.
+fn shortened(mut names: Vec<String>) -> String {
+    const KEPT: usize = 5;
+    if names.len() > LONGEST_PATH {
+        let between = names.len() - KEPT;
+        names.splice(3..3 + between, [format!("… {between} more …")]);
     }
-    told.join(" → ")
+    names.join(" → ")
 }
 
 /// The error that ended the run: the one on the root, which is surfaced with the root's ID and a number, else the last.

@@ -9,7 +9,12 @@ use super::*;
 
 fn told(standing: Standing, sample: &Sample) -> String {
     let records = sample.records();
-    sentence(standing, &steps::steps(&records, &[]), Some(8_230_000), false)
+    sentence(
+        standing,
+        &steps::steps(&records, &[], &[], None),
+        Some(8_230_000),
+        false,
+    )
 }
 
 fn lookup() -> Payload {
@@ -192,7 +197,7 @@ fn a_step_that_has_not_ended_is_where_the_run_is() {
     let sample = Sample::new().step(lookup()).step(search());
     let (records, mut spans) = (sample.records(), sample.spans());
     spans[1].end_time = None;
-    let steps = steps::steps(&records, &spans);
+    let steps = steps::steps(&records, &spans, &[], None);
     let told = |standing| sentence(standing, &steps, None, false);
     assert_eq!(told(Standing::Running), "Running; now in #2 search_kb.");
     assert_eq!(
@@ -205,7 +210,7 @@ fn a_step_that_has_not_ended_is_where_the_run_is() {
 fn a_sentence_about_a_damaged_run_claims_no_more_than_was_read() {
     let sample = Sample::new().step(lookup());
     let records = sample.records();
-    let steps = steps::steps(&records, &[]);
+    let steps = steps::steps(&records, &[], &[], None);
     let told = |standing, steps: &[Step<'_>]| sentence(standing, steps, None, true);
     assert_eq!(
         told(Standing::Ok, &steps),

@@ -1,8 +1,9 @@
 //! `tracer demo`: the first run that a user sees.
 
 use std::fs;
+use std::process::Stdio;
 
-use crate::sandbox::{Sandbox, contents};
+use crate::sandbox::{Outcome, Sandbox, contents};
 
 fn with_demo() -> (Sandbox, String) {
     let sandbox = Sandbox::without_data_directory();
@@ -87,6 +88,52 @@ fn its_secret_never_reaches_the_disk() {
         let text = String::from_utf8(content).unwrap();
         assert!(!text.contains("demo-crm-credential"), "{}", path.display());
     }
+}
+
+#[test]
+fn a_demo_that_is_killed_is_told_as_interrupted() {
+    for _ in 0..10 {
+        let sandbox = Sandbox::without_data_directory();
+        let runs = sandbox.data_dir().join("runs");
+        let mut demo = sandbox
+            .command(&["demo"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let has_steps = || {
+            let run = fs::read_dir(&runs).ok()?.next()?.ok()?;
+            run.path().join("meta.json").exists().then_some(())
+        };
+        while has_steps().is_none() && demo.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        demo.kill().unwrap();
+        if demo.wait().unwrap().success() {
+            continue; // It was done before it could be killed.
+        }
+        let outcome = sandbox.tracer(&["show"]);
+        assert_eq!(outcome.code, Some(0), "{outcome:?}");
+        assert!(outcome.stdout.starts_with("◌ support-agent"), "{outcome:?}");
+        assert!(sandbox.tracer(&["list"]).stdout.contains("interrupted\t"));
+        return;
+    }
+    panic!("the demo was done before it could be killed, every time");
+}
+
+#[test]
+fn a_demo_that_cannot_record_says_so() {
+    let sandbox = Sandbox::without_data_directory();
+    let output = sandbox
+        .command(&["demo"])
+        .env("TRACER_ENABLED", "0")
+        .output()
+        .unwrap();
+    Outcome::from(output).fails(2, &["error: recording is turned off", "TRACER_ENABLED"]);
+    fs::write(sandbox.data_dir(), "a file").unwrap();
+    sandbox
+        .tracer(&["demo"])
+        .fails(2, &["error: the run cannot be written", "--data-dir"]);
 }
 
 #[test]

@@ -150,7 +150,11 @@ fn a_running_run_is_exported_as_far_as_it_is() {
     let outcome = sandbox.tracer(&["export", SECOND, "--out", "-"]);
     assert_eq!(outcome.code, Some(0));
     assert_eq!(outcome.json()["events"].as_array().map(Vec::len), Some(2));
-    assert!(outcome.stderr.contains("still running"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("the run has not ended"),
+        "{}",
+        outcome.stderr
+    );
 }
 
 #[cfg(target_os = "linux")]

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use crate::sandbox::{FIRST, SECOND, Sandbox, THIRD, spans};
 
 #[test]
@@ -117,6 +119,59 @@ fn an_interrupted_run_is_told() {
 }
 
 #[test]
+fn a_run_that_has_only_begun_is_told_with_the_call_that_it_is_in() {
+    let sandbox = Sandbox::new();
+    let directory = sandbox.run_dir(FIRST);
+    fs::create_dir_all(&directory).unwrap();
+    let begun = json!({"run_name": "busy", "started_at": "2026-01-01T00:01:00.000000Z", "pid": 1});
+    let call = json!({
+        "span_id": "1111111111111111", "parent_span_id": "00f067aa0ba902b7", "name": "search_kb", "type": "TOOL_CALL",
+        "start_time": "2026-01-01T00:01:00.010000Z",
+    });
+    fs::write(directory.join(".live"), format!("{begun}\n{call}\n")).unwrap();
+    let live = fs::File::open(directory.join(".live")).unwrap();
+    live.lock().unwrap();
+    let outcome = sandbox.tracer(&["show", FIRST]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert!(
+        outcome.stdout.starts_with("● busy  aaaa1111  running"),
+        "{}",
+        outcome.stdout
+    );
+    assert!(
+        outcome.stdout.contains("; now in #1 search_kb."),
+        "{}",
+        outcome.stdout
+    );
+    assert!(
+        outcome.stdout.contains("1  10.0 ms  open  ⚒ search_kb\n"),
+        "{}",
+        outcome.stdout
+    );
+    assert_eq!(
+        sandbox.tracer(&["show", "--json"]).json()["in_flight"][0]["name"],
+        "search_kb"
+    );
+    assert!(
+        sandbox
+            .tracer(&["list"])
+            .stdout
+            .contains(&format!("running\t{FIRST}\t"))
+    );
+
+    drop(live);
+    let outcome = sandbox.tracer(&["show", FIRST]);
+    let told = "Interrupted: its process is gone; it was in #1 search_kb.";
+    assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
+    assert!(
+        sandbox
+            .tracer(&["list"])
+            .stdout
+            .contains(&format!("interrupted\t{FIRST}\t"))
+    );
+}
+
+#[test]
 fn what_can_be_read_of_a_damaged_run_is_shown_and_the_lines_that_cannot() {
     let sandbox = Sandbox::new();
     let directory = sandbox.run(FIRST, "damaged", 1, "ok");
@@ -158,7 +213,10 @@ fn json_has_the_records_and_the_problems() {
     assert_eq!(outcome.code, Some(0));
     let json = outcome.json();
     let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["events", "problems", "run", "spec_version", "status"]);
+    assert_eq!(
+        keys,
+        ["events", "in_flight", "problems", "run", "spec_version", "status"]
+    );
     assert_eq!(json["problems"][0]["location"], "spans.jsonl:1");
     assert_eq!(json["events"].as_array().map(Vec::len), Some(4));
     assert_eq!(json["status"], "ok");

@@ -1,6 +1,7 @@
 //! The clock of a run: one reading of the wall clock, then monotonic offsets from it, so that no child starts before
 //! its root and no duration is negative, whatever the machine's clock does (decisions, section 1).
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::format::Timestamp;
@@ -9,8 +10,27 @@ use crate::format::Timestamp;
 #[derive(Debug)]
 pub(crate) struct RunClock {
     wall: i64,
-    anchor: Instant,
+    source: Source,
 }
+
+/// What tells how much time has passed since the start.
+#[derive(Debug)]
+enum Source {
+    /// The machine's monotonic clock.
+    Monotonic(Instant),
+    /// A count of the readings: each comes [`STEP`] after the one before.
+    #[cfg_attr(
+        not(any(test, feature = "testing")),
+        expect(dead_code, reason = "for tests only")
+    )]
+    Counted(AtomicU64),
+}
+
+/// When a run with a counted clock starts: 2026-01-01T00:00:00Z, in microseconds since 1970.
+#[cfg(any(test, feature = "testing"))]
+const COUNTED_START: i64 = 1_767_225_600_000_000;
+/// How far a counted clock moves from one reading to the next.
+const STEP: Duration = Duration::from_millis(1);
 
 impl RunClock {
     pub(crate) fn start() -> Self {
@@ -21,7 +41,16 @@ impl RunClock {
         };
         Self {
             wall,
-            anchor: Instant::now(),
+            source: Source::Monotonic(Instant::now()),
+        }
+    }
+
+    /// A clock that shows the same times in every run of the same code.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn counted() -> Self {
+        Self {
+            wall: COUNTED_START,
+            source: Source::Counted(AtomicU64::new(0)),
         }
     }
 
@@ -30,15 +59,26 @@ impl RunClock {
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        self.after(self.elapsed())
+        self.read().1
     }
 
-    pub(crate) fn elapsed(&self) -> Duration {
-        self.anchor.elapsed()
+    /// How much time has passed since the start, and so what time it is.
+    pub(crate) fn read(&self) -> (Duration, Timestamp) {
+        let elapsed = match &self.source {
+            Source::Monotonic(anchor) => anchor.elapsed(),
+            Source::Counted(readings) => {
+                let reading = readings.fetch_add(1, Ordering::Relaxed) + 1;
+                STEP.saturating_mul(u32::try_from(reading).unwrap_or(u32::MAX))
+            }
+        };
+        let now = self.wall.saturating_add(microseconds(elapsed));
+        (elapsed, Timestamp::from_unix_microseconds(now))
     }
 
-    fn after(&self, elapsed: Duration) -> Timestamp {
-        Timestamp::from_unix_microseconds(self.wall.saturating_add(microseconds(elapsed)))
+    /// How long after the run's start an instant of this clock is, in whole microseconds.
+    pub(crate) fn since_start(&self, instant: Timestamp) -> Duration {
+        let microseconds = instant.microseconds_since(self.started_at());
+        Duration::from_micros(u64::try_from(microseconds).unwrap_or(0))
     }
 
     /// The instant so long before `end`, never before the run's start.
@@ -50,4 +90,17 @@ impl RunClock {
 
 fn microseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counted_clock_moves_one_step_a_reading() {
+        let clock = RunClock::counted();
+        assert_eq!(clock.started_at().to_string(), "2026-01-01T00:00:00.000000Z");
+        assert_eq!(clock.now().to_string(), "2026-01-01T00:00:00.001000Z");
+        assert_eq!(clock.read().0, 2 * STEP);
+    }
 }

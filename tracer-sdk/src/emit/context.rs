@@ -43,7 +43,7 @@ impl Context {
     #[must_use]
     pub fn current() -> Option<Self> {
         Self::of_thread().or_else(|| {
-            let run = registry::only_live_run()?;
+            let run = registry::only_live_run().filter(|run| run.is_own_process())?;
             Some(Self {
                 span: run.root_id(),
                 run,
@@ -52,12 +52,14 @@ impl Context {
         })
     }
 
-    /// The context that this thread was given.
+    /// The context that this thread was given. One that a forked child inherited is not its own: the child may start a
+    /// run, and has none until then.
     pub(crate) fn of_thread() -> Option<Self> {
         STACK
             .try_with(|stack| stack.borrow().last().cloned().flatten())
             .ok()
             .flatten()
+            .filter(|context| context.run.is_own_process())
     }
 
     /// The run's ID.

@@ -3,10 +3,10 @@
 use chrono::{DateTime, Local};
 
 /// The compiler that built the program, in the field that Python emitters use for their interpreter.
-pub(crate) const COMPILER: &str = env!("TRACER_RUSTC_VERSION");
+const COMPILER: &str = env!("TRACER_RUSTC_VERSION");
 
 /// `darwin`, `linux` or `win32`, whatever Rust calls it (specification, `RUN_START`).
-pub(crate) const PLATFORM: &str = if cfg!(any(target_os = "macos", target_os = "ios")) {
+const PLATFORM: &str = if cfg!(any(target_os = "macos", target_os = "ios")) {
     "darwin"
 } else if cfg!(windows) {
     "win32"
@@ -14,16 +14,42 @@ pub(crate) const PLATFORM: &str = if cfg!(any(target_os = "macos", target_os = "
     "linux"
 };
 
-/// The working directory; empty when it was deleted or may not be read.
-pub(crate) fn working_directory() -> String {
-    std::env::current_dir()
-        .map(|path| path.to_string_lossy().into_owned())
-        .unwrap_or_default()
+/// What the root span says about the program.
+#[derive(Debug, Clone)]
+pub(crate) struct Program {
+    pub(crate) compiler: &'static str,
+    pub(crate) platform: &'static str,
+    /// Where the program was when the run started; empty when that was deleted or may not be read.
+    pub(crate) working_directory: String,
+    /// What is not Unicode is shown as well as it can be.
+    pub(crate) arguments: Vec<String>,
 }
 
-/// The program's arguments; what is not Unicode is shown as well as it can be.
-pub(crate) fn arguments() -> impl Iterator<Item = String> {
-    std::env::args_os().map(|argument| argument.to_string_lossy().into_owned())
+impl Program {
+    /// This program.
+    pub(crate) fn here() -> Self {
+        Self {
+            compiler: COMPILER,
+            platform: PLATFORM,
+            working_directory: std::env::current_dir()
+                .map(|path| path.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            arguments: std::env::args_os()
+                .map(|argument| argument.to_string_lossy().into_owned())
+                .collect(),
+        }
+    }
+
+    /// The same on every machine.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn anywhere() -> Self {
+        Self {
+            compiler: "rustc",
+            platform: "linux",
+            working_directory: String::new(),
+            arguments: Vec::new(),
+        }
+    }
 }
 
 /// The environment variables whose names and values are Unicode.

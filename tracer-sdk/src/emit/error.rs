@@ -91,7 +91,7 @@ fn causes<E: std::error::Error + ?Sized>(error: &E) -> Option<String> {
 }
 
 /// The type's name without its path and its parameters: `ParseIntError`. What has no telling name is an `Error`.
-fn short_type_name<T: ?Sized>() -> String {
+pub(crate) fn short_type_name<T: ?Sized>() -> String {
     let full = std::any::type_name::<T>().trim_start_matches('&');
     let full = full.strip_prefix("alloc::boxed::Box<").unwrap_or(full);
     let without_parameters = full.split(['<', '>', '+']).next().unwrap_or(full);

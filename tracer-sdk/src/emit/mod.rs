@@ -4,6 +4,8 @@
 //! locked; a fault of storage is counted and told, and never reaches the traced program.
 
 mod calls;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) mod capture;
 mod clock;
 pub mod context;
 mod environment;
@@ -19,6 +21,8 @@ mod root;
 pub mod run;
 mod run_state;
 pub mod scope;
+mod shared_run;
+mod slot;
 mod start;
 mod traceparent;
 mod warning;

@@ -21,30 +21,55 @@ use crate::write::live_file::OpenEntry;
 use crate::write::redact::Redactor;
 
 /// A span that is being recorded. Owns everything it needs, so it may move between threads.
+///
+/// Builders hand it on by value at every call, so what is large lies in [`Contents`].
 #[derive(Debug)]
 pub(crate) struct OpenSpan {
     context: Context,
     id: SpanId,
-    event_type: EventType,
-    name: Cow<'static, str>,
+    /// When it was started or recorded; until then when its run was.
     start: Timestamp,
     /// Given back to the pool when the span ends.
-    draft: Option<Box<Draft>>,
-    error: Option<ErrorInfo>,
+    contents: Option<Box<Contents>>,
+    event_type: EventType,
     reservation: Option<Reservation>,
-    /// The span was told to the run as open.
+    /// The span was told to the run as open, which writes it when the run ends first.
     timed: bool,
     entered: bool,
 }
 
+/// What a span has to tell.
+#[derive(Debug, Default)]
+pub(crate) struct Contents {
+    name: Cow<'static, str>,
+    draft: Draft,
+    error: Option<ErrorInfo>,
+    /// How long a call took that is recorded after the fact.
+    duration: Option<Duration>,
+    /// What a timed span is told with that is dropped without an answer; `None` when it needs none or has one.
+    unanswered: Option<&'static str>,
+}
+
+impl Contents {
+    /// Empties everything and keeps the buffers.
+    pub(crate) fn clear(&mut self) {
+        self.name = Cow::Borrowed("");
+        self.draft.clear();
+        self.error = None;
+        self.duration = None;
+        self.unanswered = None;
+    }
+}
+
 impl OpenSpan {
     /// A span under the current context; `None`, and counted, when there is none.
-    pub(crate) fn begin(event_type: EventType, name: Cow<'static, str>) -> Option<Self> {
-        let context = Context::current();
-        if context.is_none() {
+    #[inline]
+    pub(crate) fn begin(event_type: EventType, name: impl Into<Cow<'static, str>>) -> Option<Self> {
+        let Some(context) = Context::current() else {
             registry::count_unattached();
-        }
-        context.map(|context| Self::under(context, event_type, name))
+            return None;
+        };
+        Some(Self::under(context, event_type, name.into()))
     }
 
     /// A span under a context.
@@ -54,32 +79,34 @@ impl OpenSpan {
             Cow::Borrowed(_) => name,
             Cow::Owned(redacted) => Cow::Owned(redacted),
         };
-        let mut draft = pool::take_draft();
+        let name = unambiguous_name(event_type, name);
+        let mut contents = pool::take_contents();
+        let draft = &mut contents.draft;
         match event_type {
             EventType::LlmCall => draft.word(names::REQUEST_MODEL, &name),
             EventType::ToolCall => draft.word(names::TOOL_NAME, &name),
             _ => {}
         }
-        operation(&mut draft, event_type, &name);
+        operation(draft, event_type, &name);
         if context.inferred {
             draft.word(names::CONTEXT, "inferred");
         }
+        contents.name = name;
         Self {
             id: run.new_span_id(),
-            start: run.clock.now(),
+            start: run.started_at(),
             context,
+            contents: Some(contents),
             event_type,
-            name,
-            draft: Some(draft),
-            error: None,
             reservation: None,
             timed: false,
             entered: false,
         }
     }
 
-    /// Makes the span a timed one: from now on it is open, and the guardrail has granted the call.
-    pub(crate) fn start(&mut self) -> Result<(), GuardrailExceeded> {
+    /// Makes the span a timed one: from now on it is open, and the guardrail has granted the call. Dropped without an
+    /// answer it is told as `unanswered`.
+    pub(crate) fn start(&mut self, unanswered: Option<&'static str>) -> Result<(), GuardrailExceeded> {
         let run = &self.context.run;
         if let Some(kind) = event_kind(self.event_type) {
             match run.reserve(kind) {
@@ -90,26 +117,32 @@ impl OpenSpan {
         self.start = run.clock.now();
         let entry = OpenEntry {
             parent: self.context.span,
-            name: self.name.clone(),
+            name: self
+                .contents
+                .as_ref()
+                .map(|contents| contents.name.clone())
+                .unwrap_or_default(),
             event_type: self.event_type,
             start: self.start,
         };
-        run.opened(self.id, entry);
-        self.timed = true;
+        self.timed = run.opened(self.id, entry);
+        self.contents().unanswered = unanswered;
         Ok(())
     }
 
     /// The call was refused before it was made. The one that crossed the limit is written, so that the trace shows what
     /// was stopped; a program that goes on asking does not fill the disk.
     fn refuse(&mut self, refusal: Refusal) -> GuardrailExceeded {
-        if refusal.crossed_now {
-            let now = self.context.run.clock.now();
+        if let Some(now) = refusal.crossed_at {
+            // At the instant of the run's error, which the file has later: first the record, then the error.
             self.start = now;
             self.fail(ErrorInfo::new(
                 refusal.exceeded.error_type(),
                 refusal.exceeded.to_string(),
             ));
-            self.write_line(now);
+            let mut contents = self.take_contents();
+            self.write_line(&mut contents, now);
+            pool::give_contents(contents);
         }
         refusal.exceeded
     }
@@ -138,18 +171,36 @@ impl OpenSpan {
     }
 
     pub(crate) fn has_error(&self) -> bool {
-        self.error.is_some()
+        self.contents
+            .as_ref()
+            .is_some_and(|contents| contents.error.is_some())
     }
 
     pub(crate) fn fail(&mut self, error: ErrorInfo) {
-        self.error = Some(error);
+        self.contents().error = Some(error);
+    }
+
+    /// How long the call took that is recorded after the fact.
+    pub(crate) fn set_duration(&mut self, duration: Duration) {
+        self.contents().duration = Some(duration);
+    }
+
+    /// The span has its answer: dropping it is a good end.
+    pub(crate) fn answered(&mut self) {
+        self.contents().unanswered = None;
+    }
+
+    fn contents(&mut self) -> &mut Contents {
+        self.contents.get_or_insert_with(pool::take_contents)
     }
 
     fn edit(&mut self) -> (&mut Draft, &Redactor) {
-        (
-            self.draft.get_or_insert_with(pool::take_draft),
-            &self.context.run.redactor,
-        )
+        let contents = self.contents.get_or_insert_with(pool::take_contents);
+        (&mut contents.draft, &self.context.run.redactor)
+    }
+
+    fn take_contents(&mut self) -> Box<Contents> {
+        self.contents.take().unwrap_or_default()
     }
 
     pub(crate) fn text(&mut self, name: Name, text: &str) {
@@ -172,6 +223,8 @@ impl OpenSpan {
     }
 
     /// A prompt or a response: a plain string stays one.
+    // Kept out of the builders, so that these stay small enough to cost next to nothing outside of a run.
+    #[inline(never)]
     pub(crate) fn message<T: Serialize + ?Sized>(&mut self, event: Name, time: EventTime, value: &T) {
         let (draft, redactor) = self.edit();
         draft.event(event, time);
@@ -200,13 +253,10 @@ impl OpenSpan {
     }
 
     /// Ends the span after the fact: it is written with the duration that it is said to have had.
-    pub(crate) fn record(mut self, duration: Option<Duration>) -> Result<(), GuardrailExceeded> {
+    pub(crate) fn record(mut self) -> Result<(), GuardrailExceeded> {
         let end = self.context.run.clock.now();
-        if let Some(duration) = duration {
-            self.start = self.context.run.clock.before(end, duration);
-        } else if !self.timed {
-            self.start = end;
-        }
+        let duration = self.contents().duration.unwrap_or_default();
+        self.start = self.context.run.clock.before(end, duration);
         self.write(end)
     }
 
@@ -218,84 +268,91 @@ impl OpenSpan {
 
     /// Ends a timed span at an instant.
     pub(crate) fn end_at(mut self, end: Timestamp) -> Result<(), GuardrailExceeded> {
-        if self.timed && !self.context.run.closed(self.id) {
-            // The run ended first and wrote this span as cancelled.
-            return self.context.run.tripped().map_or(Ok(()), Err);
-        }
-        self.timed = false;
         self.write(end)
     }
 
-    /// Ends a timed span that was given up.
-    pub(crate) fn cancel(mut self, message: &'static str) {
-        if self.error.is_none() {
+    /// Ends a timed span that is dropped: without an answer it was given up.
+    pub(crate) fn end_dropped(mut self) {
+        if let Some(message) = self.contents().unanswered
+            && !self.has_error()
+        {
             self.fail(ErrorInfo::new(CANCELLED, message));
         }
+        // A guardrail that this trips is sticky: the next recorder call returns it.
         let _ = self.end();
     }
 
     fn write(&mut self, end: Timestamp) -> Result<(), GuardrailExceeded> {
-        let draft = self.write_line(end);
-        let outcome = self.tell(&draft);
-        pool::give_draft(draft);
+        let mut contents = self.take_contents();
+        let outcome = if self.write_line(&mut contents, end) {
+            self.tell(&contents, end)
+        } else {
+            self.context.run.tripped().map_or(Ok(()), Err)
+        };
+        pool::give_contents(contents);
         outcome
     }
 
-    fn write_line(&mut self, end: Timestamp) -> Box<Draft> {
-        let run = self.context.run.clone();
-        let error = self.error.take();
+    /// `false` when the run ended first.
+    fn write_line(&self, contents: &mut Contents, end: Timestamp) -> bool {
+        let run = &self.context.run;
+        let Contents {
+            name, draft, error, ..
+        } = contents;
         let is_call = matches!(self.event_type, EventType::LlmCall | EventType::ToolCall);
-        let mut draft = self.draft.take().unwrap_or_default();
         if is_call {
-            draft.word(
-                names::STATUS,
-                if error.is_some() { STATUS_ERROR } else { STATUS_OK },
-            );
+            let status = if error.is_some() { STATUS_ERROR } else { STATUS_OK };
+            draft.word(names::STATUS, status);
         }
-        match &error {
+        match error {
             Some(error) if is_call || self.event_type == EventType::Error => {
-                error_attributes(&mut draft, error, &run.redactor);
+                error_attributes(draft, error, &run.redactor);
             }
-            Some(error) => exception_event(&mut draft, error, EventTime::End, &run.redactor),
+            Some(error) => exception_event(draft, error, EventTime::End, &run.redactor),
             None => {}
         }
         let span = EndedSpan {
             id: self.id,
             parent: self.context.span,
-            name: unambiguous_name(self.event_type, &self.name),
+            name,
             event_type: self.event_type,
             start: self.start,
             end,
             error: error.as_ref().map(|error| error.message.as_str()),
             may_have_children: self.entered,
         };
-        run.write(&span, &mut draft);
-        draft
+        let written = run.write(&span, draft);
+        if !written && !self.timed {
+            registry::count_unattached();
+        }
+        written
     }
 
     /// Tells the run, whose limits and loop detector want to know.
-    fn tell(&mut self, draft: &Draft) -> Result<(), GuardrailExceeded> {
+    fn tell(&mut self, contents: &Contents, end: Timestamp) -> Result<(), GuardrailExceeded> {
         let kind = event_kind(self.event_type);
         let reservation = self.reservation.take();
         pool::with_signature_buffers(|buffers| {
             let signature = match self.event_type {
                 EventType::LlmCall => {
-                    loops::llm_signature(&self.name, &mut buffers.signature);
+                    loops::llm_signature(&contents.name, &mut buffers.signature);
                     Some(buffers.signature.as_str())
                 }
                 EventType::ToolCall => {
+                    let draft = &contents.draft;
                     let arguments = draft.event_text_of(events::TOOL_ARGUMENTS, event_keys::ARGUMENTS);
-                    Some(buffers.tool_signature(&self.name, arguments))
+                    Some(buffers.tool_signature(&contents.name, arguments))
                 }
                 EventType::StateUpdate => Some(loops::STATE_SIGNATURE),
                 _ => None,
             };
-            self.context.run.observe(Written {
+            let written = Written {
                 id: self.id,
                 kind,
                 signature,
                 reservation,
-            })
+            };
+            self.context.run.observe(written, end)
         })
     }
 }
@@ -305,8 +362,8 @@ impl Drop for OpenSpan {
         if let Some(reservation) = self.reservation.take() {
             self.context.run.release(reservation);
         }
-        if let Some(draft) = self.draft.take() {
-            pool::give_draft(draft);
+        if let Some(contents) = self.contents.take() {
+            pool::give_contents(contents);
         }
     }
 }
@@ -323,10 +380,10 @@ fn event_kind(event_type: EventType) -> Option<EventKind> {
 }
 
 /// A structural span must not be taken for a state or a loop warning, which readers know by their names.
-fn unambiguous_name(event_type: EventType, name: &str) -> &str {
-    match name {
-        span_names::STATE if event_type == EventType::Unknown => "state()",
-        span_names::LOOP_WARNING if event_type == EventType::Unknown => "loop_warning()",
-        name => name,
+fn unambiguous_name(event_type: EventType, name: Cow<'static, str>) -> Cow<'static, str> {
+    match name.as_ref() {
+        span_names::STATE if event_type == EventType::Unknown => Cow::Borrowed("state()"),
+        span_names::LOOP_WARNING if event_type == EventType::Unknown => Cow::Borrowed("loop_warning()"),
+        _ => name,
     }
 }

@@ -4,6 +4,7 @@ use std::backtrace::Backtrace;
 use std::cell::Cell;
 use std::panic::PanicHookInfo;
 use std::sync::Once;
+use std::time::Instant;
 
 use super::context::Context;
 use super::error::ErrorInfo;
@@ -11,11 +12,19 @@ use super::error::ErrorInfo;
 /// The error type of a panic.
 const PANIC: &str = "panic";
 
+/// A panic that this thread is unwinding from.
+#[derive(Debug, Clone)]
+pub(crate) struct Panic {
+    pub(crate) error: ErrorInfo,
+    /// When it happened: printing and unwinding take a while.
+    pub(crate) at: Instant,
+}
+
 struct Note {
-    message: String,
-    place: Option<String>,
-    /// Captured cheaply; resolved to names only when a run really ended by this panic.
-    backtrace: Backtrace,
+    panic: Panic,
+    /// Captured cheaply; resolved to names only when a span or run really ended by this panic, and then once for all
+    /// that it ends.
+    backtrace: Option<Backtrace>,
 }
 
 thread_local! {
@@ -48,35 +57,49 @@ fn note(info: &PanicHookInfo<'_>) {
         (None, Some(text)) => text.clone(),
         (None, None) => "a panic whose payload is not text".to_owned(),
     };
-    let place = info.location().map(ToString::to_string);
-    let backtrace = Backtrace::force_capture();
+    let error = ErrorInfo::new(PANIC, message);
+    let panic = Panic {
+        error: match info.location() {
+            Some(place) => error.at(place),
+            None => error,
+        },
+        at: Instant::now(),
+    };
     let note = Note {
-        message,
-        place,
-        backtrace,
+        panic,
+        backtrace: Some(Backtrace::force_capture()),
     };
     let _ = LAST.try_with(|last| last.set(Some(note)));
     if cfg!(panic = "abort") {
         // Nothing unwinds: this is the last moment to end the run.
         let end = context.run.clock.now();
-        context.run.end(Some(last_panic()), end);
+        context.run.end(Some(last_panic().error), end);
     }
 }
 
-/// The panic that this thread is unwinding from.
-pub(crate) fn last_panic() -> ErrorInfo {
-    let note = LAST.try_with(Cell::take).ok().flatten();
-    let Some(note) = note else {
-        return ErrorInfo::new(PANIC, "the thread panicked");
+/// The panic that this thread is unwinding from. It may end several spans, and the run around them.
+pub(crate) fn last_panic() -> Panic {
+    let Some(mut note) = LAST.try_with(Cell::take).ok().flatten() else {
+        // The program replaced the hook.
+        return Panic {
+            error: ErrorInfo::new(PANIC, "the thread panicked"),
+            at: Instant::now(),
+        };
     };
-    let info = ErrorInfo {
-        stack: frames(&note.backtrace.to_string()),
-        ..ErrorInfo::new(PANIC, note.message)
-    };
-    match note.place {
-        Some(place) => info.at(place),
-        None => info,
+    if let Some(frames) = note
+        .backtrace
+        .take()
+        .and_then(|backtrace| frames(&backtrace.to_string()))
+    {
+        let stack = note.panic.error.stack.get_or_insert_default();
+        if !stack.is_empty() {
+            stack.push('\n');
+        }
+        stack.push_str(&frames);
     }
+    let panic = note.panic.clone();
+    let _ = LAST.try_with(|last| last.set(Some(note)));
+    panic
 }
 
 /// How many lines of frames are kept.

@@ -2,12 +2,11 @@
 
 use std::cell::Cell;
 
+use super::open_span::Contents;
 use crate::loops::{self, ShapeWriter};
-use crate::write::draft::Draft;
 
 thread_local! {
-    /// One draft waits per thread: nested open spans take fresh ones.
-    static DRAFT: Cell<Option<Box<Draft>>> = const { Cell::new(None) };
+    static CONTENTS: Cell<Waiting> = const { Cell::new([const { None }; KEPT_CONTENTS]) };
     static LINE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     static SIGNATURE: Cell<Option<Box<SignatureBuffers>>> = const { Cell::new(None) };
 }
@@ -15,16 +14,32 @@ thread_local! {
 /// How much a line buffer may keep between spans.
 const KEPT_LINE_BYTES: usize = 256 * 1024;
 
-/// An empty draft.
-pub(crate) fn take_draft() -> Box<Draft> {
-    DRAFT.try_with(Cell::take).ok().flatten().unwrap_or_default()
+/// As many wait per thread as spans are open within each other, as a rule.
+const KEPT_CONTENTS: usize = 4;
+type Waiting = [Option<Box<Contents>>; KEPT_CONTENTS];
+
+/// Empty contents for a span.
+pub(crate) fn take_contents() -> Box<Contents> {
+    let taken = CONTENTS.try_with(|pool| {
+        let mut waiting = pool.take();
+        let taken = waiting.iter_mut().find_map(Option::take);
+        pool.set(waiting);
+        taken
+    });
+    taken.ok().flatten().unwrap_or_default()
 }
 
-/// Gives a draft back to be used again by this thread.
-pub(crate) fn give_draft(mut draft: Box<Draft>) {
-    draft.clear();
+/// Gives contents back to be used again by this thread.
+pub(crate) fn give_contents(mut contents: Box<Contents>) {
+    contents.clear();
     // A thread that is ending has no pool any more.
-    let _ = DRAFT.try_with(|pool| pool.set(Some(draft)));
+    let _ = CONTENTS.try_with(|pool| {
+        let mut waiting = pool.take();
+        if let Some(place) = waiting.iter_mut().find(|place| place.is_none()) {
+            *place = Some(contents);
+        }
+        pool.set(waiting);
+    });
 }
 
 /// Runs `write` with this thread's line buffer.

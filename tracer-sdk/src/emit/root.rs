@@ -1,8 +1,8 @@
 //! The spans that a run writes of itself: its root, its loop warnings, and stand-ins for spans that never came.
 
+use std::borrow::Cow;
 use std::io;
 
-use super::environment;
 use super::error::ErrorInfo;
 use super::pool;
 use super::progress::Exception;
@@ -59,14 +59,15 @@ pub(crate) fn write_root(
     end: Timestamp,
 ) -> io::Result<()> {
     let redactor = &run.redactor;
-    let mut draft = pool::take_draft();
+    let mut draft = Draft::default();
     draft.text(names::RUN_NAME, run.name(), redactor);
-    draft.word(names::PYTHON_VERSION, environment::COMPILER);
-    draft.word(names::PLATFORM, environment::PLATFORM);
-    draft.text(names::WORKING_DIRECTORY, run.working_directory(), redactor);
+    let program = run.program();
+    draft.word(names::PYTHON_VERSION, program.compiler);
+    draft.word(names::PLATFORM, program.platform);
+    draft.text(names::WORKING_DIRECTORY, &program.working_directory, redactor);
     draft.json(
         names::ARGUMENTS,
-        &redactor.arguments(environment::arguments()),
+        &redactor.arguments(program.arguments.iter().cloned()),
         redactor,
     );
     let numbers: [(Name, u64); 4] = [
@@ -110,19 +111,15 @@ pub(crate) fn write_root(
         },
         status_description: &description,
     };
-    let outcome = pool::with_line_buffer(|line| {
+    pool::with_line_buffer(|line| {
         write_line(line, &head, &mut draft, redactor);
-        files
-            .append(line, EventType::RunStart, None)
-            .and_then(|()| files.flush())
-    });
-    pool::give_draft(draft);
-    outcome
+        files.append_root(line)
+    })
 }
 
 /// Writes stand-ins for lost spans that others name as their parent: a completed run has no missing parent.
 pub(crate) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Result<()> {
-    let mut draft = pool::take_draft();
+    let mut draft = Draft::default();
     let mut outcome = Ok(());
     for lost in files.take_lost_parents() {
         draft.clear();
@@ -146,38 +143,29 @@ pub(crate) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Re
             break;
         }
     }
-    pool::give_draft(draft);
     outcome
 }
 
-/// Writes an open span that the end of the run overtook.
-pub(crate) fn write_cancelled(run: &RunState, id: SpanId, entry: &OpenEntry, end: Timestamp) {
-    let error = ErrorInfo::new(CANCELLED, "the run ended before this span did");
-    let mut draft = pool::take_draft();
+/// What an open span is told with that the end of the run overtook.
+pub(crate) const OVERTAKEN: &str = "the run ended before this span did";
+
+/// What is known of an open span that the end of the run overtook.
+pub(crate) fn cancelled_span(entry: &OpenEntry, redactor: &Redactor) -> Draft {
+    let error = ErrorInfo::new(CANCELLED, OVERTAKEN);
+    let mut draft = Draft::default();
     match entry.event_type {
-        EventType::LlmCall => draft.text(names::REQUEST_MODEL, &entry.name, &run.redactor),
-        EventType::ToolCall => draft.text(names::TOOL_NAME, &entry.name, &run.redactor),
+        EventType::LlmCall => draft.text(names::REQUEST_MODEL, &entry.name, redactor),
+        EventType::ToolCall => draft.text(names::TOOL_NAME, &entry.name, redactor),
         _ => {}
     }
     if matches!(entry.event_type, EventType::LlmCall | EventType::ToolCall) {
         operation(&mut draft, entry.event_type, &entry.name);
         draft.word(names::STATUS, STATUS_ERROR);
-        error_attributes(&mut draft, &error, &run.redactor);
+        error_attributes(&mut draft, &error, redactor);
     } else {
-        exception_event(&mut draft, &error, EventTime::End, &run.redactor);
+        exception_event(&mut draft, &error, EventTime::End, redactor);
     }
-    let span = EndedSpan {
-        id,
-        parent: entry.parent,
-        name: &entry.name,
-        event_type: entry.event_type,
-        start: entry.start,
-        end,
-        error: Some(&error.message),
-        may_have_children: true,
-    };
-    run.write(&span, &mut draft);
-    pool::give_draft(draft);
+    draft
 }
 
 /// Says what kind of call a span is, where the other attributes would not.
@@ -191,9 +179,9 @@ pub(crate) fn operation(draft: &mut Draft, event_type: EventType, name: &str) {
 }
 
 /// Writes a loop warning (decisions, sections 1 and 7).
-pub(crate) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>) {
+pub(crate) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>, now: Timestamp) {
     let redactor = &run.redactor;
-    let mut draft = pool::take_draft();
+    let mut draft = Draft::default();
     draft.word(names::EVENT_TYPE, EventType::LoopWarning.as_str());
     draft.event(events::LOOP_WARNING, EventTime::Start);
     draft.event_text(event_keys::PATTERN, &warning.pattern, redactor);
@@ -211,11 +199,10 @@ pub(crate) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>) 
         &warning.evidence_event_ids,
         redactor,
     );
-    let now = run.clock.now();
     let span = EndedSpan {
         id: run.new_span_id(),
         parent: run.root_id(),
-        name: span_names::LOOP_WARNING,
+        name: &Cow::Borrowed(span_names::LOOP_WARNING),
         event_type: EventType::LoopWarning,
         start: now,
         end: now,
@@ -223,5 +210,4 @@ pub(crate) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>) 
         may_have_children: false,
     };
     run.write(&span, &mut draft);
-    pool::give_draft(draft);
 }

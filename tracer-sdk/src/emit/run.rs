@@ -70,6 +70,23 @@ impl Run {
         self
     }
 
+    /// Records through a file system of the test's own, instead of the machine's.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tracer_sdk::testing::Memory;
+    ///
+    /// let memory = Memory::new();
+    /// let run = tracer_sdk::Run::new("in memory").file_system(Arc::new(memory.clone())).start();
+    /// run.finish();
+    /// assert!(memory.files().iter().any(|path| path.ends_with("meta.json")));
+    /// ```
+    #[cfg(any(test, feature = "testing"))]
+    pub fn file_system(mut self, file_system: Arc<dyn FileSystem>) -> Self {
+        self.file_system = file_system;
+        self
+    }
+
     /// Starts the run on this thread.
     pub fn start(self) -> RunGuard {
         let scope = Scope::run_with(&self.site, &self.config, &self.file_system);
@@ -218,8 +235,20 @@ impl RunGuard {
             .unwrap_or_default()
     }
 
-    /// Ends the run now. Dropping the guard does the same.
-    pub fn finish(self) {
+    /// Ends the run now, and tells what became of its spans, the run's own among them. Dropping the guard ends it as well.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("look up").config(&config).start();
+    /// tracer_sdk::tool_call("search").record()?;
+    /// let stats = run.finish();
+    /// assert_eq!((stats.written, stats.dropped), (2, 0));
+    /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+    /// ```
+    pub fn finish(self) -> RunStats {
+        let context = self.context();
         drop(self);
+        context.map(|context| context.run.stats()).unwrap_or_default()
     }
 }

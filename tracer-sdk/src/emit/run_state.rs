@@ -3,6 +3,7 @@
 //! Shared by guards, contexts and open spans through one `Arc`. Everything that comes in here is bytes or numbers
 //! already: no user code runs under its locks.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,12 +11,13 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::clock::RunClock;
-use super::environment;
+use super::environment::{self, Program};
 use super::error::ErrorInfo;
 use super::ids::SpanIds;
 use super::pool;
 use super::progress::{Progress, Written};
 use super::run::RunStats;
+use super::shared_run::{self, Found};
 use super::{registry, root, warning};
 use crate::format::{EventType, RunStatus, SpanId, SpanKind, StatusCode, Timestamp, TraceId};
 use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
@@ -23,15 +25,16 @@ use crate::settings::Settings;
 use crate::write::draft::Draft;
 use crate::write::line::{SpanHead, write_line};
 use crate::write::live_file::{LiveHeader, OpenEntry};
+use crate::write::losses::LostParent;
 use crate::write::redact::Redactor;
-use crate::write::run_files::{Ending, LostParent, RunFiles};
+use crate::write::run_files::{Ending, RunFiles};
 
 /// A span that has ended, ready to be written.
 #[derive(Debug)]
 pub(crate) struct EndedSpan<'a> {
     pub(crate) id: SpanId,
     pub(crate) parent: SpanId,
-    pub(crate) name: &'a str,
+    pub(crate) name: &'a Cow<'static, str>,
     pub(crate) event_type: EventType,
     pub(crate) start: Timestamp,
     pub(crate) end: Timestamp,
@@ -44,8 +47,8 @@ pub(crate) struct EndedSpan<'a> {
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) exceeded: GuardrailExceeded,
-    /// This call crossed the limit; otherwise the run had tripped before.
-    pub(crate) crossed_now: bool,
+    /// When this call crossed the limit; `None` when the run had tripped before.
+    pub(crate) crossed_at: Option<Timestamp>,
 }
 
 #[derive(Debug)]
@@ -53,7 +56,7 @@ pub(crate) struct RunState {
     trace_id: TraceId,
     root_id: SpanId,
     name: String,
-    working_directory: String,
+    program: Program,
     pub(crate) clock: RunClock,
     pub(crate) redactor: Redactor,
     ids: SpanIds,
@@ -63,12 +66,16 @@ pub(crate) struct RunState {
     joined: bool,
     files: Mutex<Files>,
     progress: Mutex<Progress>,
-    open: Mutex<HashMap<SpanId, OpenEntry>>,
 }
 
 #[derive(Debug)]
 struct Files {
     run: RunFiles,
+    /// The timed spans that have started and are not in the file: whoever ends the run writes them, so that no span
+    /// there lacks its parent.
+    open: HashMap<SpanId, OpenEntry>,
+    /// The end of the last span that was written.
+    last_end: Timestamp,
     ended: bool,
 }
 
@@ -78,8 +85,7 @@ pub(crate) struct RunPlace {
     pub(crate) trace_id: TraceId,
     pub(crate) root_id: SpanId,
     pub(crate) name: String,
-    /// Where the program was when the run started.
-    pub(crate) working_directory: String,
+    pub(crate) program: Program,
     pub(crate) joined: bool,
 }
 
@@ -92,11 +98,12 @@ impl RunState {
         files: RunFiles,
         settings: &Settings,
     ) -> Arc<Self> {
+        let last_end = clock.started_at();
         Arc::new(Self {
             trace_id: place.trace_id,
             root_id: place.root_id,
             name: place.name,
-            working_directory: place.working_directory,
+            program: place.program,
             clock,
             redactor,
             ids,
@@ -104,10 +111,11 @@ impl RunState {
             joined: place.joined,
             files: Mutex::new(Files {
                 run: files,
+                open: HashMap::new(),
+                last_end,
                 ended: false,
             }),
             progress: Mutex::new(Progress::new(settings)),
-            open: Mutex::default(),
         })
     }
 
@@ -123,8 +131,8 @@ impl RunState {
         &self.name
     }
 
-    pub(crate) fn working_directory(&self) -> &str {
-        &self.working_directory
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
     }
 
     pub(crate) fn new_span_id(&self) -> SpanId {
@@ -182,39 +190,43 @@ impl RunState {
     // ---- guardrails ------------------------------------------------------------------------------------------------
 
     pub(crate) fn check(&self) -> Result<(), GuardrailExceeded> {
-        let elapsed = self.clock.elapsed();
-        let now = self.clock.now();
+        let (elapsed, now) = self.clock.read();
         self.progress.lock().check(elapsed, now)
     }
 
     pub(crate) fn tripped(&self) -> Option<GuardrailExceeded> {
-        self.progress.lock().tripped()
+        // A forked child may have inherited locks that nobody will let go.
+        self.is_own_process().then(|| self.progress.lock().tripped())?
     }
 
     /// Asks for a place for a call that is about to be made.
     pub(crate) fn reserve(&self, kind: EventKind) -> Result<Reservation, Refusal> {
-        let (elapsed, now) = (self.clock.elapsed(), self.clock.now());
+        let (elapsed, now) = self.clock.read();
         let mut progress = self.progress.lock();
         let tripped_before = progress.tripped().is_some();
         progress.reserve(kind, elapsed, now).map_err(|exceeded| Refusal {
             exceeded,
-            crossed_now: !tripped_before,
+            crossed_at: (!tripped_before).then_some(now),
         })
     }
 
     /// Gives a place back that was not used.
     pub(crate) fn release(&self, reservation: Reservation) {
-        self.progress.lock().release(reservation);
+        if self.is_own_process() {
+            self.progress.lock().release(reservation);
+        }
     }
 
     /// Tells the run that a record was written: limits and loops are looked at, and what they find is written.
-    pub(crate) fn observe(&self, written: Written<'_>) -> Result<(), GuardrailExceeded> {
-        let (elapsed, now) = (self.clock.elapsed(), self.clock.now());
+    pub(crate) fn observe(&self, written: Written<'_>, now: Timestamp) -> Result<(), GuardrailExceeded> {
+        // The record's own end is near enough: to read the clock again would cost as much as all the rest here.
+        let elapsed = self.clock.since_start(now);
         let mut progress = self.progress.lock();
         let warning = progress.observe(written, elapsed, now);
         if let Some(warning) = warning {
             drop(progress);
-            root::write_loop_warning(self, &warning);
+            // Told at the instant of whatever it trips, because the file has the warning before the error.
+            root::write_loop_warning(self, &warning, now);
             progress = self.progress.lock();
             progress.loop_written(elapsed, now);
         }
@@ -223,28 +235,42 @@ impl RunState {
 
     // ---- spans -----------------------------------------------------------------------------------------------------
 
-    /// Remembers a span that has started.
-    pub(crate) fn opened(&self, id: SpanId, entry: OpenEntry) {
+    /// Remembers a span that has started; `false` when the run has ended.
+    pub(crate) fn opened(&self, id: SpanId, entry: OpenEntry) -> bool {
         if !self.is_own_process() {
-            return;
+            return false;
         }
-        let mut open = self.open.lock();
+        let mut files = self.files.lock();
+        if files.ended {
+            return false;
+        }
+        let Files { run, open, .. } = &mut *files;
         open.insert(id, entry);
-        let outcome = self.files.lock().run.started(id, &open);
-        drop(open);
+        let outcome = run.started(id, open);
+        drop(files);
         self.warn(outcome.err());
+        true
     }
 
-    /// Forgets an open span; `false` when the run ended before it and wrote it already.
-    pub(crate) fn closed(&self, id: SpanId) -> bool {
-        self.open.lock().remove(&id).is_some()
-    }
-
-    /// Writes a span that has ended. What comes after the end of the run is counted, not written.
-    pub(crate) fn write(&self, span: &EndedSpan<'_>, draft: &mut Draft) {
+    /// Writes a span that has ended; `false` when the run has ended: what comes later is not written.
+    pub(crate) fn write(&self, span: &EndedSpan<'_>, draft: &mut Draft) -> bool {
         if !self.is_own_process() {
-            return;
+            return false;
         }
+        pool::with_line_buffer(|line| {
+            self.write_span_line(line, span, draft);
+            let mut files = self.files.lock();
+            if files.ended {
+                return false;
+            }
+            let outcome = files.append(line, span);
+            drop(files);
+            self.warn(outcome.err());
+            true
+        })
+    }
+
+    fn write_span_line(&self, line: &mut Vec<u8>, span: &EndedSpan<'_>, draft: &mut Draft) {
         let description = span
             .error
             .map(|message| self.redactor.text(message))
@@ -268,24 +294,7 @@ impl RunState {
             },
             status_description: &description,
         };
-        let as_parent = span.may_have_children.then(|| LostParent {
-            id: span.id,
-            parent: span.parent,
-            name: span.name.to_owned(),
-            start: span.start,
-            end: span.end,
-        });
-        pool::with_line_buffer(|line| {
-            write_line(line, &head, draft, &self.redactor);
-            let mut files = self.files.lock();
-            if files.ended {
-                registry::count_unattached();
-                return;
-            }
-            let outcome = files.run.append(line, span.event_type, as_parent);
-            drop(files);
-            self.warn(outcome.err());
-        });
+        write_line(line, &head, draft, &self.redactor);
     }
 
     /// Records an error of the run itself; it becomes an event of the root span.
@@ -305,30 +314,37 @@ impl RunState {
             self.progress.lock().fail(error, end);
         }
         registry::remove(self);
-        self.cancel_open_spans(end);
         let mut files = self.files.lock();
         if std::mem::replace(&mut files.ended, true) {
             return;
         }
-        if self.joined {
-            let outcome = files.run.flush();
-            drop(files);
-            self.warn(outcome.err());
-            return;
-        }
-        let outcome = self.write_end(&mut files.run, end);
+        let cancelled = self.cancel_open_spans(&mut files, end);
+        let end = end.max(files.last_end);
+        let flushed = files.run.flush_at_end();
+        let ended = if self.joined {
+            root::write_lost_parents(self, &mut files.run)
+        } else {
+            self.write_end(&mut files.run, end)
+        };
         drop(files);
-        self.warn(outcome.err());
+        self.warn(cancelled.and(flushed).and(ended).err());
     }
 
-    fn write_end(&self, files: &mut RunFiles, ended_at: Timestamp) -> std::io::Result<()> {
+    fn write_end(&self, files: &mut RunFiles, end: Timestamp) -> std::io::Result<()> {
         let exceptions = self.progress.lock().take_exceptions();
-        let flushed = files.flush();
+        files.hold();
         let parents = root::write_lost_parents(self, files);
-        let mut counts = files.counts();
+        let (found, strangers) = self.found_in_the_file(files);
+        // The run ends last, whatever another thread or process told meanwhile.
+        let ended_at = exceptions
+            .iter()
+            .map(|exception| exception.at)
+            .chain(found.last_end)
+            .fold(end, Timestamp::max);
+        let mut counts = found.counts;
         counts.errors += exceptions.len() as u64;
         let rooted = root::write_root(self, files, &exceptions, &counts, ended_at);
-        let whole = parents.is_ok() && rooted.is_ok();
+        let whole = parents.is_ok() && strangers.is_ok() && rooted.is_ok();
         let status = if exceptions.is_empty() {
             RunStatus::Ok
         } else {
@@ -336,29 +352,66 @@ impl RunState {
         };
         let micros = ended_at.microseconds_since(self.clock.started_at());
         let duration_ms = u64::try_from(micros / 1_000).unwrap_or(0);
-        if !whole {
-            counts = files.counts();
-        }
-        let finished = files.finish(
-            Ending {
-                status,
-                ended_at,
-                duration_ms,
-            },
+        let ending = Ending {
+            status,
+            ended_at,
+            duration_ms,
             counts,
-            whole,
-        );
-        flushed.and(parents).and(rooted).and(finished)
+        };
+        let finished = files.finish(ending, whole);
+        files.let_go();
+        parents.and(strangers).and(rooted).and(finished)
     }
 
-    fn cancel_open_spans(&self, end: Timestamp) {
-        let open: Vec<(SpanId, OpenEntry)> = self.open.lock().drain().collect();
+    /// What the spans that are written add up to. A file that other processes share is read, and parents that died with
+    /// their process get stand-ins.
+    fn found_in_the_file(&self, files: &mut RunFiles) -> (Found, std::io::Result<()>) {
+        let survey = files
+            .is_shared()
+            .then(|| shared_run::survey(files.directory(), self.root_id))
+            .flatten();
+        let Some(survey) = survey else {
+            let own = Found {
+                counts: files.counts(),
+                last_end: None,
+            };
+            return (own, Ok(()));
+        };
+        files.add_lost_parents(survey.missing_parents);
+        (survey.found, root::write_lost_parents(self, files))
+    }
+
+    fn cancel_open_spans(&self, files: &mut Files, end: Timestamp) -> std::io::Result<()> {
+        let mut open: Vec<(SpanId, OpenEntry)> = std::mem::take(&mut files.open).into_iter().collect();
+        // In the order in which they started, so that the same program writes the same file.
+        open.sort_unstable_by_key(|(id, entry)| (entry.start, *id));
+        let mut outcome = Ok(());
         for (id, entry) in open {
-            root::write_cancelled(self, id, &entry, end);
+            let mut draft = root::cancelled_span(&entry, &self.redactor);
+            let span = EndedSpan {
+                id,
+                parent: entry.parent,
+                name: &entry.name,
+                event_type: entry.event_type,
+                start: entry.start,
+                end: end.max(entry.start),
+                error: Some(root::OVERTAKEN),
+                may_have_children: true,
+            };
+            let written = pool::with_line_buffer(|line| {
+                self.write_span_line(line, &span, &mut draft);
+                files.append(line, &span)
+            });
+            outcome = outcome.and(written);
         }
+        outcome
     }
 
-    fn is_own_process(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
+        self.files.lock().ended
+    }
+
+    pub(crate) fn is_own_process(&self) -> bool {
         self.process == std::process::id()
     }
 
@@ -374,6 +427,21 @@ impl RunState {
                 self.files.lock().run.directory().display()
             ));
         }
+    }
+}
+
+impl Files {
+    fn append(&mut self, line: &[u8], span: &EndedSpan<'_>) -> std::io::Result<()> {
+        self.open.remove(&span.id);
+        self.last_end = self.last_end.max(span.end);
+        let as_parent = span.may_have_children.then(|| LostParent {
+            id: span.id,
+            parent: span.parent,
+            name: span.name.clone(),
+            start: span.start,
+            end: span.end,
+        });
+        self.run.append(line, span.event_type, as_parent)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -92,22 +93,12 @@ impl Scope {
 
     /// The same with settings.
     pub(crate) fn run_with(site: &Site, config: &Config, file_system: &Arc<dyn FileSystem>) -> Self {
-        if let Some(context) = Context::of_thread() {
+        // A thread may still be within a run that has ended; what starts now is a run of its own.
+        if let Some(context) = Context::of_thread().filter(|context| !context.run.has_ended()) {
             return Self::open(OpenSpan::under(context, EventType::Unknown, site.span_name()));
         }
         match start_run(site, config, file_system) {
-            Some(Started::Own(run)) => {
-                let context = Context {
-                    span: run.root_id(),
-                    run: Arc::clone(&run),
-                    inferred: false,
-                };
-                Self::of(Inner {
-                    context,
-                    run: Some(run),
-                    span: Mutex::new(None),
-                })
-            }
+            Some(Started::Own(run)) => Self::of_run(run),
             Some(Started::Joined { run, parent, name }) => {
                 let context = Context {
                     run: Arc::clone(&run),
@@ -116,7 +107,7 @@ impl Scope {
                 };
                 let mut span = OpenSpan::under(context, EventType::Unknown, name.into());
                 // Structure is never refused.
-                let _ = span.start();
+                let _ = span.start(None);
                 Self::of(Inner {
                     context: span.context(),
                     run: Some(run),
@@ -125,6 +116,20 @@ impl Scope {
             }
             None => Self::default(),
         }
+    }
+
+    /// A run that this scope ends.
+    pub(crate) fn of_run(run: Arc<RunState>) -> Self {
+        let context = Context {
+            span: run.root_id(),
+            run: Arc::clone(&run),
+            inferred: false,
+        };
+        Self::of(Inner {
+            context,
+            run: Some(run),
+            span: Mutex::new(None),
+        })
     }
 
     /// A structural span.
@@ -156,7 +161,7 @@ impl Scope {
     }
 
     fn open(mut span: OpenSpan) -> Self {
-        if let Err(exceeded) = span.start() {
+        if let Err(exceeded) = span.start(None) {
             return Self {
                 inner: None,
                 refused: Some(exceeded),
@@ -242,23 +247,31 @@ impl Scope {
 
     /// Ends the run or span. Only the first end counts.
     pub fn end(&self) {
-        self.end_with(|| None);
+        self.end_with(None, Duration::ZERO);
     }
 
     pub(crate) fn end_panicked(&self) {
-        self.end_with(|| Some(last_panic()));
+        if self.inner.is_some() {
+            let panic = last_panic();
+            self.end_with(Some(panic.error), panic.at.elapsed());
+        }
     }
 
     pub(crate) fn cancel(&self) {
-        self.end_with(|| Some(ErrorInfo::new(CANCELLED, "dropped before it was finished")));
+        if self.inner.is_some() {
+            self.end_with(
+                Some(ErrorInfo::new(CANCELLED, "dropped before it was finished")),
+                Duration::ZERO,
+            );
+        }
     }
 
-    /// The time is taken first: to look up what a panic said takes a while.
-    fn end_with(&self, error: impl FnOnce() -> Option<ErrorInfo>) {
+    /// Ends what this scope ends, as of so long ago.
+    fn end_with(&self, error: Option<ErrorInfo>, ago: Duration) {
         let Some(inner) = &self.inner else { return };
-        let end = inner.context.run.clock.now();
+        let clock = &inner.context.run.clock;
+        let end = clock.before(clock.now(), ago);
         let span = inner.span.lock().take();
-        let error = error();
         if let Some(mut span) = span {
             match &error {
                 Some(error) if !span.has_error() => span.fail(error.clone()),

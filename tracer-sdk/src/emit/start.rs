@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::clock::RunClock;
-use super::environment;
+use super::environment::{self, Program};
 use super::ids::{SpanIds, new_trace_id};
 use super::panic::install_hook;
 use super::registry;
@@ -52,27 +52,14 @@ pub(crate) fn start_run(site: &Site, config: &Config, file_system: &Arc<dyn File
         Some(parent) => (parent.trace_id, parent.span_id),
         None => (new_trace_id(), ids.next()),
     };
-    let working_directory = environment::working_directory();
     let place = RunPlace {
         trace_id,
         root_id,
         name: name.clone(),
-        working_directory,
+        program: Program::here(),
         joined: parent.is_some(),
     };
-    let identity = RunIdentity {
-        trace_id: place.trace_id,
-        name: name.clone(),
-        started_at: clock.started_at(),
-    };
-    let files = RunFiles::new(
-        Arc::clone(file_system),
-        &settings.data_dir,
-        identity,
-        batch(&settings),
-        place.joined,
-    );
-    let run = RunState::new(place, clock, ids, redactor, files, &settings);
+    let run = open_run(place, clock, ids, redactor, &settings, file_system);
     registry::add(&run);
     if let Some(parent) = parent {
         let parent = parent.span_id;
@@ -80,6 +67,51 @@ pub(crate) fn start_run(site: &Site, config: &Config, file_system: &Arc<dyn File
     }
     run.begin();
     Some(Started::Own(run))
+}
+
+/// Begins a run for a test: nothing of the machine goes into it, it is the same every time, and no thread attaches to it
+/// unless it was given the context.
+#[cfg(any(test, feature = "testing"))]
+pub(crate) fn start_captured_run(
+    name: &str,
+    settings: &Settings,
+    file_system: &Arc<dyn FileSystem>,
+) -> Arc<RunState> {
+    // Without it the trace would not tell what a panic said.
+    install_hook();
+    let redactor = Redactor::new(&redaction(settings), []);
+    let ids = SpanIds::counted();
+    let place = RunPlace {
+        trace_id: super::ids::counted_trace_id(),
+        root_id: ids.next(),
+        name: redactor.text(name).into_owned(),
+        program: Program::anywhere(),
+        joined: false,
+    };
+    open_run(place, RunClock::counted(), ids, redactor, settings, file_system)
+}
+
+fn open_run(
+    place: RunPlace,
+    clock: RunClock,
+    ids: SpanIds,
+    redactor: Redactor,
+    settings: &Settings,
+    file_system: &Arc<dyn FileSystem>,
+) -> Arc<RunState> {
+    let identity = RunIdentity {
+        trace_id: place.trace_id,
+        name: place.name.clone(),
+        started_at: clock.started_at(),
+    };
+    let files = RunFiles::new(
+        Arc::clone(file_system),
+        &settings.data_dir,
+        identity,
+        batch(settings),
+        place.joined,
+    );
+    RunState::new(place, clock, ids, redactor, files, settings)
 }
 
 fn redaction(settings: &Settings) -> RedactionSettings {

@@ -1,7 +1,7 @@
 //! What a run directory holds and what is wrong with it, before anybody decides what a problem means.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use super::fields::Place;
@@ -31,7 +31,7 @@ pub(super) struct Gathered<V> {
 impl<V> Gathered<V> {
     /// How many spans can be read; `None` when there was no log to read.
     pub(super) fn span_count(&self) -> Option<u64> {
-        self.file.is_some().then_some(self.log.span_count)
+        self.log.is_read.then_some(self.log.span_count)
     }
 
     /// The ID that the spans of the run have: what `meta.json` tells, or else that of the first span.
@@ -83,7 +83,24 @@ fn legacy_format(file: &str) -> Problem {
 /// Reads both files, and gives every span that can be read to a visitor. A version that is not supported ends the
 /// reading: the spans of another version cannot be judged.
 pub(super) fn gather<V: Visit>(directory: &Path) -> Gathered<V> {
-    let mut meta = read_meta_file(directory);
+    gather_files(read_meta_file(directory), |meta, problems| {
+        read_log(directory, meta, problems)
+    })
+}
+
+/// The same from what the files hold; there is no log to read again.
+#[cfg(any(test, feature = "testing"))]
+pub(super) fn gather_bytes<V: Visit>(meta: &[u8], log: &[u8]) -> Gathered<V> {
+    gather_files(read_meta(meta), |meta, problems| {
+        let log = scan_log(&mut io::Cursor::new(log), meta);
+        (log.unwrap_or_else(|error| failed(&error.into(), problems)), None)
+    })
+}
+
+fn gather_files<V: Visit>(
+    mut meta: MetaReading,
+    read_log: impl FnOnce(&MetaReading, &mut Problems) -> (Scanned<V>, Option<File>),
+) -> Gathered<V> {
     let mut problems = std::mem::take(&mut meta.problems);
     let is_supported = !problems
         .iter()
@@ -93,7 +110,10 @@ pub(super) fn gather<V: Visit>(directory: &Path) -> Gathered<V> {
     let mut more_problems = 0;
     if is_supported {
         let mut of_file = Problems::default();
-        (log, file) = read_log(directory, &meta, &mut of_file);
+        (log, file) = read_log(&meta, &mut of_file);
+        if let Some(error) = log.failure.take() {
+            of_file.push(0, file_problem(SPANS_FILE, &OpenError::Io(error)));
+        }
         let expected = Expectations {
             is_completed: meta.status.is_some_and(RunStatus::is_completed),
             is_whole: log.is_whole,
@@ -156,37 +176,39 @@ fn read_log<V: Visit>(
     meta: &MetaReading,
     problems: &mut Problems,
 ) -> (Scanned<V>, Option<File>) {
-    let is_running = meta.status == Some(RunStatus::Running);
-    let mut fail = |error: &OpenError| problems.push(0, file_problem(SPANS_FILE, error));
-    let mut log = Scanned::default();
-    let opened = file::open(&directory.join(SPANS_FILE)).and_then(|mut file| {
-        let own = match meta.trace_id {
-            Some(told) => Some(told),
-            None => first_trace_id(&mut file)?,
-        };
-        Ok((file, own))
-    });
-    match opened {
-        Ok((file, own)) => {
-            let expected = Expected {
-                told: meta.trace_id,
-                own,
-                is_running,
-            };
-            log = scan(&file, expected);
-            log.own_trace_id = own;
-            if let Some(error) = log.failure.take() {
-                fail(&OpenError::Io(error));
-            }
-            return (log, Some(file));
-        }
-        Err(OpenError::Missing) if is_running => {}
-        Err(error) => {
-            log.is_whole = false;
-            fail(&error);
-        }
+    let read = file::open(&directory.join(SPANS_FILE))
+        .and_then(|mut file| Ok((scan_log(&mut file, meta)?, Some(file))));
+    match read {
+        Ok(read) => read,
+        Err(OpenError::Missing) if meta.status == Some(RunStatus::Running) => (Scanned::default(), None),
+        Err(error) => (failed(&error, problems), None),
     }
-    (log, None)
+}
+
+fn scan_log<V: Visit>(log: &mut (impl Read + Seek + Send), meta: &MetaReading) -> io::Result<Scanned<V>> {
+    let own = match meta.trace_id {
+        Some(told) => Some(told),
+        None => first_trace_id(log)?,
+    };
+    let expected = Expected {
+        told: meta.trace_id,
+        own,
+        is_running: meta.status == Some(RunStatus::Running),
+    };
+    Ok(Scanned {
+        own_trace_id: own,
+        is_read: true,
+        ..scan(log, expected)
+    })
+}
+
+/// A log that could not be read.
+fn failed<V: Visit>(error: &OpenError, problems: &mut Problems) -> Scanned<V> {
+    problems.push(0, file_problem(SPANS_FILE, error));
+    Scanned {
+        is_whole: false,
+        ..Scanned::default()
+    }
 }
 
 fn file_problem(name: &str, error: &OpenError) -> Problem {

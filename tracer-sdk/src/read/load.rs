@@ -129,7 +129,21 @@ impl Error for InvalidRun {}
 /// ```
 pub fn open_run(path: &Path) -> Result<LoadedRun, InvalidRun> {
     let directory = locate(path).map_err(InvalidRun::at_path)?;
-    let mut gathered = gather::<Spans>(&directory);
+    let gathered = gather(&directory);
+    accept(directory, gathered)
+}
+
+/// Reads a run whose files lie in memory as strictly as [`open_run`] does; its directory is empty.
+///
+/// # Errors
+///
+/// [`InvalidRun`] with every problem, not only the first.
+#[cfg(any(test, feature = "testing"))]
+pub fn read_run(meta: &[u8], spans: &[u8]) -> Result<LoadedRun, InvalidRun> {
+    accept(PathBuf::new(), super::gather::gather_bytes(meta, spans))
+}
+
+fn accept(directory: PathBuf, mut gathered: Gathered<Spans>) -> Result<LoadedRun, InvalidRun> {
     match gathered.meta.meta.take() {
         Some(meta) if gathered.problems.is_empty() => Ok(LoadedRun {
             directory,

@@ -40,6 +40,8 @@ mod tests;
 pub use filter::{NamePattern, RunFilter, RunState};
 pub use live_file::{LiveFile, ProcessIdentity, StartedSpan, read_live_file};
 pub use liveness::{Liveness, liveness};
+#[cfg(any(test, feature = "testing"))]
+pub use load::read_run;
 pub use load::{InvalidRun, LoadedRun, open_run};
 pub use outline::{OutlinedRun, outline_run};
 pub use project::{count_records, spans_to_events};

@@ -24,8 +24,6 @@ pub(crate) struct Draft {
     user_attributes: usize,
     pub(super) events: Vec<Event>,
     pub(super) event_attributes: Vec<Entry>,
-    /// Kept for re-use by [`Draft::json`].
-    scratch: Vec<u8>,
 }
 
 /// A key and its value.
@@ -89,8 +87,6 @@ impl Draft {
         const KEPT_BYTES: usize = 64 * 1024;
         self.bytes.clear();
         self.bytes.shrink_to(KEPT_BYTES);
-        self.scratch.clear();
-        self.scratch.shrink_to(KEPT_BYTES);
         self.attributes.clear();
         self.user_attributes = 0;
         self.events.clear();
@@ -300,18 +296,17 @@ impl Draft {
         redactor: &Redactor,
         place: TopLevel,
     ) -> (Option<Stored>, Shape) {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.clear();
-        let written = write_json(value, redactor, &mut scratch);
-        let range = self.push(&scratch);
-        let scalar = !matches!(scratch.first(), Some(b'{' | b'[') | None);
+        let start = self.bytes.len();
+        let written = write_json(value, redactor, &mut self.bytes);
+        let range = start..self.bytes.len();
+        let text = self.bytes_of(&range);
+        let scalar = !matches!(text.first(), Some(b'{' | b'[') | None);
         let stored = match place {
-            TopLevel::AnyAttribute if scratch == b"null" => None,
+            TopLevel::AnyAttribute if text == b"null" => None,
             TopLevel::AnyAttribute if scalar => Some(Stored::Encoded(range)),
             TopLevel::Content if written.is_plain_string => Some(Stored::Encoded(range)),
             _ => Some(Stored::JsonText(range)),
         };
-        self.scratch = scratch;
         (
             stored,
             if written.is_plain_string {

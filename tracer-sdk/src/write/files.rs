@@ -2,7 +2,7 @@
 //! so that a test can make any of them fail (architecture, *write*).
 
 use std::fmt;
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -37,6 +37,8 @@ pub trait OpenFile: fmt::Debug + Send {
     fn length(&self) -> io::Result<u64>;
     /// Cuts the file to a length.
     fn cut(&mut self, length: u64) -> io::Result<()>;
+    /// Whether this path names this file: it does not when the file was removed, moved or replaced meanwhile.
+    fn is_at(&self, path: &Path) -> io::Result<bool>;
     /// Takes the exclusive lock of the file when it is free; closing the file gives it back.
     fn try_lock(&self) -> io::Result<bool>;
     /// Gives the lock back.
@@ -96,6 +98,14 @@ impl OpenFile for DiskFile {
         self.0.set_len(length)
     }
 
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        match std::fs::symlink_metadata(path) {
+            Ok(found) => Ok(is_same_file(&found, &self.0.metadata()?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     fn try_lock(&self) -> io::Result<bool> {
         match self.0.try_lock() {
             Ok(()) => Ok(true),
@@ -127,6 +137,12 @@ fn make_private(options: &mut OpenOptions) {
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
 }
 
+#[cfg(unix)]
+fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
 // Elsewhere the user's profile folder is private by itself.
 #[cfg(not(unix))]
 fn private_directory() -> DirBuilder {
@@ -136,15 +152,38 @@ fn private_directory() -> DirBuilder {
 #[cfg(not(unix))]
 fn make_private(_options: &mut OpenOptions) {}
 
+// Elsewhere a file that is open cannot be removed or moved.
+#[cfg(not(unix))]
+fn is_same_file(_one: &Metadata, _other: &Metadata) -> bool {
+    true
+}
+
+/// How often a write that a signal interrupted is tried again.
+const INTERRUPTED_TRIES: usize = 64;
+
+/// Writes once; what a signal interrupted is tried again, though not for ever.
+pub(super) fn write_once(file: &mut dyn OpenFile, bytes: &[u8]) -> io::Result<usize> {
+    for _ in 0..INTERRUPTED_TRIES {
+        match file.write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
+    Err(io::ErrorKind::Interrupted.into())
+}
+
 /// Writes all of `bytes`, for small files that nobody reads while they are written.
 pub(super) fn write_all(file: &mut dyn OpenFile, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
-        match file.write(bytes) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(taken) => bytes = &bytes[taken..],
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+        match write_once(file, bytes)? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            taken => bytes = bytes.get(taken..).unwrap_or_default(),
         }
     }
     Ok(())
+}
+
+/// Does what a run is not complete without, and once more when it fails: many faults pass.
+pub(super) fn try_twice(mut attempt: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+    attempt().or_else(|_| attempt())
 }

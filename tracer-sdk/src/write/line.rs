@@ -1,6 +1,9 @@
 //! One finished span as one line of `spans.jsonl` (specification, *Span record*).
 
-use std::io::Write;
+use std::borrow::Cow;
+use std::ops::Range;
+
+use serde::Serialize;
 
 use super::draft::{Draft, Entry, EventTime, Stored, cut_to};
 use super::escape::{push_escaped, push_string};
@@ -64,11 +67,15 @@ fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
     out.extend_from_slice(br#","kind":""#);
     out.extend_from_slice(head.kind.as_str().as_bytes());
     out.extend_from_slice(br#"","start_time":""#);
-    head.start.write(out);
+    let start = write_time(out, head.start);
     out.extend_from_slice(br#"","end_time":""#);
-    head.end.write(out);
+    let end = if head.end == head.start {
+        repeat(out, &start)
+    } else {
+        write_time(out, head.end)
+    };
     out.extend_from_slice(br#"","duration_ms":"#);
-    push_number(out, head.duration_ms());
+    push_number(out, &head.duration_ms());
     out.extend_from_slice(br#","attributes":{"#);
     write_entries(out, &draft.attributes, draft);
     out.extend_from_slice(br#"},"events":["#);
@@ -76,15 +83,15 @@ fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
         if position > 0 {
             out.push(b',');
         }
-        out.extend_from_slice(br#"{"name":"#);
-        push_string(out, event.name);
-        out.extend_from_slice(br#","timestamp":""#);
-        let time = match event.time {
-            EventTime::Start => head.start,
-            EventTime::End => head.end,
-            EventTime::At(time) => time,
+        out.extend_from_slice(br#"{"name":""#);
+        // A name of the format, which needs no escape.
+        out.extend_from_slice(event.name.as_bytes());
+        out.extend_from_slice(br#"","timestamp":""#);
+        match event.time {
+            EventTime::Start => repeat(out, &start),
+            EventTime::End => repeat(out, &end),
+            EventTime::At(time) => write_time(out, time),
         };
-        time.write(out);
         out.extend_from_slice(br#"","attributes":{"#);
         let entries = draft
             .event_attributes
@@ -100,12 +107,34 @@ fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
     out.extend_from_slice(b"}\n");
 }
 
+/// Writes a time, and tells where it stands in the line.
+fn write_time(out: &mut Vec<u8>, time: Timestamp) -> Range<usize> {
+    let start = out.len();
+    time.write(out);
+    start..out.len()
+}
+
+/// Writes a time that stands in the line already: copying is cheaper than working the date out again.
+fn repeat(out: &mut Vec<u8>, time: &Range<usize>) -> Range<usize> {
+    let start = out.len();
+    out.extend_from_within(time.clone());
+    start..out.len()
+}
+
 fn write_entries(out: &mut Vec<u8>, entries: &[Entry], draft: &Draft) {
     for (position, entry) in entries.iter().enumerate() {
         if position > 0 {
             out.push(b',');
         }
-        push_string(out, &entry.key);
+        match &entry.key {
+            // A name of the format, which needs no escape.
+            Cow::Borrowed(key) => {
+                out.push(b'"');
+                out.extend_from_slice(key.as_bytes());
+                out.push(b'"');
+            }
+            Cow::Owned(key) => push_string(out, key),
+        }
         out.push(b':');
         match &entry.value {
             Stored::Text(range) | Stored::JsonText(range) => {
@@ -114,16 +143,14 @@ fn write_entries(out: &mut Vec<u8>, entries: &[Entry], draft: &Draft) {
                 out.push(b'"');
             }
             Stored::Encoded(range) => out.extend_from_slice(draft.bytes_of(range)),
-            Stored::Unsigned(value) => push_number(out, *value),
+            Stored::Unsigned(value) => push_number(out, value),
             // A draft holds finite numbers only.
-            Stored::Float(value) => {
-                push_number(out, serde_json::Number::from_f64(*value).unwrap_or(0.into()));
-            }
+            Stored::Float(value) => push_number(out, value),
         }
     }
 }
 
-fn push_number(out: &mut Vec<u8>, value: impl std::fmt::Display) {
+fn push_number(out: &mut Vec<u8>, value: &impl Serialize) {
     // Writing to a `Vec` does not fail.
-    let _ = write!(out, "{value}");
+    let _ = serde_json::to_writer(out, value);
 }

@@ -16,6 +16,8 @@ use crate::format::{EventType, LIVE_FILE, SpanId, Timestamp};
 
 /// How many lines may be those of ended spans before the file is rewritten.
 const MAX_ENDED_LINES: usize = 64;
+/// How much of its buffer is kept after the file was rewritten.
+const KEPT_BYTES: usize = 64 * 1024;
 
 /// The first line: the run, and what tells this process from a later one with its number.
 #[derive(Debug, Serialize)]
@@ -52,14 +54,15 @@ struct Line<'a> {
 }
 
 impl OpenEntry {
-    fn line(&self, id: SpanId) -> io::Result<Vec<u8>> {
-        json_line(&Line {
+    fn append_line(&self, id: SpanId, out: &mut Vec<u8>) -> io::Result<()> {
+        let line = Line {
             span_id: id,
             parent_span_id: self.parent,
             name: &self.name,
             event_type: self.event_type,
             start_time: self.start,
-        })
+        };
+        append_json_line(&line, out)
     }
 }
 
@@ -71,6 +74,10 @@ pub(crate) struct LiveFile {
     file: Box<dyn OpenFile>,
     header_length: u64,
     lines: usize,
+    /// A fault left part of a line, or took lines away.
+    is_torn: bool,
+    /// Used again for every write.
+    buffer: Vec<u8>,
 }
 
 impl LiveFile {
@@ -84,10 +91,11 @@ impl LiveFile {
         // Locked and filled before it gets its name, so that no reader ever sees it without its lock.
         let temporary = directory.join(format!("{LIVE_FILE}.{}.tmp", header.pid));
         let mut file = file_system.open(&temporary, Open::New)?;
-        // Where files cannot be locked, readers see a run that may be live and say so.
-        let _ = file.try_lock();
-        let line = json_line(header)?;
-        let named = write_all(file.as_mut(), &line).and_then(|()| file_system.rename(&temporary, &path));
+        let mut line = Vec::new();
+        append_json_line(header, &mut line)?;
+        let named = lock(file.as_ref())
+            .and_then(|()| write_all(file.as_mut(), &line))
+            .and_then(|()| file_system.rename(&temporary, &path));
         if let Err(error) = named {
             // It may not be there; the error that matters is the first one.
             let _ = file_system.remove(&temporary);
@@ -98,38 +106,60 @@ impl LiveFile {
             file,
             header_length: line.len() as u64,
             lines: 0,
+            is_torn: false,
+            buffer: Vec::new(),
         })
     }
 
     /// Adds the span `id`, which has started; `open` is everything that is open, that span included.
     pub(crate) fn started(&mut self, id: SpanId, open: &HashMap<SpanId, OpenEntry>) -> io::Result<()> {
-        if self.lines > open.len().saturating_mul(2) + MAX_ENDED_LINES {
+        if self.is_torn || self.lines > open.len().saturating_mul(2) + MAX_ENDED_LINES {
             return self.rewrite(open);
         }
         let Some(entry) = open.get(&id) else { return Ok(()) };
         self.lines += 1;
-        write_all(self.file.as_mut(), &entry.line(id)?)
+        self.buffer.clear();
+        entry.append_line(id, &mut self.buffer)?;
+        let written = write_all(self.file.as_mut(), &self.buffer);
+        self.is_torn = written.is_err();
+        written
     }
 
     /// Rewrites the file in place, which keeps the lock: the run, and the spans that are still open.
     fn rewrite(&mut self, open: &HashMap<SpanId, OpenEntry>) -> io::Result<()> {
-        let mut lines = Vec::new();
+        self.buffer.clear();
         for (id, entry) in open {
-            lines.extend(entry.line(*id)?);
+            entry.append_line(*id, &mut self.buffer)?;
         }
+        // Until the last line is in, it has to be done again.
+        self.is_torn = true;
         self.file.cut(self.header_length)?;
         self.lines = open.len();
-        write_all(self.file.as_mut(), &lines)
+        write_all(self.file.as_mut(), &self.buffer)?;
+        self.is_torn = false;
+        self.buffer.shrink_to(KEPT_BYTES);
+        Ok(())
     }
 
     /// Removes the file: the run has ended.
-    pub(crate) fn remove(self, file_system: &dyn FileSystem) -> io::Result<()> {
+    pub(crate) fn remove(&self, file_system: &dyn FileSystem) -> io::Result<()> {
         file_system.remove(&self.path)
     }
 }
 
-fn json_line<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(value)?;
-    line.push(b'\n');
-    Ok(line)
+/// Takes the lock. Without it readers would take the run for dead, so that there had better be no file; only where no
+/// file can be locked they know that it tells nothing.
+fn lock(file: &dyn OpenFile) -> io::Result<()> {
+    match file.try_lock() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(io::ErrorKind::WouldBlock.into()),
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn append_json_line<T: Serialize>(value: &T, out: &mut Vec<u8>) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    out.push(b'\n');
+    Ok(())
 }

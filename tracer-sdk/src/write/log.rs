@@ -5,13 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::files::{FileSystem, Open, OpenFile};
+use super::files::{FileSystem, Open, OpenFile, write_once};
 
 /// A line is never longer than this, newline included (decisions, section 5).
 pub const MAX_LINE_BYTES: usize = 1024 * 1024;
-
-/// How often a write that a signal interrupted is tried again.
-const INTERRUPTED_TRIES: usize = 64;
 
 /// How many finished spans wait to be written together, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +52,14 @@ pub(crate) struct SpanLog {
     length: u64,
     /// The file holds part of a line between these two lengths.
     torn: Option<Torn>,
+    /// Somebody appended behind a torn line before it could be cut off.
+    spoiled: bool,
     /// Another process may append too: every append takes the file's lock and asks for its length.
     shared: bool,
+    /// The lock is kept between appends.
+    held: bool,
+    /// Nothing is appended once this file is gone.
+    only_while: Option<PathBuf>,
     /// Without it every span is in the file on return.
     batch: Option<Batch>,
     pending: Vec<u8>,
@@ -72,7 +75,10 @@ impl SpanLog {
             file: None,
             length: 0,
             torn: None,
+            spoiled: false,
             shared: false,
+            held: false,
+            only_while: None,
             batch,
             pending: Vec::new(),
             pending_lines: 0,
@@ -83,6 +89,31 @@ impl SpanLog {
     /// From now on another process may append to the same file.
     pub(crate) fn share(&mut self) {
         self.shared = true;
+    }
+
+    /// Whether another process may append to the same file.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// From now on nothing is appended once `file` is gone: whoever owns the run has ended it.
+    pub(crate) fn only_while(&mut self, file: PathBuf) {
+        self.only_while = Some(file);
+    }
+
+    /// Keeps the others who share the file from appending, until [`SpanLog::let_go`].
+    pub(crate) fn hold(&mut self) {
+        if self.shared && !self.held && self.open().is_ok() {
+            self.held = self.wait_for_lock();
+        }
+    }
+
+    /// Lets the others append again.
+    pub(crate) fn let_go(&mut self) {
+        if let (true, Some(file)) = (std::mem::take(&mut self.held), &mut self.file) {
+            // A lock that cannot be given back goes with the process.
+            let _ = file.unlock();
+        }
     }
 
     /// Adds one line, which ends with its newline; it is in the file on return unless batching is on.
@@ -106,18 +137,35 @@ impl SpanLog {
         }
     }
 
-    /// Writes everything that waits.
+    /// Writes everything that waits. What a fault keeps out of the file waits on while there is room for it: many faults
+    /// pass.
     pub(crate) fn flush(&mut self) -> Appended {
+        let has_room = self.pending.len() < MAX_PENDING_BYTES;
+        self.write_pending(has_room)
+    }
+
+    /// Writes everything that waits, or loses it.
+    pub(crate) fn flush_or_lose(&mut self) -> Appended {
+        self.write_pending(false)
+    }
+
+    fn write_pending(&mut self, keep_on_fault: bool) -> Appended {
         if self.pending.is_empty() {
             return Appended::default();
         }
-        let lines = std::mem::take(&mut self.pending);
-        let count = std::mem::take(&mut self.pending_lines);
-        let appended = self.write_lines(&lines, count);
-        // The buffer is kept, so that a steady stream of batches does not allocate.
+        // Taken out and put back, so that a steady stream of batches does not allocate.
+        let mut lines = std::mem::take(&mut self.pending);
+        let mut appended = self.write_lines(&lines, self.pending_lines);
+        if appended.lost.is_some() && keep_on_fault {
+            appended.lost = None;
+            lines.drain(..end_of_lines(&lines, appended.written));
+            self.pending_lines -= appended.written;
+        } else {
+            lines.clear();
+            self.pending_lines = 0;
+            self.oldest_pending = None;
+        }
         self.pending = lines;
-        self.pending.clear();
-        self.oldest_pending = None;
         appended
     }
 
@@ -130,9 +178,29 @@ impl SpanLog {
         if file.length()? == torn.until {
             file.cut(torn.from)?;
             self.length = torn.from;
+        } else {
+            self.spoiled = true;
         }
         self.torn = None;
         Ok(())
+    }
+
+    /// Writes one line now, past the batch, which is empty.
+    pub(crate) fn append_now(&mut self, line: &[u8]) -> io::Result<()> {
+        self.write_whole_lines(line).map_err(|(_, error)| error)
+    }
+
+    /// Whether a broken line is in the file for good.
+    pub(crate) fn is_spoiled(&self) -> bool {
+        self.spoiled
+    }
+
+    /// Whether readers can find what was written: the file is where it was opened, or was never opened. What cannot be
+    /// found out counts as well.
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.file
+            .as_ref()
+            .is_none_or(|file| file.is_at(&self.path).unwrap_or(true))
     }
 
     fn write_lines(&mut self, lines: &[u8], count: u64) -> Appended {
@@ -155,7 +223,7 @@ impl SpanLog {
     /// Writes the lines; on a fault tells how many bytes of whole lines stayed in the file.
     fn write_whole_lines(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
         self.open().map_err(|error| (0, error))?;
-        let locked = self.shared && self.wait_for_lock();
+        let locked = self.shared && !self.held && self.wait_for_lock();
         let outcome = self.write_locked(lines);
         if let (true, Some(file)) = (locked, &mut self.file) {
             // A lock that cannot be given back goes with the process; appending goes on.
@@ -174,6 +242,9 @@ impl SpanLog {
     }
 
     fn write_locked(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
+        if self.only_while.as_ref().is_some_and(|file| !file.exists()) {
+            return Err((0, io::Error::other("the run has ended")));
+        }
         self.mend().map_err(|error| (0, error))?;
         // `open` went well.
         let Some(file) = &mut self.file else {
@@ -224,12 +295,12 @@ impl SpanLog {
     }
 }
 
-fn write_once(file: &mut dyn OpenFile, bytes: &[u8]) -> io::Result<usize> {
-    for _ in 0..INTERRUPTED_TRIES {
-        match file.write(bytes) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            outcome => return outcome,
-        }
-    }
-    Err(io::ErrorKind::Interrupted.into())
+/// Where the first `count` lines end.
+fn end_of_lines(lines: &[u8], count: u64) -> usize {
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    lines
+        .split_inclusive(|&byte| byte == b'\n')
+        .take(count)
+        .map(<[u8]>::len)
+        .sum()
 }

@@ -4,10 +4,15 @@
 
 pub(crate) mod draft;
 pub(crate) mod escape;
+#[cfg(any(test, feature = "testing"))]
+pub mod faulty;
 pub mod files;
 pub(crate) mod line;
 pub(crate) mod live_file;
 pub(crate) mod log;
+pub(crate) mod losses;
+#[cfg(any(test, feature = "testing"))]
+pub mod memory;
 pub(crate) mod meta_file;
 pub mod payload;
 pub mod redact;

@@ -6,12 +6,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::files::FileSystem;
+use super::files::{FileSystem, try_twice};
 use super::live_file::{LiveFile, LiveHeader, OpenEntry};
 use super::log::{Appended, Batch, SpanLog};
+use super::losses::{Losses, LostParent};
 use super::meta_file::MetaFile;
 use crate::format::{
-    Counts, Dropped, EventType, RUNS_FOLDER, RunStatus, SPANS_FILE, SpanId, Timestamp, TraceId,
+    Counts, Dropped, EventType, LIVE_FILE, RUNS_FOLDER, RunStatus, SPANS_FILE, SpanId, Timestamp, TraceId,
 };
 
 /// What does not change while a run is recorded.
@@ -28,16 +29,8 @@ pub(crate) struct Ending {
     pub(crate) status: RunStatus,
     pub(crate) ended_at: Timestamp,
     pub(crate) duration_ms: u64,
-}
-
-/// A span that is lost, though others may name it as their parent.
-#[derive(Debug)]
-pub(crate) struct LostParent {
-    pub(crate) id: SpanId,
-    pub(crate) parent: SpanId,
-    pub(crate) name: String,
-    pub(crate) start: Timestamp,
-    pub(crate) end: Timestamp,
+    /// What the run counts when nothing is missing.
+    pub(crate) counts: Counts,
 }
 
 /// A line that waits in the log's batch.
@@ -46,9 +39,6 @@ struct Pending {
     event_type: EventType,
     as_parent: Option<LostParent>,
 }
-
-/// How many lost parents are kept; with more the run cannot be told as complete.
-const MAX_LOST_PARENTS: usize = 4096;
 
 /// The files of a run.
 #[derive(Debug)]
@@ -59,19 +49,18 @@ pub(crate) struct RunFiles {
     identity: RunIdentity,
     log: SpanLog,
     live: Option<LiveFile>,
-    /// Another process made the directory and writes `meta.json`.
-    joined: bool,
     directory_made: bool,
     meta_written: bool,
     /// The lines that wait in the log's batch.
     pending: Vec<Pending>,
-    lost_parents: Vec<LostParent>,
     written: u64,
     counts: Counts,
-    dropped: Option<Dropped>,
+    losses: Losses,
 }
 
 impl RunFiles {
+    /// The files of a run that this process starts, or that it joined: then another one made the directory and writes
+    /// `meta.json`.
     pub(crate) fn new(
         file_system: Arc<dyn FileSystem>,
         data_directory: &Path,
@@ -85,6 +74,11 @@ impl RunFiles {
         let mut log = SpanLog::new(Arc::clone(&file_system), directory.join(SPANS_FILE), batch);
         if joined {
             log.share();
+            let live = directory.join(LIVE_FILE);
+            // Emitters of other kinds have no such file.
+            if live.exists() {
+                log.only_while(live);
+            }
         }
         Self {
             file_system,
@@ -93,14 +87,12 @@ impl RunFiles {
             identity,
             log,
             live: None,
-            joined,
             directory_made: joined,
             meta_written: joined,
             pending: Vec::new(),
-            lost_parents: Vec::new(),
             written: 0,
             counts: Counts::default(),
-            dropped: None,
+            losses: Losses::default(),
         }
     }
 
@@ -112,18 +104,36 @@ impl RunFiles {
     /// From now on another process may append to the span log; the directory and `meta.json` are there for it.
     pub(crate) fn share(&mut self) -> io::Result<()> {
         self.log.share();
-        self.make_ready()
+        self.make_directory()?;
+        self.describe()
+    }
+
+    /// Whether other processes may have written into this run.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.log.is_shared()
+    }
+
+    /// The run is about to end: the other processes that share it wait, and then find it ended.
+    pub(crate) fn hold(&mut self) {
+        self.log.hold();
+    }
+
+    /// The run has ended, or could not be: whoever shares it goes on.
+    pub(crate) fn let_go(&mut self) {
+        self.log.let_go();
     }
 
     /// Makes the directory and tells readers who is recording.
     pub(crate) fn begin(&mut self, header: &LiveHeader<'_>) -> io::Result<()> {
-        self.make_directory()?;
-        self.live = Some(LiveFile::create(
-            self.file_system.as_ref(),
-            &self.directory,
-            header,
-        )?);
-        Ok(())
+        try_twice(|| {
+            self.make_directory()?;
+            self.live = Some(LiveFile::create(
+                self.file_system.as_ref(),
+                &self.directory,
+                header,
+            )?);
+            Ok(())
+        })
     }
 
     /// Tells readers of a timed span that has started; `open` is everything that is open.
@@ -143,7 +153,7 @@ impl RunFiles {
 
     /// What was lost.
     pub(crate) fn dropped(&self) -> Option<&Dropped> {
-        self.dropped.as_ref()
+        self.losses.dropped()
     }
 
     /// Appends a span. `meta.json` appears with the first one. A span that may have children says what a stand-in for
@@ -154,85 +164,126 @@ impl RunFiles {
         event_type: EventType,
         as_parent: Option<LostParent>,
     ) -> io::Result<()> {
-        let pending = Pending {
-            event_type,
-            as_parent,
-        };
-        if let Err(error) = self.make_ready() {
-            self.lose(1, &error);
-            self.keep_lost(pending);
+        if let Err(error) = self.make_directory() {
+            self.losses.add(1, &error);
+            if let Some(parent) = as_parent {
+                self.losses.keep_parent(parent);
+            }
             return Err(error);
         }
-        self.pending.push(pending);
+        // Without `meta.json` a span is still worth having: the file is tried again with the next one.
+        let described = self.describe();
+        self.pending.push(Pending {
+            event_type,
+            as_parent,
+        });
         let appended = self.log.append(line);
-        self.settle(appended)
+        self.settle(appended).and(described)
     }
 
-    /// Appends a line that stands in for a lost one, which stays counted as lost.
+    /// Appends a line that stands in for a lost one, which stays counted as lost. Nothing waits in the batch any more.
     pub(crate) fn append_stand_in(&mut self, line: &[u8]) -> io::Result<()> {
-        self.make_ready()?;
-        let appended = self.log.append(line);
-        match appended.lost.or_else(|| self.log.flush().lost) {
-            Some((_, error)) => Err(error),
-            None => Ok(()),
+        try_twice(|| self.append_now(line))
+    }
+
+    /// Appends the run's own span, the last one. Nothing waits in the batch any more.
+    pub(crate) fn append_root(&mut self, line: &[u8]) -> io::Result<()> {
+        let appended = try_twice(|| self.append_now(line));
+        match &appended {
+            Ok(()) => self.written += 1,
+            Err(error) => self.losses.add(1, error),
         }
+        appended
+    }
+
+    fn append_now(&mut self, line: &[u8]) -> io::Result<()> {
+        self.make_directory()?;
+        self.log.append_now(line)
+    }
+
+    /// Notes spans that others name as their parent and that are not in the file.
+    pub(crate) fn add_lost_parents(&mut self, parents: impl IntoIterator<Item = LostParent>) {
+        parents
+            .into_iter()
+            .for_each(|parent| self.losses.keep_parent(parent));
     }
 
     /// The lost spans that others may name as their parent.
     pub(crate) fn take_lost_parents(&mut self) -> Vec<LostParent> {
-        std::mem::take(&mut self.lost_parents)
+        self.losses.take_parents()
     }
 
-    /// Writes whatever waits in the batch.
+    /// Writes whatever waits in the batch. What a fault keeps out of the file waits on.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         let appended = self.log.flush();
         self.settle(appended)
     }
 
-    /// Counts a span that never came as far as a line.
-    pub(crate) fn lose(&mut self, spans: u64, reason: &dyn std::fmt::Display) {
-        match &mut self.dropped {
-            Some(dropped) => dropped.spans = dropped.spans.saturating_add(spans),
-            None => {
-                self.dropped = Some(Dropped {
-                    spans,
-                    reason: reason.to_string(),
-                });
-            }
-        }
+    /// Writes whatever waits in the batch, or loses it: nothing comes after it but the end of the run.
+    pub(crate) fn flush_at_end(&mut self) -> io::Result<()> {
+        self.flush()?;
+        let appended = self.log.flush_or_lose();
+        self.settle(appended)
     }
 
-    /// Writes the last `meta.json`. A run whose log is not whole stays `running`, so that readers tell it as
-    /// interrupted and not as a broken run.
-    pub(crate) fn finish(&mut self, ending: Ending, counts: Counts, whole: bool) -> io::Result<()> {
-        if self.joined {
-            return Ok(());
-        }
-        self.log.mend()?;
-        self.make_directory()?;
-        let identity = &self.identity;
-        let mut meta = MetaFile::running(identity.trace_id, &identity.name, identity.started_at);
-        meta.counts = counts;
-        meta.dropped.clone_from(&self.dropped);
+    /// Writes the last `meta.json`. A run that is not whole stays `running`, so that readers tell it as interrupted and
+    /// not as a broken run.
+    pub(crate) fn finish(&mut self, ending: Ending, whole: bool) -> io::Result<()> {
+        // Whatever happens now, the lock goes: nobody records any more.
+        let live = self.live.take();
+        let checked = self.check_log();
+        let whole = whole && checked.is_ok() && !self.losses.forgot_parents();
+        let described = try_twice(|| {
+            self.make_directory()?;
+            self.last_meta(&ending, whole)
+                .replace(self.file_system.as_ref(), &self.directory)
+        });
+        let removed = match &live {
+            Some(live) if whole && described.is_ok() => try_twice(|| live.remove(self.file_system.as_ref())),
+            // A run that could not be completed keeps the file, without its lock, and so is told as interrupted.
+            _ => Ok(()),
+        };
+        checked.and(described).and(removed)
+    }
+
+    fn last_meta(&self, ending: &Ending, whole: bool) -> MetaFile<'_> {
+        let mut meta = self.meta();
+        meta.counts = if whole { ending.counts } else { self.counts };
+        meta.dropped = self.losses.dropped().cloned();
         if whole {
             meta.status = ending.status;
             meta.ended_at = Some(ending.ended_at);
             meta.duration_ms = Some(ending.duration_ms);
         }
-        meta.replace(self.file_system.as_ref(), &self.directory)?;
-        match self.live.take() {
-            // A run that could not be completed keeps the file, without its lock, and so is told as interrupted.
-            Some(live) if whole => live.remove(self.file_system.as_ref()),
-            _ => Ok(()),
-        }
+        meta
     }
 
-    fn make_ready(&mut self) -> io::Result<()> {
-        self.make_directory()?;
+    /// Looks whether readers will find in the log what this run says that it wrote.
+    fn check_log(&mut self) -> io::Result<()> {
+        try_twice(|| self.log.mend())?;
+        if self.log.is_spoiled() {
+            let reason = "another process wrote behind a line that a fault had cut";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+        }
+        if !self.log.is_in_place() {
+            let reason = format!("{SPANS_FILE} was removed or replaced while the run was recorded");
+            let gone = io::Error::new(io::ErrorKind::NotFound, reason);
+            self.losses.add(std::mem::take(&mut self.written), &gone);
+            self.counts = Counts::default();
+            return Err(gone);
+        }
+        Ok(())
+    }
+
+    fn meta(&self) -> MetaFile<'_> {
+        let identity = &self.identity;
+        MetaFile::running(identity.trace_id, &identity.name, identity.started_at)
+    }
+
+    /// Writes `meta.json` unless it is there.
+    fn describe(&mut self) -> io::Result<()> {
         if !self.meta_written {
-            let identity = &self.identity;
-            let meta = MetaFile::running(identity.trace_id, &identity.name, identity.started_at);
-            meta.replace(self.file_system.as_ref(), &self.directory)?;
+            self.meta().replace(self.file_system.as_ref(), &self.directory)?;
             self.meta_written = true;
         }
         Ok(())
@@ -253,18 +304,21 @@ impl RunFiles {
         let lost = appended.lost.as_ref().map_or(0, |(lines, _)| *lines);
         let handled = usize::try_from(appended.written + lost).unwrap_or(usize::MAX);
         let written = usize::try_from(appended.written).unwrap_or(usize::MAX);
-        let handled: Vec<Pending> = self.pending.drain(..handled.min(self.pending.len())).collect();
-        for (position, pending) in handled.into_iter().enumerate() {
+        // Taken out and put back, so that its memory is kept.
+        let mut waiting = std::mem::take(&mut self.pending);
+        let handled = handled.min(waiting.len());
+        for (position, pending) in waiting.drain(..handled).enumerate() {
             if position < written {
                 self.count(pending.event_type);
-            } else {
-                self.keep_lost(pending);
+            } else if let Some(parent) = pending.as_parent {
+                self.losses.keep_parent(parent);
             }
         }
+        self.pending = waiting;
         self.written += appended.written;
         match appended.lost {
             Some((lines, error)) => {
-                self.lose(lines, &error);
+                self.losses.add(lines, &error);
                 Err(error)
             }
             None => Ok(()),
@@ -278,14 +332,6 @@ impl RunFiles {
             EventType::Error => self.counts.errors += 1,
             EventType::LoopWarning => self.counts.loop_warnings += 1,
             _ => {}
-        }
-    }
-
-    fn keep_lost(&mut self, pending: Pending) {
-        if let Some(parent) = pending.as_parent
-            && self.lost_parents.len() < MAX_LOST_PARENTS
-        {
-            self.lost_parents.push(parent);
         }
     }
 }

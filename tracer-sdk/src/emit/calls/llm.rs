@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::timed::{Timed, builder_methods, timed_methods};
 use crate::emit::error::ErrorInfo;
 use crate::emit::open_span::OpenSpan;
+use crate::emit::slot::Slot;
 use crate::format::names::{self, events};
 use crate::format::{EventType, Usage};
 use crate::guardrails::GuardrailExceeded;
@@ -33,10 +34,10 @@ use crate::write::draft::{EventTime, Scalar};
 ///     .record()?;
 /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
 /// ```
+#[inline]
 pub fn llm_call(model: impl Into<Cow<'static, str>>) -> LlmCall {
     LlmCall {
-        span: OpenSpan::begin(EventType::LlmCall, model.into()),
-        duration: None,
+        span: Slot::begin(EventType::LlmCall, model),
     }
 }
 
@@ -44,24 +45,25 @@ pub fn llm_call(model: impl Into<Cow<'static, str>>) -> LlmCall {
 #[must_use = "call `.record()?` to write it, or `.start()?` to time it"]
 #[derive(Debug)]
 pub struct LlmCall {
-    span: Option<OpenSpan>,
-    duration: Option<Duration>,
+    span: Slot,
 }
 
 impl LlmCall {
     builder_methods!();
 
     /// Whose model it is: `openai`, `anthropic`, `local`, …
+    #[inline]
     pub fn provider(mut self, provider: &str) -> Self {
-        if let Some(span) = &mut self.span {
+        if let Some(span) = self.span.as_mut() {
             span.text(names::PROVIDER, provider);
         }
         self
     }
 
     /// What the model is asked: a string, or anything structured.
+    #[inline]
     pub fn prompt<T: Serialize + ?Sized>(mut self, prompt: &T) -> Self {
-        if let Some(span) = &mut self.span {
+        if let Some(span) = self.span.as_mut() {
             span.message(events::PROMPT, EventTime::Start, prompt);
         }
         self
@@ -69,31 +71,34 @@ impl LlmCall {
 
     /// What the model answered: a string, or anything structured.
     pub fn response<T: Serialize + ?Sized>(mut self, response: &T) -> Self {
-        if let Some(span) = &mut self.span {
+        if let Some(span) = self.span.as_mut() {
             span.message(events::RESPONSE, EventTime::End, response);
         }
         self
     }
 
     /// The tokens that the call used.
+    #[inline]
     pub fn usage(mut self, usage: Usage) -> Self {
-        if let Some(span) = &mut self.span {
+        if let Some(span) = self.span.as_mut() {
             set_usage(span, usage);
         }
         self
     }
 
     /// The sampling temperature.
+    #[inline]
     pub fn temperature(mut self, temperature: f64) -> Self {
-        if let Some(span) = &mut self.span {
+        if let Some(span) = self.span.as_mut() {
             span.scalar(names::TEMPERATURE, Scalar::Float(temperature));
         }
         self
     }
 
     /// Why the model stopped: `stop`, `tool_calls`, …
+    #[inline]
     pub fn stop_reason(mut self, reason: &str) -> Self {
-        if let Some(span) = &mut self.span {
+        if let Some(span) = self.span.as_mut() {
             span.text(names::FINISH_REASONS, reason);
         }
         self
@@ -104,8 +109,9 @@ impl LlmCall {
     /// # Errors
     ///
     /// [`GuardrailExceeded`] when the run has crossed one of its limits; the call is written all the same.
+    #[inline]
     pub fn record(mut self) -> Result<(), GuardrailExceeded> {
-        self.span.take().map_or(Ok(()), |span| span.record(self.duration))
+        self.span.take().map_or(Ok(()), OpenSpan::record)
     }
 
     /// Starts timing the call, just before it is made.
@@ -127,11 +133,9 @@ impl LlmCall {
     ///
     /// [`GuardrailExceeded`] when the call must not be made: the run has crossed one of its limits, or would with this
     /// call.
-    pub fn start(mut self) -> Result<LlmSpan, GuardrailExceeded> {
-        let timed = Timed::start(
-            self.span.take(),
-            Some("the call was dropped before it was answered"),
-        )?;
+    #[inline]
+    pub fn start(self) -> Result<LlmSpan, GuardrailExceeded> {
+        let timed = Timed::start(self.span, Some("the call was dropped before it was answered"))?;
         Ok(LlmSpan {
             timed,
             stream: Stream::default(),
@@ -188,6 +192,7 @@ impl LlmSpan {
     }
 
     /// The tokens that the call used.
+    #[inline]
     pub fn usage(&mut self, usage: Usage) -> &mut Self {
         if let Some(span) = self.timed.span() {
             set_usage(span, usage);
@@ -196,6 +201,7 @@ impl LlmSpan {
     }
 
     /// Why the model stopped: `stop`, `tool_calls`, …
+    #[inline]
     pub fn stop_reason(&mut self, reason: &str) -> &mut Self {
         if let Some(span) = self.timed.span() {
             span.text(names::FINISH_REASONS, reason);

@@ -40,5 +40,5 @@ pub fn record_error<E: Error + ?Sized>(error: &E) -> Result<(), GuardrailExceede
         return Ok(());
     };
     span.fail(ErrorInfo::with_causes(error));
-    span.record(None)
+    span.record()
 }

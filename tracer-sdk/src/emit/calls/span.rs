@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::timed::{Timed, timed_methods};
 use crate::emit::error::ErrorInfo;
-use crate::emit::open_span::OpenSpan;
+use crate::emit::slot::Slot;
 use crate::format::EventType;
 
 /// Begins a structural span: a phase, a sub-agent, anything that other recordings happen inside.
@@ -21,9 +21,10 @@ use crate::format::EventType;
 /// plan.end();
 /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
 /// ```
+#[inline]
 pub fn span(name: impl Into<Cow<'static, str>>) -> SpanBuilder {
     SpanBuilder {
-        span: OpenSpan::begin(EventType::Unknown, name.into()),
+        span: Slot::begin(EventType::Unknown, name),
     }
 }
 
@@ -31,13 +32,13 @@ pub fn span(name: impl Into<Cow<'static, str>>) -> SpanBuilder {
 #[must_use = "call `.start()` to begin the span"]
 #[derive(Debug)]
 pub struct SpanBuilder {
-    span: Option<OpenSpan>,
+    span: Slot,
 }
 
 impl SpanBuilder {
     /// Adds an attribute of your own; a structured value is stored as JSON text.
     pub fn attribute<T: Serialize + ?Sized>(mut self, key: &str, value: &T) -> Self {
-        if let Some(span) = &mut self.span {
+        if let Some(span) = self.span.as_mut() {
             span.user(key, value);
         }
         self
@@ -45,17 +46,18 @@ impl SpanBuilder {
 
     /// Attaches metadata of your own, an object; it comes back as `meta` of the projected record.
     pub fn meta<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
-        if let Some(span) = &mut self.span {
+        if let Some(span) = self.span.as_mut() {
             span.meta(value);
         }
         self
     }
 
     /// Begins the span. Structure is not a call: no guardrail refuses it.
-    pub fn start(mut self) -> Span {
+    #[inline]
+    pub fn start(self) -> Span {
         // No limit counts structural spans, so `start` has nothing to refuse.
         Span {
-            timed: Timed::start(self.span.take(), None).unwrap_or_else(|_| Timed::nothing()),
+            timed: Timed::start(self.span, None).unwrap_or_else(|_| Timed::nothing()),
         }
     }
 }
@@ -79,6 +81,7 @@ impl Span {
     }
 
     /// Ends the span now. Dropping it does the same.
+    #[inline]
     pub fn end(self) {
         drop(self);
     }

@@ -1,10 +1,9 @@
 //! State updates (decisions, section 1; specification, `STATE_UPDATE`).
 
-use std::borrow::Cow;
-
 use serde::Serialize;
 
 use crate::emit::open_span::OpenSpan;
+use crate::emit::slot::Slot;
 use crate::format::EventType;
 use crate::format::names::{event_keys, events, span_names};
 use crate::guardrails::GuardrailExceeded;
@@ -22,8 +21,8 @@ use crate::write::draft::EventTime;
 /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
 /// ```
 pub fn state<T: Serialize + ?Sized>(state: &T) -> StateUpdate {
-    let mut span = OpenSpan::begin(EventType::StateUpdate, Cow::Borrowed(span_names::STATE));
-    if let Some(span) = &mut span {
+    let mut span = Slot::begin(EventType::StateUpdate, span_names::STATE);
+    if let Some(span) = span.as_mut() {
         span.json_event(events::STATE, EventTime::End, event_keys::STATE, state);
     }
     StateUpdate { span }
@@ -33,13 +32,13 @@ pub fn state<T: Serialize + ?Sized>(state: &T) -> StateUpdate {
 #[must_use = "call `.record()?` to write it"]
 #[derive(Debug)]
 pub struct StateUpdate {
-    span: Option<OpenSpan>,
+    span: Slot,
 }
 
 impl StateUpdate {
     /// What changed since the last state.
     pub fn diff<T: Serialize + ?Sized>(mut self, diff: &T) -> Self {
-        if let Some(span) = &mut self.span {
+        if let Some(span) = self.span.as_mut() {
             span.more_json(event_keys::DIFF, diff);
         }
         self
@@ -47,7 +46,7 @@ impl StateUpdate {
 
     /// Attaches metadata of your own, an object; it comes back as `meta` of the projected record.
     pub fn meta<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
-        if let Some(span) = &mut self.span {
+        if let Some(span) = self.span.as_mut() {
             span.meta(value);
         }
         self
@@ -58,7 +57,8 @@ impl StateUpdate {
     /// # Errors
     ///
     /// [`GuardrailExceeded`] when the run has crossed one of its limits; the state is written all the same.
+    #[inline]
     pub fn record(mut self) -> Result<(), GuardrailExceeded> {
-        self.span.take().map_or(Ok(()), |span| span.record(None))
+        self.span.take().map_or(Ok(()), OpenSpan::record)
     }
 }

@@ -5,42 +5,30 @@ use std::future::Future;
 use crate::emit::context::{Context, ContextGuard};
 use crate::emit::future::{InContext, TraceFutureExt};
 use crate::emit::open_span::OpenSpan;
+use crate::emit::slot::Slot;
 use crate::format::SpanId;
 use crate::guardrails::GuardrailExceeded;
 
 /// A started span, or nothing outside of a run.
 #[derive(Debug)]
 pub(crate) struct Timed {
-    span: Option<OpenSpan>,
-    /// What a span that is dropped without an answer is told with; `None` for spans that need none.
-    unanswered: Option<&'static str>,
+    span: Slot,
 }
 
 impl Timed {
-    pub(crate) fn start(
-        span: Option<OpenSpan>,
-        unanswered: Option<&'static str>,
-    ) -> Result<Self, GuardrailExceeded> {
-        match span {
-            Some(mut span) => {
-                span.start()?;
-                Ok(Self {
-                    span: Some(span),
-                    unanswered,
-                })
-            }
-            None => Ok(Self {
-                span: None,
-                unanswered,
-            }),
+    #[inline]
+    pub(crate) fn start(mut span: Slot, unanswered: Option<&'static str>) -> Result<Self, GuardrailExceeded> {
+        if let Some(span) = span.as_mut() {
+            span.start(unanswered)?;
         }
+        Ok(Self { span })
     }
 
     /// A span outside of every run.
+    #[inline]
     pub(crate) fn nothing() -> Self {
         Self {
-            span: None,
-            unanswered: None,
+            span: Slot::default(),
         }
     }
 
@@ -54,7 +42,9 @@ impl Timed {
 
     /// The span has its answer: dropping it is a good end.
     pub(crate) fn answered(&mut self) {
-        self.unanswered = None;
+        if let Some(span) = self.span.as_mut() {
+            span.answered();
+        }
     }
 
     pub(crate) fn enter(&mut self) -> Option<ContextGuard> {
@@ -74,18 +64,17 @@ impl Timed {
         future.in_optional_context(self.context())
     }
 
+    #[inline]
     pub(crate) fn end(mut self) -> Result<(), GuardrailExceeded> {
         self.span.take().map_or(Ok(()), OpenSpan::end)
     }
 }
 
 impl Drop for Timed {
+    #[inline]
     fn drop(&mut self) {
-        let Some(span) = self.span.take() else { return };
-        match self.unanswered {
-            Some(message) => span.cancel(message),
-            // A guardrail that this trips is sticky: the next recorder call returns it.
-            None => _ = span.end(),
+        if let Some(span) = self.span.take() {
+            span.end_dropped();
         }
     }
 }
@@ -139,7 +128,7 @@ macro_rules! builder_methods {
     () => {
         /// Adds an attribute of your own; a structured value is stored as JSON text.
         pub fn attribute<T: serde::Serialize + ?Sized>(mut self, key: &str, value: &T) -> Self {
-            if let Some(span) = &mut self.span {
+            if let Some(span) = self.span.as_mut() {
                 span.user(key, value);
             }
             self
@@ -147,7 +136,7 @@ macro_rules! builder_methods {
 
         /// Attaches metadata of your own, an object; it comes back as `meta` of the projected record.
         pub fn meta<T: serde::Serialize + ?Sized>(mut self, value: &T) -> Self {
-            if let Some(span) = &mut self.span {
+            if let Some(span) = self.span.as_mut() {
                 span.meta(value);
             }
             self
@@ -155,15 +144,18 @@ macro_rules! builder_methods {
 
         /// Says that the call failed, with the error's type and message.
         pub fn error<E: std::fmt::Display + ?Sized>(mut self, error: &E) -> Self {
-            if let Some(span) = &mut self.span {
+            if let Some(span) = self.span.as_mut() {
                 span.fail(crate::ErrorInfo::of(error));
             }
             self
         }
 
         /// How long the call took; it ended just now. Without it the call has no duration.
+        #[inline]
         pub fn duration(mut self, duration: std::time::Duration) -> Self {
-            self.duration = Some(duration);
+            if let Some(span) = self.span.as_mut() {
+                span.set_duration(duration);
+            }
             self
         }
     };

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
-use std::time::Duration;
 
 use serde::Serialize;
 
 use super::timed::{Timed, builder_methods, timed_methods};
 use crate::emit::error::ErrorInfo;
 use crate::emit::open_span::OpenSpan;
+use crate::emit::slot::Slot;
 use crate::format::EventType;
 use crate::format::names::{event_keys, events};
 use crate::guardrails::GuardrailExceeded;
@@ -28,10 +28,10 @@ use crate::write::draft::EventTime;
 /// tool_call("search").args(&json!({"query": "refunds"})).result(&json!(["refunds.md"])).record()?;
 /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
 /// ```
+#[inline]
 pub fn tool_call(name: impl Into<Cow<'static, str>>) -> ToolCall {
     ToolCall {
-        span: OpenSpan::begin(EventType::ToolCall, name.into()),
-        duration: None,
+        span: Slot::begin(EventType::ToolCall, name),
     }
 }
 
@@ -39,16 +39,16 @@ pub fn tool_call(name: impl Into<Cow<'static, str>>) -> ToolCall {
 #[must_use = "call `.record()?` to write it, or `.start()?` to time it"]
 #[derive(Debug)]
 pub struct ToolCall {
-    span: Option<OpenSpan>,
-    duration: Option<Duration>,
+    span: Slot,
 }
 
 impl ToolCall {
     builder_methods!();
 
     /// What the tool is given.
+    #[inline]
     pub fn args<T: Serialize + ?Sized>(mut self, arguments: &T) -> Self {
-        if let Some(span) = &mut self.span {
+        if let Some(span) = self.span.as_mut() {
             span.json_event(
                 events::TOOL_ARGUMENTS,
                 EventTime::Start,
@@ -61,7 +61,7 @@ impl ToolCall {
 
     /// What the tool gave.
     pub fn result<T: Serialize + ?Sized>(mut self, result: &T) -> Self {
-        if let Some(span) = &mut self.span {
+        if let Some(span) = self.span.as_mut() {
             span.json_event(events::TOOL_RESULT, EventTime::End, event_keys::RESULT, result);
         }
         self
@@ -72,8 +72,9 @@ impl ToolCall {
     /// # Errors
     ///
     /// [`GuardrailExceeded`] when the run has crossed one of its limits; the call is written all the same.
+    #[inline]
     pub fn record(mut self) -> Result<(), GuardrailExceeded> {
-        self.span.take().map_or(Ok(()), |span| span.record(self.duration))
+        self.span.take().map_or(Ok(()), OpenSpan::record)
     }
 
     /// Starts timing the call, just before the tool runs.
@@ -97,11 +98,9 @@ impl ToolCall {
     ///
     /// [`GuardrailExceeded`] when the call must not be made: the run has crossed one of its limits, or would with this
     /// call.
-    pub fn start(mut self) -> Result<ToolSpan, GuardrailExceeded> {
-        let timed = Timed::start(
-            self.span.take(),
-            Some("the call was dropped before it had a result"),
-        )?;
+    #[inline]
+    pub fn start(self) -> Result<ToolSpan, GuardrailExceeded> {
+        let timed = Timed::start(self.span, Some("the call was dropped before it had a result"))?;
         Ok(ToolSpan { timed })
     }
 }

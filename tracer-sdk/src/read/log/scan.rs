@@ -57,6 +57,8 @@ pub(in super::super) struct Scanned<V> {
     pub(in super::super) is_whole: bool,
     /// The ID that the spans of the run have, when it is known.
     pub(in super::super) own_trace_id: Option<TraceId>,
+    /// Whether there was a log to read.
+    pub(in super::super) is_read: bool,
     /// Why reading ended before the end of the file.
     pub(in super::super) failure: Option<io::Error>,
 }
@@ -71,6 +73,7 @@ impl<V: Default> Default for Scanned<V> {
             cut_tail: None,
             is_whole: true,
             own_trace_id: None,
+            is_read: false,
             failure: None,
         }
     }

@@ -5,8 +5,9 @@ use serde::ser::{
     SerializeTupleStruct, SerializeTupleVariant,
 };
 
+use super::interrupted::{Interrupted, Outcome};
 use super::keys::write_key;
-use super::output::{Interrupted, Outcome, Output};
+use super::output::Output;
 use super::raw::Wrapped;
 use super::values::write_child;
 use crate::write::redact::KeyVerdict;

@@ -4,8 +4,9 @@ use std::fmt::Display;
 
 use serde::ser::{Impossible, Serialize, Serializer};
 
+use super::interrupted::{Interrupted, Outcome};
 use super::limited_text::LimitedText;
-use super::output::{Interrupted, Outcome, Output};
+use super::output::Output;
 use crate::write::redact::{KeyVerdict, SEEN_PAST_THE_CUT};
 
 /// Writes one key of the object at `depth`.

@@ -4,6 +4,7 @@
 //! Whatever the value does — too deep, too large, endless, failing, panicking — the text is valid JSON.
 
 mod containers;
+mod interrupted;
 mod keys;
 mod limited_text;
 mod output;

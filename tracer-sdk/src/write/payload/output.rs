@@ -1,12 +1,14 @@
 //! The text being written: its budget, the containers that are open, and how it is closed whatever happens.
 
-use std::fmt;
+mod closing;
 
 use serde::Serialize;
 
 use super::Written;
+use super::interrupted::{Interrupted, Outcome};
 use crate::format::names::markers::{REDACTED, TRUNCATED, UNSERIALIZABLE};
-use crate::write::redact::{KeyVerdict, Redactor, prefix};
+use crate::write::escape::push_string;
+use crate::write::redact::{KeyVerdict, Name, Redactor, prefix};
 
 /// How many levels of arrays and objects are kept; a top-level array or object is the first.
 pub(super) const DEEPEST: usize = 10;
@@ -19,32 +21,6 @@ const RESERVE: usize = 128;
 
 /// A string is not cut to less than this; the rest is cut instead.
 const SHORTEST_CUT: usize = 64;
-
-/// Why a value's `serialize` came to an early end; [`Output`] knows what it means.
-#[derive(Debug)]
-pub(super) struct Interrupted;
-
-impl fmt::Display for Interrupted {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("the value is not written further")
-    }
-}
-
-impl std::error::Error for Interrupted {}
-
-impl serde::ser::Error for Interrupted {
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        Self
-    }
-}
-
-impl serde::de::Error for Interrupted {
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        Self
-    }
-}
-
-pub(super) type Outcome<T = ()> = Result<T, Interrupted>;
 
 /// An open array or object.
 #[derive(Debug, Clone, Copy, Default)]
@@ -65,6 +41,8 @@ pub(super) struct Output<'a> {
     /// A value belongs here next: at the beginning, after a comma in an array, after a key in an object.
     awaiting: bool,
     nodes: usize,
+    /// What the last key says about a string under it beside its verdict.
+    name: Option<Name>,
     /// The budget is gone: nothing is written any more.
     stopped: bool,
     /// The value that was just interrupted has been replaced by a marker, and nothing is wrong.
@@ -83,6 +61,7 @@ impl<'a> Output<'a> {
             depth: 0,
             awaiting: true,
             nodes: 0,
+            name: None,
             stopped: false,
             replaced: false,
             written: Written::default(),
@@ -115,6 +94,9 @@ impl<'a> Output<'a> {
 
     /// A string, redacted and cut.
     pub(super) fn string(&mut self, text: &str) -> Outcome {
+        if self.name.is_some_and(|name| name.hides_member(text.as_bytes())) {
+            return self.secret();
+        }
         self.count_node()?;
         let cleaned = self.redactor.clean_to(text, self.longest_string());
         self.written.redacted = self.written.redacted.saturating_add(cleaned.redacted);
@@ -209,6 +191,7 @@ impl<'a> Output<'a> {
         self.written.truncated |= cleaned.truncated;
         self.out.push(b':');
         self.awaiting = true;
+        self.name = self.redactor.name_of_member(key);
         Ok(self.redactor.key(key))
     }
 
@@ -224,79 +207,6 @@ impl<'a> Output<'a> {
 
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped
-    }
-
-    /// What the end of a child's `serialize` means: its siblings go on unless the budget is gone.
-    pub(super) fn settle(&mut self, depth: usize, outcome: Outcome) -> Outcome {
-        let replaced = std::mem::take(&mut self.replaced);
-        if self.stopped {
-            return Err(Interrupted);
-        }
-        if outcome.is_err() && !replaced {
-            self.written.failed = true;
-        }
-        self.back_to(depth)?;
-        self.fill();
-        Ok(())
-    }
-
-    /// The value's own code panicked: nothing more comes.
-    pub(super) fn fail(&mut self) {
-        self.written.failed = true;
-        if !self.stopped {
-            self.close_to(0, Some(UNSERIALIZABLE));
-        }
-    }
-
-    /// Closes what is open, and tells what became of the value.
-    pub(super) fn finish(mut self) -> Written {
-        self.close_to(0, self.stopped.then_some(TRUNCATED));
-        self.written
-    }
-
-    /// Closes what a child left open within the container at `depth`: it failed, or its panic was caught on the way.
-    fn back_to(&mut self, depth: usize) -> Outcome {
-        if self.stopped || self.depth < depth {
-            return Err(Interrupted);
-        }
-        if self.depth > depth {
-            self.written.failed = true;
-            self.close_to(depth, Some(UNSERIALIZABLE));
-        }
-        Ok(())
-    }
-
-    /// Closes containers, leaving `marker` where writing ended.
-    fn close_to(&mut self, depth: usize, mut marker: Option<&str>) {
-        if self.awaiting {
-            let failed = marker.is_none();
-            self.written.failed |= failed;
-            self.append_marker(marker.take().unwrap_or(UNSERIALIZABLE));
-            self.awaiting = false;
-        }
-        while self.depth > depth {
-            self.depth -= 1;
-            let container = self.open.get(self.depth).copied().unwrap_or_default();
-            if let Some(marker) = marker.take() {
-                if container.has_items {
-                    self.out.push(b',');
-                }
-                if container.is_object {
-                    self.append_marker(marker);
-                    self.out.push(b':');
-                }
-                self.append_marker(marker);
-            }
-            self.out.push(if container.is_object { b'}' } else { b']' });
-        }
-    }
-
-    /// Fills a place that was left empty.
-    fn fill(&mut self) {
-        if std::mem::take(&mut self.awaiting) {
-            self.written.failed = true;
-            self.append_marker(UNSERIALIZABLE);
-        }
     }
 
     /// A comma, unless the item is the first of its container.
@@ -333,23 +243,19 @@ impl<'a> Output<'a> {
             return self.stop();
         }
         self.nodes += 1;
+        self.name = None;
         Ok(())
     }
 
     /// Appends a JSON string, unless the budget does not hold it.
     fn append_string(&mut self, text: &str) -> bool {
         let start = self.out.len();
-        let fits = serde_json::to_writer(&mut *self.out, text).is_ok() && self.out.len() <= self.limit;
+        push_string(self.out, text);
+        let fits = self.out.len() <= self.limit;
         if !fits {
             self.out.truncate(start);
         }
         fits
-    }
-
-    fn append_marker(&mut self, marker: &str) {
-        self.out.push(b'"');
-        self.out.extend_from_slice(marker.as_bytes());
-        self.out.push(b'"');
     }
 
     fn stop<T>(&mut self) -> Outcome<T> {

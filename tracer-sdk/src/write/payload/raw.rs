@@ -10,7 +10,8 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, SerializeStruct, Serializer};
 use serde_json::Value;
 
-use super::output::{Interrupted, Outcome, Output};
+use super::interrupted::{Interrupted, Outcome};
+use super::output::Output;
 use super::values::write_child;
 use crate::write::redact::KeyVerdict;
 

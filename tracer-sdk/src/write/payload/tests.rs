@@ -1,7 +1,9 @@
 //! What the JSON text of a value looks like, and what hostile values do to it.
 
 mod hostile;
+mod like_serde_json;
 mod ordinary;
+mod raw;
 
 use serde::Serialize;
 

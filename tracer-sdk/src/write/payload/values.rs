@@ -5,9 +5,10 @@ use std::fmt::Display;
 use serde::ser::{Serialize, Serializer};
 
 use super::containers::Fields;
+use super::interrupted::{Interrupted, Outcome};
 use super::keys::MOST_WRAPPERS;
 use super::limited_text::LimitedText;
-use super::output::{Interrupted, Outcome, Output};
+use super::output::Output;
 use super::raw;
 use crate::write::redact::{KeyVerdict, SEEN_PAST_THE_CUT};
 
@@ -37,7 +38,7 @@ pub(super) fn write_child<T: Serialize + ?Sized>(
         verdict,
         wrappers: 0,
     });
-    output.settle(depth, outcome)
+    output.settle(depth, &outcome)
 }
 
 /// How a number that JSON cannot hold is written.

@@ -1,31 +1,35 @@
 //! A program's arguments: the values of secret-like options go (decisions, section 6).
 
-use super::{KeyVerdict, Redactor};
+use super::Redactor;
+use super::shapes::{Name, name_of_option};
 use crate::format::names::markers::REDACTED;
 
 pub(super) fn clean(redactor: &Redactor, argv: impl IntoIterator<Item = String>) -> Vec<String> {
-    let mut verdict = KeyVerdict::Keep;
+    let class = |option: &str| {
+        redactor
+            .redact
+            .then(|| name_of_option(option, &redactor.keys))
+            .flatten()
+    };
+    let mut option_before: Option<Name> = None;
     argv.into_iter()
         .map(|argument| {
-            let before = std::mem::replace(&mut verdict, KeyVerdict::Keep);
-            let Some(option) = option_name(&argument) else {
-                let secret = is_secret(before, &argument);
-                return if secret {
-                    REDACTED.to_owned()
-                } else {
-                    redactor.text(&argument).into_owned()
-                };
-            };
-            match argument.split_once('=') {
-                Some((dashed, value)) if is_secret(redactor.key(option), value) => {
-                    format!("{dashed}={REDACTED}")
-                }
-                Some(_) => redactor.text(&argument).into_owned(),
-                None => {
-                    verdict = redactor.key(option);
-                    redactor.text(&argument).into_owned()
+            let before = option_before.take();
+            if before.is_some_and(|name| name.hides(argument.as_bytes())) && !is_surely_option(&argument) {
+                return REDACTED.to_owned();
+            }
+            if let Some(option) = option_name(&argument) {
+                match argument.split_once('=') {
+                    Some((dashed, value))
+                        if class(option).is_some_and(|name| name.hides(value.as_bytes())) =>
+                    {
+                        return format!("{dashed}={REDACTED}");
+                    }
+                    Some(_) => {}
+                    None => option_before = class(option),
                 }
             }
+            redactor.text(&argument).into_owned()
         })
         .collect()
 }
@@ -40,10 +44,7 @@ fn option_name(argument: &str) -> Option<&str> {
         .then_some(name)
 }
 
-fn is_secret(verdict: KeyVerdict, value: &str) -> bool {
-    match verdict {
-        KeyVerdict::Keep => false,
-        KeyVerdict::Secret => true,
-        KeyVerdict::SecretUnlessNumber => value.parse::<f64>().is_err() && !matches!(value, "true" | "false"),
-    }
+/// Whether an argument after a secret-like option is another option and not a value that begins with a dash.
+fn is_surely_option(argument: &str) -> bool {
+    argument.starts_with("--") || (argument.starts_with('-') && argument.len() == 2)
 }

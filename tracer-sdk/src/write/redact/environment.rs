@@ -1,7 +1,7 @@
 //! The process's own secrets: literal values of environment variables with a secret-like name.
 
 use super::keys::{KeyVerdict, Keys};
-use super::shapes::names;
+use super::shapes::by_last_word;
 
 /// Shorter values would be found in ordinary text.
 const SHORTEST_VALUE: usize = 8;
@@ -15,7 +15,8 @@ impl EnvironmentSecrets {
         let mut values = Vec::new();
         for (name, value) in environment {
             let value = value.trim();
-            let is_secret = keys.verdict(&name) != KeyVerdict::Keep || names::looks_secret(&name);
+            let is_secret =
+                keys.verdict(name.as_bytes()) != KeyVerdict::Keep || by_last_word(name.as_bytes()).is_some();
             if !is_secret || value.len() < SHORTEST_VALUE {
                 continue;
             }

@@ -5,6 +5,8 @@
 //! and what was compared must begin where a word begins, so `hotkey` is not `key`. Nothing is allocated: this
 //! runs for every key of every payload.
 
+use super::tails::Tails;
+
 /// What a key says about the value under it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeyVerdict {
@@ -21,7 +23,10 @@ const FOLLOWING_WORDS: [&[u8]; 4] = [b"value", b"key", b"hash", b"header"];
 
 /// The redact keys, ready for comparing.
 #[derive(Debug)]
-pub(super) struct Keys(Vec<RedactKey>);
+pub(super) struct Keys {
+    keys: Vec<RedactKey>,
+    tails: Tails,
+}
 
 #[derive(Debug)]
 struct RedactKey {
@@ -34,38 +39,47 @@ struct RedactKey {
 impl Keys {
     pub(super) fn new(redact_keys: &[String]) -> Self {
         let keys = redact_keys.iter().filter_map(|key| {
+            let is_word = |byte: &u8| is_word_byte(*byte);
             let letters: Vec<u8> = key
                 .bytes()
-                .filter(|&byte| is_word_byte(byte))
+                .filter(is_word)
                 .map(|byte| byte.to_ascii_lowercase())
                 .collect();
             let is_token = spelled_at_end(key.as_bytes(), key.len(), b"token").is_some();
             (!letters.is_empty()).then_some(RedactKey { letters, is_token })
         });
-        Self(keys.collect())
+        let keys: Vec<RedactKey> = keys.collect();
+        let words = keys
+            .iter()
+            .map(|key| key.letters.as_slice())
+            .chain(FOLLOWING_WORDS);
+        let tails = words.fold(Tails::none(), Tails::and);
+        Self { keys, tails }
     }
 
-    pub(super) fn verdict(&self, key: &str) -> KeyVerdict {
-        let bytes = key.as_bytes();
-        let mut end = without_trailing_number(bytes, bytes.len());
+    pub(super) fn verdict(&self, key: &[u8]) -> KeyVerdict {
+        let mut end = without_trailing_number(key, key.len());
         loop {
-            let verdict = self.verdict_of_last_words(bytes, end);
+            if !self.tails.may_match(key.get(..end).unwrap_or_default()) {
+                return KeyVerdict::Keep;
+            }
+            let verdict = self.verdict_of_last_words(key, end);
             if verdict != KeyVerdict::Keep {
                 return verdict;
             }
-            let Some(start) = FOLLOWING_WORDS
+            let before = FOLLOWING_WORDS
                 .iter()
-                .find_map(|word| spelled_singular_or_plural(bytes, end, word))
-            else {
+                .find_map(|word| spelled_singular_or_plural(key, end, word));
+            let Some(start) = before else {
                 return KeyVerdict::Keep;
             };
-            end = without_trailing_number(bytes, start);
+            end = without_trailing_number(key, start);
         }
     }
 
     fn verdict_of_last_words(&self, bytes: &[u8], end: usize) -> KeyVerdict {
         let mut verdict = KeyVerdict::Keep;
-        for key in &self.0 {
+        for key in &self.keys {
             if key.is_token {
                 if spelled_at_end(bytes, end, &key.letters).is_some() {
                     verdict = KeyVerdict::SecretUnlessNumber;
@@ -80,6 +94,9 @@ impl Keys {
 
 /// Where the last words of `bytes[..end]` begin when they spell `letters`, or its plural.
 pub(super) fn spelled_singular_or_plural(bytes: &[u8], end: usize, letters: &[u8]) -> Option<usize> {
+    if end < letters.len() {
+        return None;
+    }
     spelled_at_end(bytes, end, letters).or_else(|| {
         let stem = end
             .checked_sub(1)
@@ -98,6 +115,9 @@ pub(super) fn spelled_singular_or_plural(bytes: &[u8], end: usize, letters: &[u8
 
 /// Where the last words of `bytes[..end]` begin when they spell `letters` (lower case, no separators).
 pub(super) fn spelled_at_end(bytes: &[u8], end: usize, letters: &[u8]) -> Option<usize> {
+    if end < letters.len() {
+        return None;
+    }
     let mut position = end;
     for &letter in letters.iter().rev() {
         loop {

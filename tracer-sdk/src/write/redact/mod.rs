@@ -10,7 +10,11 @@ mod environment;
 mod keys;
 mod scan;
 mod shapes;
+mod tails;
 mod text;
+
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 
@@ -21,6 +25,7 @@ use environment::EnvironmentSecrets;
 use keys::Keys;
 pub(crate) use scan::SEEN_PAST_THE_CUT;
 use scan::Scanner;
+pub(crate) use shapes::Name;
 
 /// The smallest `max_field_bytes`; smaller settings are raised to it.
 pub const SMALLEST_FIELD_BYTES: usize = 100;
@@ -117,7 +122,7 @@ impl Redactor {
     /// ```
     pub fn key(&self, key: &str) -> KeyVerdict {
         if self.redact {
-            self.keys.verdict(key)
+            self.keys.verdict(key.as_bytes())
         } else {
             KeyVerdict::Keep
         }
@@ -147,6 +152,15 @@ impl Redactor {
     /// ```
     pub fn arguments(&self, argv: impl IntoIterator<Item = String>) -> Vec<String> {
         arguments::clean(self, argv)
+    }
+
+    /// What a key says about a string under it although [`key`](Self::key) says nothing: `aws_secret_access_key`.
+    pub(crate) fn name_of_member(&self, key: &str) -> Option<Name> {
+        if self.redact {
+            shapes::by_last_word(key.as_bytes())
+        } else {
+            None
+        }
     }
 
     pub(crate) fn max_field_bytes(&self) -> usize {

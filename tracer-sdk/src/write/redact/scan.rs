@@ -24,6 +24,12 @@ pub(crate) const SEEN_PAST_THE_CUT: usize = OVERLAP + 4;
 /// What replacing and cutting changed may, rarely, be noticed by another shape: so often is it looked at again.
 const MOST_PASSES: usize = 4;
 
+/// How many pairs of bytes there are.
+const PAIRS: usize = 1 << 16;
+
+/// How many pairs are looked at together.
+const TOGETHER: usize = 8;
+
 /// The bit of the environment's values in the table; shapes have the bits below.
 const ENVIRONMENT: u8 = 1 << 7;
 
@@ -31,18 +37,18 @@ const ENVIRONMENT: u8 = 1 << 7;
 #[derive(Debug)]
 pub(super) struct Scanner {
     /// For each pair of bytes, as a big-endian number, one bit for each shape that is noticed by it.
-    noticed: Vec<u8>,
+    noticed: Box<[u8; PAIRS]>,
     environment: EnvironmentSecrets,
 }
 
 impl Scanner {
     pub(super) fn new(environment: EnvironmentSecrets) -> Self {
-        let mut noticed = vec![0; usize::from(u16::MAX) + 1];
-        let mut notice = |pair: [u8; 2], bit: u8| {
-            if let Some(bits) = noticed.get_mut(usize::from(u16::from_be_bytes(pair))) {
-                *bits |= bit;
-            }
-        };
+        #[expect(
+            clippy::large_stack_arrays,
+            reason = "64 KiB, once in a run, and only where nothing is optimised"
+        )]
+        let mut noticed = Box::new([0; PAIRS]);
+        let mut notice = |[first, second]: [u8; 2], bit: u8| noticed[pair(first, second)] |= bit;
         for (number, shape) in SHAPES.iter().enumerate() {
             (shape.noticed_by)(&mut |pair| notice(pair, 1 << number));
         }
@@ -124,9 +130,8 @@ impl Scanner {
             };
             let result = result.get_or_insert_with(|| String::with_capacity(keep + REDACTED.len()));
             result.push_str(before);
-            result.push_str(&found.quote);
-            result.push_str(REDACTED);
-            result.push_str(&found.quote);
+            let quotes = seen.get(found.quotes).unwrap_or_default();
+            result.extend([quotes, REDACTED, quotes]);
             *redacted = redacted.saturating_add(1);
             copied = found.end;
             position = found.end;
@@ -137,13 +142,28 @@ impl Scanner {
     }
 
     /// The next place at or after `position` whose two bytes something is noticed by.
-    fn next_noticed(&self, bytes: &[u8], position: usize) -> Option<(usize, u8)> {
-        let rest = bytes.get(position..)?;
-        rest.windows(2).enumerate().find_map(|(offset, pair)| {
-            let index = usize::from(pair[0]) << 8 | usize::from(pair[1]);
-            let bits = self.noticed.get(index).copied().unwrap_or_default();
-            (bits != 0).then_some((position + offset, bits))
-        })
+    fn next_noticed(&self, bytes: &[u8], mut position: usize) -> Option<(usize, u8)> {
+        // Most pairs are noticed by nothing: look at some together, without a decision for each.
+        while let Some(together) = bytes
+            .get(position..)
+            .and_then(<[u8]>::first_chunk::<{ TOGETHER + 1 }>)
+        {
+            let mut any = 0;
+            for number in 0..TOGETHER {
+                any |= self.noticed[pair(together[number], together[number + 1])];
+            }
+            if any != 0 {
+                break;
+            }
+            position += TOGETHER;
+        }
+        let bits = bytes.get(position..)?.windows(2).map(|two| match two {
+            [first, second] => self.noticed[pair(*first, *second)],
+            _ => 0,
+        });
+        bits.enumerate()
+            .find(|(_, bits)| *bits != 0)
+            .map(|(offset, bits)| (position + offset, bits))
     }
 
     fn recognise(&self, text: &Text<'_>, at: usize, bits: u8, keys: &Keys) -> Option<Found> {
@@ -160,4 +180,9 @@ impl Scanner {
             .map(|(_, shape)| shape)
             .find_map(|shape| (shape.find)(text, at, keys))
     }
+}
+
+/// The number of a pair of bytes, below [`PAIRS`].
+const fn pair(first: u8, second: u8) -> usize {
+    (first as usize) << 8 | second as usize
 }

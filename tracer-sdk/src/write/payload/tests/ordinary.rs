@@ -225,3 +225,14 @@ fn bytes_are_arrays_of_numbers() {
     }
     assert_eq!(text_of(&Bytes), "[0,255]");
 }
+
+#[test]
+fn a_key_that_looks_like_one_goes_under_a_name_that_says_so() {
+    let secret = ["kv9ZpL2mQ8xW", "4tR7nB3cD6fG"].concat();
+    let text =
+        text_of(&json!({"aws_secret_access_key": secret, "sort_key": secret, "signing_key": "by date"}));
+    let expected = format!(
+        r#"{{"aws_secret_access_key":"__REDACTED__","signing_key":"by date","sort_key":"{secret}"}}"#
+    );
+    assert_eq!(text, expected);
+}

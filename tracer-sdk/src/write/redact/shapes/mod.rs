@@ -1,7 +1,21 @@
 //! The shapes of secrets: one recogniser for each family, in one table.
 
-pub(super) mod names;
+mod assignments;
+mod formats;
+mod headers;
+mod names;
+mod options;
+mod private_keys;
 mod provider_keys;
+mod schemes;
+mod structured_tokens;
+mod urls;
+mod values;
+
+pub(crate) use names::Name;
+pub(super) use names::by_last_word;
+
+use std::ops::Range;
 
 use super::keys::Keys;
 use super::text::Text;
@@ -13,8 +27,8 @@ pub(super) struct Found {
     pub(super) start: usize,
     /// The byte after it.
     pub(super) end: usize,
-    /// What to set around the marker: a bare number in JSON text becomes a string.
-    pub(super) quote: String,
+    /// Where the quotes stand that the marker needs around it: a number in JSON becomes a string.
+    pub(super) quotes: Range<usize>,
 }
 
 impl Found {
@@ -22,7 +36,7 @@ impl Found {
         Self {
             start,
             end,
-            quote: String::new(),
+            quotes: 0..0,
         }
     }
 }
@@ -36,7 +50,38 @@ pub(super) struct Shape {
 }
 
 /// Every shape, the one that takes most first. At most seven: each is a bit in the scanner's table.
-pub(super) const SHAPES: &[Shape] = &[Shape {
-    noticed_by: provider_keys::noticed_by,
-    find: provider_keys::find,
-}];
+pub(super) const SHAPES: &[Shape] = &[
+    Shape {
+        noticed_by: private_keys::noticed_by,
+        find: private_keys::find,
+    },
+    Shape {
+        noticed_by: assignments::noticed_by,
+        find: assignments::find,
+    },
+    Shape {
+        noticed_by: urls::noticed_by,
+        find: urls::find,
+    },
+    Shape {
+        noticed_by: structured_tokens::noticed_by,
+        find: structured_tokens::find,
+    },
+    Shape {
+        noticed_by: provider_keys::noticed_by,
+        find: provider_keys::find,
+    },
+    Shape {
+        noticed_by: schemes::noticed_by,
+        find: schemes::find,
+    },
+    Shape {
+        noticed_by: options::noticed_by,
+        find: options::find,
+    },
+];
+
+/// What the name of an option of the command line says about its value.
+pub(super) fn name_of_option(option: &str, keys: &Keys) -> Option<Name> {
+    names::class(option.as_bytes(), keys)
+}

@@ -1,10 +1,41 @@
-//! Names of variables and options that hold a secret although no redact key says so: `NAME_KEY`, `NAME_TOKEN`.
+//! What a name in a text says about the value after it: by the key rule, or as `NAME_KEY`, `NAME_TOKEN`, `NAME_PWD`.
 
-use crate::write::redact::keys::{spelled_at_end, without_trailing_number};
+use super::values::{is_digest, is_number, is_placeholder, is_plausible, looks_random};
+use crate::write::redact::keys::{KeyVerdict, Keys, spelled_at_end, without_trailing_number};
+use crate::write::redact::tails::Tails;
 
-/// Last words of secret-like names of two words or more.
-const LAST_WORDS: [&[u8]; 9] = [
-    b"key",
+/// How much a name says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// It names a secret.
+    Secret,
+    /// It names a token: a secret unless it is a number.
+    Token,
+    /// It names a key: a secret when its value looks like one.
+    Key,
+}
+
+impl Name {
+    /// Whether `value` goes where the name is surely an option's.
+    pub(in crate::write::redact) fn hides(self, value: &[u8]) -> bool {
+        match self {
+            Self::Secret => true,
+            Self::Token => !is_number(value) && !matches!(value, b"true" | b"false"),
+            Self::Key => looks_random(value),
+        }
+    }
+
+    /// Whether `value` goes where it is a member of JSON and no redact key says so.
+    pub(crate) fn hides_member(self, value: &[u8]) -> bool {
+        match self {
+            Self::Secret | Self::Token => is_plausible(value, 6),
+            Self::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
+        }
+    }
+}
+
+/// Last words of secret-like names of two words or more, beside `key`.
+const LAST_WORDS: [&[u8]; 8] = [
     b"token",
     b"secret",
     b"password",
@@ -15,8 +46,22 @@ const LAST_WORDS: [&[u8]; 9] = [
     b"credentials",
 ];
 
-/// First words of names that end in `key` and name no secret.
-const HARMLESS_KEYS: [&[u8]; 28] = [
+/// Words that say so alone.
+const WORDS: [&[u8]; 2] = [b"passwd", b"passphrase"];
+
+/// The tails of all of them.
+const TAILS: Tails = {
+    let mut tails = Tails::none().and(b"key");
+    let mut number = 0;
+    while number < LAST_WORDS.len() {
+        tails = tails.and(LAST_WORDS[number]);
+        number += 1;
+    }
+    tails
+};
+
+/// Words before `key` that make a name harmless.
+const HARMLESS_KEYS: [&[u8]; 30] = [
     b"primary",
     b"foreign",
     b"public",
@@ -45,20 +90,43 @@ const HARMLESS_KEYS: [&[u8]; 28] = [
     b"candidate",
     b"join",
     b"storage",
+    b"hash",
+    b"config",
 ];
 
-/// Whether `name` has two words or more and the last one says that it holds a secret.
-pub(in crate::write::redact) fn looks_secret(name: &str) -> bool {
-    let bytes = name.as_bytes();
-    let end = without_trailing_number(bytes, bytes.len());
-    LAST_WORDS.iter().any(|word| {
-        spelled_at_end(bytes, end, word).is_some_and(|start| {
-            let first_words = without_trailing_number(bytes, start);
-            let is_harmless = *word == b"key"
-                && HARMLESS_KEYS
-                    .iter()
-                    .any(|harmless| spelled_at_end(bytes, first_words, harmless).is_some());
-            first_words > 0 && !is_harmless
-        })
+/// What `name` says, if anything.
+pub(super) fn class(name: &[u8], keys: &Keys) -> Option<Name> {
+    match keys.verdict(name) {
+        KeyVerdict::Secret => Some(Name::Secret),
+        KeyVerdict::SecretUnlessNumber => Some(Name::Token),
+        KeyVerdict::Keep => by_last_word(name),
+    }
+}
+
+/// What `name` says by its last word, although no redact key says so.
+pub(in crate::write::redact) fn by_last_word(name: &[u8]) -> Option<Name> {
+    let end = without_trailing_number(name, name.len());
+    if !TAILS.may_match(name.get(..end).unwrap_or_default()) {
+        return None;
+    }
+    let is_one_of_more = |start: usize| without_trailing_number(name, start) > 0;
+    if let Some(start) = spelled_at_end(name, end, b"key").filter(|&start| is_one_of_more(start)) {
+        let before = without_trailing_number(name, start);
+        let is_harmless = HARMLESS_KEYS
+            .iter()
+            .any(|word| spelled_at_end(name, before, word).is_some());
+        return (!is_harmless).then_some(Name::Key);
+    }
+    let says_more = LAST_WORDS
+        .iter()
+        .any(|word| spelled_at_end(name, end, word).is_some_and(is_one_of_more));
+    let says_alone = || WORDS.iter().any(|word| spelled_at_end(name, end, word).is_some());
+    if !says_more && !says_alone() {
+        return None;
+    }
+    Some(if spelled_at_end(name, end, b"token").is_some() {
+        Name::Token
+    } else {
+        Name::Secret
     })
 }

@@ -1,76 +1,57 @@
 //! Keys with a published prefix: `sk-…`, `AKIA…`, `ghp_…` and the like.
+//!
+//! A prefix is noticed by its last two bytes, which ordinary text has more seldom than the first two.
+
+use std::sync::LazyLock;
 
 use super::Found;
+use super::formats::{FORMATS, Format};
+use super::values::{is_blank, looks_random};
 use crate::write::redact::keys::Keys;
-use crate::write::redact::text::{Text, is_alphanumeric, is_url_safe};
+use crate::write::redact::text::Text;
 
-/// A published token format.
-struct Format {
-    prefix: &'static [u8],
-    /// What the rest is made of.
-    body: fn(u8) -> bool,
-    /// The shortest rest.
-    shortest: usize,
-    /// Whether the prefix is so short that it must begin a word and the rest must look random.
-    ambiguous: bool,
-}
-
-const fn distinct(prefix: &'static str, body: fn(u8) -> bool, shortest: usize) -> Format {
-    Format {
-        prefix: prefix.as_bytes(),
-        body,
-        shortest,
-        ambiguous: false,
+/// The formats by the last byte but one of their prefix, the longest prefix first.
+static BY_BYTE: LazyLock<Vec<Vec<&'static Format>>> = LazyLock::new(|| {
+    let mut formats = vec![Vec::new(); 256];
+    for format in FORMATS {
+        if let Some(slot) = last_pair(format).and_then(|[first, _]| formats.get_mut(usize::from(first))) {
+            slot.push(format);
+        }
     }
-}
-
-const fn ambiguous(prefix: &'static str, body: fn(u8) -> bool, shortest: usize) -> Format {
-    Format {
-        prefix: prefix.as_bytes(),
-        body,
-        shortest,
-        ambiguous: true,
+    for slot in &mut formats {
+        slot.sort_by_key(|format: &&Format| std::cmp::Reverse(format.prefix.len()));
     }
-}
+    formats
+});
 
-/// Longer prefixes before the shorter ones that they begin with.
-const FORMATS: &[Format] = &[
-    distinct("sk-ant-", is_url_safe, 20),
-    distinct("sk-proj-", is_url_safe, 20),
-    ambiguous("sk-", is_url_safe, 20),
-    ambiguous("AKIA", is_upper_or_digit, 16),
-    ambiguous("ASIA", is_upper_or_digit, 16),
-    distinct("ghp_", is_alphanumeric, 30),
-    distinct("gho_", is_alphanumeric, 30),
-    distinct("ghu_", is_alphanumeric, 30),
-    distinct("ghs_", is_alphanumeric, 30),
-    distinct("ghr_", is_alphanumeric, 30),
-    distinct("github_pat_", is_word, 30),
-    distinct("xoxb-", is_url_safe, 16),
-    distinct("AIza", is_url_safe, 35),
-];
-
-fn is_upper_or_digit(byte: u8) -> bool {
-    byte.is_ascii_uppercase() || byte.is_ascii_digit()
-}
-
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
+fn last_pair(format: &Format) -> Option<[u8; 2]> {
+    format.prefix.last_chunk().copied()
 }
 
 pub(super) fn noticed_by(notice: &mut dyn FnMut([u8; 2])) {
-    for format in FORMATS {
-        if let Some(&pair) = format.prefix.first_chunk() {
-            notice(pair);
-        }
-    }
+    FORMATS.iter().filter_map(last_pair).for_each(notice);
 }
 
 pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
-    let format = FORMATS.iter().find(|format| text.has(at, format.prefix))?;
-    let body = at + format.prefix.len();
-    let end = text.run(body, format.body);
-    let long_enough = end - body >= format.shortest || text.is_open_end(end);
-    let fits = !format.ambiguous || text.is_token_start(at);
-    (long_enough && fits).then_some(Found::new(at, end))
+    let body = at + 2;
+    let last = text.at(at + 1);
+    let formats = BY_BYTE.get(usize::from(text.at(at)))?;
+    formats
+        .iter()
+        .filter(|format| format.prefix.last() == Some(&last))
+        .find_map(|format| {
+            let start = body.checked_sub(format.prefix.len())?;
+            if text.slice(start, body) != format.prefix {
+                return None;
+            }
+            let end = text.run(body, format.body);
+            let rest = text.slice(body, end);
+            let is_long = rest.len() >= format.shortest || (text.is_open_end(end) && !rest.is_empty());
+            let fits = if format.is_common {
+                text.is_token_start(start) && (looks_random(rest) || text.is_open_end(end))
+            } else {
+                !is_blank(rest) && !rest.starts_with(b"your")
+            };
+            (is_long && fits).then_some(Found::new(start, end))
+        })
 }

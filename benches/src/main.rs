@@ -1,0 +1,35 @@
+//! What recording costs, measured side by side. See `README.md`.
+
+mod allocations;
+mod arguments;
+mod contestants;
+mod lines;
+mod machine;
+mod measure;
+mod report;
+mod work;
+
+use std::process::ExitCode;
+
+use arguments::Command;
+
+#[global_allocator]
+static ALLOCATOR: allocations::Counted = allocations::Counted;
+
+fn main() -> ExitCode {
+    match arguments::parse(std::env::args().skip(1)) {
+        Ok(Command::Emit { plan, style }) => {
+            let all = measure::measure(&plan);
+            print!("{}", report::report(&plan, &all, style));
+            ExitCode::SUCCESS
+        }
+        Ok(Command::Help) => {
+            print!("{}", arguments::HELP);
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("{message}\n\n{}", arguments::HELP);
+            ExitCode::from(2)
+        }
+    }
+}

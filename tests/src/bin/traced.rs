@@ -1,0 +1,200 @@
+//! A traced program for the tests to start, stop and kill. Its first argument says what it does.
+
+#![expect(clippy::unwrap_used, reason = "a program of the tests fails by panicking")]
+
+use std::io::{BufRead, Write};
+use std::process::{Command, ExitCode, Stdio};
+
+use fork::Fork;
+use serde_json::json;
+use tracer_sdk::emit::scope::{Scope, Site};
+use tracer_sdk::{Guardrails, RunGuard, llm_call, state, tool_call, traced_run};
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let task = arguments.next().unwrap_or_default();
+    let number = arguments
+        .next()
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(0);
+    match task.as_str() {
+        "acknowledge" => acknowledge(number),
+        "runs" => runs(number),
+        "wait" => drop(wait_in_a_call()),
+        "join" => join(number),
+        "join-and-wait" => join_and_wait(),
+        "fork" => fork_and_go_on(),
+        "fork-and-wait" => fork_and_wait(),
+        "exec-and-wait" => exec_and_wait(),
+        "default-name" => default_name(),
+        how => return end(how),
+    }
+    ExitCode::SUCCESS
+}
+
+/// Tells the test something, and that all before it has happened.
+fn tell(what: impl std::fmt::Display) {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "{what}").unwrap();
+    output.flush().unwrap();
+}
+
+/// Waits for the test to say that it may go on.
+fn wait_for_a_line() {
+    std::io::stdin().lock().read_line(&mut String::new()).unwrap();
+}
+
+/// Records on several threads until it is killed; each record is told once it is made.
+fn acknowledge(threads: u64) {
+    let run = traced_run("acknowledge");
+    let context = run.context().unwrap();
+    tell("0 0");
+    std::thread::scope(|scope| {
+        for thread in 1..=threads {
+            let context = context.clone();
+            scope.spawn(move || {
+                let _guard = context.enter();
+                for number in 1_u64.. {
+                    record(thread, number);
+                    tell(format_args!("{thread} {number}"));
+                }
+            });
+        }
+    });
+}
+
+/// Small and large lines, after the fact and timed.
+fn record(thread: u64, number: u64) {
+    let name = format!("{thread} {number}");
+    match number % 8 {
+        0 => {
+            let large = vec!["x".repeat(10_000); 20];
+            state(&json!({"name": name, "large": large}))
+                .meta(&json!({"name": name}))
+                .record()
+                .unwrap();
+        }
+        1 => {
+            let mut call = llm_call(name).prompt("Go on").start().unwrap();
+            call.response("on and on");
+        }
+        _ => tool_call(name).args(&json!({"number": number})).record().unwrap(),
+    }
+}
+
+/// Writes many runs, one after the other.
+fn runs(count: u64) {
+    for number in 0..count {
+        let run = traced_run(format!("run {number}"));
+        for call in 0..10 {
+            tool_call("step")
+                .args(&json!({"run": number, "call": call}))
+                .record()
+                .unwrap();
+        }
+        let stats = run.stats();
+        assert_eq!(
+            (stats.written, stats.dropped),
+            (11, 0),
+            "the calls, and the loop that they are"
+        );
+    }
+}
+
+/// Starts a run and a call, and waits in the call.
+fn wait_in_a_call() -> RunGuard {
+    let run = traced_run("waiting");
+    tool_call("before").record().unwrap();
+    let call = llm_call("gpt-5").prompt("Are you there?").start().unwrap();
+    tell("ready");
+    wait_for_a_line();
+    drop(call);
+    run
+}
+
+/// Leaves the program in the middle of a run.
+#[expect(clippy::exit, reason = "a way for a program to end that is tested")]
+fn end(how: &str) -> ExitCode {
+    let run = wait_in_a_call();
+    match how {
+        "exit" => std::process::exit(0),
+        "abort" => std::process::abort(),
+        "panic" => panic!("it went wrong"),
+        "forget" => std::mem::forget(run),
+        _ => {}
+    }
+    ExitCode::SUCCESS
+}
+
+/// A run without a name of its own, as the attribute starts it.
+fn default_name() {
+    Scope::run(&Site::new(None, "src/agent.rs", "answer", 7), Guardrails::new()).end();
+}
+
+/// Works for the run of the parent process.
+fn join(calls: u64) {
+    let run = traced_run("child");
+    for number in 0..calls {
+        tool_call("child's step")
+            .args(&json!({"number": number}))
+            .record()
+            .unwrap();
+    }
+    assert_eq!(run.stats().dropped, 0);
+}
+
+/// Works for the run of the parent process, and goes on when it is told to.
+fn join_and_wait() {
+    let run = traced_run("child");
+    tool_call("child's step").record().unwrap();
+    tell("ready");
+    wait_for_a_line();
+    tool_call("child's late step").record().unwrap();
+    drop(run);
+}
+
+/// A forked child leaves the run alone.
+#[expect(clippy::exit, reason = "the child must not go on as its parent")]
+fn fork_and_go_on() {
+    let run = traced_run("forked");
+    tool_call("before").record().unwrap();
+    match fork::fork().unwrap() {
+        Fork::Child => {
+            tool_call("of nobody's run").record().unwrap();
+            {
+                let _own = traced_run("the child's own");
+                tool_call("in the child").record().unwrap();
+            }
+            drop(run);
+            std::process::exit(0);
+        }
+        Fork::Parent(child) => {
+            fork::waitpid(child).unwrap();
+            tool_call("after").record().unwrap();
+            assert_eq!(run.stats().written, 2);
+        }
+    }
+}
+
+/// Leaves a forked child behind that lives until its standard input ends.
+fn fork_and_wait() {
+    let _run = traced_run("forked");
+    tool_call("before").record().unwrap();
+    if let Fork::Parent(_) = fork::fork().unwrap() {
+        tell("ready");
+    }
+    wait_for_a_line();
+}
+
+/// Starts a program of its own that lives until its standard input ends, and waits.
+fn exec_and_wait() {
+    let _run = traced_run("parent of another program");
+    tool_call("before").record().unwrap();
+    let mut child = Command::new("cat")
+        .stdin(Stdio::inherit())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    tell("ready");
+    child.wait().unwrap();
+}

@@ -1,0 +1,57 @@
+//! Programs whose runs are started by the attribute, for tests that need a process of their own: `traced_functions <program>`.
+
+#![expect(clippy::print_stdout, reason = "what the program did is told to the test")]
+
+use std::error::Error;
+
+use tracer_sdk::trace;
+
+fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some("unnamed") => unnamed(),
+        Some("named") => named("nightly").unwrap_or_else(|error| println!("failed: {error}")),
+        Some("guarded") => println!("returned {:?}", guarded().map_err(|error| error.to_string())),
+        Some("panicking") => panicking(),
+        Some("unattached") => println!("returned {}", calls_outside_of_a_run()),
+        other => println!("no such program: {other:?}"),
+    }
+}
+
+#[trace]
+fn unnamed() {
+    search("rust").unwrap_or_default();
+}
+
+#[trace(name = format!("agent {job}"))]
+fn named(job: &str) -> Result<(), Box<dyn Error>> {
+    Err(format!("no {job}").into())
+}
+
+#[trace("guarded", max_tool_calls = 2)]
+fn guarded() -> Result<(), Box<dyn Error>> {
+    loop {
+        search("rust")?;
+    }
+}
+
+#[trace("panicking")]
+fn panicking() {
+    search("rust").unwrap_or_default();
+    panic!("out of cheese");
+}
+
+fn calls_outside_of_a_run() -> usize {
+    let found = search("rust").unwrap_or_default();
+    found + planned()
+}
+
+#[trace(tool, args)]
+fn search(query: &str) -> Result<usize, Box<dyn Error>> {
+    println!("searched");
+    Ok(query.len())
+}
+
+#[trace(span)]
+fn planned() -> usize {
+    1
+}

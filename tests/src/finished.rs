@@ -1,0 +1,129 @@
+//! A run that has ended: read back strictly, with its counts compared to its projection.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tracer_sdk::format::{EventType, Record, RunStatus, SpanRecord};
+use tracer_sdk::read::{LoadedRun, count_records, open_run};
+use tracer_sdk::spans_to_events;
+
+/// A valid run that has ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// The run as it was read.
+    pub run: LoadedRun,
+    /// Its projection.
+    pub records: Vec<Record>,
+}
+
+impl Finished {
+    /// Reads a run. It must be valid and have ended, its counts must be those of its projection, and nothing of the
+    /// emitter's own may be left beside its two files.
+    #[must_use]
+    pub fn open(directory: &Path) -> Self {
+        let run = open_run(directory).unwrap_or_else(|invalid| panic!("{invalid:#?}"));
+        let records = spans_to_events(&run.spans);
+        assert!(
+            run.meta.status.is_completed(),
+            "the run has not ended: {:?}",
+            run.meta
+        );
+        assert_eq!(
+            run.meta.counts,
+            count_records(&records),
+            "the counts are not those of the projection"
+        );
+        assert_eq!(records.first().map(Record::event_type), Some(EventType::RunStart));
+        assert_eq!(records.last().map(Record::event_type), Some(EventType::RunEnd));
+        let mut files: Vec<_> = std::fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        files.sort();
+        assert_eq!(files, ["meta.json", "spans.jsonl"]);
+        Self { run, records }
+    }
+
+    /// How the run ended.
+    #[must_use]
+    pub fn status(&self) -> RunStatus {
+        self.run.meta.status
+    }
+
+    /// The types of all records, in their order.
+    #[must_use]
+    pub fn types(&self) -> Vec<EventType> {
+        self.records.iter().map(Record::event_type).collect()
+    }
+
+    /// The records of one type, in their order.
+    #[must_use]
+    pub fn all(&self, event_type: EventType) -> Vec<&Record> {
+        self.records
+            .iter()
+            .filter(|record| record.event_type() == event_type)
+            .collect()
+    }
+
+    /// The only record of a type.
+    #[must_use]
+    pub fn only(&self, event_type: EventType) -> &Record {
+        let all = self.all(event_type);
+        assert_eq!(all.len(), 1, "one {} was expected", event_type.as_str());
+        all[0]
+    }
+
+    /// The payload of the only record of a type, as JSON.
+    #[must_use]
+    pub fn payload(&self, event_type: EventType) -> Value {
+        payload(self.only(event_type))
+    }
+
+    /// The span of a record that stands for one.
+    #[must_use]
+    pub fn span(&self, record: &Record) -> &SpanRecord {
+        let span = self
+            .run
+            .spans
+            .iter()
+            .find(|span| span.span_id.to_string() == record.event_id);
+        span.unwrap_or_else(|| panic!("{} stands for no span", record.event_id))
+    }
+
+    /// The payload of the only record with a name, as JSON.
+    #[must_use]
+    pub fn payload_named(&self, name: &str) -> Value {
+        payload(self.named(name))
+    }
+
+    /// The name of the span in which the only record with a name stands.
+    #[must_use]
+    pub fn parent_name(&self, name: &str) -> &str {
+        let parent = self.named(name).parent_id.as_deref();
+        let span = self
+            .run
+            .spans
+            .iter()
+            .find(|span| Some(span.span_id.to_string().as_str()) == parent);
+        span.map_or("", |span| &span.name)
+    }
+
+    fn named(&self, name: &str) -> &Record {
+        let all: Vec<&Record> = self.records.iter().filter(|record| record.name == name).collect();
+        assert_eq!(all.len(), 1, "one {name:?} was expected");
+        all[0]
+    }
+
+    /// The first span with a name.
+    #[must_use]
+    pub fn span_named(&self, name: &str) -> &SpanRecord {
+        let span = self.run.spans.iter().find(|span| span.name == name);
+        span.unwrap_or_else(|| panic!("there is no span {name:?}"))
+    }
+}
+
+/// The payload of a record, as JSON.
+#[must_use]
+pub fn payload(record: &Record) -> Value {
+    serde_json::to_value(&record.payload).unwrap()
+}

@@ -1,0 +1,78 @@
+//! The world around the examples of the guides: a customer, a model, and a run in a folder that is thrown away.
+
+#![expect(
+    clippy::expect_used,
+    clippy::unused_async,
+    reason = "helpers of tests fail by panicking; the world of an agent is async"
+)]
+
+use std::fmt;
+use std::future::Future;
+
+use tracer_sdk::{Config, Run};
+
+/// A customer of the guide's agent.
+#[derive(Debug)]
+pub struct Customer {
+    /// The customer's name.
+    pub name: String,
+}
+
+/// Looks a customer up.
+pub async fn lookup_customer(_id: u32) -> anyhow::Result<Customer> {
+    Ok(Customer { name: "Ada".into() })
+}
+
+/// What the guide's model answers.
+#[derive(Debug)]
+pub struct Reply {
+    /// The answer.
+    pub text: String,
+    /// Tokens of the prompt.
+    pub prompt_tokens: u64,
+    /// Tokens of the answer.
+    pub completion_tokens: u64,
+}
+
+/// Asks the guide's model.
+pub async fn ask_the_model() -> anyhow::Result<Reply> {
+    Ok(Reply {
+        text: "On its way.".into(),
+        prompt_tokens: 12,
+        completion_tokens: 4,
+    })
+}
+
+/// The chunks of a streamed answer.
+pub fn stream_the_model() -> impl Iterator<Item = String> {
+    ["An old ", "silent pond"].into_iter().map(str::to_owned)
+}
+
+fn run_in(folder: &tempfile::TempDir) -> Run {
+    Run::new("guide").config(&Config::new().data_dir(folder.path()))
+}
+
+/// Runs a block of a guide within a run.
+///
+/// # Panics
+///
+/// When the block fails.
+pub fn in_temp_run<E: fmt::Display + fmt::Debug>(block: impl FnOnce() -> Result<(), E>) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    run_in(&folder).in_scope(block).expect("the block goes well");
+}
+
+/// Runs an async block of a guide within a run.
+///
+/// # Panics
+///
+/// When the block fails.
+pub fn traced(block: impl Future<Output = anyhow::Result<()>>) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let outcome = runtime.block_on(run_in(&folder).instrument(block));
+    outcome.expect("the block goes well");
+}

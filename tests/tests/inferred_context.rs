@@ -1,0 +1,129 @@
+//! Threads and tasks that were never told which run they work for: with exactly one live run in the process they attach
+//! to it and say so, otherwise their records are counted and kept nowhere (issue: *Context*).
+//!
+//! How many runs are live concerns the whole process, so these tests take turns.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tracer_sdk::format::EventType;
+use tracer_sdk::{Context, llm_call, span, state, tool_call, traced_run, unattached_records};
+use tracer_tests::DataDir;
+
+fn take_turns() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs on a thread that was given no context.
+fn elsewhere<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| scope.spawn(work).join().unwrap())
+}
+
+#[test]
+fn a_thread_without_a_context_attaches_to_the_only_live_run_and_says_so() {
+    let _turn = take_turns();
+    let data = DataDir::new();
+    let run = data.run("only").start();
+    let mut phase = span("phase").start();
+    let guard = phase.enter();
+    let before = unattached_records();
+    std::thread::scope(|scope| {
+        for _ in 0..32 {
+            scope.spawn(|| (0..10).for_each(|_| tool_call("work").record().unwrap()));
+        }
+    });
+    elsewhere(|| {
+        let mut call = llm_call("gpt-5").start().unwrap();
+        call.in_scope(|| state(&1).record()).unwrap();
+        call.response("done");
+    });
+    assert_eq!(unattached_records(), before);
+    drop((guard, phase));
+    run.finish();
+    let finished = data.finished();
+    let calls = finished.all(EventType::ToolCall);
+    assert_eq!(calls.len(), 320);
+    let root = finished
+        .span(finished.only(EventType::RunStart))
+        .span_id
+        .to_string();
+    for call in calls.into_iter().chain(finished.all(EventType::LlmCall)) {
+        assert_eq!(finished.span(call).attributes["tracer.context"], "inferred");
+        assert_eq!(
+            call.parent_id.as_ref(),
+            Some(&root),
+            "which span it works for is not known"
+        );
+    }
+    let inside = finished.only(EventType::StateUpdate);
+    assert_eq!(
+        inside.parent_id,
+        Some(finished.span_named("gpt-5").span_id.to_string())
+    );
+    assert!(
+        !finished.span(inside).attributes.contains_key("tracer.context"),
+        "that call gave its own context"
+    );
+}
+
+#[test]
+fn with_two_live_runs_a_thread_without_a_context_records_nothing_and_that_is_counted() {
+    let _turn = take_turns();
+    let data = DataDir::new();
+    let first = data.run("first").start();
+    let second = elsewhere(|| {
+        data.run("second")
+            .instrument_infallible(std::future::pending::<()>())
+    });
+    let before = unattached_records();
+    elsewhere(|| {
+        assert!(Context::current().is_none());
+        tool_call("lost").record().unwrap();
+        llm_call("lost").start().unwrap().end().unwrap();
+        state(&1).record().unwrap();
+        span("lost").start().end();
+    });
+    assert_eq!(unattached_records(), before + 4);
+
+    drop(second);
+    elsewhere(|| tool_call("found").record().unwrap());
+    first.finish();
+    let names: Vec<Vec<String>> = data
+        .finished_runs()
+        .into_iter()
+        .map(|run| run.run.spans.into_iter().map(|span| span.name).collect())
+        .collect();
+    assert!(
+        names.contains(&vec!["found".to_owned(), "first".to_owned()]),
+        "{names:?}"
+    );
+    assert!(names.contains(&vec!["second".to_owned()]), "{names:?}");
+}
+
+#[test]
+fn without_a_live_run_recording_does_nothing_and_is_counted() {
+    let _turn = take_turns();
+    let before = unattached_records();
+    let mut call = tool_call("nobody's").args(&1).start().unwrap();
+    assert!(call.id().is_none() && call.context().is_none());
+    call.result(&2);
+    call.end().unwrap();
+    assert!(Context::current().is_none());
+    assert_eq!(unattached_records(), before + 1);
+}
+
+#[test]
+fn a_run_started_on_a_thread_without_a_context_is_its_own_though_another_one_lives() {
+    let _turn = take_turns();
+    let data = DataDir::new();
+    let first = data.run("first").start();
+    let first_id = first.trace_id();
+    elsewhere(|| {
+        let second = data.run("second").start();
+        let nested = traced_run("nested");
+        assert_eq!(second.trace_id(), nested.trace_id());
+        assert_ne!(second.trace_id(), first_id);
+    });
+    first.finish();
+    assert_eq!(data.finished_runs().len(), 2);
+}

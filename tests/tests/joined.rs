@@ -1,0 +1,170 @@
+//! A child process that works for its parent's run: `TRACER_TRACEPARENT` (issue: *Context*).
+
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::Child;
+
+use tracer_sdk::format::{EventType, RunStatus};
+use tracer_sdk::{RunGuard, tool_call};
+use tracer_tests::{DataDir, Program};
+
+const TRACED: &str = env!("CARGO_BIN_EXE_traced");
+
+fn child_of(run: &RunGuard, data: &DataDir, task: &str) -> Program {
+    let parent = run.context().unwrap().to_traceparent();
+    Program::new(TRACED, data)
+        .args([task, "20"])
+        .env("TRACER_TRACEPARENT", &parent)
+}
+
+/// Starts a child and waits until it says that it is ready.
+fn start_ready(program: Program) -> Child {
+    let mut child = program.start();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert_eq!(line, "ready\n");
+    child
+}
+
+#[test]
+fn children_and_their_parent_append_to_one_run_at_once_and_all_are_counted() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    let children: Vec<Child> = (0..4).map(|_| child_of(&run, &data, "join").start()).collect();
+    for _ in 0..200 {
+        tool_call("parent's step").record().unwrap();
+    }
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    }
+    run.finish();
+    let finished = data.finished();
+    assert_eq!(finished.status(), RunStatus::Ok);
+    assert_eq!(finished.run.meta.counts.tool_calls, 200 + 4 * 20);
+    let root = finished.span(finished.only(EventType::RunStart));
+    assert_eq!(
+        root.attributes["tracer.tool_calls"], 280,
+        "the root tells the same"
+    );
+    let children = finished.all(EventType::Unknown);
+    assert_eq!(children.len(), 4);
+    for child in children {
+        assert_eq!(
+            (child.name.as_str(), child.parent_id.clone()),
+            ("child", Some(root.span_id.to_string()))
+        );
+        let steps = finished.all(EventType::ToolCall);
+        assert_eq!(
+            steps
+                .iter()
+                .filter(|step| step.parent_id.as_ref() == Some(&child.event_id))
+                .count(),
+            20
+        );
+    }
+}
+
+#[test]
+fn a_child_joins_under_the_span_that_was_handed_on() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    let mut phase = tracer_sdk::span("phase").start();
+    let parent = phase.context().unwrap().to_traceparent();
+    Program::new(TRACED, &data)
+        .args(["join", "1"])
+        .env("TRACER_TRACEPARENT", &parent)
+        .succeed();
+    phase.end();
+    run.finish();
+    let finished = data.finished();
+    assert_eq!(
+        finished.span_named("child").parent_span_id,
+        Some(finished.span_named("phase").span_id)
+    );
+}
+
+#[test]
+fn a_child_that_is_killed_leaves_its_parents_run_valid() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    let mut child = start_ready(child_of(&run, &data, "join-and-wait"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    run.finish();
+    let finished = data.finished();
+    assert_eq!(finished.run.meta.counts.tool_calls, 1);
+    let step = finished.span_named("child's step");
+    let stand_in = finished
+        .run
+        .spans
+        .iter()
+        .find(|span| Some(span.span_id) == step.parent_span_id)
+        .unwrap();
+    assert_eq!(
+        stand_in.attributes["tracer.lost"], "true",
+        "its span never came, something stands in for it"
+    );
+    assert_eq!(
+        stand_in.parent_span_id,
+        Some(finished.span(finished.only(EventType::RunStart)).span_id)
+    );
+}
+
+#[test]
+fn a_child_that_outlives_its_parents_run_adds_nothing_to_it() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    let mut child = start_ready(child_of(&run, &data, "join-and-wait"));
+    run.finish();
+    assert_eq!(data.finished().run.meta.counts.tool_calls, 1);
+    child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("the run has ended"), "{told}");
+    assert_eq!(data.finished().run.meta.counts.tool_calls, 1);
+}
+
+#[test]
+fn a_child_of_a_run_that_has_ended_or_is_not_there_starts_a_run_of_its_own() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    let parent = run.context().unwrap().to_traceparent();
+    run.finish();
+    let elsewhere = DataDir::new();
+    for data in [&data, &elsewhere] {
+        let output = Program::new(TRACED, data)
+            .args(["join", "1"])
+            .env("TRACER_TRACEPARENT", &parent)
+            .output();
+        assert!(output.status.success());
+        assert!(String::from_utf8_lossy(&output.stderr).contains("a run of its own"));
+    }
+    let names = |data: &DataDir| -> Vec<_> {
+        let mut names: Vec<_> = data
+            .finished_runs()
+            .into_iter()
+            .map(|run| run.run.meta.run_name.unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&data), ["child", "parent"]);
+    assert_eq!(names(&elsewhere), ["child"]);
+}
+
+#[test]
+fn what_is_no_traceparent_is_told_once_and_passed_over() {
+    let data = DataDir::new();
+    let output = Program::new(TRACED, &data)
+        .args(["join", "1"])
+        .env("TRACER_TRACEPARENT", "../../etc")
+        .output();
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("TRACER_TRACEPARENT is not a W3C traceparent"));
+    assert_eq!(data.finished().run.meta.run_name.as_deref(), Some("child"));
+}

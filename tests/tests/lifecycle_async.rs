@@ -1,0 +1,151 @@
+//! Runs that are futures: ready, failed, dropped before they are ready, cancelled by `select!` (decisions, section 5).
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use futures_util::FutureExt;
+use serde_json::json;
+use tracer_sdk::format::{EventType, RunStatus};
+use tracer_sdk::{llm_call, tool_call};
+use tracer_tests::{DataDir, Finished};
+
+fn cancelled(finished: &Finished) {
+    assert_eq!(finished.status(), RunStatus::Error);
+    assert_eq!(finished.payload(EventType::Error)["error_type"], "Cancelled");
+    assert_eq!(finished.payload(EventType::RunEnd), json!({"status": "error"}));
+}
+
+#[tokio::test]
+async fn a_future_that_is_ready_ends_its_run_by_what_it_gave() {
+    let good = DataDir::new();
+    let answer = good
+        .run("good")
+        .instrument_infallible(async { tool_call("t").record().map(|()| 42) })
+        .await;
+    assert_eq!(answer, Ok(42));
+    assert_eq!(good.finished().status(), RunStatus::Ok);
+
+    let bad = DataDir::new();
+    let outcome = bad.run("bad").instrument(async { "x".parse::<u8>() }).await;
+    assert!(outcome.is_err());
+    assert_eq!(
+        bad.finished().payload(EventType::Error)["error_type"],
+        "ParseIntError"
+    );
+}
+
+#[test]
+fn a_future_that_is_never_polled_is_told_as_cancelled() {
+    let data = DataDir::new();
+    drop(data.run("never").instrument_infallible(async { unreachable!() }));
+    cancelled(&data.finished());
+}
+
+#[test]
+fn a_future_that_is_dropped_while_it_waits_is_told_as_cancelled_with_what_was_in_flight() {
+    let data = DataDir::new();
+    {
+        let run = data.run("waiting").instrument_infallible(async {
+            tool_call("before").record().unwrap();
+            let mut call = llm_call("gpt-5").prompt("Hi").start().unwrap();
+            std::future::pending::<()>().await;
+            call.response("never");
+        });
+        let mut run = pin!(run);
+        assert_eq!(
+            run.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())),
+            Poll::Pending
+        );
+    }
+    let finished = data.finished();
+    cancelled(&finished);
+    assert_eq!(
+        finished.payload(EventType::LlmCall)["error"]["error_type"],
+        "Cancelled"
+    );
+    let calls = finished.types();
+    assert!(calls.contains(&EventType::ToolCall));
+}
+
+#[tokio::test]
+async fn select_cancels_the_run_that_loses() {
+    let data = DataDir::new();
+    let (ready, wait) = tokio::sync::oneshot::channel::<()>();
+    let loser = data.run("loser").instrument_infallible(async {
+        tool_call("before").record().unwrap();
+        ready.send(()).unwrap();
+        std::future::pending::<()>().await;
+    });
+    tokio::select! {
+        () = loser => unreachable!("it waits for ever"),
+        received = wait => received.unwrap(),
+    }
+    cancelled(&data.finished());
+}
+
+#[tokio::test]
+async fn a_branch_that_select_drops_inside_a_run_is_told_as_cancelled_and_the_run_goes_on() {
+    let data = DataDir::new();
+    let work = async {
+        for _ in 0..2 {
+            let ask = async {
+                let _call = llm_call("slow").start().unwrap();
+                std::future::pending::<()>().await;
+            };
+            tokio::select! {
+                biased;
+                () = ask => unreachable!("it waits for ever"),
+                () = tokio::task::yield_now() => tool_call("fallback").record().unwrap(),
+            }
+        }
+    };
+    data.run("impatient").instrument_infallible(work).await;
+    let finished = data.finished();
+    assert_eq!(finished.status(), RunStatus::Ok);
+    assert_eq!(finished.run.meta.counts.llm_calls, 2);
+    assert_eq!(finished.run.meta.counts.tool_calls, 2);
+    let root = finished
+        .span(finished.only(EventType::RunStart))
+        .span_id
+        .to_string();
+    assert!(
+        finished
+            .all(EventType::ToolCall)
+            .iter()
+            .all(|record| record.parent_id.as_ref() == Some(&root))
+    );
+}
+
+#[tokio::test]
+async fn a_panic_in_a_poll_ends_the_run_as_failed_though_it_is_caught() {
+    let data = DataDir::new();
+    let run = data.run("panics").instrument_infallible(async {
+        tokio::task::yield_now().await;
+        panic!("in the second poll");
+    });
+    let caught = AssertUnwindSafe(run).catch_unwind().await;
+    assert!(caught.is_err());
+    let finished = data.finished();
+    assert_eq!(finished.status(), RunStatus::Error);
+    let error = finished.payload(EventType::Error);
+    assert_eq!(
+        (&error["error_type"], &error["message"]),
+        (&json!("panic"), &json!("in the second poll"))
+    );
+}
+
+#[tokio::test]
+async fn a_task_that_is_aborted_ends_its_run_as_cancelled() {
+    let data = DataDir::new();
+    let (ready, wait) = tokio::sync::oneshot::channel::<()>();
+    let task = tokio::spawn(data.run("aborted").instrument_infallible(async {
+        ready.send(()).unwrap();
+        std::future::pending::<()>().await;
+    }));
+    wait.await.unwrap();
+    task.abort();
+    assert!(task.await.unwrap_err().is_cancelled());
+    cancelled(&data.finished());
+}

@@ -1,0 +1,128 @@
+//! Tool calls, model calls and spans: names, arguments, results, and what is inside what.
+
+use serde::Serialize;
+use serde_json::json;
+use tracer_sdk::format::EventType;
+use tracer_sdk::trace;
+use tracer_tests::recording::recorded;
+
+#[derive(Serialize)]
+struct Query {
+    text: String,
+    limit: usize,
+}
+
+#[trace(tool)]
+fn nothing_kept(_secret: &str) -> String {
+    "secret".to_owned()
+}
+
+#[trace(tool, args, result)]
+fn all_kept(query: &Query, (low, _): (u8, u8), r#type: Option<&str>) -> Result<Vec<u8>, String> {
+    let _ = (query, r#type);
+    Ok(vec![low])
+}
+
+#[trace(tool, args(limit), name = format!("search {place}"))]
+fn one_kept(place: &str, limit: usize) -> usize {
+    place.len() + limit
+}
+
+struct Index;
+
+impl Index {
+    #[trace(tool, "look up", args)]
+    fn look_up(&self, key: &str) -> usize {
+        step(key)
+    }
+}
+
+#[trace(span)]
+fn step(key: &str) -> usize {
+    key.len()
+}
+
+#[trace("inside a run")]
+fn agent() -> usize {
+    Index.look_up("key")
+}
+
+#[test]
+fn nothing_is_kept_that_was_not_asked_for() {
+    let recording = recorded(|| drop(nothing_kept("secret")));
+    let payload = recording.payload_named("nothing_kept");
+    assert_eq!(payload["args"], json!(null));
+    assert_eq!(payload["result"], json!(null));
+    assert_eq!(payload["status"], "ok");
+}
+
+#[test]
+fn arguments_are_kept_by_name_through_patterns_and_the_result_is_what_is_in_ok() {
+    let query = Query {
+        text: "rust".to_owned(),
+        limit: 3,
+    };
+    let recording = recorded(|| assert_eq!(all_kept(&query, (7, 8), None), Ok(vec![7])));
+    let payload = recording.payload_named("all_kept");
+    assert_eq!(
+        payload["args"],
+        json!({"query": {"text": "rust", "limit": 3}, "low": 7, "type": null})
+    );
+    assert_eq!(payload["result"], json!({"value": [7]}));
+}
+
+#[test]
+fn a_name_may_use_the_arguments_and_only_the_listed_ones_are_kept() {
+    let recording = recorded(|| assert_eq!(one_kept("here", 3), 7));
+    let payload = recording.payload_named("search here");
+    assert_eq!(payload["tool_name"], "search here");
+    assert_eq!(payload["args"], json!({"limit": 3}));
+}
+
+#[test]
+fn spans_stand_in_the_span_that_called_them() {
+    let recording = recorded(|| assert_eq!(agent(), 3));
+    assert!(
+        recording
+            .all(EventType::Unknown)
+            .iter()
+            .any(|record| record.name == "inside a run")
+    );
+    assert_eq!(recording.parent_name("inside a run"), "test");
+    assert_eq!(recording.parent_name("look up"), "inside a run");
+    assert_eq!(recording.parent_name("step"), "look up");
+}
+
+const MODEL: &str = "gpt-5";
+
+#[trace(llm, model = MODEL, provider = provider, args(prompt), result)]
+fn ask(provider: &str, prompt: &str) -> Result<String, String> {
+    Ok(format!("{provider}: {}", prompt.to_uppercase()))
+}
+
+#[trace(llm, model = "gpt-5-mini", args, result)]
+fn chat(system: &str, turns: Vec<&str>) -> Query {
+    Query {
+        text: system.to_owned(),
+        limit: turns.len(),
+    }
+}
+
+#[test]
+fn the_one_argument_of_a_model_call_is_its_prompt() {
+    let recording = recorded(|| assert!(ask("openai", "hi").is_ok()));
+    let payload = recording.payload_named("gpt-5");
+    assert_eq!(payload["model"], "gpt-5");
+    assert_eq!(payload["provider"], "openai");
+    assert_eq!(payload["prompt"], "hi");
+    assert_eq!(payload["response"], "openai: HI");
+}
+
+#[test]
+fn several_arguments_of_a_model_call_are_an_object() {
+    let recording = recorded(|| drop(chat("be brief", vec!["hi"])));
+    let payload = recording.payload_named("gpt-5-mini");
+    assert_eq!(payload["provider"], "unknown");
+    assert_eq!(payload["prompt"], json!({"system": "be brief", "turns": ["hi"]}));
+    assert_eq!(payload["response"], json!({"text": "be brief", "limit": 1}));
+}

@@ -1,0 +1,74 @@
+//! Functions that start a run, each in a process of its own.
+
+use std::process::Output;
+
+use tracer_sdk::format::{EventType, RunStatus};
+use tracer_tests::{DataDir, Finished, Program};
+
+fn run(program: &str) -> (DataDir, Output) {
+    let data = DataDir::new();
+    let output = Program::new(env!("CARGO_BIN_EXE_traced_functions"), &data)
+        .args([program])
+        .output();
+    (data, output)
+}
+
+fn recorded(program: &str) -> (Finished, String) {
+    let (data, output) = run(program);
+    (data.finished(), String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn a_run_without_a_name_is_named_by_its_place_in_its_package() {
+    let (recording, _) = recorded("unnamed");
+    let name = recording.run.meta.run_name.as_deref().unwrap();
+    assert!(
+        name.starts_with("src/bin/traced_functions.rs:unnamed - "),
+        "{name}"
+    );
+    assert_eq!(recording.parent_name("search"), name);
+    assert_eq!(recording.status(), RunStatus::Ok);
+}
+
+#[test]
+fn a_run_fails_with_the_error_that_its_function_returns() {
+    let (recording, output) = recorded("named");
+    assert_eq!(output, "failed: no nightly\n");
+    assert_eq!(recording.run.meta.run_name.as_deref(), Some("agent nightly"));
+    assert_eq!(recording.status(), RunStatus::Error);
+    assert_eq!(recording.payload(EventType::Error)["message"], "no nightly");
+}
+
+#[test]
+fn the_guardrails_of_the_attribute_stop_the_run() {
+    let (recording, output) = recorded("guarded");
+    assert_eq!(output.matches("searched").count(), 2);
+    assert!(output.contains("returned Err("), "{output}");
+    assert_eq!(recording.status(), RunStatus::Error);
+    let error = recording.payload(EventType::Error);
+    assert_eq!(error["error_type"], "GuardrailExceeded");
+    assert!(
+        error["message"].as_str().unwrap().contains("max_tool_calls"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_panic_ends_the_run_in_error_and_the_program_as_it_would() {
+    let (data, output) = run("panicking");
+    assert_eq!(output.status.code(), Some(101));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("out of cheese"));
+    let recording = data.finished();
+    assert_eq!(recording.status(), RunStatus::Error);
+    assert_eq!(recording.payload(EventType::Error)["error_type"], "panic");
+}
+
+#[test]
+fn calls_and_spans_outside_of_a_run_record_nothing() {
+    let (data, output) = run("unattached");
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        "searched\nreturned 5\n"
+    );
+    assert!(data.run_dirs().is_empty());
+}

@@ -1,0 +1,11 @@
+//! What `#[trace]` says of mistakes, and what it must accept: one rule a file under `ui`.
+//!
+//! The compiler's own words in the snapshots are those of the pinned toolchain. `TRYBUILD=overwrite` renews them.
+
+/// One test for both, so that the SDK is built for them once.
+#[test]
+fn mistakes_are_told_on_the_offending_token_and_what_is_allowed_compiles() {
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("ui/err/*.rs");
+    cases.pass("ui/ok/*.rs");
+}

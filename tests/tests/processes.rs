@@ -1,0 +1,218 @@
+//! Programs that end in any way: what they finished before is on disk, and readers tell whether the run lives
+//! (decisions, section 5; reliability G2, G5, G6).
+
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use tracer_sdk::format::{EventType, RunStatus};
+use tracer_sdk::read::{Liveness, liveness, open_run};
+use tracer_tests::{DataDir, Program, wait_until};
+
+const TRACED: &str = env!("CARGO_BIN_EXE_traced");
+
+/// Starts a program and waits until it says that it is ready.
+fn start_ready(data: &DataDir, task: &str) -> Child {
+    let mut child = Program::new(TRACED, data).args([task]).start();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert_eq!(line, "ready\n");
+    child
+}
+
+fn send(child: &Child, signal: Signal) {
+    kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
+}
+
+fn go_on(child: &mut Child) {
+    child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+}
+
+fn only_run(data: &DataDir) -> PathBuf {
+    let directories = data.run_dirs();
+    assert_eq!(directories.len(), 1);
+    directories.into_iter().next().unwrap()
+}
+
+fn liveness_now(data: &DataDir) -> Liveness {
+    let directory = only_run(data);
+    let status = open_run(&directory).map_or(RunStatus::Running, |run| run.meta.status);
+    liveness(&directory, status)
+}
+
+fn spans_in(data: &DataDir) -> Vec<String> {
+    open_run(&only_run(data))
+        .unwrap()
+        .spans
+        .into_iter()
+        .map(|span| span.name)
+        .collect()
+}
+
+#[test]
+fn a_program_that_ends_without_ending_its_run_is_told_as_interrupted_with_all_that_it_had_finished() {
+    let (in_the_call, after_it): (&[&str], &[&str]) = (&["before"], &["before", "gpt-5"]);
+    for (task, signal, finished) in [
+        ("exit", None, after_it),
+        ("abort", None, after_it),
+        ("wait", Some(Signal::SIGTERM), in_the_call),
+        ("wait", Some(Signal::SIGKILL), in_the_call),
+        ("wait", Some(Signal::SIGQUIT), in_the_call),
+        ("wait", Some(Signal::SIGHUP), in_the_call),
+    ] {
+        let data = DataDir::new();
+        let mut child = start_ready(&data, task);
+        assert_eq!(liveness_now(&data), Liveness::Running, "{task}");
+        match signal {
+            Some(signal) => send(&child, signal),
+            None => go_on(&mut child),
+        }
+        child.wait().unwrap();
+        let died = Instant::now();
+        wait_until("interrupted", || liveness_now(&data) == Liveness::Interrupted);
+        assert!(died.elapsed() < Duration::from_secs(1), "{task} {signal:?}");
+        assert_eq!(spans_in(&data), finished, "{task} {signal:?}");
+    }
+}
+
+#[test]
+fn the_call_that_was_in_flight_is_in_the_live_file() {
+    let data = DataDir::new();
+    let mut child = start_ready(&data, "wait");
+    send(&child, Signal::SIGKILL);
+    let pid = child.id();
+    child.wait().unwrap();
+    let text = std::fs::read_to_string(only_run(&data).join(".live")).unwrap();
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(
+        (&lines[0]["run_name"], &lines[0]["pid"]),
+        (&json!("waiting"), &json!(pid))
+    );
+    assert_eq!(
+        (&lines[1]["name"], &lines[1]["type"]),
+        (&json!("gpt-5"), &json!("LLM_CALL"))
+    );
+    assert_eq!(lines.len(), 2);
+}
+
+#[test]
+fn a_program_that_returns_ends_its_run_well() {
+    let data = DataDir::new();
+    let mut child = start_ready(&data, "wait");
+    go_on(&mut child);
+    assert!(child.wait().unwrap().success());
+    let finished = data.finished();
+    assert_eq!(finished.status(), RunStatus::Ok);
+    assert_eq!(
+        finished.payload(EventType::LlmCall)["error"]["error_type"],
+        "Cancelled"
+    );
+}
+
+#[test]
+fn a_panic_that_ends_the_program_ends_the_run_as_failed_with_what_it_said() {
+    let data = DataDir::new();
+    let mut child = start_ready(&data, "panic");
+    go_on(&mut child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(101),
+        "the program's own end is unchanged"
+    );
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("it went wrong"),
+        "and so is what it prints"
+    );
+    let finished = data.finished();
+    assert_eq!(finished.status(), RunStatus::Error);
+    let error = finished.payload(EventType::Error);
+    assert_eq!(
+        (&error["error_type"], &error["message"]),
+        (&json!("panic"), &json!("it went wrong"))
+    );
+    assert!(error["stack"].as_str().unwrap().contains("traced.rs"), "{error}");
+}
+
+#[test]
+fn a_run_whose_guard_was_leaked_is_told_as_interrupted() {
+    let data = DataDir::new();
+    let mut child = start_ready(&data, "forget");
+    go_on(&mut child);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(liveness_now(&data), Liveness::Interrupted);
+    assert_eq!(spans_in(&data), ["before", "gpt-5"]);
+}
+
+#[test]
+fn a_stopped_program_is_never_told_as_dead() {
+    let data = DataDir::new();
+    let mut child = start_ready(&data, "wait");
+    send(&child, Signal::SIGSTOP);
+    for _ in 0..1_000 {
+        assert_eq!(liveness_now(&data), Liveness::Running);
+    }
+    send(&child, Signal::SIGCONT);
+    go_on(&mut child);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(data.finished().status(), RunStatus::Ok);
+}
+
+#[test]
+fn a_dead_program_is_told_though_a_program_that_it_started_lives_on() {
+    let data = DataDir::new();
+    let mut child = start_ready(&data, "exec-and-wait");
+    assert_eq!(liveness_now(&data), Liveness::Running);
+    send(&child, Signal::SIGKILL);
+    let input = child.stdin.take();
+    child.wait().unwrap();
+    // The other program reads from the pipe whose end we hold, so it lives until we let go.
+    wait_until("interrupted", || liveness_now(&data) == Liveness::Interrupted);
+    drop(input);
+}
+
+#[test]
+fn a_dead_program_is_told_though_a_forked_child_holds_its_lock() {
+    let data = DataDir::new();
+    let mut child = start_ready(&data, "fork-and-wait");
+    assert_eq!(liveness_now(&data), Liveness::Running);
+    send(&child, Signal::SIGKILL);
+    let input = child.stdin.take();
+    child.wait().unwrap();
+    let died = Instant::now();
+    wait_until("interrupted", || liveness_now(&data) == Liveness::Interrupted);
+    assert!(died.elapsed() < Duration::from_secs(1));
+    drop(input);
+}
+
+#[test]
+fn a_forked_child_neither_writes_into_its_parents_run_nor_ends_it_and_may_have_its_own() {
+    let data = DataDir::new();
+    Program::new(TRACED, &data).args(["fork"]).succeed();
+    let mut runs: Vec<(RunStatus, Vec<String>)> = data
+        .finished_runs()
+        .into_iter()
+        .map(|run| {
+            (
+                run.status(),
+                run.run.spans.into_iter().map(|span| span.name).collect(),
+            )
+        })
+        .collect();
+    runs.sort_by_key(|(_, names)| names.len());
+    let (own, parents) = (["in the child", "the child's own"], ["before", "after", "forked"]);
+    assert_eq!(runs.len(), 2);
+    assert_eq!(runs[0], (RunStatus::Ok, own.map(str::to_owned).to_vec()));
+    assert_eq!(runs[1], (RunStatus::Ok, parents.map(str::to_owned).to_vec()));
+}

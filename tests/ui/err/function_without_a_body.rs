@@ -1,0 +1,6 @@
+trait Tool {
+    #[tracer_sdk::trace(tool)]
+    fn call(&self);
+}
+
+fn main() {}

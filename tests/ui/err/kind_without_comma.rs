@@ -1,0 +1,6 @@
+#[tracer_sdk::trace(tool args)]
+fn search(_query: &str) {}
+
+fn main() {
+    search("rust");
+}

@@ -1,0 +1,6 @@
+#[tracer_sdk::trace(llm, provider = "openai")]
+fn complete() {}
+
+fn main() {
+    complete();
+}

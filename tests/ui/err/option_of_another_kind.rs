@@ -1,0 +1,10 @@
+#[tracer_sdk::trace(tool, model = "gpt-5")]
+fn search() {}
+
+#[tracer_sdk::trace(args)]
+fn agent(_question: &str) {}
+
+fn main() {
+    search();
+    agent("why");
+}

@@ -1,0 +1,6 @@
+#[tracer_sdk::trace(nmae = "agent")]
+fn agent() {}
+
+fn main() {
+    agent();
+}

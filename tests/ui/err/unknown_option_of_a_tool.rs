@@ -1,0 +1,6 @@
+#[tracer_sdk::trace(tool, arguments)]
+fn search() {}
+
+fn main() {
+    search();
+}

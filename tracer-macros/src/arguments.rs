@@ -1,0 +1,102 @@
+//! The attribute's own tokens, read without judging them: a kind, then options.
+
+use proc_macro2::Span;
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::{Expr, Ident, LitStr, Path, Result, Token, parenthesized, token};
+
+use crate::messages;
+use crate::options::Kind;
+
+/// What stands in the parentheses of the attribute.
+pub(crate) struct TraceArguments {
+    pub(crate) kind: Kind,
+    /// Where the kind is written, or the whole attribute.
+    pub(crate) kind_span: Span,
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// One option as written.
+pub(crate) struct Entry {
+    /// The option's name; `name` for a string literal alone.
+    pub(crate) word: String,
+    /// Where it is written.
+    pub(crate) span: Span,
+    pub(crate) value: Value,
+}
+
+/// What follows the option's name.
+pub(crate) enum Value {
+    Nothing,
+    /// `= EXPR`
+    Expression(Expr),
+    /// `= PATH`, after `crate`
+    Path(Path),
+    /// `(a, b)`
+    Names(Vec<Ident>),
+}
+
+impl Parse for TraceArguments {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let (kind, kind_span) = leading_kind(input)?;
+        let entries = Punctuated::<Entry, Token![,]>::parse_terminated(input)?;
+        Ok(Self {
+            kind,
+            kind_span,
+            entries: entries.into_iter().collect(),
+        })
+    }
+}
+
+/// The kind word, with its comma, if the attribute starts with one.
+fn leading_kind(input: ParseStream<'_>) -> Result<(Kind, Span)> {
+    let whole = (Kind::Run, Span::call_site());
+    let ahead = input.fork();
+    let Ok(word) = ahead.call(Ident::parse_any) else {
+        return Ok(whole);
+    };
+    let Some(kind) = Kind::of(&word.to_string()) else {
+        return Ok(whole);
+    };
+    input.call(Ident::parse_any)?;
+    if !input.is_empty() {
+        let next = input.span();
+        input
+            .parse::<Token![,]>()
+            .map_err(|_| syn::Error::new(next, messages::comma_after_kind(&word.to_string())))?;
+    }
+    Ok((kind, word.span()))
+}
+
+impl Parse for Entry {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let span = input.span();
+        if input.peek(LitStr) {
+            let word = "name".to_owned();
+            return Ok(Self {
+                word,
+                span,
+                value: Value::Expression(input.parse()?),
+            });
+        }
+        let word = input
+            .call(Ident::parse_any)
+            .map_err(|_| syn::Error::new(span, messages::NOT_AN_OPTION))?
+            .to_string();
+        let value = if input.peek(token::Paren) {
+            let content;
+            parenthesized!(content in input);
+            let names = Punctuated::<Ident, Token![,]>::parse_terminated_with(&content, Ident::parse_any)?;
+            Value::Names(names.into_iter().collect())
+        } else if input.parse::<Option<Token![=]>>()?.is_none() || input.is_empty() || input.peek(Token![,]) {
+            // Without a value, or with one that is still to be typed.
+            Value::Nothing
+        } else if word == "crate" {
+            Value::Path(input.call(Path::parse_mod_style)?)
+        } else {
+            Value::Expression(input.parse()?)
+        };
+        Ok(Self { word, span, value })
+    }
+}

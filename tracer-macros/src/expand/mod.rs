@@ -1,0 +1,245 @@
+//! Writes the traced function.
+//!
+//! Rules of the expansion: every path is absolute and every call names its function in full, so that neither shadowed names nor
+//! traits in scope change it; its own variables have the hygiene of a macro, so that they cannot meet the user's; and the body
+//! keeps its own braces and tokens. `opening` writes what comes before the body, `ending` what comes of it.
+
+mod ending;
+mod opening;
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::Ident;
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+
+use crate::parse::TracedFn;
+use crate::plan::Plan;
+use crate::returned::{Returned, Waits};
+use crate::source_path::source_path;
+
+/// The function with its body traced.
+pub(crate) fn expand(plan: &Plan<'_>, function: &TracedFn) -> impl ToTokens {
+    let expansion = Expansion::new(plan, function);
+    let traced = match plan.returned.waits {
+        Waits::Never => expansion.sync_body(),
+        Waits::Inside => expansion.async_body(),
+        Waits::OnReturned | Waits::OnBoxed => expansion.future_body(),
+    };
+    let TracedFn {
+        attributes,
+        visibility,
+        signature,
+        inner_attributes,
+        ..
+    } = function;
+    quote! {
+        #(#attributes)*
+        #visibility #signature {
+            #(#inner_attributes)*
+            #traced
+        }
+    }
+}
+
+/// What all forms of the expansion share.
+struct Expansion<'a> {
+    plan: &'a Plan<'a>,
+    function: &'a TracedFn,
+    /// `::tracer_sdk::__private`
+    door: TokenStream,
+    /// The variable that holds the open span.
+    scope: Ident,
+    /// The variable that holds what the body gave.
+    result: Ident,
+}
+
+impl<'a> Expansion<'a> {
+    fn new(plan: &'a Plan<'a>, function: &'a TracedFn) -> Self {
+        let door = plan.sdk.map_or_else(
+            || quote!(::tracer_sdk::__private),
+            |path| quote!(#path::__private),
+        );
+        let variable = |name| Ident::new(name, Span::mixed_site());
+        Self {
+            plan,
+            function,
+            door,
+            scope: variable("scope"),
+            result: variable("result"),
+        }
+    }
+
+    // fn f(..) -> R { body }
+    //
+    // let scope = Scope::tool(site);  Scope::arguments(&scope, ..);
+    // let _guard = Scope::enter(&scope);
+    // [return the refusal]
+    // let result = call_once(move || -> R { body });
+    // [tell the scope]
+    // result
+    fn sync_body(&self) -> TokenStream {
+        let Self { door, scope, .. } = self;
+        let (open, refuse, observed) = (self.open(), self.refuse(), self.observed(&self.body_as_closure()));
+        quote_spanned! {Span::mixed_site()=>
+            #open
+            let _guard = #door::Scope::enter(&#scope);
+            #refuse
+            #observed
+        }
+    }
+
+    // async fn f(..) -> R { body }
+    //
+    // let scope = ..;
+    // Traced::new(Clone::clone(&scope), async move {
+    //     [return the refusal]
+    //     let result = async move { if false { return never_called::<R>(); } { body } }.await;
+    //     [tell the scope]
+    //     result
+    // }).await
+    fn async_body(&self) -> TokenStream {
+        let Self {
+            door,
+            function: TracedFn { body, .. },
+            ..
+        } = self;
+        let Returned { of_body, never, .. } = &self.plan.returned;
+        let type_of_block = of_body.as_ref().map(|declared| {
+            let (span, door) = (self.type_span(), self.door_at(self.type_span()));
+            quote_spanned!(span=> if false { return #door::never_called::<#declared>(); })
+        });
+        let mut future = quote_spanned!(Span::mixed_site()=> async move { #type_of_block { #body } });
+        if *never {
+            future = quote_spanned!(Span::mixed_site()=> #door::never_ready(#future));
+        }
+        let (open, traced) = (self.open(), self.traced(&future));
+        quote_spanned!(Span::mixed_site()=> #open #traced.await)
+    }
+
+    // fn f(..) -> Pin<Box<dyn Future<Output = R>>> { body }
+    //
+    // let scope = ..;
+    // let future = { let _guard = prepare(&scope); call_once(move || -> .. { body }) };
+    // Box::pin(Traced::new(.., async move { .. future.await .. }))
+    fn future_body(&self) -> TokenStream {
+        let Self { door, scope, .. } = self;
+        let future = Ident::new("future", Span::mixed_site());
+        let (open, body, traced) = (self.open(), self.body_as_closure(), self.traced(&future));
+        let returned = match self.plan.returned.waits {
+            Waits::OnBoxed => quote_spanned!(Span::mixed_site()=> #door::Box::pin(#traced)),
+            _ => traced,
+        };
+        quote_spanned! {Span::mixed_site()=>
+            #open
+            let #future = {
+                let _guard = #door::prepare(&#scope);
+                #body
+            };
+            #returned
+        }
+    }
+
+    /// `Traced::new(scope, async move { … future.await … })`
+    fn traced(&self, future: &impl ToTokens) -> TokenStream {
+        let door = &self.door;
+        let awaited = if self.plan.cancel_on_exceed {
+            let (span, door_at_type) = (self.type_span(), self.door_at(self.type_span()));
+            let declared = self
+                .plan
+                .returned
+                .in_the_end
+                .as_ref()
+                .map_or_else(|| quote!(_), ToTokens::to_token_stream);
+            let as_returned = quote_spanned!(span=> #door_at_type::as_returned::<#declared>());
+            let clone = self.clone_of_scope();
+            quote_spanned!(Span::mixed_site()=> #door::CancelOnExceed::new(#clone, #as_returned, #future).await)
+        } else {
+            quote!(#future.await)
+        };
+        let (refuse, observed, clone) = (self.refuse(), self.observed(&awaited), self.clone_of_scope());
+        quote_spanned! {Span::mixed_site()=>
+            #door::Traced::new(#clone, async move {
+                #refuse
+                #observed
+            })
+        }
+    }
+
+    /// `call_once(move || -> R { body })`
+    fn body_as_closure(&self) -> TokenStream {
+        let Self {
+            door,
+            function: TracedFn { body, .. },
+            ..
+        } = self;
+        let Returned {
+            waits,
+            never,
+            of_body,
+            in_the_end,
+        } = &self.plan.returned;
+        let declared = if *never {
+            Some(quote!(!))
+        } else {
+            of_body.as_ref().map(ToTokens::to_token_stream)
+        };
+        let arrow = declared.map(|declared| quote!(-> #declared));
+        let closure = quote_spanned!(Span::mixed_site()=> move || #arrow { #body });
+        match in_the_end {
+            // The type of the future has no name, but what it gives has.
+            Some(output) if *waits == Waits::OnReturned => {
+                quote_spanned!(Span::mixed_site()=> #door::call_once_for_future::<#output, _, _>(#closure))
+            }
+            _ => quote_spanned!(Span::mixed_site()=> #door::call_once(#closure)),
+        }
+    }
+
+    fn clone_of_scope(&self) -> TokenStream {
+        let Self { scope, .. } = self;
+        quote_spanned!(Span::mixed_site()=> ::core::clone::Clone::clone(&#scope))
+    }
+
+    /// The private door, for what can be wrong at a place of the user's.
+    fn door_at(&self, span: Span) -> TokenStream {
+        let door = self.door.clone().into_iter();
+        door.map(|mut token| {
+            // A path that the user gave keeps its own tokens.
+            if self.plan.sdk.is_none() {
+                token.set_span(span);
+            }
+            token
+        })
+        .collect()
+    }
+
+    /// Where the return type is written, or else the function's name.
+    fn type_span(&self) -> Span {
+        match &self.function.signature.output {
+            syn::ReturnType::Default => at(self.function.signature.ident.span()),
+            syn::ReturnType::Type(_, declared) => at(declared.span()),
+        }
+    }
+
+    fn place(&self) -> Place {
+        let ident = &self.function.signature.ident;
+        let line = u32::try_from(ident.span().unwrap().line()).unwrap_or(u32::MAX);
+        Place {
+            path: source_path(ident.span()),
+            function: ident.unraw().to_string(),
+            line,
+        }
+    }
+}
+
+/// The place of a user's token with the hygiene of the expansion, so that what is wrong is told there, and lints know who wrote it.
+fn at(span: Span) -> Span {
+    span.resolved_at(Span::mixed_site())
+}
+
+/// Where the function stands.
+struct Place {
+    path: String,
+    function: String,
+    line: u32,
+}

@@ -1,0 +1,116 @@
+//! The opening of a scope: what it is, where it stands, what limits it, and what it was given.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::{Expr, Ident, LitStr};
+
+use super::{Expansion, Place, at};
+use crate::options::Kind;
+
+impl Expansion<'_> {
+    /// `let scope = …;`, with the arguments if they are kept.
+    pub(super) fn open(&self) -> TokenStream {
+        let Self {
+            plan, door, scope, ..
+        } = self;
+        let opened = match plan.kind {
+            Kind::Run => {
+                let (site, guardrails) = (self.site(), self.guardrails());
+                quote!(run(#site, #guardrails))
+            }
+            Kind::Tool => {
+                let site = self.site();
+                quote!(tool(#site))
+            }
+            Kind::Span => {
+                let site = self.site();
+                quote!(span(#site))
+            }
+            Kind::Llm => {
+                let (model, provider) = (self.text(plan.model), self.provider());
+                quote!(llm(#model, #provider))
+            }
+        };
+        let arguments = self.arguments();
+        quote_spanned! {Span::mixed_site()=>
+            let #scope = #door::Scope::#opened;
+            #arguments
+        }
+    }
+
+    /// `&Site::new(name, path, function, line)`
+    fn site(&self) -> TokenStream {
+        let door = &self.door;
+        let name = optional(self.text(self.plan.name));
+        let Place { path, function, line } = self.place();
+        quote!(&#door::Site::new(#name, #path, #function, #line))
+    }
+
+    fn guardrails(&self) -> TokenStream {
+        let door = &self.door;
+        let none = quote!(#door::Guardrails::new());
+        self.plan.guardrails.iter().fold(none, |guardrails, guardrail| {
+            match (guardrail.word, guardrail.value) {
+                ("max_duration_s", Some(value)) => {
+                    let seconds = quote_spanned!(at(value.span())=> #door::seconds(#value));
+                    quote!(#door::Guardrails::max_duration(#guardrails, #seconds))
+                }
+                (word, value) => {
+                    let method = Ident::new(word, Span::call_site());
+                    let value = value.map_or_else(|| quote!(true), ToTokens::to_token_stream);
+                    quote!(#door::Guardrails::#method(#guardrails, #value))
+                }
+            }
+        })
+    }
+
+    /// `Scope::arguments(&scope, &…);`: an object, or the one argument of a model call.
+    fn arguments(&self) -> Option<TokenStream> {
+        let Self {
+            plan, door, scope, ..
+        } = self;
+        let kept = plan.kept.as_ref()?;
+        if let (Kind::Llm, [only]) = (plan.kind, kept.as_slice()) {
+            let (name, conditions) = (only.name, &only.conditions);
+            return Some(
+                quote_spanned!(at(name.span())=> #(#conditions)* #door::Scope::arguments(&#scope, &#name);),
+            );
+        }
+        let arguments = Ident::new("arguments", Span::mixed_site());
+        let each = kept.iter().map(|parameter| {
+            let (name, conditions) = (parameter.name, &parameter.conditions);
+            let key = LitStr::new(&name.unraw().to_string(), name.span());
+            let (span, door) = (at(name.span()), self.door_at(at(name.span())));
+            let with = quote_spanned!(span=> #door::Arguments::with(#arguments, #key, &#name));
+            quote_spanned!(span=> #(#conditions)* let #arguments = #with;)
+        });
+        Some(quote_spanned! {Span::mixed_site()=>
+            {
+                let #arguments = #door::Arguments::new();
+                #(#each)*
+                #door::Scope::arguments(&#scope, &#arguments);
+            }
+        })
+    }
+
+    /// A name or a model: what is into a `Cow<'static, str>`.
+    fn text(&self, value: Option<&Expr>) -> Option<TokenStream> {
+        let door = &self.door;
+        value.map(|value| quote_spanned!(at(value.span())=> #door::text(#value)))
+    }
+
+    fn provider(&self) -> TokenStream {
+        optional(
+            self.plan.provider.map(
+                |value| quote_spanned!(at(value.span())=> ::core::convert::AsRef::<str>::as_ref(&#value)),
+            ),
+        )
+    }
+}
+
+fn optional(value: Option<TokenStream>) -> TokenStream {
+    let none = quote!(::core::option::Option::None);
+    value.map_or(none, |value| quote!(::core::option::Option::Some(#value)))
+}

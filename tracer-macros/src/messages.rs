@@ -1,0 +1,111 @@
+//! Everything that the attribute says of a mistake: what is wrong, and what to write instead.
+
+use crate::options::{Form, Kind, OPTIONS, OptionRule};
+
+pub(crate) const NOT_A_FUNCTION: &str = "expected a function: `#[trace]` goes on a `fn` with a body";
+pub(crate) const NO_BODY: &str =
+    "there is no body to trace: put `#[trace]` on the implementation, or on a method with a default body";
+pub(crate) const CONST_FN: &str =
+    "a `const fn` cannot be traced: it may run in the compiler, where there is no run";
+pub(crate) const NOT_AN_OPTION: &str = "expected an option, as `name = \"…\"`, or a name in quotes";
+pub(crate) const NO_MODEL: &str = "a model call needs its model: write `#[trace(llm, model = \"…\")]`";
+pub(crate) const NO_SELF: &str =
+    "`self` is never kept: record what you need of it in the function, or pass it as a parameter";
+pub(crate) const NO_NAMES: &str = "name the arguments to keep, as `args(a, b)`, or write `args` to keep all";
+pub(crate) const NOT_ASYNC: &str = "`on_exceed = cancel` works on async functions only, which can be dropped at an await: \
+     a sync one stops at the `?` after what it records";
+pub(crate) const TOO_FEW_REPETITIONS: &str = "a loop repeats at least 2 times";
+
+/// What follows the kind is not a comma.
+pub(crate) fn comma_after_kind(word: &str) -> String {
+    format!("expected `,` between `{word}` and its options")
+}
+
+/// There is no such option.
+pub(crate) fn unknown(word: &str, kind: Kind) -> String {
+    let kinds = if kind == Kind::Run {
+        "; the kinds are `tool`, `llm` and `span`"
+    } else {
+        ""
+    };
+    format!("unknown option `{word}`: {}{kinds}", allowed(kind))
+}
+
+/// A kind that is not the first word.
+pub(crate) fn late_kind(word: &str) -> String {
+    format!("the kind comes first, and there is only one: write `#[trace({word}, …)]`")
+}
+
+/// An option of another kind.
+pub(crate) fn misplaced(rule: &OptionRule, kind: Kind) -> String {
+    let word = rule.word;
+    if rule.is_guardrail() {
+        return format!("guardrails belong to the run: put `{word}` on the outer `#[trace]`");
+    }
+    if word == "name" {
+        return "a model call is named by its model: write `model = \"…\"`".to_owned();
+    }
+    let theirs: Vec<String> = rule
+        .kinds
+        .iter()
+        .map(|kind| format!("`{}`", kind.attribute()))
+        .collect();
+    format!("`{word}` belongs to {}: {}", theirs.join(" and "), allowed(kind))
+}
+
+/// An option that is written in another way.
+pub(crate) fn wrong_form(rule: &OptionRule) -> String {
+    let (word, example) = (rule.word, rule.example);
+    match rule.form {
+        Form::Text => format!("`{word}` needs a text: write `{example}`"),
+        Form::Path => format!("`{word}` needs a path: write `{example}`"),
+        Form::Number => format!("`{word}` needs a number: write `{example}`"),
+        Form::Flag => format!("`{word}` takes no value: write `{example}`"),
+        Form::Selection => format!("`{word}` takes names in parentheses or nothing: write `{example}`"),
+        Form::Cancel => format!("`{word}` takes only `cancel`: write `{example}`"),
+    }
+}
+
+/// An option given twice.
+pub(crate) fn repeated(word: &str) -> String {
+    format!("`{word}` is given twice")
+}
+
+/// An argument to keep that the function does not have.
+pub(crate) fn no_parameter(function: &str, name: &str, parameters: &[String]) -> String {
+    if parameters.is_empty() {
+        return format!("`{function}` has no parameter `{name}`, nor any other to keep");
+    }
+    let names: Vec<String> = parameters
+        .iter()
+        .map(|parameter| format!("`{parameter}`"))
+        .collect();
+    format!("`{function}` has no parameter `{name}`; it has {}", list(&names))
+}
+
+/// What a kind takes.
+fn allowed(kind: Kind) -> String {
+    let options: Vec<String> = OPTIONS
+        .iter()
+        .filter(|rule| rule.kinds.contains(&kind))
+        .map(|rule| {
+            format!(
+                "`{}`",
+                if rule.form == Form::Selection {
+                    rule.example
+                } else {
+                    rule.word
+                }
+            )
+        })
+        .collect();
+    format!("`{}` takes {}", kind.attribute(), list(&options))
+}
+
+fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

@@ -1,0 +1,209 @@
+//! Checks the attribute against its kind and its function, and gives what is to be expanded.
+
+use proc_macro2::Span;
+use quote::ToTokens;
+use syn::ext::IdentExt;
+use syn::{Error, Expr, ExprLit, Lit, Path, Result};
+
+use crate::arguments::{Entry, TraceArguments, Value};
+use crate::messages;
+use crate::options::{Form, Kind, OptionRule, option};
+use crate::parameters::{Parameter, parameters};
+use crate::parse::TracedFn;
+use crate::returned::{Returned, Waits, returned};
+
+/// What to expand a function to. Everything in it is allowed.
+pub(crate) struct Plan<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) name: Option<&'a Expr>,
+    pub(crate) model: Option<&'a Expr>,
+    pub(crate) provider: Option<&'a Expr>,
+    /// The arguments to keep, if any were asked for.
+    pub(crate) kept: Option<Vec<Parameter<'a>>>,
+    /// Where `result` is written.
+    pub(crate) result: Option<Span>,
+    /// In the order written; the flag has no value.
+    pub(crate) guardrails: Vec<Guardrail<'a>>,
+    pub(crate) cancel_on_exceed: bool,
+    /// Where the SDK is, when not at `::tracer_sdk`.
+    pub(crate) sdk: Option<&'a Path>,
+    pub(crate) returned: Returned,
+}
+
+/// One guardrail.
+pub(crate) struct Guardrail<'a> {
+    pub(crate) word: &'static str,
+    pub(crate) value: Option<&'a Expr>,
+}
+
+/// Checks everything and tells all mistakes at once.
+pub(crate) fn plan<'a>(arguments: &'a TraceArguments, function: &'a TracedFn) -> Result<Plan<'a>> {
+    let mut plan = Plan {
+        kind: arguments.kind,
+        name: None,
+        model: None,
+        provider: None,
+        kept: None,
+        result: None,
+        guardrails: Vec::new(),
+        cancel_on_exceed: false,
+        sdk: None,
+        returned: returned(&function.signature),
+    };
+    let mut mistakes = Mistakes(None);
+    if let Some(constness) = &function.signature.constness {
+        mistakes.add(Error::new_spanned(constness, messages::CONST_FN));
+    }
+    if let Some(late) = arguments.entries.iter().find(|entry| is_kind(entry)) {
+        // What else is wrong may be so only for the kind that was not meant.
+        return Err(Error::new(late.span, messages::late_kind(&late.word)));
+    }
+    let mut seen: Vec<&str> = Vec::new();
+    for entry in &arguments.entries {
+        match rule_of(entry, arguments.kind, &mut seen).and_then(|rule| plan.take(rule, entry, function)) {
+            Ok(()) => {}
+            Err(mistake) => mistakes.add(mistake),
+        }
+    }
+    if plan.kind == Kind::Llm && !seen.contains(&"model") {
+        mistakes.add(Error::new(arguments.kind_span, messages::NO_MODEL));
+    }
+    mistakes.or(plan)
+}
+
+fn is_kind(entry: &Entry) -> bool {
+    Kind::of(&entry.word).is_some() && matches!(entry.value, Value::Nothing)
+}
+
+/// The rule for an option: it exists, is allowed on the kind, and is there for the first time.
+fn rule_of<'a>(entry: &'a Entry, kind: Kind, seen: &mut Vec<&'a str>) -> Result<&'static OptionRule> {
+    let word = entry.word.as_str();
+    let mistake = |message| Err(Error::new(entry.span, message));
+    let Some(rule) = option(word) else {
+        let is_kind = Kind::of(word).is_some() && matches!(entry.value, Value::Nothing);
+        return mistake(if is_kind {
+            messages::late_kind(word)
+        } else {
+            messages::unknown(word, kind)
+        });
+    };
+    if !rule.kinds.contains(&kind) {
+        return mistake(messages::misplaced(rule, kind));
+    }
+    if seen.contains(&word) {
+        return mistake(messages::repeated(word));
+    }
+    seen.push(word);
+    Ok(rule)
+}
+
+impl<'a> Plan<'a> {
+    /// Takes one option into the plan, if it is written as it should be.
+    fn take(&mut self, rule: &'static OptionRule, entry: &'a Entry, function: &'a TracedFn) -> Result<()> {
+        let wrong_form = || Err(Error::new(entry.span, messages::wrong_form(rule)));
+        match (rule.form, &entry.value) {
+            (Form::Text, Value::Expression(value)) => {
+                if matches!(value, Expr::Lit(ExprLit { lit, .. }) if !matches!(lit, Lit::Str(_))) {
+                    return Err(Error::new_spanned(value, messages::wrong_form(rule)));
+                }
+                match rule.word {
+                    "model" => self.model = Some(value),
+                    "provider" => self.provider = Some(value),
+                    _ => self.name = Some(value),
+                }
+            }
+            (Form::Number, Value::Expression(value)) => {
+                if rule.word == "stop_on_loop_min_repetitions" && is_below_two(value) {
+                    return Err(Error::new_spanned(value, messages::TOO_FEW_REPETITIONS));
+                }
+                self.guardrails.push(Guardrail {
+                    word: rule.word,
+                    value: Some(value),
+                });
+            }
+            (Form::Flag, Value::Nothing) if rule.word == "result" => self.result = Some(entry.span),
+            (Form::Flag, Value::Nothing) => self.guardrails.push(Guardrail {
+                word: rule.word,
+                value: None,
+            }),
+            (Form::Selection, Value::Nothing) => self.kept = Some(parameters(&function.signature)),
+            (Form::Selection, Value::Names(names)) => {
+                if names.is_empty() {
+                    return Err(Error::new(entry.span, messages::NO_NAMES));
+                }
+                self.kept = Some(selected(names, function)?);
+            }
+            (Form::Cancel, Value::Expression(value)) => {
+                if value.to_token_stream().to_string() != "cancel" {
+                    return Err(Error::new_spanned(value, messages::wrong_form(rule)));
+                }
+                if self.returned.waits == Waits::Never {
+                    return Err(Error::new(entry.span, messages::NOT_ASYNC));
+                }
+                self.cancel_on_exceed = true;
+            }
+            (Form::Path, Value::Path(path)) => self.sdk = Some(path),
+            _ => return wrong_form(),
+        }
+        Ok(())
+    }
+}
+
+/// The parameters of these names, in the order of the attribute.
+fn selected<'a>(names: &'a [syn::Ident], function: &'a TracedFn) -> Result<Vec<Parameter<'a>>> {
+    let signature = &function.signature;
+    let mut kept: Vec<Parameter<'a>> = Vec::new();
+    let mut mistakes = Mistakes(None);
+    for name in names {
+        if name == "self" {
+            mistakes.add(Error::new(name.span(), messages::NO_SELF));
+        } else if kept.iter().any(|earlier| earlier.name == name) {
+            mistakes.add(Error::new(name.span(), messages::repeated(&name.to_string())));
+        } else if let Some(parameter) = parameters(signature)
+            .into_iter()
+            .find(|parameter| parameter.name == name)
+        {
+            // The attribute's own token, so that a type that cannot be serialised is told where it was asked for.
+            kept.push(Parameter { name, ..parameter });
+        } else {
+            let there: Vec<String> = parameters(signature)
+                .iter()
+                .map(|parameter| parameter.name.to_string())
+                .collect();
+            let function = signature.ident.unraw().to_string();
+            mistakes.add(Error::new(
+                name.span(),
+                messages::no_parameter(&function, &name.to_string(), &there),
+            ));
+        }
+    }
+    mistakes.or(kept)
+}
+
+fn is_below_two(value: &Expr) -> bool {
+    let Expr::Lit(ExprLit {
+        lit: Lit::Int(number),
+        ..
+    }) = value
+    else {
+        return false;
+    };
+    number.base10_parse::<u64>().is_ok_and(|number| number < 2)
+}
+
+/// Mistakes found so far, told together.
+struct Mistakes(Option<Error>);
+
+impl Mistakes {
+    fn add(&mut self, mistake: Error) {
+        match &mut self.0 {
+            Some(earlier) => earlier.combine(mistake),
+            None => self.0 = Some(mistake),
+        }
+    }
+
+    /// What was wanted, if there were none.
+    fn or<T>(self, wanted: T) -> Result<T> {
+        self.0.map_or(Ok(wanted), Err)
+    }
+}

@@ -1,0 +1,66 @@
+//! A place for an open span that is one word wide.
+//!
+//! Builders and timed spans hand it on by value at every call, and outside of a run it is empty: moving it must cost
+//! nothing. The box is used again, so that a span does not allocate.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+
+use super::open_span::OpenSpan;
+use crate::format::EventType;
+
+/// An open span, or nothing outside of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Slot(Option<Box<Option<OpenSpan>>>);
+
+thread_local! {
+    /// One empty box waits per thread.
+    static EMPTY: Cell<Option<Box<Option<OpenSpan>>>> = const { Cell::new(None) };
+}
+
+impl Slot {
+    /// A span under the current context, if there is one.
+    #[inline]
+    pub(crate) fn begin(event_type: EventType, name: impl Into<Cow<'static, str>>) -> Self {
+        OpenSpan::begin(event_type, name).map_or(Self(None), Self::holding)
+    }
+
+    fn holding(span: OpenSpan) -> Self {
+        let mut place = EMPTY.try_with(Cell::take).ok().flatten().unwrap_or_default();
+        *place = Some(span);
+        Self(Some(place))
+    }
+
+    /// The span.
+    #[inline]
+    pub(crate) fn as_mut(&mut self) -> Option<&mut OpenSpan> {
+        self.0.as_mut()?.as_mut().as_mut()
+    }
+
+    /// The span, to be looked at.
+    #[inline]
+    pub(crate) fn as_ref(&self) -> Option<&OpenSpan> {
+        self.0.as_ref()?.as_ref().as_ref()
+    }
+
+    /// Takes the span out.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<OpenSpan> {
+        self.0.take().and_then(emptied)
+    }
+}
+
+/// Takes the span out of a box, which then waits for the next one.
+fn emptied(mut place: Box<Option<OpenSpan>>) -> Option<OpenSpan> {
+    let span = place.take();
+    // A thread that is ending keeps none.
+    let _ = EMPTY.try_with(|empty| empty.set(Some(place)));
+    span
+}
+
+impl Drop for Slot {
+    #[inline]
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}

@@ -1,0 +1,83 @@
+//! The private door of `#[tracer_sdk::trace]`: what an expansion needs, and nobody else should call.
+//!
+//! There is no promise of stability here: `tracer-macros` and `tracer-sdk` are released together, each naming the
+//! other's exact version.
+
+mod arguments;
+mod cancel;
+mod ok_value;
+mod outcome;
+mod preparation;
+mod refusal;
+mod seconds;
+
+use std::borrow::Cow;
+
+pub use crate::emit::future::Traced;
+pub use crate::emit::scope::{Scope, Site};
+pub use crate::guardrails::Guardrails;
+pub use arguments::Arguments;
+pub use cancel::{CancelOnExceed, as_returned};
+pub use ok_value::{AnyValue, OkValue, ResultValue};
+pub use outcome::{
+    AnyOutcome, DebugOutcome, DisplayOutcome, ErrorOutcome, Outcome, ResultOutcome, WrappedErrorOutcome,
+};
+pub use preparation::prepare;
+pub use refusal::{AnyReturn, ConvertibleReturn, Returned};
+pub use seconds::seconds;
+pub use std::boxed::Box;
+
+/// Calls `body` once. A plain call of a closure would be inferred `FnMut`, and could not return a reborrow of a `&mut`
+/// argument.
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "it stands for the braces of the user's function"
+)]
+pub fn call_once<Body, Output>(body: Body) -> Output
+where
+    Body: FnOnce() -> Output,
+{
+    body()
+}
+
+/// Calls `body` once for the future that it returns, whose output the compiler is told.
+pub fn call_once_for_future<Output, Body, Returned>(body: Body) -> Returned
+where
+    Body: FnOnce() -> Returned,
+    Returned: Future<Output = Output>,
+{
+    body()
+}
+
+/// A value of the type that a function returns, which is never made: it only tells the compiler the type of an `async`
+/// block, so that a mismatch is told at the user's expression.
+pub fn never_called<Output>() -> Output {
+    loop {
+        std::thread::park();
+    }
+}
+
+/// The future of a function that never returns, told to the compiler as such: `!` cannot be written where a type argument
+/// stands, so that [`never_called`] cannot do it.
+pub fn never_ready<Body>(body: Body) -> Body
+where
+    Body: Future<Output = <fn() -> ! as Function>::Output>,
+{
+    body
+}
+
+/// A function pointer, to name the type that it gives.
+pub trait Function {
+    /// What it gives.
+    type Output;
+}
+
+impl<Output> Function for fn() -> Output {
+    type Output = Output;
+}
+
+/// A name or a model given in the attribute, as the emitter takes it.
+pub fn text(value: impl Into<Cow<'static, str>>) -> Cow<'static, str> {
+    value.into()
+}

@@ -1,0 +1,125 @@
+//! Whether a returned value is a failure, and what the failure says, whatever its type.
+//!
+//! Chosen by autoref: `(&&&&&&Outcome(&value)).tracer_error(place)` finds the first implementation below that holds, since
+//! each takes one reference more than the next. So no option is needed, no alias of `Result` is missed, and no bound is put
+//! on the user's types.
+
+use std::error::Error;
+use std::fmt::{Debug, Display, Write as _};
+use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::emit::error::{ErrorInfo, short_type_name};
+
+/// A returned value, to be asked for its error.
+pub struct Outcome<'a, T>(pub &'a T);
+
+/// An error of the standard kind: its text and the causes behind it.
+pub trait ErrorOutcome {
+    /// The error, seen at `place`.
+    fn tracer_error(&self, place: &'static str) -> Option<ErrorInfo>;
+}
+
+impl<T, E: Error> ErrorOutcome for &&&&&Outcome<'_, Result<T, E>> {
+    fn tracer_error(&self, place: &'static str) -> Option<ErrorInfo> {
+        self.0
+            .as_ref()
+            .err()
+            .map(|error| ErrorInfo::with_causes(error).at(place))
+    }
+}
+
+/// A holder of errors that is not one itself: `anyhow::Error`, `Box<dyn Error>`. It tells as much, and its backtrace.
+pub trait WrappedErrorOutcome {
+    /// The error, seen at `place`.
+    fn tracer_error(&self, place: &'static str) -> Option<ErrorInfo>;
+}
+
+impl<T, E> WrappedErrorOutcome for &&&&Outcome<'_, Result<T, E>>
+where
+    E: Deref<Target: Error> + Display + Debug,
+{
+    fn tracer_error(&self, place: &'static str) -> Option<ErrorInfo> {
+        let error = self.0.as_ref().err()?;
+        let causes =
+            catch_unwind(AssertUnwindSafe(|| ErrorInfo::with_causes(&**error).stack)).unwrap_or_default();
+        let backtrace = debug_text(error).and_then(|text| backtrace_of(&text).map(str::to_owned));
+        let stack: Vec<String> = [causes, backtrace].into_iter().flatten().collect();
+        let mut info = ErrorInfo::of(error);
+        info.stack = (!stack.is_empty()).then(|| stack.join("\n"));
+        Some(info.at(place))
+    }
+}
+
+/// An error that can only be displayed: a `String`.
+pub trait DisplayOutcome {
+    /// The error, seen at `place`.
+    fn tracer_error(&self, place: &'static str) -> Option<ErrorInfo>;
+}
+
+impl<T, E: Display> DisplayOutcome for &&&Outcome<'_, Result<T, E>> {
+    fn tracer_error(&self, place: &'static str) -> Option<ErrorInfo> {
+        self.0.as_ref().err().map(|error| ErrorInfo::of(error).at(place))
+    }
+}
+
+/// An error that can only be debugged.
+pub trait DebugOutcome {
+    /// The error, seen at `place`.
+    fn tracer_error(&self, place: &'static str) -> Option<ErrorInfo>;
+}
+
+impl<T, E: Debug> DebugOutcome for &&Outcome<'_, Result<T, E>> {
+    fn tracer_error(&self, place: &'static str) -> Option<ErrorInfo> {
+        let error = self.0.as_ref().err()?;
+        let message = debug_text(error).unwrap_or_else(|| NO_TEXT.to_owned());
+        Some(ErrorInfo::new(short_type_name::<E>(), message).at(place))
+    }
+}
+
+/// An error that says nothing.
+pub trait ResultOutcome {
+    /// The error, seen at `place`.
+    fn tracer_error(&self, place: &'static str) -> Option<ErrorInfo>;
+}
+
+impl<T, E> ResultOutcome for &Outcome<'_, Result<T, E>> {
+    fn tracer_error(&self, place: &'static str) -> Option<ErrorInfo> {
+        self.0
+            .is_err()
+            .then(|| ErrorInfo::new(short_type_name::<E>(), NO_TEXT).at(place))
+    }
+}
+
+/// Anything else has not failed.
+pub trait AnyOutcome {
+    /// No error.
+    fn tracer_error(&self, place: &'static str) -> Option<ErrorInfo>;
+}
+
+impl<T> AnyOutcome for Outcome<'_, T> {
+    fn tracer_error(&self, _place: &'static str) -> Option<ErrorInfo> {
+        None
+    }
+}
+
+/// The message of an error that has no text of its own.
+const NO_TEXT: &str = "the error has no text";
+
+/// The debug text of a value that belongs to the user, whose `Debug` may panic.
+fn debug_text(value: &impl Debug) -> Option<String> {
+    let mut text = String::new();
+    let written = catch_unwind(AssertUnwindSafe(|| write!(text, "{value:?}").is_ok()));
+    matches!(written, Ok(true)).then_some(text)
+}
+
+/// The backtrace that `anyhow` puts at the end of its debug text.
+fn backtrace_of(debug_text: &str) -> Option<&str> {
+    debug_text
+        .find("Stack backtrace:")
+        .map(|start| debug_text[start..].trim_end())
+}
+
+#[cfg(test)]
+#[path = "outcome_tests.rs"]
+mod tests;

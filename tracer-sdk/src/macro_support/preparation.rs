@@ -1,0 +1,32 @@
+//! The synchronous part of a function that returns a future: within its span, which the future ends.
+
+use std::thread::panicking;
+
+use crate::emit::context::ContextGuard;
+use crate::emit::scope::Scope;
+
+/// Makes a scope the current context until the guard is dropped, and leaves it open for the future to end.
+pub fn prepare(scope: &Scope) -> Preparation {
+    Preparation {
+        context: scope.context().map(|context| context.enter()),
+        scope: scope.clone(),
+        panicking: panicking(),
+    }
+}
+
+/// Leaves the scope when dropped. Ends it only when the thread began to unwind meanwhile: then there will be no future.
+#[must_use = "the context lasts as long as this guard"]
+pub struct Preparation {
+    context: Option<ContextGuard>,
+    scope: Scope,
+    panicking: bool,
+}
+
+impl Drop for Preparation {
+    fn drop(&mut self) {
+        drop(self.context.take());
+        if !self.panicking && panicking() {
+            self.scope.end_panicked();
+        }
+    }
+}

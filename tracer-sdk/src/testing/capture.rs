@@ -1,0 +1,129 @@
+//! Running code as a run in memory.
+
+use std::future::Future;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::Captured;
+use crate::emit::capture::{CapturedRun, start};
+use crate::guardrails::Guardrails;
+use crate::settings::{Config, Sources, resolve};
+use crate::write::files::FileSystem;
+use crate::write::memory::Memory;
+
+/// Runs a closure as a run in memory, see the [module](super).
+///
+/// Whatever the closure returns is handed on in [`Captured::result`]; an `Err` does not make the run fail, because a
+/// closure may return anything. A panic is handed on after the run was ended; catch it inside of the closure to look at
+/// what was recorded before.
+///
+/// ```
+/// use tracer_sdk::testing::capture;
+///
+/// let captured = capture(|| tracer_sdk::tool_call("search").record());
+/// assert_eq!(captured.tree(), "run captured\n└─ tool search\n");
+/// ```
+pub fn capture<R>(work: impl FnOnce() -> R) -> Captured<R> {
+    Capture::new().run(work)
+}
+
+/// Polls a future as a run in memory, as [`capture`] does with a closure.
+///
+/// ```
+/// use tracer_sdk::testing::capture_async;
+///
+/// # async fn example() {
+/// let captured = capture_async(async { tracer_sdk::tool_call("search").record() }).await;
+/// assert_eq!(captured.tree(), "run captured\n└─ tool search\n");
+/// # }
+/// ```
+pub async fn capture_async<F: Future>(future: F) -> Captured<F::Output> {
+    Capture::new().run_async(future).await
+}
+
+/// A capture that is being described: name, limits, settings.
+///
+/// ```
+/// use tracer_sdk::Guardrails;
+/// use tracer_sdk::testing::Capture;
+///
+/// let captured = Capture::new()
+///     .guardrails(Guardrails::new().max_tool_calls(1))
+///     .run(|| {
+///         tracer_sdk::tool_call("search").record()?;
+///         tracer_sdk::tool_call("search").record()
+///     });
+/// assert!(captured.result.is_err());
+/// assert!(captured.tree().contains("error GuardrailExceeded"));
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "a `Capture` only describes a capture: call `.run(..)` or `.run_async(..)`"]
+pub struct Capture {
+    name: String,
+    config: Config,
+}
+
+impl Default for Capture {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Capture {
+    /// A run named `captured`, with the default of every setting.
+    pub fn new() -> Self {
+        Self {
+            name: "captured".to_owned(),
+            config: Config::new(),
+        }
+    }
+
+    /// The name of the run.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// The limits that stop the run.
+    pub fn guardrails(mut self, guardrails: Guardrails) -> Self {
+        self.config = self.config.guardrails(guardrails);
+        self
+    }
+
+    /// Settings other than the default ones; limits set before are kept. A data directory means nothing here.
+    pub fn config(mut self, config: &Config) -> Self {
+        self.config = config.clone().or(&self.config);
+        self
+    }
+
+    /// Runs a closure as the run, see [`capture`].
+    pub fn run<R>(self, work: impl FnOnce() -> R) -> Captured<R> {
+        let (memory, run) = self.start();
+        let result = run.in_scope(work);
+        Captured::of(result, &memory)
+    }
+
+    /// Polls a future as the run, see [`capture_async`]. The run starts now.
+    pub fn run_async<F: Future>(self, future: F) -> impl Future<Output = Captured<F::Output>> {
+        let (memory, run) = self.start();
+        let work = run.instrument(future);
+        async move {
+            let result = work.await;
+            Captured::of(result, &memory)
+        }
+    }
+
+    fn start(self) -> (Memory, CapturedRun) {
+        let memory = Memory::new();
+        let file_system: Arc<dyn FileSystem> = Arc::new(memory.clone());
+        let config = self.config.data_dir(Path::new("/captured"));
+        // No source is looked at but the code itself.
+        let (settings, _problems) = resolve(&config, &Sources::default());
+        let run = start(&self.name, &settings, &file_system);
+        (memory, run)
+    }
+}
+
+#[cfg(test)]
+#[path = "capture_tests.rs"]
+mod tests;

@@ -1,0 +1,261 @@
+//! A file system that fails on demand, for tests: one operation, or every one from there on.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use super::files::{FileSystem, Open, OpenFile};
+
+/// What the SDK asks of a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+#[expect(
+    missing_docs,
+    reason = "each is named after the operation of `FileSystem` or `OpenFile`"
+)]
+pub enum Operation {
+    CreateDirectories,
+    CreateDirectory,
+    Open,
+    Rename,
+    Remove,
+    Write,
+    Length,
+    Cut,
+    Find,
+    Lock,
+    Unlock,
+}
+
+/// How an operation fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing is done, and the system gives this error number.
+    Error(i32),
+    /// A write takes the first half of the bytes. Other operations do not fail that way.
+    ShortWrite,
+}
+
+/// A file system that does what another one does until its fault is due; clones share their count.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tracer_sdk::testing::{Fault, Faulty, Memory};
+///
+/// const ENOSPC: i32 = 28;
+/// let disk = Faulty::new(Arc::new(Memory::new())).failing_from(6, Fault::Error(ENOSPC));
+/// let run = tracer_sdk::Run::new("on a full disk").file_system(Arc::new(disk.clone())).start();
+/// tracer_sdk::tool_call("search").record()?;
+/// assert_eq!(run.finish().dropped, 2); // the call and the run's own span
+/// assert!(disk.fired() > 0);
+/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Faulty {
+    inner: Arc<dyn FileSystem>,
+    fault: Option<Due>,
+    seen: Arc<Seen>,
+}
+
+/// When the fault happens.
+#[derive(Debug, Clone, Copy)]
+struct Due {
+    fault: Fault,
+    /// At this operation, the first of all being 0.
+    position: u64,
+    /// And at every later one.
+    lasting: bool,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    operations: Mutex<Vec<Operation>>,
+    fired: AtomicU64,
+}
+
+impl Faulty {
+    /// Fails nothing yet, and counts.
+    pub fn new(inner: Arc<dyn FileSystem>) -> Self {
+        Self {
+            inner,
+            fault: None,
+            seen: Arc::default(),
+        }
+    }
+
+    /// Fails the operation at `position`, the first of all being 0, and no other.
+    #[must_use]
+    pub fn failing_once(mut self, position: u64, fault: Fault) -> Self {
+        self.fault = Some(Due {
+            fault,
+            position,
+            lasting: false,
+        });
+        self
+    }
+
+    /// Fails the operation at `position`, the first of all being 0, and every later one.
+    #[must_use]
+    pub fn failing_from(mut self, position: u64, fault: Fault) -> Self {
+        self.fault = Some(Due {
+            fault,
+            position,
+            lasting: true,
+        });
+        self
+    }
+
+    /// Every operation so far, the failed ones included.
+    #[must_use]
+    pub fn operations(&self) -> Vec<Operation> {
+        self.seen.operations.lock().clone()
+    }
+
+    /// How often the fault happened. A test whose fault never happened has shown nothing.
+    #[must_use]
+    pub fn fired(&self) -> u64 {
+        self.seen.fired.load(Ordering::Relaxed)
+    }
+
+    /// Counts an operation; the fault that is due.
+    fn count(&self, operation: Operation) -> Option<Fault> {
+        let mut operations = self.seen.operations.lock();
+        let position = operations.len() as u64;
+        operations.push(operation);
+        let due = self.fault?;
+        let is_due = position == due.position || due.lasting && position > due.position;
+        let is_possible = due.fault != Fault::ShortWrite || operation == Operation::Write;
+        (is_due && is_possible).then(|| {
+            self.seen.fired.fetch_add(1, Ordering::Relaxed);
+            due.fault
+        })
+    }
+
+    fn pass(&self, operation: Operation) -> io::Result<()> {
+        match self.count(operation) {
+            Some(Fault::Error(number)) => Err(io::Error::from_raw_os_error(number)),
+            Some(Fault::ShortWrite) | None => Ok(()),
+        }
+    }
+}
+
+impl FileSystem for Faulty {
+    fn create_directories(&self, path: &Path) -> io::Result<()> {
+        self.pass(Operation::CreateDirectories)?;
+        self.inner.create_directories(path)
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        self.pass(Operation::CreateDirectory)?;
+        self.inner.create_directory(path)
+    }
+
+    fn open(&self, path: &Path, open: Open) -> io::Result<Box<dyn OpenFile>> {
+        self.pass(Operation::Open)?;
+        Ok(Box::new(FaultyFile {
+            inner: self.inner.open(path, open)?,
+            faulty: self.clone(),
+        }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.pass(Operation::Rename)?;
+        self.inner.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.pass(Operation::Remove)?;
+        self.inner.remove(path)
+    }
+}
+
+#[derive(Debug)]
+struct FaultyFile {
+    inner: Box<dyn OpenFile>,
+    faulty: Faulty,
+}
+
+impl OpenFile for FaultyFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.faulty.count(Operation::Write) {
+            Some(Fault::Error(number)) => Err(io::Error::from_raw_os_error(number)),
+            Some(Fault::ShortWrite) => {
+                let (taken, _) = bytes.split_at(bytes.len() / 2);
+                self.inner.write(taken)
+            }
+            None => self.inner.write(bytes),
+        }
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        self.faulty.pass(Operation::Length)?;
+        self.inner.length()
+    }
+
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.faulty.pass(Operation::Cut)?;
+        self.inner.cut(length)
+    }
+
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        self.faulty.pass(Operation::Find)?;
+        self.inner.is_at(path)
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        self.faulty.pass(Operation::Lock)?;
+        self.inner.try_lock()
+    }
+
+    fn unlock(&self) -> io::Result<()> {
+        self.faulty.pass(Operation::Unlock)?;
+        self.inner.unlock()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::Memory;
+    use super::*;
+
+    const EIO: i32 = 5;
+
+    fn outcomes(disk: &Faulty) -> Vec<bool> {
+        let path = Path::new("/a");
+        (0..4).map(|_| disk.create_directories(path).is_ok()).collect()
+    }
+
+    #[test]
+    fn a_fault_happens_at_its_operation_once_or_from_there_on() {
+        let memory = || Faulty::new(Arc::new(Memory::new()));
+        let (none, once, lasting) = (
+            memory(),
+            memory().failing_once(1, Fault::Error(EIO)),
+            memory().failing_from(1, Fault::Error(EIO)),
+        );
+        assert_eq!((outcomes(&none), none.fired()), (vec![true; 4], 0));
+        assert_eq!(
+            (outcomes(&once), once.fired()),
+            (vec![true, false, true, true], 1)
+        );
+        assert_eq!(
+            (outcomes(&lasting), lasting.fired()),
+            (vec![true, false, false, false], 3)
+        );
+        assert_eq!(none.operations(), [Operation::CreateDirectories; 4]);
+    }
+
+    #[test]
+    fn a_short_write_takes_half() {
+        let memory = Memory::new();
+        memory.create_directories(Path::new("/data")).unwrap();
+        let disk = Faulty::new(Arc::new(memory.clone())).failing_from(0, Fault::ShortWrite);
+        let path = Path::new("/data/file");
+        let taken = disk.open(path, Open::New).unwrap().write(b"123456").unwrap();
+        assert_eq!((taken, memory.read(path)), (3, Some(b"123".to_vec())));
+        assert_eq!(disk.fired(), 1);
+    }
+}

@@ -1,0 +1,238 @@
+//! A file system in memory, for tests: nothing of it ever reaches the disk.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+
+use super::files::{FileSystem, Open, OpenFile};
+
+/// A file system in memory; clones are the same one.
+///
+/// ```
+/// use std::path::Path;
+/// use tracer_sdk::write::files::{FileSystem, Open};
+/// use tracer_sdk::write::memory::Memory;
+///
+/// let memory = Memory::new();
+/// memory.create_directories(Path::new("/data/runs"))?;
+/// memory.open(Path::new("/data/runs/notes"), Open::Append)?.write(b"hello")?;
+/// assert_eq!(memory.read(Path::new("/data/runs/notes")).as_deref(), Some(&b"hello"[..]));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Memory {
+    names: Arc<Mutex<Names>>,
+}
+
+#[derive(Debug, Default)]
+struct Names {
+    directories: BTreeSet<PathBuf>,
+    files: BTreeMap<PathBuf, Arc<Node>>,
+}
+
+/// A file, whatever it is called: one that is open outlives its name.
+#[derive(Debug, Default)]
+struct Node {
+    bytes: Mutex<Vec<u8>>,
+    is_locked: AtomicBool,
+}
+
+impl Memory {
+    /// An empty file system.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What a file holds; `None` when there is none.
+    #[must_use]
+    pub fn read(&self, path: &Path) -> Option<Vec<u8>> {
+        let node = self.names.lock().files.get(path).cloned()?;
+        let bytes = node.bytes.lock().clone();
+        Some(bytes)
+    }
+
+    /// The paths of all files, sorted.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.names.lock().files.keys().cloned().collect()
+    }
+
+    /// Removes a directory with everything in it, as a user may do behind a program's back.
+    pub fn remove_directory(&self, path: &Path) {
+        let mut names = self.names.lock();
+        names.directories.retain(|directory| !directory.starts_with(path));
+        names.files.retain(|file, _| !file.starts_with(path));
+    }
+}
+
+impl Names {
+    fn require_parent(&self, path: &Path) -> io::Result<()> {
+        match path.parent() {
+            Some(parent) if !self.directories.contains(parent) => Err(io::ErrorKind::NotFound.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FileSystem for Memory {
+    fn create_directories(&self, path: &Path) -> io::Result<()> {
+        let mut names = self.names.lock();
+        names.directories.extend(path.ancestors().map(Path::to_owned));
+        Ok(())
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        let mut names = self.names.lock();
+        names.require_parent(path)?;
+        if names.directories.insert(path.to_owned()) {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::AlreadyExists.into())
+        }
+    }
+
+    fn open(&self, path: &Path, open: Open) -> io::Result<Box<dyn OpenFile>> {
+        let mut names = self.names.lock();
+        names.require_parent(path)?;
+        if open == Open::New && names.files.contains_key(path) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let node = names.files.entry(path.to_owned()).or_default();
+        Ok(Box::new(MemoryFile {
+            node: Arc::clone(node),
+            names: Arc::clone(&self.names),
+            holds_lock: AtomicBool::new(false),
+        }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut names = self.names.lock();
+        names.require_parent(to)?;
+        let node = names.files.remove(from).ok_or(io::ErrorKind::NotFound)?;
+        names.files.insert(to.to_owned(), node);
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        match self.names.lock().files.remove(path) {
+            Some(_) => Ok(()),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct MemoryFile {
+    node: Arc<Node>,
+    names: Arc<Mutex<Names>>,
+    holds_lock: AtomicBool,
+}
+
+impl OpenFile for MemoryFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.node.bytes.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.node.bytes.lock().len() as u64)
+    }
+
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        let length = usize::try_from(length).map_err(|_| io::ErrorKind::InvalidInput)?;
+        self.node.bytes.lock().resize(length, 0);
+        Ok(())
+    }
+
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        let names = self.names.lock();
+        Ok(names
+            .files
+            .get(path)
+            .is_some_and(|node| Arc::ptr_eq(node, &self.node)))
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        if !self.holds_lock.load(Ordering::Acquire) && !self.node.is_locked.swap(true, Ordering::AcqRel) {
+            self.holds_lock.store(true, Ordering::Release);
+        }
+        Ok(self.holds_lock.load(Ordering::Acquire))
+    }
+
+    fn unlock(&self) -> io::Result<()> {
+        if self.holds_lock.swap(false, Ordering::AcqRel) {
+            self.node.is_locked.store(false, Ordering::Release);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for MemoryFile {
+    fn drop(&mut self) {
+        // Closing a file gives its lock back; here that cannot fail.
+        let _ = self.unlock();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_directory() -> Memory {
+        let memory = Memory::new();
+        memory.create_directories(Path::new("/data/runs")).unwrap();
+        memory
+    }
+
+    fn kind<T>(result: io::Result<T>) -> Option<io::ErrorKind> {
+        result.err().map(|error| error.kind())
+    }
+
+    #[test]
+    fn names_behave_as_on_a_disk() {
+        let memory = with_directory();
+        let (runs, one, two) = (
+            Path::new("/data/runs"),
+            Path::new("/data/runs/1"),
+            Path::new("/data/runs/2"),
+        );
+        assert_eq!(
+            kind(memory.create_directory(runs)),
+            Some(io::ErrorKind::AlreadyExists)
+        );
+        assert_eq!(
+            kind(memory.open(Path::new("/none/1"), Open::New)),
+            Some(io::ErrorKind::NotFound)
+        );
+        memory.open(one, Open::New).unwrap();
+        assert_eq!(
+            kind(memory.open(one, Open::New)),
+            Some(io::ErrorKind::AlreadyExists)
+        );
+        memory.rename(one, two).unwrap();
+        assert_eq!(memory.files(), [two]);
+        assert_eq!(kind(memory.remove(one)), Some(io::ErrorKind::NotFound));
+        memory.remove_directory(runs);
+        assert!(memory.files().is_empty());
+        assert_eq!(kind(memory.create_directory(one)), Some(io::ErrorKind::NotFound));
+    }
+
+    #[test]
+    fn a_lock_has_one_holder_and_ends_with_its_file() {
+        let memory = with_directory();
+        let path = Path::new("/data/runs/live");
+        let (first, second) = (
+            memory.open(path, Open::Append).unwrap(),
+            memory.open(path, Open::Append).unwrap(),
+        );
+        assert!(first.try_lock().unwrap());
+        assert!(!second.try_lock().unwrap());
+        drop(first);
+        assert!(second.try_lock().unwrap());
+    }
+}

@@ -1,0 +1,77 @@
+//! Tokens known by their parts: JWTs, Discord and Telegram bot tokens.
+
+use super::Found;
+use crate::write::redact::keys::Keys;
+use crate::write::redact::text::{Text, is_url_safe};
+
+pub(super) fn noticed_by(notice: &mut dyn FnMut([u8; 2])) {
+    notice(*b"yJ");
+    notice(*b":A");
+    for first in 0..=u8::MAX {
+        if is_url_safe(first) {
+            notice([b'.', first]);
+        }
+    }
+}
+
+pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
+    match text.at(at) {
+        b'y' => web_token(text, at),
+        b':' => telegram_token(text, at),
+        _ => discord_token(text, at),
+    }
+}
+
+/// `eyJ…`, at least two parts of base64 for URLs with dots between.
+fn web_token(text: &Text<'_>, at: usize) -> Option<Found> {
+    let start = at.checked_sub(1).filter(|&start| text.at(start) == b'e')?;
+    let header = text.run(start, is_url_safe);
+    if text.is_open_end(header) {
+        return Some(Found::new(start, header));
+    }
+    let payload = text.run(header + 1, is_url_safe);
+    let is_token = header - start >= 10 && text.at(header) == b'.' && payload > header + 10;
+    is_token.then(|| {
+        let end = text.run(payload, |byte| is_url_safe(byte) || byte == b'.');
+        let end = if text.before(end) == b'.' { end - 1 } else { end };
+        Found::new(start, end.max(payload))
+    })
+}
+
+/// Digits, a colon, and 35 characters of which the first is `A`.
+fn telegram_token(text: &Text<'_>, at: usize) -> Option<Found> {
+    let digits = text
+        .bytes()
+        .get(..at)?
+        .iter()
+        .rev()
+        .take(13)
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let end = text.run(at + 1, is_url_safe);
+    let length = end - (at + 1);
+    ((8..=12).contains(&digits) && (33..=40).contains(&length)).then_some(Found::new(at - digits, end))
+}
+
+/// Three parts with dots between, the middle one of six characters; the first is base64 of a number.
+fn discord_token(text: &Text<'_>, at: usize) -> Option<Found> {
+    if text.at(at + 7) != b'.' {
+        return None;
+    }
+    let first = text
+        .bytes()
+        .get(..at)?
+        .iter()
+        .rev()
+        .take(30)
+        .take_while(|byte| is_url_safe(**byte))
+        .count();
+    let start = at - first;
+    let middle = text.run(at + 1, is_url_safe);
+    let end = text.run(at + 8, is_url_safe);
+    let is_token = (23..=28).contains(&first)
+        && middle == at + 7
+        && matches!(text.at(start), b'M' | b'N' | b'O')
+        && (27..=45).contains(&(end - (at + 8)));
+    is_token.then_some(Found::new(start, end))
+}

@@ -1,0 +1,194 @@
+//! What a value looks like: a placeholder, a plausible secret, something random, an expression of code.
+
+/// Words that stand in documentation and templates where a secret goes.
+const STAND_INS: [&[u8]; 40] = [
+    b"password",
+    b"passwd",
+    b"pass",
+    b"pwd",
+    b"secret",
+    b"token",
+    b"key",
+    b"apikey",
+    b"api_key",
+    b"api-key",
+    b"value",
+    b"string",
+    b"str",
+    b"text",
+    b"null",
+    b"none",
+    b"nil",
+    b"true",
+    b"false",
+    b"undefined",
+    b"optional",
+    b"required",
+    b"hidden",
+    b"masked",
+    b"redacted",
+    b"[redacted]",
+    b"unset",
+    b"empty",
+    b"default",
+    b"example",
+    b"test",
+    b"todo",
+    b"changeme",
+    b"change-me",
+    b"change_me",
+    b"placeholder",
+    b"credentials",
+    b"bearer",
+    b"basic",
+    b"default_value",
+];
+
+/// Parts of such words.
+const STAND_IN_PARTS: [&[u8]; 11] = [
+    b"your_",
+    b"your-",
+    b"-your",
+    b"_your",
+    b"placeholder",
+    b"example",
+    b"changeme",
+    b"redacted",
+    b"dummy",
+    b"_here",
+    b"-here",
+];
+
+/// Whether `value` only says that a secret goes here.
+pub(super) fn is_placeholder(value: &[u8]) -> bool {
+    is_blank(value) || is_stand_in(value)
+}
+
+/// Whether `value` is empty, masked, or the name of a variable.
+pub(super) fn is_blank(value: &[u8]) -> bool {
+    let (Some(&first), Some(&last)) = (value.first(), value.last()) else {
+        return true;
+    };
+    let is_enclosed = matches!(
+        (first, last),
+        (b'<', b'>') | (b'{', b'}') | (b'[', b']') | (b'%', b'%') | (b'(', b')')
+    );
+    let second = value.get(1).copied().unwrap_or_default();
+    let is_variable =
+        first == b'$' && (second.is_ascii_alphabetic() || matches!(second, b'{' | b'(' | b'_' | b'$'));
+    let is_masked = value.iter().all(|byte| b"*xX.-_#?".contains(byte))
+        || value.starts_with(b"***")
+        || is_ellipsis(value)
+        || value
+            .windows(8)
+            .any(|window| window.eq_ignore_ascii_case(b"xxxxxxxx"));
+    is_enclosed || is_variable || is_masked || is_repeated(value, first)
+}
+
+fn is_ellipsis(value: &[u8]) -> bool {
+    value.ends_with(b"...") && value.len() < 12 || value.ends_with("…".as_bytes()) && value.len() < 12
+}
+
+fn is_repeated(value: &[u8], first: u8) -> bool {
+    value.len() >= 4 && value.iter().all(|&byte| byte == first)
+}
+
+fn is_stand_in(value: &[u8]) -> bool {
+    let has_part = || {
+        STAND_IN_PARTS.iter().any(|part| {
+            value
+                .windows(part.len())
+                .any(|window| window.eq_ignore_ascii_case(part))
+        })
+    };
+    STAND_INS.iter().any(|word| value.eq_ignore_ascii_case(word))
+        || (value.len() <= 64 && !looks_random(value) && has_part())
+}
+
+/// Whether `value` may well be a secret: letters with digits or with the signs that passwords have, in one word.
+pub(super) fn is_plausible(value: &[u8], shortest: usize) -> bool {
+    let mut letters = false;
+    let mut others = false;
+    for &byte in value {
+        match byte {
+            b'0'..=b'9' | b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'*' | b'+' | b'~' | b'?' => {
+                others = true;
+            }
+            b' ' | b'\t' | b'\n' => return false,
+            byte if byte.is_ascii_alphabetic() => letters = true,
+            _ => {}
+        }
+    }
+    value.len() >= shortest && ((letters && others) || looks_random(value)) && !is_placeholder(value)
+}
+
+/// Whether `value` has a long part in which letters and digits, or small letters and capitals, follow each other more
+/// often than in words and identifiers.
+pub(super) fn looks_random(value: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    let has_random_part = value.split(|byte| !is_part(byte)).any(|part| {
+        let is_long = part.len() >= 16 || (part.len() >= 12 && value.len() >= 24);
+        let changes = changes_of_kind(part);
+        let a_change_in = match (part.iter().any(u8::is_ascii_digit), part.len()) {
+            (true, _) => 8,
+            (false, 24..) => 6,
+            (false, _) => 5,
+        };
+        let often_enough = changes >= 3 && changes * a_change_in >= part.len();
+        let is_hex = part.len() >= 24 && changes >= 2 && part.iter().all(u8::is_ascii_hexdigit);
+        is_long && (often_enough || is_hex)
+    });
+    has_random_part || (value.len() >= 24 && changes_of_kind(value) * 4 >= value.len())
+}
+
+/// How often the kind of sign changes, but where a capital begins a word in small letters.
+fn changes_of_kind(part: &[u8]) -> usize {
+    let signs = || part.iter().copied().filter(u8::is_ascii_alphanumeric);
+    let pairs = signs().zip(signs().skip(1));
+    let mut after_capital = false;
+    pairs
+        .filter(|(left, right)| {
+            let begins_word = left.is_ascii_uppercase() && right.is_ascii_lowercase() && !after_capital;
+            after_capital = left.is_ascii_uppercase();
+            kind(*left) != kind(*right) && !begins_word
+        })
+        .count()
+}
+
+fn kind(sign: u8) -> u8 {
+    match sign {
+        b'0'..=b'9' => 0,
+        b'A'..=b'Z' => 1,
+        _ => 2,
+    }
+}
+
+/// Whether `value` is nothing but a number.
+pub(super) fn is_number(value: &[u8]) -> bool {
+    !value.is_empty()
+        && value
+            .iter()
+            .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'_'))
+}
+
+/// Whether `value` is a UUID or a hexadecimal digest: an identity, seldom a secret.
+pub(super) fn is_digest(value: &[u8]) -> bool {
+    value.len() >= 32 && value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
+}
+
+/// Whether a bare `value` is an expression of code: `config.token`, `std::env`, `&token`.
+pub(super) fn is_code(value: &[u8]) -> bool {
+    let is_word = |part: &[u8]| {
+        part.len() < 24
+            && part
+                .first()
+                .is_some_and(|first| first.is_ascii_alphabetic() || *first == b'_')
+            && part
+                .iter()
+                .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    };
+    let has_dots = value.contains(&b'.') && value.split(|byte| *byte == b'.').all(is_word);
+    has_dots
+        || matches!(value.first(), Some(b'&' | b'*' | b'|'))
+        || value.windows(2).any(|pair| pair == b"::")
+}

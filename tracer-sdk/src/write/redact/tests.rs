@@ -1,0 +1,14 @@
+//! What is taken out of keys, strings and arguments, and what is left alone.
+
+mod corpus;
+mod fake_secrets;
+mod harmless;
+mod keys;
+mod leaks;
+mod texts;
+
+use super::{RedactionSettings, Redactor};
+
+fn redactor() -> Redactor {
+    Redactor::new(&RedactionSettings::default(), [])
+}

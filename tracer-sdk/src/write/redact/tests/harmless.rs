@@ -1,0 +1,120 @@
+//! Keys and strings that hold no secret.
+
+use super::redactor;
+use crate::write::redact::KeyVerdict;
+
+/// Keys of real payloads, configurations and databases.
+const KEYS: &str = "
+max_tokens prompt_tokens completion_tokens total_tokens tokens token_count tokenizer token_type token_type_ids
+token_limit token_usage token_budget tokens_per_second input_tokens output_tokens cached_tokens reasoning_tokens
+maxTokens promptTokens completionTokens totalTokens tokenCount tokenLimit tokenizerName tokensUsed num_tokens
+max_output_tokens max_new_tokens stop_tokens special_tokens_map tokenization tokenized tokenize detokenize
+secretary secretariat secretion secretly secret_name secret_id secret_arn secretVersion secrets_manager secretsPath
+cookie_policy cookie_consent cookieBanner cookies_enabled cookie_jar cookie_name cookie_domain cookbook cook
+password_policy password_length passwordless password_reset_url password_required password_min_length passwordField
+authorization_url authorization_endpoint authorizationServer authorization_code_url authorized authorizations_count
+api_key_id apiKeyName api_key_count api_keys_url api_version api_base api_url api_type api keyboard keynote monkey
+turkey donkey hockey jockey whiskey keyword keywords key keys value hash header headers name names id ids
+primary_key foreign_key sort_key partition_key cache_key public_key idempotency_key row_key group_key map_key
+object_key key_id key_name key_type key_path key_size keyframe keyring_name hotkey hot_key shortcut_key access_key_id
+author authors authority authenticated authentication auth_type auth_method auth_url oauth oauth2 author_name
+user username user_name user_id email phone address city country zip first_name last_name full_name nickname avatar
+model provider temperature top_p top_k frequency_penalty presence_penalty seed stream stop finish_reason role content
+messages message prompt completion response request choices index logprobs usage created object system_fingerprint
+tool tool_name tool_calls tool_call_id function arguments args result status error error_type error_message stack
+trace_id span_id parent_span_id start_time end_time duration_ms attributes events kind spec_version run_name platform
+state diff pattern pattern_type repetitions window_size evidence_event_ids threshold actual guardrail python_version
+url uri path file filename directory query params body method host port scheme fragment timeout retries limit offset
+page page_size cursor next previous count total sum average minimum maximum median variance deviation score rank label
+title description summary text markdown html json xml yaml csv image audio video width height depth length size bytes
+checksum digest sha256 md5 signature_algorithm fingerprint commit branch tag version revision build environment region
+zone cluster namespace pod container service deployment replica cpu memory disk network latency throughput
+passage passenger passport_country compass bypass pass_rate passed passing surpass secretKeyRef_name bearer_format
+";
+
+/// Strings that agents handle every day.
+const TEXTS: &[&str] = &[
+    "550e8400-e29b-41d4-a716-446655440000",
+    "commit 3b97704d3f0a5c9e8b7a6d5c4b3a29181706f5e4",
+    "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "https://example.org/docs?page=2&sort=name#top",
+    "https://user@example.org/path",
+    "postgres://localhost:5432/app",
+    "postgres://user:password@localhost/app",
+    "mail ali@example.org or //cdn.example.org/x.js",
+    "password: String,",
+    "pub fn new(api_key: &str, token: Option<String>) -> Self {",
+    "let token = lexer.next_token();",
+    "if token == TokenKind::Ident { return token; }",
+    "self.password = password;",
+    "token: Token, secret: Secret,",
+    "match token { Token::Number(n) => n, _ => 0 }",
+    "api_key = os.environ[\"OPENAI_API_KEY\"]",
+    "const apiKey = process.env.API_KEY;",
+    "API_KEY=$API_KEY ./run",
+    "API_KEY=<your key>",
+    "export OPENAI_API_KEY=your-api-key-here",
+    "\"api_key\": \"YOUR_API_KEY\"",
+    "\"password\": \"********\"",
+    "password = \"${DB_PASSWORD}\"",
+    "token: {{ .Values.token }}",
+    "\"max_tokens\": 4096, \"token_count\": 12",
+    "max_tokens=4096 TOKEN=4096",
+    "{\"type\":\"object\",\"properties\":{\"password\":{\"type\":\"string\"}}}",
+    "\"required\": [\"password\", \"api_key\"]",
+    "The secret: practise every day.",
+    "Authorization: required for all endpoints.",
+    "The bearer of this letter is basic authentication exempt.",
+    "Use bearer tokens or basic auth; cookies: enabled by default.",
+    "Cookie: the small cake",
+    "the key: value pairs = ok",
+    "task-management-and-scheduling-system-2024",
+    "disk-0123456789abcdef0123456789abcdef",
+    "sk-learn-version-1-2-3-compatible",
+    "risk-assessment-2024-report-final",
+    "----- BEGIN -----",
+    "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUQ2VydA==\n-----END CERTIFICATE-----",
+    "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYI\n-----END PUBLIC KEY-----",
+    "if text.starts_with(\"-----BEGIN PRIVATE KEY-----\") { true }",
+    "primary_key=id sort_key=created_at cache_key=user:42",
+    "git push --force-with-lease --token-file path --password-stdin",
+    "use --password to set the password",
+    "assert_eq!(key, \"value\");",
+    "2026-11-21T03:47:22Z INFO server: listening on 127.0.0.1:8080",
+    "Content-Type: application/json; charset=utf-8",
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
+    "eyJhIjoxfQ",
+    "1.2.3-alpha.4+build.5",
+    "std::collections::HashMap<String, Vec<u8>>",
+    "a.b.c.d.e.f.g 10.0.0.1 3.14159.26535",
+    "SKU12345 SKIING AIzawa gho npm_config_cache hf_hub_download",
+    "xoxo",
+    "token 'a' at line 3: unexpected token: '}'",
+    "error: expected one of `:`, `;`, or `=`, found `password`",
+    "秘密：パスワードを入力してください",
+];
+
+#[test]
+fn two_hundred_harmless_keys_stay() {
+    let redactor = redactor();
+    let keys: Vec<&str> = KEYS.split_whitespace().collect();
+    assert!(keys.len() >= 200, "{}", keys.len());
+    let hit: Vec<&&str> = keys
+        .iter()
+        .filter(|key| redactor.key(key) != KeyVerdict::Keep)
+        .collect();
+    assert!(hit.is_empty(), "{hit:?}");
+}
+
+#[test]
+fn harmless_strings_stay() {
+    let redactor = redactor();
+    let changed: Vec<String> = TEXTS
+        .iter()
+        .filter_map(|text| {
+            let clean = redactor.text(text);
+            (clean != *text).then(|| format!("{text} -> {clean}"))
+        })
+        .collect();
+    assert!(changed.is_empty(), "{}", changed.join("\n"));
+}
