@@ -48,6 +48,18 @@ pub enum ProblemCode {
     ParentCycle,
     /// The directory is in the `0.1` format.
     LegacyFormat,
+    /// A warning: `meta.json` counts other records than the projection has.
+    CountsMismatch,
+    /// A warning: `meta.json` tells another outcome than the root span.
+    StatusMismatch,
+    /// A warning: `meta.json` tells another start than the root span.
+    StartMismatch,
+    /// A warning: a completed run does not tell when it ended or how long it took.
+    MissingEnd,
+    /// A warning: something ends before it starts.
+    EndsBeforeStart,
+    /// A warning: a duration is not the time between start and end.
+    DurationMismatch,
 }
 
 impl ProblemCode {
@@ -74,6 +86,12 @@ impl ProblemCode {
             Self::MissingParent => "missing_parent",
             Self::ParentCycle => "parent_cycle",
             Self::LegacyFormat => "legacy_format",
+            Self::CountsMismatch => "counts_mismatch",
+            Self::StatusMismatch => "status_mismatch",
+            Self::StartMismatch => "start_mismatch",
+            Self::MissingEnd => "missing_end",
+            Self::EndsBeforeStart => "ends_before_start",
+            Self::DurationMismatch => "duration_mismatch",
         }
     }
 
@@ -83,6 +101,22 @@ impl ProblemCode {
         matches!(
             self,
             Self::PathNotFound | Self::UnsupportedPath | Self::MissingFile | Self::UnreadableFile
+        )
+    }
+}
+
+impl ProblemCode {
+    /// Whether this is a warning: every field can be read and has its type, but what they say does not fit together.
+    #[must_use]
+    pub const fn is_warning(self) -> bool {
+        matches!(
+            self,
+            Self::CountsMismatch
+                | Self::StatusMismatch
+                | Self::StartMismatch
+                | Self::MissingEnd
+                | Self::EndsBeforeStart
+                | Self::DurationMismatch
         )
     }
 }

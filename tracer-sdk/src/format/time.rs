@@ -74,6 +74,16 @@ impl Timestamp {
             .saturating_sub(earlier.unix_microseconds())
     }
 
+    /// Seconds after 1970 and nanoseconds, 12 bytes where the type itself has 16.
+    pub(crate) fn to_parts(self) -> (i64, u32) {
+        (self.seconds, self.nanoseconds)
+    }
+
+    /// The instant with these parts, as [`Timestamp::to_parts`] gave them.
+    pub(crate) fn from_parts(seconds: i64, nanoseconds: u32) -> Self {
+        Self { seconds, nanoseconds }
+    }
+
     /// Appends the form that emitters write, `2026-01-01T00:00:00.000000Z`.
     pub fn write(self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.to_bytes());
@@ -199,6 +209,14 @@ pub struct StoredTime {
 }
 
 impl StoredTime {
+    /// A text whose instant is known already: `instant` is what `text` means.
+    pub(crate) fn with_text(instant: Timestamp, text: &str) -> Self {
+        Self {
+            text: text.into(),
+            instant,
+        }
+    }
+
     /// The text as it was stored.
     #[must_use]
     pub fn text(&self) -> &str {

@@ -6,7 +6,8 @@ use std::str::FromStr;
 
 use serde_json::{Map, Value};
 
-use crate::format::{META_FILE, Problem, ProblemCode, SPANS_FILE, StoredTime};
+use super::scalar::Scalar;
+use crate::format::{META_FILE, Problem, ProblemCode, SPANS_FILE, StoredTime, Timestamp};
 
 /// Where an object stands; written out only when there is a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,10 +51,10 @@ impl Place {
 }
 
 /// What is wrong with a value, wherever it stands.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
-    code: ProblemCode,
-    message: Cow<'static, str>,
+    pub(super) code: ProblemCode,
+    pub(super) message: Cow<'static, str>,
 }
 
 impl Fault {
@@ -64,8 +65,12 @@ impl Fault {
         }
     }
 
-    fn wrong_type(expected: &'static str) -> Self {
+    pub(super) fn wrong_type(expected: &'static str) -> Self {
         Self::new(ProblemCode::InvalidType, format!("must be {expected}"))
+    }
+
+    pub(super) fn missing() -> Self {
+        Self::new(ProblemCode::MissingField, "is required and missing")
     }
 }
 
@@ -90,32 +95,12 @@ impl<'a> Fields<'a> {
     pub(super) fn read<T>(
         &mut self,
         field: &'static str,
-        read: impl FnOnce(Value) -> Result<T, Fault>,
+        read: impl FnOnce(Scalar<'_>) -> Result<T, Fault>,
     ) -> Option<T> {
-        let Some(value) = self.object.remove(field) else {
-            self.problem(
-                field,
-                Fault::new(ProblemCode::MissingField, "is required and missing"),
-            );
-            return None;
-        };
-        read(value).map_err(|fault| self.problem(field, fault)).ok()
-    }
-
-    /// Takes a required field that may be null.
-    #[expect(
-        clippy::option_option,
-        reason = "the outer tells whether it can be read, the inner whether there is one"
-    )]
-    pub(super) fn read_or_null<T>(
-        &mut self,
-        field: &'static str,
-        read: impl FnOnce(Value) -> Result<T, Fault>,
-    ) -> Option<Option<T>> {
-        self.read(field, |value| match value {
-            Value::Null => Ok(None),
-            value => read(value).map(Some),
-        })
+        let value = self.take(field)?;
+        read(Scalar::of(&value))
+            .map_err(|fault| self.problem(field, fault))
+            .ok()
     }
 
     /// Takes a field that may be missing: `None` when it is wrong, `Some(None)` when it is not there.
@@ -126,7 +111,7 @@ impl<'a> Fields<'a> {
     pub(super) fn read_optional<T>(
         &mut self,
         field: &'static str,
-        read: impl FnOnce(Value) -> Result<T, Fault>,
+        read: impl FnOnce(Scalar<'_>) -> Result<T, Fault>,
     ) -> Option<Option<T>> {
         if self.object.contains_key(field) {
             self.read(field, read).map(Some)
@@ -135,14 +120,26 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The list of problems, for what lies inside a field that was taken.
-    pub(super) fn problems(&mut self) -> &mut Vec<Problem> {
-        self.problems
+    /// Takes a required object.
+    pub(super) fn read_object(&mut self, field: &'static str) -> Option<Map<String, Value>> {
+        if let Value::Object(object) = self.take(field)? {
+            return Some(object);
+        }
+        self.problem(field, Fault::wrong_type("an object"));
+        None
     }
 
     /// What has not been taken.
     pub(super) fn rest(self) -> Map<String, Value> {
         self.object
+    }
+
+    fn take(&mut self, field: &'static str) -> Option<Value> {
+        let value = self.object.remove(field);
+        if value.is_none() {
+            self.problem(field, Fault::missing());
+        }
+        value
     }
 
     fn problem(&mut self, field: &str, fault: Fault) {
@@ -151,52 +148,55 @@ impl<'a> Fields<'a> {
     }
 }
 
-pub(super) fn text(value: Value) -> Result<String, Fault> {
+/// A field that may be null.
+pub(super) fn or_null<'v, T>(
+    value: Scalar<'v>,
+    read: impl FnOnce(Scalar<'v>) -> Result<T, Fault>,
+) -> Result<Option<T>, Fault> {
     match value {
-        Value::String(text) => Ok(text),
+        Scalar::Null => Ok(None),
+        value => read(value).map(Some),
+    }
+}
+
+pub(super) fn text(value: Scalar<'_>) -> Result<Cow<'_, str>, Fault> {
+    match value {
+        Scalar::Text(text) => Ok(text),
         _ => Err(Fault::wrong_type("a string")),
     }
 }
 
-pub(super) fn object(value: Value) -> Result<Map<String, Value>, Fault> {
-    match value {
-        Value::Object(object) => Ok(object),
-        _ => Err(Fault::wrong_type("an object")),
-    }
-}
-
-pub(super) fn array(value: Value) -> Result<Vec<Value>, Fault> {
-    match value {
-        Value::Array(items) => Ok(items),
-        _ => Err(Fault::wrong_type("an array")),
-    }
+pub(super) fn owned_text(value: Scalar<'_>) -> Result<String, Fault> {
+    text(value).map(Cow::into_owned)
 }
 
 /// A whole number, zero or more; a boolean is not a number, and `1.0` is not whole.
-pub(super) fn whole_number(value: Value) -> Result<u64, Fault> {
+pub(super) fn whole_number(value: Scalar<'_>) -> Result<u64, Fault> {
     match value {
-        Value::Number(number) => number.as_u64().ok_or_else(|| {
-            if number.is_i64() {
-                Fault::new(ProblemCode::InvalidValue, "must be zero or more")
-            } else {
-                Fault::wrong_type("a whole number")
-            }
-        }),
+        Scalar::Whole(number) => Ok(number),
+        Scalar::Negative => Err(Fault::new(ProblemCode::InvalidValue, "must be zero or more")),
         _ => Err(Fault::wrong_type("a whole number")),
     }
 }
 
-pub(super) fn time(value: Value) -> Result<StoredTime, Fault> {
-    text(value)?.parse().map_err(|_| {
-        Fault::new(
+/// A date-time: the text as it stands, and the instant that it means.
+pub(super) fn time(value: Scalar<'_>) -> Result<(Cow<'_, str>, Timestamp), Fault> {
+    let text = text(value)?;
+    match text.parse() {
+        Ok(instant) => Ok((text, instant)),
+        Err(_) => Err(Fault::new(
             ProblemCode::InvalidDatetime,
             "must be an RFC 3339 date-time with a zone, as 2026-01-01T00:00:00.000000Z",
-        )
-    })
+        )),
+    }
+}
+
+pub(super) fn stored_time(value: Scalar<'_>) -> Result<StoredTime, Fault> {
+    time(value).map(|(text, instant)| StoredTime::with_text(instant, &text))
 }
 
 /// An identifier of `length` characters.
-pub(super) fn id<T: FromStr>(length: usize) -> impl FnOnce(Value) -> Result<T, Fault> {
+pub(super) fn id<T: FromStr>(length: usize) -> impl FnOnce(Scalar<'_>) -> Result<T, Fault> {
     move |value| {
         text(value)?.parse().map_err(|_| {
             Fault::new(
@@ -211,7 +211,7 @@ pub(super) fn id<T: FromStr>(length: usize) -> impl FnOnce(Value) -> Result<T, F
 pub(super) fn word<T>(
     from_word: impl FnOnce(&str) -> Option<T>,
     allowed: &'static str,
-) -> impl FnOnce(Value) -> Result<T, Fault> {
+) -> impl FnOnce(Scalar<'_>) -> Result<T, Fault> {
     move |value| {
         from_word(&text(value)?)
             .ok_or_else(|| Fault::new(ProblemCode::InvalidValue, format!("must be one of {allowed}")))

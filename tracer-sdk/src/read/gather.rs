@@ -1,41 +1,43 @@
 //! What a run directory holds and what is wrong with it, before anybody decides what a problem means.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::fs::File;
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use super::fields::Place;
 use super::file::{self, OpenError};
-use super::lines::{Line, Lines, MAX_LINE_BYTES};
+use super::log::{Expected, Problems, Scanned, Visit, first_trace_id, scan};
 use super::meta::{MAX_META_BYTES, MetaReading, read_meta};
-use super::span::{Identity, read_span};
-use super::structure::{self, Expectations, PlacedProblem};
-use crate::format::{META_FILE, Problem, ProblemCode, RunStatus, SPANS_FILE, SpanRecord, TraceId};
+use super::structure::{self, Expectations};
+use crate::format::{META_FILE, Problem, ProblemCode, RunStatus, SPANS_FILE, TraceId};
 
 /// The files of the `0.1` format.
 const LEGACY_FILES: [&str; 2] = ["run.json", "events.jsonl"];
 
 /// A run directory, read.
 #[derive(Debug)]
-pub(super) struct Gathered {
+pub(super) struct Gathered<V> {
     pub(super) meta: MetaReading,
-    pub(super) log: SpanLog,
+    /// What the log holds, its problems moved to the list below.
+    pub(super) log: Scanned<V>,
+    /// The log itself; `None` when it could not be opened.
+    pub(super) file: Option<File>,
     /// The problems of both files: `meta.json` first, then by line.
     pub(super) problems: Vec<Problem>,
+    /// How many problems there are besides: of a log with very many, only the first are kept.
+    pub(super) more_problems: u64,
 }
 
-/// What could be read of a `spans.jsonl`.
-#[derive(Debug, Default)]
-pub(super) struct SpanLog {
-    /// The spans that can be read, in the order of the file.
-    pub(super) spans: Vec<SpanRecord>,
-    /// How many bytes of a last line were left out, because a run that is still written was cut there.
-    pub(super) cut_tail: Option<u64>,
-    /// Whether the file was there.
-    pub(super) is_read: bool,
-    identities: Vec<Identity>,
-    problems: Vec<PlacedProblem>,
-    /// Whether where it stands is known of every span.
-    is_whole: bool,
+impl<V> Gathered<V> {
+    /// How many spans can be read; `None` when there was no log to read.
+    pub(super) fn span_count(&self) -> Option<u64> {
+        self.log.is_read.then_some(self.log.span_count)
+    }
+
+    /// The ID that the spans of the run have: what `meta.json` tells, or else that of the first span.
+    pub(super) fn own_trace_id(&self) -> Option<TraceId> {
+        self.meta.trace_id.or(self.log.own_trace_id)
+    }
 }
 
 /// Finds the run directory that a path means: the directory itself, or its `meta.json`.
@@ -78,40 +80,64 @@ fn legacy_format(file: &str) -> Problem {
     )
 }
 
-/// Reads both files. A version that is not supported ends the reading: the spans of another version cannot be judged.
-pub(super) fn gather(directory: &Path) -> Gathered {
-    gather_files(read_meta_file(directory), |status| read_log(directory, status))
+/// Reads both files, and gives every span that can be read to a visitor. A version that is not supported ends the
+/// reading: the spans of another version cannot be judged.
+pub(super) fn gather<V: Visit>(directory: &Path) -> Gathered<V> {
+    gather_files(read_meta_file(directory), |meta, problems| {
+        read_log(directory, meta, problems)
+    })
 }
 
-/// The same from what the files hold.
+/// The same from what the files hold; there is no log to read again.
 #[cfg(any(test, feature = "testing"))]
-pub(super) fn gather_bytes(meta: &[u8], spans: &[u8]) -> Gathered {
-    gather_files(read_meta(meta), |status| SpanLog::read(spans, status))
+pub(super) fn gather_bytes<V: Visit>(meta: &[u8], log: &[u8]) -> Gathered<V> {
+    gather_files(read_meta(meta), |meta, problems| {
+        let log = scan_log(&mut io::Cursor::new(log), meta);
+        (log.unwrap_or_else(|error| failed(&error.into(), problems)), None)
+    })
 }
 
-fn gather_files(mut meta: MetaReading, read_log: impl FnOnce(Option<RunStatus>) -> SpanLog) -> Gathered {
-    let is_supported = !meta.is_unsupported();
+fn gather_files<V: Visit>(
+    mut meta: MetaReading,
+    read_log: impl FnOnce(&MetaReading, &mut Problems) -> (Scanned<V>, Option<File>),
+) -> Gathered<V> {
     let mut problems = std::mem::take(&mut meta.problems);
-    let mut log = SpanLog::default();
+    let is_supported = !problems
+        .iter()
+        .any(|problem| problem.code == ProblemCode::UnsupportedVersion);
+    let mut log = Scanned::default();
+    let mut file = None;
+    let mut more_problems = 0;
     if is_supported {
-        log = read_log(meta.status);
+        let mut of_file = Problems::default();
+        (log, file) = read_log(&meta, &mut of_file);
+        if let Some(error) = log.failure.take() {
+            of_file.push(0, file_problem(SPANS_FILE, &OpenError::Io(error)));
+        }
         let expected = Expectations {
-            trace_id: meta.trace_id,
             is_completed: meta.status.is_some_and(RunStatus::is_completed),
             is_whole: log.is_whole,
         };
-        let mut placed = std::mem::take(&mut log.problems);
-        placed.extend(structure::check(&log.identities, expected));
-        // Stable: on one line, the problems of its fields come before those with other lines.
-        placed.sort_by_key(|(line, _)| *line);
-        problems.extend(placed.into_iter().map(|(_, problem)| problem));
+        let mut of_log = std::mem::take(&mut log.problems);
+        of_log.merge(of_file);
+        of_log.merge(structure::check(&mut log.entries, expected));
+        let (kept, more) = of_log.into_parts();
+        problems.extend(kept);
+        more_problems = more;
     }
-    Gathered { meta, log, problems }
+    Gathered {
+        meta,
+        log,
+        file,
+        problems,
+        more_problems,
+    }
 }
 
 /// Reads the `meta.json` of a run directory.
 pub(super) fn read_meta_file(directory: &Path) -> MetaReading {
-    let mut bytes = Vec::new();
+    // Room for any ordinary file, so that it is read at once.
+    let mut bytes = Vec::with_capacity(4096);
     let read = file::open(&directory.join(META_FILE)).and_then(|file| {
         file.take(MAX_META_BYTES as u64 + 1).read_to_end(&mut bytes)?;
         Ok(())
@@ -145,82 +171,43 @@ pub(super) fn read_meta_file(directory: &Path) -> MetaReading {
 }
 
 /// Reads the `spans.jsonl` of a run directory. A run that is running may not have one yet.
-fn read_log(directory: &Path, status: Option<RunStatus>) -> SpanLog {
-    match file::open(&directory.join(SPANS_FILE)) {
-        Ok(file) => SpanLog::read(BufReader::with_capacity(256 * 1024, file), status),
-        Err(OpenError::Missing) if status == Some(RunStatus::Running) => SpanLog::empty(),
-        Err(error) => {
-            let mut log = SpanLog::empty();
-            log.fail(file_problem(SPANS_FILE, &error));
-            log
-        }
+fn read_log<V: Visit>(
+    directory: &Path,
+    meta: &MetaReading,
+    problems: &mut Problems,
+) -> (Scanned<V>, Option<File>) {
+    let read = file::open(&directory.join(SPANS_FILE))
+        .and_then(|mut file| Ok((scan_log(&mut file, meta)?, Some(file))));
+    match read {
+        Ok(read) => read,
+        Err(OpenError::Missing) if meta.status == Some(RunStatus::Running) => (Scanned::default(), None),
+        Err(error) => (failed(&error, problems), None),
     }
 }
 
-impl SpanLog {
-    fn empty() -> Self {
-        Self {
-            is_whole: true,
-            ..Self::default()
-        }
-    }
+fn scan_log<V: Visit>(log: &mut (impl Read + Seek + Send), meta: &MetaReading) -> io::Result<Scanned<V>> {
+    let own = match meta.trace_id {
+        Some(told) => Some(told),
+        None => first_trace_id(log)?,
+    };
+    let expected = Expected {
+        told: meta.trace_id,
+        own,
+        is_running: meta.status == Some(RunStatus::Running),
+    };
+    Ok(Scanned {
+        own_trace_id: own,
+        is_read: true,
+        ..scan(log, expected)
+    })
+}
 
-    /// Reads the lines of a log.
-    fn read(reader: impl BufRead, status: Option<RunStatus>) -> Self {
-        let is_running = status == Some(RunStatus::Running);
-        let mut log = Self {
-            is_read: true,
-            ..Self::empty()
-        };
-        let mut lines = Lines::new(reader, MAX_LINE_BYTES);
-        loop {
-            match lines.next_line() {
-                Ok(Some(line)) => log.read_line(&line, is_running),
-                Ok(None) => return log,
-                Err(error) => {
-                    log.fail(file_problem(SPANS_FILE, &OpenError::Io(error)));
-                    return log;
-                }
-            }
-        }
-    }
-
-    /// The file cannot be read, or not to its end.
-    fn fail(&mut self, problem: Problem) {
-        self.is_whole = false;
-        self.problems.push((0, problem));
-    }
-
-    fn read_line(&mut self, line: &Line<'_>, is_running: bool) {
-        let number = line.number;
-        let Some(bytes) = line.bytes else {
-            self.is_whole = false;
-            let message = format!(
-                "is longer than {} MiB, which is not read",
-                MAX_LINE_BYTES / 1024 / 1024
-            );
-            self.problems.push((
-                number,
-                Place::Line(number).problem(ProblemCode::InvalidValue, message),
-            ));
-            return;
-        };
-        let mut problems = Vec::new();
-        match read_span(bytes, number, &mut problems) {
-            Ok(reading) => {
-                self.is_whole &= reading.identity.is_some();
-                self.identities.extend(reading.identity);
-                self.spans.extend(reading.span);
-            }
-            // The writer was stopped within its last line, or is within it now.
-            Err(_) if is_running && !line.is_ended => self.cut_tail = Some(bytes.len() as u64),
-            Err(error) => {
-                self.is_whole = false;
-                problems.push(Place::Line(number).problem(ProblemCode::MalformedJson, error.to_string()));
-            }
-        }
-        self.problems
-            .extend(problems.into_iter().map(|problem| (number, problem)));
+/// A log that could not be read.
+fn failed<V: Visit>(error: &OpenError, problems: &mut Problems) -> Scanned<V> {
+    problems.push(0, file_problem(SPANS_FILE, error));
+    Scanned {
+        is_whole: false,
+        ..Scanned::default()
     }
 }
 

@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use serde_json::Value;
-
-use super::repeated::{Repeated, repeated_keys};
+use serde::de::DeserializeSeed;
 
 /// Why a text is not a JSON document. The position is told, the text never is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,40 +39,35 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// A JSON document.
-#[derive(Debug, PartialEq)]
-pub(super) struct Document {
-    /// What it says. The last value of a key that stands twice counts, as everywhere.
-    pub(super) value: Value,
-    /// The keys that stand twice in one object.
-    pub(super) repeated: Vec<Repeated>,
-}
-
-/// Parses a whole document.
-pub(super) fn parse(bytes: &[u8]) -> Result<Document, Malformed> {
+/// Parses a whole document with what is to be made of it.
+pub(super) fn parse<'de, S: DeserializeSeed<'de>>(bytes: &'de [u8], seed: S) -> Result<S::Value, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|error| Malformed::NotUtf8 {
         offset: error.valid_up_to(),
     })?;
     if text.starts_with('\u{feff}') {
         return Err(Malformed::ByteOrderMark);
     }
-    match serde_json::from_str(text) {
-        Ok(value) => Ok(Document {
-            value,
-            repeated: repeated_keys(text),
-        }),
-        // The parser tells this case apart in its message alone; a test keeps the two in step.
-        Err(error) if error.to_string().starts_with("recursion limit exceeded") => Err(Malformed::TooDeep),
-        Err(error) if error.is_eof() => Err(Malformed::CutShort),
-        Err(error) => Err(Malformed::Syntax {
-            line: error.line(),
-            column: error.column(),
-        }),
-    }
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    seed.deserialize(&mut deserializer)
+        .and_then(|value| deserializer.end().map(|()| value))
+        .map_err(|error| {
+            // The parser tells this case apart in its message alone; a test keeps the two in step.
+            if error.to_string().starts_with("recursion limit exceeded") {
+                Malformed::TooDeep
+            } else if error.is_eof() {
+                Malformed::CutShort
+            } else {
+                Malformed::Syntax {
+                    line: error.line(),
+                    column: error.column(),
+                }
+            }
+        })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::any_value::{Skip, Tree};
     use super::*;
 
     #[test]
@@ -101,13 +94,19 @@ mod tests {
             (nested(10_000).into_bytes(), Malformed::TooDeep),
             (nested(MAX_DEPTH + 1).into_bytes(), Malformed::TooDeep),
         ] {
-            assert_eq!(
-                parse(&text).unwrap_err(),
-                expected,
-                "{}",
-                String::from_utf8_lossy(&text[..text.len().min(40)])
-            );
+            let mut repeated = false;
+            for found in [
+                parse(&text, Tree(&mut repeated)).map(drop),
+                parse(&text, Skip(&mut repeated)),
+            ] {
+                assert_eq!(
+                    found.unwrap_err(),
+                    expected,
+                    "{}",
+                    String::from_utf8_lossy(&text[..text.len().min(40)])
+                );
+            }
         }
-        assert!(parse(nested(MAX_DEPTH).as_bytes()).is_ok());
+        assert!(parse(nested(MAX_DEPTH).as_bytes(), Skip(&mut false)).is_ok());
     }
 }

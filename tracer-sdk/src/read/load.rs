@@ -1,13 +1,14 @@
-//! The two answers to a problem: [`open_run`] refuses the run, [`salvage_run`] gives what can be read.
+//! The strict answer to a problem: the run is refused.
 
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::gather::{Gathered, gather, locate};
-use super::live_file::{StartedSpan, read_live_file};
+use super::log::{Known, LinePlace, Visit};
 use super::project::{count_records, spans_to_events};
-use crate::format::{Counts, Problem, ProblemCode, Record, RunMeta, RunStatus, SpanRecord, TraceId};
+use super::span::Span;
+use crate::format::{Counts, EventType, Problem, Record, RunMeta, RunStatus, SpanRecord, TraceId};
 
 /// A run that was read and has no problem.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,42 +37,13 @@ impl LoadedRun {
     }
 }
 
-/// What can be read of a run, and what cannot.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SalvagedRun {
-    /// The run directory.
-    pub directory: PathBuf,
-    /// The run's metadata, when all of it can be read.
-    pub meta: Option<RunMeta>,
-    /// The run's ID, from `meta.json` or else from the first span.
-    pub trace_id: Option<TraceId>,
-    /// How the run stands, when that can be read.
-    pub status: Option<RunStatus>,
-    /// The spans that can be read, in the order of the file. Spans of other runs and second spans with the same ID are
-    /// left out; roots may be several, parents missing, and parents may lead in a circle.
-    pub spans: Vec<SpanRecord>,
-    /// How many bytes of a last line were left out, because the run is running and its log was cut there.
-    pub cut_tail: Option<u64>,
-    /// The timed spans that were started and have not ended: what a running run is waiting for, or what an interrupted
-    /// one was in.
-    pub in_flight: Vec<StartedSpan>,
-    /// Everything that is wrong; empty for a valid run.
-    pub problems: Vec<Problem>,
-}
-
-impl SalvagedRun {
-    /// The projection of the spans that can be read, see [`spans_to_events`].
-    #[must_use]
-    pub fn records(&self) -> Vec<Record> {
-        spans_to_events(&self.spans)
-    }
-}
-
 /// A run that is refused: all its problems, and what can be told about it all the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InvalidRun {
     /// Everything that is wrong, at least one: `meta.json` first, then by line.
     pub problems: Vec<Problem>,
+    /// How many problems there are besides: the first 10,000 of a log are listed, the others counted.
+    pub more_problems: u64,
     /// The run's ID, when it can be read.
     pub trace_id: Option<TraceId>,
     /// The declared version, when it looks like one.
@@ -89,9 +61,16 @@ impl InvalidRun {
         self.problems.iter().any(|problem| problem.code.is_input())
     }
 
-    fn at_path(problem: Problem) -> Self {
+    /// How many problems there are.
+    #[must_use]
+    pub fn problem_count(&self) -> u64 {
+        self.more_problems.saturating_add(self.problems.len() as u64)
+    }
+
+    pub(super) fn at_path(problem: Problem) -> Self {
         Self {
             problems: vec![problem],
+            more_problems: 0,
             trace_id: None,
             spec_version: None,
             status: None,
@@ -99,13 +78,16 @@ impl InvalidRun {
         }
     }
 
-    fn of(gathered: Gathered) -> Self {
+    pub(super) fn of<V>(gathered: Gathered<V>) -> Self {
         Self {
+            span_count: gathered
+                .span_count()
+                .and_then(|count| usize::try_from(count).ok()),
             problems: gathered.problems,
+            more_problems: gathered.more_problems,
             trace_id: gathered.meta.trace_id,
             spec_version: gathered.meta.spec_version,
             status: gathered.meta.status,
-            span_count: gathered.log.is_read.then_some(gathered.log.spans.len()),
         }
     }
 }
@@ -116,7 +98,7 @@ impl fmt::Display for InvalidRun {
         if let Some(first) = self.problems.first() {
             write!(formatter, "{first}")?;
         }
-        match self.problems.len().saturating_sub(1) {
+        match self.problem_count().saturating_sub(1) {
             0 => Ok(()),
             1 => formatter.write_str(", and 1 more problem"),
             more => write!(formatter, ", and {more} more problems"),
@@ -161,78 +143,37 @@ pub fn read_run(meta: &[u8], spans: &[u8]) -> Result<LoadedRun, InvalidRun> {
     accept(PathBuf::new(), super::gather::gather_bytes(meta, spans))
 }
 
-fn accept(directory: PathBuf, mut gathered: Gathered) -> Result<LoadedRun, InvalidRun> {
+fn accept(directory: PathBuf, mut gathered: Gathered<Spans>) -> Result<LoadedRun, InvalidRun> {
     match gathered.meta.meta.take() {
         Some(meta) if gathered.problems.is_empty() => Ok(LoadedRun {
             directory,
             meta,
-            spans: gathered.log.spans,
+            spans: gathered.log.visitor.0,
             cut_tail: gathered.log.cut_tail,
         }),
         _ => Err(InvalidRun::of(gathered)),
     }
 }
 
-/// Reads whatever can be read of a run, with its problems: for looking at a run that is damaged.
-///
-/// Whatever judges a run uses [`open_run`].
-///
-/// # Errors
-///
-/// [`InvalidRun`] when there is nothing to show: no such directory, another format, a version that this reader does not
-/// understand, or neither metadata nor a span that can be read.
-pub fn salvage_run(path: &Path) -> Result<SalvagedRun, InvalidRun> {
-    let directory = locate(path).map_err(InvalidRun::at_path)?;
-    let mut gathered = gather(&directory);
-    let live = read_live_file(&directory);
-    let mut meta = gathered.meta.meta.take();
-    if meta.is_none()
-        && gathered
-            .problems
-            .iter()
-            .all(|problem| problem.code == ProblemCode::MissingFile)
-    {
-        // A run that has only begun: its `.live` tells what its `meta.json` will.
-        meta = live
-            .as_ref()
-            .zip(directory_id(&directory))
-            .map(|(live, trace_id)| live.as_meta(trace_id));
-        if meta.is_some() {
-            gathered.meta.status = Some(RunStatus::Running);
-            gathered.problems.clear();
-        }
-    }
-    if meta.is_none() && gathered.log.spans.is_empty() {
-        return Err(InvalidRun::of(gathered));
-    }
-    let trace_id = gathered
-        .meta
-        .trace_id
-        .or_else(|| meta.as_ref().map(|meta| meta.trace_id))
-        .or_else(|| Some(gathered.log.spans.first()?.trace_id));
-    let mut seen = std::collections::HashSet::new();
-    gathered
-        .log
-        .spans
-        .retain(|span| Some(span.trace_id) == trace_id && seen.insert(span.span_id));
-    let in_flight = live.map(|live| live.started).unwrap_or_default();
-    let in_flight = in_flight
-        .into_iter()
-        .filter(|started| !seen.contains(&started.span_id))
-        .collect();
-    Ok(SalvagedRun {
-        directory,
-        meta,
-        trace_id,
-        status: gathered.meta.status,
-        spans: gathered.log.spans,
-        cut_tail: gathered.log.cut_tail,
-        in_flight,
-        problems: gathered.problems,
-    })
-}
+/// Keeps every span that can be read, whole.
+#[derive(Debug, Default)]
+pub(super) struct Spans(pub(super) Vec<SpanRecord>);
 
-/// The run that a directory is named after.
-fn directory_id(directory: &Path) -> Option<TraceId> {
-    directory.file_name()?.to_str()?.parse().ok()
+impl Visit for Spans {
+    type Attributes<'a> = serde_json::Map<String, serde_json::Value>;
+
+    fn visit(&mut self, span: Span<'_, Self::Attributes<'_>>, _: LinePlace, _: bool) -> Known {
+        let span = span.into_record();
+        let known = Known {
+            start: span.start_time.instant(),
+            event_type: EventType::Unknown,
+            is_failed: false,
+        };
+        self.0.push(span);
+        known
+    }
+
+    fn append(&mut self, following: Self) {
+        self.0.extend(following.0);
+    }
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::fields::{self, Fields, Place};
 use super::json;
+use super::repeated::DocumentSeed;
 use crate::format::meta::META_KEYS;
 use crate::format::version::{self, Support};
 use crate::format::{Counts, Problem, ProblemCode, RunMeta, RunStatus, SPEC_VERSION, TraceId};
@@ -51,13 +52,13 @@ impl MetaReading {
 ///
 /// A version that is not supported is the only problem told: the fields of another version cannot be judged.
 pub(super) fn read_meta(bytes: &[u8]) -> MetaReading {
-    let document = match json::parse(bytes) {
+    let document = match json::parse(bytes, DocumentSeed) {
         Ok(document) => document,
         Err(error) => {
             return MetaReading::nothing(Place::Meta.problem(ProblemCode::MalformedJson, error.to_string()));
         }
     };
-    let Value::Object(object) = document.value else {
+    let Some(object) = document.object else {
         return MetaReading::nothing(Place::Meta.problem(ProblemCode::InvalidType, "must be an object"));
     };
     let mut reading = MetaReading::default();
@@ -84,14 +85,16 @@ fn read_fields(
     problems: &mut Vec<Problem>,
 ) -> Option<RunMeta> {
     let mut fields = Fields::new(object, Place::Meta, problems);
-    let spec_version = fields.read_optional("spec_version", fields::text);
+    let spec_version = fields.read_optional("spec_version", fields::owned_text);
     let trace_id = fields.read("trace_id", fields::id(TraceId::LENGTH));
-    let run_name = fields.read_or_null("run_name", fields::text);
-    let started_at = fields.read("started_at", fields::time);
-    let ended_at = fields.read_or_null("ended_at", fields::time);
-    let duration_ms = fields.read_or_null("duration_ms", fields::whole_number);
+    let run_name = fields.read("run_name", |value| fields::or_null(value, fields::owned_text));
+    let started_at = fields.read("started_at", fields::stored_time);
+    let ended_at = fields.read("ended_at", |value| fields::or_null(value, fields::stored_time));
+    let duration_ms = fields.read("duration_ms", |value| {
+        fields::or_null(value, fields::whole_number)
+    });
     let status = fields.read("status", fields::word(RunStatus::from_word, "running, ok, error"));
-    let counts = fields.read("counts", fields::object);
+    let counts = fields.read_object("counts");
     let additional = fields.rest();
     let counts = counts.and_then(|object| read_counts(object, problems));
 

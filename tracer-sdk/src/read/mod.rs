@@ -6,30 +6,48 @@
 //!
 //! Nothing here changes a file.
 
+mod any_value;
+mod cross_check;
 mod fields;
 mod file;
+mod filter;
 mod gather;
 mod json;
-mod lines;
+mod line_reader;
 mod live_file;
 mod liveness;
 mod load;
+mod log;
 mod meta;
+mod order;
+mod outline;
 mod project;
+mod record_stream;
 mod repeated;
+mod salvage;
+mod scalar;
 mod select;
 mod span;
 mod store;
+mod stream;
 mod structure;
+mod tally;
+mod validate;
 
 #[cfg(test)]
 mod tests;
 
+pub use filter::{NamePattern, RunFilter, RunState};
 pub use live_file::{LiveFile, ProcessIdentity, StartedSpan, read_live_file};
 pub use liveness::{Liveness, liveness};
 #[cfg(any(test, feature = "testing"))]
 pub use load::read_run;
-pub use load::{InvalidRun, LoadedRun, SalvagedRun, open_run, salvage_run};
+pub use load::{InvalidRun, LoadedRun, open_run};
+pub use outline::{OutlinedRun, outline_run};
 pub use project::{count_records, spans_to_events};
+pub use record_stream::{RecordError, RecordStream};
+pub use salvage::{SalvagedRun, salvage_run};
 pub use select::SelectError;
 pub use store::{ListedRun, RunDirectory, RunStore, StoreError};
+pub use stream::{StreamedRun, stream_run};
+pub use validate::{ValidationReport, validate};

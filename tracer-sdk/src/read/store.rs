@@ -5,12 +5,17 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::UNIX_EPOCH;
+
+use parking_lot::Mutex;
 
 use super::gather::read_meta_file;
 use super::live_file::read_live_file;
 use super::liveness::{Liveness, liveness};
-use super::load::{InvalidRun, LoadedRun, SalvagedRun, open_run, salvage_run};
+use super::load::{InvalidRun, LoadedRun, open_run};
+use super::log::MAX_THREADS;
+use super::salvage::{SalvagedRun, salvage_run};
 use crate::format::{Problem, ProblemCode, RUNS_FOLDER, RunMeta, RunStatus, Timestamp, TraceId};
 
 #[cfg(test)]
@@ -100,18 +105,66 @@ impl RunStore {
     ///
     /// [`StoreError`] when the folder is missing or cannot be read.
     pub fn list(&self) -> Result<Vec<ListedRun>, StoreError> {
-        let mut runs: Vec<(Option<Timestamp>, ListedRun)> = self
-            .directories()?
-            .into_iter()
-            .map(|directory| {
-                let run = directory.listed();
-                (run.started().or_else(|| changed(&run.directory.path)), run)
-            })
-            .collect();
-        // Stable: the directories come by ID.
-        runs.sort_by(|(one, _), (other, _)| other.cmp(one));
+        self.listed_newest(usize::MAX)
+    }
+
+    /// The newest runs, at most `limit`, as [`RunStore::list`] gives them.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the folder is missing or cannot be read.
+    pub fn listed_newest(&self, limit: usize) -> Result<Vec<ListedRun>, StoreError> {
+        let mut runs = read_all(self.directories()?);
+        let newest_first = |one: &Placed, other: &Placed| {
+            let by_id = || one.1.directory.trace_id.cmp(&other.1.directory.trace_id);
+            other.0.cmp(&one.0).then_with(by_id)
+        };
+        if limit < runs.len() {
+            runs.select_nth_unstable_by(limit, newest_first);
+            runs.truncate(limit);
+        }
+        runs.sort_unstable_by(newest_first);
         Ok(runs.into_iter().map(|(_, run)| run).collect())
     }
+}
+
+/// A run and when it started, or else when its directory was last changed.
+type Placed = (Option<Timestamp>, ListedRun);
+
+/// How many runs a thread reads before it takes more.
+const RUNS_AT_ONCE: usize = 64;
+
+/// Reads the metadata of every run, in several threads when there are many; in no order.
+fn read_all(directories: Vec<RunDirectory>) -> Vec<Placed> {
+    let placed = |directory: RunDirectory| {
+        let run = directory.listed();
+        (run.started().or_else(|| changed(&run.directory.path)), run)
+    };
+    if directories.len() <= RUNS_AT_ONCE {
+        return directories.into_iter().map(placed).collect();
+    }
+    let waiting = Mutex::new(directories);
+    let done = Mutex::new(Vec::new());
+    let work = || loop {
+        let taken = {
+            let mut waiting = waiting.lock();
+            let rest = waiting.len().saturating_sub(RUNS_AT_ONCE);
+            waiting.split_off(rest)
+        };
+        if taken.is_empty() {
+            break;
+        }
+        let read: Vec<Placed> = taken.into_iter().map(placed).collect();
+        done.lock().extend(read);
+    };
+    thread::scope(|scope| {
+        for _ in 1..thread::available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS)) {
+            // Without another thread, this one reads alone.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+    done.into_inner()
 }
 
 /// When a directory was last changed.

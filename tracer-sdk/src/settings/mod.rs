@@ -17,6 +17,7 @@ mod toml_file;
 
 pub use config::Config;
 pub use files::{SettingsFile, Sources};
+pub(crate) use nearest::edit_distance;
 pub use problem::{Position, SettingProblem, SettingSource};
 pub use resolve::{load, resolve};
 pub use resolved::{BATCH_INTERVAL, BATCH_SPANS, Flush, Settings};

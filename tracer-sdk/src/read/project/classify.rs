@@ -1,9 +1,9 @@
 //! What a child span stands for: the first rule that fits, in the order of decisions, section 2.
 
+use crate::format::EventType;
 use crate::format::names::{self, span_names};
-use crate::format::{EventType, SpanRecord};
 
-use super::values::{named, text, value};
+use super::values::{Lookup, is_present, named, text};
 
 /// The operations of OpenTelemetry's `gen_ai.operation.name` that call a model.
 const MODEL_OPERATIONS: [&str; 7] = [
@@ -20,15 +20,14 @@ const MODEL_OPERATIONS: [&str; 7] = [
 const TOOL_OPERATION: &str = "execute_tool";
 
 /// The event type of a span that has a parent.
-pub(super) fn child_type(span: &SpanRecord) -> EventType {
-    let attributes = &span.attributes;
+pub(in super::super) fn child_type(name: &str, attributes: &impl Lookup) -> EventType {
     let operation = named(names::OPERATION, attributes);
     if operation == Some(TOOL_OPERATION) {
         return EventType::ToolCall;
     }
     let calls_a_model = match operation {
         Some(operation) => MODEL_OPERATIONS.contains(&operation),
-        None => value(names::PROVIDER, attributes).is_some(),
+        None => is_present(names::PROVIDER, attributes),
     };
     if calls_a_model {
         return EventType::LlmCall;
@@ -36,15 +35,15 @@ pub(super) fn child_type(span: &SpanRecord) -> EventType {
     if named(names::TOOL_NAME, attributes).is_some() {
         return EventType::ToolCall;
     }
-    if span.name == span_names::STATE {
+    if name == span_names::STATE {
         return EventType::StateUpdate;
     }
-    if span.name == span_names::LOOP_WARNING
+    if name == span_names::LOOP_WARNING
         || text(names::EVENT_TYPE, attributes) == Some(EventType::LoopWarning.as_str())
     {
         return EventType::LoopWarning;
     }
-    if value(names::ERROR_TYPE, attributes).is_some() {
+    if is_present(names::ERROR_TYPE, attributes) {
         return EventType::Error;
     }
     EventType::Unknown

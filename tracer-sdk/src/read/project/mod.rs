@@ -9,6 +9,9 @@ mod values;
 #[cfg(test)]
 mod tests;
 
+pub(super) use classify::child_type;
+pub(super) use payload::{is_failed, surfaced_type, usage};
+
 use crate::format::{Counts, EventType, Record, SpanRecord, Timestamp};
 
 /// Projects the spans of a run to records.
@@ -68,9 +71,14 @@ pub fn spans_to_events(spans: &[SpanRecord]) -> Vec<Record> {
 /// Counts what `meta.json.counts` holds (decisions, section 4).
 #[must_use]
 pub fn count_records(records: &[Record]) -> Counts {
+    count_types(records.iter().map(Record::event_type))
+}
+
+/// [`count_records`] of records whose types are known.
+pub(super) fn count_types(types: impl Iterator<Item = EventType>) -> Counts {
     let mut counts = Counts::default();
-    for record in records {
-        match record.event_type() {
+    for event_type in types {
+        match event_type {
             EventType::LlmCall => counts.llm_calls += 1,
             EventType::ToolCall => counts.tool_calls += 1,
             EventType::Error => counts.errors += 1,
@@ -83,14 +91,14 @@ pub fn count_records(records: &[Record]) -> Counts {
 
 /// What comes first among records of the same instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+pub(super) enum Rank {
     Start,
     Within,
     End,
 }
 
 impl Rank {
-    fn of(event_type: EventType) -> Self {
+    pub(super) fn of(event_type: EventType) -> Self {
         match event_type {
             EventType::RunStart => Self::Start,
             EventType::RunEnd => Self::End,
@@ -100,7 +108,7 @@ impl Rank {
 }
 
 /// Gives every record that one span stands for, with the instant that orders it.
-fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Record)) {
+pub(super) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Record)) {
     give(
         span.start_time.instant(),
         Record {

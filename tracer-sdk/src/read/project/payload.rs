@@ -5,7 +5,9 @@ use serde_json::{Map, Value};
 use crate::format::names::{self, Name, event_keys, events};
 use crate::format::{ErrorPayload, EventType, Payload, RunStatus, SpanEvent, SpanRecord, StatusCode, Usage};
 
-use super::values::{named, number, owned_text, parsed, shaped, text, text_list, value, whole_number};
+use super::values::{
+    Lookup, named, number, owned_text, parsed, shaped, text, text_list, value, whole, whole_number,
+};
 use super::{classify, messages};
 
 /// The provider of a model call that names none.
@@ -18,7 +20,7 @@ pub(super) fn of_span(span: &SpanRecord) -> Payload {
     if span.is_root() {
         return run_start(span);
     }
-    match classify::child_type(span) {
+    match classify::child_type(&span.name, &span.attributes) {
         EventType::LlmCall => llm_call(span),
         EventType::ToolCall => tool_call(span),
         EventType::StateUpdate => {
@@ -39,14 +41,40 @@ pub(super) fn of_span(span: &SpanRecord) -> Payload {
 /// What a span event of the root stands for, if it is one that is surfaced.
 pub(super) fn of_root_event(event: &SpanEvent) -> Option<Payload> {
     let attributes = &event.attributes;
-    if events::EXCEPTION.is(&event.name) {
-        Some(Payload::Error(error(&[attributes], "")))
-    } else if events::STATE.is(&event.name) {
-        Some(state_update(attributes))
-    } else if events::LOOP_WARNING.is(&event.name) {
-        Some(loop_warning(attributes))
-    } else {
-        None
+    Some(match surfaced_type(&event.name)? {
+        Surfaced::Exception => Payload::Error(error(&[attributes], "")),
+        Surfaced::State => state_update(attributes),
+        Surfaced::LoopWarning => loop_warning(attributes),
+    })
+}
+
+/// A span event of the root that is surfaced as a record of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Surfaced {
+    Exception,
+    State,
+    LoopWarning,
+}
+
+/// What a span event of the root with this name is surfaced as, if it is.
+pub(in super::super) fn surfaced_type(name: &str) -> Option<Surfaced> {
+    [
+        (events::EXCEPTION, Surfaced::Exception),
+        (events::STATE, Surfaced::State),
+        (events::LOOP_WARNING, Surfaced::LoopWarning),
+    ]
+    .into_iter()
+    .find_map(|(known, surfaced)| known.is(name).then_some(surfaced))
+}
+
+impl Surfaced {
+    /// The type of the record.
+    pub(in super::super) fn event_type(self) -> EventType {
+        match self {
+            Self::Exception => EventType::Error,
+            Self::State => EventType::StateUpdate,
+            Self::LoopWarning => EventType::LoopWarning,
+        }
     }
 }
 
@@ -92,8 +120,8 @@ fn llm_call(span: &SpanRecord) -> Payload {
 }
 
 /// A total that is not stored is the sum of the parts that are known.
-fn usage(attributes: &Map<String, Value>) -> Usage {
-    let tokens = |name| value(name, attributes).and_then(whole_number);
+pub(in super::super) fn usage(attributes: &impl Lookup) -> Usage {
+    let tokens = |name| whole(name, attributes);
     let (prompt_tokens, completion_tokens) = (tokens(names::INPUT_TOKENS), tokens(names::OUTPUT_TOKENS));
     let total_tokens = tokens(names::TOTAL_TOKENS).or_else(|| match (prompt_tokens, completion_tokens) {
         (None, None) => None,
@@ -162,14 +190,17 @@ fn loop_warning(attributes: &Map<String, Value>) -> Payload {
     }
 }
 
-/// A span failed when it says so in either place: its own status or OpenTelemetry's.
 fn status(span: &SpanRecord) -> RunStatus {
-    let declared = text(names::STATUS, &span.attributes);
-    if span.status_code == StatusCode::Error || declared == Some(RunStatus::Error.as_str()) {
+    if is_failed(span.status_code, &span.attributes) {
         RunStatus::Error
     } else {
         RunStatus::Ok
     }
+}
+
+/// A span failed when it says so in either place: its own status or OpenTelemetry's.
+pub(in super::super) fn is_failed(status_code: StatusCode, attributes: &impl Lookup) -> bool {
+    status_code == StatusCode::Error || text(names::STATUS, attributes) == Some(RunStatus::Error.as_str())
 }
 
 fn failure(span: &SpanRecord) -> Option<ErrorPayload> {

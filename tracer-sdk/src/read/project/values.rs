@@ -2,22 +2,81 @@
 
 use serde_json::{Map, Number, Value, json};
 
+use super::super::scalar::Scalar;
+use super::super::span::Outline;
 use crate::format::names::{self, Name};
 
+/// Attributes that single values are looked up in: a tree of values, or the outline of a line.
+pub(in super::super) trait Lookup {
+    /// The text under a key, if it is one.
+    fn text_at(&self, key: &str) -> Option<&str>;
+
+    /// Whether a value that is not null stands under a key.
+    fn has(&self, key: &str) -> bool;
+
+    /// The whole number, zero or more, under a key, if it is one.
+    fn whole_number_at(&self, key: &str) -> Option<u64>;
+}
+
+impl Lookup for Map<String, Value> {
+    fn text_at(&self, key: &str) -> Option<&str> {
+        self.get(key)?.as_str()
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.get(key).is_some_and(|value| !value.is_null())
+    }
+
+    fn whole_number_at(&self, key: &str) -> Option<u64> {
+        whole_number(self.get(key)?)
+    }
+}
+
+impl Lookup for Outline<'_> {
+    fn text_at(&self, key: &str) -> Option<&str> {
+        self.get(key)?.as_text()
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.get(key).is_some_and(|value| *value != Scalar::Null)
+    }
+
+    fn whole_number_at(&self, key: &str) -> Option<u64> {
+        match self.get(key)? {
+            Scalar::Whole(number) => Some(*number),
+            Scalar::Float(float) => whole_float(*float),
+            _ => None,
+        }
+    }
+}
+
 /// The first text under one of the spellings; other emitters store null for what they do not know.
-pub(super) fn text(name: Name, attributes: &Map<String, Value>) -> Option<&str> {
+pub(super) fn text(name: Name, attributes: &impl Lookup) -> Option<&str> {
     texts(name, attributes).next()
 }
 
 /// The first text under one of the spellings that says something.
-pub(super) fn named(name: Name, attributes: &Map<String, Value>) -> Option<&str> {
+pub(super) fn named(name: Name, attributes: &impl Lookup) -> Option<&str> {
     texts(name, attributes).find(|text| !text.is_empty())
 }
 
-fn texts(name: Name, attributes: &Map<String, Value>) -> impl Iterator<Item = &str> {
-    name.spellings()
+fn texts(name: Name, attributes: &impl Lookup) -> impl Iterator<Item = &str> {
+    let spellings = name.spellings().iter();
+    spellings.filter_map(|spelling| attributes.text_at(spelling))
+}
+
+/// Whether a value that is not null stands under one of the spellings.
+pub(super) fn is_present(name: Name, attributes: &impl Lookup) -> bool {
+    name.spellings().iter().any(|spelling| attributes.has(spelling))
+}
+
+/// The first value under one of the spellings that is not null, when it is a whole number.
+pub(super) fn whole(name: Name, attributes: &impl Lookup) -> Option<u64> {
+    let spelling = name
+        .spellings()
         .iter()
-        .filter_map(|spelling| attributes.get(*spelling)?.as_str())
+        .find(|spelling| attributes.has(spelling))?;
+    attributes.whole_number_at(spelling)
 }
 
 /// [`text`], owned.
@@ -43,17 +102,18 @@ pub(super) fn number(name: Name, attributes: &Map<String, Value>) -> Option<Numb
 
 /// A whole number, zero or more. Emitters that know only floats write `12.0`.
 pub(super) fn whole_number(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| whole_float(value.as_f64()?))
+}
+
+fn whole_float(float: f64) -> Option<u64> {
     /// Floats hold every whole number up to here.
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    value.as_u64().or_else(|| {
-        let float = value.as_f64()?;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "whole and in range"
-        )]
-        ((0.0..=EXACT).contains(&float) && float.fract() == 0.0).then_some(float as u64)
-    })
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "whole and in range"
+    )]
+    ((0.0..=EXACT).contains(&float) && float.fract() == 0.0).then_some(float as u64)
 }
 
 /// What a JSON text means; a text that is not JSON (a marker, a text that was cut) and a value that is not a text

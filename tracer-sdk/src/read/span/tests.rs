@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::visitor::SPAN_FIELDS;
 use super::*;
 
 fn valid() -> Value {
@@ -19,9 +20,29 @@ fn valid() -> Value {
     })
 }
 
+/// Reads a line as a tree and as an outline, which find the same.
+fn read_tree<'a>(
+    bytes: &'a [u8],
+    line: u64,
+    problems: &mut Vec<Problem>,
+) -> Result<SpanReading<'a, Map<String, Value>>, Malformed> {
+    let mut of_outline = Vec::new();
+    let outline = read_span::<Outline<'_>>(bytes, line, &mut of_outline);
+    let tree = read_span(bytes, line, problems);
+    assert_eq!(of_outline, *problems);
+    match (&outline, &tree) {
+        (Ok(outline), Ok(tree)) => {
+            assert_eq!(outline.identity, tree.identity);
+            assert_eq!(outline.span.is_some(), tree.span.is_some());
+        }
+        (outline, tree) => assert_eq!(outline.as_ref().err(), tree.as_ref().err()),
+    }
+    tree
+}
+
 fn problems(text: &str) -> Vec<(&'static str, String)> {
     let mut problems = Vec::new();
-    let reading = read_span(text.as_bytes(), 7, &mut problems).unwrap();
+    let reading = read_tree(text.as_bytes(), 7, &mut problems).unwrap();
     assert!(reading.span.is_some() || !problems.is_empty(), "{text}");
     problems
         .into_iter()
@@ -35,14 +56,15 @@ fn a_valid_line_is_read_whole_and_unknown_fields_are_ignored() {
     stored["resource"] = json!({"service": "x"});
     stored["events"][0]["dropped"] = json!(3);
     let mut problems = Vec::new();
-    let reading = read_span(stored.to_string().as_bytes(), 7, &mut problems).unwrap();
+    let stored = stored.to_string();
+    let reading = read_tree(stored.as_bytes(), 7, &mut problems).unwrap();
     assert_eq!(problems, []);
-    assert_eq!(serde_json::to_value(reading.span.unwrap()).unwrap(), valid());
-    let identity = reading.identity.unwrap();
     assert_eq!(
-        (identity.line, identity.span_id.to_string()),
-        (7, "2222222222222222".to_owned())
+        serde_json::to_value(reading.span.unwrap().into_record()).unwrap(),
+        valid()
     );
+    let identity = reading.identity.unwrap();
+    assert_eq!(identity.span_id.to_string(), "2222222222222222");
 }
 
 #[test]
@@ -126,7 +148,8 @@ fn all_problems_of_a_line_are_told_and_none_repeats_the_line() {
     span["events"][0]["timestamp"] = json!("secret-3");
     span["events"][1]["name"] = json!(["secret-4"]);
     let mut problems = Vec::new();
-    let reading = read_span(span.to_string().as_bytes(), 7, &mut problems).unwrap();
+    let text = span.to_string();
+    let reading = read_tree(text.as_bytes(), 7, &mut problems).unwrap();
     assert_eq!(problems.len(), 4);
     assert!(
         problems
@@ -146,8 +169,12 @@ fn values_that_other_emitters_store_are_kept_as_they_are() {
     span["parent_span_id"] = json!(null);
     span["start_time"] = json!("2016-12-31t23:59:60z");
     assert_eq!(problems(&span.to_string()), []);
-    let reading = read_span(span.to_string().as_bytes(), 7, &mut Vec::new()).unwrap();
-    assert_eq!(serde_json::to_value(reading.span.unwrap()).unwrap(), span);
+    let text = span.to_string();
+    let reading = read_tree(text.as_bytes(), 7, &mut Vec::new()).unwrap();
+    assert_eq!(
+        serde_json::to_value(reading.span.unwrap().into_record()).unwrap(),
+        span
+    );
 }
 
 #[test]
@@ -173,7 +200,7 @@ proptest! {
     #[test]
     fn whatever_a_line_holds_it_is_read_or_refused(text in ".*") {
         let mut problems = Vec::new();
-        if let Ok(reading) = read_span(text.as_bytes(), 1, &mut problems) {
+        if let Ok(reading) = read_tree(text.as_bytes(), 1, &mut problems) {
             prop_assert!(reading.span.is_some() || !problems.is_empty());
         }
     }
@@ -184,7 +211,7 @@ proptest! {
         let position = position.index(line.len());
         line[position] = byte;
         let mut problems = Vec::new();
-        if let Ok(reading) = read_span(&line, 1, &mut problems) {
+        if let Ok(reading) = read_tree(&line, 1, &mut problems) {
             prop_assert!(reading.span.is_some() || !problems.is_empty());
         }
     }

@@ -2,34 +2,44 @@
 
 use proptest::prelude::*;
 
+use super::super::log::{Known, LinePlace};
+use super::super::span::Identity;
 use super::*;
-
-const RUN: u128 = 1;
+use crate::format::{EventType, SpanId, Timestamp};
 
 /// Spans by number and parent's number; 0 is no parent. The first stands on line 1.
-fn spans(parents: &[(u64, u64)]) -> Vec<Identity> {
+fn spans(parents: &[(u64, u64)]) -> Vec<Entry> {
+    let known = Known {
+        start: Timestamp::from_unix_microseconds(0),
+        event_type: EventType::Unknown,
+        is_failed: false,
+    };
     (1..)
         .zip(parents)
-        .map(|(line, (span, parent))| Identity {
-            line,
-            trace_id: TraceId::from_u128(RUN),
-            span_id: SpanId::from_u64(*span).unwrap(),
-            parent_span_id: SpanId::from_u64(*parent),
+        .map(|(line, (span, parent))| {
+            let identity = Identity {
+                trace_id: None,
+                span_id: SpanId::from_u64(*span).unwrap(),
+                parent_span_id: SpanId::from_u64(*parent),
+            };
+            let place = LinePlace {
+                offset: line,
+                length: 1,
+                line,
+            };
+            Entry::new(identity, place, Some(known), false)
         })
         .collect()
 }
 
-fn problems(identities: &[Identity], is_completed: bool) -> Vec<String> {
+fn problems(entries: &[Entry], is_completed: bool) -> Vec<String> {
     let expected = Expectations {
-        trace_id: TraceId::from_u128(RUN),
         is_completed,
         is_whole: true,
     };
-    let mut problems = check(identities, expected);
-    problems.sort_by_key(|(line, _)| *line);
+    let (problems, _) = check(&mut entries.to_vec(), expected).into_parts();
     problems
-        .iter()
-        .map(|(_, problem)| format!("{} {}", problem.code, problem.location))
+        .map(|problem| format!("{} {}", problem.code, problem.location))
         .collect()
 }
 
@@ -111,30 +121,27 @@ fn a_running_run_may_lack_its_root_and_parents_and_nothing_else() {
 }
 
 #[test]
-fn a_span_of_another_run_is_refused_where_the_run_is_known() {
-    let mut identities = spans(&[(1, 0), (2, 1)]);
-    identities[1].trace_id = TraceId::from_u128(2);
-    assert_eq!(
-        problems(&identities, true),
-        ["trace_id_mismatch spans.jsonl:2.trace_id"]
-    );
-    let unknown = Expectations {
-        trace_id: None,
-        is_completed: true,
-        is_whole: true,
-    };
-    assert_eq!(check(&identities, unknown), []);
-}
-
-#[test]
 fn what_may_lie_in_a_broken_line_is_not_called_missing() {
     let expected = Expectations {
-        trace_id: None,
         is_completed: true,
         is_whole: false,
     };
-    assert_eq!(check(&spans(&[(2, 1)]), expected), []);
-    assert_eq!(check(&[], expected), []);
+    assert!(check(&mut spans(&[(2, 1)]), expected).is_empty());
+    assert!(check(&mut [], expected).is_empty());
+}
+
+#[test]
+fn of_the_spans_with_one_id_the_first_is_shown() {
+    let mut entries = spans(&[(1, 0), (2, 1), (2, 1), (2, 1)]);
+    check(
+        &mut entries,
+        Expectations {
+            is_completed: true,
+            is_whole: true,
+        },
+    );
+    let shown: Vec<bool> = entries.iter().map(Entry::is_shown).collect();
+    assert_eq!(shown, [true, true, false, false]);
 }
 
 proptest! {

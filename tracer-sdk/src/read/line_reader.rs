@@ -1,0 +1,104 @@
+//! Reads single lines of a log again, by their place: in the order of the file mostly, now and then from elsewhere.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use super::log::LinePlace;
+
+/// How much is read at a time while lines follow each other.
+const WINDOW_BYTES: u64 = 256 * 1024;
+
+/// A log, read by places.
+#[derive(Debug)]
+pub(super) struct LineReader {
+    file: File,
+    /// Where the window lies, and what it holds.
+    window_offset: u64,
+    window: Vec<u8>,
+    /// A line that lies elsewhere, so that the window stays where it is.
+    aside: Vec<u8>,
+}
+
+impl LineReader {
+    pub(super) fn new(file: File) -> Self {
+        Self {
+            file,
+            window_offset: 0,
+            window: Vec::new(),
+            aside: Vec::new(),
+        }
+    }
+
+    /// The bytes of a line; an error when the file is no longer that long.
+    pub(super) fn read(&mut self, place: LinePlace) -> io::Result<&[u8]> {
+        let window_end = self.window_offset + self.window.len() as u64;
+        let end = place.offset.saturating_add(u64::from(place.length));
+        let is_inside = place.offset >= self.window_offset && end <= window_end;
+        if !is_inside {
+            // A line a little behind the window moves it on; one from elsewhere does not.
+            let moves_on = place.offset >= self.window_offset && place.offset <= window_end + WINDOW_BYTES;
+            if !moves_on {
+                return read_at(
+                    &mut self.file,
+                    place.offset,
+                    u64::from(place.length),
+                    &mut self.aside,
+                )
+                .and_then(|()| whole(&self.aside, 0, place));
+            }
+            let length = WINDOW_BYTES.max(u64::from(place.length));
+            self.window_offset = place.offset;
+            read_at(&mut self.file, place.offset, length, &mut self.window)?;
+        }
+        whole(&self.window, place.offset - self.window_offset, place)
+    }
+}
+
+/// Fills a buffer with up to so many bytes from a place.
+fn read_at(file: &mut File, offset: u64, length: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
+    buffer.clear();
+    // One line of many megabytes must not hold its room for ever.
+    buffer.shrink_to(usize::try_from(WINDOW_BYTES.max(length)).unwrap_or(usize::MAX));
+    file.seek(SeekFrom::Start(offset))?;
+    file.take(length).read_to_end(buffer).map(drop)
+}
+
+fn whole(buffer: &[u8], start: u64, place: LinePlace) -> io::Result<&[u8]> {
+    usize::try_from(start)
+        .ok()
+        .and_then(|start| buffer.get(start..start.checked_add(place.length as usize)?))
+        .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_line_is_read_in_whatever_order(order in prop::collection::vec(0usize..3_000, 1..200)) {
+            let mut file = tempfile::tempfile().unwrap();
+            let lines: Vec<String> = (0..3_000).map(|number| format!("{number}").repeat(1 + number % 190)).collect();
+            file.write_all(lines.join("\n").as_bytes()).unwrap();
+            let mut offset = 0;
+            let places: Vec<LinePlace> = (1..)
+                .zip(&lines)
+                .map(|(line, text)| {
+                    let place = LinePlace { offset, length: u32::try_from(text.len()).unwrap(), line };
+                    offset += text.len() as u64 + 1;
+                    place
+                })
+                .collect();
+            let mut reader = LineReader::new(file);
+            for number in order {
+                prop_assert_eq!(reader.read(places[number]).unwrap(), lines[number].as_bytes());
+            }
+            let behind = LinePlace { offset, length: 5, line: 0 };
+            prop_assert_eq!(reader.read(behind).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The records of a run of any size, each read from the file when it is wanted.
+
+use std::error::Error;
+use std::fmt;
+use std::fs::File;
+use std::io;
+
+use serde_json::{Map, Value};
+
+use super::line_reader::LineReader;
+use super::log::{Entry, LinePlace};
+use super::order::{Order, Source};
+use super::project::project_span;
+use super::span::read_span;
+use crate::format::{Record, SPANS_FILE, SpanRecord};
+
+/// The records of a run in the order of the projection, see [`spans_to_events`](super::spans_to_events): as many as
+/// the run has, in memory none.
+///
+/// It is part of a [`StreamedRun`](super::StreamedRun), which has no problem, or of an
+/// [`OutlinedRun`](super::OutlinedRun), where it gives what can be read. As an iterator it begins with the first record,
+/// or with the one that it was put to by [`RecordStream::seek`].
+#[derive(Debug)]
+pub struct RecordStream {
+    order: Order,
+    /// `None` when the run has no log.
+    lines: Option<LineReader>,
+    next: usize,
+    /// The records of the root that was read last, for those that follow.
+    root: Option<(LinePlace, Vec<Option<Record>>)>,
+}
+
+impl RecordStream {
+    pub(super) fn new(order: Order, file: Option<File>) -> Self {
+        Self {
+            order,
+            lines: file.map(LineReader::new),
+            next: 0,
+            root: None,
+        }
+    }
+
+    /// How many records the run has.
+    #[must_use]
+    pub fn record_count(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Goes to a record by its number, from 0: it is the next one.
+    pub fn seek(&mut self, number: usize) {
+        self.next = number;
+    }
+
+    /// The record with a number, from 0; `None` behind the last one.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] when the file cannot be read, or is another one than it was.
+    pub fn record(&mut self, number: usize) -> Result<Option<Record>, RecordError> {
+        match self.order.get(number) {
+            None => Ok(None),
+            Some(Source::Span(entry)) => {
+                let entry = *entry;
+                self.own_record(entry).map(Some)
+            }
+            Some(Source::Surfaced(surfaced)) => {
+                let (place, number) = (surfaced.place, surfaced.number as usize);
+                self.surfaced(place, number).map(Some)
+            }
+        }
+    }
+
+    /// A span's own record.
+    pub(super) fn own_record(&mut self, entry: Entry) -> Result<Record, RecordError> {
+        let span = self.span(entry)?;
+        let mut own = None;
+        if span.is_root() {
+            let records = self.root.insert((entry.place(), all_records(&span)));
+            own = records.1.first_mut().and_then(Option::take);
+        } else {
+            project_span(&span, |_, record| own = Some(record));
+        }
+        own.ok_or_else(|| RecordError::changed(entry.line()))
+    }
+
+    fn surfaced(&mut self, place: LinePlace, number: usize) -> Result<Record, RecordError> {
+        for _ in 0..2 {
+            if let Some((read, records)) = &mut self.root
+                && *read == place
+                && let Some(record) = records.get_mut(number).and_then(Option::take)
+            {
+                return Ok(record);
+            }
+            // Not read yet, or given already.
+            let span = self.read(place)?;
+            self.root = Some((place, all_records(&span)));
+        }
+        Err(RecordError::changed(place.line))
+    }
+
+    /// The span of an entry, which is still the one that the index was made from.
+    pub(super) fn span(&mut self, entry: Entry) -> Result<SpanRecord, RecordError> {
+        let span = self.read(entry.place())?;
+        if span.span_id == entry.span_id() && span.parent_span_id == entry.parent_span_id() {
+            Ok(span)
+        } else {
+            Err(RecordError::changed(entry.line()))
+        }
+    }
+
+    fn read(&mut self, place: LinePlace) -> Result<SpanRecord, RecordError> {
+        let changed = || RecordError::changed(place.line);
+        let lines = self.lines.as_mut().ok_or_else(changed)?;
+        let bytes = lines.read(place).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => changed(),
+            _ => RecordError {
+                line: place.line,
+                cause: Some(error),
+            },
+        })?;
+        let reading = read_span::<Map<String, Value>>(bytes, place.line, &mut Vec::new());
+        let span = reading
+            .ok()
+            .and_then(|reading| reading.span)
+            .ok_or_else(changed)?;
+        Ok(span.into_record())
+    }
+}
+
+impl Iterator for RecordStream {
+    type Item = Result<Record, RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let record = self.record(self.next).transpose()?;
+        self.next += 1;
+        Some(record)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.order.len().saturating_sub(self.next);
+        (left, Some(left))
+    }
+}
+
+fn all_records(span: &SpanRecord) -> Vec<Option<Record>> {
+    let mut records = Vec::new();
+    project_span(span, |_, record| records.push(Some(record)));
+    records
+}
+
+/// A record cannot be read again: the file fails, or it is no longer what it was when the run was opened.
+#[derive(Debug)]
+pub struct RecordError {
+    line: u64,
+    /// What the system says; `None` when the file has changed.
+    cause: Option<io::Error>,
+}
+
+impl RecordError {
+    fn changed(line: u64) -> Self {
+        Self { line, cause: None }
+    }
+
+    /// The line of the span log that holds the record.
+    #[must_use]
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.cause {
+            Some(cause) => write!(formatter, "{SPANS_FILE}:{} cannot be read: {cause}", self.line),
+            None => write!(
+                formatter,
+                "{SPANS_FILE}:{} has changed while it was read; try again",
+                self.line
+            ),
+        }
+    }
+}
+
+impl Error for RecordError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause.as_ref().map(|cause| cause as &(dyn Error + 'static))
+    }
+}

@@ -1,0 +1,476 @@
+//! Goes through one line, field by field in whatever order they stand, and keeps of each what it holds or what is
+//! wrong with it.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use super::super::any_value::{Key, Skip, is_any_repeated, plain_values_give};
+use super::super::fields::{self, Fault, Place};
+use super::super::repeated::Repeated;
+use super::super::scalar::{Scalar, ScalarSeed};
+use super::{Event, Identity, LineTime, ReadAttributes, Span, SpanReading};
+use crate::format::{Problem, ProblemCode, SpanId, SpanKind, StatusCode, TraceId};
+
+/// The fields of a span record, in the order of the specification.
+pub(super) const SPAN_FIELDS: [&str; 12] = [
+    "trace_id",
+    "span_id",
+    "parent_span_id",
+    "name",
+    "kind",
+    "start_time",
+    "end_time",
+    "duration_ms",
+    "attributes",
+    "events",
+    "status_code",
+    "status_description",
+];
+
+/// A field: `None` when it is missing.
+type Slot<T> = Option<Result<T, Fault>>;
+type Text<'de> = std::borrow::Cow<'de, str>;
+
+/// A line, gone through.
+#[derive(Debug)]
+pub(super) struct LineFields<'de, A> {
+    is_object: bool,
+    trace_id: Slot<TraceId>,
+    span_id: Slot<SpanId>,
+    parent_span_id: Slot<Option<SpanId>>,
+    name: Slot<Text<'de>>,
+    kind: Slot<SpanKind>,
+    start_time: Slot<LineTime<'de>>,
+    end_time: Slot<Option<LineTime<'de>>>,
+    duration_ms: Slot<Option<u64>>,
+    attributes: Slot<A>,
+    events: Slot<Vec<EventFields<'de, A>>>,
+    status_code: Slot<StatusCode>,
+    status_description: Slot<Text<'de>>,
+    /// One bit per field of [`SPAN_FIELDS`]: it was there, it was there twice, a key stands twice inside it.
+    seen: u16,
+    twice: u16,
+    inside: u16,
+}
+
+/// A span event, gone through; `None` when it is no object.
+type EventFields<'de, A> = Option<(Slot<Text<'de>>, Slot<LineTime<'de>>, Slot<A>)>;
+
+impl<'de, A> LineFields<'de, A> {
+    fn new(is_object: bool) -> Self {
+        Self {
+            is_object,
+            trace_id: None,
+            span_id: None,
+            parent_span_id: None,
+            name: None,
+            kind: None,
+            start_time: None,
+            end_time: None,
+            duration_ms: None,
+            attributes: None,
+            events: None,
+            status_code: None,
+            status_description: None,
+            seen: 0,
+            twice: 0,
+            inside: 0,
+        }
+    }
+
+    /// What the line holds; what is wrong goes to the problems, in the order of the fields.
+    pub(super) fn finish(self, line: u64, problems: &mut Vec<Problem>) -> SpanReading<'de, A> {
+        let place = Place::Line(line);
+        if !self.is_object {
+            problems.push(place.problem(ProblemCode::InvalidType, "must be an object"));
+            return SpanReading {
+                span: None,
+                identity: None,
+            };
+        }
+        for (bits, is_field) in [(self.inside, false), (self.twice, true)] {
+            let told = SPAN_FIELDS.iter().enumerate();
+            problems.extend(
+                told.filter(|(bit, _)| bits & (1 << bit) != 0)
+                    .map(|(_, field)| Repeated { field, is_field }.problem(place, &SPAN_FIELDS)),
+            );
+        }
+        let mut take = Take { place, problems };
+        let trace_id = take.field("trace_id", self.trace_id);
+        let span_id = take.field("span_id", self.span_id);
+        let parent_span_id = take.field("parent_span_id", self.parent_span_id);
+        let name = take.field("name", self.name);
+        let kind = take.field("kind", self.kind);
+        let start_time = take.field("start_time", self.start_time);
+        let end_time = take.field("end_time", self.end_time);
+        let duration_ms = take.field("duration_ms", self.duration_ms);
+        let attributes = take.field("attributes", self.attributes);
+        let events = take.field("events", self.events);
+        let events = events.and_then(|events| finish_events(events, line, take.problems));
+        let status_code = take.field("status_code", self.status_code);
+        let status_description = take.field("status_description", self.status_description);
+
+        let identity = span_id
+            .zip(parent_span_id)
+            .map(|(span_id, parent_span_id)| Identity {
+                trace_id,
+                span_id,
+                parent_span_id,
+            });
+        let span = || {
+            Some(Span {
+                trace_id: trace_id?,
+                span_id: span_id?,
+                parent_span_id: parent_span_id?,
+                name: name?,
+                kind: kind?,
+                start_time: start_time?,
+                end_time: end_time?,
+                duration_ms: duration_ms?,
+                attributes: attributes?,
+                events: events?,
+                status_code: status_code?,
+                status_description: status_description?,
+            })
+        };
+        SpanReading {
+            span: span(),
+            identity,
+        }
+    }
+}
+
+/// Takes fields one after the other, and tells what is wrong with each.
+struct Take<'a> {
+    place: Place,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Take<'_> {
+    fn field<T>(&mut self, field: &'static str, slot: Slot<T>) -> Option<T> {
+        match slot.unwrap_or_else(|| Err(Fault::missing())) {
+            Ok(value) => Some(value),
+            Err(fault) => {
+                let problem = self.place.field_problem(field, fault.code, fault.message);
+                self.problems.push(problem);
+                None
+            }
+        }
+    }
+}
+
+/// The span events, when each can be read.
+fn finish_events<'de, A>(
+    events: Vec<EventFields<'de, A>>,
+    line: u64,
+    problems: &mut Vec<Problem>,
+) -> Option<Vec<Event<'de, A>>> {
+    let mut finished = Vec::with_capacity(events.len());
+    let count = events.len();
+    // All are read before any is given up, so that every problem is told.
+    for (number, event) in events.into_iter().enumerate() {
+        let place = Place::Event(line, number);
+        let Some((name, timestamp, attributes)) = event else {
+            problems.push(place.problem(ProblemCode::InvalidType, "must be an object"));
+            continue;
+        };
+        let mut take = Take {
+            place,
+            problems: &mut *problems,
+        };
+        let name = take.field("name", name);
+        let timestamp = take.field("timestamp", timestamp);
+        let attributes = take.field("attributes", attributes);
+        if let (Some(name), Some(timestamp), Some(attributes)) = (name, timestamp, attributes) {
+            finished.push(Event {
+                name,
+                timestamp,
+                attributes,
+            });
+        }
+    }
+    (finished.len() == count).then_some(finished)
+}
+
+/// Reads a line.
+pub(super) struct LineSeed<A>(PhantomData<A>);
+
+impl<A> LineSeed<A> {
+    pub(super) fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<'de, A: ReadAttributes<'de>> DeserializeSeed<'de> for LineSeed<A> {
+    type Value = LineFields<'de, A>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, A: ReadAttributes<'de>> Visitor<'de> for LineSeed<A> {
+    type Value = LineFields<'de, A>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a span")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+        let mut fields = LineFields::new(true);
+        while let Some(field) = map.next_key_seed(FieldSeed)? {
+            let mut inside = false;
+            fields.read(field, &mut map, &mut inside)?;
+            if let Some(field) = field {
+                let bit = 1 << field;
+                fields.twice |= fields.seen & bit;
+                fields.seen |= bit;
+                if inside {
+                    fields.inside |= bit;
+                }
+            }
+        }
+        Ok(fields)
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, items: S) -> Result<Self::Value, S::Error> {
+        Skip(&mut false).visit_seq(items)?;
+        Ok(LineFields::new(false))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(LineFields::new(false))
+    }
+
+    plain_values_give!(Self::Value, LineFields::new(false));
+}
+
+impl<'de, A: ReadAttributes<'de>> LineFields<'de, A> {
+    /// Reads the value of one field; the last value of a field that stands twice counts.
+    fn read<M: MapAccess<'de>>(
+        &mut self,
+        field: Option<usize>,
+        map: &mut M,
+        inside: &mut bool,
+    ) -> Result<(), M::Error> {
+        let Some(field) = field.and_then(|field| SPAN_FIELDS.get(field)) else {
+            return map.next_value_seed(Skip(inside));
+        };
+        match *field {
+            "attributes" => {
+                self.attributes = Some(map.next_value_seed(AttributesSeed::new(inside))?);
+                return Ok(());
+            }
+            "events" => {
+                self.events = Some(map.next_value_seed(EventsSeed::new(inside))?);
+                return Ok(());
+            }
+            _ => {}
+        }
+        let value = map.next_value_seed(ScalarSeed(inside))?;
+        match *field {
+            "trace_id" => self.trace_id = Some(fields::id(TraceId::LENGTH)(value)),
+            "span_id" => self.span_id = Some(fields::id(SpanId::LENGTH)(value)),
+            "parent_span_id" => {
+                self.parent_span_id = Some(fields::or_null(value, fields::id(SpanId::LENGTH)));
+            }
+            "name" => self.name = Some(fields::text(value)),
+            "kind" => self.kind = Some(kind(value)),
+            "start_time" => self.start_time = Some(fields::time(value)),
+            "end_time" => self.end_time = Some(fields::or_null(value, fields::time)),
+            "duration_ms" => self.duration_ms = Some(fields::or_null(value, fields::whole_number)),
+            "status_code" => {
+                self.status_code = Some(fields::word(StatusCode::from_word, "OK, ERROR, UNSET")(value));
+            }
+            _ => self.status_description = Some(fields::text(value)),
+        }
+        Ok(())
+    }
+}
+
+fn kind(value: Scalar<'_>) -> Result<SpanKind, Fault> {
+    fields::word(
+        SpanKind::from_word,
+        "INTERNAL, CLIENT, SERVER, PRODUCER, CONSUMER",
+    )(value)
+}
+
+/// The key of a line: its place in [`SPAN_FIELDS`], `None` for a field that is not understood.
+struct FieldSeed;
+
+impl<'de> DeserializeSeed<'de> for FieldSeed {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for FieldSeed {
+    type Value = Option<usize>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a key")
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(SPAN_FIELDS.iter().position(|field| *field == key))
+    }
+}
+
+/// Reads an object of attributes.
+struct AttributesSeed<'a, A> {
+    is_repeated: &'a mut bool,
+    attributes: PhantomData<A>,
+}
+
+impl<'a, A> AttributesSeed<'a, A> {
+    fn new(is_repeated: &'a mut bool) -> Self {
+        Self {
+            is_repeated,
+            attributes: PhantomData,
+        }
+    }
+}
+
+impl<'de, A: ReadAttributes<'de>> DeserializeSeed<'de> for AttributesSeed<'_, A> {
+    type Value = Result<A, Fault>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, A: ReadAttributes<'de>> Visitor<'de> for AttributesSeed<'_, A> {
+    type Value = Result<A, Fault>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("attributes")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Self::Value, M::Error> {
+        A::read(map, self.is_repeated).map(Ok)
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, items: S) -> Result<Self::Value, S::Error> {
+        Skip(self.is_repeated).visit_seq(items)?;
+        Ok(Err(Fault::wrong_type("an object")))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(Err(Fault::wrong_type("an object")))
+    }
+
+    plain_values_give!(Self::Value, Err(Fault::wrong_type("an object")));
+}
+
+/// Reads the array of span events.
+struct EventsSeed<'a, A> {
+    is_repeated: &'a mut bool,
+    attributes: PhantomData<A>,
+}
+
+impl<'a, A> EventsSeed<'a, A> {
+    fn new(is_repeated: &'a mut bool) -> Self {
+        Self {
+            is_repeated,
+            attributes: PhantomData,
+        }
+    }
+}
+
+impl<'de, A: ReadAttributes<'de>> DeserializeSeed<'de> for EventsSeed<'_, A> {
+    type Value = Result<Vec<EventFields<'de, A>>, Fault>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, A: ReadAttributes<'de>> Visitor<'de> for EventsSeed<'_, A> {
+    type Value = Result<Vec<EventFields<'de, A>>, Fault>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("span events")
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut items: S) -> Result<Self::Value, S::Error> {
+        let mut events = Vec::new();
+        while let Some(event) = items.next_element_seed(EventSeed::new(&mut *self.is_repeated))? {
+            events.push(event);
+        }
+        Ok(Ok(events))
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Self::Value, M::Error> {
+        Skip(self.is_repeated).visit_map(map)?;
+        Ok(Err(Fault::wrong_type("an array")))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(Err(Fault::wrong_type("an array")))
+    }
+
+    plain_values_give!(Self::Value, Err(Fault::wrong_type("an array")));
+}
+
+/// Reads one span event.
+struct EventSeed<'a, A> {
+    is_repeated: &'a mut bool,
+    attributes: PhantomData<A>,
+}
+
+impl<'a, A> EventSeed<'a, A> {
+    fn new(is_repeated: &'a mut bool) -> Self {
+        Self {
+            is_repeated,
+            attributes: PhantomData,
+        }
+    }
+}
+
+impl<'de, A: ReadAttributes<'de>> DeserializeSeed<'de> for EventSeed<'_, A> {
+    type Value = EventFields<'de, A>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, A: ReadAttributes<'de>> Visitor<'de> for EventSeed<'_, A> {
+    type Value = EventFields<'de, A>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a span event")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+        let (mut name, mut timestamp, mut attributes) = (None, None, None);
+        let mut keys = Vec::with_capacity(4);
+        while let Some(key) = map.next_key_seed(Key)? {
+            let inside = &mut *self.is_repeated;
+            match &*key {
+                "name" => name = Some(fields::text(map.next_value_seed(ScalarSeed(inside))?)),
+                "timestamp" => timestamp = Some(fields::time(map.next_value_seed(ScalarSeed(inside))?)),
+                "attributes" => attributes = Some(map.next_value_seed(AttributesSeed::new(inside))?),
+                _ => map.next_value_seed(Skip(inside))?,
+            }
+            keys.push(key);
+        }
+        *self.is_repeated |= is_any_repeated(&keys);
+        Ok(Some((name, timestamp, attributes)))
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, items: S) -> Result<Self::Value, S::Error> {
+        Skip(self.is_repeated).visit_seq(items)?;
+        Ok(None)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    plain_values_give!(Self::Value, None);
+}

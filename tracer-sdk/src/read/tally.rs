@@ -1,0 +1,115 @@
+//! What is summed up of a run while its log goes by: counts, tokens, what the root gives besides its own record, and
+//! times that do not fit each other.
+
+use super::cross_check;
+use super::log::{Known, LinePlace, Problems, Visit};
+use super::project::{child_type, is_failed, surfaced_type, usage};
+use super::span::{Outline, Span};
+use crate::format::{EventType, StatusCode, Timestamp, Usage};
+
+/// Sums over the spans that belong to the run. A second span with an ID is in it until it is taken out again.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// Tokens of all model calls, each `None` when no call tells them.
+    pub(super) tokens: Usage,
+    /// The first root in the file.
+    pub(super) root: Option<Root>,
+    /// The records that roots give besides their own.
+    pub(super) surfaced: Vec<Surfaced>,
+    /// Spans whose times do not fit each other.
+    pub(super) warnings: Problems,
+}
+
+/// What the checks across both files need of the root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Root {
+    pub(super) line: u64,
+    pub(super) start: Timestamp,
+    pub(super) status_code: StatusCode,
+}
+
+/// A record that a root gives besides its own: a span event that is surfaced, or the end of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Surfaced {
+    pub(super) instant: Timestamp,
+    pub(super) place: LinePlace,
+    /// Its number among the records of the root, whose own has 0.
+    pub(super) number: u32,
+    pub(super) event_type: EventType,
+}
+
+/// Puts two usages together part by part; a part that only one of them tells is that one's.
+fn combine(one: Usage, other: Usage, put: impl Fn(u64, u64) -> u64) -> Usage {
+    let part = |one: Option<u64>, other: Option<u64>| match (one, other) {
+        (Some(one), Some(other)) => Some(put(one, other)),
+        (one, other) => one.or(other),
+    };
+    Usage {
+        prompt_tokens: part(one.prompt_tokens, other.prompt_tokens),
+        completion_tokens: part(one.completion_tokens, other.completion_tokens),
+        total_tokens: part(one.total_tokens, other.total_tokens),
+    }
+}
+
+impl Visit for Tally {
+    type Attributes<'a> = Outline<'a>;
+
+    fn visit(&mut self, span: Span<'_, Outline<'_>>, place: LinePlace, is_stranger: bool) -> Known {
+        let start = span.start_time.1;
+        let is_root = span.parent_span_id.is_none();
+        let event_type = if is_root {
+            EventType::RunStart
+        } else {
+            child_type(&span.name, &span.attributes)
+        };
+        if !is_stranger {
+            cross_check::span_times(&span, place.line, &mut self.warnings);
+            if event_type == EventType::LlmCall {
+                self.tokens = combine(self.tokens, usage(&span.attributes), u64::saturating_add);
+            }
+            if is_root {
+                self.visit_root(&span, place);
+            }
+        }
+        Known {
+            start,
+            event_type,
+            is_failed: is_failed(span.status_code, &span.attributes),
+        }
+    }
+
+    fn append(&mut self, following: Self) {
+        self.tokens = combine(self.tokens, following.tokens, u64::saturating_add);
+        self.root = self.root.or(following.root);
+        self.surfaced.extend(following.surfaced);
+        self.warnings.append(following.warnings);
+    }
+}
+
+impl Tally {
+    fn visit_root(&mut self, span: &Span<'_, Outline<'_>>, place: LinePlace) {
+        self.root.get_or_insert(Root {
+            line: place.line,
+            start: span.start_time.1,
+            status_code: span.status_code,
+        });
+        let events = span.events.iter().filter_map(|event| {
+            let surfaced = surfaced_type(&event.name)?;
+            Some((event.timestamp.1, surfaced.event_type()))
+        });
+        let end = span.end_time.as_ref().map(|(_, end)| (*end, EventType::RunEnd));
+        let given = events.chain(end);
+        self.surfaced
+            .extend((1..).zip(given).map(|(number, (instant, event_type))| Surfaced {
+                instant,
+                place,
+                number,
+                event_type,
+            }));
+    }
+
+    /// Takes out the tokens of a model call: those of a second span with an ID, which is not shown.
+    pub(super) fn take_out(&mut self, tokens: Usage) {
+        self.tokens = combine(self.tokens, tokens, u64::saturating_sub);
+    }
+}

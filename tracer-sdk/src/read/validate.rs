@@ -1,0 +1,132 @@
+//! Whether a run of any size keeps to the format, and what in it does not fit together (decisions, section 10).
+
+use std::path::Path;
+
+use super::cross_check;
+use super::gather::{gather, locate};
+use super::load::InvalidRun;
+use super::order::types;
+use super::project::count_types;
+use super::tally::Tally;
+use crate::format::{Problem, RunStatus, TraceId};
+
+/// What validation found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ValidationReport {
+    /// Everything that is wrong: `meta.json` first, then by line; empty for a valid run.
+    pub problems: Vec<Problem>,
+    /// How many problems there are besides: the first 10,000 of a log are listed, the others counted.
+    pub more_problems: u64,
+    /// What can be read and does not fit together: the counts, the outcome, the times. Emitters differ in these.
+    pub warnings: Vec<Problem>,
+    /// How many warnings there are besides.
+    pub more_warnings: u64,
+    /// The run's ID, when it can be read.
+    pub trace_id: Option<TraceId>,
+    /// The declared version, when it looks like one; a legacy run declares none.
+    pub spec_version: Option<String>,
+    /// The status, when it can be read.
+    pub status: Option<RunStatus>,
+    /// How many spans can be read; `None` when there was no span log to read.
+    pub span_count: Option<u64>,
+}
+
+impl ValidationReport {
+    /// Whether the run has no problem; warnings do not count.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    /// Whether files are missing or unreadable, rather than read and found wrong.
+    #[must_use]
+    pub fn is_input(&self) -> bool {
+        self.problems.iter().any(|problem| problem.code.is_input())
+    }
+
+    /// How many problems there are.
+    #[must_use]
+    pub fn problem_count(&self) -> u64 {
+        self.more_problems.saturating_add(self.problems.len() as u64)
+    }
+
+    /// How many warnings there are.
+    #[must_use]
+    pub fn warning_count(&self) -> u64 {
+        self.more_warnings.saturating_add(self.warnings.len() as u64)
+    }
+
+    /// The report where every warning is a problem, behind the others.
+    #[must_use]
+    pub fn strict(mut self) -> Self {
+        self.problems.append(&mut self.warnings);
+        self.more_problems = self
+            .more_problems
+            .saturating_add(std::mem::take(&mut self.more_warnings));
+        self
+    }
+
+    fn of(invalid: InvalidRun) -> Self {
+        Self {
+            problems: invalid.problems,
+            more_problems: invalid.more_problems,
+            warnings: Vec::new(),
+            more_warnings: 0,
+            trace_id: invalid.trace_id,
+            spec_version: invalid.spec_version,
+            status: invalid.status,
+            span_count: invalid.span_count.map(|count| count as u64),
+        }
+    }
+}
+
+/// Validates a run, in one pass and with at most 64 bytes in memory for each span.
+///
+/// `path` is a run directory or its `meta.json`. What has a problem here is what [`open_run`](super::open_run)
+/// refuses.
+///
+/// ```
+/// use tracer_sdk::format::ProblemCode;
+///
+/// let directory = tempfile::tempdir()?;
+/// let report = tracer_sdk::read::validate(directory.path());
+/// assert!(!report.is_valid() && report.is_input());
+/// assert_eq!(report.problems[0].code, ProblemCode::MissingFile);
+/// assert_eq!(report.span_count, None);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use]
+pub fn validate(path: &Path) -> ValidationReport {
+    let directory = match locate(path) {
+        Ok(directory) => directory,
+        Err(problem) => return ValidationReport::of(InvalidRun::at_path(problem)),
+    };
+    let mut gathered = gather::<Tally>(&directory);
+    let tally = std::mem::take(&mut gathered.log.visitor);
+    let entries = std::mem::take(&mut gathered.log.entries);
+    let meta = gathered.meta.meta.take();
+    let mut report = ValidationReport {
+        span_count: gathered.span_count(),
+        problems: gathered.problems,
+        more_problems: gathered.more_problems,
+        warnings: Vec::new(),
+        more_warnings: 0,
+        trace_id: gathered.meta.trace_id,
+        spec_version: gathered.meta.spec_version,
+        status: gathered.meta.status,
+    };
+    let mut warnings = tally.warnings;
+    if let Some(meta) = meta {
+        // Counts are compared only when every span could be read.
+        let counts = report
+            .is_valid()
+            .then(|| count_types(types(&entries, &tally.surfaced)));
+        let mut of_meta = super::log::Problems::default();
+        cross_check::run(&meta, counts, tally.root, &mut of_meta);
+        warnings.merge(of_meta);
+    }
+    let (kept, more) = warnings.into_parts();
+    report.warnings = kept.collect();
+    report.more_warnings = more;
+    report
+}
