@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::guardrails::Guardrails;
+use crate::write::redact::RedactionSettings;
 
 /// How many spans a batch holds before it is written ([`Flush::Batched`]).
 pub const BATCH_SPANS: usize = 64;
@@ -58,21 +59,17 @@ impl Settings {
     /// ```
     #[must_use]
     pub fn with_data_dir(data_dir: impl Into<PathBuf>) -> Self {
+        let RedactionSettings {
+            redact,
+            redact_keys,
+            max_field_bytes,
+        } = RedactionSettings::default();
         Self {
             enabled: true,
             data_dir: data_dir.into(),
-            redact: true,
-            redact_keys: [
-                "api_key",
-                "authorization",
-                "cookie",
-                "password",
-                "secret",
-                "token",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
-            max_field_bytes: 20_000,
+            redact,
+            redact_keys,
+            max_field_bytes,
             loop_window: 12,
             loop_repetitions: 3,
             flush: Flush::Each,
