@@ -8,11 +8,11 @@ use tracer_sdk::format::Problem;
 use tracer_sdk::read::{open_run, outline_run, salvage_run, stream_run, validate};
 
 /// The run that all of these are.
-pub const RUN: &str = "10000000000000000000000000000001";
+pub(crate) const RUN: &str = "10000000000000000000000000000001";
 
 /// What the lenient readers answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Lenient {
+pub(crate) enum Lenient {
     /// There is nothing to show.
     Refused,
     /// So many spans are shown.
@@ -22,18 +22,18 @@ pub enum Lenient {
 }
 
 /// A directory, what is wrong with it, and what is shown of it.
-pub struct Case {
-    pub name: String,
-    pub run: Odd,
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) run: Odd,
     /// `code location` of each problem.
-    pub problems: Vec<String>,
+    pub(crate) problems: Vec<String>,
     /// `code location` of each warning.
-    pub warnings: Vec<String>,
-    pub lenient: Lenient,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) lenient: Lenient,
 }
 
 /// A case whose problems are given, space between code and location.
-pub fn case(name: impl Into<String>, run: Odd, problems: &[&str], lenient: Lenient) -> Case {
+pub(crate) fn case(name: impl Into<String>, run: Odd, problems: &[&str], lenient: Lenient) -> Case {
     Case {
         name: name.into(),
         run,
@@ -44,13 +44,13 @@ pub fn case(name: impl Into<String>, run: Odd, problems: &[&str], lenient: Lenie
 }
 
 impl Case {
-    pub fn warns(mut self, warnings: &[&str]) -> Self {
+    pub(crate) fn warns(mut self, warnings: &[&str]) -> Self {
         self.warnings = warnings.iter().map(|&warning| warning.to_owned()).collect();
         self
     }
 
     /// Builds the directory and asks every reader.
-    pub fn check(self) {
+    pub(crate) fn check(self) {
         let parent = tempfile::tempdir().unwrap();
         let directory = parent.path().join(RUN);
         fs::create_dir(&directory).unwrap();
@@ -81,7 +81,11 @@ impl Case {
             let streamed: Vec<_> = streamed.unwrap().records.map(Result::unwrap).collect();
             assert_eq!(streamed, opened.records(), "{name}");
         } else {
-            assert_eq!(told(&opened.unwrap_err().problems), self.problems, "{name}: opened");
+            assert_eq!(
+                told(&opened.unwrap_err().problems),
+                self.problems,
+                "{name}: opened"
+            );
             assert_eq!(
                 told(&streamed.unwrap_err().problems),
                 self.problems,
@@ -116,14 +120,14 @@ impl Case {
 type Change = Box<dyn FnOnce(&Path)>;
 
 /// What stands in the two files, and what is changed in the directory after they are written.
-pub struct Odd {
+pub(crate) struct Odd {
     meta: Vec<u8>,
     log: Vec<u8>,
     changes: Vec<Change>,
 }
 
 /// A run of a root and a tool call with nothing wrong.
-pub fn run() -> Odd {
+pub(crate) fn run() -> Odd {
     Odd {
         meta: meta().to_string().into_bytes(),
         log: format!("{}\n{}\n", child(), root()).into_bytes(),
@@ -132,7 +136,7 @@ pub fn run() -> Odd {
 }
 
 /// The same run while it is running: the root is not there yet.
-pub fn running() -> Odd {
+pub(crate) fn running() -> Odd {
     let meta = patched(
         meta(),
         json!({"status": "running", "ended_at": null, "duration_ms": null}),
@@ -142,32 +146,32 @@ pub fn running() -> Odd {
 
 impl Odd {
     /// Puts other bytes into `meta.json`.
-    pub fn meta(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn meta(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.meta = bytes.into();
         self
     }
 
     /// Changes fields of `meta.json`.
-    pub fn meta_with(self, fields: Value) -> Self {
+    pub(crate) fn meta_with(self, fields: Value) -> Self {
         let meta = patched(serde_json::from_slice(&self.meta).unwrap(), fields);
         self.meta(meta.to_string())
     }
 
     /// Leaves a field of `meta.json` out.
-    pub fn meta_without(self, field: &str) -> Self {
+    pub(crate) fn meta_without(self, field: &str) -> Self {
         let mut meta: Value = serde_json::from_slice(&self.meta).unwrap();
         meta.as_object_mut().unwrap().remove(field);
         self.meta(meta.to_string())
     }
 
     /// Puts other bytes into `spans.jsonl`.
-    pub fn log(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn log(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.log = bytes.into();
         self
     }
 
     /// Puts a line between the child and the root.
-    pub fn line(self, line: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn line(self, line: impl Into<Vec<u8>>) -> Self {
         let log = [
             child().to_string().into_bytes(),
             line.into(),
@@ -177,7 +181,7 @@ impl Odd {
     }
 
     /// Changes the directory after the files are written.
-    pub fn then(mut self, change: impl FnOnce(&Path) + 'static) -> Self {
+    pub(crate) fn then(mut self, change: impl FnOnce(&Path) + 'static) -> Self {
         self.changes.push(Box::new(change));
         self
     }
@@ -190,7 +194,7 @@ impl Odd {
 }
 
 /// The metadata of the run.
-pub fn meta() -> Value {
+pub(crate) fn meta() -> Value {
     json!({
         "spec_version": "0.2.0", "trace_id": RUN, "run_name": "nightly", "started_at": "2026-01-01T00:00:00.000000Z",
         "ended_at": "2026-01-01T00:00:00.200000Z", "duration_ms": 200, "status": "ok",
@@ -199,7 +203,7 @@ pub fn meta() -> Value {
 }
 
 /// The root of the run, `…01`.
-pub fn root() -> Value {
+pub(crate) fn root() -> Value {
     json!({
         "trace_id": RUN, "span_id": "0000000000000001", "parent_span_id": null, "name": "nightly", "kind": "INTERNAL",
         "start_time": "2026-01-01T00:00:00.000000Z", "end_time": "2026-01-01T00:00:00.200000Z", "duration_ms": 200,
@@ -208,7 +212,7 @@ pub fn root() -> Value {
 }
 
 /// A tool call below the root, `…02`.
-pub fn child() -> Value {
+pub(crate) fn child() -> Value {
     patched(
         root(),
         json!({
@@ -222,7 +226,7 @@ pub fn child() -> Value {
 }
 
 /// A span below the root that is no call, `…03`, with some fields changed.
-pub fn other(fields: Value) -> Value {
+pub(crate) fn other(fields: Value) -> Value {
     let other = patched(
         child(),
         json!({"span_id": "0000000000000003", "name": "plan", "attributes": {}}),
@@ -231,7 +235,7 @@ pub fn other(fields: Value) -> Value {
 }
 
 /// An object with some fields changed.
-pub fn patched(mut object: Value, fields: Value) -> Value {
+pub(crate) fn patched(mut object: Value, fields: Value) -> Value {
     let Value::Object(fields) = fields else {
         panic!("fields are an object")
     };

@@ -32,8 +32,11 @@ mod store;
 mod stream;
 mod structure;
 mod tally;
+mod tokens;
 mod validate;
 
+#[cfg(test)]
+mod any_run_tests;
 #[cfg(test)]
 mod tests;
 

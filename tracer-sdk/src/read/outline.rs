@@ -123,7 +123,7 @@ pub fn outline_run(path: &Path) -> Result<OutlinedRun, InvalidRun> {
     {
         // One that can no longer be read is left in the sum: the next reading tells.
         if let Ok(span) = records.span(second) {
-            tally.take_out(usage(&span.attributes));
+            tally.tokens = tally.tokens.without(usage(&span.attributes).into());
         }
     }
     Ok(OutlinedRun {
@@ -134,7 +134,7 @@ pub fn outline_run(path: &Path) -> Result<OutlinedRun, InvalidRun> {
         span_count,
         records_by_type,
         failed_calls,
-        tokens: tally.tokens,
+        tokens: tally.tokens.usage(),
         cut_tail: found.gathered.log.cut_tail,
         in_flight: found.in_flight,
         problems: found.gathered.problems,

@@ -61,7 +61,7 @@ fn identities(entries: &mut [Entry], table: &mut IdTable) -> Problems {
                     format!("is also the span_id of line {first_line}; each span has its own"),
                 )
             });
-            if is_first_shown {
+            if is_first_shown && entry.is_own() {
                 entry.mark_second();
             }
         }

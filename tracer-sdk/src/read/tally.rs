@@ -5,13 +5,14 @@ use super::cross_check;
 use super::log::{Known, LinePlace, Problems, Visit};
 use super::project::{child_type, is_failed, surfaced_type, usage};
 use super::span::{Outline, Span};
-use crate::format::{EventType, StatusCode, Timestamp, Usage};
+use super::tokens::Tokens;
+use crate::format::{EventType, StatusCode, Timestamp};
 
 /// Sums over the spans that belong to the run. A second span with an ID is in it until it is taken out again.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    /// Tokens of all model calls, each `None` when no call tells them.
-    pub(super) tokens: Usage,
+    /// Tokens of all model calls.
+    pub(super) tokens: Tokens,
     /// The first root in the file.
     pub(super) root: Option<Root>,
     /// The records that roots give besides their own.
@@ -38,19 +39,6 @@ pub(super) struct Surfaced {
     pub(super) event_type: EventType,
 }
 
-/// Puts two usages together part by part; a part that only one of them tells is that one's.
-fn combine(one: Usage, other: Usage, put: impl Fn(u64, u64) -> u64) -> Usage {
-    let part = |one: Option<u64>, other: Option<u64>| match (one, other) {
-        (Some(one), Some(other)) => Some(put(one, other)),
-        (one, other) => one.or(other),
-    };
-    Usage {
-        prompt_tokens: part(one.prompt_tokens, other.prompt_tokens),
-        completion_tokens: part(one.completion_tokens, other.completion_tokens),
-        total_tokens: part(one.total_tokens, other.total_tokens),
-    }
-}
-
 impl Visit for Tally {
     type Attributes<'a> = Outline<'a>;
 
@@ -65,7 +53,7 @@ impl Visit for Tally {
         if !is_stranger {
             cross_check::span_times(&span, place.line, &mut self.warnings);
             if event_type == EventType::LlmCall {
-                self.tokens = combine(self.tokens, usage(&span.attributes), u64::saturating_add);
+                self.tokens = self.tokens.and(usage(&span.attributes).into());
             }
             if is_root {
                 self.visit_root(&span, place);
@@ -79,7 +67,7 @@ impl Visit for Tally {
     }
 
     fn append(&mut self, following: Self) {
-        self.tokens = combine(self.tokens, following.tokens, u64::saturating_add);
+        self.tokens = self.tokens.and(following.tokens);
         self.root = self.root.or(following.root);
         self.surfaced.extend(following.surfaced);
         self.warnings.append(following.warnings);
@@ -106,10 +94,5 @@ impl Tally {
                 number,
                 event_type,
             }));
-    }
-
-    /// Takes out the tokens of a model call: those of a second span with an ID, which is not shown.
-    pub(super) fn take_out(&mut self, tokens: Usage) {
-        self.tokens = combine(self.tokens, tokens, u64::saturating_sub);
     }
 }

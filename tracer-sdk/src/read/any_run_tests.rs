@@ -1,0 +1,252 @@
+//! For any run, valid or not: reading it from the file bit by bit gives what reading it into memory gives.
+
+use std::fs;
+
+use proptest::prelude::*;
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::tests::meta;
+use super::*;
+use crate::format::{EventType, Payload, Record, RunStatus, Usage};
+
+/// One line of a log, out of small ranges, so that spans meet: their IDs, their parents and their times.
+#[derive(Debug, Clone)]
+struct AnyLine {
+    id: u64,
+    parent: u64,
+    start: u64,
+    end: Option<u64>,
+    kind: usize,
+    failed: bool,
+    stranger: bool,
+    flaw: usize,
+}
+
+prop_compose! {
+    fn any_line()(
+        (id, parent, start, end) in (1u64..40, 0u64..12, 0u64..9, prop::option::of(0u64..9)),
+        (kind, flaw) in (0usize..7, 0usize..40),
+        (failed, stranger) in (prop::bool::weighted(0.2), prop::bool::weighted(0.05)),
+    ) -> AnyLine {
+        AnyLine { id, parent, start, end, kind, failed, stranger, flaw }
+    }
+}
+
+impl AnyLine {
+    fn text(&self) -> String {
+        let time = |tenth: u64| format!("2026-01-01T00:00:00.{tenth}Z");
+        let event =
+            |name: &str| json!({"name": name, "timestamp": time(self.start), "attributes": {"state": "1"}});
+        let attributes = match self.kind {
+            0 => {
+                json!({"gen_ai.system": "openai", "gen_ai.usage.input_tokens": 3, "gen_ai.usage.output_tokens": 4.0})
+            }
+            1 => json!({"tracer.tool_name": "", "maida.tool_name": "search", "tracer.status": "ok"}),
+            2 => {
+                json!({"gen_ai.operation.name": "execute_tool", "tracer.status": null, "maida.status": "error"})
+            }
+            3 => json!({"tracer.event_type": "LOOP_WARNING"}),
+            4 => json!({"exception.type": "E", "long": "x".repeat(3_000)}),
+            _ => json!({"gen_ai.provider.name": null, "user": {"a": [1, {"b": null}]}}),
+        };
+        let mut span = json!({
+            "trace_id": if self.stranger { "2".repeat(32) } else { "10000000000000000000000000000001".to_owned() },
+            "span_id": format!("{:016x}", self.id),
+            "parent_span_id": (self.parent > 0).then(|| format!("{:016x}", self.parent)),
+            "name": if self.kind == 5 { "state" } else { "step" },
+            "kind": "INTERNAL", "start_time": time(self.start), "end_time": self.end.map(time), "duration_ms": 7,
+            "attributes": attributes, "events": [event("exception"), event("note"), event("state")],
+            "status_code": if self.failed { "ERROR" } else { "OK" }, "status_description": "",
+        });
+        match self.flaw {
+            0 => return "{\"torn\": ".to_owned(),
+            1 => span["kind"] = json!("?"),
+            2 => drop(span.as_object_mut().map(|span| span.remove("span_id"))),
+            3 => span["events"][1] = json!(4),
+            _ => {}
+        }
+        span.to_string()
+    }
+}
+
+fn run_of(lines: &[AnyLine], status: &str) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let log: Vec<String> = lines.iter().map(AnyLine::text).collect();
+    fs::write(directory.path().join("meta.json"), meta(status)).unwrap();
+    fs::write(directory.path().join("spans.jsonl"), log.join("\n")).unwrap();
+    directory
+}
+
+/// The tokens of all model calls, summed over their records.
+fn tokens(records: &[Record]) -> Usage {
+    let add = |sum: Option<u64>, part: Option<u64>| match (sum, part) {
+        (None, part) => part,
+        (sum, part) => sum.map(|sum| sum + part.unwrap_or(0)),
+    };
+    records
+        .iter()
+        .fold(Usage::default(), |sum, record| match &record.payload {
+            Payload::LlmCall { usage, .. } => Usage {
+                prompt_tokens: add(sum.prompt_tokens, usage.prompt_tokens),
+                completion_tokens: add(sum.completion_tokens, usage.completion_tokens),
+                total_tokens: add(sum.total_tokens, usage.total_tokens),
+            },
+            _ => sum,
+        })
+}
+
+fn has_failed(record: &Record) -> bool {
+    matches!(
+        record.payload,
+        Payload::LlmCall {
+            status: RunStatus::Error,
+            ..
+        } | Payload::ToolCall {
+            status: RunStatus::Error,
+            ..
+        }
+    )
+}
+
+fn compare(lines: &[AnyLine], status: &str) {
+    let directory = run_of(lines, status);
+    let path = directory.path();
+    let report = validate(path);
+    match (open_run(path), stream_run(path)) {
+        (Ok(opened), Ok(streamed)) => {
+            assert!(report.is_valid());
+            assert_eq!(opened.cut_tail, streamed.cut_tail);
+            assert_eq!(
+                streamed.records.map(Result::unwrap).collect::<Vec<_>>(),
+                opened.records()
+            );
+        }
+        (Err(opened), Err(streamed)) => {
+            assert_eq!(opened, streamed);
+            assert_eq!(opened.problems, report.problems);
+        }
+        (opened, streamed) => panic!("{opened:?} {streamed:?}"),
+    }
+
+    let salvaged = salvage_run(path).unwrap();
+    let mut outlined = outline_run(path).unwrap();
+    assert_eq!(outlined.problems, salvaged.problems);
+    assert_eq!(outlined.span_count, salvaged.spans.len());
+    let records = salvaged.records();
+    assert_eq!(outlined.records.record_count(), records.len());
+    assert_eq!(outlined.counts(), count_records(&records));
+    assert_eq!(
+        outlined.records_by_type.values().sum::<u64>(),
+        records.len() as u64
+    );
+    assert_eq!(outlined.tokens, tokens(&records));
+    assert_eq!(
+        outlined.failed_calls,
+        records.iter().filter(|record| has_failed(record)).count() as u64
+    );
+    let first = |event_type| records.iter().find(|record| record.event_type() == event_type);
+    let first_call = first(EventType::LlmCall).or_else(|| first(EventType::ToolCall));
+    assert_eq!(outlined.first_call().unwrap().as_ref(), first_call);
+    // From the end to the beginning, so that every record is looked for.
+    for (number, record) in records.iter().enumerate().rev() {
+        assert_eq!(
+            outlined.records.record(number).unwrap().as_ref(),
+            Some(record),
+            "{number}"
+        );
+    }
+    assert!(outlined.records.record(records.len()).unwrap().is_none());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn a_run_is_the_same_from_the_file_and_in_memory(
+        lines in prop::collection::vec(any_line(), 0..30),
+        is_running: bool,
+    ) {
+        compare(&lines, if is_running { "running" } else { "ok" });
+    }
+}
+
+#[test]
+fn a_run_of_many_blocks_is_the_same_from_the_file_and_in_memory() {
+    let line = |number: u64| AnyLine {
+        id: number,
+        parent: number / 2,
+        // Later spans mostly start later, and some long before.
+        start: if number % 97 == 0 { 0 } else { number * 9 / 3_001 },
+        end: None,
+        kind: 4,
+        failed: false,
+        stranger: false,
+        flaw: 9,
+    };
+    let lines: Vec<AnyLine> = (1..3_000).rev().map(line).collect();
+    compare(&lines, "ok");
+    let mut broken = lines;
+    for number in [100, 1_500, 2_900] {
+        broken[number].flaw = 0;
+        broken[number + 1].id = 7;
+    }
+    compare(&broken, "ok");
+}
+
+#[test]
+fn a_log_that_has_changed_since_its_run_was_opened_is_told() {
+    let line = AnyLine {
+        id: 1,
+        parent: 0,
+        start: 0,
+        end: Some(1),
+        kind: 6,
+        failed: false,
+        stranger: false,
+        flaw: 9,
+    };
+    let directory = run_of(std::slice::from_ref(&line), "ok");
+    let log = directory.path().join("spans.jsonl");
+    let text = fs::read_to_string(&log).unwrap();
+    for (changed, is_told) in [
+        (text.replace("0000000000000001", "0000000000000002"), true),
+        (text.replace("\"name\"", "\"nome\""), true),
+        (text[..40].to_owned(), true),
+        (text.clone(), false),
+    ] {
+        fs::write(&log, &text).unwrap();
+        let mut run = stream_run(directory.path()).unwrap();
+        fs::write(&log, changed).unwrap();
+        let first = run.records.next().unwrap();
+        assert_eq!(first.is_err(), is_told);
+        if let Err(error) = first {
+            assert_eq!(error.line(), 1);
+            assert_eq!(
+                error.to_string(),
+                "spans.jsonl:1 has changed while it was read; try again"
+            );
+        }
+    }
+}
+
+#[test]
+fn past_ten_thousand_problems_only_their_number_grows() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("meta.json"), meta("ok")).unwrap();
+    fs::write(directory.path().join("spans.jsonl"), "{\n".repeat(10_003)).unwrap();
+    let report = validate(directory.path());
+    assert_eq!(
+        (
+            report.problems.len(),
+            report.more_problems,
+            report.problem_count()
+        ),
+        (10_000, 3, 10_003)
+    );
+    let invalid = open_run(directory.path()).unwrap_err();
+    assert!(
+        invalid.to_string().ends_with("and 10002 more problems"),
+        "{invalid}"
+    );
+}
