@@ -13,6 +13,7 @@ pub mod error;
 pub mod future;
 mod ids;
 mod open_span;
+mod own_process;
 mod panic;
 mod pool;
 mod progress;
