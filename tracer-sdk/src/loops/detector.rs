@@ -38,14 +38,13 @@ pub struct LoopDetector<Id = SpanId> {
 
 #[derive(Debug)]
 struct Observed<Id> {
-    hash: u64,
     signature: String,
     id: Id,
 }
 
 impl<Id> Observed<Id> {
     fn looks_like(&self, other: &Self) -> bool {
-        self.hash == other.hash && self.signature == other.signature
+        self.signature == other.signature
     }
 }
 
@@ -115,9 +114,6 @@ impl<Id: Clone> LoopDetector<Id> {
 
     /// Adds a record, in the memory of the one that leaves the window.
     fn push(&mut self, signature: &str, id: Id) {
-        let mut hasher = DefaultHasher::new();
-        signature.hash(&mut hasher);
-        let hash = hasher.finish();
         let oldest = if self.records.len() < self.window {
             None
         } else {
@@ -126,11 +122,7 @@ impl<Id: Clone> LoopDetector<Id> {
         let mut text = oldest.map(|oldest| oldest.signature).unwrap_or_default();
         text.clear();
         text.push_str(signature);
-        self.records.push_back(Observed {
-            hash,
-            signature: text,
-            id,
-        });
+        self.records.push_back(Observed { signature: text, id });
     }
 
     /// The length of the shortest block that repeats often enough at the end of the window.
@@ -172,11 +164,11 @@ impl<Id: Clone> LoopDetector<Id> {
             self.tail(2 * period)
                 .skip(start)
                 .take(period)
-                .map(|record| record.hash)
+                .map(|record| record.signature.as_str())
         };
         let least = (0..period).min_by(|a, b| rotation(*a).cmp(rotation(*b)));
         let mut hasher = DefaultHasher::new();
-        rotation(least.unwrap_or(0)).for_each(|hash| hash.hash(&mut hasher));
+        rotation(least.unwrap_or(0)).for_each(|signature| signature.hash(&mut hasher));
         hasher.finish()
     }
 

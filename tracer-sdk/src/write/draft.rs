@@ -189,15 +189,11 @@ impl Draft {
         key: &'static str,
         value: &T,
         redactor: &Redactor,
-    ) -> &str {
+    ) {
         let (stored, _) = self.serialize(value, redactor, TopLevel::Text);
-        let Some(stored) = stored else { return "" };
-        let range = stored.range();
-        self.set_event_attribute(key, stored);
-        // `serialize` writes UTF-8.
-        range
-            .and_then(|range| std::str::from_utf8(&self.bytes[range]).ok())
-            .unwrap_or_default()
+        if let Some(stored) = stored {
+            self.set_event_attribute(key, stored);
+        }
     }
 
     /// A text in a span event, redacted and cut.
