@@ -177,7 +177,11 @@ fn a_run_of_many_blocks_is_the_same_from_the_file_and_in_memory() {
         id: number,
         parent: number / 2,
         // Later spans mostly start later, and some long before.
-        start: if number % 97 == 0 { 0 } else { number * 9 / 3_001 },
+        start: if number.is_multiple_of(97) {
+            0
+        } else {
+            number * 9 / 3_001
+        },
         end: None,
         kind: 4,
         failed: false,

@@ -73,7 +73,7 @@ pub(super) fn run(meta: &RunMeta, counts: Option<Counts>, root: Option<Root>, wa
     if let Some(ended_at) = &meta.ended_at {
         let (start, end) = (meta.started_at.instant(), StoredTime::instant(ended_at));
         times(start, end, meta.duration_ms, Place::Meta, "ended_at", |problem| {
-            warnings.push(0, problem)
+            warnings.push(0, problem);
         });
     }
     if let Some(counts) = counts.filter(|_| meta.status.is_completed()) {

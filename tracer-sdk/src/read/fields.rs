@@ -171,6 +171,7 @@ pub(super) fn owned_text(value: Scalar<'_>) -> Result<String, Fault> {
 }
 
 /// A whole number, zero or more; a boolean is not a number, and `1.0` is not whole.
+#[expect(clippy::needless_pass_by_value, reason = "all readers of a field take it")]
 pub(super) fn whole_number(value: Scalar<'_>) -> Result<u64, Fault> {
     match value {
         Scalar::Whole(number) => Ok(number),

@@ -190,7 +190,7 @@ impl IdTable {
     fn slot(&self, entries: &[Entry], id: SpanId) -> usize {
         let hash = u128::from(self.hasher.hash_one(id));
         // The upper half of the product of a hash and the length is evenly spread below the length.
-        let mut slot = (hash * self.slots.len() as u128 >> 64) as usize;
+        let mut slot = usize::try_from((hash * self.slots.len() as u128) >> 64).unwrap_or(0);
         loop {
             match self.slots.get(slot) {
                 Some(&position) if position != EMPTY => {

@@ -23,6 +23,7 @@ use crate::format::{
 mod tests;
 
 /// Where a span stands among the others: all that the checks across spans need, also of a span that has problems.
+#[expect(clippy::struct_field_names, reason = "the names of the format")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity {
     /// The run that it says it belongs to, when that can be read.
@@ -37,6 +38,7 @@ pub(super) struct Identity {
 pub(super) type LineTime<'a> = (Cow<'a, str>, Timestamp);
 
 /// A span that has no problem, still pointing into its line.
+#[expect(clippy::struct_field_names, reason = "the names of the format")]
 #[derive(Debug, PartialEq)]
 pub(super) struct Span<'a, A> {
     pub(super) trace_id: TraceId,

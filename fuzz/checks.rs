@@ -1,0 +1,89 @@
+//! What must hold for any bytes: one function for each fuzz target, which an ordinary test calls with the corpus too.
+
+use std::fs;
+
+use tracer_sdk::read::{open_run, outline_run, read_run, salvage_run, stream_run, validate};
+use tracer_sdk::write::redact::{RedactionSettings, Redactor};
+
+const META: &str = r#"{"spec_version":"0.2.0","trace_id":"10000000000000000000000000000001","run_name":"x",
+"started_at":"2026-01-01T00:00:00Z","ended_at":null,"duration_ms":null,"status":"running",
+"counts":{"llm_calls":0,"tool_calls":0,"errors":0,"loop_warnings":0}}"#;
+
+/// A `meta.json` is refused, or means the same when it is written and read again.
+pub(crate) fn meta(bytes: &[u8]) {
+    if let Ok(run) = read_run(bytes, b"") {
+        let written = serde_json::to_vec(&run.meta).expect("metadata is written");
+        let again = read_run(&written, b"").expect("what was read is read again");
+        assert_eq!(again.meta, run.meta);
+    }
+}
+
+/// Lines of a log are refused, or give the same records when the spans are written and read again.
+pub(crate) fn span_line(bytes: &[u8]) {
+    if let Ok(run) = read_run(META.as_bytes(), bytes) {
+        let mut written = Vec::new();
+        for span in &run.spans {
+            serde_json::to_writer(&mut written, span).expect("a span is written");
+            written.push(b'\n');
+        }
+        let again = read_run(META.as_bytes(), &written).expect("what was read is read again");
+        assert_eq!(again.spans, run.spans);
+        assert_eq!(again.records(), run.records());
+    }
+}
+
+/// All readers say the same of a run directory. The bytes are `meta.json`, a line `---`, and `spans.jsonl`.
+pub(crate) fn run_directory(bytes: &[u8]) {
+    const BETWEEN: &[u8] = b"\n---\n";
+    let directory = tempfile::tempdir().expect("a folder");
+    let split = bytes.windows(BETWEEN.len()).position(|window| window == BETWEEN);
+    let (meta, log) = match split {
+        Some(at) => (&bytes[..at], &bytes[at + BETWEEN.len()..]),
+        None => (META.as_bytes(), bytes),
+    };
+    fs::write(directory.path().join("meta.json"), meta).expect("written");
+    fs::write(directory.path().join("spans.jsonl"), log).expect("written");
+    let path = directory.path();
+
+    let report = validate(path);
+    match (open_run(path), stream_run(path)) {
+        (Ok(opened), Ok(streamed)) => {
+            assert!(report.is_valid());
+            let records: Vec<_> = streamed.records.map(|record| record.expect("a record")).collect();
+            assert_eq!(records, opened.records());
+        }
+        (Err(opened), Err(streamed)) => {
+            assert_eq!(opened, streamed);
+            assert_eq!(opened.problems, report.problems);
+            assert!(!report.is_valid());
+        }
+        (opened, streamed) => panic!("{} {}", opened.is_ok(), streamed.is_ok()),
+    }
+    match (salvage_run(path), outline_run(path)) {
+        (Ok(salvaged), Ok(outlined)) => {
+            assert_eq!(salvaged.problems, outlined.problems);
+            let records: Vec<_> = outlined.records.map(|record| record.expect("a record")).collect();
+            assert_eq!(records, salvaged.records());
+        }
+        (Err(salvaged), Err(outlined)) => assert_eq!(salvaged, outlined),
+        (salvaged, outlined) => panic!("{} {}", salvaged.is_ok(), outlined.is_ok()),
+    }
+}
+
+/// A secret of the environment does not survive wherever it stands, and no text is longer than its limit.
+pub(crate) fn redact_text(bytes: &[u8]) {
+    const SECRET: &str = "a-very-private-value";
+    let settings = RedactionSettings {
+        max_field_bytes: 400,
+        ..RedactionSettings::default()
+    };
+    let redactor = Redactor::new(&settings, [("DEPLOY_TOKEN".to_owned(), SECRET.to_owned())]);
+    let text = String::from_utf8_lossy(bytes);
+    assert!(redactor.text(&text).len() <= 400);
+    let middle = (0..=text.len() / 2)
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0);
+    let planted = format!("{}{SECRET}{}", &text[..middle], &text[middle..]);
+    assert!(!redactor.text(&planted).contains(SECRET));
+}
