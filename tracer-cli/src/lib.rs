@@ -8,6 +8,7 @@ pub mod args;
 pub mod commands;
 mod demo_agent;
 pub mod error;
+pub mod export;
 pub mod json;
 pub mod render;
 pub mod session;
