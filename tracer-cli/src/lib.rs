@@ -10,6 +10,8 @@ mod demo_agent;
 pub mod error;
 pub mod export;
 pub mod json;
+mod output_file;
+pub mod progress;
 pub mod render;
 pub mod session;
 pub mod ui;

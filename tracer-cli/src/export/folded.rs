@@ -31,7 +31,10 @@ pub fn write(
     for span in spans {
         let span = span?;
         let start = span.start_time.instant().unix_microseconds();
-        let end = span.end_time.as_ref().map_or(start, |end| end.instant().unix_microseconds());
+        let end = span
+            .end_time
+            .as_ref()
+            .map_or(start, |end| end.instant().unix_microseconds());
         stacks.add(Frame {
             id: span.span_id,
             parent: span.parent_span_id,
@@ -60,7 +63,7 @@ fn tokens(span: &SpanRecord) -> u64 {
 
 /// A name that keeps to its place: a semicolon parts the frames, a line break the stacks.
 fn frame_name(name: &str) -> String {
-    let name = text::printable(name).replace([';', '\n'], ",");
+    let name = text::printable(name).replace(';', ",");
     if name.trim().is_empty() {
         "(unnamed)".to_owned()
     } else {
@@ -91,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_name_keeps_to_its_place() {
-        assert_eq!(frame_name("a;b\nc"), "a,b,c");
+        assert_eq!(frame_name("a;b\nc"), "a,b␊c");
         assert_eq!(frame_name(" "), "(unnamed)");
     }
 }

@@ -50,7 +50,8 @@ impl Lanes {
 
     /// The row in which an instant of this span is shown: its own, or the first when it lies in none any more.
     pub(super) fn lane_of(&self, span: Option<SpanId>) -> usize {
-        span.and_then(|span| self.of_span.get(&span).copied()).unwrap_or(0)
+        span.and_then(|span| self.of_span.get(&span).copied())
+            .unwrap_or(0)
     }
 
     fn clear_until(&mut self, now: Timestamp) {
@@ -120,16 +121,28 @@ mod tests {
 
     #[test]
     fn children_one_after_the_other_share_the_row_of_their_parent_and_those_at_once_do_not() {
-        assert_eq!(placed(&[(1, 0, 0, 100), (2, 1, 0, 50), (3, 1, 50, 90)]), [0, 0, 0]);
         assert_eq!(
-            placed(&[(1, 0, 0, 100), (2, 1, 0, 50), (3, 1, 10, 60), (4, 3, 20, 30), (5, 1, 70, 80)]),
+            placed(&[(1, 0, 0, 100), (2, 1, 0, 50), (3, 1, 50, 90)]),
+            [0, 0, 0]
+        );
+        assert_eq!(
+            placed(&[
+                (1, 0, 0, 100),
+                (2, 1, 0, 50),
+                (3, 1, 10, 60),
+                (4, 3, 20, 30),
+                (5, 1, 70, 80)
+            ]),
             [0, 0, 1, 1, 0]
         );
     }
 
     #[test]
     fn a_child_that_outlives_its_parent_has_a_row_of_its_own() {
-        assert_eq!(placed(&[(1, 0, 0, 100), (2, 1, 50, 150), (3, 0, 100, 120)]), [0, 1, 0]);
+        assert_eq!(
+            placed(&[(1, 0, 0, 100), (2, 1, 50, 150), (3, 0, 100, 120)]),
+            [0, 1, 0]
+        );
     }
 
     proptest! {

@@ -34,7 +34,10 @@ mod tests {
         super::super::envelope::write(&samples::meta(), records(), &mut envelope).unwrap();
 
         let lines = String::from_utf8(lines).unwrap();
-        let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let lines: Vec<Value> = lines
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
         let envelope: Value = serde_json::from_slice(&envelope).unwrap();
         assert_eq!(envelope["events"], Value::Array(lines));
         let keys: Vec<&String> = envelope.as_object().unwrap().keys().collect();

@@ -160,7 +160,10 @@ mod tests {
         super::write(&meta, [], &mut out).unwrap();
         let request: Value = serde_json::from_slice(&out).unwrap();
         let resource = &request["resourceSpans"][0];
-        assert_eq!(resource["resource"]["attributes"][0]["value"]["stringValue"], "tracer");
+        assert_eq!(
+            resource["resource"]["attributes"][0]["value"]["stringValue"],
+            "tracer"
+        );
         assert_eq!(resource["scopeSpans"][0]["spans"], Value::Array(Vec::new()));
     }
 }

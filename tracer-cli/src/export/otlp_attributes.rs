@@ -217,9 +217,15 @@ mod tests {
             (json!(true), json!({"boolValue": true})),
             (json!(-7), json!({"intValue": "-7"})),
             (json!(0.5), json!({"doubleValue": 0.5})),
-            (json!(u64::MAX), json!({"doubleValue": 18_446_744_073_709_551_615.0})),
+            (
+                json!(u64::MAX),
+                json!({"doubleValue": 18_446_744_073_709_551_615.0}),
+            ),
             (json!(null), json!({})),
-            (json!(["a", 1]), json!({"arrayValue": {"values": [{"stringValue": "a"}, {"intValue": "1"}]}})),
+            (
+                json!(["a", 1]),
+                json!({"arrayValue": {"values": [{"stringValue": "a"}, {"intValue": "1"}]}}),
+            ),
             (
                 json!({"k": [null]}),
                 json!({"kvlistValue": {"values": [{"key": "k", "value": {"arrayValue": {"values": [{}]}}}]}}),

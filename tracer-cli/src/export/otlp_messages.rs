@@ -82,7 +82,8 @@ mod tests {
 
     #[test]
     fn messages_keep_their_roles() {
-        let prompt = json!({"value": [{"role": "system", "content": "Be brief"}, {"role": "user", "content": ["a"]}]});
+        let prompt =
+            json!({"value": [{"role": "system", "content": "Be brief"}, {"role": "user", "content": ["a"]}]});
         assert_eq!(
             parsed(&input(&prompt)),
             json!([
@@ -95,6 +96,9 @@ mod tests {
     #[test]
     fn whatever_else_is_stored_is_told_as_json() {
         let prompt = json!({"value": [1, 2]});
-        assert_eq!(parsed(&input(&prompt))[0]["parts"][0]["content"], r#"{"value":[1,2]}"#);
+        assert_eq!(
+            parsed(&input(&prompt))[0]["parts"][0]["content"],
+            r#"{"value":[1,2]}"#
+        );
     }
 }

@@ -1,15 +1,21 @@
 //! A run with one of everything, for the tests of the formats.
 
 use serde_json::{Map, Value, json};
-use tracer_sdk::format::{Counts, RunMeta, RunStatus, SpanEvent, SpanKind, SpanRecord, StatusCode, StoredTime};
+use tracer_sdk::format::{
+    Counts, RunMeta, RunStatus, SpanEvent, SpanKind, SpanRecord, StatusCode, StoredTime,
+};
 
 const TRACE: &str = "10000000000000000000000000000001";
 const ROOT: u64 = 1;
 
 fn time(millisecond: u32) -> StoredTime {
-    format!("2026-01-01T00:00:{:02}.{:03}000Z", millisecond / 1000, millisecond % 1000)
-        .parse()
-        .unwrap()
+    format!(
+        "2026-01-01T00:00:{:02}.{:03}000Z",
+        millisecond / 1000,
+        millisecond % 1000
+    )
+    .parse()
+    .unwrap()
 }
 
 fn map(value: Value) -> Map<String, Value> {
@@ -73,7 +79,14 @@ fn failed(mut span: SpanRecord, description: &str) -> SpanRecord {
 
 /// A failed run: a structural span with a model call and, at the same time, a tool call that failed; a state.
 pub(super) fn run() -> Vec<SpanRecord> {
-    let root = span(ROOT, 0, "support-agent", 0, 400, json!({"tracer.run_name": "support-agent"}));
+    let root = span(
+        ROOT,
+        0,
+        "support-agent",
+        0,
+        400,
+        json!({"tracer.run_name": "support-agent"}),
+    );
     let exception = json!({"tracer.error_type": "Timeout", "tracer.error_message": "gave up"});
     let root = failed(with_event(root, "exception", 390, exception), "gave up");
     let plan = span(2, ROOT, "plan;all", 0, 300, json!({"team": "support"}));
@@ -90,8 +103,18 @@ pub(super) fn run() -> Vec<SpanRecord> {
         }),
     );
     call.kind = SpanKind::Client;
-    let call = with_event(call, "gen_ai.user.message", 0, json!({"content": "Where is my order?"}));
-    let call = with_event(call, "gen_ai.assistant.message", 200, json!({"content": "On its way"}));
+    let call = with_event(
+        call,
+        "gen_ai.user.message",
+        0,
+        json!({"content": "Where is my order?"}),
+    );
+    let call = with_event(
+        call,
+        "gen_ai.assistant.message",
+        200,
+        json!({"content": "On its way"}),
+    );
     let tool = json!({
         "maida.tool_name": "search", "maida.status": "error",
         "maida.error_type": "NotFound", "maida.error_message": "no such order",
@@ -102,7 +125,14 @@ pub(super) fn run() -> Vec<SpanRecord> {
         100,
         json!({"args": "{\"order\":7}"}),
     );
-    let reply = span(5, ROOT, "reply", 310, 320, json!({"tracer.tool_name": "reply", "tracer.status": "ok"}));
+    let reply = span(
+        5,
+        ROOT,
+        "reply",
+        310,
+        320,
+        json!({"tracer.tool_name": "reply", "tracer.status": "ok"}),
+    );
     let state = with_event(
         span(6, ROOT, "state", 330, 330, json!({})),
         "state",

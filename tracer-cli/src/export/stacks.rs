@@ -72,7 +72,8 @@ impl Stacks {
 
     /// The stacks that weigh something, by name.
     pub(super) fn folded(mut self) -> BTreeMap<String, u64> {
-        let mut by_start: Vec<(i64, SpanId)> = self.spans.iter().map(|(id, held)| (held.start, *id)).collect();
+        let mut by_start: Vec<(i64, SpanId)> =
+            self.spans.iter().map(|(id, held)| (held.start, *id)).collect();
         by_start.sort_unstable();
         for (_, id) in &by_start {
             self.cover_parent(*id);
@@ -95,7 +96,13 @@ impl Stacks {
 
     /// Notes at the parent when this span was at work. Time that several children share counts once.
     fn cover_parent(&mut self, id: SpanId) {
-        let Some(Held { parent: Some(parent), start, end, .. }) = self.spans.get(&id) else {
+        let Some(Held {
+            parent: Some(parent),
+            start,
+            end,
+            ..
+        }) = self.spans.get(&id)
+        else {
             return;
         };
         let (parent, start, end) = (*parent, *start, *end);
@@ -126,7 +133,10 @@ impl Stacks {
         }
         for id in path.into_iter().rev() {
             if let Some(held) = self.spans.get_mut(&id) {
-                let node = nodes.number(Node { below, name: held.name });
+                let node = nodes.number(Node {
+                    below,
+                    name: held.name,
+                });
                 held.stack = Some(node);
                 below = Some(node);
             }
@@ -190,7 +200,10 @@ mod tests {
     }
 
     fn expected(pairs: &[(&str, u64)]) -> BTreeMap<String, u64> {
-        pairs.iter().map(|(stack, weight)| ((*stack).to_owned(), *weight)).collect()
+        pairs
+            .iter()
+            .map(|(stack, weight)| ((*stack).to_owned(), *weight))
+            .collect()
     }
 
     #[test]
