@@ -90,7 +90,7 @@ pub struct RunMeta {
 }
 
 /// The keys that this version knows, in the order in which they are written.
-pub const META_KEYS: [&str; 8] = [
+pub(crate) const META_KEYS: [&str; 8] = [
     "spec_version",
     "trace_id",
     "run_name",

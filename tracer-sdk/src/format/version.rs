@@ -17,7 +17,7 @@ pub enum Support {
 /// Tells whether a run that declares `version` can be read; `None` is a `meta.json` without a version.
 ///
 /// ```
-/// use tracer_sdk::format::version::{Support, support};
+/// use tracer_sdk::format::{Support, support};
 ///
 /// assert_eq!(support(Some("0.2.7")), Support::Current);
 /// assert_eq!(support(Some("0.2")), Support::Legacy);

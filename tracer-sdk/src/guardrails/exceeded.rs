@@ -73,15 +73,16 @@ impl Serialize for Amount {
 /// A guardrail stopped the run (decisions, section 8). Every later recorder call of the run returns the same error.
 ///
 /// ```
-/// use tracer_sdk::guardrails::{EventKind, Guardrails, Monitor};
-/// use std::time::Duration;
+/// use tracer_sdk::{Guardrails, tool_call};
 ///
-/// let mut monitor = Monitor::new(Guardrails::new().max_tool_calls(1));
-/// monitor.record(EventKind::ToolCall, Duration::ZERO)?;
-/// let error = monitor.record(EventKind::ToolCall, Duration::ZERO).unwrap_err();
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let limits = Guardrails::new().max_tool_calls(1);
+/// let run = tracer_sdk::Run::new("careful").config(&config).guardrails(limits).start();
+/// tool_call("search").record()?;
+/// let error = tool_call("search").record().unwrap_err();
 /// assert_eq!(error.to_string(), "the run was stopped by max_tool_calls: 2 tool calls, and 1 is allowed");
-/// assert_eq!(error.error_type(), "GuardrailExceeded");
-/// # Ok::<(), tracer_sdk::guardrails::GuardrailExceeded>(())
+/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

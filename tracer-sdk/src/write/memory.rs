@@ -14,8 +14,7 @@ use super::files::{FileSystem, Open, OpenFile};
 ///
 /// ```
 /// use std::path::Path;
-/// use tracer_sdk::write::files::{FileSystem, Open};
-/// use tracer_sdk::write::memory::Memory;
+/// use tracer_sdk::testing::{FileSystem, Memory, Open};
 ///
 /// let memory = Memory::new();
 /// memory.create_directories(Path::new("/data/runs"))?;
