@@ -4,6 +4,12 @@
 pub const SPEC_VERSION: &str = "0.2.0";
 
 /// Whether this reader understands a declared version.
+///
+/// ```
+/// use tracer_sdk::format::{SPEC_VERSION, Support, support};
+///
+/// assert_eq!(support(Some(SPEC_VERSION)), Support::Current);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
     /// `0.2.x`: the current contract.

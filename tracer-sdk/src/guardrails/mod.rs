@@ -1,6 +1,6 @@
 //! Guardrails: limits that stop a run (decisions, section 8).
 //!
-//! Pure: no clock and no file. [`Guardrails`] says what is allowed, a [`Monitor`] counts what a run does and answers
+//! Pure: no clock and no file. [`Guardrails`] says what is allowed; a monitor counts what a run does and answers
 //! [`GuardrailExceeded`] from the moment a limit is crossed.
 
 mod exceeded;
