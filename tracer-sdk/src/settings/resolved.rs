@@ -12,6 +12,12 @@ pub const BATCH_SPANS: usize = 64;
 pub const BATCH_INTERVAL: Duration = Duration::from_millis(250);
 
 /// When finished spans are written (decisions, section 5).
+///
+/// ```
+/// use tracer_sdk::settings::{Flush, Settings};
+///
+/// assert_eq!(Settings::with_data_dir("/tmp/runs").flush, Flush::Each);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Flush {
@@ -24,6 +30,14 @@ pub enum Flush {
 }
 
 /// The settings that are in force, made by [`resolve`](super::resolve()).
+///
+/// ```
+/// use tracer_sdk::settings::{Config, Sources, resolve};
+///
+/// let (settings, _) = resolve(&Config::new(), &Sources::default());
+/// assert!(settings.enabled && settings.redact);
+/// assert_eq!(settings.max_field_bytes, 20_000);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settings {
