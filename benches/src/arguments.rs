@@ -38,6 +38,7 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Command, Str
     let mut plan = Plan {
         rounds: 100,
         spans: 400,
+        burst: 16_000,
         threads: vec![1, 4],
         works: Work::ALL.to_vec(),
         only: None,
@@ -47,7 +48,7 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Command, Str
     while let Some(option) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| format!("{option} needs a value"));
         match option.as_str() {
-            "--quick" => (plan.rounds, plan.spans) = (5, 200),
+            "--quick" => (plan.rounds, plan.spans, plan.burst) = (5, 200, 2_000),
             "--markdown" => style = Style::Markdown,
             "--rounds" => plan.rounds = number(&value()?)?,
             "--spans" => plan.spans = number(&value()?)?,
@@ -63,9 +64,15 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Command, Str
 }
 
 fn number(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|&number| number > 0).ok_or_else(|| format!("not a number above 0: {text}"))
+    text.parse()
+        .ok()
+        .filter(|&number| number > 0)
+        .ok_or_else(|| format!("not a number above 0: {text}"))
 }
 
 fn work(word: &str) -> Result<Work, String> {
-    Work::ALL.into_iter().find(|work| work.word() == word).ok_or_else(|| format!("not tool, model or span: {word}"))
+    Work::ALL
+        .into_iter()
+        .find(|work| work.word() == word)
+        .ok_or_else(|| format!("not tool, model or span: {word}"))
 }

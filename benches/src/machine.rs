@@ -6,8 +6,11 @@ use std::path::Path;
 /// One line each: processor, system, compiler, file system.
 pub fn facts(directory: &Path) -> String {
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
-    let processor = field(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default(), "model name")
-        .unwrap_or_else(|| std::env::consts::ARCH.to_owned());
+    let processor = field(
+        &fs::read_to_string("/proc/cpuinfo").unwrap_or_default(),
+        "model name",
+    )
+    .unwrap_or_else(|| std::env::consts::ARCH.to_owned());
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     format!(

@@ -1,5 +1,6 @@
 //! Takes the measurements: every contestant in every round, one after the other, so that noise hits all alike.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
@@ -17,6 +18,8 @@ pub struct Plan {
     pub rounds: usize,
     /// Spans of one turn, all threads together.
     pub spans: usize,
+    /// Spans of the long turn that shows losses and allocations.
+    pub burst: usize,
     pub threads: Vec<usize>,
     pub works: Vec<Work>,
     /// Contestants whose names hold this word, besides the bare write.
@@ -42,10 +45,16 @@ pub struct Series {
     pub calls: Vec<f64>,
     /// Nanoseconds of processor time per span, of all threads together, those in the background included.
     pub processor: Vec<f64>,
+    pub burst: Burst,
+}
+
+/// What one long turn shows, which is not timed: one thread records without a pause.
+#[derive(Debug, Clone, Copy)]
+pub struct Burst {
     pub recorded: u64,
     pub written: u64,
     pub bytes: u64,
-    /// Allocations per span; measured apart, with one thread.
+    /// Allocations per span.
     pub allocations: f64,
 }
 
@@ -59,6 +68,9 @@ impl std::fmt::Debug for Contestant {
 pub fn measure(plan: &Plan) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for &work in &plan.works {
+        let bursts: HashMap<_, _> = contestants(plan)
+            .map(|contestant| (contestant.name, burst(plan, contestant, work)))
+            .collect();
         for &threads in &plan.threads {
             for contestant in contestants(plan) {
                 all.push(Series {
@@ -68,10 +80,7 @@ pub fn measure(plan: &Plan) -> Vec<Series> {
                     whole: Vec::new(),
                     calls: Vec::new(),
                     processor: Vec::new(),
-                    recorded: 0,
-                    written: 0,
-                    bytes: 0,
-                    allocations: count_allocations(plan, contestant, work),
+                    burst: bursts[contestant.name],
                 });
             }
         }
@@ -88,7 +97,10 @@ pub fn measure(plan: &Plan) -> Vec<Series> {
 
 fn contestants(plan: &Plan) -> impl Iterator<Item = &'static Contestant> {
     let is_wanted = |name: &str| plan.only.as_ref().is_none_or(|only| name.contains(only.as_str()));
-    ALL.iter().enumerate().filter(move |(position, contestant)| *position == 0 || is_wanted(contestant.name)).map(|(_, contestant)| contestant)
+    ALL.iter()
+        .enumerate()
+        .filter(move |(position, contestant)| *position == 0 || is_wanted(contestant.name))
+        .map(|(_, contestant)| contestant)
 }
 
 fn turn(plan: &Plan, series: &mut Series) {
@@ -109,12 +121,6 @@ fn turn(plan: &Plan, series: &mut Series) {
     series.whole.push(per_span(whole));
     series.calls.push(per_span(calls));
     series.processor.push(per_span(processor));
-    if series.contestant.kind != Kind::Idle {
-        let found = lines::count(directory.path(), series.work);
-        series.recorded += (recorded + WARM_UP * series.threads) as u64;
-        series.written += found.spans;
-        series.bytes += found.bytes;
-    }
 }
 
 /// Records on so many threads at once: how long it took from the first start to the last end, and how much processor
@@ -134,29 +140,48 @@ fn run_threads(record: &(dyn Fn(usize) + Sync), threads: usize, spans: usize) ->
     } else {
         std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(one_thread)).collect();
-            workers.into_iter().map(|worker| worker.join().expect("no contestant panics")).collect()
+            workers
+                .into_iter()
+                .map(|worker| worker.join().expect("no contestant panics"))
+                .collect()
         })
     };
-    let first = times.iter().min_by_key(|(start, _, _)| *start).expect("there is a thread");
-    let last = times.iter().map(|(_, end, _)| *end).max().expect("there is a thread");
+    let first = times
+        .iter()
+        .min_by_key(|(start, _, _)| *start)
+        .expect("there is a thread");
+    let last = times
+        .iter()
+        .map(|(_, end, _)| *end)
+        .max()
+        .expect("there is a thread");
     (last - first.0, first.2)
 }
 
-fn count_allocations(plan: &Plan, contestant: &Contestant, work: Work) -> f64 {
+fn burst(plan: &Plan, contestant: &Contestant, work: Work) -> Burst {
     let directory = fresh_directory(&plan.directory);
     let session = (contestant.open)(directory.path(), work);
     (session.record)(WARM_UP);
-    let spans = spans(plan, contestant);
     let allocations = allocations::during(move || {
-        (session.record)(spans);
+        (session.record)(plan.burst);
         drop(session.record);
         drop((session.flush)());
     });
-    allocations as f64 / spans as f64
+    let found = lines::count(directory.path(), work);
+    Burst {
+        recorded: (WARM_UP + plan.burst) as u64,
+        written: found.spans,
+        bytes: found.bytes,
+        allocations: allocations as f64 / plan.burst as f64,
+    }
 }
 
 fn spans(plan: &Plan, contestant: &Contestant) -> usize {
-    if contestant.kind == Kind::Idle { plan.spans * IDLE_FACTOR } else { plan.spans }
+    if contestant.kind == Kind::Idle {
+        plan.spans * IDLE_FACTOR
+    } else {
+        plan.spans
+    }
 }
 
 fn fresh_directory(parent: &Path) -> tempfile::TempDir {

@@ -67,8 +67,15 @@ pub struct Answer {
     pub open_tickets: u8,
 }
 
-pub const ARGUMENTS: Arguments = Arguments { customer_id: 1042, fields: "plan,since,open_tickets" };
-pub const ANSWER: Answer = Answer { plan: "professional", since: 2019, open_tickets: 3 };
+pub const ARGUMENTS: Arguments = Arguments {
+    customer_id: 1042,
+    fields: "plan,since,open_tickets",
+};
+pub const ANSWER: Answer = Answer {
+    plan: "professional",
+    since: 2019,
+    open_tickets: 3,
+};
 
 /// Prose with lines, quotes and figures, as prompts have.
 pub static PROMPT: LazyLock<String> = LazyLock::new(|| {

@@ -59,15 +59,24 @@ impl<'a, W: Write + ?Sized> Document<'a, W> {
         name: &str,
         items: impl IntoIterator<Item = Item>,
     ) -> io::Result<()> {
+        self.try_list(name, items.into_iter().map(Ok))
+    }
+
+    /// Adds a field that is a list whose items are made as they are written, which can fail.
+    pub fn try_list<Item: Serialize, Failure: From<io::Error>>(
+        &mut self,
+        name: &str,
+        items: impl IntoIterator<Item = Result<Item, Failure>>,
+    ) -> Result<(), Failure> {
         self.name(name)?;
         self.writer.write_all(b"[")?;
         let mut separator: &[u8] = b"\n";
         for item in items {
             self.writer.write_all(separator)?;
-            write(self.writer, &item)?;
+            write(self.writer, &item?)?;
             separator = b",\n";
         }
-        self.writer.write_all(b"]")
+        Ok(self.writer.write_all(b"]")?)
     }
 
     /// Ends the object, and its line.

@@ -1,16 +1,16 @@
 #![doc = include_str!("../docs/crate.md")]
 
-pub mod emit;
+mod emit;
 pub mod format;
 pub mod guardrails;
-pub mod loops;
+mod loops;
 #[doc(hidden)]
 pub mod macro_support;
 pub mod read;
 pub mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-pub mod write;
+mod write;
 
 pub use emit::{
     Context, ContextGuard, ErrorInfo, InContext, LlmCall, LlmSpan, Run, RunGuard, RunStats, Span,

@@ -12,11 +12,18 @@ use fastrace::{Span, local::LocalSpan};
 use super::json_lines::{Line, append};
 use super::{Session, append_file};
 use crate::work::{
-    ANSWER, ARGUMENTS, COMPLETION_TOKENS, MODEL, PROMPT, PROMPT_TOKENS, PROVIDER, RESPONSE, STEP, TOOL, Work, json_text,
+    ANSWER, ARGUMENTS, COMPLETION_TOKENS, MODEL, PROMPT, PROMPT_TOKENS, PROVIDER, RESPONSE, STEP, TOOL, Work,
+    json_text,
 };
 
 pub fn local_spans(directory: &Path, work: Work) -> Session {
-    fastrace::set_reporter(JsonLines { buffer: Vec::new(), file: append_file(directory) }, Config::default());
+    fastrace::set_reporter(
+        JsonLines {
+            buffer: Vec::new(),
+            file: append_file(directory),
+        },
+        Config::default(),
+    );
     let run = Span::root("run", SpanContext::random());
     Session {
         record: Box::new(move |spans| {
@@ -41,7 +48,10 @@ fn one(work: Work) -> LocalSpan {
                 ("prompt", Cow::Borrowed(PROMPT.as_str())),
                 ("response", Cow::Borrowed(RESPONSE.as_str())),
                 ("gen_ai.usage.input_tokens", Cow::Owned(PROMPT_TOKENS.to_string())),
-                ("gen_ai.usage.output_tokens", Cow::Owned(COMPLETION_TOKENS.to_string())),
+                (
+                    "gen_ai.usage.output_tokens",
+                    Cow::Owned(COMPLETION_TOKENS.to_string()),
+                ),
                 ("gen_ai.response.finish_reasons", Cow::Borrowed("stop")),
             ]
         }),
@@ -68,7 +78,11 @@ impl Reporter for JsonLines {
                     name: &span.name,
                     start_unix_ns: span.begin_time_unix_ns,
                     end_unix_ns: span.begin_time_unix_ns + span.duration_ns,
-                    attributes: span.properties.iter().map(|(key, value)| (key.as_ref(), value.as_ref())).collect(),
+                    attributes: span
+                        .properties
+                        .iter()
+                        .map(|(key, value)| (key.as_ref(), value.as_ref()))
+                        .collect(),
                 },
             );
         }

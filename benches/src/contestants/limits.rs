@@ -11,7 +11,9 @@ use serde::Serialize;
 use tracer_sdk::format::Timestamp;
 
 use super::{Session, append_file};
-use crate::work::{ANSWER, ARGUMENTS, COMPLETION_TOKENS, MODEL, PROMPT, PROMPT_TOKENS, PROVIDER, RESPONSE, TOOL, Work};
+use crate::work::{
+    ANSWER, ARGUMENTS, COMPLETION_TOKENS, MODEL, PROMPT, PROMPT_TOKENS, PROVIDER, RESPONSE, TOOL, Work,
+};
 
 const BLOCK: usize = 64 * 1024;
 
@@ -34,7 +36,10 @@ pub fn bare_write(directory: &Path, work: Work) -> Session {
 /// The same lines put together by hand, for this work only, and written in blocks: no redaction, no limits, no loop
 /// detection, and up to a block is lost with the process.
 pub fn blocks(directory: &Path, work: Work) -> Session {
-    let shared = Arc::new(Mutex::new((Vec::with_capacity(2 * BLOCK), append_file(directory))));
+    let shared = Arc::new(Mutex::new((
+        Vec::with_capacity(2 * BLOCK),
+        append_file(directory),
+    )));
     let state = Arc::clone(&shared);
     Session {
         record: Box::new(move |spans| {
@@ -73,9 +78,15 @@ struct Formatter {
 impl Formatter {
     fn append(&mut self, line: &mut Vec<u8>, work: Work) {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        let id = NEXT.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let id = NEXT
+            .fetch_add(1, Ordering::Relaxed)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let name = work.span_name();
-        let kind = if work == Work::ModelCall { "CLIENT" } else { "INTERNAL" };
+        let kind = if work == Work::ModelCall {
+            "CLIENT"
+        } else {
+            "INTERNAL"
+        };
         self.now.clear();
         Timestamp::from_unix_microseconds(unix_microseconds()).write(&mut self.now);
         let _ = write!(
@@ -88,7 +99,10 @@ impl Formatter {
         line.extend_from_slice(br#"","duration_ms":0,"attributes":{"#);
         match work {
             Work::ToolCall => {
-                let _ = write!(line, r#""tracer.tool_name":"{TOOL}","tracer.status":"ok"}},"events":["#);
+                let _ = write!(
+                    line,
+                    r#""tracer.tool_name":"{TOOL}","tracer.status":"ok"}},"events":["#
+                );
                 self.json_event(line, "tracer.tool.args", "args", &ARGUMENTS);
                 line.push(b',');
                 self.json_event(line, "tracer.tool.result", "result", &ANSWER);
@@ -112,7 +126,13 @@ impl Formatter {
     fn json_event<T: Serialize>(&mut self, line: &mut Vec<u8>, name: &str, key: &str, value: &T) {
         self.json.clear();
         let _ = serde_json::to_writer(&mut self.json, value);
-        event(line, name, &self.now, key, std::str::from_utf8(&self.json).unwrap_or_default());
+        event(
+            line,
+            name,
+            &self.now,
+            key,
+            std::str::from_utf8(&self.json).unwrap_or_default(),
+        );
     }
 }
 
@@ -146,7 +166,11 @@ mod tests {
             drop(run);
             let mut line = Vec::new();
             Formatter::default().append(&mut line, work);
-            assert_eq!(written.lines().next().unwrap().len() + 1, line.len(), "{work:?}\n{written}");
+            assert_eq!(
+                written.lines().next().unwrap().len() + 1,
+                line.len(),
+                "{work:?}\n{written}"
+            );
         }
     }
 }

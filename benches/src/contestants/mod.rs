@@ -44,18 +44,66 @@ pub struct Session {
 
 /// Everybody, in the order of the table. The first one is the measure of the others.
 pub const ALL: &[Contestant] = &[
-    Contestant { name: "one bare write per span", kind: Kind::Limit, open: limits::bare_write },
-    Contestant { name: "hand-formatted, 64 KiB blocks", kind: Kind::Limit, open: limits::blocks },
-    Contestant { name: "tracer-sdk", kind: Kind::Own, open: tracer::each },
-    Contestant { name: "tracer-sdk, batched", kind: Kind::Own, open: tracer::batched },
-    Contestant { name: "tracer-sdk, disabled", kind: Kind::Idle, open: tracer::disabled },
-    Contestant { name: "tracer-sdk, without a run", kind: Kind::Idle, open: tracer::without_run },
-    Contestant { name: "tracing json, blocking", kind: Kind::Peer, open: tracing::blocking },
-    Contestant { name: "tracing json, non-blocking", kind: Kind::Peer, open: tracing::non_blocking },
-    Contestant { name: "opentelemetry, simple", kind: Kind::Peer, open: opentelemetry::simple },
-    Contestant { name: "opentelemetry, batch", kind: Kind::Peer, open: opentelemetry::batch },
-    Contestant { name: "opentelemetry, batch, long queue", kind: Kind::Peer, open: opentelemetry::long_queue },
-    Contestant { name: "fastrace", kind: Kind::Peer, open: fastrace::local_spans },
+    Contestant {
+        name: "one bare write per span",
+        kind: Kind::Limit,
+        open: limits::bare_write,
+    },
+    Contestant {
+        name: "hand-formatted, 64 KiB blocks",
+        kind: Kind::Limit,
+        open: limits::blocks,
+    },
+    Contestant {
+        name: "tracer-sdk",
+        kind: Kind::Own,
+        open: tracer::each,
+    },
+    Contestant {
+        name: "tracer-sdk, batched",
+        kind: Kind::Own,
+        open: tracer::batched,
+    },
+    Contestant {
+        name: "tracer-sdk, disabled",
+        kind: Kind::Idle,
+        open: tracer::disabled,
+    },
+    Contestant {
+        name: "tracer-sdk, without a run",
+        kind: Kind::Idle,
+        open: tracer::without_run,
+    },
+    Contestant {
+        name: "tracing json, blocking",
+        kind: Kind::Peer,
+        open: tracing::blocking,
+    },
+    Contestant {
+        name: "tracing json, non-blocking",
+        kind: Kind::Peer,
+        open: tracing::non_blocking,
+    },
+    Contestant {
+        name: "opentelemetry, simple",
+        kind: Kind::Peer,
+        open: opentelemetry::simple,
+    },
+    Contestant {
+        name: "opentelemetry, batch",
+        kind: Kind::Peer,
+        open: opentelemetry::batch,
+    },
+    Contestant {
+        name: "opentelemetry, batch, long queue",
+        kind: Kind::Peer,
+        open: opentelemetry::long_queue,
+    },
+    Contestant {
+        name: "fastrace",
+        kind: Kind::Peer,
+        open: fastrace::local_spans,
+    },
 ];
 
 /// The file that contestants without a layout of their own write.

@@ -17,30 +17,46 @@ use opentelemetry_sdk::trace::{
 use super::json_lines::{Line, append};
 use super::{Session, append_file};
 use crate::work::{
-    ANSWER, ARGUMENTS, COMPLETION_TOKENS, MODEL, PROMPT, PROMPT_TOKENS, PROVIDER, RESPONSE, STEP, TOOL, Work, json_text,
+    ANSWER, ARGUMENTS, COMPLETION_TOKENS, MODEL, PROMPT, PROMPT_TOKENS, PROVIDER, RESPONSE, STEP, TOOL, Work,
+    json_text,
 };
 
 /// More than any round records.
 const LONG_QUEUE: usize = 1 << 20;
 
 pub fn simple(directory: &Path, work: Work) -> Session {
-    let provider = SdkTracerProvider::builder().with_simple_exporter(exporter(directory)).build();
+    let provider = SdkTracerProvider::builder()
+        .with_simple_exporter(exporter(directory))
+        .build();
     session(provider, work)
 }
 
 pub fn batch(directory: &Path, work: Work) -> Session {
-    let provider = SdkTracerProvider::builder().with_batch_exporter(exporter(directory)).build();
+    let provider = SdkTracerProvider::builder()
+        .with_batch_exporter(exporter(directory))
+        .build();
     session(provider, work)
 }
 
 pub fn long_queue(directory: &Path, work: Work) -> Session {
-    let config = BatchConfigBuilder::default().with_max_queue_size(LONG_QUEUE).build();
-    let processor = BatchSpanProcessor::builder(exporter(directory)).with_batch_config(config).build();
-    session(SdkTracerProvider::builder().with_span_processor(processor).build(), work)
+    let config = BatchConfigBuilder::default()
+        .with_max_queue_size(LONG_QUEUE)
+        .build();
+    let processor = BatchSpanProcessor::builder(exporter(directory))
+        .with_batch_config(config)
+        .build();
+    session(
+        SdkTracerProvider::builder()
+            .with_span_processor(processor)
+            .build(),
+        work,
+    )
 }
 
 fn exporter(directory: &Path) -> JsonLines {
-    JsonLines { output: Mutex::new((Vec::new(), append_file(directory))) }
+    JsonLines {
+        output: Mutex::new((Vec::new(), append_file(directory))),
+    }
 }
 
 fn session(provider: SdkTracerProvider, work: Work) -> Session {
@@ -81,7 +97,9 @@ fn one(tracer: &SdkTracer, run: &Context, work: Work) {
         ),
         Work::NestedSpan => (STEP, SpanKind::Internal, Vec::new()),
     };
-    let builder = SpanBuilder::from_name(name).with_kind(kind).with_attributes(attributes);
+    let builder = SpanBuilder::from_name(name)
+        .with_kind(kind)
+        .with_attributes(attributes);
     tracer.build_with_context(builder, run).end();
 }
 
@@ -109,7 +127,11 @@ fn append_span(out: &mut Vec<u8>, span: &SpanData) {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
         u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     };
-    let texts: Vec<_> = span.attributes.iter().map(|attribute| (attribute.key.as_str(), attribute.value.as_str())).collect();
+    let texts: Vec<_> = span
+        .attributes
+        .iter()
+        .map(|attribute| (attribute.key.as_str(), attribute.value.as_str()))
+        .collect();
     append(
         out,
         &Line {

@@ -23,13 +23,20 @@ pub fn disabled(directory: &Path, work: Work) -> Session {
 }
 
 pub fn without_run(_directory: &Path, work: Work) -> Session {
-    Session { record: Box::new(move |spans| record(work, spans)), flush: Box::new(|| Box::new(())) }
+    Session {
+        record: Box::new(move |spans| record(work, spans)),
+        flush: Box::new(|| Box::new(())),
+    }
 }
 
 fn run(config: &Config, directory: &Path, work: Work) -> Session {
-    let run = Run::new("benchmark").config(&config.clone().data_dir(directory)).start();
+    let run = Run::new("benchmark")
+        .config(&config.clone().data_dir(directory))
+        .start();
     let mut outer = (work == Work::NestedSpan).then(|| span("plan").start());
-    let context = outer.as_mut().map_or_else(|| run.context(), |outer| outer.context());
+    let context = outer
+        .as_mut()
+        .map_or_else(|| run.context(), |outer| outer.context());
     Session {
         record: Box::new(move |spans| match &context {
             Some(context) => context.in_scope(|| record(work, spans)),

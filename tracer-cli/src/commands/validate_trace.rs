@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use tracer_sdk::format::{Problem, RunStatus, SPEC_VERSION, TraceId};
-use tracer_sdk::read::{self, InvalidRun, LoadedRun};
+use tracer_sdk::read::{self, ValidationReport};
 
-use super::{Verdict, refused};
-use crate::error::{CliError, ErrorKind};
+use super::Verdict;
+use crate::error::CliError;
+use crate::progress::Progress;
 use crate::render::line::{Line, Tone};
 use crate::render::text;
 use crate::session::{Session, shown};
@@ -17,6 +18,10 @@ use crate::session::{Session, shown};
 pub struct Args {
     /// A run directory, or its meta.json
     path: PathBuf,
+
+    /// Take what does not fit together, which is a warning, for a problem
+    #[arg(long)]
+    strict: bool,
 
     /// The verdict as JSON: `{valid, trace_id, spec_version, status, span_count, diagnostics, warnings}`
     #[arg(long)]
@@ -28,90 +33,83 @@ pub struct Args {
 struct Report<'a> {
     valid: bool,
     trace_id: Option<TraceId>,
+    /// The version is the declared one; a legacy run declares none.
     spec_version: Option<&'a str>,
     status: Option<RunStatus>,
-    span_count: Option<usize>,
+    span_count: Option<u64>,
     diagnostics: &'a [Problem],
     warnings: &'a [Problem],
 }
 
 /// Validates a run directory.
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
-    match read::open_run(&args.path) {
-        Ok(run) if args.json => {
-            session.ui.json(&valid_report(&run))?;
-            Ok(Verdict::Done)
-        }
-        Ok(run) => {
-            session.ui.lines(&[valid_line(&run)])?;
-            Ok(Verdict::Done)
-        }
-        Err(invalid) if args.json => {
-            session.ui.json(&invalid_report(&invalid))?;
-            Ok(if invalid.is_input() {
-                Verdict::NothingToCheck
-            } else {
-                Verdict::CheckFailed
-            })
-        }
-        Err(invalid) if invalid.is_input() => {
-            let what = format!("{} is no run directory that can be read", shown(&args.path));
-            Err(refused(ErrorKind::Input, what, &invalid)
-                .with_hint("give the folder that holds meta.json and spans.jsonl: DATA_DIR/runs/TRACE_ID"))
-        }
-        Err(invalid) => {
-            let count = text::counted(invalid.problems.len() as u64, "problem");
-            let verdict = Line::of("✗ invalid", Tone::Bad)
-                .space(2)
-                .with(format!("{}: {count}", shown(&args.path)), Tone::Plain);
-            session.ui.lines(&[verdict])?;
-            let problems = invalid
-                .problems
-                .iter()
-                .map(|problem| Line::of(format!("  {problem}"), Tone::Plain));
-            session.ui.lines(&problems.collect::<Vec<_>>())?;
-            Ok(Verdict::CheckFailed)
-        }
+    let progress = Progress::begin("validating", "span", None);
+    let report = read::validate(&args.path);
+    progress.end(&mut session.ui);
+    let report = if args.strict { report.strict() } else { report };
+    if args.json {
+        session.ui.json(&Report {
+            valid: report.is_valid(),
+            trace_id: report.trace_id,
+            spec_version: report.spec_version.as_deref(),
+            status: report.status,
+            span_count: report.span_count,
+            diagnostics: &report.problems,
+            warnings: &report.warnings,
+        })?;
+    } else if report.is_input() {
+        let what = format!("{} is no run directory that can be read", shown(&args.path));
+        return Err(CliError::input(what)
+            .with_details(report.problems.iter().map(ToString::to_string))
+            .with_hint("give the folder that holds meta.json and spans.jsonl: DATA_DIR/runs/TRACE_ID"));
+    } else {
+        told(args, &report, session)?;
     }
+    Ok(if report.is_valid() {
+        Verdict::Done
+    } else if report.is_input() {
+        Verdict::NothingToCheck
+    } else {
+        Verdict::CheckFailed
+    })
 }
 
-/// The version is the declared one; a legacy run declares none.
-fn valid_report(run: &LoadedRun) -> Report<'_> {
-    Report {
-        valid: true,
-        trace_id: Some(run.meta.trace_id),
-        spec_version: run.meta.spec_version.as_deref(),
-        status: Some(run.meta.status),
-        span_count: Some(run.spans.len()),
-        diagnostics: &[],
-        warnings: &[],
+/// The verdict, then every problem and warning.
+fn told(args: &Args, report: &ValidationReport, session: &mut Session) -> Result<(), CliError> {
+    let verdict = if report.is_valid() {
+        valid_line(report)
+    } else {
+        let count = text::counted(report.problem_count(), "problem");
+        Line::of("✗ invalid", Tone::Bad)
+            .space(2)
+            .with(format!("{}: {count}", shown(&args.path)), Tone::Plain)
+    };
+    session.ui.lines(&[verdict])?;
+    let line = |problem: &Problem| Line::of(format!("  {problem}"), Tone::Plain);
+    let more = |count: u64| (count > 0).then(|| Line::of(format!("  … and {count} more"), Tone::Muted));
+    let problems = report.problems.iter().map(line).chain(more(report.more_problems));
+    session.ui.lines(&problems.collect::<Vec<_>>())?;
+    if report.warning_count() > 0 {
+        let count = text::counted(report.warning_count(), "warning");
+        let heading =
+            Line::of("! ", Tone::Warning).with(format!("{count}, no problem without --strict"), Tone::Plain);
+        let warnings = report.warnings.iter().map(line).chain(more(report.more_warnings));
+        session.ui.lines(&[heading])?;
+        session.ui.lines(&warnings.collect::<Vec<_>>())?;
     }
+    Ok(())
 }
 
-fn invalid_report(invalid: &InvalidRun) -> Report<'_> {
-    Report {
-        valid: false,
-        trace_id: invalid.trace_id,
-        spec_version: invalid.spec_version.as_deref(),
-        status: invalid.status,
-        span_count: invalid.span_count,
-        diagnostics: &invalid.problems,
-        warnings: &[],
-    }
-}
-
-fn valid_line(run: &LoadedRun) -> Line {
-    let version = run.meta.spec_version.as_deref().map_or_else(
+fn valid_line(report: &ValidationReport) -> Line {
+    let version = report.spec_version.as_deref().map_or_else(
         || format!("legacy 0.2, read as {SPEC_VERSION}"),
         |version| format!("version {version}"),
     );
-    Line::of("✓ valid", Tone::Good).space(2).with(
-        format!(
-            "{}  {version}  status {}  {}",
-            run.meta.trace_id,
-            run.meta.status.as_str(),
-            text::counted(run.spans.len() as u64, "span")
-        ),
-        Tone::Plain,
-    )
+    // A valid run tells all of these.
+    let id = report.trace_id.map(|id| id.to_string()).unwrap_or_default();
+    let status = report.status.map_or("", RunStatus::as_str);
+    let spans = text::counted(report.span_count.unwrap_or(0), "span");
+    Line::of("✓ valid", Tone::Good)
+        .space(2)
+        .with(format!("{id}  {version}  status {status}  {spans}"), Tone::Plain)
 }

@@ -40,6 +40,15 @@ impl Context {
     /// The context of this thread or task; `None` outside of every run.
     ///
     /// A thread that was never given a context, while exactly one run is live in the process, gets that run's.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use tracer_sdk::Context;
+    ///
+    /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
+    /// assert_eq!(Context::current().map(|context| context.trace_id()), run.trace_id());
+    /// ```
     #[must_use]
     pub fn current() -> Option<Self> {
         Self::of_thread().or_else(|| {
@@ -63,6 +72,14 @@ impl Context {
     }
 
     /// The run's ID.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
+    /// let context = run.context().expect("recording is on");
+    /// assert_eq!(Some(context.trace_id()), run.trace_id());
+    /// ```
     #[must_use]
     pub fn trace_id(&self) -> TraceId {
         self.run.trace_id()
@@ -93,6 +110,20 @@ impl Context {
     }
 
     /// Makes this the context of the thread until the guard is dropped.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
+    /// let context = run.context().expect("recording is on");
+    /// let worker = std::thread::spawn(move || {
+    ///     let _guard = context.enter();
+    ///     tracer_sdk::tool_call("search").record()
+    /// });
+    /// worker.join().unwrap()?;
+    /// assert_eq!(run.finish().written, 2); // the call and the run's own span
+    /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+    /// ```
     pub fn enter(&self) -> ContextGuard {
         ContextGuard {
             position: push(self.clone()),
@@ -101,12 +132,35 @@ impl Context {
     }
 
     /// Runs a closure within this context.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
+    /// let context = run.context().expect("recording is on");
+    /// std::thread::scope(|threads| {
+    ///     threads.spawn(|| context.in_scope(|| tracer_sdk::tool_call("search").record()));
+    ///     threads.spawn(|| context.in_scope(|| tracer_sdk::tool_call("read_file").record()));
+    /// });
+    /// assert_eq!(run.finish().written, 3);
+    /// ```
     pub fn in_scope<R>(&self, work: impl FnOnce() -> R) -> R {
         let _guard = self.enter();
         work()
     }
 
     /// Wraps a closure so that it runs within this context wherever it is called: in a thread, a pool, a callback.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
+    /// let context = run.context().expect("recording is on");
+    /// let search = context.wrap(|| tracer_sdk::tool_call("search").record());
+    /// std::thread::spawn(search).join().unwrap()?;
+    /// assert_eq!(run.finish().written, 2);
+    /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+    /// ```
     pub fn wrap<R>(self, work: impl FnOnce() -> R) -> impl FnOnce() -> R {
         move || self.in_scope(work)
     }

@@ -27,6 +27,11 @@ pub struct ErrorInfo {
 
 impl ErrorInfo {
     /// An error of a type of your own naming.
+    ///
+    /// ```
+    /// let info = tracer_sdk::ErrorInfo::new("QuotaExceeded", "no tokens are left today");
+    /// assert_eq!((info.error_type.as_str(), info.stack), ("QuotaExceeded", None));
+    /// ```
     pub fn new(error_type: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             error_type: error_type.into(),
@@ -37,11 +42,31 @@ impl ErrorInfo {
 
     /// The type and the message of an error that can be displayed. Errors that show their causes in the alternate form
     /// (`{:#}`) are asked for it.
+    ///
+    /// ```
+    /// let info = tracer_sdk::ErrorInfo::of(&std::io::Error::other("connection reset"));
+    /// assert_eq!((info.error_type.as_str(), info.message.as_str()), ("Error", "connection reset"));
+    /// ```
     pub fn of<E: fmt::Display + ?Sized>(error: &E) -> Self {
         Self::new(short_type_name::<E>(), display(error))
     }
 
     /// The type, the message and the causes of an error.
+    ///
+    /// ```
+    /// use std::io;
+    ///
+    /// let cause = "x".parse::<u8>().unwrap_err();
+    /// let info = tracer_sdk::ErrorInfo::with_causes(&io::Error::new(io::ErrorKind::InvalidData, Wrapped(cause)));
+    /// assert_eq!(info.stack.as_deref(), Some("caused by: invalid digit found in string"));
+    /// # #[derive(Debug)] struct Wrapped(std::num::ParseIntError);
+    /// # impl std::fmt::Display for Wrapped {
+    /// #     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { formatter.write_str("bad port") }
+    /// # }
+    /// # impl std::error::Error for Wrapped {
+    /// #     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> { Some(&self.0) }
+    /// # }
+    /// ```
     pub fn with_causes<E: std::error::Error + ?Sized>(error: &E) -> Self {
         Self {
             stack: causes(error),
@@ -50,6 +75,11 @@ impl ErrorInfo {
     }
 
     /// Adds the place where the error was seen, as the first line of the stack.
+    ///
+    /// ```
+    /// let info = tracer_sdk::ErrorInfo::new("QuotaExceeded", "no tokens are left today").at("src/agent.rs:40");
+    /// assert_eq!(info.stack.as_deref(), Some("at src/agent.rs:40"));
+    /// ```
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Self {
         self.stack = Some(match self.stack.take() {

@@ -35,6 +35,20 @@ impl Drop for LeaveOnDrop {
 
 pin_project! {
     /// A future that is polled, and dropped, within a context. Made by [`TraceFutureExt`].
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use tracer_sdk::TraceFutureExt;
+    ///
+    /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
+    /// let search = async { tracer_sdk::tool_call("search").record() }.in_current_run();
+    /// tokio::spawn(search).await??;
+    /// assert_eq!(run.finish().written, 2); // the call and the run's own span
+    /// # Ok(()) }
+    /// ```
     #[must_use = "futures do nothing unless polled"]
     #[derive(Debug)]
     pub struct InContext<F> {
@@ -57,6 +71,24 @@ impl<F: Future> Future for InContext<F> {
 }
 
 /// Carries runs into tasks.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// use tracer_sdk::TraceFutureExt;
+///
+/// let run = tracer_sdk::Run::new("fan out").config(&config).start();
+/// let calls = ["search", "read_file"].map(|tool| {
+///     tokio::spawn(async move { tracer_sdk::tool_call(tool).record() }.in_current_run())
+/// });
+/// for call in calls {
+///     call.await??;
+/// }
+/// assert_eq!(run.finish().written, 3);
+/// # Ok(()) }
+/// ```
 pub trait TraceFutureExt: Future + Sized {
     /// Polls this future within the context that is current now. Spawned tasks need it:
     ///
@@ -74,6 +106,23 @@ pub trait TraceFutureExt: Future + Sized {
     }
 
     /// Polls this future within a context.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use tracer_sdk::{Context, TraceFutureExt};
+    ///
+    /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
+    /// let mut plan = tracer_sdk::span("plan").start();
+    /// if let Some(context) = plan.context() {
+    ///     tokio::spawn(async { tracer_sdk::tool_call("search").record() }.in_context(context)).await??;
+    /// }
+    /// plan.end();
+    /// assert_eq!(run.finish().written, 3);
+    /// # Ok(()) }
+    /// ```
     fn in_context(self, context: Context) -> InContext<Self> {
         self.in_optional_context(Some(context))
     }
@@ -93,6 +142,18 @@ impl<F: Future> TraceFutureExt for F {}
 pin_project! {
     /// A future that is a run or a span of its own. It ends when the future is ready; dropped before that, it is told
     /// as cancelled.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let work = tracer_sdk::Run::new("ask").config(&config).instrument(async { "42".parse::<u8>() });
+    /// drop(work); // cancelled before it was polled
+    /// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?.open()?;
+    /// assert_eq!(run.spans[0].status_description, "dropped before it was finished");
+    /// # Ok(()) }
+    /// ```
     #[must_use = "futures do nothing unless polled"]
     #[derive(Debug)]
     pub struct Traced<F> {

@@ -6,7 +6,7 @@ use super::open_span::Contents;
 use crate::loops::{self, ShapeWriter};
 
 thread_local! {
-    static CONTENTS: Cell<Waiting> = const { Cell::new([const { None }; KEPT_CONTENTS]) };
+    static CONTENTS: Waiting<Contents> = const { Waiting::new() };
     static LINE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     static SIGNATURE: Cell<Option<Box<SignatureBuffers>>> = const { Cell::new(None) };
 }
@@ -14,32 +14,45 @@ thread_local! {
 /// How much a line buffer may keep between spans.
 const KEPT_LINE_BYTES: usize = 256 * 1024;
 
-/// As many wait per thread as spans are open within each other, as a rule.
-const KEPT_CONTENTS: usize = 4;
-type Waiting = [Option<Box<Contents>>; KEPT_CONTENTS];
+/// As many boxes wait per thread as spans are open within each other, as a rule.
+const KEPT_BOXES: usize = 4;
+
+/// Boxes that wait to be used again.
+pub(crate) struct Waiting<T>(Cell<[Option<Box<T>>; KEPT_BOXES]>);
+
+impl<T: Default> Waiting<T> {
+    pub(crate) const fn new() -> Self {
+        Self(Cell::new([const { None }; KEPT_BOXES]))
+    }
+
+    /// One that waits, or a new one.
+    pub(crate) fn take(&self) -> Box<T> {
+        let mut waiting = self.0.take();
+        let taken = waiting.iter_mut().find_map(Option::take);
+        self.0.set(waiting);
+        taken.unwrap_or_default()
+    }
+
+    /// Keeps a box, unless enough of them wait.
+    pub(crate) fn give(&self, given: Box<T>) {
+        let mut waiting = self.0.take();
+        if let Some(place) = waiting.iter_mut().find(|place| place.is_none()) {
+            *place = Some(given);
+        }
+        self.0.set(waiting);
+    }
+}
 
 /// Empty contents for a span.
 pub(crate) fn take_contents() -> Box<Contents> {
-    let taken = CONTENTS.try_with(|pool| {
-        let mut waiting = pool.take();
-        let taken = waiting.iter_mut().find_map(Option::take);
-        pool.set(waiting);
-        taken
-    });
-    taken.ok().flatten().unwrap_or_default()
+    CONTENTS.try_with(Waiting::take).unwrap_or_default()
 }
 
 /// Gives contents back to be used again by this thread.
 pub(crate) fn give_contents(mut contents: Box<Contents>) {
     contents.clear();
     // A thread that is ending has no pool any more.
-    let _ = CONTENTS.try_with(|pool| {
-        let mut waiting = pool.take();
-        if let Some(place) = waiting.iter_mut().find(|place| place.is_none()) {
-            *place = Some(contents);
-        }
-        pool.set(waiting);
-    });
+    let _ = CONTENTS.try_with(|pool| pool.give(contents));
 }
 
 /// Runs `write` with this thread's line buffer.

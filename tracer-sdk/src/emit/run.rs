@@ -22,6 +22,7 @@ use crate::write::files::FileSystem;
 /// the thread is panicking. Where a run is active already, it becomes a structural span of that run.
 ///
 /// ```no_run
+/// // Not run as a test: it would record below the home directory.
 /// fn main() -> Result<(), Box<dyn std::error::Error>> {
 ///     let run = tracer_sdk::traced_run("nightly summary");
 ///     tracer_sdk::tool_call("read_file").args("notes.md").result("…").record()?;
@@ -37,6 +38,19 @@ pub fn traced_run(name: impl Into<Cow<'static, str>>) -> RunGuard {
 }
 
 /// A run that is being described: name, limits, settings.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// use tracer_sdk::{Guardrails, Run, tool_call};
+///
+/// let answer = Run::new("support-agent")
+///     .config(&config)
+///     .guardrails(Guardrails::new().max_tool_calls(20))
+///     .in_scope(|| tool_call("search").record().map(|()| "Within 14 days."))?;
+/// assert_eq!(answer, "Within 14 days.");
+/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// ```
 #[must_use = "a `Run` only describes a run: call `.start()`, `.in_scope(..)` or `.instrument(..)`"]
 #[derive(Debug, Clone)]
 pub struct Run {
@@ -47,6 +61,17 @@ pub struct Run {
 
 impl Run {
     /// A run with a name. `TRACER_RUN_NAME` wins over it.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+    /// # let directory = run.dir().unwrap();
+    /// # run.finish();
+    /// let run = tracer_sdk::read::open_run(&directory)?;
+    /// assert_eq!(run.meta.run_name.as_deref(), Some("support-agent"));
+    /// # Ok::<(), tracer_sdk::read::InvalidRun>(())
+    /// ```
     #[track_caller]
     pub fn new(name: impl Into<Cow<'static, str>>) -> Self {
         let caller = Location::caller();
@@ -59,12 +84,32 @@ impl Run {
     }
 
     /// Sets the limits that stop the run.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use tracer_sdk::{Guardrails, Run, llm_call};
+    ///
+    /// let run = Run::new("careful").config(&config).guardrails(Guardrails::new().max_llm_calls(1)).start();
+    /// assert!(llm_call("gpt-5").record().is_ok());
+    /// assert!(llm_call("gpt-5").start().is_err()); // refused before it is made
+    /// ```
     pub fn guardrails(mut self, guardrails: Guardrails) -> Self {
         self.config = self.config.guardrails(guardrails);
         self
     }
 
     /// Sets values that win over the environment and the settings files; limits set before are kept.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use tracer_sdk::{Config, Run};
+    ///
+    /// let off = Config::new().enabled(false);
+    /// let run = Run::new("unrecorded").config(&config).config(&off).start();
+    /// assert_eq!(run.trace_id(), None);
+    /// ```
     pub fn config(mut self, config: &Config) -> Self {
         self.config = config.clone().or(&self.config);
         self
@@ -88,6 +133,17 @@ impl Run {
     }
 
     /// Starts the run on this thread.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("look up").config(&config).start();
+    /// tracer_sdk::tool_call("search").record()?;
+    /// drop(run); // the run ends here
+    /// let listed = tracer_sdk::read::RunStore::new(folder.path()).list()?;
+    /// assert_eq!(listed.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn start(self) -> RunGuard {
         let scope = Scope::run_with(&self.site, &self.config, &self.file_system);
         RunGuard {
@@ -112,6 +168,13 @@ impl Run {
     }
 
     /// Runs a closure as the run, for work that cannot fail.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let answer = tracer_sdk::Run::new("ask").config(&config).in_scope_infallible(|| 42);
+    /// assert_eq!(answer, 42);
+    /// ```
     pub fn in_scope_infallible<R>(self, work: impl FnOnce() -> R) -> R {
         let _run = self.start();
         work()
@@ -121,9 +184,13 @@ impl Run {
     /// ready is told as cancelled. The run starts now.
     ///
     /// ```
-    /// # async fn example() -> Result<(), std::io::Error> {
-    /// let text = tracer_sdk::Run::new("read").instrument(async { std::fs::read_to_string("notes.md") }).await?;
-    /// # drop(text); Ok(()) }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let answer = tracer_sdk::Run::new("ask").config(&config).instrument(async { "42".parse::<u8>() }).await?;
+    /// assert_eq!(answer, 42);
+    /// # Ok(()) }
     /// ```
     pub fn instrument<F, T, E>(self, future: F) -> Traced<impl Future<Output = Result<T, E>>>
     where
@@ -139,6 +206,16 @@ impl Run {
     }
 
     /// Makes a future the run, for work that cannot fail.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let answer = tracer_sdk::Run::new("ask").config(&config).instrument_infallible(async { 42 }).await;
+    /// assert_eq!(answer, 42);
+    /// # }
+    /// ```
     pub fn instrument_infallible<F: Future>(self, future: F) -> Traced<F> {
         Traced::new(
             Scope::run_with(&self.site, &self.config, &self.file_system),
@@ -155,6 +232,16 @@ fn observe<T, E: fmt::Display>(scope: &Scope, place: &str, result: Result<T, E>)
 }
 
 /// What became of the spans of a run so far.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let run = tracer_sdk::Run::new("look up").config(&config).start();
+/// tracer_sdk::tool_call("search").record()?;
+/// let stats = run.stats();
+/// assert_eq!((stats.written, stats.dropped), (1, 0));
+/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunStats {
@@ -181,24 +268,62 @@ pub struct RunGuard {
 
 impl RunGuard {
     /// The run's ID; `None` when recording is off.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("look up").config(&config).start();
+    /// let id = run.trace_id().expect("recording is on");
+    /// assert!(run.dir().unwrap().ends_with(id.to_string()));
+    /// ```
     #[must_use]
     pub fn trace_id(&self) -> Option<TraceId> {
         self.scope.context().map(|context| context.trace_id())
     }
 
     /// The run's directory; `None` when recording is off.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("look up").config(&config).start();
+    /// let directory = run.dir().expect("recording is on");
+    /// assert!(directory.starts_with(folder.path().join("runs")));
+    /// ```
     #[must_use]
     pub fn dir(&self) -> Option<PathBuf> {
         self.scope.context().map(|context| context.run.directory())
     }
 
     /// The run's context, to be carried into threads and tasks; `None` when recording is off.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("fan out").config(&config).start();
+    /// let context = run.context().expect("recording is on");
+    /// std::thread::spawn(context.wrap(|| tracer_sdk::tool_call("search").record())).join().unwrap()?;
+    /// assert_eq!(run.stats().written, 1);
+    /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+    /// ```
     #[must_use]
     pub fn context(&self) -> Option<Context> {
         self.scope.context()
     }
 
     /// Ends the run as failed, whatever happens later. The first failure is the run's description.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("ask").config(&config).start();
+    /// run.fail("the customer hung up");
+    /// # let directory = run.dir().unwrap();
+    /// # run.finish();
+    /// let run = tracer_sdk::read::open_run(&directory)?;
+    /// assert_eq!(run.spans[0].status_description, "the customer hung up");
+    /// # Ok::<(), tracer_sdk::read::InvalidRun>(())
+    /// ```
     pub fn fail<E: fmt::Display + ?Sized>(&self, error: &E) {
         if self.scope.is_recording() {
             self.scope.fail(ErrorInfo::of(error).at(&self.place));
@@ -206,11 +331,35 @@ impl RunGuard {
     }
 
     /// Looks at a result and hands it on; an `Err` ends the run as failed.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use tracer_sdk::format::RunStatus;
+    ///
+    /// let run = tracer_sdk::Run::new("ask").config(&config).start();
+    /// assert!(run.observe("x".parse::<u8>()).is_err());
+    /// # let directory = run.dir().unwrap();
+    /// # run.finish();
+    /// assert_eq!(tracer_sdk::read::open_run(&directory)?.meta.status, RunStatus::Error);
+    /// # Ok::<(), tracer_sdk::read::InvalidRun>(())
+    /// ```
     pub fn observe<T, E: fmt::Display>(&self, result: Result<T, E>) -> Result<T, E> {
         observe(&self.scope, &self.place, result)
     }
 
     /// Asks whether the run has crossed one of its limits, its duration included.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use std::time::Duration;
+    /// use tracer_sdk::{Guardrail, Guardrails};
+    ///
+    /// let limits = Guardrails::new().max_duration(Duration::ZERO);
+    /// let run = tracer_sdk::Run::new("long").config(&config).guardrails(limits).start();
+    /// assert_eq!(run.check().unwrap_err().guardrail, Guardrail::MaxDuration);
+    /// ```
     ///
     /// # Errors
     ///
@@ -220,6 +369,18 @@ impl RunGuard {
     }
 
     /// Writes whatever waits in a batch.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use tracer_sdk::settings::Flush;
+    ///
+    /// let run = tracer_sdk::Run::new("busy").config(&config.flush(Flush::Batched)).start();
+    /// tracer_sdk::tool_call("search").record()?;
+    /// run.flush();
+    /// assert_eq!(run.stats().written, 1);
+    /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+    /// ```
     pub fn flush(&self) {
         if let Some(context) = self.scope.context() {
             context.run.flush();
@@ -227,6 +388,15 @@ impl RunGuard {
     }
 
     /// How many spans of this run are in the file, and how many are lost. With batching, spans that wait are neither.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("look up").config(&config).start();
+    /// tracer_sdk::tool_call("search").record()?;
+    /// assert_eq!(run.stats().written, 1); // the run's own span follows when it ends
+    /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+    /// ```
     #[must_use]
     pub fn stats(&self) -> RunStats {
         self.scope

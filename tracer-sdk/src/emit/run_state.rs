@@ -14,6 +14,7 @@ use super::clock::RunClock;
 use super::environment::{self, Program};
 use super::error::ErrorInfo;
 use super::ids::SpanIds;
+use super::own_process::OwnProcess;
 use super::pool;
 use super::progress::{Progress, Written};
 use super::run::RunStats;
@@ -61,7 +62,7 @@ pub(crate) struct RunState {
     pub(crate) redactor: Redactor,
     ids: SpanIds,
     /// A forked child inherits this memory and must not write into its parent's run.
-    process: u32,
+    process: OwnProcess,
     /// This process joined a run that another one started and will end.
     joined: bool,
     files: Mutex<Files>,
@@ -107,7 +108,7 @@ impl RunState {
             clock,
             redactor,
             ids,
-            process: std::process::id(),
+            process: OwnProcess::current(),
             joined: place.joined,
             files: Mutex::new(Files {
                 run: files,
@@ -178,7 +179,7 @@ impl RunState {
         let header = LiveHeader {
             run_name: &self.name,
             started_at: self.started_at(),
-            pid: self.process,
+            pid: self.process.id(),
             process_start: process.start.as_deref(),
             boot: process.boot.as_deref(),
             pid_namespace: process.namespace.as_deref(),
@@ -307,7 +308,7 @@ impl RunState {
 
     /// Ends the run: open spans are written as cancelled, then the root, then `meta.json`. Only the first call counts.
     pub(crate) fn end(&self, error: Option<ErrorInfo>, end: Timestamp) {
-        if !self.is_own_process() {
+        if !self.process.is_surely_current() {
             return;
         }
         if let Some(error) = error {
@@ -412,7 +413,7 @@ impl RunState {
     }
 
     pub(crate) fn is_own_process(&self) -> bool {
-        self.process == std::process::id()
+        self.process.is_current()
     }
 
     pub(crate) fn started_at(&self) -> Timestamp {

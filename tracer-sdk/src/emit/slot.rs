@@ -4,9 +4,9 @@
 //! nothing. The box is used again, so that a span does not allocate.
 
 use std::borrow::Cow;
-use std::cell::Cell;
 
 use super::open_span::OpenSpan;
+use super::pool::Waiting;
 use crate::format::EventType;
 
 /// An open span, or nothing outside of a run.
@@ -14,8 +14,7 @@ use crate::format::EventType;
 pub(crate) struct Slot(Option<Box<Option<OpenSpan>>>);
 
 thread_local! {
-    /// One empty box waits per thread.
-    static EMPTY: Cell<Option<Box<Option<OpenSpan>>>> = const { Cell::new(None) };
+    static EMPTY: Waiting<Option<OpenSpan>> = const { Waiting::new() };
 }
 
 impl Slot {
@@ -26,7 +25,7 @@ impl Slot {
     }
 
     fn holding(span: OpenSpan) -> Self {
-        let mut place = EMPTY.try_with(Cell::take).ok().flatten().unwrap_or_default();
+        let mut place = EMPTY.try_with(Waiting::take).unwrap_or_default();
         *place = Some(span);
         Self(Some(place))
     }
@@ -54,7 +53,7 @@ impl Slot {
 fn emptied(mut place: Box<Option<OpenSpan>>) -> Option<OpenSpan> {
     let span = place.take();
     // A thread that is ending keeps none.
-    let _ = EMPTY.try_with(|empty| empty.set(Some(place)));
+    let _ = EMPTY.try_with(|empty| empty.give(place));
     span
 }
 

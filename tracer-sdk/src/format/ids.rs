@@ -33,6 +33,13 @@ pub struct TraceId(NonZeroU128);
 pub struct SpanId(NonZeroU64);
 
 /// The text is not an identifier: wrong length, a character that is not lower-case hex, or all zeros.
+///
+/// ```
+/// use tracer_sdk::format::{InvalidId, SpanId};
+///
+/// assert_eq!("0000000000000000".parse::<SpanId>(), Err(InvalidId));
+/// assert_eq!(InvalidId.to_string(), "not lower-case hex of the right length, or all zeros");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidId;
 
@@ -51,6 +58,13 @@ impl TraceId {
     pub const LENGTH: usize = 32;
 
     /// The ID with this value; `None` for zero, which is not an ID.
+    ///
+    /// ```
+    /// use tracer_sdk::format::TraceId;
+    ///
+    /// assert_eq!(TraceId::from_u128(0xabc).unwrap().to_string(), "00000000000000000000000000000abc");
+    /// assert_eq!(TraceId::from_u128(0), None);
+    /// ```
     #[must_use]
     pub const fn from_u128(value: u128) -> Option<Self> {
         match NonZeroU128::new(value) {
@@ -71,6 +85,13 @@ impl SpanId {
     pub const LENGTH: usize = 16;
 
     /// The ID with this value; `None` for zero, which is not an ID.
+    ///
+    /// ```
+    /// use tracer_sdk::format::SpanId;
+    ///
+    /// assert_eq!(SpanId::from_u64(0xabc).unwrap().to_string(), "0000000000000abc");
+    /// assert_eq!(SpanId::from_u64(0), None);
+    /// ```
     #[must_use]
     pub const fn from_u64(value: u64) -> Option<Self> {
         match NonZeroU64::new(value) {

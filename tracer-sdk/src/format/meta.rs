@@ -7,6 +7,14 @@ use serde_json::{Map, Value};
 use super::{StoredTime, TraceId};
 
 /// How a run stands on disk (specification, *States and transitions*).
+///
+/// ```
+/// use tracer_sdk::format::RunStatus;
+///
+/// let status = RunStatus::from_word("error").unwrap();
+/// assert_eq!(status, RunStatus::Error);
+/// assert!(status.is_completed());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
@@ -20,6 +28,12 @@ pub enum RunStatus {
 
 impl RunStatus {
     /// The word in the file: `running`, `ok` or `error`.
+    ///
+    /// ```
+    /// use tracer_sdk::format::RunStatus;
+    ///
+    /// assert_eq!(RunStatus::Running.as_str(), "running");
+    /// ```
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -30,12 +44,26 @@ impl RunStatus {
     }
 
     /// Whether the run has ended.
+    ///
+    /// ```
+    /// use tracer_sdk::format::RunStatus;
+    ///
+    /// assert!(RunStatus::Error.is_completed());
+    /// assert!(!RunStatus::Running.is_completed());
+    /// ```
     #[must_use]
     pub const fn is_completed(self) -> bool {
         !matches!(self, Self::Running)
     }
 
     /// The status with this word.
+    ///
+    /// ```
+    /// use tracer_sdk::format::RunStatus;
+    ///
+    /// assert_eq!(RunStatus::from_word("ok"), Some(RunStatus::Ok));
+    /// assert_eq!(RunStatus::from_word("OK"), None);
+    /// ```
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         [Self::Running, Self::Ok, Self::Error]
@@ -45,6 +73,12 @@ impl RunStatus {
 }
 
 /// How many records of each type the projection of a run has (decisions, section 4).
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// let run = recorded(|| tracer_sdk::tool_call("search").record());
+/// assert_eq!((run.meta.counts.tool_calls, run.meta.counts.llm_calls), (1, 0));
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Model calls, failed ones included.
@@ -58,6 +92,17 @@ pub struct Counts {
 }
 
 /// Spans that could not be written, and why the first of them could not (decisions, section 5).
+///
+/// ```
+/// use tracer_sdk::format::Dropped;
+///
+/// let dropped = Dropped { spans: 3, reason: "No space left on device".to_owned() };
+/// assert_eq!(
+///     serde_json::to_string(&dropped)?,
+///     r#"{"spans":3,"reason":"No space left on device"}"#
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Dropped {
     /// How many spans are missing from the log.
@@ -67,6 +112,16 @@ pub struct Dropped {
 }
 
 /// The metadata of a run, with every key that this version does not know kept as it was.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// use tracer_sdk::format::{RunStatus, SPEC_VERSION};
+///
+/// let run = recorded(|| Ok(()));
+/// assert_eq!(run.meta.run_name.as_deref(), Some("example"));
+/// assert_eq!(run.meta.status, RunStatus::Ok);
+/// assert_eq!(run.meta.spec_version.as_deref(), Some(SPEC_VERSION));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunMeta {
     /// The declared version; absent in legacy `0.2` directories.
@@ -90,7 +145,7 @@ pub struct RunMeta {
 }
 
 /// The keys that this version knows, in the order in which they are written.
-pub const META_KEYS: [&str; 8] = [
+pub(crate) const META_KEYS: [&str; 8] = [
     "spec_version",
     "trace_id",
     "run_name",

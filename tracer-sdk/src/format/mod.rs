@@ -3,14 +3,14 @@
 //! Types only: nothing here opens a file, reads a clock or keeps a global. The specification is
 //! `run-trace-format.md`; each type names the section that it implements.
 
-pub mod ids;
-pub mod meta;
+pub(crate) mod ids;
+pub(crate) mod meta;
 pub mod names;
-pub mod problem;
-pub mod record;
-pub mod span;
-pub mod time;
-pub mod version;
+pub(crate) mod problem;
+pub(crate) mod record;
+pub(crate) mod span;
+pub(crate) mod time;
+pub(crate) mod version;
 
 pub use ids::{InvalidId, SpanId, TraceId};
 pub use meta::{Counts, Dropped, RunMeta, RunStatus};
@@ -18,7 +18,7 @@ pub use problem::{Problem, ProblemCode};
 pub use record::{ErrorPayload, EventType, Payload, Record, Usage};
 pub use span::{SpanEvent, SpanKind, SpanRecord, StatusCode};
 pub use time::{InvalidTime, StoredTime, Timestamp};
-pub use version::{SPEC_VERSION, Support};
+pub use version::{SPEC_VERSION, Support, support};
 
 /// The name of the metadata file in a run directory (specification, *Run directory*).
 pub const META_FILE: &str = "meta.json";

@@ -7,6 +7,13 @@
 use serde_json::{Map, Value};
 
 /// A key with all its spellings, in the order in which a reader tries them.
+///
+/// ```
+/// use tracer_sdk::format::names::TOOL_NAME;
+///
+/// assert_eq!(TOOL_NAME.written(), "tracer.tool_name");
+/// assert!(TOOL_NAME.is("gen_ai.tool.name"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Name {
     spellings: &'static [&'static str],
@@ -14,18 +21,37 @@ pub struct Name {
 
 impl Name {
     /// The spelling that this project writes.
+    ///
+    /// ```
+    /// use tracer_sdk::format::names;
+    ///
+    /// assert_eq!(names::PROVIDER.written(), "gen_ai.system");
+    /// ```
     #[must_use]
     pub const fn written(self) -> &'static str {
         self.spellings[0]
     }
 
     /// Every spelling that a reader understands, ours first.
+    ///
+    /// ```
+    /// use tracer_sdk::format::names;
+    ///
+    /// assert_eq!(names::PROVIDER.spellings(), ["gen_ai.system", "gen_ai.provider.name"]);
+    /// ```
     #[must_use]
     pub const fn spellings(self) -> &'static [&'static str] {
         self.spellings
     }
 
     /// Whether `text` is one of the spellings.
+    ///
+    /// ```
+    /// use tracer_sdk::format::names;
+    ///
+    /// assert!(names::RUN_NAME.is("maida.run_name"));
+    /// assert!(!names::RUN_NAME.is("run_name"));
+    /// ```
     #[must_use]
     pub fn is(self, text: &str) -> bool {
         self.spellings.contains(&text)
@@ -50,6 +76,13 @@ impl Name {
 
 /// Whether an attribute key belongs to the format itself or decides what type a span has, so that a user's own
 /// attribute must not take it.
+///
+/// ```
+/// use tracer_sdk::format::names::is_reserved;
+///
+/// assert!(is_reserved("tracer.status"));
+/// assert!(!is_reserved("customer.id"));
+/// ```
 #[must_use]
 pub fn is_reserved(key: &str) -> bool {
     const PREFIXES: [&str; 4] = ["tracer.", "maida.", "agentdbg.", "exception."];

@@ -6,6 +6,13 @@ use std::fmt;
 use serde::Serialize;
 
 /// The kinds of problem (decisions, section 10).
+///
+/// ```
+/// use tracer_sdk::format::ProblemCode;
+///
+/// assert_eq!(ProblemCode::DuplicateSpanId.to_string(), "duplicate_span_id");
+/// assert!(!ProblemCode::DuplicateSpanId.is_input());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -64,6 +71,12 @@ pub enum ProblemCode {
 
 impl ProblemCode {
     /// The code as it is printed and stored, `missing_field`.
+    ///
+    /// ```
+    /// use tracer_sdk::format::ProblemCode;
+    ///
+    /// assert_eq!(ProblemCode::MissingRoot.as_str(), "missing_root");
+    /// ```
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -96,6 +109,13 @@ impl ProblemCode {
     }
 
     /// Whether the files could not be read at all, so that nothing can be said about their content.
+    ///
+    /// ```
+    /// use tracer_sdk::format::ProblemCode;
+    ///
+    /// assert!(ProblemCode::MissingFile.is_input());
+    /// assert!(!ProblemCode::MissingField.is_input());
+    /// ```
     #[must_use]
     pub const fn is_input(self) -> bool {
         matches!(
@@ -148,6 +168,13 @@ pub struct Problem {
 
 impl Problem {
     /// A problem at a place.
+    ///
+    /// ```
+    /// use tracer_sdk::format::{Problem, ProblemCode};
+    ///
+    /// let problem = Problem::new(ProblemCode::MalformedJson, "spans.jsonl:3", "is not JSON");
+    /// assert_eq!(problem.location, "spans.jsonl:3");
+    /// ```
     pub fn new(
         code: ProblemCode,
         location: impl Into<String>,

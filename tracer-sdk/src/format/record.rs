@@ -7,6 +7,15 @@ use serde_json::{Map, Number, Value};
 use super::{RunStatus, TraceId};
 
 /// What a record tells about (specification, *Event types*).
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// use tracer_sdk::format::EventType;
+///
+/// let run = recorded(|| tracer_sdk::tool_call("search").record());
+/// let types: Vec<EventType> = run.records().iter().map(|record| record.event_type()).collect();
+/// assert_eq!(types, [EventType::RunStart, EventType::ToolCall, EventType::RunEnd]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum EventType {
@@ -30,6 +39,12 @@ pub enum EventType {
 
 impl EventType {
     /// The word in the record, `LLM_CALL`.
+    ///
+    /// ```
+    /// use tracer_sdk::format::EventType;
+    ///
+    /// assert_eq!(EventType::LlmCall.as_str(), "LLM_CALL");
+    /// ```
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -46,6 +61,15 @@ impl EventType {
 }
 
 /// One projected record, with its keys in the order of the specification.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// let run = recorded(|| tracer_sdk::tool_call("search").record());
+/// let record = &run.records()[1];
+/// assert_eq!((record.name.as_str(), record.run_id), ("search", run.meta.trace_id));
+/// assert_eq!(serde_json::to_value(record)?["event_type"], "TOOL_CALL");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// The span's ID; `<root>.<n>` for what is surfaced from the root; `<root>.end` for the end of the run.
@@ -95,6 +119,17 @@ impl Serialize for Record {
 /// The payload of a record, one shape per event type (specification, *Payloads*).
 ///
 /// Values typed "object, string or null" are [`Value`]s that are never anything else.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// use tracer_sdk::format::Payload;
+///
+/// let run = recorded(|| tracer_sdk::llm_call("gpt-5").response("Because.").record());
+/// let Payload::LlmCall { model, response, .. } = &run.records()[1].payload else {
+///     panic!("not a model call")
+/// };
+/// assert_eq!((model.as_str(), response), ("gpt-5", &"Because.".into()));
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Payload {
@@ -206,6 +241,16 @@ impl Payload {
 }
 
 /// An error: the payload of `ERROR` and of the `error` in a failed call. The key is `error_type`, never `type`.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// use tracer_sdk::format::{EventType, Payload};
+///
+/// let run = recorded(|| tracer_sdk::record_error(&"x".parse::<u8>().unwrap_err()));
+/// let Payload::Error(error) = &run.records()[1].payload else { panic!("not an error") };
+/// assert_eq!(error.error_type, "ParseIntError");
+/// assert_eq!(error.message, "invalid digit found in string");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ErrorPayload {
     /// The error's class: `ParseIntError`, `GuardrailExceeded`, `panic`, …
@@ -217,6 +262,14 @@ pub struct ErrorPayload {
 }
 
 /// The tokens of a model call; each is `None` when the emitter did not know it.
+///
+/// ```
+/// use tracer_sdk::Usage;
+///
+/// // A provider that tells the total only.
+/// let usage = Usage { total_tokens: Some(42), ..Usage::default() };
+/// assert_eq!(usage.prompt_tokens, None);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
     /// Tokens of the prompt.

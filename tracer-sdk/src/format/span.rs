@@ -62,6 +62,13 @@ words! {
 }
 
 /// Something that happened within a span.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// let run = recorded(|| tracer_sdk::tool_call("search").args(&["refunds"]).record());
+/// let event = &run.spans[0].events[0];
+/// assert_eq!((event.name.as_str(), &event.attributes["args"]), ("tracer.tool.args", &r#"["refunds"]"#.into()));
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpanEvent {
     /// What happened.
@@ -73,6 +80,16 @@ pub struct SpanEvent {
 }
 
 /// One stored span, exactly as the file has it: reading normalises, storing is never rewritten.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// use tracer_sdk::format::{SpanKind, StatusCode};
+///
+/// let run = recorded(|| tracer_sdk::llm_call("gpt-5").record());
+/// let call = &run.spans[0];
+/// assert_eq!((call.name.as_str(), call.kind, call.status_code), ("gpt-5", SpanKind::Client, StatusCode::Ok));
+/// assert_eq!(call.parent_span_id, Some(run.spans[1].span_id));
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpanRecord {
     /// The run.
@@ -103,6 +120,13 @@ pub struct SpanRecord {
 
 impl SpanRecord {
     /// Whether this is the span of the run itself.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
+    /// assert!(!run.spans[0].is_root());
+    /// assert!(run.spans[1].is_root());
+    /// ```
     #[must_use]
     pub fn is_root(&self) -> bool {
         self.parent_span_id.is_none()

@@ -4,6 +4,12 @@
 pub const SPEC_VERSION: &str = "0.2.0";
 
 /// Whether this reader understands a declared version.
+///
+/// ```
+/// use tracer_sdk::format::{SPEC_VERSION, Support, support};
+///
+/// assert_eq!(support(Some(SPEC_VERSION)), Support::Current);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
     /// `0.2.x`: the current contract.
@@ -17,7 +23,7 @@ pub enum Support {
 /// Tells whether a run that declares `version` can be read; `None` is a `meta.json` without a version.
 ///
 /// ```
-/// use tracer_sdk::format::version::{Support, support};
+/// use tracer_sdk::format::{Support, support};
 ///
 /// assert_eq!(support(Some("0.2.7")), Support::Current);
 /// assert_eq!(support(Some("0.2")), Support::Legacy);

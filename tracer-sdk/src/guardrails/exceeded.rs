@@ -7,6 +7,12 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 
 /// Which limit stopped a run.
+///
+/// ```
+/// use tracer_sdk::Guardrail;
+///
+/// assert_eq!(Guardrail::MaxDuration.to_string(), "max_duration_s");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Guardrail {
@@ -24,6 +30,12 @@ pub enum Guardrail {
 
 impl Guardrail {
     /// The name of the setting, as stored under `tracer.guardrail`: `max_llm_calls`.
+    ///
+    /// ```
+    /// use tracer_sdk::Guardrail;
+    ///
+    /// assert_eq!(Guardrail::StopOnLoop.as_str(), "stop_on_loop");
+    /// ```
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -43,6 +55,14 @@ impl fmt::Display for Guardrail {
 }
 
 /// What a guardrail measures. Serialises as a number: the count, or the seconds.
+///
+/// ```
+/// use std::time::Duration;
+/// use tracer_sdk::guardrails::Amount;
+///
+/// assert_eq!(Amount::Count(20).to_string(), "20");
+/// assert_eq!(Amount::Duration(Duration::from_millis(1500)).to_string(), "1.5");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Amount {
@@ -73,15 +93,16 @@ impl Serialize for Amount {
 /// A guardrail stopped the run (decisions, section 8). Every later recorder call of the run returns the same error.
 ///
 /// ```
-/// use tracer_sdk::guardrails::{EventKind, Guardrails, Monitor};
-/// use std::time::Duration;
+/// use tracer_sdk::{Guardrails, tool_call};
 ///
-/// let mut monitor = Monitor::new(Guardrails::new().max_tool_calls(1));
-/// monitor.record(EventKind::ToolCall, Duration::ZERO)?;
-/// let error = monitor.record(EventKind::ToolCall, Duration::ZERO).unwrap_err();
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let limits = Guardrails::new().max_tool_calls(1);
+/// let run = tracer_sdk::Run::new("careful").config(&config).guardrails(limits).start();
+/// tool_call("search").record()?;
+/// let error = tool_call("search").record().unwrap_err();
 /// assert_eq!(error.to_string(), "the run was stopped by max_tool_calls: 2 tool calls, and 1 is allowed");
-/// assert_eq!(error.error_type(), "GuardrailExceeded");
-/// # Ok::<(), tracer_sdk::guardrails::GuardrailExceeded>(())
+/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -96,6 +117,15 @@ pub struct GuardrailExceeded {
 
 impl GuardrailExceeded {
     /// The `error_type` of the run's error: `LoopAbort` for a loop, `GuardrailExceeded` otherwise.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use tracer_sdk::{Guardrails, Run, llm_call};
+    ///
+    /// let run = Run::new("no calls").config(&config).guardrails(Guardrails::new().max_llm_calls(0)).start();
+    /// assert_eq!(llm_call("gpt-5").record().unwrap_err().error_type(), "GuardrailExceeded");
+    /// ```
     #[must_use]
     pub const fn error_type(&self) -> &'static str {
         match self.guardrail {

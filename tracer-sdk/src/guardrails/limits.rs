@@ -44,12 +44,28 @@ pub struct Guardrails {
 
 impl Guardrails {
     /// No limits.
+    ///
+    /// ```
+    /// use tracer_sdk::Guardrails;
+    ///
+    /// assert_eq!(Guardrails::new().max_events, None);
+    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Stops the run when it loops.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use tracer_sdk::{Guardrail, Guardrails, Run, tool_call};
+    ///
+    /// let run = Run::new("stuck").config(&config).guardrails(Guardrails::new().stop_on_loop(true)).start();
+    /// let exceeded = (0..10).find_map(|_| tool_call("search").record().err()).unwrap();
+    /// assert_eq!(exceeded.guardrail, Guardrail::StopOnLoop);
+    /// ```
     #[must_use]
     pub fn stop_on_loop(mut self, stop: bool) -> Self {
         self.stop_on_loop = Some(stop);
@@ -57,6 +73,16 @@ impl Guardrails {
     }
 
     /// How many repetitions a loop needs to stop the run; a number below 2 means 2.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use tracer_sdk::{Guardrails, Run, tool_call};
+    ///
+    /// let limits = Guardrails::new().stop_on_loop(true).stop_on_loop_min_repetitions(5);
+    /// let run = Run::new("stuck").config(&config).guardrails(limits).start();
+    /// assert_eq!((1..).find(|_| tool_call("search").record().is_err()), Some(5));
+    /// ```
     #[must_use]
     pub fn stop_on_loop_min_repetitions(mut self, repetitions: u64) -> Self {
         self.stop_on_loop_min_repetitions = Some(repetitions);
@@ -64,6 +90,15 @@ impl Guardrails {
     }
 
     /// Stops the run at model call `calls + 1`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use tracer_sdk::{Guardrails, Run, llm_call};
+    ///
+    /// let run = Run::new("careful").config(&config).guardrails(Guardrails::new().max_llm_calls(2)).start();
+    /// assert_eq!((1..).find(|_| llm_call("gpt-5").record().is_err()), Some(3));
+    /// ```
     #[must_use]
     pub fn max_llm_calls(mut self, calls: u64) -> Self {
         self.max_llm_calls = Some(calls);
@@ -71,6 +106,15 @@ impl Guardrails {
     }
 
     /// Stops the run at tool call `calls + 1`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use tracer_sdk::{Guardrails, Run, tool_call};
+    ///
+    /// let run = Run::new("careful").config(&config).guardrails(Guardrails::new().max_tool_calls(2)).start();
+    /// assert_eq!((1..).find(|_| tool_call("search").record().is_err()), Some(3));
+    /// ```
     #[must_use]
     pub fn max_tool_calls(mut self, calls: u64) -> Self {
         self.max_tool_calls = Some(calls);
@@ -78,6 +122,16 @@ impl Guardrails {
     }
 
     /// Stops the run at event `events + 1`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use tracer_sdk::{Guardrails, Run, state, tool_call};
+    ///
+    /// let run = Run::new("careful").config(&config).guardrails(Guardrails::new().max_events(1)).start();
+    /// assert!(state("triage").record().is_ok());
+    /// assert!(tool_call("search").record().is_err());
+    /// ```
     #[must_use]
     pub fn max_events(mut self, events: u64) -> Self {
         self.max_events = Some(events);
@@ -85,6 +139,17 @@ impl Guardrails {
     }
 
     /// Stops the run once it has taken this long.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use std::time::Duration;
+    /// use tracer_sdk::{Guardrails, Run, tool_call};
+    ///
+    /// let limits = Guardrails::new().max_duration(Duration::ZERO);
+    /// let run = Run::new("too late").config(&config).guardrails(limits).start();
+    /// assert!(tool_call("search").start().is_err());
+    /// ```
     #[must_use]
     pub fn max_duration(mut self, duration: Duration) -> Self {
         self.max_duration = Some(duration);

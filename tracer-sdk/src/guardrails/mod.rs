@@ -1,6 +1,6 @@
 //! Guardrails: limits that stop a run (decisions, section 8).
 //!
-//! Pure: no clock and no file. [`Guardrails`] says what is allowed, a [`Monitor`] counts what a run does and answers
+//! Pure: no clock and no file. [`Guardrails`] says what is allowed; a monitor counts what a run does and answers
 //! [`GuardrailExceeded`] from the moment a limit is crossed.
 
 mod exceeded;
@@ -9,4 +9,4 @@ mod monitor;
 
 pub use exceeded::{Amount, Guardrail, GuardrailExceeded};
 pub use limits::{DEFAULT_MIN_REPETITIONS, Guardrails, LEAST_MIN_REPETITIONS};
-pub use monitor::{EventKind, Monitor, Reservation};
+pub(crate) use monitor::{EventKind, Monitor, Reservation};

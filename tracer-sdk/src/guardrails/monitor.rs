@@ -6,7 +6,7 @@ use super::{Amount, Guardrail, GuardrailExceeded, Guardrails};
 
 /// What the guardrails count. Structural spans are not events, nor are the run's own start and end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EventKind {
+pub(crate) enum EventKind {
     /// A model call.
     LlmCall,
     /// A tool call.
@@ -23,7 +23,7 @@ pub enum EventKind {
 /// [`Monitor::cancel`]. One that is lost goes on counting as a call.
 #[derive(Debug)]
 #[must_use = "a reservation that is never finished or cancelled counts as a call in flight for ever"]
-pub struct Reservation {
+pub(crate) struct Reservation {
     kind: EventKind,
 }
 
@@ -32,21 +32,8 @@ pub struct Reservation {
 /// Whoever owns it gives the time since the run started with each call, `elapsed`. When several limits are crossed at
 /// once, the error names the first of: model calls, tool calls, events, duration. Once one has tripped, everything
 /// answers the same error, but what is recorded all the same is still counted.
-///
-/// ```
-/// use std::time::Duration;
-/// use tracer_sdk::guardrails::{EventKind, Guardrails, Monitor};
-///
-/// let mut monitor = Monitor::new(Guardrails::new().max_llm_calls(1));
-/// let first = monitor.reserve(EventKind::LlmCall, Duration::ZERO)?;
-/// // While the first call is on its way, a second one would be one too many.
-/// let refused = monitor.reserve(EventKind::LlmCall, Duration::ZERO).unwrap_err();
-/// // What has begun may end, and then hears of it too.
-/// assert_eq!(monitor.finish(first, Duration::ZERO), Err(refused));
-/// # Ok::<(), tracer_sdk::guardrails::GuardrailExceeded>(())
-/// ```
 #[derive(Debug)]
-pub struct Monitor {
+pub(crate) struct Monitor {
     limits: Guardrails,
     llm_calls: u64,
     tool_calls: u64,
@@ -58,7 +45,7 @@ pub struct Monitor {
 impl Monitor {
     /// A run that has done nothing yet.
     #[must_use]
-    pub fn new(limits: Guardrails) -> Self {
+    pub(crate) fn new(limits: Guardrails) -> Self {
         Self {
             limits,
             llm_calls: 0,
@@ -70,7 +57,11 @@ impl Monitor {
 
     /// Asks for a call before it is made. The one past a limit is refused, and trips it; calls in flight count, so that
     /// calls at the same time cannot overshoot.
-    pub fn reserve(&mut self, kind: EventKind, elapsed: Duration) -> Result<Reservation, GuardrailExceeded> {
+    pub(crate) fn reserve(
+        &mut self,
+        kind: EventKind,
+        elapsed: Duration,
+    ) -> Result<Reservation, GuardrailExceeded> {
         self.not_tripped()?;
         self.count(kind);
         match self.check_all(elapsed) {
@@ -87,7 +78,11 @@ impl Monitor {
         clippy::needless_pass_by_value,
         reason = "a reservation can be given back only once"
     )]
-    pub fn finish(&mut self, reservation: Reservation, elapsed: Duration) -> Result<(), GuardrailExceeded> {
+    pub(crate) fn finish(
+        &mut self,
+        reservation: Reservation,
+        elapsed: Duration,
+    ) -> Result<(), GuardrailExceeded> {
         // Its place was taken when it was reserved, and stays taken.
         let Reservation { kind: _ } = reservation;
         self.check(elapsed)
@@ -99,19 +94,19 @@ impl Monitor {
         clippy::needless_pass_by_value,
         reason = "a reservation can be given back only once"
     )]
-    pub fn cancel(&mut self, reservation: Reservation) {
+    pub(crate) fn cancel(&mut self, reservation: Reservation) {
         self.uncount(reservation.kind);
     }
 
     /// Something happened without being asked for before, and its record is written. The one past a limit trips it.
-    pub fn record(&mut self, kind: EventKind, elapsed: Duration) -> Result<(), GuardrailExceeded> {
+    pub(crate) fn record(&mut self, kind: EventKind, elapsed: Duration) -> Result<(), GuardrailExceeded> {
         self.count(kind);
         self.not_tripped()?;
         self.check_all(elapsed)
     }
 
     /// Whether the run may go on: trips when it has taken too long.
-    pub fn check(&mut self, elapsed: Duration) -> Result<(), GuardrailExceeded> {
+    pub(crate) fn check(&mut self, elapsed: Duration) -> Result<(), GuardrailExceeded> {
         self.not_tripped()?;
         match self.limits.max_duration {
             Some(limit) if elapsed >= limit => self.trip(
@@ -126,7 +121,7 @@ impl Monitor {
     /// The run ends with a block that has come `repetitions` times in a row. Called when the loop warning is written,
     /// and for as long as the loop goes on; before the warning itself is recorded as an event, so that the loop is
     /// named when that crosses a limit too.
-    pub fn loop_found(&mut self, repetitions: u64) -> Result<(), GuardrailExceeded> {
+    pub(crate) fn loop_found(&mut self, repetitions: u64) -> Result<(), GuardrailExceeded> {
         self.not_tripped()?;
         match self.limits.repetitions_that_stop() {
             Some(threshold) if repetitions >= threshold => self.trip(
@@ -140,7 +135,7 @@ impl Monitor {
 
     /// The error of the limit that was crossed; `None` while none has been.
     #[must_use]
-    pub fn tripped(&self) -> Option<&GuardrailExceeded> {
+    pub(crate) fn tripped(&self) -> Option<&GuardrailExceeded> {
         self.tripped.as_ref()
     }
 

@@ -10,22 +10,11 @@ use crate::format::SpanId;
 ///
 /// Each is remembered, so that none is warned of twice; the limit keeps that memory small in a run of any length. Past
 /// it loops are still found and counted ([`LoopDetector::repetitions`]), but no longer warned of.
-pub const MAX_PATTERNS: usize = 1024;
+pub(crate) const MAX_PATTERNS: usize = 1024;
 
 /// Watches the records of one run for a block that repeats.
-///
-/// ```
-/// use tracer_sdk::loops::LoopDetector;
-///
-/// let mut detector = LoopDetector::new(12, 3);
-/// let calls = ["LLM_CALL:gpt-5", "TOOL_CALL:search"];
-/// let warnings: Vec<_> = (0..6).filter_map(|n| detector.observe(calls[n % 2], n)).collect();
-/// assert_eq!(warnings[0].pattern, "LLM_CALL:gpt-5 -> TOOL_CALL:search");
-/// assert_eq!(warnings[0].evidence_event_ids, [0, 1, 2, 3, 4, 5]);
-/// assert_eq!(warnings.len(), 1);
-/// ```
 #[derive(Debug)]
-pub struct LoopDetector<Id = SpanId> {
+pub(crate) struct LoopDetector<Id = SpanId> {
     window: usize,
     repetitions: usize,
     /// The last records, oldest first.
@@ -38,14 +27,13 @@ pub struct LoopDetector<Id = SpanId> {
 
 #[derive(Debug)]
 struct Observed<Id> {
-    hash: u64,
     signature: String,
     id: Id,
 }
 
 impl<Id> Observed<Id> {
     fn looks_like(&self, other: &Self) -> bool {
-        self.hash == other.hash && self.signature == other.signature
+        self.signature == other.signature
     }
 }
 
@@ -63,7 +51,7 @@ impl<Id: Clone> LoopDetector<Id> {
     ///
     /// With a window or a number of repetitions below 2 it finds nothing.
     #[must_use]
-    pub fn new(window: usize, repetitions: usize) -> Self {
+    pub(crate) fn new(window: usize, repetitions: usize) -> Self {
         Self {
             window,
             repetitions,
@@ -76,7 +64,7 @@ impl<Id: Clone> LoopDetector<Id> {
     /// Takes the next model call, tool call or state update of the run. Tells when its end has begun to loop in a way
     /// that was not told before: a block that starts elsewhere in the same cycle is the same pattern.
     #[must_use = "a warning is told once"]
-    pub fn observe(&mut self, signature: &str, id: Id) -> Option<LoopWarning<Id>> {
+    pub(crate) fn observe(&mut self, signature: &str, id: Id) -> Option<LoopWarning<Id>> {
         if self.window < 2 || self.repetitions < 2 {
             return None;
         }
@@ -99,8 +87,9 @@ impl<Id: Clone> LoopDetector<Id> {
     }
 
     /// The loop that the run ends with now, whether it was warned of or not.
+    #[cfg(test)]
     #[must_use]
-    pub fn current(&self) -> Option<LoopWarning<Id>> {
+    pub(crate) fn current(&self) -> Option<LoopWarning<Id>> {
         self.current.map(|current| self.warning(current.period))
     }
 
@@ -109,15 +98,12 @@ impl<Id: Clone> LoopDetector<Id> {
     /// It goes on counting after the warning and past the window, so that a guardrail may ask for more repetitions than
     /// a warning needs.
     #[must_use]
-    pub fn repetitions(&self) -> usize {
+    pub(crate) fn repetitions(&self) -> usize {
         self.current.map_or(0, |current| current.length / current.period)
     }
 
     /// Adds a record, in the memory of the one that leaves the window.
     fn push(&mut self, signature: &str, id: Id) {
-        let mut hasher = DefaultHasher::new();
-        signature.hash(&mut hasher);
-        let hash = hasher.finish();
         let oldest = if self.records.len() < self.window {
             None
         } else {
@@ -126,11 +112,7 @@ impl<Id: Clone> LoopDetector<Id> {
         let mut text = oldest.map(|oldest| oldest.signature).unwrap_or_default();
         text.clear();
         text.push_str(signature);
-        self.records.push_back(Observed {
-            hash,
-            signature: text,
-            id,
-        });
+        self.records.push_back(Observed { signature: text, id });
     }
 
     /// The length of the shortest block that repeats often enough at the end of the window.
@@ -172,11 +154,11 @@ impl<Id: Clone> LoopDetector<Id> {
             self.tail(2 * period)
                 .skip(start)
                 .take(period)
-                .map(|record| record.hash)
+                .map(|record| record.signature.as_str())
         };
         let least = (0..period).min_by(|a, b| rotation(*a).cmp(rotation(*b)));
         let mut hasher = DefaultHasher::new();
-        rotation(least.unwrap_or(0)).for_each(|hash| hash.hash(&mut hasher));
+        rotation(least.unwrap_or(0)).for_each(|signature| signature.hash(&mut hasher));
         hasher.finish()
     }
 

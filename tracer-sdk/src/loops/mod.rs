@@ -10,7 +10,9 @@ mod signature;
 mod visitor;
 mod warning;
 
-pub use detector::{LoopDetector, MAX_PATTERNS};
-pub use shape::{MAX_SHAPE_BYTES, ShapeWriter, shape_of_json, shape_of_value};
-pub use signature::{STATE_SIGNATURE, llm_signature, tool_signature};
-pub use warning::{LoopWarning, PatternType};
+pub(crate) use detector::LoopDetector;
+pub(crate) use shape::ShapeWriter;
+#[cfg(test)]
+pub(crate) use shape::shape_of_value;
+pub(crate) use signature::{STATE_SIGNATURE, llm_signature, tool_signature};
+pub(crate) use warning::{LoopWarning, PatternType};

@@ -4,6 +4,7 @@
 //! the value parsed from it are the same. What the shape does not show is skipped, never built.
 
 use serde::de::{DeserializeSeed, Deserializer};
+#[cfg(test)]
 use serde_json::Value;
 
 use super::entries::Entries;
@@ -15,21 +16,13 @@ pub(super) const REST: &str = "...";
 /// A shape is at most this long, in bytes; a longer one is cut at a character and ended with `...`.
 ///
 /// Keys come in sorted order, so the cut does not depend on the order in which an object gives them.
-pub const MAX_SHAPE_BYTES: usize = 2048;
+pub(crate) const MAX_SHAPE_BYTES: usize = 2048;
 
 /// The shape of a JSON text; `None` when the text is not one JSON value.
 ///
 /// Integers that do not fit 64 bits count as floats, because that is how they are parsed.
-///
-/// ```
-/// use tracer_sdk::loops::shape_of_json;
-///
-/// let shape = shape_of_json(r#"{"query": "rust", "limit": 5, "ids": [1, 2, 3, 4]}"#);
-/// assert_eq!(shape.as_deref(), Some("{ids:[int,...],limit:int,query:str}"));
-/// assert_eq!(shape_of_json("not json"), None);
-/// ```
-#[must_use]
-pub fn shape_of_json(text: &str) -> Option<String> {
+#[cfg(test)]
+pub(crate) fn shape_of_json(text: &str) -> Option<String> {
     let mut out = String::new();
     ShapeWriter::default()
         .append_json(text, &mut out)
@@ -38,15 +31,8 @@ pub fn shape_of_json(text: &str) -> Option<String> {
 }
 
 /// The shape of a JSON value.
-///
-/// ```
-/// use serde_json::json;
-/// use tracer_sdk::loops::shape_of_value;
-///
-/// assert_eq!(shape_of_value(&json!({"on": true, "size": 1.5, "none": null})), "{none:null,on:bool,size:float}");
-/// ```
-#[must_use]
-pub fn shape_of_value(value: &Value) -> String {
+#[cfg(test)]
+pub(crate) fn shape_of_value(value: &Value) -> String {
     let mut out = String::new();
     // A `Value` is made of exactly the types that the visitor takes, so this cannot fail.
     let _ = ShapeWriter::default().append(value, &mut out);
@@ -55,13 +41,13 @@ pub fn shape_of_value(value: &Value) -> String {
 
 /// Appends shapes to a text and keeps its working memory from one to the next.
 #[derive(Debug, Default)]
-pub struct ShapeWriter {
+pub(crate) struct ShapeWriter {
     entries: Entries,
 }
 
 impl ShapeWriter {
     /// Appends the shape of the JSON value in `text`; when it is not one JSON value, `out` stays as it was.
-    pub fn append_json(&mut self, text: &str, out: &mut String) -> Result<(), serde_json::Error> {
+    pub(crate) fn append_json(&mut self, text: &str, out: &mut String) -> Result<(), serde_json::Error> {
         let start = out.len();
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let result = self
@@ -74,7 +60,7 @@ impl ShapeWriter {
     }
 
     /// Appends the shape of the value that `deserializer` gives; on an error `out` stays as it was.
-    pub fn append<'de, D: Deserializer<'de>>(
+    pub(crate) fn append<'de, D: Deserializer<'de>>(
         &mut self,
         deserializer: D,
         out: &mut String,

@@ -6,25 +6,16 @@ use crate::format::EventType;
 const UNKNOWN: &str = "UNKNOWN";
 
 /// The signature of a state update: its record type.
-pub const STATE_SIGNATURE: &str = EventType::StateUpdate.as_str();
+pub(crate) const STATE_SIGNATURE: &str = EventType::StateUpdate.as_str();
 
 /// Appends the signature of a model call, `LLM_CALL:<model>`; an empty model is `UNKNOWN`.
-pub fn llm_signature(model: &str, out: &mut String) {
+pub(crate) fn llm_signature(model: &str, out: &mut String) {
     append_named(EventType::LlmCall, model, out);
 }
 
 /// Appends the signature of a tool call, `TOOL_CALL:<tool>`, and ` args:<shape>` where arguments are present; an empty
 /// tool is `UNKNOWN`.
-///
-/// ```
-/// use tracer_sdk::loops::{shape_of_json, tool_signature};
-///
-/// let mut signature = String::new();
-/// let shape = shape_of_json(r#"{"query": "rust"}"#);
-/// tool_signature("search", shape.as_deref(), &mut signature);
-/// assert_eq!(signature, "TOOL_CALL:search args:{query:str}");
-/// ```
-pub fn tool_signature(tool: &str, shape: Option<&str>, out: &mut String) {
+pub(crate) fn tool_signature(tool: &str, shape: Option<&str>, out: &mut String) {
     append_named(EventType::ToolCall, tool, out);
     if let Some(shape) = shape {
         out.push_str(" args:");

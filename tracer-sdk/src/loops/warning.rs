@@ -4,7 +4,7 @@ use crate::format::SpanId;
 
 /// Whether one call repeats or several in turn (specification, *Payloads*).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PatternType {
+pub(crate) enum PatternType {
     /// The block is a single record.
     RepeatedCall,
     /// The block is two or more records.
@@ -14,7 +14,7 @@ pub enum PatternType {
 impl PatternType {
     /// The word in the record: `repeated_call` or `cycle`.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::RepeatedCall => "repeated_call",
             Self::Cycle => "cycle",
@@ -25,7 +25,7 @@ impl PatternType {
 /// A block of records that repeats (specification, *Payloads*, `LOOP_WARNING`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct LoopWarning<Id = SpanId> {
+pub(crate) struct LoopWarning<Id = SpanId> {
     /// The signatures of the block, joined by ` -> `.
     pub pattern: String,
     /// Whether the block is one record or more.

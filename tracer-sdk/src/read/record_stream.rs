@@ -12,6 +12,7 @@ use super::log::{Entry, LinePlace};
 use super::order::{Order, Source};
 use super::project::project_span;
 use super::span::read_span;
+use super::span_stream::SpanStream;
 use crate::format::{Record, SPANS_FILE, SpanRecord};
 
 /// The records of a run in the order of the projection, see [`spans_to_events`](super::spans_to_events): as many as
@@ -44,6 +45,16 @@ impl RecordStream {
     #[must_use]
     pub fn record_count(&self) -> usize {
         self.order.len()
+    }
+
+    /// The spans that the records are made from, in the order in which they started.
+    #[must_use]
+    pub fn into_spans(self) -> SpanStream {
+        SpanStream::new(self)
+    }
+
+    pub(super) fn spans(&self) -> &[Entry] {
+        self.order.spans()
     }
 
     /// Goes to a record by its number, from 0: it is the next one.

@@ -37,7 +37,7 @@ pub(super) fn store_with(runs: &[(&str, &str)]) -> (TempDir, RunStore) {
     (data, store)
 }
 
-fn span(id: u64, parent: Option<u64>) -> Value {
+pub(super) fn span(id: u64, parent: Option<u64>) -> Value {
     json!({
         "trace_id": RUN, "span_id": format!("{id:016x}"), "parent_span_id": parent.map(|id| format!("{id:016x}")),
         "name": "step", "kind": "INTERNAL", "start_time": "2026-01-01T00:00:00.000000Z",
@@ -51,7 +51,7 @@ fn spans() -> String {
     format!("{}\n{}\n", span(2, Some(1)), span(1, None))
 }
 
-fn directory(meta: &str, spans: impl AsRef<[u8]>) -> TempDir {
+pub(super) fn directory(meta: &str, spans: impl AsRef<[u8]>) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("meta.json"), meta).unwrap();
     fs::write(directory.path().join("spans.jsonl"), spans).unwrap();

@@ -36,59 +36,133 @@ pub struct Config {
 
 impl Config {
     /// Nothing given: everything comes from the environment, from files and from the defaults.
+    ///
+    /// ```
+    /// use tracer_sdk::Config;
+    ///
+    /// assert_eq!(Config::new(), Config::default());
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Whether anything is recorded. The environment variable `TRACER_ENABLED=0` turns recording off all the same.
+    ///
+    /// ```
+    /// use tracer_sdk::{Config, Run};
+    ///
+    /// let run = Run::new("unrecorded").config(&Config::new().enabled(false)).start();
+    /// assert_eq!(run.dir(), None);
+    /// ```
     pub fn enabled(mut self, enabled: bool) -> Self {
         self.enabled = Some(enabled);
         self
     }
 
     /// Where runs are kept. A relative path starts at the working directory; `~` has no meaning here.
+    ///
+    /// ```
+    /// use tracer_sdk::{Config, Run};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let run = Run::new("ask").config(&Config::new().data_dir(folder.path())).start();
+    /// assert!(run.dir().unwrap().starts_with(folder.path()));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn data_dir(mut self, data_dir: impl Into<PathBuf>) -> Self {
         self.data_dir = Some(data_dir.into());
         self
     }
 
     /// Whether secrets are replaced before anything is written.
+    ///
+    /// ```
+    /// use tracer_sdk::settings::{Config, Sources, resolve};
+    ///
+    /// let (settings, _) = resolve(&Config::new().redact(false), &Sources::default());
+    /// assert!(!settings.redact);
+    /// ```
     pub fn redact(mut self, redact: bool) -> Self {
         self.redact = Some(redact);
         self
     }
 
     /// The words that make a key a secret's, instead of the default ones. Those of a project file are added.
+    ///
+    /// ```
+    /// use tracer_sdk::settings::{Config, Sources, resolve};
+    ///
+    /// let (settings, _) = resolve(&Config::new().redact_keys(["iban", "token"]), &Sources::default());
+    /// assert_eq!(settings.redact_keys, ["iban", "token"]);
+    /// ```
     pub fn redact_keys<Key: Into<String>>(mut self, keys: impl IntoIterator<Item = Key>) -> Self {
         self.redact_keys = Some(keys.into_iter().map(Into::into).collect());
         self
     }
 
     /// How long a string may be before it is cut, in bytes; at least 100.
+    ///
+    /// ```
+    /// use tracer_sdk::settings::{Config, Sources, resolve};
+    ///
+    /// let (settings, problems) = resolve(&Config::new().max_field_bytes(50), &Sources::default());
+    /// assert_eq!(settings.max_field_bytes, 20_000); // 50 is not allowed, so the default stays
+    /// assert_eq!(problems[0].to_string(), "settings in code: max_field_bytes must be a whole number, at least 100");
+    /// ```
     pub fn max_field_bytes(mut self, bytes: u64) -> Self {
         self.max_field_bytes = Some(bytes);
         self
     }
 
     /// How many of the last records are searched for a loop; at least 4.
+    ///
+    /// ```
+    /// use tracer_sdk::settings::{Config, Sources, resolve};
+    ///
+    /// let (settings, _) = resolve(&Config::new().loop_window(24), &Sources::default());
+    /// assert_eq!(settings.loop_window, 24);
+    /// ```
     pub fn loop_window(mut self, records: u64) -> Self {
         self.loop_window = Some(records);
         self
     }
 
     /// How often a block must repeat to be a loop; at least 2.
+    ///
+    /// ```
+    /// use tracer_sdk::settings::{Config, Sources, resolve};
+    ///
+    /// let (settings, _) = resolve(&Config::new().loop_repetitions(5), &Sources::default());
+    /// assert_eq!(settings.loop_repetitions, 5);
+    /// ```
     pub fn loop_repetitions(mut self, repetitions: u64) -> Self {
         self.loop_repetitions = Some(repetitions);
         self
     }
 
     /// When finished spans are written.
+    ///
+    /// ```
+    /// use tracer_sdk::settings::{Config, Flush, Sources, resolve};
+    ///
+    /// let (settings, _) = resolve(&Config::new().flush(Flush::Batched), &Sources::default());
+    /// assert_eq!(settings.flush, Flush::Batched);
+    /// ```
     pub fn flush(mut self, flush: Flush) -> Self {
         self.flush = Some(flush);
         self
     }
 
     /// The limits of each run; one that is not set here is taken from the environment and from files.
+    ///
+    /// ```
+    /// use tracer_sdk::settings::{Config, Sources, resolve};
+    /// use tracer_sdk::Guardrails;
+    ///
+    /// let config = Config::new().guardrails(Guardrails::new().max_tool_calls(20));
+    /// let (settings, _) = resolve(&config, &Sources::default());
+    /// assert_eq!(settings.guardrails.max_tool_calls, Some(20));
+    /// ```
     pub fn guardrails(mut self, guardrails: Guardrails) -> Self {
         self.guardrails = guardrails;
         self

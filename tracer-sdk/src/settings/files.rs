@@ -16,6 +16,17 @@ const FILE: &str = "config.toml";
 const MAX_FILE_BYTES: u64 = 256 * 1024;
 
 /// A settings file that is there.
+///
+/// ```
+/// use tracer_sdk::settings::{Config, SettingsFile, Sources, resolve};
+///
+/// let project = SettingsFile {
+///     path: "/agent/.tracer/config.toml".into(),
+///     text: Ok("loop_window = 24".to_owned()),
+/// };
+/// let sources = Sources { project: Some(project), ..Sources::default() };
+/// assert_eq!(resolve(&Config::new(), &sources).0.loop_window, 24);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsFile {
     /// Where.
@@ -25,6 +36,14 @@ pub struct SettingsFile {
 }
 
 /// Where settings come from, besides code and defaults.
+///
+/// ```
+/// use tracer_sdk::settings::{Config, Sources, resolve};
+///
+/// let sources = Sources { home: Some("/home/me".into()), ..Sources::default() };
+/// let (settings, _) = resolve(&Config::new(), &sources);
+/// assert_eq!(settings.data_dir, std::path::Path::new("/home/me/.tracer"));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sources {
     /// The environment variables that are settings, by name.
@@ -45,6 +64,13 @@ impl Sources {
     /// The home directory is `HOME`, or what the system says of the user when that is not set. The project's file is
     /// the nearest one from the working directory upwards; the search ends at the home directory, whose file is the
     /// user's.
+    ///
+    /// ```
+    /// use tracer_sdk::settings::Sources;
+    ///
+    /// assert_eq!(Sources::read().working_directory, std::env::current_dir()?);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn read() -> Self {
         let variables = SETTINGS.iter().map(|setting| setting.variable());

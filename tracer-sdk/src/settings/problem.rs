@@ -5,6 +5,13 @@ use std::fmt;
 use std::path::PathBuf;
 
 /// Where a value was given.
+///
+/// ```
+/// use tracer_sdk::settings::SettingSource;
+///
+/// assert_eq!(SettingSource::File("/agent/.tracer/config.toml".into()).to_string(), "/agent/.tracer/config.toml");
+/// assert_eq!(SettingSource::Environment.to_string(), "environment");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SettingSource {
@@ -27,6 +34,16 @@ impl fmt::Display for SettingSource {
 }
 
 /// A place in a settings file, both counted from 1; columns are characters.
+///
+/// ```
+/// use tracer_sdk::settings::{Config, Position, SettingsFile, Sources, resolve};
+///
+/// let text = Ok("redact = true\nloop_window = 1".to_owned());
+/// let user = SettingsFile { path: "/home/me/.tracer/config.toml".into(), text };
+/// let sources = Sources { user: Some(user), ..Sources::default() };
+/// let (_, problems) = resolve(&Config::new(), &sources);
+/// assert_eq!(problems[0].position, Some(Position { line: 2, column: 1 }));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     /// The line.

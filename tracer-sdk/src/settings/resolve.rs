@@ -12,6 +12,13 @@ use super::{Config, Settings};
 /// The settings that are in force for this process, and what could not be used.
 ///
 /// Reads the environment and the settings files ([`Sources::read`]), then [`resolve()`]s.
+///
+/// ```
+/// use tracer_sdk::settings::{Config, load};
+///
+/// let (settings, _problems) = load(&Config::new().data_dir("/srv/traces"));
+/// assert_eq!(settings.data_dir, std::path::Path::new("/srv/traces"));
+/// ```
 #[must_use]
 pub fn load(config: &Config) -> (Settings, Vec<SettingProblem>) {
     resolve(config, &Sources::read())

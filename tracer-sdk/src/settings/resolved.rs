@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::guardrails::Guardrails;
+use crate::write::redact::RedactionSettings;
 
 /// How many spans a batch holds before it is written ([`Flush::Batched`]).
 pub const BATCH_SPANS: usize = 64;
@@ -11,6 +12,12 @@ pub const BATCH_SPANS: usize = 64;
 pub const BATCH_INTERVAL: Duration = Duration::from_millis(250);
 
 /// When finished spans are written (decisions, section 5).
+///
+/// ```
+/// use tracer_sdk::settings::{Flush, Settings};
+///
+/// assert_eq!(Settings::with_data_dir("/tmp/runs").flush, Flush::Each);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Flush {
@@ -23,6 +30,14 @@ pub enum Flush {
 }
 
 /// The settings that are in force, made by [`resolve`](super::resolve()).
+///
+/// ```
+/// use tracer_sdk::settings::{Config, Sources, resolve};
+///
+/// let (settings, _) = resolve(&Config::new(), &Sources::default());
+/// assert!(settings.enabled && settings.redact);
+/// assert_eq!(settings.max_field_bytes, 20_000);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settings {
@@ -58,21 +73,17 @@ impl Settings {
     /// ```
     #[must_use]
     pub fn with_data_dir(data_dir: impl Into<PathBuf>) -> Self {
+        let RedactionSettings {
+            redact,
+            redact_keys,
+            max_field_bytes,
+        } = RedactionSettings::default();
         Self {
             enabled: true,
             data_dir: data_dir.into(),
-            redact: true,
-            redact_keys: [
-                "api_key",
-                "authorization",
-                "cookie",
-                "password",
-                "secret",
-                "token",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
-            max_field_bytes: 20_000,
+            redact,
+            redact_keys,
+            max_field_bytes,
             loop_window: 12,
             loop_repetitions: 3,
             flush: Flush::Each,

@@ -5,6 +5,14 @@ use std::fmt;
 use crate::guardrails::LEAST_MIN_REPETITIONS;
 
 /// One setting.
+///
+/// ```
+/// use tracer_sdk::settings::SETTINGS;
+///
+/// let flush = SETTINGS.iter().find(|setting| setting.key == "flush").unwrap();
+/// assert_eq!(flush.default, Some("\"each\""));
+/// assert_eq!(flush.allowed.to_string(), "each or batched");
+/// ```
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Setting {
@@ -19,6 +27,13 @@ pub struct Setting {
 }
 
 /// Which values a setting takes. As text: `a whole number, at least 4`.
+///
+/// ```
+/// use tracer_sdk::settings::Allowed;
+///
+/// assert_eq!(Allowed::Whole(4).to_string(), "a whole number, at least 4");
+/// assert_eq!(Allowed::Word(&["each", "batched"]).to_string(), "each or batched");
+/// ```
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Allowed {
@@ -52,18 +67,39 @@ impl fmt::Display for Allowed {
 
 impl Setting {
     /// The name without its table: `max_llm_calls`.
+    ///
+    /// ```
+    /// use tracer_sdk::settings::SETTINGS;
+    ///
+    /// let limit = SETTINGS.iter().find(|setting| setting.key == "guardrails.max_llm_calls").unwrap();
+    /// assert_eq!(limit.name(), "max_llm_calls");
+    /// ```
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.key.rsplit('.').next().unwrap_or(self.key)
     }
 
     /// The table of a settings file that holds it; `None` for the top level.
+    ///
+    /// ```
+    /// use tracer_sdk::settings::SETTINGS;
+    ///
+    /// let limit = SETTINGS.iter().find(|setting| setting.key == "guardrails.max_llm_calls").unwrap();
+    /// assert_eq!(limit.table(), Some("guardrails"));
+    /// ```
     #[must_use]
     pub fn table(&self) -> Option<&'static str> {
         self.key.split_once('.').map(|(table, _)| table)
     }
 
     /// The environment variable: `TRACER_MAX_LLM_CALLS`.
+    ///
+    /// ```
+    /// use tracer_sdk::settings::SETTINGS;
+    ///
+    /// let limit = SETTINGS.iter().find(|setting| setting.key == "guardrails.max_llm_calls").unwrap();
+    /// assert_eq!(limit.variable(), "TRACER_MAX_LLM_CALLS");
+    /// ```
     #[must_use]
     pub fn variable(&self) -> String {
         format!("TRACER_{}", self.name().to_uppercase())

@@ -32,7 +32,8 @@ pub fn capture<R>(work: impl FnOnce() -> R) -> Captured<R> {
 /// ```
 /// use tracer_sdk::testing::capture_async;
 ///
-/// # async fn example() {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
 /// let captured = capture_async(async { tracer_sdk::tool_call("search").record() }).await;
 /// assert_eq!(captured.tree(), "run captured\n└─ tool search\n");
 /// # }
@@ -71,6 +72,13 @@ impl Default for Capture {
 
 impl Capture {
     /// A run named `captured`, with the default of every setting.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::Capture;
+    ///
+    /// let captured = Capture::new().run(|| ());
+    /// assert_eq!(captured.tree(), "run captured\n");
+    /// ```
     pub fn new() -> Self {
         Self {
             name: "captured".to_owned(),
@@ -79,24 +87,58 @@ impl Capture {
     }
 
     /// The name of the run.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::Capture;
+    ///
+    /// let captured = Capture::new().name("support-agent").run(|| ());
+    /// assert_eq!(captured.meta.run_name.as_deref(), Some("support-agent"));
+    /// ```
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
     /// The limits that stop the run.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::Capture;
+    /// use tracer_sdk::{Guardrails, llm_call};
+    ///
+    /// let no_calls = Guardrails::new().max_llm_calls(0);
+    /// let captured = Capture::new().guardrails(no_calls).run(|| llm_call("gpt-5").record());
+    /// assert!(captured.result.is_err());
+    /// ```
     pub fn guardrails(mut self, guardrails: Guardrails) -> Self {
         self.config = self.config.guardrails(guardrails);
         self
     }
 
     /// Settings other than the default ones; limits set before are kept. A data directory means nothing here.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::Capture;
+    /// use tracer_sdk::{Config, tool_call};
+    ///
+    /// let config = Config::new().redact_keys(["iban"]);
+    /// let captured = Capture::new()
+    ///     .config(&config)
+    ///     .run(|| tool_call("pay").args(&serde_json::json!({"iban": "DE02 1203"})).record());
+    /// assert_eq!(captured.tree(), "run captured\n└─ tool pay {\"iban\":\"__REDACTED__\"}\n");
+    /// ```
     pub fn config(mut self, config: &Config) -> Self {
         self.config = config.clone().or(&self.config);
         self
     }
 
     /// Runs a closure as the run, see [`capture`].
+    ///
+    /// ```
+    /// use tracer_sdk::testing::Capture;
+    ///
+    /// let captured = Capture::new().run(|| "42".parse::<u8>());
+    /// assert_eq!(captured.result, Ok(42));
+    /// ```
     pub fn run<R>(self, work: impl FnOnce() -> R) -> Captured<R> {
         let (memory, run) = self.start();
         let result = run.in_scope(work);
@@ -104,6 +146,16 @@ impl Capture {
     }
 
     /// Polls a future as the run, see [`capture_async`]. The run starts now.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::Capture;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let captured = Capture::new().run_async(async { "42".parse::<u8>() }).await;
+    /// assert_eq!(captured.result, Ok(42));
+    /// # }
+    /// ```
     pub fn run_async<F: Future>(self, future: F) -> impl Future<Output = Captured<F::Output>> {
         let (memory, run) = self.start();
         let work = run.instrument(future);

@@ -8,6 +8,16 @@ use crate::read::read_run;
 use crate::write::memory::Memory;
 
 /// What a piece of code returned and recorded.
+///
+/// ```
+/// use tracer_sdk::format::EventType;
+/// use tracer_sdk::testing::capture;
+///
+/// let captured = capture(|| tracer_sdk::tool_call("search").record());
+/// assert_eq!(captured.spans[0].name, "search");
+/// assert_eq!(captured.records[1].event_type(), EventType::ToolCall);
+/// assert_eq!(captured.meta.counts.tool_calls, 1);
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Captured<R> {
@@ -49,6 +59,13 @@ impl<R> Captured<R> {
     ///
     /// A line begins with `run`, `llm`, `tool`, `state`, `error`, `loop` or `span`; what failed ends with `✗`, the
     /// error's type and its message. Siblings stand in the order in which they started.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let captured = capture(|| tracer_sdk::tool_call("search").error("no index").record());
+    /// assert_eq!(captured.tree(), "run captured\n└─ tool search ✗ Error: no index\n");
+    /// ```
     #[must_use]
     pub fn tree(&self) -> String {
         Tree::of(&self.records).to_string()
@@ -58,6 +75,13 @@ impl<R> Captured<R> {
     ///
     /// A capture's clock starts at 2026-01-01T00:00:00Z and moves by one millisecond whenever it is read, so these times
     /// tell an order, and change when the SDK reads the clock more or less often.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let captured = capture(|| tracer_sdk::tool_call("search").start()?.end());
+    /// assert!(captured.tree_with_times().starts_with("run captured"));
+    /// ```
     #[must_use]
     pub fn tree_with_times(&self) -> String {
         Tree::of(&self.records).with_times().to_string()

@@ -26,50 +26,57 @@ pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
 }
 
 /// Appends UTF-8 bytes with everything escaped that JSON asks for, without quotes.
+///
+/// Eight bytes are looked at together: most of what is written passes through here, and most of it needs no escape.
 pub(crate) fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
     out.reserve(bytes.len());
-    let mut rest = bytes;
-    while let Some((position, byte)) = next_escaped(rest) {
-        let escape = ESCAPES[usize::from(byte)];
-        out.extend_from_slice(&rest[..position]);
-        rest = &rest[position + 1..];
-        if escape == b'u' {
+    let mut copied = 0;
+    let mut escape = |position: usize| {
+        out.extend_from_slice(&bytes[copied..position]);
+        push_escape(out, bytes[position]);
+        copied = position + 1;
+    };
+    let (words, tail) = bytes.as_chunks::<8>();
+    for (number, word) in words.iter().enumerate() {
+        let mut found = must_be_escaped(u64::from_le_bytes(*word));
+        while found != 0 {
+            escape(number * 8 + (found.trailing_zeros() / 8) as usize);
+            found &= found - 1;
+        }
+    }
+    for (offset, &byte) in tail.iter().enumerate() {
+        if ESCAPES[usize::from(byte)] != 0 {
+            escape(words.len() * 8 + offset);
+        }
+    }
+    out.extend_from_slice(&bytes[copied..]);
+}
+
+fn push_escape(out: &mut Vec<u8>, byte: u8) {
+    match ESCAPES[usize::from(byte)] {
+        b'u' => {
             const HEX: &[u8; 16] = b"0123456789abcdef";
             let (high, low) = (HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 0xf)]);
             out.extend_from_slice(&[b'\\', b'u', b'0', b'0', high, low]);
-        } else {
-            out.extend_from_slice(&[b'\\', escape]);
         }
+        escape => out.extend_from_slice(&[b'\\', escape]),
     }
-    out.extend_from_slice(rest);
 }
 
-/// The first byte that must be escaped, and where it is. Eight bytes are looked at together: most of what is written
-/// passes through here, and most of it needs no escape.
-fn next_escaped(bytes: &[u8]) -> Option<(usize, u8)> {
-    let (words, tail) = bytes.as_chunks::<8>();
-    for (number, word) in words.iter().enumerate() {
-        let found = must_be_escaped(u64::from_le_bytes(*word));
-        if found != 0 {
-            // The lowest bit that is set is in the first such byte.
-            let offset = (found.trailing_zeros() / 8) as usize;
-            return Some((number * 8 + offset, word[offset]));
-        }
-    }
-    let offset = tail.iter().position(|&byte| ESCAPES[usize::from(byte)] != 0)?;
-    Some((words.len() * 8 + offset, tail[offset]))
-}
+const ONES: u64 = u64::from_le_bytes([1; 8]);
 
-/// The high bit of each byte that must be escaped; bits above the lowest one may be wrong, because subtraction borrows.
+/// The high bit of each byte that must be escaped: quotes, backslashes and what is below a space.
 const fn must_be_escaped(word: u64) -> u64 {
-    const ONES: u64 = u64::from_le_bytes([1; 8]);
-    const HIGH_BITS: u64 = ONES << 7;
-    let quote = word ^ (ONES * b'"' as u64);
-    let backslash = word ^ (ONES * b'\\' as u64);
-    let is_control = word.wrapping_sub(ONES * 0x20) & !word;
-    let is_quote = quote.wrapping_sub(ONES) & !quote;
-    let is_backslash = backslash.wrapping_sub(ONES) & !backslash;
-    (is_control | is_quote | is_backslash) & HIGH_BITS
+    zero_bytes(word ^ (ONES * b'"' as u64))
+        | zero_bytes(word ^ (ONES * b'\\' as u64))
+        | zero_bytes(word & (ONES * 0xe0))
+}
+
+/// The high bit of each byte that is zero.
+const fn zero_bytes(word: u64) -> u64 {
+    const LOW_BITS: u64 = ONES * 0x7f;
+    // Adding carries into a byte's high bit when one of its low bits is set, and never out of the byte.
+    !(((word & LOW_BITS) + LOW_BITS) | word | LOW_BITS)
 }
 
 #[cfg(test)]

@@ -10,6 +10,15 @@ use parking_lot::Mutex;
 use super::files::{FileSystem, Open, OpenFile};
 
 /// What the SDK asks of a file system.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tracer_sdk::testing::{Faulty, Memory, Operation};
+///
+/// let disk = Faulty::new(Arc::new(Memory::new()));
+/// tracer_sdk::Run::new("counted").file_system(Arc::new(disk.clone())).start().finish();
+/// assert!(disk.operations().contains(&Operation::Rename)); // `meta.json` is put in place in one step
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(
@@ -31,6 +40,17 @@ pub enum Operation {
 }
 
 /// How an operation fails.
+///
+/// ```
+/// use std::path::Path;
+/// use std::sync::Arc;
+/// use tracer_sdk::testing::{Fault, Faulty, FileSystem, Memory};
+///
+/// const EACCES: i32 = 13;
+/// let disk = Faulty::new(Arc::new(Memory::new())).failing_from(0, Fault::Error(EACCES));
+/// let error = disk.create_directory(Path::new("/data")).unwrap_err();
+/// assert_eq!(error.raw_os_error(), Some(EACCES));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing is done, and the system gives this error number.
@@ -78,6 +98,14 @@ struct Seen {
 
 impl Faulty {
     /// Fails nothing yet, and counts.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tracer_sdk::testing::{Faulty, Memory};
+    ///
+    /// let disk = Faulty::new(Arc::new(Memory::new()));
+    /// assert!(disk.operations().is_empty());
+    /// ```
     pub fn new(inner: Arc<dyn FileSystem>) -> Self {
         Self {
             inner,
@@ -87,6 +115,16 @@ impl Faulty {
     }
 
     /// Fails the operation at `position`, the first of all being 0, and no other.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use std::sync::Arc;
+    /// use tracer_sdk::testing::{Fault, Faulty, FileSystem, Memory};
+    ///
+    /// let disk = Faulty::new(Arc::new(Memory::new())).failing_once(0, Fault::Error(5));
+    /// assert!(disk.create_directories(Path::new("/data")).is_err());
+    /// assert!(disk.create_directories(Path::new("/data")).is_ok());
+    /// ```
     #[must_use]
     pub fn failing_once(mut self, position: u64, fault: Fault) -> Self {
         self.fault = Some(Due {
@@ -98,6 +136,17 @@ impl Faulty {
     }
 
     /// Fails the operation at `position`, the first of all being 0, and every later one.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use std::sync::Arc;
+    /// use tracer_sdk::testing::{Fault, Faulty, FileSystem, Memory};
+    ///
+    /// let disk = Faulty::new(Arc::new(Memory::new())).failing_from(1, Fault::Error(5));
+    /// assert!(disk.create_directories(Path::new("/data")).is_ok());
+    /// assert!(disk.create_directories(Path::new("/data")).is_err());
+    /// assert!(disk.create_directories(Path::new("/data")).is_err());
+    /// ```
     #[must_use]
     pub fn failing_from(mut self, position: u64, fault: Fault) -> Self {
         self.fault = Some(Due {
@@ -109,12 +158,34 @@ impl Faulty {
     }
 
     /// Every operation so far, the failed ones included.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use std::sync::Arc;
+    /// use tracer_sdk::testing::{Faulty, FileSystem, Memory, Operation};
+    ///
+    /// let disk = Faulty::new(Arc::new(Memory::new()));
+    /// disk.create_directories(Path::new("/data"))?;
+    /// assert_eq!(disk.operations(), [Operation::CreateDirectories]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn operations(&self) -> Vec<Operation> {
         self.seen.operations.lock().clone()
     }
 
     /// How often the fault happened. A test whose fault never happened has shown nothing.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use std::sync::Arc;
+    /// use tracer_sdk::testing::{Fault, Faulty, FileSystem, Memory};
+    ///
+    /// let disk = Faulty::new(Arc::new(Memory::new())).failing_once(0, Fault::Error(5));
+    /// assert_eq!(disk.fired(), 0);
+    /// let _ = disk.create_directories(Path::new("/data"));
+    /// assert_eq!(disk.fired(), 1);
+    /// ```
     #[must_use]
     pub fn fired(&self) -> u64 {
         self.seen.fired.load(Ordering::Relaxed)

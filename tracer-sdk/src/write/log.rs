@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::files::{FileSystem, Open, OpenFile, write_once};
 
 /// A line is never longer than this, newline included (decisions, section 5).
-pub const MAX_LINE_BYTES: usize = 1024 * 1024;
+pub(crate) const MAX_LINE_BYTES: usize = 1024 * 1024;
 
 /// How many finished spans wait to be written together, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,8 +14,7 @@ use super::files::{FileSystem, Open, OpenFile};
 ///
 /// ```
 /// use std::path::Path;
-/// use tracer_sdk::write::files::{FileSystem, Open};
-/// use tracer_sdk::write::memory::Memory;
+/// use tracer_sdk::testing::{FileSystem, Memory, Open};
 ///
 /// let memory = Memory::new();
 /// memory.create_directories(Path::new("/data/runs"))?;
@@ -43,12 +42,23 @@ struct Node {
 
 impl Memory {
     /// An empty file system.
+    ///
+    /// ```
+    /// assert!(tracer_sdk::testing::Memory::new().files().is_empty());
+    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// What a file holds; `None` when there is none.
+    ///
+    /// ```
+    /// use std::path::Path;
+    ///
+    /// let memory = tracer_sdk::testing::Memory::new();
+    /// assert_eq!(memory.read(Path::new("/data/meta.json")), None);
+    /// ```
     #[must_use]
     pub fn read(&self, path: &Path) -> Option<Vec<u8>> {
         let node = self.names.lock().files.get(path).cloned()?;
@@ -57,12 +67,33 @@ impl Memory {
     }
 
     /// The paths of all files, sorted.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tracer_sdk::testing::Memory;
+    ///
+    /// let memory = Memory::new();
+    /// tracer_sdk::Run::new("in memory").file_system(Arc::new(memory.clone())).start().finish();
+    /// assert!(memory.files().iter().any(|path| path.ends_with("spans.jsonl")));
+    /// ```
     #[must_use]
     pub fn files(&self) -> Vec<PathBuf> {
         self.names.lock().files.keys().cloned().collect()
     }
 
     /// Removes a directory with everything in it, as a user may do behind a program's back.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use tracer_sdk::testing::{FileSystem, Memory, Open};
+    ///
+    /// let memory = Memory::new();
+    /// memory.create_directories(Path::new("/data"))?;
+    /// memory.open(Path::new("/data/file"), Open::New)?;
+    /// memory.remove_directory(Path::new("/data"));
+    /// assert!(memory.files().is_empty());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn remove_directory(&self, path: &Path) {
         let mut names = self.names.lock();
         names.directories.retain(|directory| !directory.starts_with(path));

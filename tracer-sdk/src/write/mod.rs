@@ -5,17 +5,19 @@
 pub(crate) mod draft;
 pub(crate) mod escape;
 #[cfg(any(test, feature = "testing"))]
-pub mod faulty;
-pub mod files;
+pub(crate) mod faulty;
+#[cfg_attr(
+    not(any(test, feature = "testing")),
+    expect(unreachable_pub, reason = "the feature `testing` shows it to users")
+)]
+pub(crate) mod files;
 pub(crate) mod line;
 pub(crate) mod live_file;
 pub(crate) mod log;
 pub(crate) mod losses;
 #[cfg(any(test, feature = "testing"))]
-pub mod memory;
+pub(crate) mod memory;
 pub(crate) mod meta_file;
-pub mod payload;
-pub mod redact;
+pub(crate) mod payload;
+pub(crate) mod redact;
 pub(crate) mod run_files;
-
-pub use log::MAX_LINE_BYTES;

@@ -42,6 +42,22 @@ pub fn llm_call(model: impl Into<Cow<'static, str>>) -> LlmCall {
 }
 
 /// A model call that is being described.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// use tracer_sdk::{Usage, llm_call};
+///
+/// let run = recorded(|| {
+///     llm_call("gpt-5")
+///         .provider("openai")
+///         .temperature(0.2)
+///         .usage(Usage::new(14, 6))
+///         .stop_reason("stop")
+///         .record()
+/// });
+/// assert_eq!(run.counts().llm_calls, 1);
+/// assert_eq!(run.spans[0].attributes["gen_ai.usage.total_tokens"], 20);
+/// ```
 #[must_use = "call `.record()?` to write it, or `.start()?` to time it"]
 #[derive(Debug)]
 pub struct LlmCall {
@@ -52,6 +68,12 @@ impl LlmCall {
     builder_methods!();
 
     /// Whose model it is: `openai`, `anthropic`, `local`, …
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| tracer_sdk::llm_call("claude-opus-4-5").provider("anthropic").record());
+    /// assert_eq!(run.spans[0].attributes["gen_ai.system"], "anthropic");
+    /// ```
     #[inline]
     pub fn provider(mut self, provider: &str) -> Self {
         if let Some(span) = self.span.as_mut() {
@@ -61,6 +83,14 @@ impl LlmCall {
     }
 
     /// What the model is asked: a string, or anything structured.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// use serde_json::json;
+    ///
+    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").prompt(&json!({"system": "Be brief."})).record());
+    /// assert_eq!(run.spans[0].events[0].attributes["content"], r#"{"system":"Be brief."}"#);
+    /// ```
     #[inline]
     pub fn prompt<T: Serialize + ?Sized>(mut self, prompt: &T) -> Self {
         if let Some(span) = self.span.as_mut() {
@@ -70,6 +100,12 @@ impl LlmCall {
     }
 
     /// What the model answered: a string, or anything structured.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").response("Because.").record());
+    /// assert_eq!(run.spans[0].events[0].attributes["content"], "Because.");
+    /// ```
     pub fn response<T: Serialize + ?Sized>(mut self, response: &T) -> Self {
         if let Some(span) = self.span.as_mut() {
             span.message(events::RESPONSE, EventTime::End, response);
@@ -78,6 +114,15 @@ impl LlmCall {
     }
 
     /// The tokens that the call used.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// use tracer_sdk::{Usage, llm_call};
+    ///
+    /// let run = recorded(|| llm_call("gpt-5").usage(Usage::new(14, 6)).record());
+    /// assert_eq!(run.spans[0].attributes["gen_ai.usage.input_tokens"], 14);
+    /// assert_eq!(run.spans[0].attributes["gen_ai.usage.output_tokens"], 6);
+    /// ```
     #[inline]
     pub fn usage(mut self, usage: Usage) -> Self {
         if let Some(span) = self.span.as_mut() {
@@ -87,6 +132,12 @@ impl LlmCall {
     }
 
     /// The sampling temperature.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").temperature(0.2).record());
+    /// assert_eq!(run.spans[0].attributes["gen_ai.request.temperature"], 0.2);
+    /// ```
     #[inline]
     pub fn temperature(mut self, temperature: f64) -> Self {
         if let Some(span) = self.span.as_mut() {
@@ -96,6 +147,12 @@ impl LlmCall {
     }
 
     /// Why the model stopped: `stop`, `tool_calls`, …
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").stop_reason("tool_calls").record());
+    /// assert_eq!(run.spans[0].attributes["gen_ai.response.finish_reasons"], "tool_calls");
+    /// ```
     #[inline]
     pub fn stop_reason(mut self, reason: &str) -> Self {
         if let Some(span) = self.span.as_mut() {
@@ -105,6 +162,12 @@ impl LlmCall {
     }
 
     /// Writes the call.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").response("Because.").record());
+    /// assert_eq!(run.spans[0].name, "gpt-5");
+    /// ```
     ///
     /// # Errors
     ///
@@ -145,6 +208,18 @@ impl LlmCall {
 
 /// A model call that is under way. It ends when [`LlmSpan::end`] is called or when it is dropped; one that is dropped
 /// without a response, an error or a chunk is told as cancelled.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// use tracer_sdk::format::StatusCode;
+///
+/// let run = recorded(|| {
+///     let call = tracer_sdk::llm_call("gpt-5").prompt("Why?").start()?;
+///     drop(call); // given up before there was an answer
+///     Ok(())
+/// });
+/// assert_eq!(run.spans[0].status_code, StatusCode::Error);
+/// ```
 #[must_use = "the call ends when this is dropped: bind it with `let mut call = …`"]
 #[derive(Debug)]
 pub struct LlmSpan {
@@ -167,6 +242,16 @@ impl LlmSpan {
     timed_methods!();
 
     /// What the model answered: a string, or anything structured.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| {
+    ///     let mut call = tracer_sdk::llm_call("gpt-5").start()?;
+    ///     call.response("Because.");
+    ///     call.end()
+    /// });
+    /// assert_eq!(run.spans[0].events[0].attributes["content"], "Because.");
+    /// ```
     pub fn response<T: Serialize + ?Sized>(&mut self, response: &T) -> &mut Self {
         if let Some(span) = self.timed.span() {
             span.message(events::RESPONSE, EventTime::End, response);
@@ -177,6 +262,19 @@ impl LlmSpan {
     }
 
     /// The next piece of a streamed answer. The first one tells how long it took to come.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| {
+    ///     let mut call = tracer_sdk::llm_call("gpt-5").start()?;
+    ///     for text in ["Be", "cause", "."] {
+    ///         call.chunk(text);
+    ///     }
+    ///     call.end()
+    /// });
+    /// assert_eq!(run.spans[0].events[0].attributes["content"], "Because.");
+    /// assert_eq!(run.spans[0].attributes["tracer.chunks"], 3);
+    /// ```
     pub fn chunk(&mut self, text: &str) -> &mut Self {
         let Some(span) = self.timed.span() else {
             return self;
@@ -192,6 +290,16 @@ impl LlmSpan {
     }
 
     /// The tokens that the call used.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| {
+    ///     let mut call = tracer_sdk::llm_call("gpt-5").start()?;
+    ///     call.response("Because.").usage(tracer_sdk::Usage::new(14, 6));
+    ///     call.end()
+    /// });
+    /// assert_eq!(run.spans[0].attributes["gen_ai.usage.total_tokens"], 20);
+    /// ```
     #[inline]
     pub fn usage(&mut self, usage: Usage) -> &mut Self {
         if let Some(span) = self.timed.span() {
@@ -201,6 +309,16 @@ impl LlmSpan {
     }
 
     /// Why the model stopped: `stop`, `tool_calls`, …
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| {
+    ///     let mut call = tracer_sdk::llm_call("gpt-5").start()?;
+    ///     call.response("Because.").stop_reason("stop");
+    ///     call.end()
+    /// });
+    /// assert_eq!(run.spans[0].attributes["gen_ai.response.finish_reasons"], "stop");
+    /// ```
     #[inline]
     pub fn stop_reason(&mut self, reason: &str) -> &mut Self {
         if let Some(span) = self.timed.span() {
@@ -211,6 +329,16 @@ impl LlmSpan {
     }
 
     /// Says that the call failed, with the error's type and message.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| {
+    ///     let mut call = tracer_sdk::llm_call("gpt-5").start()?;
+    ///     call.fail(&std::io::Error::other("connection reset"));
+    ///     call.end()
+    /// });
+    /// assert_eq!(run.spans[0].status_description, "connection reset");
+    /// ```
     pub fn fail<E: Display + ?Sized>(&mut self, error: &E) -> &mut Self {
         if let Some(span) = self.timed.span() {
             span.fail(ErrorInfo::of(error));
@@ -220,6 +348,12 @@ impl LlmSpan {
     }
 
     /// Ends the call now and writes it.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").start()?.end());
+    /// assert!(run.spans[0].duration_ms.is_some());
+    /// ```
     ///
     /// # Errors
     ///

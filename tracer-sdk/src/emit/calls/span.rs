@@ -29,6 +29,16 @@ pub fn span(name: impl Into<Cow<'static, str>>) -> SpanBuilder {
 }
 
 /// A structural span that is being described.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// let run = recorded(|| {
+///     let plan = tracer_sdk::span("plan").attribute("depth", &3).start();
+///     plan.end();
+///     Ok(())
+/// });
+/// assert_eq!((run.spans[0].name.as_str(), &run.spans[0].attributes["depth"]), ("plan", &3.into()));
+/// ```
 #[must_use = "call `.start()` to begin the span"]
 #[derive(Debug)]
 pub struct SpanBuilder {
@@ -37,6 +47,16 @@ pub struct SpanBuilder {
 
 impl SpanBuilder {
     /// Adds an attribute of your own; a structured value is stored as JSON text.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| {
+    ///     tracer_sdk::span("plan").attribute("depth", &3).attribute("goals", &["find", "tell"]).start().end();
+    ///     Ok(())
+    /// });
+    /// assert_eq!(run.spans[0].attributes["depth"], 3);
+    /// assert_eq!(run.spans[0].attributes["goals"], r#"["find","tell"]"#);
+    /// ```
     pub fn attribute<T: Serialize + ?Sized>(mut self, key: &str, value: &T) -> Self {
         if let Some(span) = self.span.as_mut() {
             span.user(key, value);
@@ -45,6 +65,17 @@ impl SpanBuilder {
     }
 
     /// Attaches metadata of your own, an object; it comes back as `meta` of the projected record.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// use serde_json::json;
+    ///
+    /// let run = recorded(|| {
+    ///     tracer_sdk::span("plan").meta(&json!({"step": 7})).start().end();
+    ///     Ok(())
+    /// });
+    /// assert_eq!(run.records()[1].meta["step"], 7);
+    /// ```
     pub fn meta<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
         if let Some(span) = self.span.as_mut() {
             span.meta(value);
@@ -53,6 +84,15 @@ impl SpanBuilder {
     }
 
     /// Begins the span. Structure is not a call: no guardrail refuses it.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| {
+    ///     let mut plan = tracer_sdk::span("plan").start();
+    ///     plan.in_scope(|| tracer_sdk::tool_call("search").record())
+    /// });
+    /// assert_eq!(run.spans[0].parent_span_id, Some(run.spans[1].span_id));
+    /// ```
     #[inline]
     pub fn start(self) -> Span {
         // No limit counts structural spans, so `start` has nothing to refuse.
@@ -63,6 +103,17 @@ impl SpanBuilder {
 }
 
 /// A structural span that is under way. It ends when it is dropped.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// let run = recorded(|| {
+///     let mut plan = tracer_sdk::span("plan").start();
+///     let _inside = plan.enter();
+///     tracer_sdk::tool_call("search").record()
+/// });
+/// let names: Vec<&str> = run.spans.iter().map(|span| span.name.as_str()).collect();
+/// assert_eq!(names, ["search", "plan", "example"]);
+/// ```
 #[must_use = "the span ends when this is dropped: bind it with `let mut span = …`"]
 #[derive(Debug)]
 pub struct Span {
@@ -73,6 +124,16 @@ impl Span {
     timed_methods!();
 
     /// Says that the work in this span failed.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| {
+    ///     let mut plan = tracer_sdk::span("plan").start();
+    ///     plan.fail("no plan was found");
+    ///     Ok(())
+    /// });
+    /// assert_eq!(run.spans[0].status_description, "no plan was found");
+    /// ```
     pub fn fail<E: Display + ?Sized>(&mut self, error: &E) -> &mut Self {
         if let Some(span) = self.timed.span() {
             span.fail(ErrorInfo::of(error));
@@ -81,6 +142,16 @@ impl Span {
     }
 
     /// Ends the span now. Dropping it does the same.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| {
+    ///     let plan = tracer_sdk::span("plan").start();
+    ///     plan.end();
+    ///     tracer_sdk::tool_call("search").record() // not within the plan any more
+    /// });
+    /// assert_ne!(run.spans[1].parent_span_id, Some(run.spans[0].span_id));
+    /// ```
     #[inline]
     pub fn end(self) {
         drop(self);

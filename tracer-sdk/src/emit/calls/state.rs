@@ -29,6 +29,17 @@ pub fn state<T: Serialize + ?Sized>(state: &T) -> StateUpdate {
 }
 
 /// A state update that is being described.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// use serde_json::json;
+/// use tracer_sdk::format::EventType;
+///
+/// let run = recorded(|| {
+///     tracer_sdk::state(&json!({"phase": "answer"})).diff(&json!({"phase": ["triage", "answer"]})).record()
+/// });
+/// assert_eq!(run.records()[1].event_type(), EventType::StateUpdate);
+/// ```
 #[must_use = "call `.record()?` to write it"]
 #[derive(Debug)]
 pub struct StateUpdate {
@@ -37,6 +48,14 @@ pub struct StateUpdate {
 
 impl StateUpdate {
     /// What changed since the last state.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// use serde_json::json;
+    ///
+    /// let run = recorded(|| tracer_sdk::state(&json!({"tries": 2})).diff(&json!({"tries": 1})).record());
+    /// assert_eq!(run.spans[0].events[0].attributes["diff"], r#"{"tries":1}"#);
+    /// ```
     pub fn diff<T: Serialize + ?Sized>(mut self, diff: &T) -> Self {
         if let Some(span) = self.span.as_mut() {
             span.more_json(event_keys::DIFF, diff);
@@ -45,6 +64,14 @@ impl StateUpdate {
     }
 
     /// Attaches metadata of your own, an object; it comes back as `meta` of the projected record.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// use serde_json::json;
+    ///
+    /// let run = recorded(|| tracer_sdk::state(&json!({"tries": 2})).meta(&json!({"step": 7})).record());
+    /// assert_eq!(run.records()[1].meta["step"], 7);
+    /// ```
     pub fn meta<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
         if let Some(span) = self.span.as_mut() {
             span.meta(value);
@@ -53,6 +80,12 @@ impl StateUpdate {
     }
 
     /// Writes the state.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| tracer_sdk::state("triage").record());
+    /// assert_eq!(run.spans[0].events[0].attributes["state"], r#""triage""#);
+    /// ```
     ///
     /// # Errors
     ///

@@ -36,6 +36,20 @@ pub fn tool_call(name: impl Into<Cow<'static, str>>) -> ToolCall {
 }
 
 /// A tool call that is being described.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// use serde_json::json;
+///
+/// let run = recorded(|| {
+///     tracer_sdk::tool_call("search")
+///         .args(&json!({"query": "refunds"}))
+///         .result(&json!(["refunds.md"]))
+///         .record()
+/// });
+/// assert_eq!(run.counts().tool_calls, 1);
+/// assert_eq!(run.spans[0].name, "search");
+/// ```
 #[must_use = "call `.record()?` to write it, or `.start()?` to time it"]
 #[derive(Debug)]
 pub struct ToolCall {
@@ -46,6 +60,15 @@ impl ToolCall {
     builder_methods!();
 
     /// What the tool is given.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// use serde_json::json;
+    ///
+    /// let run = recorded(|| tracer_sdk::tool_call("search").args(&json!({"api_key": "k-1", "limit": 5})).record());
+    /// let stored = &run.spans[0].events[0].attributes["args"];
+    /// assert_eq!(stored, r#"{"api_key":"__REDACTED__","limit":5}"#);
+    /// ```
     #[inline]
     pub fn args<T: Serialize + ?Sized>(mut self, arguments: &T) -> Self {
         if let Some(span) = self.span.as_mut() {
@@ -60,6 +83,12 @@ impl ToolCall {
     }
 
     /// What the tool gave.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| tracer_sdk::tool_call("search").result(&["refunds.md"]).record());
+    /// assert_eq!(run.spans[0].events[0].attributes["result"], r#"["refunds.md"]"#);
+    /// ```
     pub fn result<T: Serialize + ?Sized>(mut self, result: &T) -> Self {
         if let Some(span) = self.span.as_mut() {
             span.json_event(events::TOOL_RESULT, EventTime::End, event_keys::RESULT, result);
@@ -68,6 +97,12 @@ impl ToolCall {
     }
 
     /// Writes the call.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
+    /// assert_eq!(run.counts().tool_calls, 1);
+    /// ```
     ///
     /// # Errors
     ///
@@ -107,6 +142,17 @@ impl ToolCall {
 
 /// A tool call that is under way. It ends when [`ToolSpan::end`] is called or when it is dropped; one that is dropped
 /// without a result or an error is told as cancelled.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// let run = recorded(|| {
+///     let mut call = tracer_sdk::tool_call("answer").start()?;
+///     call.in_scope(|| tracer_sdk::llm_call("gpt-5").record())?; // the tool asks a model
+///     call.result("42");
+///     call.end()
+/// });
+/// assert_eq!(run.spans[0].parent_span_id, Some(run.spans[1].span_id));
+/// ```
 #[must_use = "the call ends when this is dropped: bind it with `let mut call = …`"]
 #[derive(Debug)]
 pub struct ToolSpan {
@@ -117,6 +163,16 @@ impl ToolSpan {
     timed_methods!();
 
     /// What the tool gave.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| {
+    ///     let mut call = tracer_sdk::tool_call("search").start()?;
+    ///     call.result(&["refunds.md"]);
+    ///     call.end()
+    /// });
+    /// assert_eq!(run.spans[0].events[0].attributes["result"], r#"["refunds.md"]"#);
+    /// ```
     pub fn result<T: Serialize + ?Sized>(&mut self, result: &T) -> &mut Self {
         if let Some(span) = self.timed.span() {
             span.json_event(events::TOOL_RESULT, EventTime::End, event_keys::RESULT, result);
@@ -126,6 +182,16 @@ impl ToolSpan {
     }
 
     /// Says that the call failed, with the error's type and message.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| {
+    ///     let mut call = tracer_sdk::tool_call("search").start()?;
+    ///     call.fail("the index is not there");
+    ///     call.end()
+    /// });
+    /// assert_eq!(run.spans[0].status_description, "the index is not there");
+    /// ```
     pub fn fail<E: Display + ?Sized>(&mut self, error: &E) -> &mut Self {
         if let Some(span) = self.timed.span() {
             span.fail(ErrorInfo::of(error));
@@ -135,6 +201,12 @@ impl ToolSpan {
     }
 
     /// Ends the call now and writes it.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| tracer_sdk::tool_call("search").start()?.end());
+    /// assert!(run.spans[0].duration_ms.is_some());
+    /// ```
     ///
     /// # Errors
     ///

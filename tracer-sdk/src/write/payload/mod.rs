@@ -23,14 +23,14 @@ use crate::format::names::markers::UNSERIALIZABLE;
 use output::Output;
 
 /// The most that one value takes, in bytes of JSON text.
-pub const MOST_VALUE_BYTES: usize = 256 * 1024;
+pub(crate) const MOST_VALUE_BYTES: usize = 256 * 1024;
 
 /// The least that a value is given, in bytes of JSON text: room for the markers and the closing brackets.
-pub const LEAST_VALUE_BYTES: usize = 256;
+pub(crate) const LEAST_VALUE_BYTES: usize = 256;
 
 /// What became of a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Written {
+pub(crate) struct Written {
     /// The text is one JSON string, as it is for strings, characters and enum variants without data.
     pub is_plain_string: bool,
     /// How many secrets were replaced.
@@ -44,24 +44,16 @@ pub struct Written {
 /// Appends `value` to `out` as JSON text, redacted and cut; at most [`MOST_VALUE_BYTES`].
 ///
 /// Never fails and never panics: what cannot be serialised is `"__UNSERIALIZABLE__"` in the text.
-///
-/// ```
-/// use tracer_sdk::write::payload::write_json;
-/// use tracer_sdk::write::redact::{RedactionSettings, Redactor};
-///
-/// let redactor = Redactor::new(&RedactionSettings::default(), []);
-/// let mut out = Vec::new();
-/// let login = std::collections::BTreeMap::from([("password", "open sesame"), ("user", "ali")]);
-/// let written = write_json(&login, &redactor, &mut out);
-/// assert_eq!(out, br#"{"password":"__REDACTED__","user":"ali"}"#);
-/// assert_eq!(written.redacted, 1);
-/// ```
-pub fn write_json<T: Serialize + ?Sized>(value: &T, redactor: &Redactor, out: &mut Vec<u8>) -> Written {
+pub(crate) fn write_json<T: Serialize + ?Sized>(
+    value: &T,
+    redactor: &Redactor,
+    out: &mut Vec<u8>,
+) -> Written {
     write_json_limited(value, redactor, MOST_VALUE_BYTES, out)
 }
 
 /// As [`write_json`], with at most `max_bytes` of JSON text, and never less than [`LEAST_VALUE_BYTES`].
-pub fn write_json_limited<T: Serialize + ?Sized>(
+pub(crate) fn write_json_limited<T: Serialize + ?Sized>(
     value: &T,
     redactor: &Redactor,
     max_bytes: usize,

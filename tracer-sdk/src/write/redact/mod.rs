@@ -19,7 +19,7 @@ mod tests;
 use std::borrow::Cow;
 
 pub(crate) use cut::{character_boundary, prefix};
-pub use keys::KeyVerdict;
+pub(crate) use keys::KeyVerdict;
 
 use environment::EnvironmentSecrets;
 use keys::Keys;
@@ -28,11 +28,11 @@ use scan::Scanner;
 pub(crate) use shapes::Name;
 
 /// The smallest `max_field_bytes`; smaller settings are raised to it.
-pub const SMALLEST_FIELD_BYTES: usize = 100;
+pub(crate) const SMALLEST_FIELD_BYTES: usize = 100;
 
 /// What to redact and where to cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RedactionSettings {
+pub(crate) struct RedactionSettings {
     /// Whether secrets are replaced. Cutting goes on without it.
     pub redact: bool,
     /// Keys whose values are secrets, compared word by word.
@@ -60,17 +60,8 @@ impl Default for RedactionSettings {
 }
 
 /// Takes secrets out of keys, strings and arguments, and cuts what is too long.
-///
-/// ```
-/// use tracer_sdk::write::redact::{KeyVerdict, RedactionSettings, Redactor};
-///
-/// let redactor = Redactor::new(&RedactionSettings::default(), std::env::vars());
-/// assert_eq!(redactor.key("X-Api-Key"), KeyVerdict::Secret);
-/// assert_eq!(redactor.key("max_tokens"), KeyVerdict::Keep);
-/// assert_eq!(redactor.text("nothing to hide"), "nothing to hide");
-/// ```
 #[derive(Debug)]
-pub struct Redactor {
+pub(crate) struct Redactor {
     redact: bool,
     max_field_bytes: usize,
     keys: Keys,
@@ -93,7 +84,7 @@ impl Redactor {
     ///
     /// The values of variables with a secret-like name are replaced wherever they appear, when they have 8 bytes
     /// or more.
-    pub fn new(
+    pub(crate) fn new(
         settings: &RedactionSettings,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Self {
@@ -112,15 +103,7 @@ impl Redactor {
     }
 
     /// What `key` says about the value under it.
-    ///
-    /// ```
-    /// # use tracer_sdk::write::redact::{KeyVerdict, RedactionSettings, Redactor};
-    /// # let redactor = Redactor::new(&RedactionSettings::default(), []);
-    /// assert_eq!(redactor.key("password_hash"), KeyVerdict::Secret);
-    /// assert_eq!(redactor.key("accessToken"), KeyVerdict::SecretUnlessNumber);
-    /// assert_eq!(redactor.key("secretary"), KeyVerdict::Keep);
-    /// ```
-    pub fn key(&self, key: &str) -> KeyVerdict {
+    pub(crate) fn key(&self, key: &str) -> KeyVerdict {
         if self.redact {
             self.keys.verdict(key.as_bytes())
         } else {
@@ -129,28 +112,13 @@ impl Redactor {
     }
 
     /// `text` without secrets, cut to `max_field_bytes`; borrowed when nothing changes.
-    ///
-    /// ```
-    /// # use tracer_sdk::write::redact::{RedactionSettings, Redactor};
-    /// let settings = RedactionSettings { max_field_bytes: 100, ..RedactionSettings::default() };
-    /// let redactor = Redactor::new(&settings, [("DEPLOY_TOKEN".to_owned(), "a-very-private-value".to_owned())]);
-    /// assert_eq!(redactor.text("sent a-very-private-value."), "sent __REDACTED__.");
-    /// assert_eq!(redactor.text(&"long ".repeat(100)).len(), 100);
-    /// ```
-    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub(crate) fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.clean(text).text
     }
 
     /// A program's arguments without the values of secret-like options (`--option=value`, `--option value`,
     /// `-o value`), each cleaned as [`text`](Self::text) does.
-    ///
-    /// ```
-    /// # use tracer_sdk::write::redact::{RedactionSettings, Redactor};
-    /// # let redactor = Redactor::new(&RedactionSettings::default(), []);
-    /// let arguments = ["agent", "--api-key", "value", "--verbose"].map(str::to_owned);
-    /// assert_eq!(redactor.arguments(arguments), ["agent", "--api-key", "__REDACTED__", "--verbose"]);
-    /// ```
-    pub fn arguments(&self, argv: impl IntoIterator<Item = String>) -> Vec<String> {
+    pub(crate) fn arguments(&self, argv: impl IntoIterator<Item = String>) -> Vec<String> {
         arguments::clean(self, argv)
     }
 

@@ -1,0 +1,42 @@
+//! The formats of `tracer export`: spans or records in, bytes out. Pure: no file, no terminal, no clock.
+//!
+//! Spans come in the order in which they started, so that a format can be written as the run is read.
+
+pub mod chrome;
+pub mod envelope;
+pub mod folded;
+mod lanes;
+pub mod ndjson;
+pub mod otlp;
+mod otlp_attributes;
+mod otlp_messages;
+#[cfg(test)]
+mod samples;
+mod stacks;
+
+use std::io;
+
+use tracer_sdk::format::{Record, SpanRecord};
+
+/// Why an export stopped half-way.
+#[derive(Debug)]
+pub enum ExportError {
+    /// The run cannot be read any further.
+    Read(String),
+    /// The output cannot be written.
+    Write(io::Error),
+}
+
+impl From<io::Error> for ExportError {
+    fn from(error: io::Error) -> Self {
+        Self::Write(error)
+    }
+}
+
+/// The record that a span itself stands for; the records that are surfaced from a root are not.
+fn own_record(span: &SpanRecord) -> Option<Record> {
+    let id = span.span_id.to_string();
+    tracer_sdk::spans_to_events(std::slice::from_ref(span))
+        .into_iter()
+        .find(|record| record.event_id == id)
+}

@@ -1,0 +1,169 @@
+//! OpenTelemetry's file format: one `ExportTraceServiceRequest` as JSON (OTLP 1, *JSON Protobuf Encoding*): IDs in hex,
+//! times as texts of nanoseconds, enumerations as numbers.
+
+use std::io::Write;
+
+use serde::{Serialize, Serializer};
+use tracer_sdk::format::{RunMeta, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, TraceId};
+
+use super::otlp_attributes::{self, Attributes};
+use super::{ExportError, own_record};
+use crate::json;
+
+/// What the spans are said to be from when the run has no name.
+const UNNAMED_SERVICE: &str = "tracer";
+
+/// Writes the request, with the spans in the order in which they come.
+pub fn write(
+    meta: &RunMeta,
+    spans: impl IntoIterator<Item = Result<SpanRecord, ExportError>>,
+    writer: &mut dyn Write,
+) -> Result<(), ExportError> {
+    let service = meta
+        .run_name
+        .as_deref()
+        .filter(|name| !name.is_empty())
+        .unwrap_or(UNNAMED_SERVICE);
+    writer.write_all(b"{\"resourceSpans\":[{\"resource\":{\"attributes\":")?;
+    json::write(writer, &otlp_attributes::of_resource(service))?;
+    writer.write_all(b"},\"scopeSpans\":[{\"scope\":{\"name\":\"tracer\",\"version\":")?;
+    json::write(writer, &env!("CARGO_PKG_VERSION"))?;
+    writer.write_all(b"},\"spans\":[")?;
+    let mut separator: &[u8] = b"\n";
+    for span in spans {
+        writer.write_all(separator)?;
+        json::write(writer, &Span::of(&span?))?;
+        separator = b",\n";
+    }
+    writer.write_all(b"]}]}]}\n")?;
+    Ok(())
+}
+
+/// A span as the protocol has it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Span<'a> {
+    trace_id: TraceId,
+    span_id: SpanId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_span_id: Option<SpanId>,
+    name: &'a str,
+    kind: u8,
+    start_time_unix_nano: UnixNanoseconds,
+    end_time_unix_nano: UnixNanoseconds,
+    attributes: Attributes,
+    events: Vec<Event<'a>>,
+    status: Status<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Event<'a> {
+    time_unix_nano: UnixNanoseconds,
+    name: &'a str,
+    attributes: Attributes,
+}
+
+#[derive(Serialize)]
+struct Status<'a> {
+    code: u8,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    message: &'a str,
+}
+
+impl<'a> Span<'a> {
+    fn of(span: &'a SpanRecord) -> Self {
+        let start = UnixNanoseconds::of(&span.start_time);
+        Self {
+            trace_id: span.trace_id,
+            span_id: span.span_id,
+            parent_span_id: span.parent_span_id,
+            name: &span.name,
+            kind: kind(span.kind),
+            start_time_unix_nano: start,
+            // The protocol has no span without an end: one that has none took no time that is known.
+            end_time_unix_nano: span.end_time.as_ref().map_or(start, UnixNanoseconds::of),
+            attributes: otlp_attributes::of_span(span, own_record(span).as_ref()),
+            events: span.events.iter().map(Event::of).collect(),
+            status: Status {
+                code: status(span.status_code),
+                message: &span.status_description,
+            },
+        }
+    }
+}
+
+impl<'a> Event<'a> {
+    fn of(event: &'a SpanEvent) -> Self {
+        Self {
+            time_unix_nano: UnixNanoseconds::of(&event.timestamp),
+            name: &event.name,
+            attributes: otlp_attributes::of_event(event),
+        }
+    }
+}
+
+/// Nanoseconds after 1970; the protocol has none before.
+#[derive(Clone, Copy)]
+struct UnixNanoseconds(u128);
+
+impl UnixNanoseconds {
+    fn of(time: &StoredTime) -> Self {
+        let microseconds = u128::try_from(time.instant().unix_microseconds()).unwrap_or(0);
+        Self(microseconds * 1_000)
+    }
+}
+
+impl Serialize for UnixNanoseconds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+const fn kind(kind: SpanKind) -> u8 {
+    match kind {
+        SpanKind::Internal => 1,
+        SpanKind::Server => 2,
+        SpanKind::Client => 3,
+        SpanKind::Producer => 4,
+        SpanKind::Consumer => 5,
+    }
+}
+
+const fn status(status: StatusCode) -> u8 {
+    match status {
+        StatusCode::Unset => 0,
+        StatusCode::Ok => 1,
+        StatusCode::Error => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::super::samples;
+
+    #[test]
+    fn a_run_is_one_request_with_the_attributes_that_viewers_expect() {
+        let mut out = Vec::new();
+        super::write(&samples::meta(), samples::run().into_iter().map(Ok), &mut out).unwrap();
+        let request: Value = serde_json::from_slice(&out).unwrap();
+        insta::assert_snapshot!(serde_json::to_string_pretty(&request).unwrap());
+    }
+
+    #[test]
+    fn a_run_without_spans_or_name_is_a_request_all_the_same() {
+        let mut meta = samples::meta();
+        meta.run_name = None;
+        let mut out = Vec::new();
+        super::write(&meta, [], &mut out).unwrap();
+        let request: Value = serde_json::from_slice(&out).unwrap();
+        let resource = &request["resourceSpans"][0];
+        assert_eq!(
+            resource["resource"]["attributes"][0]["value"]["stringValue"],
+            "tracer"
+        );
+        assert_eq!(resource["scopeSpans"][0]["spans"], Value::Array(Vec::new()));
+    }
+}

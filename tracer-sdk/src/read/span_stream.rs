@@ -1,0 +1,58 @@
+//! The spans of a run of any size, each read from the file when it is wanted.
+
+use super::record_stream::{RecordError, RecordStream};
+use crate::format::SpanRecord;
+
+/// The spans of a run in the order in which they started, in memory one at a time.
+///
+/// Made by [`RecordStream::into_spans`].
+#[derive(Debug)]
+pub struct SpanStream {
+    records: RecordStream,
+    next: usize,
+}
+
+impl SpanStream {
+    pub(super) fn new(records: RecordStream) -> Self {
+        Self { records, next: 0 }
+    }
+
+    /// How many spans the run has.
+    #[must_use]
+    pub fn span_count(&self) -> usize {
+        self.records.spans().len()
+    }
+}
+
+impl Iterator for SpanStream {
+    type Item = Result<SpanRecord, RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let entry = *self.records.spans().get(self.next)?;
+        self.next += 1;
+        Some(self.records.span(entry))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.span_count().saturating_sub(self.next);
+        (left, Some(left))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stream_run;
+    use super::super::tests::{directory, meta, span};
+
+    #[test]
+    fn spans_come_in_the_order_in_which_they_started_and_not_in_that_of_the_file() {
+        let (mut late, mut root) = (span(2, Some(1)), span(1, None));
+        late["start_time"] = "2026-01-01T00:00:05Z".into();
+        root["start_time"] = "2026-01-01T00:00:00Z".into();
+        let directory = directory(&meta("running"), format!("{late}\n{root}\n"));
+        let spans = stream_run(directory.path()).unwrap().records.into_spans();
+        assert_eq!((spans.span_count(), spans.size_hint()), (2, (2, Some(2))));
+        let roots: Vec<bool> = spans.map(|span| span.unwrap().is_root()).collect();
+        assert_eq!(roots, [true, false]);
+    }
+}
