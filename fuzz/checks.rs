@@ -3,7 +3,7 @@
 use std::fs;
 
 use tracer_sdk::read::{open_run, outline_run, read_run, salvage_run, stream_run, validate};
-use tracer_sdk::write::redact::{RedactionSettings, Redactor};
+use tracer_sdk::testing::{RedactionSettings, Redactor};
 
 const META: &str = r#"{"spec_version":"0.2.0","trace_id":"10000000000000000000000000000001","run_name":"x",
 "started_at":"2026-01-01T00:00:00Z","ended_at":null,"duration_ms":null,"status":"running",

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use fork::Fork;
 use serde_json::json;
-use tracer_sdk::emit::scope::{Scope, Site};
+use tracer_sdk::__private::{Scope, Site};
 use tracer_sdk::{Guardrails, RunGuard, llm_call, state, tool_call, traced_run};
 
 fn main() -> ExitCode {

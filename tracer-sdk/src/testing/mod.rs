@@ -34,7 +34,7 @@
 //! [`Context`](crate::Context).
 //!
 //! [`Run::file_system`](crate::Run::file_system) records a real run through a file system of your choice: [`Memory`],
-//! or [`Faulty`], which fails when it is told to.
+//! or [`Faulty`], which fails when it is told to. [`Redactor`] tells what recording would take out of a text.
 
 mod capture;
 mod captured;
@@ -43,5 +43,6 @@ mod tree;
 pub use crate::write::faulty::{Fault, Faulty, Operation};
 pub use crate::write::files::{Disk, FileSystem, Open, OpenFile};
 pub use crate::write::memory::Memory;
+pub use crate::write::redact::{RedactionSettings, Redactor};
 pub use capture::{Capture, capture, capture_async};
 pub use captured::Captured;

@@ -32,7 +32,7 @@ pub(crate) const SMALLEST_FIELD_BYTES: usize = 100;
 
 /// What to redact and where to cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RedactionSettings {
+pub struct RedactionSettings {
     /// Whether secrets are replaced. Cutting goes on without it.
     pub redact: bool,
     /// Keys whose values are secrets, compared word by word.
@@ -61,7 +61,7 @@ impl Default for RedactionSettings {
 
 /// Takes secrets out of keys, strings and arguments, and cuts what is too long.
 #[derive(Debug)]
-pub(crate) struct Redactor {
+pub struct Redactor {
     redact: bool,
     max_field_bytes: usize,
     keys: Keys,
@@ -84,7 +84,7 @@ impl Redactor {
     ///
     /// The values of variables with a secret-like name are replaced wherever they appear, when they have 8 bytes
     /// or more.
-    pub(crate) fn new(
+    pub fn new(
         settings: &RedactionSettings,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Self {
@@ -103,7 +103,7 @@ impl Redactor {
     }
 
     /// What `key` says about the value under it.
-    pub(crate) fn key(&self, key: &str) -> KeyVerdict {
+    pub fn key(&self, key: &str) -> KeyVerdict {
         if self.redact {
             self.keys.verdict(key.as_bytes())
         } else {
@@ -112,13 +112,13 @@ impl Redactor {
     }
 
     /// `text` without secrets, cut to `max_field_bytes`; borrowed when nothing changes.
-    pub(crate) fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.clean(text).text
     }
 
     /// A program's arguments without the values of secret-like options (`--option=value`, `--option value`,
     /// `-o value`), each cleaned as [`text`](Self::text) does.
-    pub(crate) fn arguments(&self, argv: impl IntoIterator<Item = String>) -> Vec<String> {
+    pub fn arguments(&self, argv: impl IntoIterator<Item = String>) -> Vec<String> {
         arguments::clean(self, argv)
     }
 
