@@ -226,43 +226,24 @@ impl Draft {
         self.bytes.get(range.clone()).unwrap_or_default()
     }
 
-    /// Makes the largest value smaller, for a line that would be too long. `false` when nothing is left to shrink.
-    pub(super) fn shrink_largest(&mut self, redactor: &Redactor) -> bool {
+    /// Cuts the largest values further, so that all of them together take at most `room` bytes, for a line that would
+    /// be too long. The others stay as they are, and nothing is cut to less than a sentence.
+    pub(super) fn fit(&mut self, room: usize, redactor: &Redactor) {
         const SMALLEST: usize = 256;
-        let entries = self.attributes.iter_mut().chain(self.event_attributes.iter_mut());
-        let largest = entries.max_by_key(|entry| entry.value.size());
-        let Some(entry) = largest.filter(|entry| entry.value.size() > SMALLEST) else {
-            return false;
-        };
-        let limit = (entry.value.size() / 2).max(SMALLEST);
-        let Some(range) = entry.value.range() else {
-            return false;
-        };
-        let text = std::str::from_utf8(&self.bytes[range.clone()]).unwrap_or_default();
-        let mut smaller = Vec::new();
-        entry.value = match &entry.value {
-            Stored::JsonText(_) => {
-                // Far off the usual path: the value itself is gone, so its text is read again.
-                match serde_json::from_str::<serde_json::Value>(text) {
-                    Ok(value) => _ = write_json_limited(&value, redactor, limit, &mut smaller),
-                    Err(_) => smaller.extend_from_slice(br#""__TRUNCATED__""#),
-                }
-                if smaller.len() >= range.len() {
-                    smaller = br#""__TRUNCATED__""#.to_vec();
-                }
-                Stored::JsonText(append(&mut self.bytes, &smaller))
+        let entries = || self.attributes.iter().chain(&self.event_attributes);
+        let all_cut_to = |most: usize| entries().map(|entry| entry.value.size().min(most)).sum::<usize>();
+        let mut most = entries().map(|entry| entry.value.size()).max().unwrap_or(0);
+        if all_cut_to(most) <= room {
+            return;
+        }
+        while most > SMALLEST && all_cut_to(most) > room {
+            most = (most / 2).max(SMALLEST);
+        }
+        for entry in self.attributes.iter_mut().chain(&mut self.event_attributes) {
+            if entry.value.size() > most {
+                entry.value = shrunk(&entry.value, most, &mut self.bytes, redactor);
             }
-            Stored::Encoded(_) => {
-                let plain = serde_json::from_str::<String>(text).unwrap_or_default();
-                let cut = with_marker(&plain, limit);
-                Stored::Text(append(&mut self.bytes, cut.as_bytes()))
-            }
-            _ => {
-                let cut = with_marker(text, limit);
-                Stored::Text(append(&mut self.bytes, cut.as_bytes()))
-            }
-        };
-        true
+        }
     }
 
     fn push(&mut self, bytes: &[u8]) -> Range<usize> {
@@ -343,6 +324,38 @@ impl Stored {
 
     fn size(&self) -> usize {
         self.range().map_or(0, |range| range.len())
+    }
+}
+
+/// A value cut to about `most` bytes. Far off the usual path: the value itself is gone, so its text is read again.
+fn shrunk(value: &Stored, most: usize, bytes: &mut Vec<u8>, redactor: &Redactor) -> Stored {
+    let Some(range) = value.range() else {
+        return value.clone();
+    };
+    let text = bytes
+        .get(range.clone())
+        .and_then(|text| std::str::from_utf8(text).ok());
+    let text = text.unwrap_or_default();
+    match value {
+        Stored::JsonText(_) => {
+            let mut smaller = Vec::new();
+            if let Ok(value) = serde_json::from_str::<serde_json::Value>(text) {
+                write_json_limited(&value, redactor, most, &mut smaller);
+            }
+            if smaller.is_empty() || smaller.len() >= range.len() {
+                smaller = format!("\"{}\"", markers::TRUNCATED).into_bytes();
+            }
+            Stored::JsonText(append(bytes, &smaller))
+        }
+        Stored::Encoded(_) => {
+            let plain = serde_json::from_str::<String>(text).unwrap_or_default();
+            let cut = with_marker(&plain, most);
+            Stored::Text(append(bytes, cut.as_bytes()))
+        }
+        _ => {
+            let cut = with_marker(text, most);
+            Stored::Text(append(bytes, cut.as_bytes()))
+        }
     }
 }
 

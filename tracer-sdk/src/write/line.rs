@@ -39,12 +39,16 @@ impl SpanHead<'_> {
 /// Replaces the content of `out` by the line, newline included, never longer than [`MAX_LINE_BYTES`]: past that the
 /// largest values of the span are cut further.
 pub(crate) fn write_line(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &mut Draft, redactor: &Redactor) {
+    // What the values may take: less with each turn, because they may grow when they are escaped.
+    let mut room = MAX_LINE_BYTES;
     loop {
+        draft.fit(room, redactor);
         out.clear();
         write_fields(out, head, draft);
-        if out.len() <= MAX_LINE_BYTES || !draft.shrink_largest(redactor) {
+        if out.len() <= MAX_LINE_BYTES || room == 0 {
             return;
         }
+        room /= 2;
     }
 }
 
