@@ -177,7 +177,8 @@ impl Drop for CancelOnDrop {
 }
 
 impl<F: Future> Traced<F> {
-    /// Makes `future` the work of `scope`.
+    /// Makes `future` the work of `scope`. For the attribute: users call [`Run::instrument`](crate::Run::instrument).
+    #[doc(hidden)]
     pub fn new(scope: Scope, future: F) -> Self {
         let context = scope.context();
         Self {

@@ -74,6 +74,12 @@ impl TraceId {
     }
 
     /// The 32 hex characters, without allocating.
+    ///
+    /// ```
+    /// use tracer_sdk::format::TraceId;
+    ///
+    /// assert_eq!(&TraceId::from_u128(0xabc).unwrap().to_hex(), b"00000000000000000000000000000abc");
+    /// ```
     #[must_use]
     pub fn to_hex(self) -> [u8; Self::LENGTH] {
         hex(self.0.get())
@@ -101,6 +107,12 @@ impl SpanId {
     }
 
     /// The 16 hex characters, without allocating.
+    ///
+    /// ```
+    /// use tracer_sdk::format::SpanId;
+    ///
+    /// assert_eq!(&SpanId::from_u64(0xabc).unwrap().to_hex(), b"0000000000000abc");
+    /// ```
     #[must_use]
     pub fn to_hex(self) -> [u8; Self::LENGTH] {
         hex(u128::from(self.0.get()))

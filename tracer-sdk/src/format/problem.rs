@@ -127,6 +127,13 @@ impl ProblemCode {
 
 impl ProblemCode {
     /// Whether this is a warning: every field can be read and has its type, but what they say does not fit together.
+    ///
+    /// ```
+    /// use tracer_sdk::format::ProblemCode;
+    ///
+    /// assert!(ProblemCode::CountsMismatch.is_warning());
+    /// assert!(!ProblemCode::MissingField.is_warning());
+    /// ```
     #[must_use]
     pub const fn is_warning(self) -> bool {
         matches!(

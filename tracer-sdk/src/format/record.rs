@@ -92,6 +92,14 @@ pub struct Record {
 
 impl Record {
     /// What the record tells about.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// use tracer_sdk::format::EventType;
+    ///
+    /// let run = recorded(|| tracer_sdk::state("triage").record());
+    /// assert_eq!(run.records()[1].event_type(), EventType::StateUpdate);
+    /// ```
     #[must_use]
     pub const fn event_type(&self) -> EventType {
         self.payload.event_type()
@@ -225,6 +233,13 @@ pub enum Payload {
 
 impl Payload {
     /// The event type that has this payload.
+    ///
+    /// ```
+    /// use tracer_sdk::format::{EventType, Payload, RunStatus};
+    ///
+    /// let payload = Payload::RunEnd { status: RunStatus::Ok };
+    /// assert_eq!(payload.event_type(), EventType::RunEnd);
+    /// ```
     #[must_use]
     pub const fn event_type(&self) -> EventType {
         match self {

@@ -13,12 +13,27 @@ macro_rules! words {
 
         impl $type {
             /// The word in the file.
+            ///
+            /// ```
+            #[doc = concat!("use tracer_sdk::format::", stringify!($type), ";")]
+            ///
+            $(#[doc = concat!("assert_eq!(", stringify!($type), "::", stringify!($variant), ".as_str(), \"", $word, "\");")])+
+            /// ```
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
 
             /// The value with this word.
+            ///
+            /// ```
+            #[doc = concat!("use tracer_sdk::format::", stringify!($type), ";")]
+            ///
+            $(#[doc = concat!(
+                "assert_eq!(", stringify!($type), "::from_word(\"", $word, "\"), Some(", stringify!($type), "::", stringify!($variant), "));"
+            )])+
+            #[doc = concat!("assert_eq!(", stringify!($type), "::from_word(\"other\"), None);")]
+            /// ```
             #[must_use]
             pub fn from_word(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)+ _ => None }
@@ -35,6 +50,14 @@ macro_rules! words {
 
 words! {
     /// OpenTelemetry's span kind.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// use tracer_sdk::format::SpanKind;
+    ///
+    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").record());
+    /// assert_eq!(run.spans[0].kind, SpanKind::Client);
+    /// ```
     SpanKind {
         /// Work inside the program.
         Internal = "INTERNAL",
@@ -51,6 +74,14 @@ words! {
 
 words! {
     /// How a span ended.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// use tracer_sdk::format::StatusCode;
+    ///
+    /// let run = recorded(|| tracer_sdk::tool_call("search").error("no index").record());
+    /// assert_eq!(run.spans[0].status_code, StatusCode::Error);
+    /// ```
     StatusCode {
         /// It went well.
         Ok = "OK",

@@ -18,6 +18,16 @@ use crate::format::{
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// What an emitter says of the run that it records.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// use tracer_sdk::read::read_live_file;
+///
+/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+/// let live = read_live_file(&run.dir().unwrap()).expect("the run is being recorded");
+/// assert_eq!(live.run_name.as_deref(), Some("support-agent"));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiveFile {
     /// The run's name.
@@ -31,6 +41,14 @@ pub struct LiveFile {
 }
 
 /// A process, told from a later one with the same number.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+/// let live = tracer_sdk::read::read_live_file(&run.dir().unwrap()).unwrap();
+/// assert_eq!(live.process.pid, Some(std::process::id()));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProcessIdentity {
     /// Its number.
@@ -44,6 +62,19 @@ pub struct ProcessIdentity {
 }
 
 /// A timed span that was started.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// use tracer_sdk::format::EventType;
+///
+/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+/// let call = tracer_sdk::tool_call("search").start()?;
+/// let live = tracer_sdk::read::read_live_file(&run.dir().unwrap()).unwrap();
+/// assert_eq!((live.started[0].name.as_str(), live.started[0].event_type), ("search", EventType::ToolCall));
+/// assert_eq!(Some(live.started[0].span_id), call.id());
+/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct StartedSpan {
     /// The span.
@@ -76,6 +107,18 @@ impl LiveFile {
 }
 
 /// Reads the `.live` of a run directory; `None` when there is none or its first line cannot be read.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// use tracer_sdk::read::read_live_file;
+///
+/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+/// let directory = run.dir().unwrap();
+/// assert!(read_live_file(&directory).is_some());
+/// run.finish();
+/// assert_eq!(read_live_file(&directory), None);
+/// ```
 #[must_use]
 pub fn read_live_file(directory: &Path) -> Option<LiveFile> {
     let mut bytes = Vec::new();

@@ -9,6 +9,19 @@ use super::live_file::{Process, read_live_file};
 use crate::format::{LIVE_FILE, RunStatus};
 
 /// Whether a run is still going on. Looking never changes anything.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// use tracer_sdk::read::{Liveness, RunStore};
+///
+/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+/// let store = RunStore::new(folder.path());
+/// assert_eq!(store.list()?[0].liveness(), Liveness::Running);
+/// run.finish();
+/// assert_eq!(store.list()?[0].liveness(), Liveness::Ended);
+/// # Ok::<(), tracer_sdk::read::StoreError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Liveness {
     /// The run has ended, well or with an error.
@@ -24,6 +37,16 @@ pub enum Liveness {
 
 /// Tells whether the run in a directory is still going on. `status` is what its `meta.json` says; a run that has no
 /// `meta.json` yet is [`RunStatus::Running`].
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// use tracer_sdk::format::RunStatus;
+/// use tracer_sdk::read::{Liveness, liveness};
+///
+/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+/// assert_eq!(liveness(&run.dir().unwrap(), RunStatus::Running), Liveness::Running);
+/// ```
 #[must_use]
 pub fn liveness(directory: &Path, status: RunStatus) -> Liveness {
     if status.is_completed() {

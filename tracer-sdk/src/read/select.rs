@@ -17,6 +17,19 @@ const MIN_COMMON: usize = 3;
 impl RunStore {
     /// The newest run, damaged or not.
     ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use tracer_sdk::read::{RunStore, SelectError};
+    ///
+    /// let store = RunStore::new(folder.path());
+    /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+    /// let id = run.trace_id().unwrap();
+    /// run.finish();
+    /// assert_eq!(store.newest()?.trace_id, id);
+    /// # Ok::<(), SelectError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`SelectError::NoRuns`] when there is none, [`SelectError::Store`] when they cannot be listed.
@@ -30,6 +43,20 @@ impl RunStore {
     /// beginning of an ID.
     ///
     /// What is asked for never becomes a path: only the names of directories that are there are compared.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use tracer_sdk::read::{RunStore, SelectError};
+    ///
+    /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+    /// let id = run.trace_id().unwrap();
+    /// run.finish();
+    /// let store = RunStore::new(folder.path());
+    /// assert_eq!(store.select(&id.to_string()[..8])?.trace_id, id);
+    /// assert_eq!(store.select("latest")?.trace_id, id);
+    /// # Ok::<(), SelectError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -131,6 +158,18 @@ fn id_distance(run: &ListedRun, prefix: &str) -> Option<usize> {
 }
 
 /// Why no run was selected.
+///
+/// ```
+/// use tracer_sdk::read::{RunStore, SelectError};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let store = RunStore::new(folder.path());
+/// std::fs::create_dir(store.runs_dir())?;
+/// let error = store.select("latest").unwrap_err();
+/// assert!(matches!(error, SelectError::NoRuns));
+/// assert_eq!(error.to_string(), "there are no runs yet");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SelectError {

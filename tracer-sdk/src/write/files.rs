@@ -7,6 +7,18 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// How a file is opened.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// use tracer_sdk::testing::{Disk, FileSystem, Open};
+///
+/// let path = folder.path().join("notes");
+/// Disk.open(&path, Open::Append)?.write(b"one")?;
+/// Disk.open(&path, Open::Append)?.write(b", two")?;
+/// assert_eq!(std::fs::read(&path)?, b"one, two");
+/// assert!(Disk.open(&path, Open::New).is_err());
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Open {
     /// Appends to the file, which is created when it is missing.
@@ -16,36 +28,186 @@ pub enum Open {
 }
 
 /// The operations on names.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tracer_sdk::testing::{FileSystem, Memory};
+///
+/// let memory = Memory::new();
+/// let file_system: Arc<dyn FileSystem> = Arc::new(memory.clone());
+/// tracer_sdk::Run::new("in memory").file_system(file_system).start().finish();
+/// assert!(memory.files().iter().any(|path| path.ends_with("meta.json")));
+/// ```
 pub trait FileSystem: fmt::Debug + Send + Sync {
     /// Creates a directory and whatever leads to it, private to the user; one that exists is left as it is.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use tracer_sdk::testing::{Disk, FileSystem};
+    ///
+    /// let path = folder.path().join("a/b");
+    /// Disk.create_directories(&path)?;
+    /// Disk.create_directories(&path)?; // as it is
+    /// assert!(path.is_dir());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     fn create_directories(&self, path: &Path) -> io::Result<()>;
     /// Creates one directory, private to the user; fails when it exists.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use tracer_sdk::testing::{Disk, FileSystem};
+    ///
+    /// let path = folder.path().join("a");
+    /// Disk.create_directory(&path)?;
+    /// assert!(Disk.create_directory(&path).is_err());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     fn create_directory(&self, path: &Path) -> io::Result<()>;
     /// Opens a file, private to the user; a symbolic link in its place is refused.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
+    ///
+    /// let file = Disk.open(&folder.path().join("notes"), Open::New)?;
+    /// assert_eq!(file.length()?, 0);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     fn open(&self, path: &Path, open: Open) -> io::Result<Box<dyn OpenFile>>;
     /// Moves a file over another one, in one step.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
+    ///
+    /// let [new, old] = ["meta.json.new", "meta.json"].map(|name| folder.path().join(name));
+    /// Disk.open(&new, Open::New)?.write(b"{}")?;
+    /// Disk.rename(&new, &old)?;
+    /// assert_eq!(std::fs::read(&old)?, b"{}");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
+    ///
+    /// let path = folder.path().join(".live");
+    /// Disk.open(&path, Open::New)?;
+    /// Disk.remove(&path)?;
+    /// assert!(!path.exists());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     fn remove(&self, path: &Path) -> io::Result<()>;
 }
 
 /// The operations on an open file.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// use tracer_sdk::testing::{Disk, FileSystem, Open, OpenFile};
+///
+/// let mut file: Box<dyn OpenFile> = Disk.open(&folder.path().join("notes"), Open::New)?;
+/// file.write(b"12345")?;
+/// file.cut(3)?;
+/// assert_eq!(file.length()?, 3);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub trait OpenFile: fmt::Debug + Send {
     /// Writes at the end, once, and tells how many bytes were taken.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
+    ///
+    /// let mut file = Disk.open(&folder.path().join("notes"), Open::New)?;
+    /// assert_eq!(file.write(b"12345")?, 5);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
     /// How long the file is.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
+    ///
+    /// let mut file = Disk.open(&folder.path().join("notes"), Open::New)?;
+    /// file.write(b"12345")?;
+    /// assert_eq!(file.length()?, 5);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     fn length(&self) -> io::Result<u64>;
     /// Cuts the file to a length.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
+    ///
+    /// let path = folder.path().join("notes");
+    /// let mut file = Disk.open(&path, Open::New)?;
+    /// file.write(b"12345")?;
+    /// file.cut(2)?;
+    /// assert_eq!(std::fs::read(&path)?, b"12");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     fn cut(&mut self, length: u64) -> io::Result<()>;
     /// Whether this path names this file: it does not when the file was removed, moved or replaced meanwhile.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
+    ///
+    /// let path = folder.path().join("notes");
+    /// let file = Disk.open(&path, Open::New)?;
+    /// assert!(file.is_at(&path)?);
+    /// Disk.remove(&path)?;
+    /// assert!(!file.is_at(&path)?);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     fn is_at(&self, path: &Path) -> io::Result<bool>;
     /// Takes the exclusive lock of the file when it is free; closing the file gives it back.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
+    ///
+    /// let path = folder.path().join(".live");
+    /// let (one, other) = (Disk.open(&path, Open::Append)?, Disk.open(&path, Open::Append)?);
+    /// assert!(one.try_lock()?);
+    /// assert!(!other.try_lock()?);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     fn try_lock(&self) -> io::Result<bool>;
     /// Gives the lock back.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
+    ///
+    /// let path = folder.path().join(".live");
+    /// let (one, other) = (Disk.open(&path, Open::Append)?, Disk.open(&path, Open::Append)?);
+    /// one.try_lock()?;
+    /// one.unlock()?;
+    /// assert!(other.try_lock()?);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     fn unlock(&self) -> io::Result<()>;
 }
 
 /// The machine's own file system.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// use std::sync::Arc;
+/// use tracer_sdk::testing::{Disk, Faulty, FileSystem};
+///
+/// let counted = Faulty::new(Arc::new(Disk));
+/// counted.create_directory(&folder.path().join("runs"))?;
+/// assert!(folder.path().join("runs").is_dir());
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Disk;
 
