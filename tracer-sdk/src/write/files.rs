@@ -27,6 +27,8 @@ pub trait FileSystem: fmt::Debug + Send + Sync {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Removes an empty directory.
+    fn remove_empty_directory(&self, path: &Path) -> io::Result<()>;
 }
 
 /// The operations on an open file.
@@ -43,6 +45,8 @@ pub trait OpenFile: fmt::Debug + Send {
     fn try_lock(&self) -> io::Result<bool>;
     /// Gives the lock back.
     fn unlock(&self) -> io::Result<()>;
+    /// Waits until what was written is on the disk.
+    fn sync(&self) -> io::Result<()>;
 }
 
 /// The machine's own file system.
@@ -80,6 +84,10 @@ impl FileSystem for Disk {
     fn remove(&self, path: &Path) -> io::Result<()> {
         std::fs::remove_file(path)
     }
+
+    fn remove_empty_directory(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_dir(path)
+    }
 }
 
 #[derive(Debug)]
@@ -116,6 +124,10 @@ impl OpenFile for DiskFile {
 
     fn unlock(&self) -> io::Result<()> {
         self.0.unlock()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync_all()
     }
 }
 
@@ -173,7 +185,7 @@ pub(super) fn write_once(file: &mut dyn OpenFile, bytes: &[u8]) -> io::Result<us
 }
 
 /// Writes all of `bytes`, for small files that nobody reads while they are written.
-pub(super) fn write_all(file: &mut dyn OpenFile, mut bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_all(file: &mut dyn OpenFile, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match write_once(file, bytes)? {
             0 => return Err(io::ErrorKind::WriteZero.into()),
