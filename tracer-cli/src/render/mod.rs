@@ -15,6 +15,8 @@ pub mod loops;
 pub mod message;
 pub mod run_list;
 pub mod run_page;
+pub mod run_subtitle;
+pub mod since;
 pub mod standing;
 pub mod step_filter;
 pub mod step_page;

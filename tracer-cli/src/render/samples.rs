@@ -58,7 +58,7 @@ impl Sample {
         self
     }
 
-    fn records(&self) -> Vec<Record> {
+    pub(super) fn records(&self) -> Vec<Record> {
         let record = |index: usize, event_id: String, parent: Option<String>, payload: Payload| Record {
             event_id,
             run_id: TraceId::from_u128(0xbc51_9fdd << 96 | 1).unwrap(),
