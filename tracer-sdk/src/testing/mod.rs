@@ -34,15 +34,17 @@
 //! [`Context`](crate::Context).
 //!
 //! [`Run::file_system`](crate::Run::file_system) records a real run through a file system of your choice: [`Memory`],
-//! or [`Faulty`], which fails when it is told to. [`Redactor`] tells what recording would take out of a text.
+//! or [`Faulty`], which fails when it is told to. [`redacted`] tells what recording would
+//! leave of a text.
 
 mod capture;
 mod captured;
+mod redacted;
 mod tree;
 
 pub use crate::write::faulty::{Fault, Faulty, Operation};
 pub use crate::write::files::{Disk, FileSystem, Open, OpenFile};
 pub use crate::write::memory::Memory;
-pub use crate::write::redact::{RedactionSettings, Redactor};
 pub use capture::{Capture, capture, capture_async};
 pub use captured::Captured;
+pub use redacted::redacted;

@@ -9,7 +9,7 @@ use super::tails::Tails;
 
 /// What a key says about the value under it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum KeyVerdict {
+pub(crate) enum KeyVerdict {
     /// Nothing: the value stays.
     Keep,
     /// The value is a secret, whatever its type.

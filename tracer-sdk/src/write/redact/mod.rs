@@ -32,13 +32,13 @@ pub(crate) const SMALLEST_FIELD_BYTES: usize = 100;
 
 /// What to redact and where to cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RedactionSettings {
+pub(crate) struct RedactionSettings {
     /// Whether secrets are replaced. Cutting goes on without it.
-    pub redact: bool,
+    pub(crate) redact: bool,
     /// Keys whose values are secrets, compared word by word.
-    pub redact_keys: Vec<String>,
+    pub(crate) redact_keys: Vec<String>,
     /// The longest string, in bytes; at least [`SMALLEST_FIELD_BYTES`].
-    pub max_field_bytes: usize,
+    pub(crate) max_field_bytes: usize,
 }
 
 impl Default for RedactionSettings {
@@ -61,7 +61,7 @@ impl Default for RedactionSettings {
 
 /// Takes secrets out of keys, strings and arguments, and cuts what is too long.
 #[derive(Debug)]
-pub struct Redactor {
+pub(crate) struct Redactor {
     redact: bool,
     max_field_bytes: usize,
     keys: Keys,
@@ -84,7 +84,7 @@ impl Redactor {
     ///
     /// The values of variables with a secret-like name are replaced wherever they appear, when they have 8 bytes
     /// or more.
-    pub fn new(
+    pub(crate) fn new(
         settings: &RedactionSettings,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Self {
@@ -103,7 +103,7 @@ impl Redactor {
     }
 
     /// What `key` says about the value under it.
-    pub fn key(&self, key: &str) -> KeyVerdict {
+    pub(crate) fn key(&self, key: &str) -> KeyVerdict {
         if self.redact {
             self.keys.verdict(key.as_bytes())
         } else {
@@ -112,13 +112,13 @@ impl Redactor {
     }
 
     /// `text` without secrets, cut to `max_field_bytes`; borrowed when nothing changes.
-    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub(crate) fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.clean(text).text
     }
 
     /// A program's arguments without the values of secret-like options (`--option=value`, `--option value`,
     /// `-o value`), each cleaned as [`text`](Self::text) does.
-    pub fn arguments(&self, argv: impl IntoIterator<Item = String>) -> Vec<String> {
+    pub(crate) fn arguments(&self, argv: impl IntoIterator<Item = String>) -> Vec<String> {
         arguments::clean(self, argv)
     }
 
