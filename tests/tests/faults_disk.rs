@@ -1,6 +1,11 @@
 //! Disks that really fail: read-only, full, gone, in the way. The traced program goes well each time, says so at most once
 //! on standard error, and every span is accounted for.
 
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail by panicking and tell by printing"
+)]
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -158,7 +163,7 @@ fn a_run_that_was_moved_away_is_not_claimed_and_stays_readable() {
 fn a_run_whose_log_was_deleted_is_interrupted_and_says_what_is_missing() {
     let data = DataDir::new();
     let (run, directory) = interrupted_by(&data, |directory| {
-        fs::remove_file(directory.join("spans.jsonl")).unwrap()
+        fs::remove_file(directory.join("spans.jsonl")).unwrap();
     });
     let stats = run.finish();
     assert_eq!((stats.written, stats.dropped), (0, 3));

@@ -180,7 +180,7 @@ fn a_loop_stops_the_run_after_its_warning() {
 fn a_loop_that_closes_with_the_record_that_crosses_a_limit_is_told_before_the_error() {
     for _ in 0..20 {
         let finished = careless(Guardrails::new().max_tool_calls(2), || {
-            (0..3).for_each(|_| _ = record_tool())
+            (0..3).for_each(|_| _ = record_tool());
         });
         assert_eq!(
             finished.types()[4..],

@@ -1,6 +1,10 @@
 //! What the environment says about a run: its name, where it is kept, whether it is kept; and who may read it
-//! (specification, *RUN_START*; decisions, sections 1, 5 and 9).
+//! (specification, *`RUN_START`*; decisions, sections 1, 5 and 9).
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests fail by panicking and tell by printing"
+)]
 #![cfg(unix)]
 
 use std::fs;

@@ -200,10 +200,7 @@ proptest! {
     fn structure_of_any_depth_is_kept_to_ten_levels_and_the_run_stays_valid(depth in 0_usize..300, as_list in any::<bool>()) {
         let mut value = AnyValue::Text("inside".to_owned());
         for _ in 0..depth {
-            value = match as_list {
-                true => AnyValue::List(vec![value]),
-                false => AnyValue::Object(BTreeMap::from([("in".to_owned(), value)])),
-            };
+            value = if as_list { AnyValue::List(vec![value]) } else { AnyValue::Object(BTreeMap::from([("in".to_owned(), value)])) };
         }
         let finished = recorded(|| tool_call("deep").args(&value).record().unwrap());
         let stored = &finished.span(finished.only(EventType::ToolCall)).events[0].attributes["args"];

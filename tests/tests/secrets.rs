@@ -17,16 +17,16 @@ const PLACES: [Place; 12] = [
     ("result", |value| tool_call("t").result(value).record().unwrap()),
     ("prompt", |value| llm_call("m").prompt(value).record().unwrap()),
     ("response", |value| {
-        llm_call("m").response(value).record().unwrap()
+        llm_call("m").response(value).record().unwrap();
     }),
     ("state", |value| state(value).record().unwrap()),
     ("diff", |value| state(&1).diff(value).record().unwrap()),
     ("metadata", |value| tool_call("t").meta(value).record().unwrap()),
     ("attribute", |value| {
-        tool_call("t").attribute("detail", value).record().unwrap()
+        tool_call("t").attribute("detail", value).record().unwrap();
     }),
     ("attribute of a span", |value| {
-        span("s").attribute("detail", value).start().end()
+        span("s").attribute("detail", value).start().end();
     }),
     ("attribute of a timed call", |value| {
         let mut call = llm_call("m").start().unwrap();
@@ -37,7 +37,7 @@ const PLACES: [Place; 12] = [
         call.result(value);
     }),
     ("call that the run overtakes", |value| {
-        std::mem::forget(tool_call("t").args(value).start().unwrap())
+        std::mem::forget(tool_call("t").args(value).start().unwrap());
     }),
 ];
 
@@ -55,22 +55,22 @@ const TEXT_PLACES: [(&str, fn(&str)); 12] = [
     ("model", |text| llm_call(text.to_owned()).record().unwrap()),
     ("provider", |text| llm_call("m").provider(text).record().unwrap()),
     ("stop reason", |text| {
-        llm_call("m").stop_reason(text).record().unwrap()
+        llm_call("m").stop_reason(text).record().unwrap();
     }),
     ("tool name", |text| tool_call(text.to_owned()).record().unwrap()),
     ("tool name in flight", |text| {
-        std::mem::forget(tool_call(text.to_owned()).start().unwrap())
+        std::mem::forget(tool_call(text.to_owned()).start().unwrap());
     }),
     ("span name", |text| span(text.to_owned()).start().end()),
     ("attribute key", |text| {
-        span("s").attribute(text, &1).start().end()
+        span("s").attribute(text, &1).start().end();
     }),
     ("error of a call", |text| {
-        tool_call("t").error(text).record().unwrap()
+        tool_call("t").error(text).record().unwrap();
     }),
     ("error of a span", |text| _ = span("s").start().fail(text)),
     ("captured error", |text| {
-        record_error(&std::io::Error::other(text.to_owned())).unwrap()
+        record_error(&std::io::Error::other(text.to_owned())).unwrap();
     }),
 ];
 

@@ -89,7 +89,9 @@ fn a_wrapped_closure_works_for_the_span_that_was_current_when_it_was_wrapped() {
         let wrap = |number| Context::current().unwrap().wrap(move || record(number));
         (0..8).map(|number| std::thread::spawn(wrap(number))).collect()
     });
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
     let id = phase.id().unwrap();
     phase.end();
     run.finish();
@@ -124,7 +126,7 @@ fn rayon_workers_record_under_the_context_that_they_enter() {
     (0..320_u64)
         .into_par_iter()
         .for_each(|number| context.in_scope(|| record(number)));
-    let (doubled, _) = rayon::join(
+    let (doubled, ()) = rayon::join(
         context.clone().wrap(|| record(320)),
         context.clone().wrap(|| record(321)),
     );
@@ -161,7 +163,7 @@ fn guards_dropped_out_of_order_restore_what_is_left() {
     let data = DataDir::new();
     let run = data.run("guards").start();
     let mut spans: Vec<_> = ["a", "b", "c"].map(|name| span(name).start()).into();
-    let mut guards: Vec<_> = spans.iter_mut().map(|span| span.enter()).collect();
+    let mut guards: Vec<_> = spans.iter_mut().map(tracer_sdk::Span::enter).collect();
     let current = || Context::current().map(|context| format!("{context:?}"));
     let of = |span: &mut tracer_sdk::Span| span.context().map(|context| format!("{context:?}"));
 

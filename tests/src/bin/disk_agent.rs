@@ -3,6 +3,11 @@
 //!
 //! With `--fill <file>`, the second round meets a disk that this file has filled to its last byte.
 
+#![expect(
+    clippy::print_stdout,
+    reason = "helpers of tests fail by panicking and tell by printing"
+)]
+
 use std::fs::{File, remove_file};
 use std::io::Write;
 
