@@ -41,8 +41,10 @@ const PLACES: [Place; 12] = [
     }),
 ];
 
-/// Ways for a text to get into a trace.
-const TEXT_PLACES: [(&str, fn(&str)); 12] = [
+/// A way for a text to get into a trace.
+type TextPlace = (&'static str, fn(&str));
+
+const TEXT_PLACES: [TextPlace; 12] = [
     ("prompt", |text| llm_call("m").prompt(text).record().unwrap()),
     ("streamed answer", |text| {
         let mut call = llm_call("m").start().unwrap();
