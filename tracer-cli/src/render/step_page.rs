@@ -183,3 +183,7 @@ fn section(lines: &mut Vec<Line>, title: &str, content: Vec<Line>) {
         lines.extend(content);
     }
 }
+
+#[cfg(test)]
+#[path = "step_page_tests.rs"]
+mod tests;

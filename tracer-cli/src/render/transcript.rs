@@ -150,11 +150,18 @@ fn tool_call(step: &Step<'_>, args: &Value, result: &Value, heard: &mut Heard, w
 }
 
 fn other(step: &Step<'_>, width: usize) -> Vec<Line> {
-    let gist = gist::of(&step.record.payload).fitted(width.saturating_sub(step.name().len() + 12));
+    if let Payload::Error(error) = &step.record.payload {
+        let mut lines = vec![heading(step, width)];
+        lines.extend(error_lines(error, INDENT, width));
+        return lines;
+    }
+    let gist = gist::of(&step.record.payload);
+    let heading = heading(step, width);
+    let room = width.saturating_sub(heading.width() + 2);
     let mut lines = vec![
-        heading(step, usize::MAX)
+        heading
             .space(2)
-            .with(gist, Tone::Muted)
+            .with(gist.fitted(room), Tone::Muted)
             .fitted(width),
     ];
     lines.extend(failure(step, width));
@@ -221,3 +228,7 @@ fn content_key(value: &Value) -> String {
         value => value.to_string(),
     }
 }
+
+#[cfg(test)]
+#[path = "transcript_tests.rs"]
+mod tests;
