@@ -33,13 +33,13 @@ impl StepPage<'_> {
                 section(
                     &mut lines,
                     "prompt",
-                    transcript::messages(&conversation::prompt(prompt), true, INDENT, width),
+                    transcript::messages(&conversation::prompt(prompt), None, INDENT, width),
                 );
                 let answer = conversation::response(response);
                 section(
                     &mut lines,
                     "answer",
-                    transcript::messages(&answer, true, INDENT, width),
+                    transcript::messages(&answer, None, INDENT, width),
                 );
             }
             Payload::ToolCall { args, result, .. } => {
