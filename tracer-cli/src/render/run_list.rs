@@ -149,26 +149,33 @@ fn duration(standing: Standing, facts: &Facts, now: Timestamp) -> String {
     facts.duration.map(units::duration).unwrap_or_default()
 }
 
-/// `~/.tracer/runs   4 of 128   ● 1 running  ✗ 1 failed`; `standings` are those of all runs, shown or not.
-pub fn heading(place: &str, shown: usize, standings: &[Standing]) -> Line {
+/// `~/.tracer/runs   4 of 128   ● 1 running  ✗ 1 failed`, on two lines when one is too short; `standings` are those of
+/// all runs, shown or not.
+pub fn heading(place: &str, shown: usize, standings: &[Standing], width: usize) -> Vec<Line> {
     let all = standings.len();
     let count = if shown == all {
         text::counted(all as u64, "run")
     } else {
         format!("{shown} of {}", text::counted(all as u64, "run"))
     };
-    let mut line = Line::of(place, Tone::Strong).space(3).with(count, Tone::Plain);
+    let first = Line::of(place, Tone::Strong).space(3).with(count, Tone::Plain);
     let mut tally: BTreeMap<Standing, usize> = BTreeMap::new();
     for standing in standings {
         *tally.entry(*standing).or_default() += 1;
     }
+    let mut told = Line::new();
     for (position, (standing, number)) in tally.into_iter().enumerate() {
-        line = line.space(if position == 0 { 3 } else { 2 }).with(
+        told = told.space(if position == 0 { 3 } else { 2 }).with(
             format!("{} {number} {}", standing.glyph(), standing.word()),
             standing.tone(),
         );
     }
-    line
+    if first.width() + told.width() <= width {
+        let mut line = first;
+        line.append(told);
+        return vec![line.fitted(width)];
+    }
+    vec![first.fitted(width), told.fitted(width)]
 }
 
 /// The names of the tab-separated fields.

@@ -94,7 +94,7 @@ fn rows() -> Vec<RunRow> {
 fn a_list_of_every_standing() {
     let standings: Vec<Standing> = rows().iter().map(|row| row.standing).collect();
     insta::assert_snapshot!(at_widths(|width| {
-        let mut lines = vec![heading("~/.tracer/runs", 6, &standings).fitted(width)];
+        let mut lines = heading("~/.tracer/runs", 6, &standings, width);
         lines.extend(table(&rows(), 8, now(), width));
         lines
     }));
@@ -114,9 +114,12 @@ fn fields_are_whole_and_keep_to_their_line() {
 fn the_heading_tells_how_many_are_not_shown() {
     let standings = [Standing::Ok, Standing::Failed, Standing::Ok];
     assert_eq!(
-        heading("runs", 2, &standings).text(),
+        heading("runs", 2, &standings, 80)[0].text(),
         "runs   2 of 3 runs   ✗ 1 failed  ✓ 2 ok"
     );
+    let narrow = heading("runs", 2, &standings, 30);
+    let narrow: Vec<String> = narrow.iter().map(Line::text).collect();
+    assert_eq!(narrow, ["runs   2 of 3 runs", "   ✗ 1 failed  ✓ 2 ok"]);
 }
 
 #[test]

@@ -116,6 +116,11 @@ impl Sample {
         Some(time(0))
     }
 
+    /// The span of the step with this number.
+    pub(super) fn span(&self, number: usize) -> SpanRecord {
+        self.spans().swap_remove(number - 1)
+    }
+
     fn spans(&self) -> Vec<SpanRecord> {
         (1..=self.steps.len())
             .map(|index| SpanRecord {

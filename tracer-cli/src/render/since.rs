@@ -63,8 +63,9 @@ impl FromStr for Since {
             "w" => Some(7 * 86_400),
             _ => None,
         };
-        if let (Ok(number), Some(seconds)) = (number.parse::<u32>(), seconds) {
-            return Ok(Self::Ago(i64::from(number).saturating_mul(seconds * 1_000_000)));
+        if let (Ok(number), Some(seconds)) = (number.parse::<u64>(), seconds) {
+            let number = i64::try_from(number).unwrap_or(i64::MAX);
+            return Ok(Self::Ago(number.saturating_mul(seconds * 1_000_000)));
         }
         let midnight = format!("{text}T00:00:00Z");
         let instant = text.parse().or_else(|_| midnight.parse());

@@ -33,13 +33,13 @@ impl StepPage<'_> {
                 section(
                     &mut lines,
                     "prompt",
-                    transcript::messages(&conversation::prompt(prompt), true, INDENT, width),
+                    transcript::messages(&conversation::prompt(prompt), None, INDENT, width),
                 );
                 let answer = conversation::response(response);
                 section(
                     &mut lines,
                     "answer",
-                    transcript::messages(&answer, true, INDENT, width),
+                    transcript::messages(&answer, None, INDENT, width),
                 );
             }
             Payload::ToolCall { args, result, .. } => {
@@ -183,3 +183,7 @@ fn section(lines: &mut Vec<Line>, title: &str, content: Vec<Line>) {
         lines.extend(content);
     }
 }
+
+#[cfg(test)]
+#[path = "step_page_tests.rs"]
+mod tests;

@@ -43,8 +43,8 @@ pub fn lines(steps: &[Step<'_>], width: usize) -> Vec<Line> {
     lines
 }
 
-/// The messages, each under its role; thinking is folded to its size unless it is to be `whole`.
-pub fn messages(messages: &[Message], whole: bool, indent: usize, width: usize) -> Vec<Line> {
+/// The messages, each under its role; of thinking only the size, and the step that has it in full, where it is `folded`.
+pub fn messages(messages: &[Message], folded: Option<usize>, indent: usize, width: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     for message in messages {
         lines.push(
@@ -53,7 +53,7 @@ pub fn messages(messages: &[Message], whole: bool, indent: usize, width: usize) 
                 .with(gist::word(&message.role), role_tone(&message.role)),
         );
         for part in &message.parts {
-            lines.extend(part_lines(part, whole, indent + 2, width));
+            lines.extend(part_lines(part, folded, indent + 2, width));
         }
     }
     lines
@@ -68,26 +68,24 @@ fn role_tone(role: &str) -> Tone {
     }
 }
 
-fn part_lines(part: &Part, whole: bool, indent: usize, width: usize) -> Vec<Line> {
+fn part_lines(part: &Part, folded: Option<usize>, indent: usize, width: usize) -> Vec<Line> {
     match part {
         Part::Text(said) => match value_lines::unpacked(said) {
             Some(value) => value_lines::lines(&value, indent, width),
             None => text_lines(said, indent, width, Tone::Plain),
         },
-        Part::Thinking(thought) if whole => {
-            let mut lines = vec![Line::new().space(indent).with("thinking", Tone::Muted)];
-            lines.extend(text_lines(thought, indent + 2, width, Tone::Muted));
-            lines
-        }
-        Part::Thinking(thought) => {
-            let size = text::counted(thought.chars().count() as u64, "character");
-            vec![
-                Line::new()
-                    .space(indent)
-                    .with(format!("thinking, {size}"), Tone::Muted)
-                    .fitted(width),
-            ]
-        }
+        Part::Thinking(thought) => match folded {
+            None => {
+                let mut lines = vec![Line::new().space(indent).with("thinking", Tone::Muted)];
+                lines.extend(text_lines(thought, indent + 2, width, Tone::Muted));
+                lines
+            }
+            Some(number) => {
+                let size = text::counted(thought.chars().count() as u64, "character");
+                let told = format!("thinking, {size}: --step {number}");
+                vec![Line::new().space(indent).with(told, Tone::Muted).fitted(width)]
+            }
+        },
         Part::Call { name, arguments } => {
             let mut lines = vec![
                 Line::new()
@@ -121,8 +119,8 @@ fn model_call(
         lines.push(Line::new().space(2).with(told, Tone::Muted).fitted(width));
     }
     let answered = conversation::response(response);
-    lines.extend(messages(&new, false, 2, width));
-    lines.extend(messages(&answered, false, 2, width));
+    lines.extend(messages(&new, Some(step.number), 2, width));
+    lines.extend(messages(&answered, Some(step.number), 2, width));
     for message in new.iter().chain(&answered) {
         heard.add(message);
     }
@@ -150,11 +148,18 @@ fn tool_call(step: &Step<'_>, args: &Value, result: &Value, heard: &mut Heard, w
 }
 
 fn other(step: &Step<'_>, width: usize) -> Vec<Line> {
-    let gist = gist::of(&step.record.payload).fitted(width.saturating_sub(step.name().len() + 12));
+    if let Payload::Error(error) = &step.record.payload {
+        let mut lines = vec![heading(step, width)];
+        lines.extend(error_lines(error, INDENT, width));
+        return lines;
+    }
+    let gist = gist::of(&step.record.payload);
+    let heading = heading(step, width);
+    let room = width.saturating_sub(heading.width() + 2);
     let mut lines = vec![
-        heading(step, usize::MAX)
+        heading
             .space(2)
-            .with(gist, Tone::Muted)
+            .with(gist.fitted(room), Tone::Muted)
             .fitted(width),
     ];
     lines.extend(failure(step, width));
@@ -221,3 +226,7 @@ fn content_key(value: &Value) -> String {
         value => value.to_string(),
     }
 }
+
+#[cfg(test)]
+#[path = "transcript_tests.rs"]
+mod tests;

@@ -99,9 +99,10 @@ fn bars(steps: &[Step<'_>], total: u64, room: usize) -> String {
             step.duration.unwrap_or(0)
         };
         let first = (eighths(offset) / 8).min(room.saturating_sub(1));
-        let length = eighths(duration).max(1).min((room - first) * 8);
+        let least = if step.in_flight { 8 } else { 1 };
+        let length = eighths(duration).max(least).min((room - first) * 8);
         let (whole, rest) = (length / 8, length % 8);
-        let full = if step.in_flight { '░' } else { '█' };
+        let (full, rest) = if step.in_flight { ('░', 0) } else { ('█', rest) };
         for (index, column) in row.iter_mut().enumerate().skip(first).take(whole + 1) {
             let partial = rest.checked_sub(1).and_then(|rest| EIGHTHS.get(rest));
             match partial {
@@ -122,21 +123,23 @@ fn axis(total: u64, room: usize) -> String {
         24..48 => 2,
         _ => 4,
     };
+    let end = units::duration(total);
     let mut axis = String::from("0");
-    for mark in 1..=marks {
+    // The last mark ends with the bars, the others begin at their place, if there is room between their neighbours.
+    let last = room.saturating_sub(text::width(&end));
+    for mark in 1..marks {
         let label = units::duration(total / marks * mark);
-        let column = usize::try_from(mark).unwrap_or(0) * room / usize::try_from(marks).unwrap_or(1);
-        // The last mark ends with the bars, the others begin at their place.
-        let at = if mark == marks {
-            column.saturating_sub(text::width(&label))
-        } else {
-            column
-        };
+        let at = usize::try_from(mark).unwrap_or(0) * room / usize::try_from(marks).unwrap_or(1);
         let used = text::width(&axis);
-        if at > used {
+        if at > used && at + text::width(&label) < last {
             axis.push_str(&" ".repeat(at - used));
             axis.push_str(&label);
         }
+    }
+    let used = text::width(&axis);
+    if last > used {
+        axis.push_str(&" ".repeat(last - used));
+        axis.push_str(&end);
     }
     axis
 }

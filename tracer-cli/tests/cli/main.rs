@@ -8,8 +8,11 @@
 
 mod demo;
 mod export;
+mod follow;
 mod list;
+mod list_filters;
 mod sandbox;
 mod show;
 mod usage;
 mod validate;
+mod views;

@@ -188,8 +188,9 @@ fn table(
             row(run, standing, looker.look(run, standing))
         })
         .collect();
-    let heading = run_list::heading(place, rows.len(), &standings).fitted(width);
-    session.ui.lines(&[heading])?;
+    session
+        .ui
+        .lines(&run_list::heading(place, rows.len(), &standings, width))?;
     if !rows.is_empty() {
         session.ui.lines(&run_list::table(&rows, id_length, now, width))?;
     }

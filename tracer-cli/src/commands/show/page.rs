@@ -148,17 +148,24 @@ fn next(shown: &Shown, numbers: &[usize], left_out: usize, session: &mut Session
         let line = format!("  {told} left out; all of them: {all}");
         session.ui.note(&Line::of(line, Tone::Warning));
     }
+    if numbers.len() < shown.contents.len() {
+        let all = text::counted(shown.contents.len() as u64, "step");
+        let line = format!("  {} of {all}: what passes the filters", numbers.len());
+        session.ui.note(&Line::of(line, Tone::Muted));
+    }
     if !shown.contents.run.problems.is_empty() {
         return;
     }
-    let step = numbers.last().map_or_else(String::new, |number| {
+    if let Some(number) = numbers.last() {
         let step = session.command(&format!("show {id} --step {number}"));
-        format!("  a step in full: {step}  ")
-    });
+        session
+            .ui
+            .note(&Line::of(format!("  a step in full: {step}"), Tone::Muted));
+    }
     let export = session.command(&format!("export {id} --out run.json"));
     session
         .ui
-        .note(&Line::of(format!("{step}  as JSON: {export}"), Tone::Muted));
+        .note(&Line::of(format!("  as JSON:        {export}"), Tone::Muted));
 }
 
 /// How long the run took, or has been going on, in microseconds.

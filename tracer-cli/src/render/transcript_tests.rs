@@ -1,0 +1,82 @@
+//! A conversation and single steps at three widths, with and without colour.
+
+use serde_json::json;
+use tracer_sdk::format::Usage;
+
+use super::super::samples::{
+    Sample, at_widths, error, failed_tool, llm, loop_warning, state, structural, tool,
+};
+use super::super::steps;
+use super::*;
+
+fn asked(messages: &Value, answer: &Value) -> Payload {
+    match llm("", "", Usage::new(412, 35)) {
+        Payload::LlmCall {
+            model,
+            usage,
+            provider,
+            temperature,
+            stop_reason,
+            status,
+            error,
+            ..
+        } => Payload::LlmCall {
+            model,
+            prompt: json!({ "messages": messages }),
+            response: answer.clone(),
+            usage,
+            provider,
+            temperature,
+            stop_reason,
+            status,
+            error,
+        },
+        other => other,
+    }
+}
+
+/// An agent that asks, calls a tool, and asks again with everything that was said before.
+fn conversation() -> Sample {
+    let question = [
+        json!({"role": "system", "content": "You are a support agent. Look things up before you answer, and never promise what you cannot hold."}),
+        json!({"role": "user", "content": "ORD-1042: where is my refund?\n\n\tAda"}),
+    ];
+    let decision = json!({"role": "assistant", "content": [
+        {"type": "thinking", "thinking": "The policy will tell."},
+        {"type": "tool_use", "name": "search_kb", "input": {"query": "refund policy"}},
+    ]});
+    let found = json!({"role": "tool", "content": "{\"hits\":2}"});
+    let again = [question[0].clone(), question[1].clone(), decision.clone(), found];
+    Sample::new()
+        .step(state(&json!({"phase": "triage"})))
+        .step(asked(&json!(question), &decision))
+        .step(structural())
+        .within(
+            3,
+            tool(
+                "search_kb",
+                &json!({"query": "refund policy"}),
+                &json!({"hits": 2}),
+            ),
+        )
+        .step(asked(
+            &json!(again),
+            &json!("Dear Ada,\n\n  - it is on its way\u{1b}[2J\n"),
+        ))
+        .step(loop_warning(&[4]))
+        .step(failed_tool(
+            "refund_api",
+            &json!({"order": "ORD-1042"}),
+            error("TimeoutError", "no answer\nin 5 s"),
+        ))
+        .on_root(Payload::Error(error("AgentError", "gave up")))
+}
+
+#[test]
+fn a_conversation_says_everything_once() {
+    let sources = conversation().sources();
+    let steps = steps::steps(&sources, Sample::started());
+    let shown = at_widths(|width| lines(&steps, width));
+    assert!(!shown.contains("\u{1b}[2J"));
+    insta::assert_snapshot!(shown);
+}
