@@ -8,8 +8,11 @@
 
 mod demo;
 mod export;
+mod formats;
 mod list;
+mod reference;
 mod sandbox;
 mod show;
+mod tidy;
 mod usage;
 mod validate;
