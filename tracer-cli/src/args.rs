@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{demo, export, list, show, validate_trace};
+use crate::commands::{
+    completions, delete, demo, export, list, man, prune, rename, repair, show, validate_trace,
+};
 use crate::ui::Colour;
 
 /// See what your agents did: every run, model call and tool call, on your own machine.
@@ -59,10 +61,22 @@ pub enum Command {
     List(list::Args),
     /// Show a run: what happened, step by step
     Show(show::Args),
-    /// Write a run as one JSON document
+    /// Write a run as one file: a JSON document, or the format of another tool
     Export(export::Args),
     /// Check a run directory against the trace format, without changing it
     ValidateTrace(validate_trace::Args),
+    /// Complete a run whose process died before it could end
+    Repair(repair::Args),
+    /// Give a run another name
+    Rename(rename::Args),
+    /// Remove runs, for good
+    Delete(delete::Args),
+    /// Remove old runs: by age, number, size and status
+    Prune(prune::Args),
+    /// Write what makes a shell complete commands and options
+    Completions(completions::Args),
+    /// Write the manual pages
+    Man(man::Args),
 }
 
 impl Command {
@@ -77,6 +91,12 @@ impl Command {
             Self::Show(args) => show::run(&args, session),
             Self::Export(args) => export::run(&args, session),
             Self::ValidateTrace(args) => validate_trace::run(&args, session),
+            Self::Repair(args) => repair::run(&args, session),
+            Self::Rename(args) => rename::run(&args, session),
+            Self::Delete(args) => delete::run(&args, session),
+            Self::Prune(args) => prune::run(&args, session),
+            Self::Completions(args) => completions::run(&args, session),
+            Self::Man(args) => man::run(&args, session),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! knows no terminal; what it writes goes through [`ui`], which is the only place that writes. The exit codes are those
 //! of [`error::ErrorKind`].
 
+mod amounts;
 pub mod args;
 pub mod commands;
 mod demo_agent;
@@ -12,6 +13,7 @@ pub mod export;
 pub mod json;
 mod output_file;
 pub mod progress;
+pub mod reference;
 pub mod render;
 pub mod session;
 pub mod ui;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tracer_sdk::read::{RunDirectory, RunStore, SelectError, StoreError};
-use tracer_sdk::settings::{self, Config};
+use tracer_sdk::settings::{self, Config, Settings};
 
 use crate::error::CliError;
 use crate::render::line::{Line, Tone};
@@ -39,9 +39,14 @@ impl Session {
 
     /// The data directory. A setting that cannot be used stops the command (decisions, section 9).
     pub fn data_dir(&self) -> Result<PathBuf, CliError> {
+        self.settings().map(|settings| settings.data_dir)
+    }
+
+    /// All settings. One that cannot be used stops the command.
+    pub fn settings(&self) -> Result<Settings, CliError> {
         let (settings, problems) = settings::load(&self.config());
         if problems.is_empty() {
-            return Ok(settings.data_dir);
+            return Ok(settings);
         }
         Err(CliError::input("a setting cannot be used")
             .with_details(problems.iter().map(ToString::to_string))

@@ -179,6 +179,28 @@ impl Ui {
         self.note(&Line::of("hint: ", Tone::Active).with(hint, Tone::Plain));
     }
 
+    /// Whether somebody can be asked: what is said is seen, and what is typed comes from a keyboard.
+    pub fn can_ask(&self) -> bool {
+        io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Asks on standard error; anything but `y` or `yes` is a no.
+    pub fn ask(&mut self, question: &str) -> Result<bool, CliError> {
+        self.flush()?;
+        let asked = paint(
+            &mut self.err.writer,
+            &Line::of(question, Tone::Strong).with(" [y/N] ", Tone::Plain),
+            self.err.coloured,
+            self.err.characters,
+        );
+        let mut answer = String::new();
+        asked
+            .and_then(|()| self.err.writer.flush())
+            .and_then(|()| io::stdin().read_line(&mut answer))
+            .map_err(|error| CliError::input(format!("cannot ask: {error}")))?;
+        Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+    }
+
     /// Says an error on standard error; a closed pipe is not one.
     pub fn error(&mut self, error: &CliError) {
         if error.kind() == ErrorKind::ClosedPipe {

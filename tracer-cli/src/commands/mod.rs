@@ -1,18 +1,27 @@
 //! One file per command.
 
+pub mod completions;
+pub mod delete;
 pub mod demo;
 pub mod export;
 pub mod list;
+pub mod man;
+pub mod prune;
+pub mod rename;
+pub mod repair;
 pub mod show;
 pub mod validate_trace;
 
 use std::process::ExitCode;
 
 use tracer_sdk::format::{RunMeta, Timestamp};
-use tracer_sdk::read::{InvalidRun, ListedRun, Liveness};
+use tracer_sdk::read::{InvalidRun, ListedRun, Liveness, RunDirectory};
+use tracer_sdk::tidy::TidyError;
 
 use crate::error::{CliError, ErrorKind};
+use crate::render::line::Line;
 use crate::render::standing::Standing;
+use crate::session::{Session, quoted};
 
 /// How a command that did what it was asked came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +71,54 @@ fn refused(kind: ErrorKind, what: String, invalid: &InvalidRun) -> CliError {
         kind
     };
     CliError::new(kind, what).with_details(invalid.problems.iter().map(ToString::to_string))
+}
+
+/// What is said of a run that was to be changed and was not; `damaged` is the kind of error when it is damaged.
+fn not_changed(
+    damaged: ErrorKind,
+    what: String,
+    run: &RunDirectory,
+    error: &TidyError,
+    session: &Session,
+) -> CliError {
+    let message = format!("{what}: {error}");
+    match error {
+        TidyError::Damaged { problems, .. } => CliError::new(damaged, message)
+            .with_details(problems.iter().map(ToString::to_string))
+            .with_hint(format!(
+                "every problem: tracer validate-trace {}",
+                quoted(&run.path)
+            )),
+        TidyError::Live => CliError::input(message).with_hint("wait until it has ended"),
+        TidyError::Unknown => CliError::input(message).with_hint(format!(
+            "see how far it is: {}",
+            session.command(&format!("show {}", run.trace_id))
+        )),
+        _ => CliError::input(message).with_hint("nothing is lost: set that right, and try again"),
+    }
+}
+
+fn not_removed(short_id: &str, error: &TidyError) -> CliError {
+    CliError::input(format!("run {short_id} cannot be removed: {error}"))
+        .with_hint("check the permissions of its folder, and try again")
+}
+
+/// Shows what is about to be removed and asks. Where nobody can answer, it is refused.
+fn confirmed(
+    what: impl IntoIterator<Item = Line>,
+    question: &str,
+    session: &mut Session,
+) -> Result<bool, CliError> {
+    if !session.ui.can_ask() {
+        return Err(
+            CliError::input("this removes runs for good, and nobody is there to be asked")
+                .with_hint("add --yes when you mean it"),
+        );
+    }
+    for line in what {
+        session.ui.note(&line);
+    }
+    session.ui.ask(question)
 }
 
 /// The clock, read once by the command that needs it.

@@ -118,9 +118,12 @@ impl Attributes {
         self.add(names::INPUT_TOKENS.written(), json!(usage.prompt_tokens));
         self.add(names::OUTPUT_TOKENS.written(), json!(usage.completion_tokens));
         self.add(names::TOTAL_TOKENS.written(), json!(usage.total_tokens));
-        if let Some(reason) = stop_reason {
+        let key = names::FINISH_REASONS.written();
+        if let Some(reason) = stop_reason
+            && !self.0.get(key).is_some_and(Value::is_array)
+        {
             // A list in the conventions, a text in our files.
-            self.set(names::FINISH_REASONS.written(), json!([reason]));
+            self.set(key, json!([reason]));
         }
         let input = otlp_messages::input(prompt);
         self.add(names::INPUT_MESSAGES.written(), input);

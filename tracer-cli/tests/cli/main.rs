@@ -9,10 +9,13 @@
 mod demo;
 mod export;
 mod follow;
+mod formats;
 mod list;
 mod list_filters;
+mod reference;
 mod sandbox;
 mod show;
+mod tidy;
 mod usage;
 mod validate;
 mod views;

@@ -1,0 +1,30 @@
+//! `tracer completions`: what makes a shell complete our commands and options.
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use super::Verdict;
+use crate::args::Cli;
+use crate::error::CliError;
+use crate::session::Session;
+
+/// Options of `tracer completions`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Writes the script to standard output.
+pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+    // Made in memory, because the generator panics when it cannot write.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "tracer", &mut script);
+    session
+        .ui
+        .output()
+        .write_all(&script)
+        .map_err(|error| CliError::output(&error))?;
+    Ok(Verdict::Done)
+}

@@ -1,0 +1,75 @@
+//! `tracer delete`: removes runs that are named, after asking.
+
+use tracer_sdk::read::{ListedRun, Liveness};
+use tracer_sdk::tidy;
+
+use super::{Verdict, confirmed, not_removed};
+use crate::error::CliError;
+use crate::render::gist;
+use crate::render::line::{Line, Tone};
+use crate::render::text;
+use crate::session::Session;
+
+/// Options of `tracer delete`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The runs: their IDs, or as much of their beginning as no other run has
+    #[arg(required = true, value_name = "RUN_ID")]
+    run_ids: Vec<String>,
+
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+
+    /// Also runs that are still recorded, or may be
+    #[arg(long)]
+    force: bool,
+}
+
+/// Deletes runs: all of them, or none when one cannot be.
+pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+    let mut runs: Vec<(ListedRun, String)> = Vec::new();
+    for run_id in &args.run_ids {
+        let (directory, short_id) = session.select(Some(run_id))?;
+        if runs.iter().all(|(run, _)| run.directory != directory) {
+            runs.push((directory.listed(), short_id));
+        }
+    }
+    if !args.force {
+        runs.iter()
+            .try_for_each(|(run, short_id)| not_live(run, short_id))?;
+    }
+    if !args.yes {
+        let told = runs.iter().map(|(run, short_id)| {
+            let name = run.meta.as_ref().ok().and_then(|meta| meta.run_name.as_deref());
+            Line::of(
+                format!("  {short_id}  {}", gist::word(name.unwrap_or("(unnamed)"))),
+                Tone::Plain,
+            )
+        });
+        let question = format!("delete {}, for good?", text::counted(runs.len() as u64, "run"));
+        if !confirmed(told, &question, session)? {
+            return Ok(Verdict::Done);
+        }
+    }
+    for (run, short_id) in &runs {
+        tidy::remove_run(&run.directory).map_err(|error| not_removed(short_id, &error))?;
+    }
+    let count = text::counted(runs.len() as u64, "run");
+    session
+        .ui
+        .lines(&[Line::of("✓ ", Tone::Good).with(format!("deleted {count}"), Tone::Plain)])?;
+    Ok(Verdict::Done)
+}
+
+fn not_live(run: &ListedRun, short_id: &str) -> Result<(), CliError> {
+    match run.liveness() {
+        Liveness::Running => Err(CliError::input(format!("run {short_id} is still going on"))
+            .with_hint("wait until it has ended, or add --force")),
+        Liveness::Unknown if run.meta.is_ok() => Err(CliError::input(format!(
+            "nothing tells whether run {short_id} is still going on"
+        ))
+        .with_hint("add --force when you know that it is not")),
+        Liveness::Unknown | Liveness::Ended | Liveness::Interrupted => Ok(()),
+    }
+}

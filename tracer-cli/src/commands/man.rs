@@ -1,0 +1,40 @@
+//! `tracer man`: the manual pages, one for each command.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::CommandFactory;
+
+use super::Verdict;
+use crate::args::Cli;
+use crate::error::CliError;
+use crate::render::line::{Line, Tone};
+use crate::render::text;
+use crate::session::{Session, shown};
+
+/// Options of `tracer man`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The folder to write them to, which is made when it is not there
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+/// Writes the pages.
+pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+    let pages = fs::create_dir_all(&args.folder).and_then(|()| {
+        clap_mangen::generate_to(Cli::command(), &args.folder)?;
+        Ok(fs::read_dir(&args.folder)?.count())
+    });
+    let pages = pages.map_err(|error| {
+        CliError::input(format!("cannot write to {}: {error}", args.folder.display()))
+            .with_hint("name a folder that you can write to")
+    })?;
+    let told = format!(
+        "{} in {}",
+        text::counted(pages as u64, "file"),
+        shown(&args.folder)
+    );
+    session.ui.note(&Line::of(told, Tone::Plain));
+    Ok(Verdict::Done)
+}

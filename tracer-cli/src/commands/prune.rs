@@ -1,0 +1,172 @@
+//! `tracer prune`: removes runs by age, number, size and status, after saying which and asking.
+
+use tracer_sdk::format::Timestamp;
+use tracer_sdk::read::{ListedRun, Liveness, RunState, RunStore};
+use tracer_sdk::tidy::{self, Candidate, PruneRules};
+
+use super::{Verdict, confirmed, not_removed, now};
+use crate::amounts;
+use crate::error::CliError;
+use crate::progress::Progress;
+use crate::render::line::{Line, Tone};
+use crate::render::{gist, run_list, text, units};
+use crate::session::Session;
+
+/// More runs than this are counted instead of listed.
+const MOST_LISTED: usize = 20;
+
+/// Options of `tracer prune`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "A run that is still recorded, or may be, is never removed; a damaged one only with --status damaged."
+)]
+pub struct Args {
+    /// Runs that started longer ago than this: 12h, 30d, 8w
+    #[arg(long, value_name = "AGE", value_parser = amounts::age)]
+    older_than: Option<i64>,
+
+    /// The oldest runs, until the store holds no more than this: 500MB, 2GB
+    #[arg(long, value_name = "SIZE", value_parser = amounts::size)]
+    max_size: Option<u64>,
+
+    /// So many of the newest stay, whatever else is said; alone: all others go
+    #[arg(long, value_name = "N")]
+    keep: Option<usize>,
+
+    /// Only runs that stand so: ok, error, interrupted or damaged; can be repeated
+    #[arg(long, value_name = "STATUS", value_parser = state)]
+    status: Vec<RunState>,
+
+    /// Say what would be removed, and remove nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+fn state(word: &str) -> Result<RunState, String> {
+    RunState::from_word(word)
+        .filter(|state| *state != RunState::Running)
+        .ok_or_else(|| "give ok, error, interrupted or damaged".to_owned())
+}
+
+impl Args {
+    fn rules(&self, now: Timestamp) -> PruneRules {
+        let before =
+            |age: i64| Timestamp::from_unix_microseconds(now.unix_microseconds().saturating_sub(age));
+        PruneRules {
+            states: self.status.clone(),
+            keep: self.keep,
+            before: self.older_than.map(before),
+            max_bytes: self.max_size,
+        }
+    }
+}
+
+/// Prunes the store.
+pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+    let rules = args.rules(now());
+    if rules.is_empty() {
+        return Err(CliError::input("nothing says which runs to remove")
+            .with_hint("say it: --older-than 30d, --keep 100, --max-size 2GB, --status error")
+            .with_hint("see first what it would be: --dry-run"));
+    }
+    let store = RunStore::new(session.data_dir()?);
+    let runs = store.list().map_err(|error| session.store_error(&error))?;
+    let looking = Progress::begin("looking at", "run", Some(runs.len() as u64));
+    let candidates: Vec<Candidate> = runs
+        .iter()
+        .map(|run| {
+            looking.step();
+            candidate(run)
+        })
+        .collect();
+    looking.end(&mut session.ui);
+    let chosen = tidy::choose(&candidates, &rules);
+    let going: Vec<(&ListedRun, &Candidate)> = chosen
+        .iter()
+        .filter_map(|&position| Some((runs.get(position)?, candidates.get(position)?)))
+        .collect();
+    let bytes = going
+        .iter()
+        .fold(0, |sum: u64, (_, candidate)| sum.saturating_add(candidate.bytes));
+    let count = format!(
+        "{} of {}, {}",
+        going.len(),
+        text::counted(runs.len() as u64, "run"),
+        amounts::bytes(bytes)
+    );
+    if going.is_empty() {
+        session
+            .ui
+            .note(&Line::of(format!("nothing to remove: {count}"), Tone::Plain));
+        return Ok(Verdict::Done);
+    }
+    let ids = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
+    let mut listed: Vec<Line> = going
+        .iter()
+        .take(MOST_LISTED)
+        .map(|(run, candidate)| told(run, candidate, ids))
+        .collect();
+    if let Some(hidden) = going.len().checked_sub(MOST_LISTED).filter(|hidden| *hidden > 0) {
+        listed.push(Line::of(format!("  … and {hidden} more"), Tone::Muted));
+    }
+    if args.dry_run {
+        session.ui.lines(&listed)?;
+        session
+            .ui
+            .lines(&[Line::of(format!("would remove {count}"), Tone::Warning)])?;
+        return Ok(Verdict::Done);
+    }
+    if !args.yes && !confirmed(listed, &format!("remove {count}, for good?"), session)? {
+        return Ok(Verdict::Done);
+    }
+    let removing = Progress::begin("removing", "run", Some(going.len() as u64));
+    for (run, _) in &going {
+        // It may have been taken up again since it was listed.
+        if run.liveness() != Liveness::Running {
+            let id = run_list::short_id(run.directory.trace_id, []);
+            tidy::remove_run(&run.directory).map_err(|error| not_removed(&id, &error))?;
+            removing.step();
+        }
+    }
+    removing.end(&mut session.ui);
+    // What earlier removals left holds room and nothing else.
+    tidy::remove_leftovers(&store.runs_dir()).map_err(|error| CliError::input(error.to_string()))?;
+    session
+        .ui
+        .lines(&[Line::of("✓ ", Tone::Good).with(format!("removed {count}"), Tone::Plain)])?;
+    Ok(Verdict::Done)
+}
+
+fn candidate(run: &ListedRun) -> Candidate {
+    let liveness = run.liveness();
+    let state = RunState::of(run, || liveness);
+    Candidate {
+        state,
+        may_be_live: liveness == Liveness::Running || state == RunState::Running,
+        started: run.started(),
+        bytes: tidy::size_of(&run.directory.path),
+    }
+}
+
+fn told(run: &ListedRun, candidate: &Candidate, id_length: usize) -> Line {
+    let id: String = run
+        .directory
+        .trace_id
+        .to_string()
+        .chars()
+        .take(id_length)
+        .collect();
+    let name = run.meta.as_ref().ok().and_then(|meta| meta.run_name.as_deref());
+    let started = run.started().map(units::moment).unwrap_or_default();
+    let rest = format!(
+        "{:11}  {:>8}  {started}  {}",
+        candidate.state.as_str(),
+        amounts::bytes(candidate.bytes),
+        gist::word(name.unwrap_or("(unnamed)"))
+    );
+    Line::of(format!("  {id}  {rest}"), Tone::Plain)
+}

@@ -1,0 +1,36 @@
+//! `tracer rename`: gives a run another name.
+
+use tracer_sdk::tidy;
+
+use super::{Verdict, not_changed};
+use crate::error::{CliError, ErrorKind};
+use crate::render::gist;
+use crate::render::line::{Line, Tone};
+use crate::session::Session;
+
+/// Options of `tracer rename`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The run: its ID, or as much of its beginning as no other run has
+    run_id: String,
+
+    /// The new name; what looks like a secret in it is redacted, as in every name
+    name: String,
+}
+
+/// Renames a run.
+pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+    if args.name.trim().is_empty() {
+        return Err(CliError::input("a run needs a name").with_hint("give one that tells it from others"));
+    }
+    let settings = session.settings()?;
+    let (directory, short_id) = session.select(Some(&args.run_id))?;
+    let name = tidy::rename_run(&directory, &args.name, &settings).map_err(|error| {
+        let what = format!("run {short_id} is not renamed");
+        not_changed(ErrorKind::Input, what, &directory, &error, session)
+    })?;
+    session.ui.lines(&[Line::of("✓ ", Tone::Good)
+        .with(format!("{short_id} is "), Tone::Plain)
+        .with(gist::word(&name), Tone::Strong)])?;
+    Ok(Verdict::Done)
+}

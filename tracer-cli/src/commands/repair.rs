@@ -1,0 +1,122 @@
+//! `tracer repair`: completes a run whose process died, so that everything that judges runs takes it.
+
+use serde::Serialize;
+use tracer_sdk::tidy::{self, Repair, TidyError};
+
+use super::{Verdict, not_changed};
+use crate::error::{CliError, ErrorKind};
+use crate::progress::Progress;
+use crate::render::line::{Line, Tone};
+use crate::render::text;
+use crate::session::{Session, shown};
+
+/// Options of `tracer repair`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The run: its ID, or as much of its beginning as no other run has; the newest when left out
+    run_id: Option<String>,
+
+    /// Say what would be done, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// What was done as JSON: `{trace_id, repaired, cut_bytes, spans_added, status, ended_at}`
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was done, or would be.
+#[derive(Serialize)]
+struct Report {
+    trace_id: String,
+    /// Whether anything was changed.
+    repaired: bool,
+    cut_bytes: Option<u64>,
+    spans_added: usize,
+    status: Option<&'static str>,
+    ended_at: Option<String>,
+}
+
+/// Repairs a run.
+pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+    let (directory, short_id) = session.select(args.run_id.as_deref())?;
+    let progress = Progress::begin("repairing", "span", None);
+    let outcome = if args.dry_run {
+        tidy::plan_repair(&directory.path)
+    } else {
+        tidy::repair(&directory.path)
+    };
+    progress.end(&mut session.ui);
+    let repair = match outcome {
+        Ok(repair) => Some(repair),
+        Err(TidyError::Ended) => None,
+        Err(error) => {
+            let what = format!("run {short_id} is not repaired");
+            return Err(not_changed(ErrorKind::Check, what, &directory, &error, session));
+        }
+    };
+    if args.json {
+        let completion = repair.as_ref().and_then(|repair| repair.completion.as_ref());
+        session.ui.json(&Report {
+            trace_id: directory.trace_id.to_string(),
+            repaired: repair.is_some() && !args.dry_run,
+            cut_bytes: repair.as_ref().and_then(|repair| repair.cut),
+            spans_added: completion.map_or(0, |completion| completion.spans.len()),
+            status: completion.map(|completion| completion.status.as_str()),
+            ended_at: completion.map(|completion| completion.ended_at.text().to_owned()),
+        })?;
+        return Ok(Verdict::Done);
+    }
+    let Some(repair) = repair else {
+        let told = format!("run {short_id} needs no repair: it has ended and is valid");
+        session
+            .ui
+            .lines(&[Line::of("✓ ", Tone::Good).with(told, Tone::Plain)])?;
+        return Ok(Verdict::Done);
+    };
+    let done = if args.dry_run {
+        Line::of("would repair ", Tone::Warning)
+    } else {
+        Line::of("✓ ", Tone::Good).with("repaired ", Tone::Plain)
+    };
+    session.ui.lines(&[done.with(short_id.as_str(), Tone::Strong)])?;
+    let steps = steps(&repair);
+    session.ui.lines(
+        &steps
+            .iter()
+            .map(|step| Line::of(format!("  {step}"), Tone::Plain))
+            .collect::<Vec<_>>(),
+    )?;
+    if !args.dry_run {
+        let next = session.command(&format!("show {short_id}"));
+        session.ui.hint(&format!("see it: {next}"));
+    }
+    Ok(Verdict::Done)
+}
+
+/// What the repair consists of, a line each.
+fn steps(repair: &Repair) -> Vec<String> {
+    let mut steps = Vec::new();
+    let Some(completion) = &repair.completion else {
+        return vec!["the run had ended: its .live is removed".to_owned()];
+    };
+    if let Some(copy) = &repair.copy {
+        steps.push(format!("the log as it was is kept as {}", shown(copy)));
+    }
+    if let Some(bytes) = repair.cut {
+        steps.push(format!(
+            "{} of a torn last line cut off",
+            text::counted(bytes, "byte")
+        ));
+    }
+    if !completion.spans.is_empty() {
+        let count = text::counted(completion.spans.len() as u64, "span");
+        steps.push(format!("{count} ended that had not, with {}", tidy::INTERRUPTED));
+    }
+    steps.push(format!(
+        "status {}, ended at {}",
+        completion.status.as_str(),
+        completion.ended_at.text()
+    ));
+    steps
+}

@@ -1,0 +1,82 @@
+//! `tracer export --format`: each format of a run as it is on disk.
+
+use serde_json::Value;
+
+use crate::sandbox::{FIRST, Sandbox};
+
+fn exported(format: &str, more: &[&str]) -> String {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "first", 1, "ok");
+    let mut arguments = vec!["export", FIRST, "--out", "-", "--format", format];
+    arguments.extend(more);
+    let outcome = sandbox.tracer(&arguments);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{format}");
+    outcome.stdout
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn ndjson_has_the_events_of_the_envelope() {
+    let lines: Vec<Value> = exported("ndjson", &[]).lines().map(json).collect();
+    assert_eq!(json(&exported("envelope", &[]))["events"], Value::Array(lines));
+}
+
+#[test]
+fn otlp_json_has_every_span_in_the_order_of_their_starts() {
+    let request = json(&exported("otlp-json", &[]));
+    let spans = request["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        .as_array()
+        .unwrap()
+        .clone();
+    let names: Vec<&str> = spans.iter().map(|span| span["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["first", "search_kb", "demo-model"]);
+    assert!(spans.iter().all(|span| span["traceId"] == FIRST));
+    assert_eq!(spans[1]["startTimeUnixNano"], "1767225660010000000");
+}
+
+#[test]
+fn chrome_has_a_bar_for_each_span() {
+    let document = json(&exported("chrome", &[]));
+    let bars = document["traceEvents"].as_array().unwrap().iter();
+    let bars: Vec<(&str, i64, i64)> = bars
+        .filter(|event| event["ph"] == "X")
+        .map(|event| {
+            let number = |key: &str| event[key].as_i64().unwrap();
+            (event["name"].as_str().unwrap(), number("ts"), number("dur"))
+        })
+        .collect();
+    assert_eq!(
+        bars,
+        [
+            ("first", 0, 400_000),
+            ("search_kb", 10_000, 20_000),
+            ("demo-model", 40_000, 200_000)
+        ]
+    );
+}
+
+#[test]
+fn folded_weighs_time_or_tokens() {
+    assert_eq!(
+        exported("folded", &[]),
+        "first 180000\nfirst;demo-model 200000\nfirst;search_kb 20000\n"
+    );
+    assert_eq!(
+        exported("folded", &["--weight", "tokens"]),
+        "first;demo-model 447\n"
+    );
+}
+
+#[test]
+fn a_weight_is_for_stacks_only_and_other_formats_are_named() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .tracer(&["export", "--out", "-", "--weight", "tokens"])
+        .fails(2, &["--format folded"]);
+    sandbox
+        .tracer(&["export", "--out", "-", "--format", "xml"])
+        .fails(2, &["otlp-json", "chrome"]);
+}
