@@ -3,7 +3,8 @@
 use std::fs;
 
 use tracer_sdk::read::{open_run, outline_run, read_run, salvage_run, stream_run, validate};
-use tracer_sdk::write::redact::{RedactionSettings, Redactor};
+use tracer_sdk::settings::Settings;
+use tracer_sdk::testing::redacted;
 
 const META: &str = r#"{"spec_version":"0.2.0","trace_id":"10000000000000000000000000000001","run_name":"x",
 "started_at":"2026-01-01T00:00:00Z","ended_at":null,"duration_ms":null,"status":"running",
@@ -73,17 +74,15 @@ pub(crate) fn run_directory(bytes: &[u8]) {
 /// A secret of the environment does not survive wherever it stands, and no text is longer than its limit.
 pub(crate) fn redact_text(bytes: &[u8]) {
     const SECRET: &str = "a-very-private-value";
-    let settings = RedactionSettings {
-        max_field_bytes: 400,
-        ..RedactionSettings::default()
-    };
-    let redactor = Redactor::new(&settings, [("DEPLOY_TOKEN".to_owned(), SECRET.to_owned())]);
+    let mut settings = Settings::with_data_dir("unused");
+    settings.max_field_bytes = 400;
+    let redacted = |text: &str| redacted(text, &settings, &[SECRET]);
     let text = String::from_utf8_lossy(bytes);
-    assert!(redactor.text(&text).len() <= 400);
+    assert!(redacted(&text).len() <= 400);
     let middle = (0..=text.len() / 2)
         .rev()
         .find(|at| text.is_char_boundary(*at))
         .unwrap_or(0);
     let planted = format!("{}{SECRET}{}", &text[..middle], &text[middle..]);
-    assert!(!redactor.text(&planted).contains(SECRET));
+    assert!(!redacted(&planted).contains(SECRET));
 }

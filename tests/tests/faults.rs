@@ -1,6 +1,8 @@
 //! Every file operation of a run fails in turn, with each error, once and from then on: the program never notices, every
 //! span is accounted for, and what is on the disk can be read.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
 mod faults {
     pub(crate) mod aftermath;
     pub(crate) mod agent;

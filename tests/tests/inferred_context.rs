@@ -3,6 +3,8 @@
 //!
 //! How many runs are live concerns the whole process, so these tests take turns.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tracer_sdk::format::EventType;

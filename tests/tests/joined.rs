@@ -1,5 +1,6 @@
 //! A child process that works for its parent's run: `TRACER_TRACEPARENT` (issue: *Context*).
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 #![cfg(unix)]
 
 use std::io::{BufRead, BufReader, Write};

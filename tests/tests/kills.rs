@@ -2,6 +2,7 @@
 //!
 //! `TRACER_TEST_KILLS` says how many programs are killed.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 #![cfg(unix)]
 
 use std::collections::HashSet;

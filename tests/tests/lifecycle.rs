@@ -1,6 +1,8 @@
 //! From the start of a run to its end: what is on disk when, and how each way to leave a run is told (specification,
 //! *States and transitions*; decisions, section 5).
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

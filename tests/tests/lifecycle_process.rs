@@ -24,7 +24,7 @@ fn run_name(program: Program, data: &DataDir) -> String {
 fn the_default_name_is_path_function_and_local_minute() {
     let data = DataDir::new();
     let name = run_name(Program::new(TRACED, &data).args(["default-name"]), &data);
-    let minute = name.strip_prefix("src/agent.rs:answer - ").unwrap();
+    let minute = name.strip_prefix("src/bin/traced.rs:default_name - ").unwrap();
     let shape: String = minute
         .chars()
         .map(|c| if c.is_ascii_digit() { '0' } else { c })

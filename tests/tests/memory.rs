@@ -1,6 +1,8 @@
 //! What recording takes of the program's memory: nothing for a span in a steady stream, and no more for a long run than for
 //! a short one.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
 use std::sync::Arc;
 
 use allocation_counter::{AllocationInfo, measure};

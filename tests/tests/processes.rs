@@ -1,6 +1,7 @@
 //! Programs that end in any way: what they finished before is on disk, and readers tell whether the run lives
 //! (decisions, section 5; reliability G2, G5, G6).
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 #![cfg(unix)]
 
 use std::io::{BufRead, BufReader, Write};

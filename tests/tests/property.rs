@@ -1,5 +1,7 @@
 //! Whatever is recorded, the run is valid and its projection gives it back (issue: *It must show*, 7).
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;

@@ -1,5 +1,7 @@
 //! No secret reaches the disk, wherever a program puts it; and what only looks like one stays (decisions, section 6).
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
 use serde_json::{Value, json};
 use tracer_sdk::format::EventType;
 use tracer_sdk::{Run, llm_call, record_error, span, state, tool_call};

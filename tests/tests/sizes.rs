@@ -1,5 +1,7 @@
 //! Values of any size: no line is longer than 1 MiB, and what is written is valid (decisions, sections 5 and 6).
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
 use std::collections::BTreeMap;
 
 use serde_json::json;

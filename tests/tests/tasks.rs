@@ -1,5 +1,7 @@
 //! Tasks that record into one run: spawned, joined, selected, local, blocking (issue: *Context*).
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
 use std::time::Duration;
 
 use futures_util::future::join_all;

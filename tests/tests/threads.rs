@@ -1,5 +1,7 @@
 //! Threads that record into one run: nothing is lost, and everything stands under the right parent (issue: *Context*).
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
 use std::collections::HashSet;
 use std::sync::Barrier;
 

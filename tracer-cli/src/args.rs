@@ -40,6 +40,14 @@ pub struct Cli {
         help = "When to colour: always, never, or auto, which obeys NO_COLOR, CLICOLOR_FORCE and TERM"
     )]
     pub colour: Colour,
+
+    /// Whether signs are told in ASCII.
+    #[arg(
+        long,
+        global = true,
+        help = "Signs in ASCII, as also where TERM=dumb or the locale is not UTF-8"
+    )]
+    pub ascii: bool,
 }
 
 /// The commands.

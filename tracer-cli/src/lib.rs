@@ -35,7 +35,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2));
         }
     };
-    let mut session = Session::new(Ui::new(cli.colour), cli.data_dir);
+    let mut session = Session::new(Ui::new(cli.colour, cli.ascii), cli.data_dir);
     match cli
         .command
         .run(&mut session)

@@ -78,13 +78,15 @@ impl Session {
         match error {
             SelectError::NoRuns => self.no_runs(store.data_dir()),
             SelectError::Store(error) => self.store_error(&error),
-            SelectError::NotFound { candidates } => CliError::input(format!("no run starts with {wanted:?}"))
-                .with_details(
-                    candidates
-                        .into_iter()
-                        .map(|directory| candidate("closest: ", store, directory)),
-                )
-                .with_hint(list),
+            SelectError::NotFound { candidates } => CliError::input(format!(
+                "no run has an ID that starts with {wanted:?}, or this name"
+            ))
+            .with_details(
+                candidates
+                    .into_iter()
+                    .map(|directory| candidate("closest: ", store, directory)),
+            )
+            .with_hint(list),
             SelectError::Ambiguous { candidates } => {
                 let hidden = candidates.len().saturating_sub(MOST_CANDIDATES);
                 let more = (hidden > 0).then(|| format!("… and {hidden} more"));
@@ -154,10 +156,14 @@ pub fn shown(path: &Path) -> String {
 
 /// The path as a shell takes it.
 pub fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
+    quoted_text(&path.display().to_string())
+}
+
+/// The text as a shell takes it.
+pub fn quoted_text(text: &str) -> String {
     let plain = |char: char| char.is_alphanumeric() || "/._-+:@%,=".contains(char);
     if !text.is_empty() && text.chars().all(plain) {
-        text
+        text.to_owned()
     } else {
         format!("'{}'", text.replace('\'', r"'\''"))
     }

@@ -9,10 +9,13 @@ use serde::Serialize;
 
 use crate::error::{CliError, ErrorKind};
 use crate::json;
+use crate::render::characters::Characters;
 use crate::render::line::{Line, Tone};
 
 /// How wide output is that no terminal shows.
 const WIDTH_WITHOUT_TERMINAL: usize = 100;
+/// Wider than any text that is worth a line of its own.
+const WITHOUT_WRAPPING: usize = 1 << 24;
 
 /// When to colour.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -31,16 +34,20 @@ pub struct Ui {
     out: Stream,
     err: Stream,
     is_terminal: bool,
-    width: usize,
+    has_status: bool,
+    status_is_shown: bool,
 }
 
 struct Stream {
     writer: Box<dyn Write>,
     coloured: bool,
+    characters: Characters,
 }
 
 impl Stream {
-    fn new(stream: impl RawStream + AsLockedWrite + 'static, colour: Colour) -> Self {
+    fn new(stream: impl RawStream + AsLockedWrite + 'static, colour: Colour, ascii: bool) -> Self {
+        let characters =
+            Characters::of_environment(anstream::stream::IsTerminal::is_terminal(&stream), ascii);
         let choice = match colour {
             Colour::Auto => AutoStream::choice(&stream),
             Colour::Always => ColorChoice::Always,
@@ -53,26 +60,30 @@ impl Stream {
         } else {
             Box::new(BufWriter::new(stream))
         };
-        Self { writer, coloured }
+        Self {
+            writer,
+            coloured,
+            characters,
+        }
     }
 
     fn line(&mut self, line: &Line) -> io::Result<()> {
-        paint(&mut self.writer, line, self.coloured)?;
+        paint(&mut self.writer, line, self.coloured, self.characters)?;
         self.writer.write_all(b"\n")
     }
 }
 
 impl Ui {
-    /// The process's own streams.
-    pub fn new(colour: Colour) -> Self {
+    /// The process's own streams; with `ascii`, signs are told in ASCII.
+    pub fn new(colour: Colour, ascii: bool) -> Self {
         let is_terminal = io::stdout().is_terminal();
-        let width = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         Self {
-            out: Stream::new(io::stdout(), colour),
-            err: Stream::new(io::stderr(), colour),
+            out: Stream::new(io::stdout(), colour, ascii),
+            err: Stream::new(io::stderr(), colour, ascii),
             is_terminal,
-            // A terminal that does not know its size says zero.
-            width: width.filter(|width| *width > 0).unwrap_or(WIDTH_WITHOUT_TERMINAL),
+            has_status: is_terminal && io::stderr().is_terminal() && !is_dumb,
+            status_is_shown: false,
         }
     }
 
@@ -81,13 +92,53 @@ impl Ui {
         self.is_terminal
     }
 
-    /// How many columns there are.
+    /// How many columns there are now.
     pub fn width(&self) -> usize {
-        self.width
+        let width = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
+        // A terminal that does not know its size says zero.
+        width.filter(|width| *width > 0).unwrap_or(WIDTH_WITHOUT_TERMINAL)
+    }
+
+    /// After how many columns a text goes on in the next line: never, where no terminal shows it.
+    pub fn wrapping_width(&self) -> usize {
+        if self.is_terminal {
+            self.width()
+        } else {
+            WITHOUT_WRAPPING
+        }
+    }
+
+    /// Shows a line that the next output takes the place of, where a terminal can do that.
+    pub fn status(&mut self, line: &Line) {
+        if !self.has_status {
+            return;
+        }
+        self.clear_status();
+        // Nothing is done about a terminal that cannot be written to: the next line of data tells.
+        let _ = self.out.writer.flush();
+        let Stream {
+            writer,
+            coloured,
+            characters,
+        } = &mut self.err;
+        let _ = paint(writer, line, *coloured, *characters).and_then(|()| writer.flush());
+        self.status_is_shown = true;
+    }
+
+    /// Takes the line away that says what goes on.
+    pub fn clear_status(&mut self) {
+        if std::mem::take(&mut self.status_is_shown) {
+            let _ = self
+                .err
+                .writer
+                .write_all(b"\r\x1b[K")
+                .and_then(|()| self.err.writer.flush());
+        }
     }
 
     /// Writes lines to standard output.
     pub fn lines<'a>(&mut self, lines: impl IntoIterator<Item = &'a Line>) -> Result<(), CliError> {
+        self.clear_status();
         lines
             .into_iter()
             .try_for_each(|line| self.out.line(line))
@@ -118,6 +169,7 @@ impl Ui {
 
     /// Says something on standard error. Nothing is done about a standard error that cannot be written.
     pub fn note(&mut self, line: &Line) {
+        self.clear_status();
         let _ = self.out.writer.flush();
         let _ = self.err.line(line).and_then(|()| self.err.writer.flush());
     }
@@ -143,13 +195,19 @@ impl Ui {
 }
 
 /// Writes a line with or without colour.
-fn paint(writer: &mut (impl Write + ?Sized), line: &Line, coloured: bool) -> io::Result<()> {
+fn paint(
+    writer: &mut (impl Write + ?Sized),
+    line: &Line,
+    coloured: bool,
+    characters: Characters,
+) -> io::Result<()> {
     for piece in line.pieces() {
         let style = style(piece.tone());
-        if coloured && style != Style::new() && !piece.text().is_empty() {
-            write!(writer, "{style}{}{style:#}", piece.text())?;
+        let text = characters.shown(piece.text());
+        if coloured && style != Style::new() && !text.is_empty() {
+            write!(writer, "{style}{text}{style:#}")?;
         } else {
-            writer.write_all(piece.text().as_bytes())?;
+            writer.write_all(text.as_bytes())?;
         }
     }
     Ok(())
@@ -175,7 +233,7 @@ fn style(tone: Tone) -> Style {
 pub(crate) fn painted(lines: &[Line], coloured: bool) -> String {
     let mut text = Vec::new();
     for line in lines {
-        paint(&mut text, line, coloured).unwrap();
+        paint(&mut text, line, coloured, Characters::All).unwrap();
         text.push(b'\n');
     }
     String::from_utf8(text).unwrap()

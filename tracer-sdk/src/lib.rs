@@ -10,6 +10,7 @@ pub mod read;
 pub mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod tidy;
 mod write;
 
 pub use emit::{

@@ -148,7 +148,7 @@ fn special_files(file: &'static str, problem: &str, shows: super::case::Lenient)
         cases.push(case(
             format!("no permission to read {file}"),
             run().then(move |directory| {
-                fs::set_permissions(directory.join(file), fs::Permissions::from_mode(0)).unwrap();
+                fs::set_permissions(directory.join(file), fs::Permissions::from_mode(0o000)).unwrap();
             }),
             &[problem],
             shows,

@@ -140,8 +140,8 @@ mod tests {
     use serde_json::json;
 
     fn told(sample: &Sample) -> Vec<String> {
-        let records = sample.records();
-        let steps = steps::steps(&records, &[], &[], None);
+        let sources = sample.sources();
+        let steps = steps::steps(&sources, None);
         rows(&steps)
             .iter()
             .map(|row| match row {

@@ -188,11 +188,14 @@ pub fn quoted(text: &str) -> String {
 
 /// A text on one line, with the emitter's markers told in words.
 pub fn word(text: &str) -> String {
-    MARKERS
-        .iter()
-        .fold(text::one_line(text, LONGEST_TEXT), |line, (marker, words)| {
-            line.replace(marker, words)
-        })
+    with_markers(&text::one_line(text, LONGEST_TEXT))
+}
+
+/// A text with the emitter's markers told in words.
+pub fn with_markers(text: &str) -> String {
+    MARKERS.iter().fold(text.to_owned(), |text, (marker, words)| {
+        text.replace(marker, words)
+    })
 }
 
 /// What the user put on a span, without the keys of the format itself.

@@ -1,19 +1,12 @@
-//! Calls that have begun and not ended, as records among the others: of them only the name and the start are known.
+//! Calls that have begun and not ended, as records like the others: of them only the name and the start are known.
 
 use serde_json::{Map, Value};
-use tracer_sdk::format::{EventType, Payload, Record, RunStatus, Timestamp, TraceId, Usage};
+use tracer_sdk::format::{EventType, Payload, Record, RunStatus, TraceId, Usage};
 use tracer_sdk::read::StartedSpan;
 
-/// The records with one more for each call that has begun and not ended, of which nothing but its name is known.
-pub fn with_in_flight(
-    mut records: Vec<Record>,
-    run_id: Option<TraceId>,
-    in_flight: &[StartedSpan],
-) -> Vec<Record> {
-    let Some(run_id) = run_id.filter(|_| !in_flight.is_empty()) else {
-        return records;
-    };
-    records.extend(in_flight.iter().map(|started| Record {
+/// The record of a call that has begun and not ended, of which nothing but its name is known.
+pub fn record(run_id: TraceId, started: &StartedSpan) -> Record {
+    Record {
         event_id: started.span_id.to_string(),
         run_id,
         parent_id: started.parent_span_id.map(|parent| parent.to_string()),
@@ -22,10 +15,7 @@ pub fn with_in_flight(
         name: started.name.clone(),
         payload: begun(started),
         meta: Map::new(),
-    }));
-    // Stable: records of one instant keep their order.
-    records.sort_by_cached_key(|record| record.ts.parse::<Timestamp>().ok());
-    records
+    }
 }
 
 fn begun(started: &StartedSpan) -> Payload {

@@ -99,6 +99,17 @@ impl Line {
         self.pieces.extend(other.pieces);
     }
 
+    /// The line with a label at `column` in the place of the spaces there.
+    #[must_use]
+    pub fn with_label(mut self, label: &str, column: usize) -> Self {
+        let mut labelled = Self::new().space(column).with(label, Tone::Muted);
+        if let Some(first) = self.pieces.first_mut() {
+            first.text = first.text.get(labelled.width()..).unwrap_or_default().to_owned();
+        }
+        labelled.pieces.append(&mut self.pieces);
+        labelled
+    }
+
     /// The pieces from left to right.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces

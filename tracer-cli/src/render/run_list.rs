@@ -31,20 +31,37 @@ pub struct Facts {
     pub duration: Option<u64>,
     /// What it counted.
     pub counts: Counts,
+    /// What its spans tell, as far as they were looked at.
+    pub seen: Option<Seen>,
 }
 
-const COLUMNS: [Column; 8] = [
+/// What the first spans of a run tell, or all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// How many steps there are.
+    pub steps: u64,
+    /// The tokens of the model calls; `None` when they do not say.
+    pub tokens: Option<u64>,
+    /// Whether these are all spans of the run.
+    pub is_whole: bool,
+    /// What tells the run from others of its name.
+    pub subtitle: Option<String>,
+}
+
+const COLUMNS: [Column; 10] = [
     column("", Align::Left, None),
     column("STATUS", Align::Left, None),
     column("ID", Align::Left, None),
-    column("STARTED", Align::Left, Some(5)),
-    column("DURATION", Align::Right, Some(4)),
+    column("STARTED", Align::Left, Some(7)),
+    column("DURATION", Align::Right, Some(6)),
+    column("STEPS", Align::Right, Some(5)),
+    column("TOKENS", Align::Right, Some(4)),
     column("MODEL", Align::Right, Some(1)),
     column("TOOL", Align::Right, Some(2)),
     column("ERRORS", Align::Right, Some(3)),
 ];
-/// A name that is cut to less does not tell runs apart.
-const LEAST_NAME: usize = 20;
+/// A name and what was asked, cut to less, do not tell runs apart.
+const LEAST_NAME: usize = 30;
 
 const fn column(heading: &'static str, align: Align, dropped: Option<u8>) -> Column {
     Column {
@@ -64,13 +81,24 @@ pub fn table(rows: &[RunRow], id_length: usize, now: Timestamp, width: usize) ->
     let mut lines = vec![arranged.heading("RUN")];
     for (row, cells) in rows.iter().zip(table.rows()) {
         let last = match &row.facts {
-            Ok(Facts { name: Some(name), .. }) => Line::of(text::one_line(name, 200), Tone::Strong),
-            Ok(Facts { name: None, .. }) => Line::of("(unnamed)", Tone::Muted),
+            Ok(facts) => run(facts),
             Err(problem) => Line::of(problem, Tone::Warning),
         };
         lines.push(arranged.line(cells, last));
     }
     lines
+}
+
+/// The name, and what tells the run from others of that name.
+fn run(facts: &Facts) -> Line {
+    let name = match &facts.name {
+        Some(name) => Line::of(text::one_line(name, 200), Tone::Strong),
+        None => Line::of("(unnamed)", Tone::Muted),
+    };
+    match facts.seen.as_ref().and_then(|seen| seen.subtitle.as_deref()) {
+        Some(subtitle) => name.space(2).with(subtitle, Tone::Muted),
+        None => name,
+    }
 }
 
 fn cells(row: &RunRow, id_length: usize, now: Timestamp) -> Vec<Line> {
@@ -84,6 +112,8 @@ fn cells(row: &RunRow, id_length: usize, now: Timestamp) -> Vec<Line> {
         Ok(facts) => [
             (units::ago(facts.started, now), Tone::Muted),
             (duration(row.standing, facts, now), Tone::Plain),
+            (seen(facts, |seen| Some(seen.steps)), Tone::Plain),
+            (seen(facts, |seen| seen.tokens), Tone::Plain),
             (units::quantity(facts.counts.llm_calls), Tone::Plain),
             (units::quantity(facts.counts.tool_calls), Tone::Plain),
             (
@@ -95,10 +125,19 @@ fn cells(row: &RunRow, id_length: usize, now: Timestamp) -> Vec<Line> {
                 },
             ),
         ],
-        Err(_) => [const { (String::new(), Tone::Plain) }; 5],
+        Err(_) => [const { (String::new(), Tone::Plain) }; 7],
     };
     cells.extend(told.map(|(text, tone)| Line::of(text, tone)));
     cells
+}
+
+/// A quantity of the spans that were looked at; a plus says that there are more.
+fn seen(facts: &Facts, quantity: impl Fn(&Seen) -> Option<u64>) -> String {
+    let Some(seen) = &facts.seen else {
+        return String::new();
+    };
+    let more = if seen.is_whole { "" } else { "+" };
+    quantity(seen).map_or_else(String::new, |quantity| units::quantity(quantity) + more)
 }
 
 /// A running run has been going on for a while, and a plus says that it still is.

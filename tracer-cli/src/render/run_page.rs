@@ -1,11 +1,12 @@
-//! A run as a page of text: how it stands, what happened in a sentence, what it counted, its steps, what is damaged.
+//! The head of a run's page: how it stands, what happened in a sentence, what it counted, what is damaged.
 
-use tracer_sdk::format::{EventType, Payload, Problem, Timestamp, Usage};
+use tracer_sdk::format::{Problem, Timestamp};
 
 use super::line::{Line, Tone};
 use super::standing::Standing;
 use super::steps::Step;
-use super::{step_rows, summary, text, units};
+use super::totals::Totals;
+use super::{summary, text, units};
 
 /// More problems than this are counted instead of listed.
 const MOST_PROBLEMS: usize = 20;
@@ -23,24 +24,35 @@ pub struct RunPage<'a> {
     pub started: Option<Timestamp>,
     /// How long it took, or has been going on, in microseconds.
     pub duration: Option<u64>,
-    /// Its steps.
+    /// Its steps; of a run with very many, those that tell how it went.
     pub steps: &'a [Step<'a>],
+    /// What all of them come to.
+    pub totals: &'a Totals,
     /// How many spans its emitter could not write, and why.
     pub dropped: Option<(u64, &'a str)>,
     /// How many bytes of a last line are not whole yet, or never will be.
     pub cut_tail: Option<u64>,
     /// What cannot be read.
     pub problems: &'a [Problem],
+    /// How many problems there are besides.
+    pub more_problems: u64,
 }
 
 impl RunPage<'_> {
-    /// The page in lines of at most `width` columns.
-    pub fn lines(&self, width: usize) -> Vec<Line> {
+    /// What stands above the steps, in lines of at most `width` columns.
+    pub fn head(&self, width: usize) -> Vec<Line> {
         let mut lines = self.header(width);
         let elapsed = self.duration.filter(|_| self.standing == Standing::Running);
-        let sentence = summary::sentence(self.standing, self.steps, elapsed, !self.problems.is_empty());
+        let is_part = (self.steps.len() as u64) < self.totals.steps;
+        let sentence = summary::sentence(
+            self.standing,
+            self.steps,
+            is_part.then_some(self.totals),
+            elapsed,
+            !self.problems.is_empty(),
+        );
         lines.extend(indented(&sentence, Tone::Strong, width));
-        lines.extend(joined(&counts(self.steps), width));
+        lines.extend(joined(&self.totals.told(), width));
         if let Some((spans, reason)) = self.dropped {
             let lost = format!("{} could not be written: {reason}", text::counted(spans, "span"));
             lines.extend(indented(&lost, Tone::Warning, width));
@@ -53,10 +65,6 @@ impl RunPage<'_> {
             lines.extend(indented(&cut, Tone::Muted, width));
         }
         lines.extend(self.damage(width));
-        if !self.steps.is_empty() {
-            lines.push(Line::new());
-            lines.extend(step_rows::lines(self.steps, width));
-        }
         lines
     }
 
@@ -111,7 +119,8 @@ impl RunPage<'_> {
         if self.problems.is_empty() {
             return Vec::new();
         }
-        let count = text::counted(self.problems.len() as u64, "problem");
+        let all = self.more_problems.saturating_add(self.problems.len() as u64);
+        let count = text::counted(all, "problem");
         let mut lines = indented(
             &format!("{count}; what can be read is shown:"),
             Tone::Warning,
@@ -124,7 +133,7 @@ impl RunPage<'_> {
                 Line::new().space(indent).with(part, Tone::Warning).fitted(width)
             }));
         }
-        let hidden = self.problems.len().saturating_sub(MOST_PROBLEMS);
+        let hidden = all.saturating_sub(MOST_PROBLEMS as u64);
         if hidden > 0 {
             lines.extend(indented(&format!("… and {hidden} more"), Tone::Warning, width));
         }
@@ -132,7 +141,7 @@ impl RunPage<'_> {
     }
 }
 
-fn indented(sentence: &str, tone: Tone, width: usize) -> Vec<Line> {
+pub(super) fn indented(sentence: &str, tone: Tone, width: usize) -> Vec<Line> {
     text::wrap(sentence, width.saturating_sub(2))
         .into_iter()
         .map(|part| Line::new().space(2).with(part, tone).fitted(width))
@@ -155,58 +164,6 @@ fn joined(parts: &[String], width: usize) -> Vec<Line> {
         .into_iter()
         .map(|line| Line::new().space(2).with(line, Tone::Plain).fitted(width))
         .collect()
-}
-
-/// `11 steps · 1 model call · 7 tool calls · 447 tokens (412 in, 35 out) · 0 errors · 1 loop warning`.
-fn counts(steps: &[Step<'_>]) -> Vec<String> {
-    let of = |kind: EventType| {
-        steps
-            .iter()
-            .filter(|step| step.record.event_type() == kind)
-            .count() as u64
-    };
-    let failed = steps
-        .iter()
-        .filter(|step| step.is_call() && step.failed())
-        .count() as u64;
-    let loops = of(EventType::LoopWarning);
-    let mut told = vec![
-        text::counted(steps.len() as u64, "step"),
-        text::counted(of(EventType::LlmCall), "model call"),
-        text::counted(of(EventType::ToolCall), "tool call"),
-    ];
-    if failed > 0 {
-        told.push(text::counted(failed, "failed call"));
-    }
-    let in_flight = steps.iter().filter(|step| step.in_flight).count();
-    if in_flight > 0 {
-        told.push(format!("{in_flight} in flight"));
-    }
-    told.extend(tokens(steps));
-    told.push(text::counted(of(EventType::Error), "error"));
-    if loops > 0 {
-        told.push(text::counted(loops, "loop warning"));
-    }
-    told
-}
-
-/// `447 tokens (412 in, 35 out)`, as far as the model calls say.
-fn tokens(steps: &[Step<'_>]) -> Option<String> {
-    let sum = |side: fn(&Usage) -> Option<u64>| {
-        let known = steps.iter().filter_map(|step| match &step.record.payload {
-            Payload::LlmCall { usage, .. } => side(usage),
-            _ => None,
-        });
-        known.reduce(u64::saturating_add)
-    };
-    let total = text::counted(sum(|usage| usage.total_tokens)?, "token");
-    match (
-        sum(|usage| usage.prompt_tokens),
-        sum(|usage| usage.completion_tokens),
-    ) {
-        (Some(prompt), Some(completion)) => Some(format!("{total} ({prompt} in, {completion} out)")),
-        _ => Some(total),
-    }
 }
 
 #[cfg(test)]

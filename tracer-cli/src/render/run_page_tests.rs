@@ -2,29 +2,42 @@
 
 use proptest::prelude::*;
 use serde_json::json;
-use tracer_sdk::format::{ProblemCode, Usage};
+use tracer_sdk::format::{Payload, ProblemCode, Usage};
 
 use super::super::samples::{
     Sample, at_widths, error, failed_tool, llm, loop_warning, state, structural, tool,
 };
-use super::super::steps;
+use super::super::{loop_card, step_rows, steps};
 use super::*;
 
 fn page(sample: &Sample, standing: Standing, problems: &[Problem], dropped: Option<(u64, &str)>) -> String {
-    let (records, spans) = (sample.records(), sample.spans());
-    let steps = steps::steps(&records, &spans, &[], None);
+    let sources = sample.sources();
+    let steps = steps::steps(&sources, Sample::started());
     let page = RunPage {
         name: Some("support-agent"),
         short_id: "bc519fdd",
         standing,
         started: "2026-11-21T01:14:27Z".parse().ok(),
         duration: (standing != Standing::Interrupted).then_some(120_400),
+        totals: &Totals::of(&steps),
         steps: &steps,
         dropped,
         cut_tail: (standing == Standing::Interrupted).then_some(23),
         problems,
+        more_problems: 0,
     };
-    at_widths(|width| page.lines(width))
+    at_widths(|width| whole(&page, width))
+}
+
+/// What is above the steps, the loops, and the steps.
+fn whole(page: &RunPage<'_>, width: usize) -> Vec<Line> {
+    let mut lines = page.head(width);
+    lines.extend(loop_card::lines(page.steps, width));
+    if !page.steps.is_empty() {
+        lines.push(Line::new());
+        lines.extend(step_rows::lines(page.steps, width));
+    }
+    lines
 }
 
 fn lookup() -> Payload {
@@ -163,20 +176,22 @@ proptest! {
             .step(llm(&said, &said, Usage::new(1, 2)))
             .within(1, failed_tool(&said, &json!(said), failure))
             .step(loop_warning(&[1, 9]));
-        let (records, spans) = (sample.records(), sample.spans());
-        let steps = steps::steps(&records, &spans, &[], None);
+        let sources = sample.sources();
+        let steps = steps::steps(&sources, None);
         let page = RunPage {
             name: Some(&said),
             short_id: "bc519fdd",
             standing,
             started: None,
             duration: Some(7),
+            totals: &Totals::of(&steps),
             steps: &steps,
             dropped: Some((1, &said)),
             cut_tail: None,
             problems: &[],
+            more_problems: 0,
         };
-        for line in page.lines(width) {
+        for line in whole(&page, width) {
             prop_assert!(line.width() <= width, "{} columns in {width}", line.width());
             prop_assert!(!line.text().chars().any(char::is_control));
         }

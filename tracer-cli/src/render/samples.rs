@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use tracer_sdk::format::{ErrorPayload, Payload, Record, RunStatus, SpanRecord, Timestamp, TraceId, Usage};
 
 use super::line::Line;
+use super::steps::Source;
 use crate::ui::painted;
 
 /// 2026-11-21T01:14:27Z.
@@ -101,8 +102,21 @@ impl Sample {
         records
     }
 
-    /// Spans that give the steps a duration each, from 45 µs up.
-    pub(super) fn spans(&self) -> Vec<SpanRecord> {
+    /// What the steps are made from, each with a duration, from 45 µs up.
+    pub(super) fn sources(&self) -> Vec<Source> {
+        let spans = self.spans();
+        let records = self.records().into_iter().skip(1).enumerate();
+        records
+            .map(|(index, record)| Source::read(index + 1, record, spans.get(index)))
+            .collect()
+    }
+
+    /// When the run started.
+    pub(super) fn started() -> Option<Timestamp> {
+        Some(time(0))
+    }
+
+    fn spans(&self) -> Vec<SpanRecord> {
         (1..=self.steps.len())
             .map(|index| SpanRecord {
                 trace_id: TraceId::from_u128(1).unwrap(),

@@ -5,15 +5,17 @@ use tracer_sdk::format::{Counts, RunStatus};
 use super::line::Tone;
 
 /// How a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Standing {
     /// It is going on, as far as anybody can tell.
     Running,
     /// Its process is gone without having finished it.
     Interrupted,
     /// It ended with an error.
+    #[value(alias = "error")]
     Failed,
     /// It ended well, and repeated itself on the way.
+    #[value(name = "loop")]
     Looped,
     /// It ended well.
     Ok,

@@ -60,7 +60,7 @@ pub fn lines(steps: &[Step<'_>], width: usize) -> Vec<Line> {
     for (row, cells) in rows.iter().zip(table.rows()) {
         match row {
             Row::Step(step) => {
-                lines.push(arranged.line(cells, told(step, room, &numbers)));
+                lines.push(arranged.line(cells, told(step, room, Some(&numbers))));
                 if let Some(failure) = gist::failure(&step.record.payload) {
                     lines.extend(details(failure, indent, width));
                 }
@@ -100,12 +100,14 @@ fn cells(row: &Row<'_>, widest_name: usize) -> Vec<Line> {
     ]
 }
 
-/// The gist of a step and, for a model call, the tokens, which are never cut.
-fn told(step: &Step<'_>, room: usize, numbers: &HashMap<&str, usize>) -> Line {
+/// The gist of a step and, for a model call, the tokens, which are never cut. `numbers` are those of the steps around
+/// it, where they are known.
+pub(super) fn told(step: &Step<'_>, room: usize, numbers: Option<&HashMap<&str, usize>>) -> Line {
     let mut gist = gist::of(&step.record.payload);
     if let Payload::LoopWarning {
         evidence_event_ids, ..
     } = &step.record.payload
+        && let Some(numbers) = numbers
     {
         gist.before.push_str(": ");
         gist.before.push_str(&evidence(evidence_event_ids, numbers));
@@ -149,7 +151,7 @@ fn folded(repeats: &Repeats<'_>) -> Line {
 }
 
 /// The message and the stack of a failure, below its row.
-fn details(failure: &ErrorPayload, indent: usize, width: usize) -> Vec<Line> {
+pub(super) fn details(failure: &ErrorPayload, indent: usize, width: usize) -> Vec<Line> {
     let indent = indent.min(width / 2);
     let message = text::wrap(&failure.message, width.saturating_sub(indent));
     let stack = failure.stack.as_deref().unwrap_or_default();

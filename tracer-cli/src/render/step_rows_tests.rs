@@ -8,8 +8,8 @@ use super::super::steps;
 use super::*;
 
 fn told(sample: &Sample, width: usize) -> Vec<String> {
-    let records = sample.records();
-    lines(&steps::steps(&records, &sample.spans(), &[], None), width)
+    let sources = sample.sources();
+    lines(&steps::steps(&sources, Sample::started()), width)
         .iter()
         .map(Line::text)
         .collect()

@@ -1,9 +1,8 @@
 //! The steps of a run: its records without start and end, numbered as they happened and ordered as they are nested.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use tracer_sdk::format::{Payload, Record, SpanRecord, Timestamp};
-use tracer_sdk::read::StartedSpan;
 
 use super::gist;
 use super::line::Tone;
@@ -80,59 +79,61 @@ impl Step<'_> {
     }
 }
 
-/// The steps of a projected run, each after the step that it is nested in, siblings as they happened.
-///
-/// The records only have whole milliseconds, so durations are taken from the spans where those are at hand. `started` is
-/// when the run started, for a run whose root has not been written.
-pub fn steps<'a>(
-    records: &'a [Record],
-    spans: &[SpanRecord],
-    in_flight: &[StartedSpan],
-    started: Option<Timestamp>,
-) -> Vec<Step<'a>> {
-    let in_flight: HashSet<String> = in_flight
-        .iter()
-        .map(|started| started.span_id.to_string())
-        .collect();
-    let spans: HashMap<String, &SpanRecord> = spans
-        .iter()
-        .map(|span| (span.span_id.to_string(), span))
-        .collect();
-    let run_start = records
-        .iter()
-        .find(|record| matches!(record.payload, Payload::RunStart { .. }));
-    let time = |record: &Record| record.ts.parse::<Timestamp>().ok();
-    let start = run_start
-        .and_then(time)
-        .or(started)
-        .or_else(|| records.first().and_then(time));
-    let own: Vec<&Record> = records
-        .iter()
-        .filter(|record| match record.payload {
-            // A damaged run may have more than one root; what is nested in the others stays visible as theirs.
-            Payload::RunStart { .. } => run_start.is_some_and(|start| start.event_id != record.event_id),
-            Payload::RunEnd { .. } => false,
-            _ => true,
-        })
-        .collect();
+/// A record of a run with what tells its place, as a step is made from it.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Its number in the order of time, from 1.
+    pub number: usize,
+    /// The record.
+    pub record: Record,
+    /// How long it took, in microseconds, which is finer than the record tells; `None` when it did not end.
+    pub duration: Option<u64>,
+    /// Whether it has begun and not ended.
+    pub in_flight: bool,
+}
 
-    let mut steps: Vec<Step<'_>> = own
+impl Source {
+    /// A record that was read, with its span when it has one of its own.
+    pub fn read(number: usize, record: Record, span: Option<&SpanRecord>) -> Self {
+        let exact = span.and_then(|span| {
+            microseconds_between(span.start_time.instant(), span.end_time.as_ref()?.instant())
+        });
+        Self {
+            number,
+            duration: exact.or_else(|| record.duration_ms?.checked_mul(1_000)),
+            in_flight: span.is_some_and(|span| span.end_time.is_none()),
+            record,
+        }
+    }
+
+    /// A call that has begun and not ended.
+    pub fn begun(number: usize, record: Record) -> Self {
+        Self {
+            number,
+            record,
+            duration: None,
+            in_flight: true,
+        }
+    }
+}
+
+/// The steps, each after the step that it is nested in, siblings as they happened. `started` is when the run started.
+pub fn steps(sources: &[Source], started: Option<Timestamp>) -> Vec<Step<'_>> {
+    let time = |record: &Record| record.ts.parse::<Timestamp>().ok();
+    let start = started.or_else(|| sources.first().and_then(|source| time(&source.record)));
+    let mut steps: Vec<Step<'_>> = sources
         .iter()
-        .enumerate()
-        .map(|(index, record)| Step {
-            number: index + 1,
+        .map(|source| Step {
+            number: source.number,
             depth: 0,
             has_children: false,
-            offset: start.and_then(|start| microseconds_between(start, record.ts.parse().ok()?)),
-            duration: duration(record, spans.get(&record.event_id).copied()),
-            in_flight: in_flight.contains(&record.event_id)
-                || spans
-                    .get(&record.event_id)
-                    .is_some_and(|span| span.end_time.is_none()),
-            record,
+            offset: start.and_then(|start| microseconds_between(start, time(&source.record)?)),
+            duration: source.duration,
+            in_flight: source.in_flight,
+            record: &source.record,
         })
         .collect();
-    let order = nest(&own);
+    let order = nest(sources);
     let mut nested = Vec::with_capacity(steps.len());
     for (position, &(index, depth)) in order.iter().enumerate() {
         if let Some(step) = steps.get_mut(index) {
@@ -148,23 +149,19 @@ fn microseconds_between(start: Timestamp, end: Timestamp) -> Option<u64> {
     u64::try_from(end.microseconds_since(start)).ok()
 }
 
-fn duration(record: &Record, span: Option<&SpanRecord>) -> Option<u64> {
-    span.and_then(|span| microseconds_between(span.start_time.instant(), span.end_time.as_ref()?.instant()))
-        .or_else(|| record.duration_ms?.checked_mul(1_000))
-}
-
 /// Every record's index with its depth, parents first. Records whose parent is no step stand at the top, and so do
 /// the members of a cycle, which only a damaged run has.
-fn nest(records: &[&Record]) -> Vec<(usize, usize)> {
-    let index_of: HashMap<&str, usize> = records
+fn nest(sources: &[Source]) -> Vec<(usize, usize)> {
+    let index_of: HashMap<&str, usize> = sources
         .iter()
         .enumerate()
-        .map(|(index, record)| (record.event_id.as_str(), index))
+        .map(|(index, source)| (source.record.event_id.as_str(), index))
         .collect();
-    let mut children: Vec<Vec<usize>> = vec![Vec::new(); records.len()];
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); sources.len()];
     let mut tops = Vec::new();
-    for (index, record) in records.iter().enumerate() {
-        let parent = record
+    for (index, source) in sources.iter().enumerate() {
+        let parent = source
+            .record
             .parent_id
             .as_deref()
             .and_then(|parent| index_of.get(parent));
@@ -173,10 +170,10 @@ fn nest(records: &[&Record]) -> Vec<(usize, usize)> {
             None => tops.push(index),
         }
     }
-    let mut order = Vec::with_capacity(records.len());
-    let mut placed = vec![false; records.len()];
+    let mut order = Vec::with_capacity(sources.len());
+    let mut placed = vec![false; sources.len()];
     // A run may be nested deeper than the call stack is.
-    for top in tops.into_iter().chain(0..records.len()) {
+    for top in tops.into_iter().chain(0..sources.len()) {
         let mut waiting = vec![(top, 0)];
         while let Some((index, depth)) = waiting.pop() {
             if let Some(placed) = placed.get_mut(index).filter(|placed| !**placed) {

@@ -7,6 +7,7 @@ use tracer_sdk::format::{ErrorPayload, Payload};
 use super::gist;
 use super::standing::Standing;
 use super::steps::Step;
+use super::totals::Totals;
 use super::{text, units};
 
 /// A message longer than this is told in full at its step.
@@ -14,9 +15,15 @@ const LONGEST_MESSAGE: usize = 160;
 /// A path with more calls than this is told by its beginning and its end.
 const LONGEST_PATH: usize = 6;
 
-/// The sentence. `elapsed` is how long a run that goes on has been going on, in microseconds; `damaged` whether a part
+/// The sentence. `totals` are those of a run of which `steps` are only a part; `elapsed` is how long a run that goes on has been going on, in microseconds; `damaged` whether a part
 /// of it cannot be read.
-pub fn sentence(standing: Standing, steps: &[Step<'_>], elapsed: Option<u64>, damaged: bool) -> String {
+pub fn sentence(
+    standing: Standing,
+    steps: &[Step<'_>],
+    totals: Option<&Totals>,
+    elapsed: Option<u64>,
+    damaged: bool,
+) -> String {
     let told = match standing {
         Standing::Running => {
             let since = elapsed.map_or_else(String::new, |elapsed| {
@@ -45,7 +52,7 @@ pub fn sentence(standing: Standing, steps: &[Step<'_>], elapsed: Option<u64>, da
         Standing::Ok if steps.is_empty() && damaged => {
             return "Ended ok, its metadata says; no step can be read.".to_owned();
         }
-        Standing::Ok => ended_ok(steps),
+        Standing::Ok => totals.map_or_else(|| ended_ok(steps), ended_ok_after_many),
         Standing::Damaged => {
             return "Its metadata cannot be read; this is what its span log tells.".to_owned();
         }
@@ -141,6 +148,18 @@ fn ended_ok(steps: &[Step<'_>]) -> String {
                 with_failure(call)
             )
         }
+    }
+}
+
+/// Of a run with very many steps, the path says nothing.
+fn ended_ok_after_many(totals: &Totals) -> String {
+    let steps = text::counted(totals.steps, "step");
+    match totals.failed_calls {
+        0 => format!("Ended ok after {steps}."),
+        failures => format!(
+            "Ended ok after {steps}; {} failed.",
+            text::counted(failures, "call")
+        ),
     }
 }
 

@@ -8,10 +8,11 @@ use super::super::steps;
 use super::*;
 
 fn told(standing: Standing, sample: &Sample) -> String {
-    let records = sample.records();
+    let sources = sample.sources();
     sentence(
         standing,
-        &steps::steps(&records, &[], &[], None),
+        &steps::steps(&sources, None),
+        None,
         Some(8_230_000),
         false,
     )
@@ -195,10 +196,10 @@ fn a_run_without_an_end_tells_how_far_it_came() {
 #[test]
 fn a_step_that_has_not_ended_is_where_the_run_is() {
     let sample = Sample::new().step(lookup()).step(search());
-    let (records, mut spans) = (sample.records(), sample.spans());
-    spans[1].end_time = None;
-    let steps = steps::steps(&records, &spans, &[], None);
-    let told = |standing| sentence(standing, &steps, None, false);
+    let mut sources = sample.sources();
+    sources[1].in_flight = true;
+    let steps = steps::steps(&sources, None);
+    let told = |standing| sentence(standing, &steps, None, None, false);
     assert_eq!(told(Standing::Running), "Running; now in #2 search_kb.");
     assert_eq!(
         told(Standing::Interrupted),
@@ -209,9 +210,9 @@ fn a_step_that_has_not_ended_is_where_the_run_is() {
 #[test]
 fn a_sentence_about_a_damaged_run_claims_no_more_than_was_read() {
     let sample = Sample::new().step(lookup());
-    let records = sample.records();
-    let steps = steps::steps(&records, &[], &[], None);
-    let told = |standing, steps: &[Step<'_>]| sentence(standing, steps, None, true);
+    let sources = sample.sources();
+    let steps = steps::steps(&sources, None);
+    let told = |standing, steps: &[Step<'_>]| sentence(standing, steps, None, None, true);
     assert_eq!(
         told(Standing::Ok, &steps),
         "Ended ok: lookup_customer. A part of it cannot be read."

@@ -123,6 +123,34 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// One line of text in lines of at most `columns`, broken after a space where that is possible; its spaces stay.
+pub fn wrap_as_it_is(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(8);
+    let text = printable(text);
+    let mut rest = text.trim_end();
+    let mut lines = Vec::new();
+    while width(rest) > columns {
+        let fitting = start(rest, columns);
+        // A character wider than all the room still takes its place.
+        let fitting = if fitting.is_empty() { rest } else { fitting };
+        let cut = match fitting.trim_start().rfind(' ') {
+            Some(space)
+                if rest
+                    .get(fitting.len()..)
+                    .is_some_and(|next| !next.starts_with(' ')) =>
+            {
+                fitting.len() - fitting.trim_start().len() + space + 1
+            }
+            _ => fitting.len(),
+        };
+        let (line, next) = rest.split_at(cut);
+        lines.push(line.trim_end().to_owned());
+        rest = next.trim_start_matches(' ');
+    }
+    lines.push(rest.to_owned());
+    lines
+}
+
 /// A number and its noun, `1 run`, `2 runs`.
 pub fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };

@@ -38,3 +38,4 @@ pub use error::ErrorInfo;
 pub use future::{InContext, TraceFutureExt, Traced};
 pub use registry::unattached_records;
 pub use run::{Run, RunGuard, RunStats, traced_run};
+pub(crate) use start::redactor;

@@ -44,7 +44,7 @@ pub(crate) fn start_run(site: &Site, config: &Config, file_system: &Arc<dyn File
         return None;
     }
     install_hook();
-    let redactor = Redactor::new(&redaction(&settings), environment::variables());
+    let redactor = redactor(&settings);
     let name = redactor.text(&run_name(site)).into_owned();
     let parent = parent_process_span().filter(|parent| is_recorded_in(&settings, parent));
     let (clock, ids) = (RunClock::start(), SpanIds::new());
@@ -112,6 +112,11 @@ fn open_run(
         place.joined,
     );
     RunState::new(place, clock, ids, redactor, files, settings)
+}
+
+/// What keeps secrets out of a run of this process.
+pub(crate) fn redactor(settings: &Settings) -> Redactor {
+    Redactor::new(&redaction(settings), environment::variables())
 }
 
 fn redaction(settings: &Settings) -> RedactionSettings {

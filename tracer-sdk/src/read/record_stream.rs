@@ -13,7 +13,18 @@ use super::order::{Order, Source};
 use super::project::project_span;
 use super::span::read_span;
 use super::span_stream::SpanStream;
-use crate::format::{Record, SPANS_FILE, SpanRecord};
+use crate::format::{EventType, Record, SPANS_FILE, SpanRecord, Timestamp};
+
+/// What is known of a record without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordOutline {
+    /// What it tells about.
+    pub event_type: EventType,
+    /// When.
+    pub instant: Timestamp,
+    /// Whether it tells a failure: an error, or a span that failed.
+    pub is_failed: bool,
+}
 
 /// The records of a run in the order of the projection, see [`spans_to_events`](super::spans_to_events): as many as
 /// the run has, in memory none.
@@ -55,6 +66,39 @@ impl RecordStream {
 
     pub(super) fn spans(&self) -> &[Entry] {
         self.order.spans()
+    }
+
+    /// What is known of the record with a number, from 0, without reading it; `None` behind the last one.
+    #[must_use]
+    pub fn outline(&self, number: usize) -> Option<RecordOutline> {
+        self.order.get(number).map(|source| match source {
+            Source::Span(entry) => RecordOutline {
+                event_type: entry.event_type(),
+                instant: entry.start(),
+                is_failed: entry.is_failed(),
+            },
+            Source::Surfaced(surfaced) => RecordOutline {
+                event_type: surfaced.event_type,
+                instant: surfaced.instant,
+                is_failed: surfaced.event_type == EventType::Error,
+            },
+        })
+    }
+
+    /// The span whose own record has a number, from 0; `None` for a record that is surfaced from a root, and behind the
+    /// last one.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] when the file cannot be read, or is another one than it was.
+    pub fn span_of(&mut self, number: usize) -> Result<Option<SpanRecord>, RecordError> {
+        match self.order.get(number) {
+            Some(Source::Span(entry)) => {
+                let entry = *entry;
+                self.span(entry).map(Some)
+            }
+            Some(Source::Surfaced(_)) | None => Ok(None),
+        }
     }
 
     /// Goes to a record by its number, from 0: it is the next one.

@@ -1,5 +1,6 @@
 //! A data directory: which runs it holds, told from their metadata alone (specification, *Run directory*).
 
+use std::cmp::Reverse;
 use std::error::Error;
 use std::fmt;
 use std::fs;
@@ -66,6 +67,17 @@ impl RunStore {
     ///
     /// [`StoreError`] when the folder is missing or cannot be read.
     pub fn directories(&self) -> Result<Vec<RunDirectory>, StoreError> {
+        let mut directories: Vec<RunDirectory> = self
+            .entries()?
+            .into_iter()
+            .map(|(_, directory)| directory)
+            .collect();
+        directories.sort_unstable_by_key(|directory| directory.trace_id);
+        Ok(directories)
+    }
+
+    /// The directories of all runs in no order, each with where it lies on the disk.
+    fn entries(&self) -> Result<Vec<(u64, RunDirectory)>, StoreError> {
         let runs_dir = self.runs_dir();
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => StoreError::Missing {
@@ -86,13 +98,10 @@ impl RunStore {
             // A run that is deleted meanwhile is no run.
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if let (Some(trace_id), true) = (id, is_directory) {
-                directories.push(RunDirectory {
-                    trace_id,
-                    path: entry.path(),
-                });
+                let path = entry.path();
+                directories.push((place_on_disk(&entry), RunDirectory { trace_id, path }));
             }
         }
-        directories.sort_unstable_by_key(|directory| directory.trace_id);
         Ok(directories)
     }
 
@@ -114,7 +123,10 @@ impl RunStore {
     ///
     /// [`StoreError`] when the folder is missing or cannot be read.
     pub fn listed_newest(&self, limit: usize) -> Result<Vec<ListedRun>, StoreError> {
-        let mut runs = read_all(self.directories()?);
+        let mut entries = self.entries()?;
+        // A disk that has to be asked answers much faster in its own order; the last one is read first.
+        entries.sort_unstable_by_key(|(place, _)| Reverse(*place));
+        let mut runs = read_all(entries.into_iter().map(|(_, directory)| directory).collect());
         let newest_first = |one: &Placed, other: &Placed| {
             let by_id = || one.1.directory.trace_id.cmp(&other.1.directory.trace_id);
             other.0.cmp(&one.0).then_with(by_id)
@@ -165,6 +177,19 @@ fn read_all(directories: Vec<RunDirectory>) -> Vec<Placed> {
         work();
     });
     done.into_inner()
+}
+
+/// The inode number, where there is one: it tells the order in which directories lie.
+fn place_on_disk(entry: &fs::DirEntry) -> u64 {
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::DirEntryExt::ino(entry)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = entry;
+        0
+    }
 }
 
 /// When a directory was last changed.

@@ -34,10 +34,12 @@
 //! [`Context`](crate::Context).
 //!
 //! [`Run::file_system`](crate::Run::file_system) records a real run through a file system of your choice: [`Memory`],
-//! or [`Faulty`], which fails when it is told to.
+//! or [`Faulty`], which fails when it is told to. [`redacted`] tells what recording would
+//! leave of a text.
 
 mod capture;
 mod captured;
+mod redacted;
 mod tree;
 
 pub use crate::write::faulty::{Fault, Faulty, Operation};
@@ -45,3 +47,4 @@ pub use crate::write::files::{Disk, FileSystem, Open, OpenFile};
 pub use crate::write::memory::Memory;
 pub use capture::{Capture, capture, capture_async};
 pub use captured::Captured;
+pub use redacted::redacted;

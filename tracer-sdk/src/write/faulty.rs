@@ -37,6 +37,8 @@ pub enum Operation {
     Find,
     Lock,
     Unlock,
+    RemoveEmptyDirectory,
+    Sync,
 }
 
 /// How an operation fails.
@@ -241,6 +243,11 @@ impl FileSystem for Faulty {
         self.pass(Operation::Remove)?;
         self.inner.remove(path)
     }
+
+    fn remove_empty_directory(&self, path: &Path) -> io::Result<()> {
+        self.pass(Operation::RemoveEmptyDirectory)?;
+        self.inner.remove_empty_directory(path)
+    }
 }
 
 #[derive(Debug)]
@@ -284,6 +291,11 @@ impl OpenFile for FaultyFile {
     fn unlock(&self) -> io::Result<()> {
         self.faulty.pass(Operation::Unlock)?;
         self.inner.unlock()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.faulty.pass(Operation::Sync)?;
+        self.inner.sync()
     }
 }
 

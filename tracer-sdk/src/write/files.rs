@@ -117,6 +117,8 @@ pub trait FileSystem: fmt::Debug + Send + Sync {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Removes an empty directory.
+    fn remove_empty_directory(&self, path: &Path) -> io::Result<()>;
 }
 
 /// The operations on an open file.
@@ -224,6 +226,8 @@ pub trait OpenFile: fmt::Debug + Send {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     fn unlock(&self) -> io::Result<()>;
+    /// Waits until what was written is on the disk.
+    fn sync(&self) -> io::Result<()>;
 }
 
 /// The machine's own file system.
@@ -274,6 +278,10 @@ impl FileSystem for Disk {
     fn remove(&self, path: &Path) -> io::Result<()> {
         std::fs::remove_file(path)
     }
+
+    fn remove_empty_directory(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_dir(path)
+    }
 }
 
 #[derive(Debug)]
@@ -310,6 +318,10 @@ impl OpenFile for DiskFile {
 
     fn unlock(&self) -> io::Result<()> {
         self.0.unlock()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync_all()
     }
 }
 
@@ -367,7 +379,7 @@ pub(super) fn write_once(file: &mut dyn OpenFile, bytes: &[u8]) -> io::Result<us
 }
 
 /// Writes all of `bytes`, for small files that nobody reads while they are written.
-pub(super) fn write_all(file: &mut dyn OpenFile, mut bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_all(file: &mut dyn OpenFile, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match write_once(file, bytes)? {
             0 => return Err(io::ErrorKind::WriteZero.into()),

@@ -155,6 +155,19 @@ impl FileSystem for Memory {
             None => Err(io::ErrorKind::NotFound.into()),
         }
     }
+
+    fn remove_empty_directory(&self, path: &Path) -> io::Result<()> {
+        let mut names = self.names.lock();
+        let is_inside = |other: &PathBuf| other.parent() == Some(path);
+        if names.directories.iter().chain(names.files.keys()).any(is_inside) {
+            return Err(io::ErrorKind::DirectoryNotEmpty.into());
+        }
+        if names.directories.remove(path) {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::NotFound.into())
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -199,6 +212,10 @@ impl OpenFile for MemoryFile {
         if self.holds_lock.swap(false, Ordering::AcqRel) {
             self.node.is_locked.store(false, Ordering::Release);
         }
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
         Ok(())
     }
 }

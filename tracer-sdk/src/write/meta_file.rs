@@ -44,15 +44,20 @@ impl<'a> MetaFile<'a> {
     pub(crate) fn replace(&self, file_system: &dyn FileSystem, directory: &Path) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(self)?;
         text.push(b'\n');
-        let temporary = directory.join(format!(".{META_FILE}.{}.tmp", std::process::id()));
-        let outcome = write_new(file_system, &temporary, &text)
-            .and_then(|()| file_system.rename(&temporary, &directory.join(META_FILE)));
-        if outcome.is_err() {
-            // It may not be there; the error that matters is the first one.
-            let _ = file_system.remove(&temporary);
-        }
-        outcome
+        replace_text(file_system, directory, &text)
     }
+}
+
+/// Replaces the `meta.json` in `directory`; when it fails the old one is untouched.
+pub(crate) fn replace_text(file_system: &dyn FileSystem, directory: &Path, text: &[u8]) -> io::Result<()> {
+    let temporary = directory.join(format!(".{META_FILE}.{}.tmp", std::process::id()));
+    let outcome = write_new(file_system, &temporary, text)
+        .and_then(|()| file_system.rename(&temporary, &directory.join(META_FILE)));
+    if outcome.is_err() {
+        // It may not be there; the error that matters is the first one.
+        let _ = file_system.remove(&temporary);
+    }
+    outcome
 }
 
 fn write_new(file_system: &dyn FileSystem, path: &Path, text: &[u8]) -> io::Result<()> {

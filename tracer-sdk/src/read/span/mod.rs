@@ -5,6 +5,7 @@
 //! becomes of the attributes is the reader's choice: a tree of values, or only what tells the span's type.
 
 mod attributes;
+mod nested;
 mod visitor;
 
 use std::borrow::Cow;

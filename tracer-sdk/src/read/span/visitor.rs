@@ -6,10 +6,11 @@ use std::marker::PhantomData;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::super::any_value::{Key, Skip, is_any_repeated, plain_values_give};
+use super::super::any_value::{Skip, plain_values_give};
 use super::super::fields::{self, Fault, Place};
 use super::super::repeated::Repeated;
 use super::super::scalar::{Scalar, ScalarSeed};
+use super::nested::{AttributesSeed, EventFields, EventsSeed};
 use super::{Event, Identity, LineTime, ReadAttributes, Span, SpanReading};
 use crate::format::{Problem, ProblemCode, SpanId, SpanKind, StatusCode, TraceId};
 
@@ -30,8 +31,8 @@ pub(super) const SPAN_FIELDS: [&str; 12] = [
 ];
 
 /// A field: `None` when it is missing.
-type Slot<T> = Option<Result<T, Fault>>;
-type Text<'de> = std::borrow::Cow<'de, str>;
+pub(super) type Slot<T> = Option<Result<T, Fault>>;
+pub(super) type Text<'de> = std::borrow::Cow<'de, str>;
 
 /// A line, gone through.
 #[derive(Debug)]
@@ -54,9 +55,6 @@ pub(super) struct LineFields<'de, A> {
     twice: u16,
     inside: u16,
 }
-
-/// A span event, gone through; `None` when it is no object.
-type EventFields<'de, A> = Option<(Slot<Text<'de>>, Slot<LineTime<'de>>, Slot<A>)>;
 
 impl<'de, A> LineFields<'de, A> {
     fn new(is_object: bool) -> Self {
@@ -318,159 +316,4 @@ impl Visitor<'_> for FieldSeed {
     fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
         Ok(SPAN_FIELDS.iter().position(|field| *field == key))
     }
-}
-
-/// Reads an object of attributes.
-struct AttributesSeed<'a, A> {
-    is_repeated: &'a mut bool,
-    attributes: PhantomData<A>,
-}
-
-impl<'a, A> AttributesSeed<'a, A> {
-    fn new(is_repeated: &'a mut bool) -> Self {
-        Self {
-            is_repeated,
-            attributes: PhantomData,
-        }
-    }
-}
-
-impl<'de, A: ReadAttributes<'de>> DeserializeSeed<'de> for AttributesSeed<'_, A> {
-    type Value = Result<A, Fault>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de, A: ReadAttributes<'de>> Visitor<'de> for AttributesSeed<'_, A> {
-    type Value = Result<A, Fault>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("attributes")
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Self::Value, M::Error> {
-        A::read(map, self.is_repeated).map(Ok)
-    }
-
-    fn visit_seq<S: SeqAccess<'de>>(self, items: S) -> Result<Self::Value, S::Error> {
-        Skip(self.is_repeated).visit_seq(items)?;
-        Ok(Err(Fault::wrong_type("an object")))
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(Err(Fault::wrong_type("an object")))
-    }
-
-    plain_values_give!(Self::Value, Err(Fault::wrong_type("an object")));
-}
-
-/// Reads the array of span events.
-struct EventsSeed<'a, A> {
-    is_repeated: &'a mut bool,
-    attributes: PhantomData<A>,
-}
-
-impl<'a, A> EventsSeed<'a, A> {
-    fn new(is_repeated: &'a mut bool) -> Self {
-        Self {
-            is_repeated,
-            attributes: PhantomData,
-        }
-    }
-}
-
-impl<'de, A: ReadAttributes<'de>> DeserializeSeed<'de> for EventsSeed<'_, A> {
-    type Value = Result<Vec<EventFields<'de, A>>, Fault>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de, A: ReadAttributes<'de>> Visitor<'de> for EventsSeed<'_, A> {
-    type Value = Result<Vec<EventFields<'de, A>>, Fault>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("span events")
-    }
-
-    fn visit_seq<S: SeqAccess<'de>>(self, mut items: S) -> Result<Self::Value, S::Error> {
-        let mut events = Vec::new();
-        while let Some(event) = items.next_element_seed(EventSeed::new(&mut *self.is_repeated))? {
-            events.push(event);
-        }
-        Ok(Ok(events))
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Self::Value, M::Error> {
-        Skip(self.is_repeated).visit_map(map)?;
-        Ok(Err(Fault::wrong_type("an array")))
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(Err(Fault::wrong_type("an array")))
-    }
-
-    plain_values_give!(Self::Value, Err(Fault::wrong_type("an array")));
-}
-
-/// Reads one span event.
-struct EventSeed<'a, A> {
-    is_repeated: &'a mut bool,
-    attributes: PhantomData<A>,
-}
-
-impl<'a, A> EventSeed<'a, A> {
-    fn new(is_repeated: &'a mut bool) -> Self {
-        Self {
-            is_repeated,
-            attributes: PhantomData,
-        }
-    }
-}
-
-impl<'de, A: ReadAttributes<'de>> DeserializeSeed<'de> for EventSeed<'_, A> {
-    type Value = EventFields<'de, A>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de, A: ReadAttributes<'de>> Visitor<'de> for EventSeed<'_, A> {
-    type Value = EventFields<'de, A>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a span event")
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-        let (mut name, mut timestamp, mut attributes) = (None, None, None);
-        let mut keys = Vec::with_capacity(4);
-        while let Some(key) = map.next_key_seed(Key)? {
-            let inside = &mut *self.is_repeated;
-            match &*key {
-                "name" => name = Some(fields::text(map.next_value_seed(ScalarSeed(inside))?)),
-                "timestamp" => timestamp = Some(fields::time(map.next_value_seed(ScalarSeed(inside))?)),
-                "attributes" => attributes = Some(map.next_value_seed(AttributesSeed::new(inside))?),
-                _ => map.next_value_seed(Skip(inside))?,
-            }
-            keys.push(key);
-        }
-        *self.is_repeated |= is_any_repeated(&keys);
-        Ok(Some((name, timestamp, attributes)))
-    }
-
-    fn visit_seq<S: SeqAccess<'de>>(self, items: S) -> Result<Self::Value, S::Error> {
-        Skip(self.is_repeated).visit_seq(items)?;
-        Ok(None)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    plain_values_give!(Self::Value, None);
 }

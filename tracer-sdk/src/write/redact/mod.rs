@@ -34,11 +34,11 @@ pub(crate) const SMALLEST_FIELD_BYTES: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RedactionSettings {
     /// Whether secrets are replaced. Cutting goes on without it.
-    pub redact: bool,
+    pub(crate) redact: bool,
     /// Keys whose values are secrets, compared word by word.
-    pub redact_keys: Vec<String>,
+    pub(crate) redact_keys: Vec<String>,
     /// The longest string, in bytes; at least [`SMALLEST_FIELD_BYTES`].
-    pub max_field_bytes: usize,
+    pub(crate) max_field_bytes: usize,
 }
 
 impl Default for RedactionSettings {

@@ -1,0 +1,228 @@
+//! `tracer list`: the runs, newest first.
+
+mod seen;
+
+use std::io::{self, Write};
+
+use tracer_sdk::format::{RunStatus, Timestamp};
+use tracer_sdk::read::{self, ListedRun, NamePattern, RunFilter, RunStore};
+
+use super::{Verdict, duration, now, standing};
+use crate::error::CliError;
+use crate::json::Document;
+use crate::render::line::{Line, Tone};
+use crate::render::run_list::{self, Facts, RunRow, Seen};
+use crate::render::since::Since;
+use crate::render::standing::Standing;
+use crate::render::text;
+use crate::session::{Session, quoted, quoted_text, shown};
+use seen::Looker;
+
+/// Options of `tracer list`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// How many runs to list at most
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+
+    /// List every run
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+
+    /// Only runs that stand so
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "STATUS,…")]
+    status: Vec<Standing>,
+
+    /// Only runs with this in their name; with `*` or `?`, all of the name; case does not count
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
+
+    /// Only runs that started since: an age (30m, 2h, 3d) or a date (2026-11-01)
+    #[arg(long, value_name = "WHEN")]
+    since: Option<Since>,
+
+    /// The metadata of the runs as JSON: `{spec_version, runs}`
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lists the runs.
+pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+    let data_dir = session.data_dir()?;
+    let now = now();
+    let runs = RunStore::new(&data_dir)
+        .list()
+        .map_err(|error| session.store_error(&error))?;
+    let passing: Vec<&ListedRun> = passing(&runs, args, now);
+    let limit = if args.all {
+        usize::MAX
+    } else {
+        usize::try_from(args.limit).unwrap_or(usize::MAX)
+    };
+    let listed = passing.get(..limit.min(passing.len())).unwrap_or_default();
+    if args.json {
+        json(listed, session)?;
+    } else if session.ui.is_terminal() {
+        if !runs.is_empty() {
+            let place = shown(&data_dir.join(tracer_sdk::format::RUNS_FOLDER));
+            table(listed, &runs, &place, now, session)?;
+        }
+    } else {
+        session.ui.plain(run_list::FIELDS)?;
+        for run in listed {
+            session
+                .ui
+                .plain(&run_list::fields(&row(run, standing(run), None)))?;
+        }
+    }
+    say_what_is_missing(args, &runs, &passing, listed.len(), &shown(&data_dir), session);
+    Ok(Verdict::Done)
+}
+
+/// The runs that are asked for.
+fn passing<'a>(runs: &'a [ListedRun], args: &Args, now: Timestamp) -> Vec<&'a ListedRun> {
+    let filter = RunFilter {
+        states: Vec::new(),
+        name: args.name.as_deref().map(NamePattern::new),
+        since: args.since.map(|since| since.instant(now)),
+    };
+    let stands_so = |run: &ListedRun| args.status.is_empty() || args.status.contains(&standing(run));
+    runs.iter()
+        .filter(|run| filter.passes(run, || run.liveness()) && stands_so(run))
+        .collect()
+}
+
+/// Says on standard error what is not listed, and how to see it.
+fn say_what_is_missing(
+    args: &Args,
+    runs: &[ListedRun],
+    passing: &[&ListedRun],
+    listed: usize,
+    data_dir: &str,
+    session: &mut Session,
+) {
+    if runs.is_empty() {
+        session
+            .ui
+            .note(&Line::of(format!("no runs in {data_dir} yet"), Tone::Plain));
+        session
+            .ui
+            .hint(&format!("record a first run: {}", session.command("demo")));
+    } else if passing.is_empty() {
+        let all = text::counted(runs.len() as u64, "run");
+        session
+            .ui
+            .note(&Line::of(format!("none of {all} is like that"), Tone::Plain));
+        session
+            .ui
+            .hint(&format!("all of them: {}", session.command("list --all")));
+    } else if listed < passing.len() {
+        let like_that = if passing.len() < runs.len() {
+            " like that"
+        } else {
+            ""
+        };
+        let count = text::counted(passing.len() as u64, "run");
+        let all = session.command(&format!("list{} --all", filters(args)));
+        session.ui.note(&Line::of(
+            format!("{listed} of {count}{like_that}; all of them: {all}"),
+            Tone::Muted,
+        ));
+    }
+}
+
+/// The filters as they were given.
+fn filters(args: &Args) -> String {
+    let mut given = String::new();
+    if !args.status.is_empty() {
+        let words: Vec<&str> = args.status.iter().map(|standing| standing.word()).collect();
+        given.push_str(&format!(" --status {}", words.join(",")));
+    }
+    if let Some(name) = &args.name {
+        given.push_str(&format!(" --name {}", quoted_text(name)));
+    }
+    if let Some(since) = args.since {
+        given.push_str(&format!(" --since {since}"));
+    }
+    given
+}
+
+fn json(listed: &[&ListedRun], session: &mut Session) -> Result<(), CliError> {
+    write_json(listed, session.ui.output()).map_err(|error| CliError::output(&error))?;
+    let damaged: Vec<&&ListedRun> = listed.iter().filter(|run| run.meta.is_err()).collect();
+    if let Some(first) = damaged.first() {
+        let count = text::counted(damaged.len() as u64, "damaged run");
+        session.ui.note(&Line::of(
+            format!("{count} left out, having no metadata that can be read"),
+            Tone::Warning,
+        ));
+        session.ui.hint(&format!(
+            "tracer validate-trace {}",
+            quoted(&first.directory.path)
+        ));
+    }
+    Ok(())
+}
+
+fn write_json(listed: &[&ListedRun], output: &mut dyn Write) -> io::Result<()> {
+    let mut document = Document::begin(output)?;
+    document.list("runs", listed.iter().filter_map(|run| run.meta.as_ref().ok()))?;
+    document.end()
+}
+
+fn table(
+    listed: &[&ListedRun],
+    runs: &[ListedRun],
+    place: &str,
+    now: Timestamp,
+    session: &mut Session,
+) -> Result<(), CliError> {
+    let width = session.ui.width();
+    let standings: Vec<Standing> = runs.iter().map(standing).collect();
+    let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
+    let mut looker = Looker::new();
+    let rows: Vec<RunRow> = listed
+        .iter()
+        .map(|run| {
+            let standing = standing(run);
+            row(run, standing, looker.look(run, standing))
+        })
+        .collect();
+    let heading = run_list::heading(place, rows.len(), &standings).fitted(width);
+    session.ui.lines(&[heading])?;
+    if !rows.is_empty() {
+        session.ui.lines(&run_list::table(&rows, id_length, now, width))?;
+    }
+    if looker.passed_over > 0 {
+        let count = text::counted(looker.passed_over, "run");
+        session.ui.note(&Line::of(
+            format!("the spans of the last {count} were not looked at: no steps, tokens and first input"),
+            Tone::Muted,
+        ));
+    }
+    Ok(())
+}
+
+fn row(run: &ListedRun, standing: Standing, seen: Option<Seen>) -> RunRow {
+    let facts = match &run.meta {
+        Ok(meta) => Ok(Facts {
+            name: meta.run_name.clone(),
+            started: meta.started_at.instant(),
+            duration: duration(meta),
+            counts: match meta.status {
+                // The metadata of a run that goes on is older than its spans.
+                RunStatus::Running => {
+                    read::outline_run(&run.directory.path).map_or(meta.counts, |outlined| outlined.counts())
+                }
+                _ => meta.counts,
+            },
+            seen,
+        }),
+        Err(problems) => Err(problems.first().map(ToString::to_string).unwrap_or_default()),
+    };
+    RunRow {
+        id: run.directory.trace_id,
+        standing,
+        facts,
+    }
+}

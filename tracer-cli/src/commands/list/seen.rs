@@ -1,0 +1,62 @@
+//! What the spans of listed runs tell: of each only the first part is read, and of all together only so much.
+
+use tracer_sdk::format::{EventType, Payload, Usage};
+use tracer_sdk::read::{ListedRun, read_log_part, spans_to_events};
+
+use crate::render::run_list::Seen;
+use crate::render::run_subtitle;
+use crate::render::standing::Standing;
+use crate::render::totals;
+
+/// So much is read of one run.
+const MOST_BYTES: u64 = 1024 * 1024;
+/// So much is read of all runs together.
+const ALL_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Looks at the spans of runs while there is time for it.
+#[derive(Debug)]
+pub(super) struct Looker {
+    bytes_left: u64,
+    /// How many runs were not looked at.
+    pub(super) passed_over: u64,
+}
+
+impl Looker {
+    pub(super) fn new() -> Self {
+        Self {
+            bytes_left: ALL_BYTES,
+            passed_over: 0,
+        }
+    }
+
+    /// What the first spans of the run tell.
+    pub(super) fn look(&mut self, run: &ListedRun, standing: Standing) -> Option<Seen> {
+        if self.bytes_left == 0 {
+            self.passed_over += 1;
+            return None;
+        }
+        // A log that cannot be read leaves its cells empty; `show` says why.
+        let part = read_log_part(&run.directory.path, 0, MOST_BYTES).ok()?;
+        self.bytes_left = self.bytes_left.saturating_sub(part.next_offset);
+        if part.spans.is_empty() && !part.is_to_end {
+            return None;
+        }
+        let records = spans_to_events(&part.spans);
+        let mut tokens = Usage::default();
+        let mut steps = 0;
+        for record in &records {
+            if !matches!(record.event_type(), EventType::RunStart | EventType::RunEnd) {
+                steps += 1;
+            }
+            if let Payload::LlmCall { usage, .. } = &record.payload {
+                totals::add(&mut tokens, usage);
+            }
+        }
+        Some(Seen {
+            steps,
+            tokens: tokens.total_tokens,
+            is_whole: part.is_to_end,
+            subtitle: run_subtitle::of(standing, &records),
+        })
+    }
+}

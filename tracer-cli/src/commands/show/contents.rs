@@ -1,0 +1,178 @@
+//! The steps of a run of any size: all are numbered, and only those that are wanted are read.
+
+use tracer_sdk::format::{EventType, Record, SpanRecord, Timestamp};
+use tracer_sdk::read::{OutlinedRun, RecordError, StartedSpan, spans_to_events};
+
+use crate::error::CliError;
+use crate::render::in_flight;
+use crate::render::step_filter::StepFilter;
+use crate::render::steps::Source;
+use crate::render::totals::Totals;
+
+/// A run with its steps in the order of time, none of them read yet.
+pub(super) struct Contents {
+    pub(super) run: OutlinedRun,
+    /// Where each step comes from; its number is its place here, from 1.
+    steps: Vec<Place>,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    /// The record with this number.
+    Record(usize),
+    /// The call with this index that has begun and not ended.
+    InFlight(usize),
+}
+
+impl Contents {
+    pub(super) fn new(run: OutlinedRun) -> Self {
+        let mut steps = Vec::with_capacity(run.records.record_count());
+        let mut in_flight: Vec<(Timestamp, usize)> = run
+            .in_flight
+            .iter()
+            .enumerate()
+            .map(|(index, started)| (started.start_time.instant(), index))
+            .collect();
+        in_flight.sort_unstable();
+        let mut in_flight = in_flight.into_iter().peekable();
+        let mut has_started = false;
+        for number in 0..run.records.record_count() {
+            let Some(outline) = run.records.outline(number) else {
+                break;
+            };
+            while let Some((_, index)) = in_flight.next_if(|(instant, _)| *instant < outline.instant) {
+                steps.push(Place::InFlight(index));
+            }
+            match outline.event_type {
+                // A damaged run may have more than one root; what is nested in the others stays visible as theirs.
+                EventType::RunStart if !has_started => has_started = true,
+                EventType::RunEnd => {}
+                _ => steps.push(Place::Record(number)),
+            }
+        }
+        steps.extend(in_flight.map(|(_, index)| Place::InFlight(index)));
+        Self { run, steps }
+    }
+
+    /// How many steps there are.
+    pub(super) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// When the run started.
+    pub(super) fn started(&self) -> Option<Timestamp> {
+        let root = || {
+            (0..self.run.records.record_count())
+                .map_while(|number| self.run.records.outline(number))
+                .find(|outline| outline.event_type == EventType::RunStart)
+                .map(|outline| outline.instant)
+        };
+        let told = self.run.meta.as_ref().map(|meta| meta.started_at.instant());
+        root().or(told)
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        let counts = self.run.counts();
+        Totals {
+            steps: self.len() as u64,
+            llm_calls: counts.llm_calls + self.started_as(EventType::LlmCall),
+            tool_calls: counts.tool_calls + self.started_as(EventType::ToolCall),
+            failed_calls: self.run.failed_calls,
+            in_flight: self.run.in_flight.len() as u64,
+            errors: counts.errors,
+            loop_warnings: counts.loop_warnings,
+            tokens: self.run.tokens,
+        }
+    }
+
+    fn started_as(&self, event_type: EventType) -> u64 {
+        let is_one = |started: &&StartedSpan| started.event_type == event_type;
+        self.run.in_flight.iter().filter(is_one).count() as u64
+    }
+
+    /// The numbers of the steps of some type, failed or not.
+    pub(super) fn numbers(&self, wanted: impl Fn(EventType, bool) -> bool) -> Vec<usize> {
+        let is_wanted = |place: &Place| match *place {
+            Place::Record(number) => self
+                .run
+                .records
+                .outline(number)
+                .is_some_and(|outline| wanted(outline.event_type, outline.is_failed)),
+            Place::InFlight(index) => self
+                .run
+                .in_flight
+                .get(index)
+                .is_some_and(|started| wanted(started.event_type, false)),
+        };
+        let places = self.steps.iter().enumerate();
+        places
+            .filter(|(_, place)| is_wanted(place))
+            .map(|(index, _)| index + 1)
+            .collect()
+    }
+
+    /// The numbers of the steps that pass.
+    pub(super) fn passing(&mut self, filter: &StepFilter) -> Result<Vec<usize>, CliError> {
+        let mut numbers = self.numbers(|event_type, failed| filter.passes_outline(event_type, failed));
+        if filter.has_text() {
+            let mut found = Vec::new();
+            for number in numbers {
+                if let Some(source) = self.read(number)?
+                    && filter.passes(&source.record)
+                {
+                    found.push(number);
+                }
+            }
+            numbers = found;
+        }
+        Ok(numbers)
+    }
+
+    /// Reads the steps with these numbers.
+    pub(super) fn read_all(&mut self, numbers: &[usize]) -> Result<Vec<Source>, CliError> {
+        let mut sources = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            sources.extend(self.read(*number)?);
+        }
+        Ok(sources)
+    }
+
+    fn read(&mut self, number: usize) -> Result<Option<Source>, CliError> {
+        Ok(self.read_with_span(number)?.map(|(source, _)| source))
+    }
+
+    /// Reads a step, and the span that it is the record of; there is none for what is surfaced from the root, nor for
+    /// what has not ended. `None` when there is no step with this number.
+    pub(super) fn read_with_span(
+        &mut self,
+        number: usize,
+    ) -> Result<Option<(Source, Option<SpanRecord>)>, CliError> {
+        let place = number.checked_sub(1).and_then(|index| self.steps.get(index));
+        match place.copied() {
+            None => Ok(None),
+            Some(Place::InFlight(index)) => {
+                let begun = self.run.in_flight.get(index).zip(self.run.trace_id);
+                let record = begun.map(|(started, run_id)| in_flight::record(run_id, started));
+                Ok(record.map(|record| (Source::begun(number, record), None)))
+            }
+            Some(Place::Record(place)) => {
+                let span = self.run.records.span_of(place).map_err(|error| changed(&error))?;
+                let record = match &span {
+                    Some(span) if !span.is_root() => own_record(span),
+                    _ => self.run.records.record(place).map_err(|error| changed(&error))?,
+                };
+                Ok(record.map(|record| (Source::read(number, record, span.as_ref()), span)))
+            }
+        }
+    }
+}
+
+/// The record of a span that is no root: the only one that it gives.
+fn own_record(span: &SpanRecord) -> Option<Record> {
+    spans_to_events(std::slice::from_ref(span)).into_iter().next()
+}
+
+/// The log is another one than it was when the run was opened, or is gone.
+pub(super) fn changed(error: &RecordError) -> CliError {
+    CliError::input(error.to_string()).with_hint("it may have been deleted or cut meanwhile: look again")
+}

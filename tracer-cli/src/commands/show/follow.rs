@@ -1,0 +1,158 @@
+//! `tracer show --follow`: the steps of a running run as they end, until the run ends or its process is gone.
+
+use std::collections::HashSet;
+use std::io;
+use std::thread;
+use std::time::Duration;
+
+use tracer_sdk::format::{Payload, SpanId, SpanRecord, Timestamp};
+use tracer_sdk::read::{LogPart, RunDirectory, StartedSpan, read_live_file, read_log_part, spans_to_events};
+
+use super::{Shown, page};
+use crate::commands::{now, standing};
+use crate::error::CliError;
+use crate::render::follow_rows::{self, Watched};
+use crate::render::line::{Line, Tone};
+use crate::render::standing::Standing;
+use crate::render::step_filter::StepFilter;
+use crate::render::steps::{self, Source};
+use crate::render::totals::Totals;
+use crate::session::Session;
+
+/// How often the log is looked at.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How much of the log is read at a time; a longer line is read all the same.
+const PART_BYTES: u64 = 4 * 1024 * 1024;
+
+/// A run that is watched.
+struct Follower<'a> {
+    directory: &'a RunDirectory,
+    filter: &'a StepFilter,
+    started: Option<Timestamp>,
+    offset: u64,
+    ended: HashSet<SpanId>,
+    totals: Totals,
+    unreadable_lines: u64,
+}
+
+/// Shows the steps of a run as they end. Only new lines of the log are read.
+pub(super) fn follow(
+    directory: &RunDirectory,
+    short_id: &str,
+    filter: &StepFilter,
+    session: &mut Session,
+) -> Result<(), CliError> {
+    let listed = directory.clone().listed();
+    let name = listed.meta.as_ref().ok().and_then(|meta| meta.run_name.clone());
+    let title = follow_rows::title(name.as_deref(), short_id);
+    session.ui.lines(&[title.fitted(session.ui.width())])?;
+    let mut follower = Follower {
+        directory,
+        filter,
+        started: listed.started(),
+        offset: 0,
+        ended: HashSet::new(),
+        totals: Totals::default(),
+        unreadable_lines: 0,
+    };
+    loop {
+        // Asked before the log is read: what ends a run is written before the run says that it has ended.
+        let standing = standing(&directory.clone().listed());
+        let is_gone = !directory.path.is_dir();
+        if !is_gone {
+            follower.catch_up(session)?;
+        }
+        if is_gone || standing == Standing::Damaged {
+            session.ui.clear_status();
+            return Err(CliError::input(format!(
+                "run {short_id} cannot be followed any further: it was deleted or damaged meanwhile"
+            ))
+            .with_hint(format!("what there is: {}", session.command("list"))));
+        }
+        if standing != Standing::Running {
+            break;
+        }
+        session.ui.status(&follower.status(session.ui.width()));
+        thread::sleep(PAUSE);
+    }
+    session.ui.clear_status();
+    if follower.unreadable_lines > 0 {
+        let lines = crate::render::text::counted(follower.unreadable_lines, "line");
+        session.ui.note(&Line::of(
+            format!("{lines} of the log cannot be read"),
+            Tone::Warning,
+        ));
+    }
+    session.ui.lines(&[Line::new()])?;
+    page::head(&mut Shown::open(directory, short_id, session)?, true, session)
+}
+
+impl Follower<'_> {
+    /// Shows what the log has more than before.
+    fn catch_up(&mut self, session: &mut Session) -> Result<(), CliError> {
+        let mut most = PART_BYTES;
+        loop {
+            let part = self.read(most)?;
+            let is_stuck = part.next_offset == self.offset;
+            self.offset = part.next_offset;
+            self.unreadable_lines += part.unreadable_lines;
+            for span in &part.spans {
+                self.show(span, session)?;
+            }
+            if part.is_to_end {
+                return session.ui.flush();
+            }
+            most = if is_stuck {
+                most.saturating_mul(2)
+            } else {
+                PART_BYTES
+            };
+        }
+    }
+
+    fn read(&self, most_bytes: u64) -> Result<LogPart, CliError> {
+        read_log_part(&self.directory.path, self.offset, most_bytes).map_err(|error: io::Error| {
+            CliError::input(format!("spans.jsonl cannot be read: {error}"))
+                .with_hint("it may have been deleted meanwhile")
+        })
+    }
+
+    /// Shows the records of a span that has ended.
+    fn show(&mut self, span: &SpanRecord, session: &mut Session) -> Result<(), CliError> {
+        self.ended.insert(span.span_id);
+        let records = spans_to_events(std::slice::from_ref(span));
+        let own = span.span_id.to_string();
+        let sources: Vec<Source> = records
+            .into_iter()
+            .filter(|record| !matches!(record.payload, Payload::RunStart { .. } | Payload::RunEnd { .. }))
+            .map(|record| {
+                let is_own = record.event_id == own;
+                Source::read(0, record, is_own.then_some(span))
+            })
+            .collect();
+        let steps = steps::steps(&sources, self.started);
+        self.totals.add(&Totals::of(&steps));
+        for step in steps.iter().filter(|step| self.filter.passes(step.record)) {
+            session.ui.lines(&follow_rows::lines(step, session.ui.width()))?;
+        }
+        Ok(())
+    }
+
+    /// What goes on now.
+    fn status(&self, width: usize) -> Line {
+        let now = now();
+        let since = |then: Timestamp| u64::try_from(now.microseconds_since(then)).unwrap_or(0);
+        let live = read_live_file(&self.directory.path);
+        let is_open = |started: &&StartedSpan| !self.ended.contains(&started.span_id);
+        let current = live
+            .as_ref()
+            .and_then(|live| live.started.iter().rev().find(is_open))
+            .map(|started| (started.name.as_str(), since(started.start_time.instant())));
+        let watched = Watched {
+            elapsed: self.started.map_or(0, since),
+            current,
+            totals: &self.totals,
+        };
+        watched.line().fitted(width.saturating_sub(1))
+    }
+}

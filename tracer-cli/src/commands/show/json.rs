@@ -1,0 +1,92 @@
+//! `tracer show --json`: the records and all that is known besides, written as they are read.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+
+use serde::Serialize;
+use tracer_sdk::format::{EventType, Record, RunStatus, SpanId, StoredTime};
+use tracer_sdk::read::{RecordError, StartedSpan};
+
+use super::Shown;
+use super::contents::changed;
+use crate::error::CliError;
+use crate::json::Document;
+use crate::render::standing::Standing;
+use crate::render::step_filter::StepFilter;
+use crate::session::Session;
+
+/// A call that the run is waiting for, or was in when its process died.
+#[derive(Serialize)]
+struct InFlight<'a> {
+    span_id: SpanId,
+    parent_span_id: Option<SpanId>,
+    event_type: EventType,
+    name: &'a str,
+    start_time: &'a StoredTime,
+}
+
+impl<'a> InFlight<'a> {
+    fn of(started: &'a StartedSpan) -> Self {
+        Self {
+            span_id: started.span_id,
+            parent_span_id: started.parent_span_id,
+            event_type: started.event_type,
+            name: &started.name,
+            start_time: &started.start_time,
+        }
+    }
+}
+
+/// Writes the run; with a step or a filter, only the records that are wanted are among the events.
+pub(super) fn write(
+    shown: &mut Shown,
+    step: Option<usize>,
+    filter: &StepFilter,
+    session: &mut Session,
+) -> Result<(), CliError> {
+    let mut only = None;
+    if let Some(number) = step {
+        let found = shown.contents.read_with_span(number)?;
+        let (source, _) = found.ok_or_else(|| super::views::no_such_step(shown, number, session))?;
+        only = Some(source.record);
+    }
+    let failed: RefCell<Option<RecordError>> = RefCell::new(None);
+    let written = write_document(shown, only.as_ref(), filter, &failed, session.ui.output());
+    if let Some(error) = failed.take() {
+        return Err(changed(&error));
+    }
+    written.map_err(|error| CliError::output(&error))
+}
+
+fn write_document(
+    shown: &mut Shown,
+    only: Option<&Record>,
+    filter: &StepFilter,
+    failed: &RefCell<Option<RecordError>>,
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    let run = &mut shown.contents.run;
+    let mut document = Document::begin(output)?;
+    // Besides the three words of the format, one that the files cannot tell.
+    let status = match shown.standing {
+        Standing::Interrupted => Some(Standing::Interrupted.word()),
+        _ => run.status.map(RunStatus::as_str),
+    };
+    document.field("status", &status)?;
+    document.field("run", &run.meta)?;
+    match only {
+        Some(record) => document.list("events", [record])?,
+        None => {
+            run.records.seek(0);
+            let records = run
+                .records
+                .by_ref()
+                .map_while(|record| record.map_err(|error| *failed.borrow_mut() = Some(error)).ok())
+                .filter(|record| filter.is_empty() || filter.passes(record));
+            document.list("events", records)?;
+        }
+    }
+    document.list("in_flight", run.in_flight.iter().map(InFlight::of))?;
+    document.list("problems", &run.problems)?;
+    document.end()
+}

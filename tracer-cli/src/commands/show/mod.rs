@@ -1,0 +1,111 @@
+//! `tracer show`: what a run did, step by step; whatever can be read of it.
+
+mod contents;
+mod follow;
+mod json;
+mod page;
+mod views;
+
+use tracer_sdk::read;
+
+use super::{Verdict, refused, standing};
+use crate::error::{CliError, ErrorKind};
+use crate::render::standing::Standing;
+use crate::render::step_filter::{Kind, StepFilter};
+use crate::session::{Session, quoted};
+use contents::Contents;
+
+/// Options of `tracer show`.
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("view"))]
+pub struct Args {
+    /// The run: its ID or as much of it as no other run has, its name, latest or latest~2; the newest when left out
+    run_id: Option<String>,
+
+    /// One step in full: everything that is recorded of it
+    #[arg(long, group = "view", value_name = "N", conflicts_with_all = ["kind", "errors", "grep", "all"])]
+    step: Option<usize>,
+
+    /// The conversation: who said what, which tools were called, what came of it
+    #[arg(long, group = "view", conflicts_with = "json")]
+    transcript: bool,
+
+    /// The steps as bars over time
+    #[arg(long, group = "view", conflicts_with = "json")]
+    waterfall: bool,
+
+    /// Show the steps of a running run as they end; Ctrl-C stops watching, not the run
+    #[arg(long, short, group = "view", conflicts_with_all = ["json", "all"])]
+    follow: bool,
+
+    /// Only what failed
+    #[arg(long)]
+    errors: bool,
+
+    /// Only steps of these kinds
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND,…")]
+    kind: Vec<Kind>,
+
+    /// Only steps with this text anywhere in them; case does not count
+    #[arg(long, value_name = "TEXT")]
+    grep: Option<String>,
+
+    /// Every step of a run that has very many
+    #[arg(long)]
+    all: bool,
+
+    /// Everything as JSON: `{spec_version, status, run, events, in_flight, problems}`
+    #[arg(long)]
+    json: bool,
+}
+
+/// A run that was opened for being shown.
+struct Shown {
+    contents: Contents,
+    standing: Standing,
+    short_id: String,
+}
+
+impl Shown {
+    fn open(directory: &read::RunDirectory, short_id: &str, session: &Session) -> Result<Self, CliError> {
+        let standing = standing(&directory.clone().listed());
+        let mut run = read::outline_run(&directory.path).map_err(|invalid| {
+            let what = format!("run {short_id} cannot be shown");
+            refused(ErrorKind::Input, what, &invalid)
+                .with_hint(format!("pick another one: {}", session.command("list")))
+        })?;
+        if !standing.is_open() {
+            // A stale `.live` says nothing about a run that has ended.
+            run.in_flight.clear();
+        }
+        Ok(Self {
+            contents: Contents::new(run),
+            standing,
+            short_id: short_id.to_owned(),
+        })
+    }
+}
+
+/// Shows a run.
+pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+    let (directory, short_id) = session.select(args.run_id.as_deref())?;
+    let filter = StepFilter::new(&args.kind, args.errors, args.grep.as_deref());
+    if args.follow && standing(&directory.clone().listed()) == Standing::Running {
+        follow::follow(&directory, &short_id, &filter, session)?;
+        return Ok(Verdict::Done);
+    }
+    let mut shown = Shown::open(&directory, &short_id, session)?;
+    match args.step {
+        _ if args.json => json::write(&mut shown, args.step, &filter, session)?,
+        Some(number) => views::step(&mut shown, number, session)?,
+        None if args.transcript => views::transcript(&mut shown, &filter, args.all, session)?,
+        None => page::show(&mut shown, &filter, args, session)?,
+    }
+    if !shown.contents.run.problems.is_empty() {
+        session.ui.hint(&format!(
+            "every problem: tracer validate-trace {}",
+            quoted(&directory.path)
+        ));
+    }
+    Ok(Verdict::Done)
+}

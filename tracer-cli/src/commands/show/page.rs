@@ -1,0 +1,180 @@
+//! The page of a run: how it went, its loops, and its steps as a table or as bars. Of a run with very many steps, the
+//! first and the last ones are read, and how many are left out is said.
+
+use std::collections::BTreeSet;
+
+use tracer_sdk::format::{EventType, RunMeta};
+
+use super::{Args, Shown};
+use crate::commands::{duration, now};
+use crate::error::CliError;
+use crate::render::line::{Line, Tone};
+use crate::render::run_page::RunPage;
+use crate::render::standing::Standing;
+use crate::render::step_filter::StepFilter;
+
+use crate::render::{loop_card, step_rows, steps, text, waterfall};
+use crate::session::Session;
+
+/// A run with more steps than this is told by its first and its last ones.
+pub(super) const MOST_STEPS: usize = 1_000;
+const FIRST_STEPS: usize = 200;
+const LAST_STEPS: usize = 100;
+/// Of a run with very many steps, so many errors and loops are looked at.
+const MOST_TELLING: usize = 20;
+/// What a loop warning rests on stands shortly before it, and what came of it shortly behind.
+const AROUND_A_LOOP: usize = 60;
+
+/// Shows the page.
+pub(super) fn show(
+    shown: &mut Shown,
+    filter: &StepFilter,
+    args: &Args,
+    session: &mut Session,
+) -> Result<(), CliError> {
+    let width = session.ui.width();
+    head(shown, filter.is_empty(), session)?;
+    let numbers = shown.contents.passing(filter)?;
+    if numbers.is_empty() && !filter.is_empty() {
+        session
+            .ui
+            .note(&Line::of("no step of this run passes", Tone::Plain));
+    }
+    let total = shown
+        .contents
+        .run
+        .meta
+        .as_ref()
+        .and_then(|meta| took(meta, shown.standing));
+    let mut parts = parts(&numbers, args.all);
+    let left_out = numbers.len() - parts.iter().map(|part| part.len()).sum::<usize>();
+    let started = shown.contents.started();
+    // Bars of one scale beside each other need one table.
+    if args.waterfall && left_out == 0 {
+        parts = vec![numbers.as_slice()];
+    }
+    for (index, part) in parts.iter().enumerate() {
+        let sources = shown.contents.read_all(part)?;
+        let steps = steps::steps(&sources, started);
+        let lines = if args.waterfall {
+            waterfall::lines(&steps, total, width)
+        } else {
+            step_rows::lines(&steps, width)
+        };
+        if steps.is_empty() {
+            continue;
+        }
+        if index == 0 {
+            session.ui.lines(&[Line::new()])?;
+        } else if left_out > 0 {
+            let told = format!("  … {} left out here …", text::counted(left_out as u64, "step"));
+            session.ui.lines(&[Line::of(told, Tone::Warning).fitted(width)])?;
+        }
+        // The parts of one table have one heading.
+        session.ui.lines(lines.iter().skip(usize::from(index > 0)))?;
+    }
+    next(shown, &numbers, left_out, session);
+    Ok(())
+}
+
+/// What stands above the steps; the loops as well, when all steps are wanted.
+pub(super) fn head(shown: &mut Shown, with_loops: bool, session: &mut Session) -> Result<(), CliError> {
+    let width = session.ui.width();
+    let telling = telling(shown);
+    let sources = shown.contents.read_all(&telling)?;
+    let steps = steps::steps(&sources, shown.contents.started());
+    let totals = shown.contents.totals();
+    let run = &shown.contents.run;
+    let meta = run.meta.as_ref();
+    let page = RunPage {
+        name: meta.and_then(|meta| meta.run_name.as_deref()),
+        short_id: &shown.short_id,
+        standing: shown.standing,
+        started: meta.map(|meta| meta.started_at.instant()),
+        duration: meta.and_then(|meta| took(meta, shown.standing)),
+        steps: &steps,
+        totals: &totals,
+        dropped: meta.and_then(dropped),
+        cut_tail: run.cut_tail,
+        problems: &run.problems,
+        more_problems: run.more_problems,
+    };
+    session.ui.lines(&page.head(width))?;
+    if with_loops {
+        session.ui.lines(&loop_card::lines(&steps, width))?;
+    }
+    Ok(())
+}
+
+/// The numbers of the steps that tell how the run went: all of them, or where the run has very many, the first, the
+/// last, the failures, and what is around the loops.
+fn telling(shown: &Shown) -> Vec<usize> {
+    let contents = &shown.contents;
+    let all = contents.len();
+    if all <= MOST_STEPS {
+        return (1..=all).collect();
+    }
+    let mut numbers: BTreeSet<usize> = (1..=FIRST_STEPS).chain(all - LAST_STEPS + 1..=all).collect();
+    let failures = contents.numbers(|_, failed| failed);
+    numbers.extend(failures.iter().rev().take(MOST_TELLING));
+    let errors = contents.numbers(|event_type, _| event_type == EventType::Error);
+    numbers.extend(errors.iter().rev().take(MOST_TELLING));
+    for warning in contents
+        .numbers(|event_type, _| event_type == EventType::LoopWarning)
+        .into_iter()
+        .take(MOST_TELLING)
+    {
+        numbers.extend(warning.saturating_sub(AROUND_A_LOOP).max(1)..=(warning + AROUND_A_LOOP).min(all));
+    }
+    numbers.into_iter().collect()
+}
+
+/// The parts of the table, each small enough to be laid out.
+fn parts(numbers: &[usize], all: bool) -> Vec<&[usize]> {
+    if !all && numbers.len() > MOST_STEPS {
+        let (first, rest) = numbers.split_at(FIRST_STEPS);
+        return vec![first, rest.get(rest.len() - LAST_STEPS..).unwrap_or_default()];
+    }
+    numbers.chunks(MOST_STEPS).collect()
+}
+
+/// What to type next.
+fn next(shown: &Shown, numbers: &[usize], left_out: usize, session: &mut Session) {
+    let id = &shown.short_id;
+    session.ui.note(&Line::new());
+    if left_out > 0 {
+        let told = text::counted(left_out as u64, "step");
+        let all = session.command(&format!("show {id} --all"));
+        let line = format!("  {told} left out; all of them: {all}");
+        session.ui.note(&Line::of(line, Tone::Warning));
+    }
+    if !shown.contents.run.problems.is_empty() {
+        return;
+    }
+    let step = numbers.last().map_or_else(String::new, |number| {
+        let step = session.command(&format!("show {id} --step {number}"));
+        format!("  a step in full: {step}  ")
+    });
+    let export = session.command(&format!("export {id} --out run.json"));
+    session
+        .ui
+        .note(&Line::of(format!("{step}  as JSON: {export}"), Tone::Muted));
+}
+
+/// How long the run took, or has been going on, in microseconds.
+fn took(meta: &RunMeta, standing: Standing) -> Option<u64> {
+    match standing {
+        Standing::Running => u64::try_from(now().microseconds_since(meta.started_at.instant())).ok(),
+        _ => duration(meta),
+    }
+}
+
+/// The spans that the emitter could not write, as it told in `meta.json` (decisions, section 5).
+fn dropped(meta: &RunMeta) -> Option<(u64, &str)> {
+    let dropped = meta.additional.get("dropped")?;
+    let reason = dropped
+        .get("reason")
+        .and_then(|reason| reason.as_str())
+        .unwrap_or("no reason is given");
+    Some((dropped.get("spans")?.as_u64()?, reason))
+}

@@ -1,0 +1,106 @@
+//! One step in full, and the conversation.
+
+use tracer_sdk::format::Payload;
+
+use super::Shown;
+use crate::error::CliError;
+use crate::render::line::{Line, Tone};
+use crate::render::step_filter::StepFilter;
+use crate::render::step_page::StepPage;
+use crate::render::{steps, text, transcript};
+use crate::session::Session;
+
+/// So many steps of a conversation are laid out at a time.
+const STEPS_AT_ONCE: usize = 1_000;
+
+/// Shows one step in full.
+pub(super) fn step(shown: &mut Shown, number: usize, session: &mut Session) -> Result<(), CliError> {
+    let Some((source, span)) = shown.contents.read_with_span(number)? else {
+        return Err(no_such_step(shown, number, session));
+    };
+    let evidence = evidence(shown, number, &source.record.payload)?;
+    let sources = [source];
+    let steps = steps::steps(&sources, shown.contents.started());
+    let Some(step) = steps.first() else { return Ok(()) };
+    let page = StepPage {
+        step,
+        span: span.as_ref(),
+        of: shown.contents.len(),
+        evidence: &evidence,
+    };
+    let width = session.ui.wrapping_width();
+    session.ui.lines(&page.lines(width))?;
+    let next = format!(
+        "  the whole run: {}",
+        session.command(&format!("show {}", shown.short_id))
+    );
+    session.ui.note(&Line::new());
+    session.ui.note(&Line::of(next, Tone::Muted));
+    Ok(())
+}
+
+/// Why there is no such step, and which there are.
+pub(super) fn no_such_step(shown: &Shown, number: usize, session: &Session) -> CliError {
+    let all = text::counted(shown.contents.len() as u64, "step");
+    CliError::input(format!(
+        "run {} has {all}, none with the number {number}",
+        shown.short_id
+    ))
+    .with_hint(format!(
+        "see their numbers: {}",
+        session.command(&format!("show {}", shown.short_id))
+    ))
+}
+
+/// The numbers of the steps that a loop warning rests on: they stand shortly before it.
+fn evidence(shown: &mut Shown, warning: usize, payload: &Payload) -> Result<Vec<usize>, CliError> {
+    let Payload::LoopWarning {
+        evidence_event_ids, ..
+    } = payload
+    else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for number in warning.saturating_sub(super::page::MOST_STEPS).max(1)..warning {
+        if let Some((source, _)) = shown.contents.read_with_span(number)?
+            && evidence_event_ids.contains(&source.record.event_id)
+        {
+            found.push(number);
+        }
+    }
+    Ok(found)
+}
+
+/// Shows the conversation.
+pub(super) fn transcript(
+    shown: &mut Shown,
+    filter: &StepFilter,
+    all: bool,
+    session: &mut Session,
+) -> Result<(), CliError> {
+    let width = session.ui.wrapping_width();
+    let numbers = shown.contents.passing(filter)?;
+    let most = if all { usize::MAX } else { STEPS_AT_ONCE };
+    let laid_out = numbers.get(..most.min(numbers.len())).unwrap_or_default();
+    let started = shown.contents.started();
+    for (index, part) in laid_out.chunks(STEPS_AT_ONCE).enumerate() {
+        let sources = shown.contents.read_all(part)?;
+        if index > 0 {
+            session.ui.lines(&[Line::new()])?;
+        }
+        session
+            .ui
+            .lines(&transcript::lines(&steps::steps(&sources, started), width))?;
+    }
+    if numbers.is_empty() {
+        session.ui.note(&Line::of("no step to show", Tone::Plain));
+    } else if laid_out.len() < numbers.len() {
+        let left_out = text::counted((numbers.len() - laid_out.len()) as u64, "more step");
+        let all = session.command(&format!("show {} --transcript --all", shown.short_id));
+        session.ui.note(&Line::of(
+            format!("{left_out}; all of them: {all}"),
+            Tone::Warning,
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! The evidence of a loop: the pattern, where it was repeated, what differed between the repetitions, what it cost.
+
+use serde_json::Value;
+use tracer_sdk::format::{EventType, Payload};
+
+use super::line::{Line, Tone};
+use super::loops::{self, Loop};
+use super::steps::Step;
+use super::{differences, gist, summary, text, units};
+
+/// Where the facts begin.
+const INDENT: usize = 15;
+/// More differing fields are counted instead of listed.
+const MOST_DIFFERENCES: usize = 3;
+/// More values of a field are counted instead of listed.
+const MOST_VALUES: usize = 4;
+
+/// A card for each loop that the run was warned about, each after an empty line.
+pub fn lines(steps: &[Step<'_>], width: usize) -> Vec<Line> {
+    loops::find(steps)
+        .iter()
+        .flat_map(|found| card(found, width))
+        .collect()
+}
+
+fn card(found: &Loop<'_>, width: usize) -> Vec<Line> {
+    let Payload::LoopWarning {
+        pattern,
+        pattern_type,
+        repetitions,
+        window_size,
+        ..
+    } = &found.warning.record.payload
+    else {
+        return Vec::new();
+    };
+    let first = found.repetitions.first().map(Vec::as_slice).unwrap_or_default();
+    let names: Vec<String> = first.iter().map(|step| step.name()).collect();
+    let what = if names.is_empty() {
+        gist::word(pattern)
+    } else {
+        names.join(" → ")
+    };
+    let times = found
+        .repetitions
+        .len()
+        .max(usize::try_from(*repetitions).unwrap_or(0));
+    let title = Line::of("  ⟳ ", Tone::Warning)
+        .with(format!("{what} ×{times}"), Tone::Strong)
+        .with(format!("  warned at #{}", found.warning.number), Tone::Muted);
+    let mut lines = vec![Line::new(), title.fitted(width)];
+    let mut fact = |label: &str, fact: &str| {
+        for (index, part) in text::wrap(fact, width.saturating_sub(INDENT)).iter().enumerate() {
+            let label = if index == 0 { label } else { "" };
+            let line = Line::of(
+                format!("    {label:<padding$}", padding = INDENT - 4),
+                Tone::Muted,
+            );
+            lines.push(line.with(part, Tone::Plain).fitted(width));
+        }
+    };
+    let kind = gist::word(pattern_type.as_deref().unwrap_or("repeated"));
+    fact(
+        "pattern",
+        &format!(
+            "{kind} ×{repetitions} in a window of {window_size}: {}",
+            gist::word(pattern)
+        ),
+    );
+    fact("evidence", &evidence(found));
+    for (label, told) in compared(found) {
+        fact(label, &told);
+    }
+    if let Some(cost) = cost(found) {
+        fact("cost", &cost);
+    }
+    fact("then", &then(found));
+    lines
+}
+
+/// `#2–#4, and again #5–#8 after the warning`.
+fn evidence(found: &Loop<'_>) -> String {
+    let numbers = |repetitions: &[Vec<&Step<'_>>]| -> Vec<usize> {
+        repetitions.iter().flatten().map(|step| step.number).collect()
+    };
+    let (before, after) = found
+        .repetitions
+        .split_at(found.in_evidence.min(found.repetitions.len()));
+    let mut told = match (before.is_empty(), found.missing) {
+        (true, _) => return "none of it is in this run".to_owned(),
+        (false, 0) => summary::ranges(&numbers(before)),
+        (false, missing) => format!(
+            "{}, and {missing} not in this run",
+            summary::ranges(&numbers(before))
+        ),
+    };
+    if !after.is_empty() {
+        told.push_str("; repeated on at ");
+        told.push_str(&summary::ranges(&numbers(after)));
+    }
+    told
+}
+
+/// What went in and what came out, compared over the repetitions: of one call in two lines, of several in one each.
+fn compared(found: &Loop<'_>) -> Vec<(&'static str, String)> {
+    let Some(first) = found.repetitions.first().filter(|_| found.repetitions.len() > 1) else {
+        return Vec::new();
+    };
+    let mut facts = Vec::new();
+    for (position, step) in first.iter().enumerate() {
+        let column: Vec<&Payload> = found
+            .repetitions
+            .iter()
+            .filter_map(|repetition| Some(&repetition.get(position)?.record.payload))
+            .collect();
+        let inputs: Vec<&Value> = column.iter().map(|payload| loops::input(payload)).collect();
+        let outputs: Vec<&Value> = column.iter().map(|payload| loops::output(payload)).collect();
+        let failures: Vec<Option<String>> = column
+            .iter()
+            .map(|payload| gist::failure(payload).map(|failure| gist::word(&failure.error_type)))
+            .collect();
+        let before = if first.len() > 1 {
+            format!("{}: ", step.name())
+        } else {
+            String::new()
+        };
+        let (asked, came) = match step.record.event_type() {
+            EventType::LlmCall => ("prompts", "answers"),
+            EventType::ToolCall => ("arguments", "results"),
+            _ => ("states", ""),
+        };
+        if inputs.iter().any(|value| !value.is_null()) {
+            facts.push((asked, format!("{before}{}", alike(&inputs))));
+        }
+        if failures.iter().all(Option::is_some) {
+            let same = failures.windows(2).all(|pair| pair.first() == pair.last());
+            let kinds: Vec<String> = failures.into_iter().flatten().take(MOST_VALUES).collect();
+            let told = if same {
+                format!(
+                    "each failed with {}",
+                    kinds.first().map(String::as_str).unwrap_or_default()
+                )
+            } else {
+                format!("each failed: {}", kinds.join(", "))
+            };
+            facts.push((came, format!("{before}{told}")));
+        } else if outputs.iter().any(|value| !value.is_null()) {
+            facts.push((came, format!("{before}{}", alike(&outputs))));
+        }
+    }
+    facts
+}
+
+/// `identical`, or the fields that differ with their values.
+fn alike(values: &[&Value]) -> String {
+    let differences = differences::between(values);
+    if differences.is_empty() {
+        return "identical".to_owned();
+    }
+    let hidden = differences.len().saturating_sub(MOST_DIFFERENCES);
+    let told: Vec<String> = differences
+        .iter()
+        .take(MOST_DIFFERENCES)
+        .map(|difference| {
+            let mut values: Vec<String> = difference
+                .values
+                .iter()
+                .take(MOST_VALUES)
+                .map(|value| text::one_line(value.as_deref().unwrap_or("(none)"), 40))
+                .collect();
+            if difference.values.len() > MOST_VALUES {
+                values.push(text::ELLIPSIS.to_owned());
+            }
+            let values = values.join(", ");
+            if difference.path.is_empty() {
+                values
+            } else {
+                format!("{}: {values}", difference.path)
+            }
+        })
+        .collect();
+    let more = if hidden > 0 {
+        format!("; and {}", text::counted(hidden as u64, "more field"))
+    } else {
+        String::new()
+    };
+    format!("differ in {}{more}", told.join("; "))
+}
+
+/// `3 calls, 412 tokens, 880 ms after the first time`.
+fn cost(found: &Loop<'_>) -> Option<String> {
+    let cost = found.cost();
+    if cost.steps == 0 {
+        return None;
+    }
+    let mut told = vec![text::counted(cost.steps, "step")];
+    told.extend(
+        cost.tokens
+            .total_tokens
+            .map(|tokens| text::counted(tokens, "token")),
+    );
+    told.extend(cost.time.map(units::duration));
+    Some(format!("{} from the first repeat on", told.join(", ")))
+}
+
+fn then(found: &Loop<'_>) -> String {
+    match found.next {
+        Some(step) => {
+            let failure = gist::failure(&step.record.payload).map_or_else(String::new, |failure| {
+                format!(", {}", gist::word(&failure.error_type))
+            });
+            format!("#{} {}{failure}", step.number, step.name())
+        }
+        None => "nothing more".to_owned(),
+    }
+}

@@ -1,0 +1,223 @@
+//! A run as a conversation: who said what, which tools were called with what, and what came of it.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use tracer_sdk::format::{ErrorPayload, Payload};
+
+use super::conversation::{self, Message, Part};
+use super::line::{Line, Tone};
+use super::steps::Step;
+use super::value_lines::{self, text_lines};
+use super::{gist, text};
+
+/// How far what was said stands in.
+const INDENT: usize = 4;
+
+/// What the conversation says already, so that a prompt that holds all of it again adds only what is new.
+#[derive(Debug, Default)]
+struct Heard {
+    texts: HashSet<String>,
+    results: HashSet<String>,
+}
+
+/// The conversation of the steps, in the order of time, at most `width` columns wide.
+pub fn lines(steps: &[Step<'_>], width: usize) -> Vec<Line> {
+    let mut in_time: Vec<&Step<'_>> = steps.iter().collect();
+    in_time.sort_by_key(|step| step.number);
+    let mut heard = Heard::default();
+    let mut lines = Vec::new();
+    for step in in_time {
+        let block = match &step.record.payload {
+            Payload::LlmCall { prompt, response, .. } => {
+                model_call(step, prompt, response, &mut heard, width)
+            }
+            Payload::ToolCall { args, result, .. } => tool_call(step, args, result, &mut heard, width),
+            _ => other(step, width),
+        };
+        if !lines.is_empty() && !block.is_empty() {
+            lines.push(Line::new());
+        }
+        lines.extend(block);
+    }
+    lines
+}
+
+/// The messages, each under its role; thinking is folded to its size unless it is to be `whole`.
+pub fn messages(messages: &[Message], whole: bool, indent: usize, width: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for message in messages {
+        lines.push(
+            Line::new()
+                .space(indent)
+                .with(gist::word(&message.role), role_tone(&message.role)),
+        );
+        for part in &message.parts {
+            lines.extend(part_lines(part, whole, indent + 2, width));
+        }
+    }
+    lines
+}
+
+fn role_tone(role: &str) -> Tone {
+    match role {
+        "assistant" | "model" => Tone::Llm,
+        "tool" | "function" => Tone::Tool,
+        "system" | "developer" => Tone::Muted,
+        _ => Tone::Strong,
+    }
+}
+
+fn part_lines(part: &Part, whole: bool, indent: usize, width: usize) -> Vec<Line> {
+    match part {
+        Part::Text(said) => match value_lines::unpacked(said) {
+            Some(value) => value_lines::lines(&value, indent, width),
+            None => text_lines(said, indent, width, Tone::Plain),
+        },
+        Part::Thinking(thought) if whole => {
+            let mut lines = vec![Line::new().space(indent).with("thinking", Tone::Muted)];
+            lines.extend(text_lines(thought, indent + 2, width, Tone::Muted));
+            lines
+        }
+        Part::Thinking(thought) => {
+            let size = text::counted(thought.chars().count() as u64, "character");
+            vec![
+                Line::new()
+                    .space(indent)
+                    .with(format!("thinking, {size}"), Tone::Muted)
+                    .fitted(width),
+            ]
+        }
+        Part::Call { name, arguments } => {
+            let mut lines = vec![
+                Line::new()
+                    .space(indent)
+                    .with("calls ", Tone::Muted)
+                    .with(gist::word(name), Tone::Tool)
+                    .fitted(width),
+            ];
+            if !matches!(arguments, Value::Null) {
+                lines.extend(value_lines::lines(arguments, indent + 2, width));
+            }
+            lines
+        }
+        Part::Result(value) | Part::Other(value) => value_lines::lines(value, indent, width),
+    }
+}
+
+fn model_call(
+    step: &Step<'_>,
+    prompt: &Value,
+    response: &Value,
+    heard: &mut Heard,
+    width: usize,
+) -> Vec<Line> {
+    let mut lines = vec![heading(step, width)];
+    let asked = conversation::prompt(prompt);
+    let (new, known): (Vec<Message>, Vec<Message>) =
+        asked.into_iter().partition(|message| !heard.has(message));
+    if !known.is_empty() {
+        let told = format!("({} as before)", text::counted(known.len() as u64, "message"));
+        lines.push(Line::new().space(2).with(told, Tone::Muted).fitted(width));
+    }
+    let answered = conversation::response(response);
+    lines.extend(messages(&new, false, 2, width));
+    lines.extend(messages(&answered, false, 2, width));
+    for message in new.iter().chain(&answered) {
+        heard.add(message);
+    }
+    lines.extend(failure(step, width));
+    lines
+}
+
+fn tool_call(step: &Step<'_>, args: &Value, result: &Value, heard: &mut Heard, width: usize) -> Vec<Line> {
+    let mut lines = vec![heading(step, width)];
+    if !args.is_null() {
+        lines.extend(value_lines::lines(args, INDENT, width));
+    }
+    if !result.is_null() {
+        lines.push(Line::new().space(2).with("→", Tone::Tool));
+        let value = match result {
+            // How a record holds what is neither an object nor a string.
+            Value::Object(map) if map.len() == 1 => map.get("value").unwrap_or(result),
+            result => result,
+        };
+        lines.extend(value_lines::lines(value, INDENT, width));
+        heard.results.insert(content_key(value));
+    }
+    lines.extend(failure(step, width));
+    lines
+}
+
+fn other(step: &Step<'_>, width: usize) -> Vec<Line> {
+    let gist = gist::of(&step.record.payload).fitted(width.saturating_sub(step.name().len() + 12));
+    let mut lines = vec![
+        heading(step, usize::MAX)
+            .space(2)
+            .with(gist, Tone::Muted)
+            .fitted(width),
+    ];
+    lines.extend(failure(step, width));
+    lines
+}
+
+/// `✦ demo-model  #7`.
+fn heading(step: &Step<'_>, width: usize) -> Line {
+    let tone = if step.failed() { Tone::Bad } else { step.tone() };
+    Line::of(step.glyph(), tone)
+        .space(1)
+        .with(step.name(), tone)
+        .with(format!("  #{}", step.number), Tone::Muted)
+        .with(if step.in_flight { "  in flight" } else { "" }, Tone::Active)
+        .fitted(width)
+}
+
+fn failure(step: &Step<'_>, width: usize) -> Vec<Line> {
+    gist::failure(&step.record.payload).map_or_else(Vec::new, |failure| error_lines(failure, INDENT, width))
+}
+
+/// An error in full: its type, what it says, and where it came from.
+pub fn error_lines(error: &ErrorPayload, indent: usize, width: usize) -> Vec<Line> {
+    let mut lines = vec![
+        Line::new()
+            .space(indent)
+            .with(gist::word(&error.error_type), Tone::Bad)
+            .fitted(width),
+    ];
+    lines.extend(text_lines(&error.message, indent, width, Tone::Bad));
+    if let Some(stack) = &error.stack {
+        lines.extend(text_lines(stack, indent, width, Tone::Muted));
+    }
+    lines
+}
+
+impl Heard {
+    fn add(&mut self, message: &Message) {
+        self.texts.insert(key(message));
+    }
+
+    /// Whether the message was shown before, or is the result of a tool that was.
+    fn has(&self, message: &Message) -> bool {
+        self.texts.contains(&key(message))
+            || (!message.parts.is_empty()
+                && message.parts.iter().all(|part| match part {
+                    Part::Result(value) => self.results.contains(&content_key(value)),
+                    _ => false,
+                }))
+    }
+}
+
+/// The same for messages that say the same, whoever wrote them down.
+fn key(message: &Message) -> String {
+    format!("{}\u{0}{:?}", message.role, message.parts)
+}
+
+/// The same for a value and for the text that holds it.
+fn content_key(value: &Value) -> String {
+    match value {
+        Value::String(text) => {
+            value_lines::unpacked(text).map_or_else(|| text.clone(), |value| value.to_string())
+        }
+        value => value.to_string(),
+    }
+}

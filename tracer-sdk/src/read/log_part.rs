@@ -1,0 +1,125 @@
+//! A part of a span log: for following a run that is going on, and for a first look at one of any size.
+
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::file::{self, OpenError};
+use super::span::read_span;
+use crate::format::{SPANS_FILE, SpanRecord};
+
+/// The spans on the whole lines of a part of a log.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LogPart {
+    /// The spans that can be read, in the order of the file.
+    pub spans: Vec<SpanRecord>,
+    /// How many lines are not blank and hold no span that can be read.
+    pub unreadable_lines: u64,
+    /// The first byte behind the last whole line: where the next part begins.
+    pub next_offset: u64,
+    /// Whether the part reaches to the end of the file, save a last line that is not whole yet.
+    pub is_to_end: bool,
+}
+
+/// Reads the whole lines that lie within `most_bytes` from `offset`, which is 0 or the `next_offset` of the part before.
+/// A log that is not there yet is an empty one.
+///
+/// # Errors
+///
+/// What the system says when the file cannot be read, or is no regular file.
+///
+/// ```
+/// let directory = tempfile::tempdir()?;
+/// let part = tracer_sdk::read::read_log_part(directory.path(), 0, 64 * 1024)?;
+/// assert!(part.spans.is_empty() && part.is_to_end);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn read_log_part(directory: &Path, offset: u64, most_bytes: u64) -> io::Result<LogPart> {
+    let mut file = match file::open(&directory.join(SPANS_FILE)) {
+        Ok(file) => file,
+        Err(OpenError::Missing) => {
+            return Ok(LogPart {
+                next_offset: offset,
+                is_to_end: true,
+                ..LogPart::default()
+            });
+        }
+        Err(OpenError::NotRegular) => return Err(io::Error::other("is not a regular file")),
+        Err(OpenError::Io(error)) => return Err(error),
+    };
+    file.seek(SeekFrom::Start(offset))?;
+    let mut bytes = Vec::new();
+    file.take(most_bytes).read_to_end(&mut bytes)?;
+    let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |position| position + 1);
+    let mut part = LogPart {
+        next_offset: offset + whole as u64,
+        is_to_end: (bytes.len() as u64) < most_bytes,
+        ..LogPart::default()
+    };
+    let lines = bytes.get(..whole).unwrap_or_default();
+    for line in lines
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.trim_ascii().is_empty())
+    {
+        let reading = read_span::<Map<String, Value>>(line, 0, &mut Vec::new());
+        match reading.ok().and_then(|reading| reading.span) {
+            Some(span) => part.spans.push(span.into_record()),
+            None => part.unreadable_lines += 1,
+        }
+    }
+    Ok(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn line(name: &str) -> String {
+        format!(
+            r#"{{"trace_id":"10000000000000000000000000000001","span_id":"3333333333333333","parent_span_id":null,"name":"{name}","kind":"INTERNAL","start_time":"2026-01-01T00:00:01Z","end_time":null,"duration_ms":null,"attributes":{{}},"events":[],"status_code":"OK","status_description":""}}"#
+        ) + "\n"
+    }
+
+    fn names(part: &LogPart) -> Vec<&str> {
+        part.spans.iter().map(|span| span.name.as_str()).collect()
+    }
+
+    #[test]
+    fn parts_follow_each_other_and_a_torn_line_waits_for_its_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = directory.path().join(SPANS_FILE);
+        let (first, second) = (line("first"), line("second"));
+        fs::write(&log, format!("{first}\nno json\n{}", &second[..40])).unwrap();
+        let part = read_log_part(directory.path(), 0, 10_000).unwrap();
+        assert_eq!(
+            (names(&part), part.unreadable_lines, part.is_to_end),
+            (vec!["first"], 1, true)
+        );
+
+        fs::write(&log, format!("{first}\nno json\n{second}")).unwrap();
+        let next = read_log_part(directory.path(), part.next_offset, 10_000).unwrap();
+        assert_eq!((names(&next), next.unreadable_lines), (vec!["second"], 0));
+        let end = read_log_part(directory.path(), next.next_offset, 10_000).unwrap();
+        assert_eq!((names(&end), end.next_offset), (vec![], next.next_offset));
+    }
+
+    #[test]
+    fn no_more_is_read_than_is_asked_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let (first, second) = (line("first"), line("second"));
+        fs::write(directory.path().join(SPANS_FILE), format!("{first}{second}")).unwrap();
+        let part = read_log_part(directory.path(), 0, first.len() as u64 + 5).unwrap();
+        assert_eq!(
+            (names(&part), part.next_offset, part.is_to_end),
+            (vec!["first"], first.len() as u64, false)
+        );
+        let none = read_log_part(directory.path(), 0, 5).unwrap();
+        assert_eq!(
+            (names(&none), none.next_offset, none.is_to_end),
+            (vec![], 0, false)
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! Why a run was not changed.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::format::Problem;
+
+/// Why a run was not changed, or not to the end.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum TidyError {
+    /// The run is still recorded, or another process changes it.
+    Live,
+    /// The run says that it is running, and nothing tells whether it is: its emitter keeps no `.live`.
+    Unknown,
+    /// The run has ended, and nothing was left undone.
+    Ended,
+    /// The run has damage that an interruption does not explain.
+    Damaged {
+        /// What is wrong.
+        problems: Vec<Problem>,
+        /// How many problems there are besides.
+        more_problems: u64,
+    },
+    /// A file cannot be read or written.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl TidyError {
+    /// Tells which file an error of the system is about.
+    pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+}
+
+impl fmt::Display for TidyError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Live => formatter.write_str("the run is still going on"),
+            Self::Unknown => {
+                formatter.write_str("the run says that it is running, and nothing tells whether it still is")
+            }
+            Self::Ended => formatter.write_str("the run has ended, and nothing was left undone"),
+            Self::Damaged { .. } => {
+                formatter.write_str("the run is damaged in a way that no interruption explains")
+            }
+            Self::Io { path, source } => write!(formatter, "{}: {source}", path.display()),
+        }
+    }
+}
+
+impl Error for TidyError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

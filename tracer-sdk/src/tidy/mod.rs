@@ -1,0 +1,22 @@
+//! Keeping a store in order: completing runs that were interrupted, renaming, removing, and choosing what to remove.
+//!
+//! The only code that changes files of runs that nobody records any more. What to do is worked out by pure functions;
+//! doing it goes through the same file system as recording does.
+
+mod completion;
+mod error;
+mod meta_text;
+mod prune;
+mod remove;
+mod rename;
+mod repair;
+
+#[cfg(test)]
+mod tests;
+
+pub use completion::{Completion, INTERRUPTED};
+pub use error::TidyError;
+pub use prune::{Candidate, PruneRules, choose};
+pub use remove::{remove_leftovers, remove_run, size_of};
+pub use rename::rename_run;
+pub use repair::{Repair, plan_repair, repair};

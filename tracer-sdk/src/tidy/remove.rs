@@ -1,0 +1,90 @@
+//! Removing a run: for readers it is gone at once, whatever happens while its files are removed.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::error::TidyError;
+use crate::format::TraceId;
+use crate::read::RunDirectory;
+use crate::write::files::{Disk, FileSystem};
+
+/// How the name of a directory ends that is being removed. It begins with a dot and is no trace ID, so that no reader
+/// takes it for a run.
+const REMOVED: &str = ".removed";
+
+/// Removes a run with everything in its directory. Whether it may be removed is for the caller to know.
+///
+/// # Errors
+///
+/// [`TidyError::Io`] when a file cannot be removed; what is left of the run is no run any more, and
+/// [`remove_leftovers`] takes it away.
+pub fn remove_run(run: &RunDirectory) -> Result<(), TidyError> {
+    remove_run_on(run, &Disk)
+}
+
+pub(super) fn remove_run_on(run: &RunDirectory, file_system: &dyn FileSystem) -> Result<(), TidyError> {
+    let hidden = run.path.with_file_name(format!(".{}{REMOVED}", run.trace_id));
+    if hidden.symlink_metadata().is_ok() {
+        remove_tree(&hidden, file_system)?;
+    }
+    file_system
+        .rename(&run.path, &hidden)
+        .map_err(TidyError::at(&run.path))?;
+    remove_tree(&hidden, file_system)
+}
+
+/// Takes away what removals left that were interrupted, and tells of how many runs.
+///
+/// # Errors
+///
+/// [`TidyError::Io`] when the folder cannot be read or something in it cannot be removed.
+pub fn remove_leftovers(runs_dir: &Path) -> Result<u64, TidyError> {
+    let mut removed = 0;
+    for entry in fs::read_dir(runs_dir).map_err(TidyError::at(runs_dir))? {
+        let entry = entry.map_err(TidyError::at(runs_dir))?;
+        let is_leftover = entry.file_name().to_str().is_some_and(is_removed_name);
+        if is_leftover && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_tree(&entry.path(), &Disk)?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+fn is_removed_name(name: &str) -> bool {
+    let id = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(REMOVED));
+    id.is_some_and(|id| id.parse::<TraceId>().is_ok())
+}
+
+/// Removes a directory; a symbolic link in it is removed, never followed.
+fn remove_tree(directory: &Path, file_system: &dyn FileSystem) -> Result<(), TidyError> {
+    for entry in fs::read_dir(directory).map_err(TidyError::at(directory))? {
+        let entry = entry.map_err(TidyError::at(directory))?;
+        let path = entry.path();
+        if entry.file_type().map_err(TidyError::at(&path))?.is_dir() {
+            remove_tree(&path, file_system)?;
+        } else {
+            file_system.remove(&path).map_err(TidyError::at(&path))?;
+        }
+    }
+    file_system
+        .remove_empty_directory(directory)
+        .map_err(TidyError::at(directory))
+}
+
+/// How many bytes the files of a run directory hold; what cannot be looked at counts nothing.
+#[must_use]
+pub fn size_of(directory: &Path) -> u64 {
+    let entries = fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .filter_map(io::Result::ok);
+    entries
+        .map(|entry| match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => size_of(&entry.path()),
+            Ok(metadata) => metadata.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}

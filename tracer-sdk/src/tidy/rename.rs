@@ -1,0 +1,55 @@
+//! Giving a run another name: in its `meta.json` only, which is where lists have it from.
+
+use std::fs;
+use std::io;
+
+use super::error::TidyError;
+use super::meta_text::MetaText;
+use crate::emit::redactor;
+use crate::format::META_FILE;
+use crate::read::{Liveness, RunDirectory};
+use crate::settings::Settings;
+use crate::write::files::{Disk, FileSystem};
+use crate::write::meta_file::replace_text;
+use crate::write::redact::Redactor;
+
+/// Renames a run and gives the name as it was written: a run name goes through redaction, whoever gives it.
+///
+/// # Errors
+///
+/// [`TidyError`]: the run still goes on, as far as anybody can tell, and would write its own name at its end; its
+/// `meta.json` is damaged; or it cannot be written.
+pub fn rename_run(run: &RunDirectory, name: &str, settings: &Settings) -> Result<String, TidyError> {
+    rename_run_on(run, name, &redactor(settings), &Disk)
+}
+
+pub(super) fn rename_run_on(
+    run: &RunDirectory,
+    name: &str,
+    redactor: &Redactor,
+    file_system: &dyn FileSystem,
+) -> Result<String, TidyError> {
+    let listed = run.clone().listed();
+    if let Err(problems) = &listed.meta {
+        return Err(TidyError::Damaged {
+            problems: problems.clone(),
+            more_problems: 0,
+        });
+    }
+    match listed.liveness() {
+        Liveness::Ended | Liveness::Interrupted => {}
+        Liveness::Running => return Err(TidyError::Live),
+        Liveness::Unknown => return Err(TidyError::Unknown),
+    }
+    let name = redactor.text(name).into_owned();
+    let path = run.path.join(META_FILE);
+    fs::read(&path)
+        .and_then(|old| {
+            let mut meta = MetaText::parse(&old)?;
+            meta.set("run_name", &name)?;
+            Ok(meta.to_text()?)
+        })
+        .and_then(|text: Vec<u8>| replace_text(file_system, &run.path, &text))
+        .map_err(|error: io::Error| TidyError::at(&path)(error))?;
+    Ok(name)
+}

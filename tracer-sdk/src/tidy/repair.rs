@@ -1,0 +1,270 @@
+//! Completing a run whose process died: only what an interrupted emitter leaves is repaired, anything else refused.
+//!
+//! In this order, so that a repair that is itself interrupted is taken up again by the next: a copy of the log, the torn
+//! line cut off, the missing spans appended with the root last, `meta.json`, and at last `.live` removed.
+
+use std::fs;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use super::completion::{Completion, Seen, complete};
+use super::error::TidyError;
+use super::meta_text::MetaText;
+use crate::format::{LIVE_FILE, META_FILE, RunMeta, RunStatus, SPANS_FILE};
+use crate::read::{self, Liveness, OutlinedRun, liveness};
+use crate::write::files::{Disk, FileSystem, Open, OpenFile, write_all};
+use crate::write::meta_file::replace_text;
+
+/// Where the log is kept as it was found.
+const BROKEN_FILE: &str = "spans.jsonl.broken";
+
+/// What repairing a run does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Repair {
+    /// How many bytes of a torn last line are cut off; `None` when the last line is whole.
+    pub cut: Option<u64>,
+    /// What is appended and told; `None` when the run had ended and only its `.live` is left.
+    pub completion: Option<Completion>,
+    /// Where the log is kept as it was found; `None` when there is no log or it is not changed.
+    pub copy: Option<PathBuf>,
+    /// How long the log is once the torn line is cut off, and whether a line break must follow.
+    log: LogEnd,
+    /// What the run is, when it has no `meta.json` yet.
+    new_meta: Option<RunMeta>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct LogEnd {
+    length: u64,
+    lacks_newline: bool,
+}
+
+/// Works out what [`repair`] would do, and changes nothing.
+///
+/// # Errors
+///
+/// [`TidyError`]: the run is live, nothing tells whether it is, it ended, or it has other damage.
+pub fn plan_repair(directory: &Path) -> Result<Repair, TidyError> {
+    match state(directory)? {
+        State::Interrupted => plan_completion(directory),
+        State::LeftBehind => Ok(Repair {
+            cut: None,
+            completion: None,
+            copy: None,
+            log: LogEnd::default(),
+            new_meta: None,
+        }),
+    }
+}
+
+/// Completes an interrupted run, so that it is valid, and tells what was done.
+///
+/// # Errors
+///
+/// As [`plan_repair`], with nothing changed; or [`TidyError::Io`] when a file cannot be written, after which the repair
+/// can be tried again.
+pub fn repair(directory: &Path) -> Result<Repair, TidyError> {
+    repair_on(directory, &Disk)
+}
+
+pub(super) fn repair_on(directory: &Path, file_system: &dyn FileSystem) -> Result<Repair, TidyError> {
+    let spans = directory.join(SPANS_FILE);
+    // Kept from before planning until the end, so that no two repairs complete the run at once.
+    let mut log = None;
+    if matches!(state(directory)?, State::Interrupted) && spans.symlink_metadata().is_ok() {
+        log = Some(lock(file_system, &spans)?);
+    }
+    let plan = plan_repair(directory)?;
+    if let Some(completion) = &plan.completion {
+        if let Some(copy) = &plan.copy {
+            keep_copy(file_system, &spans, copy)?;
+        }
+        let mut log = match log {
+            Some(log) => log,
+            None => lock(file_system, &spans)?,
+        };
+        append(log.as_mut(), &plan, completion).map_err(TidyError::at(&spans))?;
+        write_meta(file_system, directory, &plan, completion)?;
+    }
+    let live = directory.join(LIVE_FILE);
+    file_system.remove(&live).map_err(TidyError::at(&live))?;
+    Ok(plan)
+}
+
+enum State {
+    /// The process died before the run ended.
+    Interrupted,
+    /// It died right after, before it could take its `.live` away.
+    LeftBehind,
+}
+
+fn state(directory: &Path) -> Result<State, TidyError> {
+    match liveness(directory, RunStatus::Running) {
+        Liveness::Interrupted => Ok(State::Interrupted),
+        Liveness::Running => Err(TidyError::Live),
+        Liveness::Ended => after_the_end(directory),
+        Liveness::Unknown => match read_status(directory) {
+            Some(status) if status.is_completed() => after_the_end(directory),
+            _ => Err(TidyError::Unknown),
+        },
+    }
+}
+
+fn read_status(directory: &Path) -> Option<RunStatus> {
+    read::validate(directory).status
+}
+
+fn after_the_end(directory: &Path) -> Result<State, TidyError> {
+    let report = read::validate(directory);
+    if !report.is_valid() {
+        return Err(TidyError::Damaged {
+            problems: report.problems,
+            more_problems: report.more_problems,
+        });
+    }
+    let is_left_behind = directory.join(LIVE_FILE).symlink_metadata().is_ok();
+    if is_left_behind {
+        Ok(State::LeftBehind)
+    } else {
+        Err(TidyError::Ended)
+    }
+}
+
+fn plan_completion(directory: &Path) -> Result<Repair, TidyError> {
+    let run = read::outline_run(directory).map_err(|invalid| TidyError::Damaged {
+        problems: invalid.problems,
+        more_problems: invalid.more_problems,
+    })?;
+    let OutlinedRun { meta: Some(meta), .. } = &run else {
+        return Err(damaged(run));
+    };
+    if !run.problems.is_empty() {
+        return Err(damaged(run));
+    }
+    let meta = meta.clone();
+    let (counts, cut, in_flight) = (run.counts(), run.cut_tail, run.in_flight);
+    let spans = directory.join(SPANS_FILE);
+    let mut seen = Seen::default();
+    for span in run.records.into_spans() {
+        let span = span.map_err(|error| TidyError::at(&spans)(io::Error::other(error.to_string())))?;
+        seen.add(&span);
+    }
+    let end = log_end(&spans, cut.unwrap_or(0)).map_err(TidyError::at(&spans))?;
+    let has_meta = directory.join(META_FILE).symlink_metadata().is_ok();
+    Ok(Repair {
+        cut,
+        completion: Some(complete(&meta, seen, counts, &in_flight)),
+        copy: end.map(|_| directory.join(BROKEN_FILE)),
+        log: end.unwrap_or_default(),
+        new_meta: (!has_meta).then_some(meta),
+    })
+}
+
+fn damaged(run: OutlinedRun) -> TidyError {
+    TidyError::Damaged {
+        problems: run.problems,
+        more_problems: run.more_problems,
+    }
+}
+
+/// Where the log ends without its torn line; `None` when there is no log.
+fn log_end(path: &Path, cut: u64) -> io::Result<Option<LogEnd>> {
+    let mut file = match fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let length = file.metadata()?.len().saturating_sub(cut);
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.seek(SeekFrom::Start(length - 1))?;
+        file.read_exact(&mut last)?;
+    }
+    let lacks_newline = last != *b"\n";
+    if cut > 0 && lacks_newline {
+        return Err(io::Error::other("the log has changed while it was read"));
+    }
+    Ok(Some(LogEnd {
+        length,
+        lacks_newline,
+    }))
+}
+
+fn lock(file_system: &dyn FileSystem, path: &Path) -> Result<Box<dyn OpenFile>, TidyError> {
+    let file = file_system
+        .open(path, Open::Append)
+        .map_err(TidyError::at(path))?;
+    match file.try_lock() {
+        Ok(false) => Err(TidyError::Live),
+        // Where files cannot be locked there is nothing to wait for.
+        Ok(true) | Err(_) => Ok(file),
+    }
+}
+
+/// Keeps the log as it was found. One that is kept already is from an earlier attempt, and nearer to what happened.
+fn keep_copy(file_system: &dyn FileSystem, from: &Path, to: &Path) -> Result<(), TidyError> {
+    if to.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    let temporary = to.with_extension(format!("broken.{}.tmp", std::process::id()));
+    let copied = copy(file_system, from, &temporary).and_then(|()| file_system.rename(&temporary, to));
+    copied.map_err(|error| {
+        // It may not be there; the error that matters is the first one.
+        let _ = file_system.remove(&temporary);
+        TidyError::at(to)(error)
+    })
+}
+
+fn copy(file_system: &dyn FileSystem, from: &Path, to: &Path) -> io::Result<()> {
+    let mut source = fs::File::open(from)?;
+    let mut target = file_system.open(to, Open::New)?;
+    let mut buffer = vec![0; 256 * 1024];
+    loop {
+        match source.read(&mut buffer) {
+            Ok(0) => return target.sync(),
+            Ok(read) => write_all(target.as_mut(), buffer.get(..read).unwrap_or_default())?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn append(log: &mut dyn OpenFile, plan: &Repair, completion: &Completion) -> io::Result<()> {
+    if plan.cut.is_some() {
+        log.cut(plan.log.length)?;
+    }
+    let mut lines = Vec::new();
+    if plan.log.lacks_newline {
+        lines.push(b'\n');
+    }
+    for span in &completion.spans {
+        serde_json::to_writer(&mut lines, span)?;
+        lines.push(b'\n');
+    }
+    write_all(log, &lines)?;
+    log.sync()
+}
+
+fn write_meta(
+    file_system: &dyn FileSystem,
+    directory: &Path,
+    plan: &Repair,
+    completion: &Completion,
+) -> Result<(), TidyError> {
+    let path = directory.join(META_FILE);
+    let text = |old: &[u8]| {
+        let mut meta = MetaText::parse(old)?;
+        meta.set("status", &completion.status)?;
+        meta.set("ended_at", &completion.ended_at)?;
+        meta.set("duration_ms", &completion.duration_ms)?;
+        meta.set("counts", &completion.counts)?;
+        meta.to_text()
+    };
+    let old = match &plan.new_meta {
+        Some(meta) => serde_json::to_vec(meta).map_err(io::Error::from),
+        None => fs::read(&path),
+    };
+    old.and_then(|old| Ok(text(&old)?))
+        .and_then(|text| replace_text(file_system, directory, &text))
+        .map_err(TidyError::at(&path))
+}
