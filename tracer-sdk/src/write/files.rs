@@ -1,5 +1,7 @@
 //! The seam between the SDK and the disk: every operation that changes a run's files goes through these two traits,
 //! so that a test can make any of them fail (architecture, *write*).
+//!
+//! Users see it as `testing`; without that feature there is nothing for its examples to call.
 
 use std::fmt;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
@@ -9,6 +11,7 @@ use std::path::Path;
 /// How a file is opened.
 ///
 /// ```
+/// # #[cfg(feature = "testing")] {
 /// # let folder = tempfile::tempdir()?;
 /// use tracer_sdk::testing::{Disk, FileSystem, Open};
 ///
@@ -17,6 +20,7 @@ use std::path::Path;
 /// Disk.open(&path, Open::Append)?.write(b", two")?;
 /// assert_eq!(std::fs::read(&path)?, b"one, two");
 /// assert!(Disk.open(&path, Open::New).is_err());
+/// # }
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +34,7 @@ pub enum Open {
 /// The operations on names.
 ///
 /// ```
+/// # #[cfg(feature = "testing")] {
 /// use std::sync::Arc;
 /// use tracer_sdk::testing::{FileSystem, Memory};
 ///
@@ -37,11 +42,13 @@ pub enum Open {
 /// let file_system: Arc<dyn FileSystem> = Arc::new(memory.clone());
 /// tracer_sdk::Run::new("in memory").file_system(file_system).start().finish();
 /// assert!(memory.files().iter().any(|path| path.ends_with("meta.json")));
+/// # }
 /// ```
 pub trait FileSystem: fmt::Debug + Send + Sync {
     /// Creates a directory and whatever leads to it, private to the user; one that exists is left as it is.
     ///
     /// ```
+    /// # #[cfg(feature = "testing")] {
     /// # let folder = tempfile::tempdir()?;
     /// use tracer_sdk::testing::{Disk, FileSystem};
     ///
@@ -49,35 +56,41 @@ pub trait FileSystem: fmt::Debug + Send + Sync {
     /// Disk.create_directories(&path)?;
     /// Disk.create_directories(&path)?; // as it is
     /// assert!(path.is_dir());
+    /// # }
     /// # Ok::<(), std::io::Error>(())
     /// ```
     fn create_directories(&self, path: &Path) -> io::Result<()>;
     /// Creates one directory, private to the user; fails when it exists.
     ///
     /// ```
+    /// # #[cfg(feature = "testing")] {
     /// # let folder = tempfile::tempdir()?;
     /// use tracer_sdk::testing::{Disk, FileSystem};
     ///
     /// let path = folder.path().join("a");
     /// Disk.create_directory(&path)?;
     /// assert!(Disk.create_directory(&path).is_err());
+    /// # }
     /// # Ok::<(), std::io::Error>(())
     /// ```
     fn create_directory(&self, path: &Path) -> io::Result<()>;
     /// Opens a file, private to the user; a symbolic link in its place is refused.
     ///
     /// ```
+    /// # #[cfg(feature = "testing")] {
     /// # let folder = tempfile::tempdir()?;
     /// use tracer_sdk::testing::{Disk, FileSystem, Open};
     ///
     /// let file = Disk.open(&folder.path().join("notes"), Open::New)?;
     /// assert_eq!(file.length()?, 0);
+    /// # }
     /// # Ok::<(), std::io::Error>(())
     /// ```
     fn open(&self, path: &Path, open: Open) -> io::Result<Box<dyn OpenFile>>;
     /// Moves a file over another one, in one step.
     ///
     /// ```
+    /// # #[cfg(feature = "testing")] {
     /// # let folder = tempfile::tempdir()?;
     /// use tracer_sdk::testing::{Disk, FileSystem, Open};
     ///
@@ -85,12 +98,14 @@ pub trait FileSystem: fmt::Debug + Send + Sync {
     /// Disk.open(&new, Open::New)?.write(b"{}")?;
     /// Disk.rename(&new, &old)?;
     /// assert_eq!(std::fs::read(&old)?, b"{}");
+    /// # }
     /// # Ok::<(), std::io::Error>(())
     /// ```
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     ///
     /// ```
+    /// # #[cfg(feature = "testing")] {
     /// # let folder = tempfile::tempdir()?;
     /// use tracer_sdk::testing::{Disk, FileSystem, Open};
     ///
@@ -98,6 +113,7 @@ pub trait FileSystem: fmt::Debug + Send + Sync {
     /// Disk.open(&path, Open::New)?;
     /// Disk.remove(&path)?;
     /// assert!(!path.exists());
+    /// # }
     /// # Ok::<(), std::io::Error>(())
     /// ```
     fn remove(&self, path: &Path) -> io::Result<()>;
@@ -108,6 +124,7 @@ pub trait FileSystem: fmt::Debug + Send + Sync {
 /// The operations on an open file.
 ///
 /// ```
+/// # #[cfg(feature = "testing")] {
 /// # let folder = tempfile::tempdir()?;
 /// use tracer_sdk::testing::{Disk, FileSystem, Open, OpenFile};
 ///
@@ -115,35 +132,41 @@ pub trait FileSystem: fmt::Debug + Send + Sync {
 /// file.write(b"12345")?;
 /// file.cut(3)?;
 /// assert_eq!(file.length()?, 3);
+/// # }
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub trait OpenFile: fmt::Debug + Send {
     /// Writes at the end, once, and tells how many bytes were taken.
     ///
     /// ```
+    /// # #[cfg(feature = "testing")] {
     /// # let folder = tempfile::tempdir()?;
     /// use tracer_sdk::testing::{Disk, FileSystem, Open};
     ///
     /// let mut file = Disk.open(&folder.path().join("notes"), Open::New)?;
     /// assert_eq!(file.write(b"12345")?, 5);
+    /// # }
     /// # Ok::<(), std::io::Error>(())
     /// ```
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
     /// How long the file is.
     ///
     /// ```
+    /// # #[cfg(feature = "testing")] {
     /// # let folder = tempfile::tempdir()?;
     /// use tracer_sdk::testing::{Disk, FileSystem, Open};
     ///
     /// let mut file = Disk.open(&folder.path().join("notes"), Open::New)?;
     /// file.write(b"12345")?;
     /// assert_eq!(file.length()?, 5);
+    /// # }
     /// # Ok::<(), std::io::Error>(())
     /// ```
     fn length(&self) -> io::Result<u64>;
     /// Cuts the file to a length.
     ///
     /// ```
+    /// # #[cfg(feature = "testing")] {
     /// # let folder = tempfile::tempdir()?;
     /// use tracer_sdk::testing::{Disk, FileSystem, Open};
     ///
@@ -152,12 +175,14 @@ pub trait OpenFile: fmt::Debug + Send {
     /// file.write(b"12345")?;
     /// file.cut(2)?;
     /// assert_eq!(std::fs::read(&path)?, b"12");
+    /// # }
     /// # Ok::<(), std::io::Error>(())
     /// ```
     fn cut(&mut self, length: u64) -> io::Result<()>;
     /// Whether this path names this file: it does not when the file was removed, moved or replaced meanwhile.
     ///
     /// ```
+    /// # #[cfg(feature = "testing")] {
     /// # let folder = tempfile::tempdir()?;
     /// use tracer_sdk::testing::{Disk, FileSystem, Open};
     ///
@@ -166,12 +191,14 @@ pub trait OpenFile: fmt::Debug + Send {
     /// assert!(file.is_at(&path)?);
     /// Disk.remove(&path)?;
     /// assert!(!file.is_at(&path)?);
+    /// # }
     /// # Ok::<(), std::io::Error>(())
     /// ```
     fn is_at(&self, path: &Path) -> io::Result<bool>;
     /// Takes the exclusive lock of the file when it is free; closing the file gives it back.
     ///
     /// ```
+    /// # #[cfg(feature = "testing")] {
     /// # let folder = tempfile::tempdir()?;
     /// use tracer_sdk::testing::{Disk, FileSystem, Open};
     ///
@@ -179,12 +206,14 @@ pub trait OpenFile: fmt::Debug + Send {
     /// let (one, other) = (Disk.open(&path, Open::Append)?, Disk.open(&path, Open::Append)?);
     /// assert!(one.try_lock()?);
     /// assert!(!other.try_lock()?);
+    /// # }
     /// # Ok::<(), std::io::Error>(())
     /// ```
     fn try_lock(&self) -> io::Result<bool>;
     /// Gives the lock back.
     ///
     /// ```
+    /// # #[cfg(feature = "testing")] {
     /// # let folder = tempfile::tempdir()?;
     /// use tracer_sdk::testing::{Disk, FileSystem, Open};
     ///
@@ -193,6 +222,7 @@ pub trait OpenFile: fmt::Debug + Send {
     /// one.try_lock()?;
     /// one.unlock()?;
     /// assert!(other.try_lock()?);
+    /// # }
     /// # Ok::<(), std::io::Error>(())
     /// ```
     fn unlock(&self) -> io::Result<()>;
@@ -203,6 +233,7 @@ pub trait OpenFile: fmt::Debug + Send {
 /// The machine's own file system.
 ///
 /// ```
+/// # #[cfg(feature = "testing")] {
 /// # let folder = tempfile::tempdir()?;
 /// use std::sync::Arc;
 /// use tracer_sdk::testing::{Disk, Faulty, FileSystem};
@@ -210,6 +241,7 @@ pub trait OpenFile: fmt::Debug + Send {
 /// let counted = Faulty::new(Arc::new(Disk));
 /// counted.create_directory(&folder.path().join("runs"))?;
 /// assert!(folder.path().join("runs").is_dir());
+/// # }
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
