@@ -19,6 +19,7 @@ ALLOWED = {
     for name in (
         "filter.rs",
         "load.rs",
+        "log_part.rs",
         "outline.rs",
         "project/mod.rs",
         "record_stream.rs",

@@ -22,6 +22,17 @@ const SPAN_MESSAGE: &str = "the process ended before this span did";
 const LOST_NAME: &str = "lost";
 
 /// What an interrupted run lacks.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/interrupted.rs"));
+/// use tracer_sdk::format::RunStatus;
+///
+/// let plan = tracer_sdk::tidy::plan_repair(&directory)?;
+/// let completion = plan.completion.expect("the run has not ended");
+/// assert_eq!(completion.status, RunStatus::Error);
+/// assert!(completion.spans.last().is_some_and(|span| span.is_root()));
+/// # Ok::<(), tracer_sdk::tidy::TidyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completion {
     /// Spans to append, the root last.

@@ -8,6 +8,12 @@ use std::path::{Path, PathBuf};
 use crate::format::Problem;
 
 /// Why a run was not changed, or not to the end.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let error = tracer_sdk::tidy::repair(&directory).unwrap_err();
+/// assert_eq!(error.to_string(), "the run has ended, and nothing was left undone");
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TidyError {

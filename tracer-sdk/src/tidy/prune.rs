@@ -4,6 +4,15 @@ use crate::format::Timestamp;
 use crate::read::RunState;
 
 /// A run that may go.
+///
+/// ```
+/// use tracer_sdk::read::RunState;
+/// use tracer_sdk::tidy::{Candidate, PruneRules, choose};
+///
+/// let live = Candidate { state: RunState::Running, may_be_live: true, started: None, bytes: 10 };
+/// let rules = PruneRules { max_bytes: Some(0), ..PruneRules::default() };
+/// assert!(choose(&[live], &rules).is_empty());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate {
     /// How it stands.
@@ -17,6 +26,15 @@ pub struct Candidate {
 }
 
 /// What goes. At least one rule must be set for anything to go.
+///
+/// ```
+/// use tracer_sdk::read::RunState;
+/// use tracer_sdk::tidy::{Candidate, PruneRules, choose};
+///
+/// let run = |state| Candidate { state, may_be_live: false, started: None, bytes: 10 };
+/// let failed = PruneRules { states: vec![RunState::Error], ..PruneRules::default() };
+/// assert_eq!(choose(&[run(RunState::Ok), run(RunState::Error)], &failed), [1]);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PruneRules {
     /// Only runs that stand in one of these ways; none means any, save damaged ones, which go only when they are named.
@@ -31,6 +49,13 @@ pub struct PruneRules {
 
 impl PruneRules {
     /// Whether nothing is set.
+    ///
+    /// ```
+    /// use tracer_sdk::tidy::PruneRules;
+    ///
+    /// assert!(PruneRules::default().is_empty());
+    /// assert!(!PruneRules { keep: Some(20), ..PruneRules::default() }.is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

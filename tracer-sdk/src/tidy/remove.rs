@@ -15,6 +15,15 @@ const REMOVED: &str = ".removed";
 
 /// Removes a run with everything in its directory. Whether it may be removed is for the caller to know.
 ///
+/// ```
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// let store = tracer_sdk::read::RunStore::new(data_dir);
+/// tracer_sdk::tidy::remove_run(&store.newest()?)?;
+/// assert!(store.list()?.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 ///
 /// [`TidyError::Io`] when a file cannot be removed; what is left of the run is no run any more, and
@@ -35,6 +44,15 @@ pub(super) fn remove_run_on(run: &RunDirectory, file_system: &dyn FileSystem) ->
 }
 
 /// Takes away what removals left that were interrupted, and tells of how many runs.
+///
+/// ```
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// let store = tracer_sdk::read::RunStore::new(data_dir);
+/// assert_eq!(tracer_sdk::tidy::remove_leftovers(&store.runs_dir())?, 0);
+/// assert_eq!(store.list()?.len(), 1); // a run is no leftover
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -74,6 +92,13 @@ fn remove_tree(directory: &Path, file_system: &dyn FileSystem) -> Result<(), Tid
 }
 
 /// How many bytes the files of a run directory hold; what cannot be looked at counts nothing.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let log = std::fs::metadata(directory.join("spans.jsonl"))?.len();
+/// assert!(tracer_sdk::tidy::size_of(&directory) > log); // there is `meta.json` too
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[must_use]
 pub fn size_of(directory: &Path) -> u64 {
     let entries = fs::read_dir(directory)

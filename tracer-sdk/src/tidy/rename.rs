@@ -15,6 +15,18 @@ use crate::write::redact::Redactor;
 
 /// Renames a run and gives the name as it was written: a run name goes through redaction, whoever gives it.
 ///
+/// ```
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// use tracer_sdk::read::RunStore;
+/// use tracer_sdk::settings::Settings;
+///
+/// let store = RunStore::new(data_dir);
+/// tracer_sdk::tidy::rename_run(&store.newest()?, "refund, first try", &Settings::with_data_dir(data_dir))?;
+/// assert_eq!(store.newest()?.open()?.meta.run_name.as_deref(), Some("refund, first try"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 ///
 /// [`TidyError`]: the run still goes on, as far as anybody can tell, and would write its own name at its end; its

@@ -19,6 +19,14 @@ use crate::write::meta_file::replace_text;
 const BROKEN_FILE: &str = "spans.jsonl.broken";
 
 /// What repairing a run does.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/interrupted.rs"));
+/// let done = tracer_sdk::tidy::repair(&directory)?;
+/// assert!(done.completion.is_some());
+/// assert_eq!(done.cut, None); // its last line was whole
+/// # Ok::<(), tracer_sdk::tidy::TidyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repair {
     /// How many bytes of a torn last line are cut off; `None` when the last line is whole.
@@ -41,6 +49,16 @@ struct LogEnd {
 
 /// Works out what [`repair`] would do, and changes nothing.
 ///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/interrupted.rs"));
+/// use tracer_sdk::format::RunStatus;
+///
+/// let plan = tracer_sdk::tidy::plan_repair(&directory)?;
+/// assert!(plan.completion.is_some());
+/// assert_eq!(tracer_sdk::read::open_run(&directory)?.meta.status, RunStatus::Running); // as it was
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 ///
 /// [`TidyError`]: the run is live, nothing tells whether it is, it ended, or it has other damage.
@@ -58,6 +76,15 @@ pub fn plan_repair(directory: &Path) -> Result<Repair, TidyError> {
 }
 
 /// Completes an interrupted run, so that it is valid, and tells what was done.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/interrupted.rs"));
+/// use tracer_sdk::format::RunStatus;
+///
+/// tracer_sdk::tidy::repair(&directory)?;
+/// assert_eq!(tracer_sdk::read::open_run(&directory)?.meta.status, RunStatus::Error);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///

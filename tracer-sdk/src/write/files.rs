@@ -118,6 +118,19 @@ pub trait FileSystem: fmt::Debug + Send + Sync {
     /// ```
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Removes an empty directory.
+    ///
+    /// ```
+    /// # #[cfg(feature = "testing")] {
+    /// # let folder = tempfile::tempdir()?;
+    /// use tracer_sdk::testing::{Disk, FileSystem};
+    ///
+    /// let path = folder.path().join("a");
+    /// Disk.create_directories(&path.join("b"))?;
+    /// assert!(Disk.remove_empty_directory(&path).is_err());
+    /// Disk.remove_empty_directory(&path.join("b"))?;
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     fn remove_empty_directory(&self, path: &Path) -> io::Result<()>;
 }
 
@@ -227,6 +240,18 @@ pub trait OpenFile: fmt::Debug + Send {
     /// ```
     fn unlock(&self) -> io::Result<()>;
     /// Waits until what was written is on the disk.
+    ///
+    /// ```
+    /// # #[cfg(feature = "testing")] {
+    /// # let folder = tempfile::tempdir()?;
+    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
+    ///
+    /// let mut file = Disk.open(&folder.path().join("notes"), Open::New)?;
+    /// file.write(b"12345")?;
+    /// file.sync()?;
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     fn sync(&self) -> io::Result<()>;
 }
 
