@@ -63,7 +63,7 @@ impl Characters {
 fn plain(char: char) -> Option<char> {
     Some(match char {
         '✓' => '+',
-        '✗' => 'x',
+        '✗' | '×' => 'x',
         '●' | '✦' => '*',
         '◌' => 'o',
         '⟳' => '@',
@@ -72,7 +72,6 @@ fn plain(char: char) -> Option<char> {
         '◆' => '=',
         '…' => '~',
         '·' | '–' => '-',
-        '×' => 'x',
         'µ' => 'u',
         '█' => '#',
         '░' => ':',

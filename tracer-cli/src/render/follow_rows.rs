@@ -75,10 +75,12 @@ impl Watched<'_> {
                 .with(gist::word(name), Tone::Strong)
                 .with(format!(" {} · ", units::duration(since)), Tone::Plain);
         }
-        let mut told = text::counted(self.totals.steps, "step");
-        if let Some(tokens) = self.totals.tokens.total_tokens {
-            told.push_str(&format!(" · {} tok", units::quantity(tokens)));
-        }
+        let steps = text::counted(self.totals.steps, "step");
+        let tokens = self.totals.tokens.total_tokens;
+        let told = match tokens {
+            Some(tokens) => format!("{steps} · {} tok", units::quantity(tokens)),
+            None => steps,
+        };
         line.with(told, Tone::Plain)
             .with(" · Ctrl-C stops watching, not the run", Tone::Muted)
     }

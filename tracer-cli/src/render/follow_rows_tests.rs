@@ -27,7 +27,7 @@ fn steps_as_they_end_and_what_goes_on() {
             error("TimeoutError", "no answer within 5 s"),
         ));
     let sources = sample.sources();
-    let steps = steps::steps(&sources, Sample::started());
+    let steps = steps::steps(&sources, Some(Sample::started()));
     let totals = Totals::of(&steps);
     insta::assert_snapshot!(at_widths(|width| {
         let mut shown = vec![title(Some("support-agent"), "bc519fdd").fitted(width)];

@@ -12,7 +12,7 @@ use super::*;
 
 fn page(sample: &Sample, standing: Standing, problems: &[Problem], dropped: Option<(u64, &str)>) -> String {
     let sources = sample.sources();
-    let steps = steps::steps(&sources, Sample::started());
+    let steps = steps::steps(&sources, Some(Sample::started()));
     let page = RunPage {
         name: Some("support-agent"),
         short_id: "bc519fdd",

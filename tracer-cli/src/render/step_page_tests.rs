@@ -19,7 +19,7 @@ fn page(payload: Payload, evidence: &[usize]) -> String {
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect();
-    let steps = steps::steps(&sources, Sample::started());
+    let steps = steps::steps(&sources, Some(Sample::started()));
     let page = StepPage {
         step: &steps[0],
         span: Some(&span),

@@ -9,7 +9,7 @@ use super::*;
 
 fn told(sample: &Sample, width: usize) -> Vec<String> {
     let sources = sample.sources();
-    lines(&steps::steps(&sources, Sample::started()), width)
+    lines(&steps::steps(&sources, Some(Sample::started())), width)
         .iter()
         .map(Line::text)
         .collect()

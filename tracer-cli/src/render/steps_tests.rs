@@ -58,7 +58,7 @@ fn no_step_of_a_damaged_run_is_lost() {
 fn times_are_from_the_start_of_the_run_and_as_fine_as_the_spans() {
     let sample = Sample::new().step(call("a")).step(call("b"));
     let sources = sample.sources();
-    let first = &steps(&sources, Sample::started())[0];
+    let first = &steps(&sources, Some(Sample::started()))[0];
     assert_eq!((first.offset, first.duration), (Some(8_100), Some(315)));
     assert_eq!(steps(&sources, None)[0].offset, Some(0));
 }

@@ -75,7 +75,7 @@ fn conversation() -> Sample {
 #[test]
 fn a_conversation_says_everything_once() {
     let sources = conversation().sources();
-    let steps = steps::steps(&sources, Sample::started());
+    let steps = steps::steps(&sources, Some(Sample::started()));
     let shown = at_widths(|width| lines(&steps, width));
     assert!(!shown.contains("\u{1b}[2J"));
     insta::assert_snapshot!(shown);

@@ -26,7 +26,7 @@ fn a_run_as_bars() {
         source.duration = Some(duration);
     }
     sources[5].in_flight = true;
-    let steps = steps::steps(&sources, Sample::started());
+    let steps = steps::steps(&sources, Some(Sample::started()));
     insta::assert_snapshot!(at_widths(|width| lines(&steps, Some(120_400), width)));
 }
 

@@ -131,20 +131,16 @@ fn say_what_is_missing(
     }
 }
 
-/// The filters as they were given.
+/// The filters as they were given, each after a space.
 fn filters(args: &Args) -> String {
-    let mut given = String::new();
-    if !args.status.is_empty() {
-        let words: Vec<&str> = args.status.iter().map(|standing| standing.word()).collect();
-        given.push_str(&format!(" --status {}", words.join(",")));
-    }
-    if let Some(name) = &args.name {
-        given.push_str(&format!(" --name {}", quoted_text(name)));
-    }
-    if let Some(since) = args.since {
-        given.push_str(&format!(" --since {since}"));
-    }
-    given
+    let words: Vec<&str> = args.status.iter().map(|standing| standing.word()).collect();
+    let status = (!words.is_empty()).then(|| format!(" --status {}", words.join(",")));
+    let name = args
+        .name
+        .as_deref()
+        .map(|name| format!(" --name {}", quoted_text(name)));
+    let since = args.since.map(|since| format!(" --since {since}"));
+    [status, name, since].into_iter().flatten().collect()
 }
 
 fn json(listed: &[&ListedRun], session: &mut Session) -> Result<(), CliError> {

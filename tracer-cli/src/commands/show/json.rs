@@ -74,17 +74,16 @@ fn write_document(
     };
     document.field("status", &status)?;
     document.field("run", &run.meta)?;
-    match only {
-        Some(record) => document.list("events", [record])?,
-        None => {
-            run.records.seek(0);
-            let records = run
-                .records
-                .by_ref()
-                .map_while(|record| record.map_err(|error| *failed.borrow_mut() = Some(error)).ok())
-                .filter(|record| filter.is_empty() || filter.passes(record));
-            document.list("events", records)?;
-        }
+    if let Some(record) = only {
+        document.list("events", [record])?;
+    } else {
+        run.records.seek(0);
+        let records = run
+            .records
+            .by_ref()
+            .map_while(|record| record.map_err(|error| *failed.borrow_mut() = Some(error)).ok())
+            .filter(|record| filter.is_empty() || filter.passes(record));
+        document.list("events", records)?;
     }
     document.list("in_flight", run.in_flight.iter().map(InFlight::of))?;
     document.list("problems", &run.problems)?;

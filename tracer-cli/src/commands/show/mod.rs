@@ -18,6 +18,10 @@ use contents::Contents;
 /// Options of `tracer show`.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("view"))]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of the command line"
+)]
 pub struct Args {
     /// The run: its ID or as much of it as no other run has, its name, latest or latest~2; the newest when left out
     run_id: Option<String>,
