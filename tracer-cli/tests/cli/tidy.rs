@@ -216,7 +216,7 @@ fn pruning_wants_a_rule_and_a_yes() {
         .fails(2, &["nobody is there to be asked"]);
     sandbox
         .tracer(&["prune", "--older-than", "soon"])
-        .fails(2, &["30d"]);
+        .fails(2, &["3d"]);
     sandbox
         .tracer(&["prune", "--status", "running"])
         .fails(2, &["interrupted"]);
