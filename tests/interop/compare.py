@@ -1,7 +1,7 @@
-"""Hold our runs against another implementation of the format: the Python package maida-ai.
+"""Hold what we read against another implementation of the format: the Python package maida-ai.
 
-Every run in the data directory must be valid for it, be listed by it as by us, and be exported by it as by us, save for
-the differences that `INTENDED` names. Needs the standard library only; the other implementation is called as a program.
+Every run in the data directory, whichever of the two wrote it, must be valid for both, be shown by us, be listed by it as by
+us, and be exported by it as by us, save for the differences that `INTENDED` names. Needs the standard library only; the other implementation is called as a program.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from pathlib import Path
 
 # Where the two differ, and why that is meant.
 INTENDED = """
-namespace   It reads attributes under `maida.`, ours are under `tracer.`. So it sees a tool call or a captured error as
+namespace   It reads attributes under `maida.`, ours are under `tracer.`. So in a run that we wrote it sees a tool call or a captured error as
             UNKNOWN, the payload of RUN_START as nulls, errors without type and message, loop warnings without payload.
 json        We store a prompt or response that is no string as JSON text and read it back; it hands out the text.
 identity    Every record of ours has an event_id of its own, and what is surfaced from the root has it as its parent; its
@@ -21,6 +21,8 @@ identity    Every record of ours has an event_id of its own, and what is surface
             surfaced error `exception`.
 ties        Among records of the same instant, ours has RUN_START first and RUN_END last; its order is that of the file.
 absent      A diff that was not computed is left out by us, and null in its export.
+shape       Where the format has an object, a text or null, we put any other value into an object, `{"value": …}`; it hands
+            out lists and numbers. The IDs of the evidence of a loop are a list with us, its JSON text with it.
 """.strip()
 
 # What it calls a record that we call so, where it does not call it the same (namespace).
@@ -62,18 +64,22 @@ def in_our_order(events):
     return sorted(events, key=lambda event: (event["ts"], rank.get(event["event_type"], 1)))
 
 
-def compare_events(ours, theirs):
+def compare_events(ours, theirs, they_wrote):
     same("number of events", len(ours), len(theirs))
     for index, (our, their) in enumerate(zip(ours, in_our_order(theirs))):
         where = f"event {index}, {our['event_type']}"
         same(f"{where}: keys", sorted(our), sorted(their))
-        allowed = OTHER_TYPES.get(our["event_type"], {our["event_type"]})
+        allowed = {our["event_type"]} if they_wrote else OTHER_TYPES.get(our["event_type"], {our["event_type"]})
         check(their["event_type"] in allowed, f"{where}: event_type", our["event_type"], their["event_type"])
         for key in ("spec_version", "run_id", "ts"):
             same(f"{where}: {key}", our[key], their[key])
         same(f"{where}: duration_ms", our["duration_ms"], their["duration_ms"])
         compare_identity(where, our, their)
-        compare_payload(where, our["event_type"], our["payload"], their["payload"])
+        if they_wrote:
+            compare_their_payload(where, our["payload"], their["payload"])
+            same(f"{where}: meta", our["meta"], their["meta"])
+        else:
+            compare_payload(where, our["event_type"], our["payload"], their["payload"])
 
 
 def compare_identity(where, our, their):
@@ -106,14 +112,39 @@ def compare_payload(where, event_type, our, their):
         same(f"{where}: payload keys", sorted(our), sorted(their))
 
 
+def shaped(value):
+    """A value as the format has it (shape)."""
+    return value if value is None or isinstance(value, (dict, str)) else {"value": value}
+
+
+def compare_their_payload(where, our, their):
+    """The payload of a run that they wrote: nothing is hidden from either."""
+    for key in sorted(set(our) | set(their)):
+        theirs = their.get(key)
+        if key in ("prompt", "response", "args", "result", "state", "diff"):
+            theirs = shaped(theirs)
+        elif key == "evidence_event_ids" and isinstance(theirs, str):
+            theirs = json.loads(theirs)
+        same(f"{where}: {key}", our.get(key), theirs)  # absent
+
+
+def is_theirs(run_dir):
+    """Whether they wrote the run: the attributes of its root are under their namespace."""
+    spans = (run_dir / "spans.jsonl").read_text(encoding="utf-8").splitlines()
+    return any(key.startswith("maida.") for span in spans for key in json.loads(span)["attributes"])
+
+
 def compare_run(tracer, other, run_dir, exports):
     call(other, "validate-trace", str(run_dir))
+    call(tracer, "validate-trace", str(run_dir))
+    for command in (["show"], ["show", "--json"]):
+        check(call(tracer, *command, run_dir.name).strip(), "nothing is shown")
     ours, theirs = (export(program, run_dir.name, exports) for program in (tracer, other))
     for envelope in (ours, theirs):
         same("keys of the export", sorted(envelope), ["events", "run", "spec_version"])
     same("spec_version", ours["spec_version"], theirs["spec_version"])
     same("run", ours["run"], theirs["run"])
-    compare_events(ours["events"], theirs["events"])
+    compare_events(ours["events"], theirs["events"], is_theirs(run_dir))
     return ours
 
 

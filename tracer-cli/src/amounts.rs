@@ -1,22 +1,4 @@
-//! Ages and sizes as a person types them: `30d`, `2GB`. Pure.
-
-/// The microseconds of an age: a whole number and `m`, `h`, `d` or `w`.
-pub(crate) fn age(text: &str) -> Result<i64, String> {
-    let refused = || "give a whole number with m, h, d or w, as in 12h or 30d".to_owned();
-    let (number, unit) = parts(text).ok_or_else(refused)?;
-    let seconds = match unit.as_str() {
-        "m" | "min" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        "w" => 7 * 86_400,
-        _ => return Err(refused()),
-    };
-    number
-        .parse::<i64>()
-        .ok()
-        .and_then(|number| number.checked_mul(seconds)?.checked_mul(1_000_000))
-        .ok_or_else(refused)
-}
+//! Sizes as a person types and reads them: `2GB`. Pure.
 
 /// The bytes of a size: a number and `kB`, `MB`, `GB`, `TB` of a thousand, or `KiB`, `MiB`, `GiB`, `TiB` of 1024.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
@@ -81,12 +63,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn ages_and_sizes_are_understood_as_they_are_typed() {
-        const DAY: i64 = 86_400_000_000;
-        assert_eq!(
-            (age("30d"), age("1w"), age(" 24 H ")),
-            (Ok(30 * DAY), Ok(7 * DAY), Ok(DAY))
-        );
+    fn sizes_are_understood_as_they_are_typed() {
         for (text, expected) in [
             ("2GB", 2_000_000_000),
             ("1.5 kb", 1_500),
@@ -100,18 +77,6 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused_with_an_example() {
-        for text in [
-            "",
-            "d",
-            "30",
-            "30y",
-            "-3d",
-            "1.5d",
-            "99999999999999999999d",
-            "30 d d",
-        ] {
-            assert!(age(text).unwrap_err().contains("30d"), "{text}");
-        }
         for text in [
             "",
             "GB",
@@ -137,7 +102,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_that_is_typed_panics(text in "[0-9.]{0,12}[a-zA-Zé ]{0,4}") {
-            let _ = (age(&text), size(&text));
+            let _ = size(&text);
         }
     }
 }

@@ -187,15 +187,15 @@ impl Ui {
     /// Asks on standard error; anything but `y` or `yes` is a no.
     pub fn ask(&mut self, question: &str) -> Result<bool, CliError> {
         self.flush()?;
-        let asked = paint(
-            &mut self.err.writer,
-            &Line::of(question, Tone::Strong).with(" [y/N] ", Tone::Plain),
-            self.err.coloured,
-            self.err.characters,
-        );
+        let question = Line::of(question, Tone::Strong).with(" [y/N] ", Tone::Plain);
+        let Stream {
+            writer,
+            coloured,
+            characters,
+        } = &mut self.err;
+        let asked = paint(writer, &question, *coloured, *characters).and_then(|()| writer.flush());
         let mut answer = String::new();
         asked
-            .and_then(|()| self.err.writer.flush())
             .and_then(|()| io::stdin().read_line(&mut answer))
             .map_err(|error| CliError::input(format!("cannot ask: {error}")))?;
         Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))

@@ -9,6 +9,7 @@ use crate::amounts;
 use crate::error::CliError;
 use crate::progress::Progress;
 use crate::render::line::{Line, Tone};
+use crate::render::since::Since;
 use crate::render::{gist, run_list, text, units};
 use crate::session::Session;
 
@@ -21,9 +22,9 @@ const MOST_LISTED: usize = 20;
     after_help = "A run that is still recorded, or may be, is never removed; a damaged one only with --status damaged."
 )]
 pub struct Args {
-    /// Runs that started longer ago than this: 12h, 30d, 8w
-    #[arg(long, value_name = "AGE", value_parser = amounts::age)]
-    older_than: Option<i64>,
+    /// Runs that started longer ago than this: 12h, 30d, 8w, or before a date
+    #[arg(long, value_name = "AGE")]
+    older_than: Option<Since>,
 
     /// The oldest runs, until the store holds no more than this: 500MB, 2GB
     #[arg(long, value_name = "SIZE", value_parser = amounts::size)]
@@ -54,12 +55,10 @@ fn state(word: &str) -> Result<RunState, String> {
 
 impl Args {
     fn rules(&self, now: Timestamp) -> PruneRules {
-        let before =
-            |age: i64| Timestamp::from_unix_microseconds(now.unix_microseconds().saturating_sub(age));
         PruneRules {
             states: self.status.clone(),
             keep: self.keep,
-            before: self.older_than.map(before),
+            before: self.older_than.map(|since| since.instant(now)),
             max_bytes: self.max_size,
         }
     }

@@ -142,7 +142,7 @@ fn a_renamed_run_keeps_everything_else() {
         .fails(2, &["needs a name"]);
     sandbox
         .tracer(&["rename", "dddd", "x"])
-        .fails(2, &["no run starts with"]);
+        .fails(2, &["no run has an ID"]);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn runs_are_deleted_all_or_none_and_never_without_being_asked_or_told() {
         .fails(2, &["nobody is there to be asked", "--yes"]);
     sandbox
         .tracer(&["delete", FIRST, "dddd", "--yes"])
-        .fails(2, &["no run starts with"]);
+        .fails(2, &["no run has an ID"]);
     assert_eq!(left(&sandbox), [FIRST, SECOND, THIRD]);
     let outcome = sandbox.tracer(&["delete", FIRST, "bbbb", FIRST, "--yes"]);
     assert_eq!(outcome.stdout, "✓ deleted 2 runs\n");
@@ -216,7 +216,7 @@ fn pruning_wants_a_rule_and_a_yes() {
         .fails(2, &["nobody is there to be asked"]);
     sandbox
         .tracer(&["prune", "--older-than", "soon"])
-        .fails(2, &["30d"]);
+        .fails(2, &["3d"]);
     sandbox
         .tracer(&["prune", "--status", "running"])
         .fails(2, &["interrupted"]);
