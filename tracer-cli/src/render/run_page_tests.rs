@@ -35,7 +35,11 @@ fn whole(page: &RunPage<'_>, width: usize) -> Vec<Line> {
     lines.extend(loop_card::lines(page.steps, width));
     if !page.steps.is_empty() {
         lines.push(Line::new());
-        lines.extend(step_rows::lines(page.steps, width));
+        lines.extend(step_rows::lines(
+            page.steps,
+            &step_rows::evidence_numbers(page.steps),
+            width,
+        ));
     }
     lines
 }

@@ -1,7 +1,7 @@
 //! Which steps somebody wants to see: by kind, by failure, by a text in them.
 
 use serde_json::Value;
-use tracer_sdk::format::{EventType, Record};
+use tracer_sdk::format::{EventType, Payload, Record};
 
 use super::gist;
 
@@ -74,21 +74,57 @@ impl StepFilter {
     pub fn passes(&self, record: &Record) -> bool {
         self.passes_outline(record.event_type(), gist::failed(&record.payload))
             && self.text.as_deref().is_none_or(|text| {
-                record.name.to_lowercase().contains(text)
-                    || serde_json::to_value(&record.payload).is_ok_and(|payload| holds(&payload, text))
+                says(&record.name, text)
+                    || payload_holds(&record.payload, text)
                     || record.meta.values().any(|value| holds(value, text))
             })
     }
 }
 
+fn says(said: &str, text: &str) -> bool {
+    said.to_lowercase().contains(text)
+}
+
+fn payload_holds(payload: &Payload, text: &str) -> bool {
+    let failure = gist::failure(payload).is_some_and(|error| {
+        says(&error.error_type, text)
+            || says(&error.message, text)
+            || error.stack.as_deref().is_some_and(|stack| says(stack, text))
+    });
+    failure
+        || match payload {
+            Payload::LlmCall {
+                model,
+                prompt,
+                response,
+                provider,
+                ..
+            } => says(model, text) || says(provider, text) || holds(prompt, text) || holds(response, text),
+            Payload::ToolCall {
+                tool_name,
+                args,
+                result,
+                ..
+            } => says(tool_name, text) || holds(args, text) || holds(result, text),
+            Payload::StateUpdate { state, diff } => {
+                holds(state, text) || diff.as_ref().is_some_and(|diff| holds(diff, text))
+            }
+            Payload::LoopWarning { pattern, .. } => says(pattern, text),
+            Payload::Unknown { attributes, .. } => attributes
+                .iter()
+                .any(|(name, value)| says(name, text) || holds(value, text)),
+            Payload::RunStart { .. } | Payload::RunEnd { .. } | Payload::Error(_) => false,
+        }
+}
+
 /// Whether a text is anywhere in a value: in a string, a number, or a field's name.
 fn holds(value: &Value, text: &str) -> bool {
     match value {
-        Value::String(string) => string.to_lowercase().contains(text),
+        Value::String(string) => says(string, text),
         Value::Array(items) => items.iter().any(|item| holds(item, text)),
         Value::Object(map) => map
             .iter()
-            .any(|(name, field)| name.to_lowercase().contains(text) || holds(field, text)),
+            .any(|(name, field)| says(name, text) || holds(field, text)),
         Value::Number(number) => number.to_string().contains(text),
         Value::Null | Value::Bool(_) => false,
     }

@@ -1,6 +1,6 @@
 //! The steps of a run as a table: number, time, duration, what it was, and the gist of it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tracer_sdk::format::{ErrorPayload, Payload};
 
@@ -42,12 +42,32 @@ const DEEPEST_INDENT: usize = 8;
 const MOST_MESSAGE_LINES: usize = 6;
 const MOST_STACK_LINES: usize = 16;
 
-/// The table of the steps, at most `width` columns wide.
-pub fn lines(steps: &[Step<'_>], width: usize) -> Vec<Line> {
-    let numbers: HashMap<&str, usize> = steps
+/// The numbers of steps by the IDs of their records.
+pub type Numbers = HashMap<String, usize>;
+
+/// The numbers of the steps that loop warnings rest on, as far as these are among `steps`.
+pub fn evidence_numbers(steps: &[Step<'_>]) -> Numbers {
+    let wanted: HashSet<&str> = steps
         .iter()
-        .map(|step| (step.record.event_id.as_str(), step.number))
+        .filter_map(|step| match &step.record.payload {
+            Payload::LoopWarning {
+                evidence_event_ids, ..
+            } => Some(evidence_event_ids),
+            _ => None,
+        })
+        .flatten()
+        .map(String::as_str)
         .collect();
+    steps
+        .iter()
+        .filter(|step| wanted.contains(step.record.event_id.as_str()))
+        .map(|step| (step.record.event_id.clone(), step.number))
+        .collect()
+}
+
+/// The table of the steps, at most `width` columns wide. `numbers` are those of the steps that loop warnings rest on,
+/// which need not be among these.
+pub fn lines(steps: &[Step<'_>], numbers: &Numbers, width: usize) -> Vec<Line> {
     let rows = fold::rows(steps);
     let mut table = Table::new(&COLUMNS);
     for row in &rows {
@@ -60,7 +80,7 @@ pub fn lines(steps: &[Step<'_>], width: usize) -> Vec<Line> {
     for (row, cells) in rows.iter().zip(table.rows()) {
         match row {
             Row::Step(step) => {
-                lines.push(arranged.line(cells, told(step, room, Some(&numbers))));
+                lines.push(arranged.line(cells, told(step, room, Some(numbers))));
                 if let Some(failure) = gist::failure(&step.record.payload) {
                     lines.extend(details(failure, indent, width));
                 }
@@ -102,7 +122,7 @@ fn cells(row: &Row<'_>, widest_name: usize) -> Vec<Line> {
 
 /// The gist of a step and, for a model call, the tokens, which are never cut. `numbers` are those of the steps around
 /// it, where they are known.
-pub(super) fn told(step: &Step<'_>, room: usize, numbers: Option<&HashMap<&str, usize>>) -> Line {
+pub(super) fn told(step: &Step<'_>, room: usize, numbers: Option<&Numbers>) -> Line {
     let mut gist = gist::of(&step.record.payload);
     if let Payload::LoopWarning {
         evidence_event_ids, ..
@@ -130,7 +150,7 @@ pub(super) fn told(step: &Step<'_>, room: usize, numbers: Option<&HashMap<&str, 
 }
 
 /// The steps that a loop warning rests on; what is not in the run is said, not left out.
-fn evidence(ids: &[String], numbers: &HashMap<&str, usize>) -> String {
+fn evidence(ids: &[String], numbers: &Numbers) -> String {
     let known: Vec<usize> = ids
         .iter()
         .filter_map(|id| numbers.get(id.as_str()).copied())

@@ -9,7 +9,8 @@ use super::*;
 
 fn told(sample: &Sample, width: usize) -> Vec<String> {
     let sources = sample.sources();
-    lines(&steps::steps(&sources, Some(Sample::started())), width)
+    let steps = steps::steps(&sources, Some(Sample::started()));
+    lines(&steps, &evidence_numbers(&steps), width)
         .iter()
         .map(Line::text)
         .collect()
@@ -22,6 +23,23 @@ fn evidence_that_is_not_in_the_run_is_said() {
     assert!(told(&some, 120)[2].ends_with("in a window of 5: #1, and 2 not in this run"));
     let none = Sample::new().step(loop_warning(&[8, 9]));
     assert!(told(&none, 120)[1].ends_with("in a window of 5: its evidence is not in this run"));
+}
+
+#[test]
+fn evidence_that_is_left_out_of_the_table_is_still_named() {
+    let search = || tool("search", &json!({}), &json!({}));
+    let sample = Sample::new()
+        .step(search())
+        .step(search())
+        .step(loop_warning(&[1, 2]));
+    let sources = sample.sources();
+    let steps = steps::steps(&sources, None);
+    let shown = lines(&steps[2..], &evidence_numbers(&steps), 120);
+    assert!(
+        shown[1].text().ends_with("in a window of 5: #1–#2"),
+        "{}",
+        shown[1].text()
+    );
 }
 
 #[test]

@@ -110,10 +110,11 @@ fn looped(steps: &[Step<'_>]) -> String {
         .iter()
         .map(|step| (step.record.event_id.as_str(), step))
         .collect();
-    let repeated: Vec<&Step<'_>> = evidence
+    let mut repeated: Vec<&Step<'_>> = evidence
         .iter()
         .filter_map(|id| by_id.get(id.as_str()).copied())
         .collect();
+    repeated.sort_by_key(|step| step.number);
     let length = repeated.len() / usize::try_from(repetitions).unwrap_or(1).max(1);
     let names: Vec<String> = repeated.iter().take(length).map(|step| step.name()).collect();
     let numbers: Vec<usize> = repeated.iter().map(|step| step.number).collect();

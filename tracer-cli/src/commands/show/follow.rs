@@ -84,7 +84,8 @@ pub(super) fn follow(
         ));
     }
     session.ui.lines(&[Line::new()])?;
-    page::head(&mut Shown::open(directory, short_id, session)?, true, session)
+    page::head(&mut Shown::open(directory, short_id, session)?, true, session)?;
+    Ok(())
 }
 
 impl Follower<'_> {

@@ -12,6 +12,7 @@ use crate::render::line::{Line, Tone};
 use crate::render::run_page::RunPage;
 use crate::render::standing::Standing;
 use crate::render::step_filter::StepFilter;
+use crate::render::step_rows::Numbers;
 
 use crate::render::{loop_card, step_rows, steps, text, waterfall};
 use crate::session::Session;
@@ -33,7 +34,7 @@ pub(super) fn show(
     session: &mut Session,
 ) -> Result<(), CliError> {
     let width = session.ui.width();
-    head(shown, filter.is_empty(), session)?;
+    let evidence = head(shown, filter.is_empty(), session)?;
     let numbers = shown.contents.passing(filter)?;
     if numbers.is_empty() && !filter.is_empty() {
         session
@@ -46,20 +47,16 @@ pub(super) fn show(
         .meta
         .as_ref()
         .and_then(|meta| took(meta, shown.standing));
-    let mut parts = parts(&numbers, args.all);
+    let parts = parts(&numbers, args.all);
     let left_out = numbers.len() - parts.iter().map(|part| part.len()).sum::<usize>();
     let started = shown.contents.started();
-    // Bars of one scale beside each other need one table.
-    if args.waterfall && left_out == 0 {
-        parts = vec![numbers.as_slice()];
-    }
     for (index, part) in parts.iter().enumerate() {
         let sources = shown.contents.read_all(part)?;
         let steps = steps::steps(&sources, started);
         let lines = if args.waterfall {
             waterfall::lines(&steps, total, width)
         } else {
-            step_rows::lines(&steps, width)
+            step_rows::lines(&steps, &evidence, width)
         };
         if steps.is_empty() {
             continue;
@@ -77,8 +74,9 @@ pub(super) fn show(
     Ok(())
 }
 
-/// What stands above the steps; the loops as well, when all steps are wanted.
-pub(super) fn head(shown: &mut Shown, with_loops: bool, session: &mut Session) -> Result<(), CliError> {
+/// What stands above the steps; the loops as well, when all steps are wanted. Gives the numbers of the steps that the
+/// loops rest on.
+pub(super) fn head(shown: &mut Shown, with_loops: bool, session: &mut Session) -> Result<Numbers, CliError> {
     let width = session.ui.width();
     let telling = telling(shown);
     let sources = shown.contents.read_all(&telling)?;
@@ -103,7 +101,7 @@ pub(super) fn head(shown: &mut Shown, with_loops: bool, session: &mut Session) -
     if with_loops {
         session.ui.lines(&loop_card::lines(&steps, width))?;
     }
-    Ok(())
+    Ok(step_rows::evidence_numbers(&steps))
 }
 
 /// The numbers of the steps that tell how the run went: all of them, or where the run has very many, the first, the
