@@ -169,3 +169,27 @@ fn what_is_no_traceparent_is_told_once_and_passed_over() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("TRACER_TRACEPARENT is not a W3C traceparent"));
     assert_eq!(data.finished().run.meta.run_name.as_deref(), Some("child"));
 }
+
+#[test]
+fn what_a_killed_process_left_of_a_line_is_cut_before_the_next_one_appends() {
+    use std::io::Write as _;
+
+    let data = DataDir::new();
+    let run = data.run("shared").start();
+    let directory = run.dir().unwrap();
+    // Handing the context out makes the run a shared one.
+    let _ = run.context().unwrap().to_traceparent();
+    tracer_sdk::tool_call("before").record().unwrap();
+    std::fs::OpenOptions::new()
+        .append(true)
+        .open(directory.join("spans.jsonl"))
+        .unwrap()
+        .write_all(b"{\"trace_id\":\"torn by a kill")
+        .unwrap();
+    tracer_sdk::tool_call("after").record().unwrap();
+    run.finish();
+
+    let run = tracer_sdk::read::open_run(&directory).unwrap();
+    let names: Vec<_> = run.spans.iter().map(|span| span.name.as_str()).collect();
+    assert_eq!(names, ["before", "after", "shared"]);
+}

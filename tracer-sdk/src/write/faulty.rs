@@ -273,6 +273,11 @@ impl OpenFile for FaultyFile {
         self.inner.length()
     }
 
+    fn whole_lines(&self) -> io::Result<u64> {
+        self.faulty.pass(Operation::Length)?;
+        self.inner.whole_lines()
+    }
+
     fn cut(&mut self, length: u64) -> io::Result<()> {
         self.faulty.pass(Operation::Cut)?;
         self.inner.cut(length)

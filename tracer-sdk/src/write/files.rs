@@ -5,8 +5,10 @@
 
 use std::fmt;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+
+use super::log::MAX_LINE_BYTES;
 
 /// How a file is opened.
 ///
@@ -176,6 +178,20 @@ pub trait OpenFile: fmt::Debug + Send {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     fn length(&self) -> io::Result<u64>;
+    /// How long the file is up to the end of its last whole line; looks no further back than a line can be long.
+    ///
+    /// ```
+    /// # #[cfg(feature = "testing")] {
+    /// # let folder = tempfile::tempdir()?;
+    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
+    ///
+    /// let mut file = Disk.open(&folder.path().join("notes"), Open::New)?;
+    /// file.write(b"whole\ntorn")?;
+    /// assert_eq!(file.whole_lines()?, 6);
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    fn whole_lines(&self) -> io::Result<u64>;
     /// Cuts the file to a length.
     ///
     /// ```
@@ -321,6 +337,17 @@ impl OpenFile for DiskFile {
         Ok(self.0.metadata()?.len())
     }
 
+    fn whole_lines(&self) -> io::Result<u64> {
+        let length = self.length()?;
+        let start = length.saturating_sub(MAX_LINE_BYTES as u64);
+        // Where this reads does not matter to the writes: they go to the end, wherever that is.
+        let mut file = &self.0;
+        file.seek(SeekFrom::Start(start))?;
+        let mut tail = Vec::new();
+        file.take(length - start).read_to_end(&mut tail)?;
+        after_last_newline(start, &tail)
+    }
+
     fn cut(&mut self, length: u64) -> io::Result<()> {
         self.0.set_len(length)
     }
@@ -387,6 +414,18 @@ fn make_private(_options: &mut OpenOptions) {}
 #[cfg(not(unix))]
 fn is_same_file(_one: &Metadata, _other: &Metadata) -> bool {
     true
+}
+
+/// Where the last whole line of a file ends, whose bytes from `start` on are `tail`.
+pub(super) fn after_last_newline(start: u64, tail: &[u8]) -> io::Result<u64> {
+    match tail.iter().rposition(|&byte| byte == b'\n') {
+        Some(last) => Ok(start + last as u64 + 1),
+        None if start == 0 => Ok(0),
+        None => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the file has a line that is too long",
+        )),
+    }
 }
 
 /// How often a write that a signal interrupted is tried again.

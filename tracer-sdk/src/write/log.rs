@@ -224,7 +224,7 @@ impl SpanLog {
     fn write_whole_lines(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
         self.open().map_err(|error| (0, error))?;
         let locked = self.shared && !self.held && self.wait_for_lock();
-        let outcome = self.write_locked(lines);
+        let outcome = self.write_locked(lines, locked || self.held);
         if let (true, Some(file)) = (locked, &mut self.file) {
             // A lock that cannot be given back goes with the process; appending goes on.
             let _ = file.unlock();
@@ -235,13 +235,14 @@ impl SpanLog {
     fn open(&mut self) -> io::Result<()> {
         if self.file.is_none() {
             let file = self.file_system.open(&self.path, Open::Append)?;
-            self.length = file.length()?;
+            // What others left in a shared file is looked at before the first append.
+            self.length = if self.shared { 0 } else { file.length()? };
             self.file = Some(file);
         }
         Ok(())
     }
 
-    fn write_locked(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
+    fn write_locked(&mut self, lines: &[u8], locked: bool) -> Result<(), (usize, io::Error)> {
         if self.only_while.as_ref().is_some_and(|file| !file.exists()) {
             return Err((0, io::Error::other("the run has ended")));
         }
@@ -251,7 +252,17 @@ impl SpanLog {
             return Err((0, io::ErrorKind::NotFound.into()));
         };
         if self.shared {
-            self.length = file.length().map_err(|error| (0, error))?;
+            let length = file.length().map_err(|error| (0, error))?;
+            if locked && length != self.length {
+                // Somebody else wrote behind us, and may have been killed within a line.
+                let whole = file.whole_lines().map_err(|error| (0, error))?;
+                if whole < length {
+                    file.cut(whole).map_err(|error| (0, error))?;
+                }
+                self.length = whole;
+            } else {
+                self.length = length;
+            }
         }
         let taken = match write_once(file.as_mut(), lines) {
             Ok(taken) => taken,

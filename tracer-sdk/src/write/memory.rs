@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use super::files::{FileSystem, Open, OpenFile};
+use super::files::{FileSystem, Open, OpenFile, after_last_newline};
 
 /// A file system in memory; clones are the same one.
 ///
@@ -185,6 +185,10 @@ impl OpenFile for MemoryFile {
 
     fn length(&self) -> io::Result<u64> {
         Ok(self.node.bytes.lock().len() as u64)
+    }
+
+    fn whole_lines(&self) -> io::Result<u64> {
+        after_last_newline(0, &self.node.bytes.lock())
     }
 
     fn cut(&mut self, length: u64) -> io::Result<()> {
