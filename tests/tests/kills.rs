@@ -94,7 +94,11 @@ fn kill_once(kill: u32) -> u64 {
 fn is_repaired(directory: &Path, recorded: &HashSet<String>, kill: u32) {
     tidy::repair(directory).unwrap_or_else(|error| panic!("kill {kill}: {error}"));
     let report = validate(directory);
-    assert_eq!((report.problems, report.warnings), (vec![], vec![]), "kill {kill}");
+    assert_eq!(
+        (report.problems, report.warnings),
+        (vec![], vec![]),
+        "kill {kill}"
+    );
     assert_eq!(report.status, Some(RunStatus::Error), "kill {kill}");
     let run = open_run(directory).unwrap();
     let kept: HashSet<String> = run.spans.into_iter().map(acknowledged_as).collect();
