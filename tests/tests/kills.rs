@@ -7,11 +7,13 @@
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tracer_sdk::format::{RunStatus, SpanRecord};
-use tracer_sdk::read::{Liveness, liveness, open_run};
+use tracer_sdk::read::{Liveness, liveness, open_run, validate};
+use tracer_sdk::tidy;
 use tracer_tests::{DataDir, Program, wait_until};
 
 /// How many programs are killed by default.
@@ -84,7 +86,23 @@ fn kill_once(kill: u32) -> u64 {
             "kill {kill}: {record} was acknowledged and is lost"
         );
     }
+    is_repaired(&directory, &recorded, kill);
     acknowledged.len() as u64
+}
+
+/// Repairing what a kill left gives a valid run that has everything that was recorded.
+fn is_repaired(directory: &Path, recorded: &HashSet<String>, kill: u32) {
+    tidy::repair(directory).unwrap_or_else(|error| panic!("kill {kill}: {error}"));
+    let report = validate(directory);
+    assert_eq!(
+        (report.problems, report.warnings),
+        (vec![], vec![]),
+        "kill {kill}"
+    );
+    assert_eq!(report.status, Some(RunStatus::Error), "kill {kill}");
+    let run = open_run(directory).unwrap();
+    let kept: HashSet<String> = run.spans.into_iter().map(acknowledged_as).collect();
+    assert!(kept.is_superset(recorded), "kill {kill}: the repair lost spans");
 }
 
 /// The name under which the program acknowledged a span.
