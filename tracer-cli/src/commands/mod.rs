@@ -76,7 +76,7 @@ fn refused(kind: ErrorKind, what: String, invalid: &InvalidRun) -> CliError {
 /// What is said of a run that was to be changed and was not; `damaged` is the kind of error when it is damaged.
 fn not_changed(
     damaged: ErrorKind,
-    what: String,
+    what: &str,
     run: &RunDirectory,
     error: &TidyError,
     session: &Session,

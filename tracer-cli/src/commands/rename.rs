@@ -27,7 +27,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let (directory, short_id) = session.select(Some(&args.run_id))?;
     let name = tidy::rename_run(&directory, &args.name, &settings).map_err(|error| {
         let what = format!("run {short_id} is not renamed");
-        not_changed(ErrorKind::Input, what, &directory, &error, session)
+        not_changed(ErrorKind::Input, &what, &directory, &error, session)
     })?;
     session.ui.lines(&[Line::of("✓ ", Tone::Good)
         .with(format!("{short_id} is "), Tone::Plain)

@@ -52,7 +52,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         Err(TidyError::Ended) => None,
         Err(error) => {
             let what = format!("run {short_id} is not repaired");
-            return Err(not_changed(ErrorKind::Check, what, &directory, &error, session));
+            return Err(not_changed(ErrorKind::Check, &what, &directory, &error, session));
         }
     };
     if args.json {

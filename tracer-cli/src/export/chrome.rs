@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use tracer_sdk::format::{Record, RunMeta, SpanId, SpanRecord, Timestamp};
+use tracer_sdk::format::{Record, RunMeta, SpanId, SpanRecord, StoredTime, Timestamp};
 
 use super::ExportError;
 use super::lanes::{Interval, Lanes};
@@ -123,7 +123,7 @@ impl Rows<'_> {
 
 fn interval(span: &SpanRecord) -> Interval {
     let start = span.start_time.instant();
-    let end = span.end_time.as_ref().map_or(start, |end| end.instant());
+    let end = span.end_time.as_ref().map_or(start, StoredTime::instant);
     Interval {
         start,
         end: end.max(start),

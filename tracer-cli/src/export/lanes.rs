@@ -80,12 +80,11 @@ impl Lanes {
     }
 
     fn free_lane(&mut self, until: Timestamp) -> usize {
-        let lane = match self.free.pop() {
-            Some(Reverse(lane)) => lane,
-            None => {
-                self.open.push(Vec::new());
-                self.open.len() - 1
-            }
+        let lane = if let Some(Reverse(lane)) = self.free.pop() {
+            lane
+        } else {
+            self.open.push(Vec::new());
+            self.open.len() - 1
         };
         self.busy.push(Reverse((until, lane)));
         lane

@@ -44,7 +44,8 @@ pub fn write(
 #[serde(rename_all = "camelCase")]
 struct Span<'a> {
     trace_id: TraceId,
-    span_id: SpanId,
+    #[serde(rename = "spanId")]
+    id: SpanId,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_span_id: Option<SpanId>,
     name: &'a str,
@@ -76,7 +77,7 @@ impl<'a> Span<'a> {
         let start = UnixNanoseconds::of(&span.start_time);
         Self {
             trace_id: span.trace_id,
-            span_id: span.span_id,
+            id: span.span_id,
             parent_span_id: span.parent_span_id,
             name: &span.name,
             kind: kind(span.kind),

@@ -19,7 +19,7 @@ fn messages(value: &Value, role: &str, finish_reason: Option<&str>) -> Value {
     }
     let mut messages = match chat_messages(value) {
         Some(messages) => messages.iter().map(|message| converted(message, role)).collect(),
-        None => vec![message(role, vec![text_part(value)])],
+        None => vec![message(role, &[text_part(value)])],
     };
     if let Some(reason) = finish_reason {
         for message in messages.iter_mut().filter_map(Value::as_object_mut) {
@@ -45,10 +45,10 @@ fn converted(source: &Value, role: &str) -> Value {
         None | Some(Value::Null) => Vec::new(),
         Some(content) => vec![text_part(content)],
     };
-    message(role, parts)
+    message(role, &parts)
 }
 
-fn message(role: &str, parts: Vec<Value>) -> Value {
+fn message(role: &str, parts: &[Value]) -> Value {
     json!({"role": role, "parts": parts})
 }
 

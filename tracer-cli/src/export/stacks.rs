@@ -47,13 +47,12 @@ struct Node {
 impl Stacks {
     /// Adds the frame that starts next.
     pub(super) fn add(&mut self, frame: Frame) {
-        let name = match self.number_of_name.get(&frame.name) {
-            Some(&number) => number,
-            None => {
-                self.names.push(frame.name.clone());
-                self.number_of_name.insert(frame.name, self.names.len() - 1);
-                self.names.len() - 1
-            }
+        let name = if let Some(&number) = self.number_of_name.get(&frame.name) {
+            number
+        } else {
+            self.names.push(frame.name.clone());
+            self.number_of_name.insert(frame.name, self.names.len() - 1);
+            self.names.len() - 1
         };
         self.spans.insert(
             frame.id,
