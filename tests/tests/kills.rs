@@ -67,11 +67,9 @@ fn kill_once(kill: u32) -> u64 {
     });
     let recorded: HashSet<String> = match open_run(&directory) {
         Ok(run) => {
-            assert_eq!(
-                (run.cut_tail, run.meta.status),
-                (None, RunStatus::Running),
-                "kill {kill}"
-            );
+            // The kernel may stop a large write half-way; what it took is a tail that readers leave out, and nobody was
+            // told that it is safe.
+            assert_eq!(run.meta.status, RunStatus::Running, "kill {kill}");
             run.spans.into_iter().map(acknowledged_as).collect()
         }
         // Nothing was recorded yet.
