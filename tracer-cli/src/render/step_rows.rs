@@ -151,10 +151,11 @@ pub(super) fn told(step: &Step<'_>, room: usize, numbers: Option<&Numbers>) -> L
 
 /// The steps that a loop warning rests on; what is not in the run is said, not left out.
 fn evidence(ids: &[String], numbers: &Numbers) -> String {
-    let known: Vec<usize> = ids
+    let mut known: Vec<usize> = ids
         .iter()
         .filter_map(|id| numbers.get(id.as_str()).copied())
         .collect();
+    known.sort_unstable();
     let missing = (ids.len() - known.len()) as u64;
     match (known.is_empty(), missing) {
         (true, _) => "its evidence is not in this run".to_owned(),

@@ -50,7 +50,8 @@ pub fn messages(messages: &[Message], folded: Option<usize>, indent: usize, widt
         lines.push(
             Line::new()
                 .space(indent)
-                .with(gist::word(&message.role), role_tone(&message.role)),
+                .with(gist::word(&message.role), role_tone(&message.role))
+                .fitted(width),
         );
         for part in &message.parts {
             lines.extend(part_lines(part, folded, indent + 2, width));

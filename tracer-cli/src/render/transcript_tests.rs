@@ -1,12 +1,14 @@
 //! A conversation and single steps at three widths, with and without colour.
 
+use proptest::prelude::*;
 use serde_json::json;
 use tracer_sdk::format::Usage;
 
 use super::super::samples::{
     Sample, at_widths, error, failed_tool, llm, loop_warning, state, structural, tool,
 };
-use super::super::steps;
+use super::super::step_page::StepPage;
+use super::super::{follow_rows, loop_card, steps, waterfall};
 use super::*;
 
 fn asked(messages: &Value, answer: &Value) -> Payload {
@@ -79,4 +81,38 @@ fn a_conversation_says_everything_once() {
     let shown = at_widths(|width| lines(&steps, width));
     assert!(!shown.contains("\u{1b}[2J"));
     insta::assert_snapshot!(shown);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_is_said_every_line_fits_and_none_holds_a_control_character(
+        said in prop::collection::vec(any::<char>(), 0..80).prop_map(String::from_iter),
+        width in 40usize..160,
+    ) {
+        let nested = json!({said.clone(): [said, [{said.clone(): {"text": said}}], said.clone().into_bytes()]});
+        let mut failure = error(&said, &said);
+        failure.stack = Some(said.clone());
+        let sample = Sample::new()
+            .step(asked(&json!([{"role": said, "content": said}, {"role": "tool", "content": nested}]), &json!({"thinking": said})))
+            .step(tool(&said, &nested, &json!(said)))
+            .step(failed_tool(&said, &json!(said), failure))
+            .step(loop_warning(&[2, 3]));
+        let sources = sample.sources();
+        let steps = steps::steps(&sources, Some(Sample::started()));
+        let mut shown = lines(&steps, width);
+        shown.extend(loop_card::lines(&steps, width));
+        shown.extend(waterfall::lines(&steps, None, width));
+        for step in &steps {
+            shown.extend(follow_rows::lines(step, width));
+            let span = sample.span(1);
+            let page = StepPage { step, span: Some(&span), of: 4, evidence: &[] };
+            shown.extend(page.lines(width));
+        }
+        for line in shown {
+            prop_assert!(line.width() <= width, "{} columns in {width}: {}", line.width(), line.text());
+            prop_assert!(!line.text().chars().any(char::is_control));
+        }
+    }
 }

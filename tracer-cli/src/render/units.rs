@@ -84,6 +84,18 @@ pub fn quantity(number: u64) -> String {
     format!("{}.{}{name}", tenths / 10, tenths % 10)
 }
 
+/// A size in bytes, `12 kB`, `1.1 GB`.
+pub fn bytes(number: u64) -> String {
+    let (unit, name) = match number {
+        0..1_000 => return format!("{number} B"),
+        1_000..1_000_000 => (1_000, "kB"),
+        1_000_000..1_000_000_000 => (1_000_000, "MB"),
+        _ => (1_000_000_000, "GB"),
+    };
+    let tenths = number / (unit / 10);
+    format!("{}.{} {name}", tenths / 10, tenths % 10)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,5 +156,11 @@ mod tests {
         ] {
             assert_eq!(quantity(number), text);
         }
+    }
+
+    #[test]
+    fn a_size_has_one_digit_behind_the_point() {
+        let told = [999, 1_000, 64_500_000, 1_065_299_878].map(bytes);
+        assert_eq!(told, ["999 B", "1.0 kB", "64.5 MB", "1.0 GB"]);
     }
 }

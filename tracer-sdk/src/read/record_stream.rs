@@ -241,3 +241,41 @@ impl Error for RecordError {
         self.cause.as_ref().map(|cause| cause as &(dyn Error + 'static))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::outline_run;
+    use super::*;
+
+    #[test]
+    fn what_is_known_without_reading_and_the_span_behind_a_record() {
+        let directory = tempfile::tempdir().unwrap();
+        let span = |id: &str, parent: &str, second: u32, rest: &str| {
+            format!(
+                r#"{{"trace_id":"10000000000000000000000000000001","span_id":"{id}","parent_span_id":{parent},"name":"x","kind":"INTERNAL","start_time":"2026-01-01T00:00:0{second}Z","end_time":"2026-01-01T00:00:09.000321Z","duration_ms":1,"status_description":"",{rest}}}"#
+            ) + "\n"
+        };
+        let failed = r#""attributes":{"tracer.tool_name":"search"},"events":[],"status_code":"ERROR""#;
+        let exception = r#""attributes":{},"events":[{"name":"exception","timestamp":"2026-01-01T00:00:08Z","attributes":{"exception.type":"E","exception.message":"m"}}],"status_code":"ERROR""#;
+        let log = span("3333333333333333", "\"1111111111111111\"", 2, failed)
+            + &span("1111111111111111", "null", 1, exception);
+        std::fs::write(directory.path().join(SPANS_FILE), log).unwrap();
+
+        let mut records = outline_run(directory.path()).unwrap().records;
+        let known: Vec<_> = (0..5)
+            .filter_map(|number| records.outline(number))
+            .map(|outline| (outline.event_type, outline.is_failed))
+            .collect();
+        let expected = [
+            (EventType::RunStart, true),
+            (EventType::ToolCall, true),
+            (EventType::Error, true),
+            (EventType::RunEnd, false),
+        ];
+        assert_eq!(known, expected);
+        let ends: Vec<bool> = (0..5)
+            .map(|number| records.span_of(number).unwrap().is_some())
+            .collect();
+        assert_eq!(ends, [true, true, false, false, false]);
+    }
+}

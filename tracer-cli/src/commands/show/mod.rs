@@ -10,8 +10,10 @@ use tracer_sdk::read;
 
 use super::{Verdict, refused, standing};
 use crate::error::{CliError, ErrorKind};
+use crate::render::line::{Line, Tone};
 use crate::render::standing::Standing;
 use crate::render::step_filter::{Kind, StepFilter};
+use crate::render::units;
 use crate::session::{Session, quoted};
 use contents::Contents;
 
@@ -63,6 +65,9 @@ pub struct Args {
     json: bool,
 }
 
+/// Reading a log of so many bytes takes long enough to say so.
+const LONG_LOG: u64 = 64 * 1024 * 1024;
+
 /// A run that was opened for being shown.
 struct Shown {
     contents: Contents,
@@ -71,8 +76,14 @@ struct Shown {
 }
 
 impl Shown {
-    fn open(directory: &read::RunDirectory, short_id: &str, session: &Session) -> Result<Self, CliError> {
+    fn open(directory: &read::RunDirectory, short_id: &str, session: &mut Session) -> Result<Self, CliError> {
         let standing = standing(&directory.clone().listed());
+        let log = directory.path.join(tracer_sdk::format::SPANS_FILE);
+        let bytes = log.metadata().map_or(0, |log| log.len());
+        if bytes >= LONG_LOG {
+            let told = format!("reading {} of spans …", units::bytes(bytes));
+            session.ui.status(&Line::of(told, Tone::Muted));
+        }
         let mut run = read::outline_run(&directory.path).map_err(|invalid| {
             let what = format!("run {short_id} cannot be shown");
             refused(ErrorKind::Input, what, &invalid)
