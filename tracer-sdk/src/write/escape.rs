@@ -30,22 +30,25 @@ pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
 /// Most of what is written passes through here, and most of it needs no escape.
 pub(crate) fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
     out.reserve(bytes.len());
+    if bytes.len() >= LONG && has_usual_escapes_only(bytes) {
+        return push_long(out, bytes);
+    }
     let mut copied = 0;
-    let mut escape = |position: usize| {
+    while let Some(position) = next_escape(bytes, copied) {
         out.extend_from_slice(&bytes[copied..position]);
         push_escape(out, bytes[position]);
         copied = position + 1;
-        copied
-    };
-    if bytes.len() >= LONG && has_usual_escapes_only(bytes) {
-        for position in memchr::memchr3_iter(b'"', b'\\', b'\n', bytes) {
-            escape(position);
-        }
-    } else {
-        let mut next = 0;
-        while let Some(position) = next_escape(bytes, next) {
-            next = escape(position);
-        }
+    }
+    out.extend_from_slice(&bytes[copied..]);
+}
+
+/// As [`push_escaped`], for text with the usual escapes only.
+fn push_long(out: &mut Vec<u8>, bytes: &[u8]) {
+    let mut copied = 0;
+    for position in memchr::memchr3_iter(b'"', b'\\', b'\n', bytes) {
+        out.extend_from_slice(&bytes[copied..position]);
+        push_escape(out, bytes[position]);
+        copied = position + 1;
     }
     out.extend_from_slice(&bytes[copied..]);
 }
@@ -56,9 +59,10 @@ const LONG: usize = 128;
 /// Whether nothing but quotes, backslashes and line feeds must be escaped. Without an early end, so that the compiler
 /// compares many bytes at once.
 fn has_usual_escapes_only(bytes: &[u8]) -> bool {
-    !bytes
+    let rare = bytes
         .iter()
-        .fold(false, |found, &byte| found | (byte < 0x20) & (byte != b'\n'))
+        .fold(0, |rare, &byte| rare | u8::from(byte < 0x20 && byte != b'\n'));
+    rare == 0
 }
 
 /// Where the first byte at or after `position` is that must be escaped.

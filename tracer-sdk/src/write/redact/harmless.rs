@@ -133,7 +133,7 @@ mod tests {
         let longest = "n".repeat(LONGEST);
         remember(redactor, &longest);
         assert!(is_known(redactor, &longest));
-        for name in ["".to_owned(), "n".repeat(LONGEST + 1), "n".repeat(300)] {
+        for name in [String::new(), "n".repeat(LONGEST + 1), "n".repeat(300)] {
             remember(redactor, &name);
             assert!(!is_known(redactor, &name), "{} bytes", name.len());
         }

@@ -163,6 +163,10 @@ impl Scanner {
     }
 
     /// Whether something is noticed by one of the pairs of neighbours.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the lowest two bytes are what is wanted"
+    )]
     fn notices_any(&self, [bytes @ .., last]: &[u8; TOGETHER + 1]) -> bool {
         // Two numbers hold all pairs, four each: taking them apart costs less than putting each pair together.
         let even = u64::from_le_bytes(*bytes);
