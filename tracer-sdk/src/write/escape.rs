@@ -27,29 +27,58 @@ pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
 
 /// Appends UTF-8 bytes with everything escaped that JSON asks for, without quotes.
 ///
-/// Eight bytes are looked at together: most of what is written passes through here, and most of it needs no escape.
+/// Most of what is written passes through here, and most of it needs no escape.
 pub(crate) fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
     out.reserve(bytes.len());
+    if bytes.len() >= LONG && has_usual_escapes_only(bytes) {
+        return push_long(out, bytes);
+    }
     let mut copied = 0;
-    let mut escape = |position: usize| {
+    while let Some(position) = next_escape(bytes, copied) {
         out.extend_from_slice(&bytes[copied..position]);
         push_escape(out, bytes[position]);
         copied = position + 1;
-    };
-    let (words, tail) = bytes.as_chunks::<8>();
-    for (number, word) in words.iter().enumerate() {
-        let mut found = must_be_escaped(u64::from_le_bytes(*word));
-        while found != 0 {
-            escape(number * 8 + (found.trailing_zeros() / 8) as usize);
-            found &= found - 1;
-        }
-    }
-    for (offset, &byte) in tail.iter().enumerate() {
-        if ESCAPES[usize::from(byte)] != 0 {
-            escape(words.len() * 8 + offset);
-        }
     }
     out.extend_from_slice(&bytes[copied..]);
+}
+
+/// As [`push_escaped`], for text with the usual escapes only.
+fn push_long(out: &mut Vec<u8>, bytes: &[u8]) {
+    let mut copied = 0;
+    for position in memchr::memchr3_iter(b'"', b'\\', b'\n', bytes) {
+        out.extend_from_slice(&bytes[copied..position]);
+        push_escape(out, bytes[position]);
+        copied = position + 1;
+    }
+    out.extend_from_slice(&bytes[copied..]);
+}
+
+/// From this length on it pays to look twice: once for rare escapes, once for the usual ones.
+const LONG: usize = 128;
+
+/// Whether nothing but quotes, backslashes and line feeds must be escaped. Without an early end, so that the compiler
+/// compares many bytes at once.
+fn has_usual_escapes_only(bytes: &[u8]) -> bool {
+    let rare = bytes
+        .iter()
+        .fold(0, |rare, &byte| rare | u8::from(byte < 0x20 && byte != b'\n'));
+    rare == 0
+}
+
+/// Where the first byte at or after `position` is that must be escaped.
+fn next_escape(bytes: &[u8], mut position: usize) -> Option<usize> {
+    loop {
+        let rest = bytes.get(position..)?;
+        let Some(word) = rest.first_chunk() else {
+            let offset = rest.iter().position(|byte| ESCAPES[usize::from(*byte)] != 0)?;
+            return Some(position + offset);
+        };
+        let found = must_be_escaped(u64::from_le_bytes(*word));
+        if found != 0 {
+            return Some(position + (found.trailing_zeros() / u8::BITS) as usize);
+        }
+        position += WORD;
+    }
 }
 
 fn push_escape(out: &mut Vec<u8>, byte: u8) {
@@ -63,20 +92,20 @@ fn push_escape(out: &mut Vec<u8>, byte: u8) {
     }
 }
 
-const ONES: u64 = u64::from_le_bytes([1; 8]);
+/// How many bytes of a short text are looked at together.
+const WORD: usize = 8;
 
-/// The high bit of each byte that must be escaped: quotes, backslashes and what is below a space.
+const ONES: u64 = u64::from_le_bytes([1; WORD]);
+const HIGH_BITS: u64 = ONES << 7;
+
+/// Zero when nothing must be escaped; otherwise its lowest bit is the high bit of the first byte that must be.
 const fn must_be_escaped(word: u64) -> u64 {
-    zero_bytes(word ^ (ONES * b'"' as u64))
-        | zero_bytes(word ^ (ONES * b'\\' as u64))
-        | zero_bytes(word & (ONES * 0xe0))
-}
-
-/// The high bit of each byte that is zero.
-const fn zero_bytes(word: u64) -> u64 {
-    const LOW_BITS: u64 = ONES * 0x7f;
-    // Adding carries into a byte's high bit when one of its low bits is set, and never out of the byte.
-    !(((word & LOW_BITS) + LOW_BITS) | word | LOW_BITS)
+    // Subtracting borrows into a high bit that was not set, from the first byte that is less on; those after it, which
+    // the borrow may have reached, are looked at again.
+    let quote = word ^ (ONES * b'"' as u64);
+    let backslash = word ^ (ONES * b'\\' as u64);
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    (quote.wrapping_sub(ONES) & !quote | backslash.wrapping_sub(ONES) & !backslash | control) & HIGH_BITS
 }
 
 #[cfg(test)]
@@ -93,7 +122,9 @@ mod tests {
         }
 
         #[test]
-        fn what_must_be_escaped_is_found_at_every_place(text in r#"[a"\\\x00-\x21\x7fé]{0,40}"#) {
+        fn what_must_be_escaped_is_found_at_every_place(
+            text in r#"[a"\\\x00-\x21\x7fé]{0,40}|[a-zé"\\\n]{100,300}|[a-zé"\\\n\t]{100,300}"#,
+        ) {
             let mut out = Vec::new();
             push_string(&mut out, &text);
             prop_assert_eq!(out, serde_json::to_vec(&text).unwrap());

@@ -181,18 +181,18 @@ impl<'a> Output<'a> {
         let start = self.out.len();
         let items = self.open;
         self.comma()?;
-        let cleaned = self.redactor.clean_to(key, self.longest_string());
-        if !self.append_string(&cleaned.text) {
+        let member = self.redactor.member(key, self.longest_string());
+        if !self.append_string(&member.key.text) {
             self.out.truncate(start);
             self.open = items;
             return self.stop();
         }
-        self.written.redacted = self.written.redacted.saturating_add(cleaned.redacted);
-        self.written.truncated |= cleaned.truncated;
+        self.written.redacted = self.written.redacted.saturating_add(member.key.redacted);
+        self.written.truncated |= member.key.truncated;
         self.out.push(b':');
         self.awaiting = true;
-        self.name = self.redactor.name_of_member(key);
-        Ok(self.redactor.key(key))
+        self.name = member.name;
+        Ok(member.verdict)
     }
 
     /// The key of something that cannot be a key.

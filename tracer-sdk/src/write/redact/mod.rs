@@ -7,6 +7,7 @@
 mod arguments;
 mod cut;
 mod environment;
+mod harmless;
 mod keys;
 mod scan;
 mod shapes;
@@ -22,6 +23,7 @@ pub(crate) use cut::{character_boundary, prefix};
 pub(crate) use keys::KeyVerdict;
 
 use environment::EnvironmentSecrets;
+use harmless::RedactorId;
 use keys::Keys;
 pub(crate) use scan::SEEN_PAST_THE_CUT;
 use scan::Scanner;
@@ -62,10 +64,22 @@ impl Default for RedactionSettings {
 /// Takes secrets out of keys, strings and arguments, and cuts what is too long.
 #[derive(Debug)]
 pub(crate) struct Redactor {
+    id: RedactorId,
     redact: bool,
     max_field_bytes: usize,
     keys: Keys,
     scanner: Scanner,
+}
+
+/// The key of a member of an object, and what it says about the value.
+#[derive(Debug)]
+pub(crate) struct Member<'a> {
+    /// The key as it is written.
+    pub(crate) key: Cleaned<'a>,
+    /// What the key rule says.
+    pub(crate) verdict: KeyVerdict,
+    /// What the key says about a string although the rule says nothing: `aws_secret_access_key`.
+    pub(crate) name: Option<Name>,
 }
 
 /// A string after redaction and cutting.
@@ -77,6 +91,16 @@ pub(crate) struct Cleaned<'a> {
     pub(crate) redacted: u32,
     /// Whether it was cut.
     pub(crate) truncated: bool,
+}
+
+impl<'a> Cleaned<'a> {
+    fn unchanged(text: &'a str) -> Self {
+        Self {
+            text: Cow::Borrowed(text),
+            redacted: 0,
+            truncated: false,
+        }
+    }
 }
 
 impl Redactor {
@@ -95,6 +119,7 @@ impl Redactor {
             EnvironmentSecrets::default()
         };
         Self {
+            id: RedactorId::new(),
             redact: settings.redact,
             max_field_bytes: settings.max_field_bytes.max(SMALLEST_FIELD_BYTES),
             keys,
@@ -112,8 +137,35 @@ impl Redactor {
     }
 
     /// `text` without secrets, cut to `max_field_bytes`; borrowed when nothing changes.
+    ///
+    /// Names of tools, models and the like pass here: the short ones are remembered as keys are.
     pub(crate) fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.clean(text).text
+        if text.len() <= harmless::LONGEST {
+            self.member(text, self.max_field_bytes).key.text
+        } else {
+            self.clean_to(text, self.max_field_bytes).text
+        }
+    }
+
+    /// The key of a member, cut to `max_bytes`, and what it says about the value.
+    pub(crate) fn member<'a>(&self, key: &'a str, max_bytes: usize) -> Member<'a> {
+        if key.len() <= max_bytes && harmless::is_known(self.id, key) {
+            return Member {
+                key: Cleaned::unchanged(key),
+                verdict: KeyVerdict::Keep,
+                name: None,
+            };
+        }
+        let member = Member {
+            key: self.clean_to(key, max_bytes),
+            verdict: self.key(key),
+            name: self.name_of_member(key),
+        };
+        let says_nothing = member.verdict == KeyVerdict::Keep && member.name.is_none();
+        if says_nothing && member.key == Cleaned::unchanged(key) {
+            harmless::remember(self.id, key);
+        }
+        member
     }
 
     /// A program's arguments without the values of secret-like options (`--option=value`, `--option value`,
@@ -122,8 +174,7 @@ impl Redactor {
         arguments::clean(self, argv)
     }
 
-    /// What a key says about a string under it although [`key`](Self::key) says nothing: `aws_secret_access_key`.
-    pub(crate) fn name_of_member(&self, key: &str) -> Option<Name> {
+    fn name_of_member(&self, key: &str) -> Option<Name> {
         if self.redact {
             shapes::by_last_word(key.as_bytes())
         } else {
@@ -133,10 +184,6 @@ impl Redactor {
 
     pub(crate) fn max_field_bytes(&self) -> usize {
         self.max_field_bytes
-    }
-
-    fn clean<'a>(&self, text: &'a str) -> Cleaned<'a> {
-        self.clean_to(text, self.max_field_bytes)
     }
 
     /// As [`text`](Self::text), cut to fewer bytes than the settings say, and told what was done.

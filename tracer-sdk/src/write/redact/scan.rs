@@ -36,7 +36,7 @@ const ENVIRONMENT: u8 = 1 << 7;
 /// Finds secrets.
 #[derive(Debug)]
 pub(super) struct Scanner {
-    /// For each pair of bytes, as a big-endian number, one bit for each shape that is noticed by it.
+    /// For each pair of bytes one bit for each shape that is noticed by it.
     noticed: Box<[u8; PAIRS]>,
     environment: EnvironmentSecrets,
 }
@@ -148,11 +148,7 @@ impl Scanner {
             .get(position..)
             .and_then(<[u8]>::first_chunk::<{ TOGETHER + 1 }>)
         {
-            let mut any = 0;
-            for number in 0..TOGETHER {
-                any |= self.noticed[pair(together[number], together[number + 1])];
-            }
-            if any != 0 {
+            if self.notices_any(together) {
                 break;
             }
             position += TOGETHER;
@@ -164,6 +160,22 @@ impl Scanner {
         bits.enumerate()
             .find(|(_, bits)| *bits != 0)
             .map(|(offset, bits)| (position + offset, bits))
+    }
+
+    /// Whether something is noticed by one of the pairs of neighbours.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the lowest two bytes are what is wanted"
+    )]
+    fn notices_any(&self, [bytes @ .., last]: &[u8; TOGETHER + 1]) -> bool {
+        // Two numbers hold all pairs, four each: taking them apart costs less than putting each pair together.
+        let even = u64::from_le_bytes(*bytes);
+        let odd = even >> 8 | u64::from(*last) << 56;
+        let pairs = [0, 16, 32, 48].map(|shift| {
+            let (even, odd) = ((even >> shift) as u16, (odd >> shift) as u16);
+            self.noticed[usize::from(even)] | self.noticed[usize::from(odd)]
+        });
+        pairs.iter().fold(0, |any, bits| any | bits) != 0
     }
 
     fn recognise(&self, text: &Text<'_>, at: usize, bits: u8, keys: &Keys) -> Option<Found> {
@@ -182,7 +194,7 @@ impl Scanner {
     }
 }
 
-/// The number of a pair of bytes, below [`PAIRS`].
+/// The number of a pair of bytes, below [`PAIRS`]: little-endian, as several are taken out of one number.
 const fn pair(first: u8, second: u8) -> usize {
-    (first as usize) << 8 | second as usize
+    u16::from_le_bytes([first, second]) as usize
 }

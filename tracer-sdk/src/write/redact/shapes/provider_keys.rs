@@ -10,11 +10,11 @@ use super::values::{is_blank, looks_random};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::Text;
 
-/// The formats by the last byte but one of their prefix, the longest prefix first.
-static BY_BYTE: LazyLock<Vec<Vec<&'static Format>>> = LazyLock::new(|| {
+/// The formats by the last two bytes of their prefix ([`slot`]), the longest prefix first.
+static BY_PAIR: LazyLock<Vec<Vec<&'static Format>>> = LazyLock::new(|| {
     let mut formats = vec![Vec::new(); 256];
     for format in FORMATS {
-        if let Some(slot) = last_pair(format).and_then(|[first, _]| formats.get_mut(usize::from(first))) {
+        if let Some(slot) = last_pair(format).and_then(|pair| formats.get_mut(slot(pair))) {
             slot.push(format);
         }
     }
@@ -23,6 +23,11 @@ static BY_BYTE: LazyLock<Vec<Vec<&'static Format>>> = LazyLock::new(|| {
     }
     formats
 });
+
+/// Spreads the pairs, so that few prefixes are compared for one that is noticed.
+const fn slot([first, last]: [u8; 2]) -> usize {
+    (first.wrapping_mul(31) ^ last) as usize
+}
 
 fn last_pair(format: &Format) -> Option<[u8; 2]> {
     format.prefix.last_chunk().copied()
@@ -34,24 +39,20 @@ pub(super) fn noticed_by(notice: &mut dyn FnMut([u8; 2])) {
 
 pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
     let body = at + 2;
-    let last = text.at(at + 1);
-    let formats = BY_BYTE.get(usize::from(text.at(at)))?;
-    formats
-        .iter()
-        .filter(|format| format.prefix.last() == Some(&last))
-        .find_map(|format| {
-            let start = body.checked_sub(format.prefix.len())?;
-            if text.slice(start, body) != format.prefix {
-                return None;
-            }
-            let end = text.run(body, format.body);
-            let rest = text.slice(body, end);
-            let is_long = rest.len() >= format.shortest || (text.is_open_end(end) && !rest.is_empty());
-            let fits = if format.is_common {
-                text.is_token_start(start) && (looks_random(rest) || text.is_open_end(end))
-            } else {
-                !is_blank(rest) && !rest.starts_with(b"your")
-            };
-            (is_long && fits).then_some(Found::new(start, end))
-        })
+    let formats = BY_PAIR.get(slot([text.at(at), text.at(at + 1)]))?;
+    formats.iter().find_map(|format| {
+        let start = body.checked_sub(format.prefix.len())?;
+        if text.slice(start, body) != format.prefix {
+            return None;
+        }
+        let end = text.run(body, format.body);
+        let rest = text.slice(body, end);
+        let is_long = rest.len() >= format.shortest || (text.is_open_end(end) && !rest.is_empty());
+        let fits = if format.is_common {
+            text.is_token_start(start) && (looks_random(rest) || text.is_open_end(end))
+        } else {
+            !is_blank(rest) && !rest.starts_with(b"your")
+        };
+        (is_long && fits).then_some(Found::new(start, end))
+    })
 }

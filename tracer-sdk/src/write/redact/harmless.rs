@@ -1,0 +1,141 @@
+//! Short names that were found harmless before: a program's field names, tools and models come again and again.
+//!
+//! Each thread remembers a few, for the redactor that it worked with last. What is remembered is compared as a whole,
+//! so that a name is taken for harmless only when this very name was.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Longer names are not remembered.
+pub(super) const LONGEST: usize = 31;
+
+/// How many names are remembered, each in the one place that it may have.
+const PLACES: usize = 256;
+
+/// Tells one redactor from another for as long as the process lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RedactorId(u64);
+
+impl RedactorId {
+    pub(super) fn new() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
+
+/// A name, filled up with zeros; empty where none is remembered.
+#[derive(Debug, Clone, Copy)]
+struct Remembered {
+    length: u8,
+    bytes: [u8; LONGEST],
+}
+
+#[derive(Debug)]
+struct Harmless {
+    redactor: RedactorId,
+    names: [Remembered; PLACES],
+}
+
+const NOTHING: Remembered = Remembered {
+    length: 0,
+    bytes: [0; LONGEST],
+};
+
+thread_local! {
+    static HARMLESS: RefCell<Harmless> = const {
+        RefCell::new(Harmless { redactor: RedactorId(0), names: [NOTHING; PLACES] })
+    };
+}
+
+/// Whether this redactor, on this thread, found `name` harmless before.
+pub(super) fn is_known(redactor: RedactorId, name: &str) -> bool {
+    let known = HARMLESS.try_with(|harmless| {
+        let harmless = harmless.borrow();
+        let remembered = &harmless.names[place(name)];
+        harmless.redactor == redactor
+            && !name.is_empty()
+            && usize::from(remembered.length) == name.len()
+            && remembered.bytes.starts_with(name.as_bytes())
+    });
+    // A thread that is ending remembers nothing.
+    known.unwrap_or(false)
+}
+
+/// Remembers that `redactor` found `name` harmless, in the place of another one.
+pub(super) fn remember(redactor: RedactorId, name: &str) {
+    let Ok(length @ 1..) = u8::try_from(name.len()) else {
+        return;
+    };
+    let _ = HARMLESS.try_with(|harmless| {
+        let mut harmless = harmless.borrow_mut();
+        if harmless.redactor != redactor {
+            harmless.redactor = redactor;
+            harmless.names = [NOTHING; PLACES];
+        }
+        let mut remembered = Remembered { length, ..NOTHING };
+        if let Some(bytes) = remembered.bytes.get_mut(..name.len()) {
+            bytes.copy_from_slice(name.as_bytes());
+            harmless.names[place(name)] = remembered;
+        }
+    });
+}
+
+/// The place that `name` may have, by its length, its ends and its middle.
+fn place(name: &str) -> usize {
+    let bytes = name.as_bytes();
+    let at = |position: usize| bytes.get(position).copied().unwrap_or_default();
+    let told_by = [
+        bytes.len().to_le_bytes()[0],
+        at(0),
+        at(bytes.len() / 2),
+        at(bytes.len().wrapping_sub(1)),
+    ];
+    // Multiplying spreads what names differ in over the high bits.
+    (u32::from_le_bytes(told_by).wrapping_mul(0x9e37_79b1) >> (u32::BITS - PLACES.ilog2())) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_known_to_the_redactor_that_found_it_harmless() {
+        let [one, other] = [RedactorId::new(), RedactorId::new()];
+        remember(one, "customer");
+        assert!(is_known(one, "customer"));
+        assert!(!is_known(other, "customer"));
+        remember(other, "order");
+        assert!(
+            !is_known(one, "customer"),
+            "what another redactor found is forgotten"
+        );
+        assert!(!is_known(other, "customer"));
+        assert!(is_known(other, "order"));
+    }
+
+    #[test]
+    fn only_the_very_name_is_known() {
+        let redactor = RedactorId::new();
+        remember(redactor, "customer_id");
+        for other in ["cuxtomer_id", "cxstomer_id", "customer_xd"] {
+            assert_eq!(
+                place(other),
+                place("customer_id"),
+                "the places do not tell them apart"
+            );
+            assert!(!is_known(redactor, other), "{other}");
+        }
+    }
+
+    #[test]
+    fn long_names_and_empty_ones_are_not_remembered() {
+        let redactor = RedactorId::new();
+        let longest = "n".repeat(LONGEST);
+        remember(redactor, &longest);
+        assert!(is_known(redactor, &longest));
+        for name in [String::new(), "n".repeat(LONGEST + 1), "n".repeat(300)] {
+            remember(redactor, &name);
+            assert!(!is_known(redactor, &name), "{} bytes", name.len());
+        }
+    }
+}
