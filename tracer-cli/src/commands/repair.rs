@@ -38,6 +38,7 @@ pub(crate) struct Report {
     /// How many spans that had not ended were ended, or would be.
     spans_added: usize,
     /// The status that the run was given; null when it had ended.
+    #[cfg_attr(test, schemars(extend("enum" = ["ok", "error", null])))]
     status: Option<&'static str>,
     /// The end that the run was given.
     ended_at: Option<String>,

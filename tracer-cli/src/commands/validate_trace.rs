@@ -28,7 +28,7 @@ pub struct Args {
     json: bool,
 }
 
-/// The verdict as JSON (decisions, section 11).
+/// The verdict on a run directory (decisions, section 11).
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Report<'a> {
@@ -36,7 +36,7 @@ pub(crate) struct Report<'a> {
     valid: bool,
     /// The run, when its ID can be read.
     trace_id: Option<TraceId>,
-    /// The version is the declared one; a legacy run declares none.
+    /// The declared version; a legacy run declares none.
     spec_version: Option<&'a str>,
     /// How the run stands, when that can be read.
     status: Option<RunStatus>,

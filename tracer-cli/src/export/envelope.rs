@@ -7,7 +7,7 @@ use tracer_sdk::format::{Record, RunMeta};
 use super::ExportError;
 use crate::json::Document;
 
-/// The document, for its schema.
+/// One run in one file: its metadata and its projected records, and no other key.
 #[cfg(test)]
 #[derive(schemars::JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]

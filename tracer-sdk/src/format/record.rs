@@ -238,9 +238,11 @@ pub enum Payload {
         pattern: String,
         /// `repeated_call` or `cycle`; absent in legacy runs.
         #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
         pattern_type: Option<String>,
         /// How many signatures the block has; absent in legacy runs.
         #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(with = "u64"))]
         pattern_length: Option<u64>,
         /// How often the block was repeated.
         repetitions: u64,

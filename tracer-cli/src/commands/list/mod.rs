@@ -160,7 +160,7 @@ fn json(listed: &[&ListedRun], session: &mut Session) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The document, for its schema.
+/// The runs that are listed; a run whose metadata cannot be read is not among them.
 #[cfg(test)]
 #[derive(schemars::JsonSchema)]
 #[expect(dead_code, reason = "only the shape is wanted")]

@@ -38,7 +38,7 @@ impl<'a> InFlight<'a> {
     }
 }
 
-/// The document, for its schema.
+/// One run: its metadata, its records, what is under way in it and what of it cannot be read.
 #[cfg(test)]
 #[derive(schemars::JsonSchema)]
 #[expect(dead_code, reason = "only the shape is wanted")]
