@@ -15,6 +15,8 @@ mod output_file;
 pub mod progress;
 pub mod reference;
 pub mod render;
+#[cfg(test)]
+mod schemas;
 pub mod session;
 pub mod ui;
 

@@ -27,13 +27,20 @@ pub struct Args {
 
 /// What was done, or would be.
 #[derive(Serialize)]
-struct Report {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Report {
+    /// The run.
     trace_id: String,
     /// Whether anything was changed.
     repaired: bool,
+    /// How many bytes of a torn last line were cut off, or would be.
     cut_bytes: Option<u64>,
+    /// How many spans that had not ended were ended, or would be.
     spans_added: usize,
+    /// The status that the run was given; null when it had ended.
+    #[cfg_attr(test, schemars(extend("enum" = ["ok", "error", null])))]
     status: Option<&'static str>,
+    /// The end that the run was given.
     ended_at: Option<String>,
 }
 

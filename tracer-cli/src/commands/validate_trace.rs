@@ -28,16 +28,23 @@ pub struct Args {
     json: bool,
 }
 
-/// The verdict as JSON (decisions, section 11).
+/// The verdict on a run directory (decisions, section 11).
 #[derive(Serialize)]
-struct Report<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Report<'a> {
+    /// Whether the run has no problem; warnings do not count, save with `--strict`.
     valid: bool,
+    /// The run, when its ID can be read.
     trace_id: Option<TraceId>,
-    /// The version is the declared one; a legacy run declares none.
+    /// The declared version; a legacy run declares none.
     spec_version: Option<&'a str>,
+    /// How the run stands, when that can be read.
     status: Option<RunStatus>,
+    /// How many spans can be read; null when there is no span log.
     span_count: Option<u64>,
+    /// What is wrong: `meta.json` first, then by line.
     diagnostics: &'a [Problem],
+    /// What can be read and does not fit together.
     warnings: &'a [Problem],
 }
 

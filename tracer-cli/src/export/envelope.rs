@@ -7,6 +7,21 @@ use tracer_sdk::format::{Record, RunMeta};
 use super::ExportError;
 use crate::json::Document;
 
+/// One run in one file: its metadata and its projected records, and no other key.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
+#[expect(dead_code, reason = "only the shape is wanted")]
+pub(crate) struct Envelope {
+    /// The version of the trace format.
+    #[schemars(schema_with = "crate::schemas::spec_version")]
+    spec_version: String,
+    /// The metadata of the run.
+    run: RunMeta,
+    /// The projected records, in their order.
+    events: Vec<Record>,
+}
+
 /// Writes the document.
 pub fn write(
     meta: &RunMeta,

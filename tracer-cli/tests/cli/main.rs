@@ -14,6 +14,7 @@ mod list;
 mod list_filters;
 mod reference;
 mod sandbox;
+mod schemas;
 mod show;
 mod tidy;
 mod usage;

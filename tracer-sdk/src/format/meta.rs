@@ -16,6 +16,7 @@ use super::{StoredTime, TraceId};
 /// assert!(status.is_completed());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
     /// The run has not ended, or its process died before it could say so.
@@ -80,6 +81,7 @@ impl RunStatus {
 /// assert_eq!((run.meta.counts.tool_calls, run.meta.counts.llm_calls), (1, 0));
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
     /// Model calls, failed ones included.
     pub llm_calls: u64,
@@ -104,6 +106,7 @@ pub struct Counts {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dropped {
     /// How many spans are missing from the log.
     pub spans: u64,
@@ -123,8 +126,16 @@ pub struct Dropped {
 /// assert_eq!(run.meta.spec_version.as_deref(), Some(SPEC_VERSION));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunMeta {
     /// The declared version; absent in legacy `0.2` directories.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(
+            skip_serializing_if = "Option::is_none",
+            schema_with = "super::schema::readable_version"
+        )
+    )]
     pub spec_version: Option<String>,
     /// The run's ID, also the name of its directory.
     pub trace_id: TraceId,
@@ -141,6 +152,7 @@ pub struct RunMeta {
     /// What the run counted when the file was last written.
     pub counts: Counts,
     /// Keys that this version does not know, kept when the file is rewritten.
+    #[cfg_attr(feature = "schema", schemars(flatten, with = "super::schema::AdditiveKeys"))]
     pub additional: Map<String, Value>,
 }
 

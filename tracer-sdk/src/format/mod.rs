@@ -8,6 +8,8 @@ pub(crate) mod meta;
 pub mod names;
 pub(crate) mod problem;
 pub(crate) mod record;
+#[cfg(feature = "schema")]
+pub(crate) mod schema;
 pub(crate) mod span;
 pub(crate) mod time;
 pub(crate) mod version;

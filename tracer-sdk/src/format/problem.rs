@@ -14,6 +14,7 @@ use serde::Serialize;
 /// assert!(!ProblemCode::DuplicateSpanId.is_input());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ProblemCode {
@@ -163,6 +164,7 @@ impl fmt::Display for ProblemCode {
 /// assert_eq!(problem.to_string(), "meta.json.status: is required (missing_field)");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Problem {
     /// What kind of problem it is.
     pub code: ProblemCode,

@@ -17,6 +17,7 @@ use super::{RunStatus, TraceId};
 /// assert_eq!(types, [EventType::RunStart, EventType::ToolCall, EventType::RunEnd]);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum EventType {
     /// The run started.
@@ -139,6 +140,7 @@ impl Serialize for Record {
 /// assert_eq!((model.as_str(), response), ("gpt-5", &"Because.".into()));
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Payload {
     /// `RUN_START`.
@@ -157,6 +159,7 @@ pub enum Payload {
     /// `RUN_END`.
     RunEnd {
         /// `ok` or `error`.
+        #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::outcome"))]
         status: RunStatus,
     },
     /// `LLM_CALL`.
@@ -164,8 +167,16 @@ pub enum Payload {
         /// The model that was asked.
         model: String,
         /// What it was asked: an object, a string or null.
+        #[cfg_attr(
+            feature = "schema",
+            schemars(schema_with = "super::schema::object_text_or_null")
+        )]
         prompt: Value,
         /// What it answered: an object, a string or null.
+        #[cfg_attr(
+            feature = "schema",
+            schemars(schema_with = "super::schema::object_text_or_null")
+        )]
         response: Value,
         /// What it used.
         usage: Usage,
@@ -176,6 +187,7 @@ pub enum Payload {
         /// Why it stopped.
         stop_reason: Option<String>,
         /// `ok` or `error`.
+        #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::outcome"))]
         status: RunStatus,
         /// What went wrong, when the status is `error`.
         error: Option<ErrorPayload>,
@@ -185,10 +197,19 @@ pub enum Payload {
         /// The tool.
         tool_name: String,
         /// What it was given: an object, a string or null.
+        #[cfg_attr(
+            feature = "schema",
+            schemars(schema_with = "super::schema::object_text_or_null")
+        )]
         args: Value,
         /// What it gave: an object, a string or null.
+        #[cfg_attr(
+            feature = "schema",
+            schemars(schema_with = "super::schema::object_text_or_null")
+        )]
         result: Value,
         /// `ok` or `error`.
+        #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::outcome"))]
         status: RunStatus,
         /// What went wrong, when the status is `error`.
         error: Option<ErrorPayload>,
@@ -196,9 +217,17 @@ pub enum Payload {
     /// `STATE_UPDATE`.
     StateUpdate {
         /// The state: an object, a string or null.
+        #[cfg_attr(
+            feature = "schema",
+            schemars(schema_with = "super::schema::object_text_or_null")
+        )]
         state: Value,
         /// What changed: an object, a string or null; left out when it was not computed.
         #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(
+            feature = "schema",
+            schemars(schema_with = "super::schema::object_text_or_null")
+        )]
         diff: Option<Value>,
     },
     /// `ERROR`.
@@ -209,9 +238,11 @@ pub enum Payload {
         pattern: String,
         /// `repeated_call` or `cycle`; absent in legacy runs.
         #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
         pattern_type: Option<String>,
         /// How many signatures the block has; absent in legacy runs.
         #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(with = "u64"))]
         pattern_length: Option<u64>,
         /// How often the block was repeated.
         repetitions: u64,
@@ -225,6 +256,7 @@ pub enum Payload {
         /// Everything that the emitter put on the span.
         attributes: Map<String, Value>,
         /// `ok` or `error`.
+        #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::outcome"))]
         status: RunStatus,
         /// What went wrong, when the status is `error`.
         error: Option<ErrorPayload>,
@@ -267,6 +299,7 @@ impl Payload {
 /// assert_eq!(error.message, "invalid digit found in string");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorPayload {
     /// The error's class: `ParseIntError`, `GuardrailExceeded`, `panic`, …
     pub error_type: String,
@@ -286,6 +319,7 @@ pub struct ErrorPayload {
 /// assert_eq!(usage.prompt_tokens, None);
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {
     /// Tokens of the prompt.
     pub prompt_tokens: Option<u64>,

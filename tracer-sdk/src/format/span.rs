@@ -9,7 +9,8 @@ macro_rules! words {
     ($(#[$meta:meta])* $type:ident { $($(#[$variant_meta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum $type { $($(#[$variant_meta])* $variant),+ }
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub enum $type { $($(#[$variant_meta])* #[cfg_attr(feature = "schema", schemars(rename = $word))] $variant),+ }
 
         impl $type {
             /// The word in the file.
@@ -101,12 +102,14 @@ words! {
 /// assert_eq!((event.name.as_str(), &event.attributes["args"]), ("tracer.tool.args", &r#"["refunds"]"#.into()));
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpanEvent {
     /// What happened.
     pub name: String,
     /// When.
     pub timestamp: StoredTime,
     /// The details.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::attributes"))]
     pub attributes: Map<String, Value>,
 }
 
@@ -122,6 +125,7 @@ pub struct SpanEvent {
 /// assert_eq!(call.parent_span_id, Some(run.spans[1].span_id));
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpanRecord {
     /// The run.
     pub trace_id: TraceId,
@@ -140,6 +144,7 @@ pub struct SpanRecord {
     /// How long it took, in milliseconds.
     pub duration_ms: Option<u64>,
     /// Key and value pairs.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::attributes"))]
     pub attributes: Map<String, Value>,
     /// What happened within it.
     pub events: Vec<SpanEvent>,

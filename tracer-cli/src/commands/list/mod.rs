@@ -160,6 +160,18 @@ fn json(listed: &[&ListedRun], session: &mut Session) -> Result<(), CliError> {
     Ok(())
 }
 
+/// The runs that are listed; a run whose metadata cannot be read is not among them.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "only the shape is wanted")]
+pub(crate) struct RunList {
+    /// The version of the trace format.
+    #[schemars(schema_with = "crate::schemas::spec_version")]
+    spec_version: String,
+    /// The metadata of the runs, newest first.
+    runs: Vec<tracer_sdk::format::RunMeta>,
+}
+
 fn write_json(listed: &[&ListedRun], output: &mut dyn Write) -> io::Result<()> {
     let mut document = Document::begin(output)?;
     document.list("runs", listed.iter().filter_map(|run| run.meta.as_ref().ok()))?;

@@ -10,13 +10,14 @@ use tracer_sdk::read::{RecordError, StartedSpan};
 use super::Shown;
 use super::contents::changed;
 use crate::error::CliError;
-use crate::json::Document;
+use crate::json;
 use crate::render::standing::Standing;
 use crate::render::step_filter::StepFilter;
 use crate::session::Session;
 
 /// A call that the run is waiting for, or was in when its process died.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct InFlight<'a> {
     span_id: SpanId,
     parent_span_id: Option<SpanId>,
@@ -35,6 +36,28 @@ impl<'a> InFlight<'a> {
             start_time: &started.start_time,
         }
     }
+}
+
+/// One run: its metadata, its records, what is under way in it and what of it cannot be read.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "only the shape is wanted")]
+pub(crate) struct ShownRun<'a> {
+    /// The version of the trace format.
+    #[schemars(schema_with = "crate::schemas::spec_version")]
+    spec_version: &'a str,
+    /// `running`, `ok` or `error` as in the metadata; `interrupted` when the process is gone; null when the metadata
+    /// cannot be read.
+    #[schemars(extend("enum" = ["running", "ok", "error", "interrupted", null]))]
+    status: Option<&'a str>,
+    /// The metadata, when it can be read.
+    run: Option<tracer_sdk::format::RunMeta>,
+    /// The records that are wanted.
+    events: Vec<Record>,
+    /// The calls that the run is waiting for, or was in when its process died.
+    in_flight: Vec<InFlight<'a>>,
+    /// What of the run cannot be read.
+    problems: Vec<tracer_sdk::format::Problem>,
 }
 
 /// Writes the run; with a step or a filter, only the records that are wanted are among the events.
@@ -66,7 +89,7 @@ fn write_document(
     output: &mut dyn Write,
 ) -> io::Result<()> {
     let run = &mut shown.contents.run;
-    let mut document = Document::begin(output)?;
+    let mut document = json::Document::begin(output)?;
     // Besides the three words of the format, one that the files cannot tell.
     let status = match shown.standing {
         Standing::Interrupted => Some(Standing::Interrupted.word()),

@@ -2,7 +2,7 @@
 
 mod contents;
 mod follow;
-mod json;
+pub(crate) mod json;
 mod page;
 mod views;
 

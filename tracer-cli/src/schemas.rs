@@ -1,0 +1,110 @@
+//! The JSON Schemas in `docs/schemas`, generated from the types that are written and read.
+//!
+//! `UPDATE_SCHEMAS=1 cargo test -p tracer-cli --lib schemas` rewrites them.
+
+use std::fs;
+use std::path::PathBuf;
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::Value;
+use tracer_sdk::format::{Record, RunMeta, SPEC_VERSION, SpanRecord};
+
+use crate::commands::{list, repair, show, validate_trace};
+use crate::export::envelope;
+
+/// The version that every document names.
+pub(crate) fn spec_version(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"const": SPEC_VERSION})
+}
+
+/// The file names, and what stands in them.
+fn all() -> [(&'static str, Schema); 8] {
+    [
+        ("meta", schema_of::<RunMeta>("meta.json of a run")),
+        ("span", schema_of::<SpanRecord>("A line of spans.jsonl")),
+        (
+            "record",
+            schema_of::<Record>("A projected record, and a line of `tracer export --format ndjson`"),
+        ),
+        ("export", schema_of::<envelope::Envelope>("`tracer export`")),
+        ("list", schema_of::<list::RunList>("`tracer list --json`")),
+        (
+            "show",
+            schema_of::<show::json::ShownRun<'_>>("`tracer show --json`"),
+        ),
+        (
+            "validate-trace",
+            schema_of::<validate_trace::Report<'_>>("`tracer validate-trace --json`"),
+        ),
+        ("repair", schema_of::<repair::Report>("`tracer repair --json`")),
+    ]
+}
+
+fn schema_of<T: JsonSchema>(title: &str) -> Schema {
+    let mut schema = SchemaSettings::draft2020_12()
+        .for_serialize()
+        .with_transform(RecursiveTransform(tell_in_plain_text))
+        .into_generator()
+        .into_root_schema_for::<T>();
+    schema.insert("title".to_owned(), title.into());
+    schema
+}
+
+/// The documentation of a type without what is for readers of the code: its examples, links, line breaks and references
+/// behind the first sentence; and whole numbers without Rust's names.
+fn tell_in_plain_text(schema: &mut Schema) {
+    if let Some(Value::String(description)) = schema.get_mut("description") {
+        let prose = description.split("```").next().unwrap_or_default();
+        let words: Vec<&str> = prose.split_whitespace().collect();
+        *description = without_references(&words.join(" "))
+            .replace("[`", "`")
+            .replace("`]", "`")
+            .replace("`None`", "null");
+    }
+    let is_number = schema
+        .get("type")
+        .is_some_and(|kind| kind.to_string().contains("integer"));
+    if is_number {
+        schema.remove("format");
+    }
+}
+
+/// A text without `(specification, …)` and `(decisions, …)`.
+fn without_references(text: &str) -> String {
+    let mut kept = text.to_owned();
+    for reference in [" (specification, ", " (decisions, "] {
+        while let Some((before, (_, after))) = kept
+            .split_once(reference)
+            .and_then(|(before, rest)| Some((before, rest.split_once(')')?)))
+        {
+            kept = format!("{before}{after}");
+        }
+    }
+    kept
+}
+
+fn file(name: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schemas")).join(format!("{name}.json"))
+}
+
+#[test]
+fn the_schemas_in_the_documentation_are_those_of_the_types() {
+    let update = std::env::var_os("UPDATE_SCHEMAS").is_some();
+    for (name, schema) in all() {
+        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        if update {
+            fs::write(file(name), &text).unwrap();
+        }
+        let checked_in = fs::read_to_string(file(name)).unwrap_or_default();
+        // A checkout on Windows may have other line ends.
+        assert!(
+            checked_in.replace("\r\n", "\n") == text,
+            "docs/schemas/{name}.json is not what the types say; rewrite it: \
+             UPDATE_SCHEMAS=1 cargo test -p tracer-cli --lib schemas"
+        );
+    }
+    let folder = fs::read_dir(file("meta").with_file_name("")).unwrap();
+    assert_eq!(folder.count(), all().len(), "a file that nothing generates");
+}

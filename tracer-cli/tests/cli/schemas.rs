@@ -1,0 +1,150 @@
+//! Every `--json` output and the export keep to the JSON Schemas in `docs/schemas`.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::sandbox::{FIRST, SECOND, Sandbox, THIRD};
+
+/// What is wrong with a document; a key that the schema does not name counts as well, since the schema is to tell all
+/// that is written.
+fn faults(name: &str, document: &Value) -> Vec<String> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schemas");
+    let text = fs::read_to_string(Path::new(path).join(format!("{name}.json"))).unwrap();
+    let schema: Value = serde_json::from_str(&text).unwrap();
+    let options = jsonschema::draft202012::options().should_validate_formats(true);
+    let validator = options.build(&schema).unwrap();
+    let told = validator
+        .iter_errors(document)
+        .map(|error| format!("{}: {error}", error.instance_path()));
+    let keys = document.as_object().unwrap().keys();
+    let unknown = keys
+        .filter(|key| schema["properties"].get(key.as_str()).is_none())
+        .map(|key| format!("{key} is not in the schema"));
+    told.chain(unknown).collect()
+}
+
+#[track_caller]
+fn keeps_to(name: &str, document: &Value) {
+    assert_eq!(faults(name, document), Vec::<String>::new(), "{document:#}");
+}
+
+/// A run recorded by the SDK, one that ended well, one that failed and one that was interrupted in a call.
+fn store() -> Sandbox {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.tracer(&["demo"]).code, Some(0));
+    sandbox.run(FIRST, "well", 1, "ok");
+    sandbox.run(SECOND, "failed", 2, "error");
+    let interrupted = sandbox.run(THIRD, "interrupted", 3, "running");
+    let begun = json!({"run_name": "interrupted", "started_at": "2026-01-01T00:03:00.000000Z", "pid": 1});
+    let call = json!({
+        "span_id": "3333333333333333", "parent_span_id": "00f067aa0ba902b7", "name": "gpt-5", "type": "LLM_CALL",
+        "start_time": "2026-01-01T00:03:00.250000Z",
+    });
+    fs::write(interrupted.join(".live"), format!("{begun}\n{call}\n")).unwrap();
+    sandbox
+}
+
+#[test]
+fn the_list_keeps_to_its_schema_and_a_status_that_is_none_does_not() {
+    let mut list = store().tracer(&["list", "--all", "--json"]).json();
+    assert_eq!(list["runs"].as_array().map(Vec::len), Some(4));
+    keeps_to("list", &list);
+    keeps_to("list", &Sandbox::new().tracer(&["list", "--json"]).json());
+
+    list["runs"][0]["status"] = json!("done");
+    assert_eq!(faults("list", &list).len(), 1);
+}
+
+#[test]
+fn a_run_that_is_shown_keeps_to_its_schema_whatever_its_state() {
+    let sandbox = store();
+    for run in ["latest", FIRST, SECOND, THIRD] {
+        keeps_to("show", &sandbox.tracer(&["show", run, "--json"]).json());
+    }
+    keeps_to("show", &sandbox.tracer(&["show", "--json", "--step", "2"]).json());
+    let mut interrupted = sandbox.tracer(&["show", THIRD, "--json"]).json();
+    assert_eq!(interrupted["status"], "interrupted");
+    assert_eq!(interrupted["in_flight"].as_array().map(Vec::len), Some(1));
+
+    fs::write(sandbox.run_dir(FIRST).join("meta.json"), "no json").unwrap();
+    let damaged = sandbox.tracer(&["show", FIRST, "--json"]).json();
+    assert_eq!(
+        (&damaged["run"], &damaged["status"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert!(!damaged["problems"].as_array().unwrap().is_empty());
+    keeps_to("show", &damaged);
+
+    interrupted["in_flight"][0]["event_type"] = json!("A_CALL");
+    assert!(!faults("show", &interrupted).is_empty());
+}
+
+#[test]
+fn an_export_keeps_to_its_schema_and_one_with_another_key_does_not() {
+    let sandbox = store();
+    for run in ["latest", FIRST, SECOND] {
+        let mut export = sandbox.tracer(&["export", run]).json();
+        keeps_to("export", &export);
+        for line in sandbox
+            .tracer(&["export", run, "--format", "ndjson"])
+            .stdout
+            .lines()
+        {
+            keeps_to("record", &serde_json::from_str(line).unwrap());
+        }
+        export["exported_at"] = json!("2026-01-01T00:00:00.000000Z");
+        assert!(!faults("export", &export).is_empty());
+        export.as_object_mut().unwrap().remove("exported_at");
+        export["events"][0]["event_type"] = json!("RUN_END");
+        assert!(!faults("export", &export).is_empty());
+    }
+}
+
+#[test]
+fn a_verdict_keeps_to_its_schema_for_valid_and_invalid_runs_and_for_no_run() {
+    let sandbox = store();
+    let validate = |directory: &Path| {
+        let path = directory.to_str().unwrap().to_owned();
+        sandbox.tracer(&["validate-trace", &path, "--json"]).json()
+    };
+    let valid = validate(&sandbox.run_dir(FIRST));
+    assert_eq!(valid["valid"], true);
+    keeps_to("validate-trace", &valid);
+
+    let mut meta: Value =
+        serde_json::from_slice(&fs::read(sandbox.run_dir(SECOND).join("meta.json")).unwrap()).unwrap();
+    meta["status"] = json!("ok");
+    fs::write(sandbox.run_dir(SECOND).join("meta.json"), meta.to_string()).unwrap();
+    let warned = validate(&sandbox.run_dir(SECOND));
+    assert_eq!(warned["warnings"][0]["code"], "status_mismatch");
+    keeps_to("validate-trace", &warned);
+
+    meta["status"] = json!("done");
+    fs::write(sandbox.run_dir(SECOND).join("meta.json"), meta.to_string()).unwrap();
+    let mut invalid = validate(&sandbox.run_dir(SECOND));
+    assert_eq!(invalid["diagnostics"][0]["code"], "invalid_value");
+    keeps_to("validate-trace", &invalid);
+    keeps_to("validate-trace", &validate(&sandbox.path("nothing")));
+
+    invalid["diagnostics"][0]["code"] = json!("wrong");
+    assert!(!faults("validate-trace", &invalid).is_empty());
+}
+
+#[test]
+fn a_repair_keeps_to_its_schema_done_planned_and_not_needed() {
+    let sandbox = store();
+    let planned = sandbox.tracer(&["repair", THIRD, "--dry-run", "--json"]).json();
+    assert_eq!(planned["repaired"], false);
+    keeps_to("repair", &planned);
+    let mut done = sandbox.tracer(&["repair", THIRD, "--json"]).json();
+    assert_eq!(done["repaired"], true);
+    keeps_to("repair", &done);
+    keeps_to("repair", &sandbox.tracer(&["repair", FIRST, "--json"]).json());
+    let repaired = sandbox.tracer(&["export", THIRD]).json();
+    keeps_to("export", &repaired);
+
+    done["repaired"] = json!("yes");
+    assert!(!faults("repair", &done).is_empty());
+}
