@@ -68,13 +68,18 @@ fn check(data: &DataDir) -> Vec<EventType> {
     let (meta, spans) = files(&directory);
     Schema::of("meta").takes(&meta);
     let schema = Schema::of("span");
-    spans.iter().for_each(|span| schema.takes(span));
+    for span in &spans {
+        schema.takes(span);
+    }
     let schema = Schema::of("record");
     let records = spans_to_events(&tracer_sdk::read::open_run(&directory).unwrap().spans);
     for record in &records {
         schema.takes(&serde_json::to_value(record).unwrap());
     }
-    let mut types: Vec<EventType> = records.iter().map(|record| record.event_type()).collect();
+    let mut types: Vec<EventType> = records
+        .iter()
+        .map(tracer_sdk::format::Record::event_type)
+        .collect();
     types.sort_unstable();
     types.dedup();
     types

@@ -5,6 +5,16 @@ use super::store::ListedRun;
 use crate::format::{RunStatus, Timestamp};
 
 /// How a run stands, as far as a list tells runs apart.
+///
+/// ```
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// use tracer_sdk::read::{RunState, RunStore};
+///
+/// let listed = RunStore::new(data_dir).list()?;
+/// assert_eq!(RunState::of(&listed[0], || listed[0].liveness()), RunState::Ok);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RunState {
     /// The run goes on, or nothing tells that it does not.
@@ -30,6 +40,12 @@ impl RunState {
     ];
 
     /// The word for it: `running`, `ok`, `error`, `interrupted` or `damaged`.
+    ///
+    /// ```
+    /// use tracer_sdk::read::RunState;
+    ///
+    /// assert_eq!(RunState::Interrupted.as_str(), "interrupted");
+    /// ```
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -42,12 +58,29 @@ impl RunState {
     }
 
     /// The state with this word.
+    ///
+    /// ```
+    /// use tracer_sdk::read::RunState;
+    ///
+    /// assert_eq!(RunState::from_word("damaged"), Some(RunState::Damaged));
+    /// assert_eq!(RunState::from_word("lost"), None);
+    /// ```
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
 
     /// How a run stands; whether one that says that it runs still does is asked only where it matters.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// use tracer_sdk::read::{RunState, RunStore};
+    ///
+    /// let listed = RunStore::new(data_dir).list()?;
+    /// assert_eq!(RunState::of(&listed[0], || listed[0].liveness()), RunState::Ok);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn of(run: &ListedRun, liveness: impl FnOnce() -> Liveness) -> Self {
         let Ok(meta) = &run.meta else {
             return Self::Damaged;
@@ -86,6 +119,18 @@ pub struct RunFilter {
 impl RunFilter {
     /// Whether a run passes. Its liveness is asked for only when the answer depends on it:
     /// [`ListedRun::liveness`] looks at the file system.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// use tracer_sdk::read::{RunFilter, RunState, RunStore};
+    ///
+    /// let failed = RunFilter { states: vec![RunState::Error], ..RunFilter::default() };
+    /// let mut runs = RunStore::new(data_dir).list()?;
+    /// runs.retain(|run| failed.passes(run, || run.liveness()));
+    /// assert!(runs.is_empty()); // the only run ended well
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn passes(&self, run: &ListedRun, liveness: impl FnOnce() -> Liveness) -> bool {
         let name = run.meta.as_ref().ok().and_then(|meta| meta.run_name.as_deref());
         let is_named = || {
@@ -104,6 +149,13 @@ impl RunFilter {
 }
 
 /// What a name is like: a part of it or, with `*` (any characters) or `?` (any one), all of it. Case does not count.
+///
+/// ```
+/// use tracer_sdk::read::NamePattern;
+///
+/// assert!(NamePattern::new("support").matches("Support-Agent"));
+/// assert!(!NamePattern::new("support*").matches("my support-agent"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamePattern {
     characters: Vec<char>,
@@ -112,6 +164,12 @@ pub struct NamePattern {
 
 impl NamePattern {
     /// The pattern with this text.
+    ///
+    /// ```
+    /// use tracer_sdk::read::NamePattern;
+    ///
+    /// assert!(NamePattern::new("run-?").matches("run-7"));
+    /// ```
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self {
@@ -121,6 +179,14 @@ impl NamePattern {
     }
 
     /// Whether a name is like this.
+    ///
+    /// ```
+    /// use tracer_sdk::read::NamePattern;
+    ///
+    /// let pattern = NamePattern::new("*-agent");
+    /// assert!(pattern.matches("support-agent"));
+    /// assert!(!pattern.matches("support-agent-2"));
+    /// ```
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         let name = folded(name);

@@ -11,6 +11,13 @@ use super::span::Span;
 use crate::format::{Counts, EventType, Problem, Record, RunMeta, RunStatus, SpanRecord, TraceId};
 
 /// A run that was read and has no problem.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// let run = recorded(|| tracer_sdk::tool_call("search").record());
+/// assert_eq!(run.meta.run_name.as_deref(), Some("example"));
+/// assert_eq!((run.spans.len(), run.cut_tail), (2, None));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadedRun {
     /// The run directory.
@@ -25,12 +32,26 @@ pub struct LoadedRun {
 
 impl LoadedRun {
     /// The projection of the run, see [`spans_to_events`].
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
+    /// let names: Vec<String> = run.records().into_iter().map(|record| record.name).collect();
+    /// assert_eq!(names, ["example", "search", "example"]); // from the start to the end of the run
+    /// ```
     #[must_use]
     pub fn records(&self) -> Vec<Record> {
         spans_to_events(&self.spans)
     }
 
     /// What the spans count now. In a completed run `meta.counts` says the same; in a running run it is older.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
+    /// assert_eq!(run.counts().tool_calls, 1);
+    /// assert_eq!(run.counts(), run.meta.counts);
+    /// ```
     #[must_use]
     pub fn counts(&self) -> Counts {
         count_records(&self.records())
@@ -38,6 +59,14 @@ impl LoadedRun {
 }
 
 /// A run that is refused: all its problems, and what can be told about it all the same.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("meta.json"), "{")?;
+/// let invalid = tracer_sdk::read::open_run(folder.path()).unwrap_err();
+/// assert!(invalid.to_string().starts_with("the run is refused: meta.json: "));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct InvalidRun {
     /// Everything that is wrong, at least one: `meta.json` first, then by line.
@@ -56,12 +85,22 @@ pub struct InvalidRun {
 
 impl InvalidRun {
     /// Whether files are missing or unreadable, rather than read and found wrong.
+    ///
+    /// ```
+    /// let missing = tracer_sdk::read::open_run("no/such/run".as_ref()).unwrap_err();
+    /// assert!(missing.is_input());
+    /// ```
     #[must_use]
     pub fn is_input(&self) -> bool {
         self.problems.iter().any(|problem| problem.code.is_input())
     }
 
     /// How many problems there are.
+    ///
+    /// ```
+    /// let missing = tracer_sdk::read::open_run("no/such/run".as_ref()).unwrap_err();
+    /// assert_eq!(missing.problem_count(), 1);
+    /// ```
     #[must_use]
     pub fn problem_count(&self) -> u64 {
         self.more_problems.saturating_add(self.problems.len() as u64)
@@ -134,6 +173,11 @@ pub fn open_run(path: &Path) -> Result<LoadedRun, InvalidRun> {
 }
 
 /// Reads a run whose files lie in memory as strictly as [`open_run`] does; its directory is empty.
+///
+/// ```
+/// let invalid = tracer_sdk::read::read_run(b"{}", b"").unwrap_err();
+/// assert!(invalid.problems.iter().any(|problem| problem.location == "meta.json.trace_id"));
+/// ```
 ///
 /// # Errors
 ///

@@ -10,6 +10,13 @@ use super::span::read_span;
 use crate::format::{SPANS_FILE, SpanRecord};
 
 /// The spans on the whole lines of a part of a log.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let part = tracer_sdk::read::read_log_part(&directory, 0, 1 << 20)?;
+/// assert_eq!((part.spans.len(), part.is_to_end), (2, true));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LogPart {
     /// The spans that can be read, in the order of the file.

@@ -15,6 +15,14 @@ use super::tally::Tally;
 use crate::format::{Counts, EventType, Problem, Record, RunMeta, RunStatus, SpanId, TraceId, Usage};
 
 /// What can be read of a run, summed up, and what cannot.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let run = tracer_sdk::read::outline_run(&directory)?;
+/// assert_eq!((run.span_count, run.failed_calls), (2, 0));
+/// assert!(run.problems.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct OutlinedRun {
     /// The run directory.
@@ -48,6 +56,13 @@ pub struct OutlinedRun {
 
 impl OutlinedRun {
     /// What the spans count now, as `meta.json.counts` does when the run has ended.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let run = tracer_sdk::read::outline_run(&directory)?;
+    /// assert_eq!(run.counts().tool_calls, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn counts(&self) -> Counts {
         let of = |event_type| self.records_by_type.get(&event_type).copied().unwrap_or(0);
@@ -60,6 +75,13 @@ impl OutlinedRun {
     }
 
     /// The record that holds the first input of the run: its first model call, or else its first tool call.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let mut run = tracer_sdk::read::outline_run(&directory)?;
+    /// assert_eq!(run.first_call()?.map(|record| record.name).as_deref(), Some("search"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -74,6 +96,14 @@ impl OutlinedRun {
 
 /// Reads whatever can be read of a run of any size, in one pass: what [`salvage_run`](super::salvage_run) gives, but
 /// with an index of the spans in memory instead of the spans.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let run = tracer_sdk::read::outline_run(&directory)?;
+/// let records: Result<Vec<_>, _> = run.records.collect();
+/// assert_eq!(records?.len(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///

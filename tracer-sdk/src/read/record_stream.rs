@@ -16,6 +16,22 @@ use super::span_stream::SpanStream;
 use crate::format::{EventType, Record, SPANS_FILE, SpanRecord, Timestamp};
 
 /// What is known of a record without reading it.
+///
+/// ```
+/// use tracer_sdk::format::EventType;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// # let run = tracer_sdk::Run::new("example").config(&config).start();
+/// # let directory = run.dir().unwrap();
+/// # tracer_sdk::tool_call("search").error("out of reach").record()?;
+/// # run.finish();
+/// let records = tracer_sdk::read::stream_run(&directory)?.records;
+/// // RUN_START, the call, RUN_END
+/// let call = records.outline(1).unwrap();
+/// assert_eq!((call.event_type, call.is_failed), (EventType::ToolCall, true));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordOutline {
     /// What it tells about.
@@ -32,6 +48,14 @@ pub struct RecordOutline {
 /// It is part of a [`StreamedRun`](super::StreamedRun), which has no problem, or of an
 /// [`OutlinedRun`](super::OutlinedRun), where it gives what can be read. As an iterator it begins with the first record,
 /// or with the one that it was put to by [`RecordStream::seek`].
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let records = tracer_sdk::read::stream_run(&directory)?.records;
+/// let names: Result<Vec<String>, _> = records.map(|record| record.map(|record| record.name)).collect();
+/// assert_eq!(names?, ["support-agent", "search", "support-agent"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct RecordStream {
     order: Order,
@@ -53,12 +77,26 @@ impl RecordStream {
     }
 
     /// How many records the run has.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let records = tracer_sdk::read::stream_run(&directory)?.records;
+    /// assert_eq!(records.record_count(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn record_count(&self) -> usize {
         self.order.len()
     }
 
     /// The spans that the records are made from, in the order in which they started.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let spans = tracer_sdk::read::stream_run(&directory)?.records.into_spans();
+    /// assert_eq!(spans.span_count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn into_spans(self) -> SpanStream {
         SpanStream::new(self)
@@ -69,6 +107,20 @@ impl RecordStream {
     }
 
     /// What is known of the record with a number, from 0, without reading it; `None` behind the last one.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// # let run = tracer_sdk::Run::new("example").config(&config).start();
+    /// # let directory = run.dir().unwrap();
+    /// # tracer_sdk::tool_call("search").error("out of reach").record()?;
+    /// # run.finish();
+    /// let records = tracer_sdk::read::stream_run(&directory)?.records;
+    /// let failed = (0..records.record_count()).filter(|&number| records.outline(number).unwrap().is_failed);
+    /// assert_eq!(failed.collect::<Vec<_>>(), [1]);
+    /// assert_eq!(records.outline(3), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn outline(&self, number: usize) -> Option<RecordOutline> {
         self.order.get(number).map(|source| match source {
@@ -88,6 +140,19 @@ impl RecordStream {
     /// The span whose own record has a number, from 0; `None` for a record that is surfaced from a root, and behind the
     /// last one.
     ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// # let run = tracer_sdk::Run::new("example").config(&config).start();
+    /// # let directory = run.dir().unwrap();
+    /// # tracer_sdk::tool_call("search").error("out of reach").record()?;
+    /// # run.finish();
+    /// let mut records = tracer_sdk::read::stream_run(&directory)?.records;
+    /// let span = records.span_of(1)?.unwrap();
+    /// assert_eq!(span.name, "search");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`RecordError`] when the file cannot be read, or is another one than it was.
@@ -102,11 +167,27 @@ impl RecordStream {
     }
 
     /// Goes to a record by its number, from 0: it is the next one.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let mut records = tracer_sdk::read::stream_run(&directory)?.records;
+    /// records.seek(1);
+    /// assert_eq!(records.next().unwrap()?.name, "search");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn seek(&mut self, number: usize) {
         self.next = number;
     }
 
     /// The record with a number, from 0; `None` behind the last one.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let mut records = tracer_sdk::read::stream_run(&directory)?.records;
+    /// assert_eq!(records.record(1)?.unwrap().name, "search");
+    /// assert_eq!(records.record(3)?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -204,6 +285,14 @@ fn all_records(span: &SpanRecord) -> Vec<Option<Record>> {
 }
 
 /// A record cannot be read again: the file fails, or it is no longer what it was when the run was opened.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let mut run = tracer_sdk::read::stream_run(&directory)?;
+/// std::fs::write(directory.join("spans.jsonl"), "")?; // somebody else has written to it
+/// assert!(run.records.record(1).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct RecordError {
     line: u64,
@@ -217,6 +306,15 @@ impl RecordError {
     }
 
     /// The line of the span log that holds the record.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let mut run = tracer_sdk::read::stream_run(&directory)?;
+    /// std::fs::write(directory.join("spans.jsonl"), "")?;
+    /// let error = run.records.record(1).unwrap_err(); // the call, which stood in the first line
+    /// assert_eq!(error.line(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn line(&self) -> u64 {
         self.line

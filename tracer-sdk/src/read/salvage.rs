@@ -11,6 +11,14 @@ use super::project::spans_to_events;
 use crate::format::{Problem, ProblemCode, Record, RunMeta, RunStatus, SpanRecord, TraceId};
 
 /// What can be read of a run, and what cannot.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// std::fs::remove_file(directory.join("meta.json"))?;
+/// let run = tracer_sdk::read::salvage_run(&directory)?;
+/// assert_eq!((run.meta, run.spans.len(), run.problems.len()), (None, 2, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SalvagedRun {
     /// The run directory.
@@ -37,6 +45,13 @@ pub struct SalvagedRun {
 
 impl SalvagedRun {
     /// The projection of the spans that can be read, see [`spans_to_events`].
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let run = tracer_sdk::read::salvage_run(&directory)?;
+    /// assert_eq!(run.records().len(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn records(&self) -> Vec<Record> {
         spans_to_events(&self.spans)
@@ -47,6 +62,14 @@ impl SalvagedRun {
 ///
 /// Whatever judges a run uses [`open_run`](super::open_run). All spans are held in memory; for a run of any size there
 /// is [`outline_run`](super::outline_run).
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// std::fs::write(directory.join("meta.json"), "{")?;
+/// assert!(tracer_sdk::read::open_run(&directory).is_err());
+/// assert_eq!(tracer_sdk::read::salvage_run(&directory)?.spans.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///

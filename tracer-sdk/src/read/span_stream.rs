@@ -6,6 +6,14 @@ use crate::format::SpanRecord;
 /// The spans of a run in the order in which they started, in memory one at a time.
 ///
 /// Made by [`RecordStream::into_spans`].
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let spans = tracer_sdk::read::stream_run(&directory)?.records.into_spans();
+/// let names: Result<Vec<String>, _> = spans.map(|span| span.map(|span| span.name)).collect();
+/// assert_eq!(names?, ["support-agent", "search"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct SpanStream {
     records: RecordStream,
@@ -18,6 +26,13 @@ impl SpanStream {
     }
 
     /// How many spans the run has.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let spans = tracer_sdk::read::stream_run(&directory)?.records.into_spans();
+    /// assert_eq!(spans.span_count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn span_count(&self) -> usize {
         self.records.spans().len()

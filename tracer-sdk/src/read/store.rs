@@ -42,6 +42,13 @@ pub struct RunStore {
 
 impl RunStore {
     /// The store in a data directory, which need not be there yet.
+    ///
+    /// ```
+    /// use tracer_sdk::read::RunStore;
+    ///
+    /// let store = RunStore::new("/home/me/.tracer");
+    /// assert_eq!(store.runs_dir(), std::path::Path::new("/home/me/.tracer/runs"));
+    /// ```
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         Self {
             data_dir: data_dir.into(),
@@ -49,12 +56,25 @@ impl RunStore {
     }
 
     /// The data directory.
+    ///
+    /// ```
+    /// use tracer_sdk::read::RunStore;
+    ///
+    /// let store = RunStore::new("/home/me/.tracer");
+    /// assert_eq!(store.data_dir(), std::path::Path::new("/home/me/.tracer"));
+    /// ```
     #[must_use]
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
     }
 
     /// The folder with one directory per run.
+    ///
+    /// ```
+    /// use tracer_sdk::read::RunStore;
+    ///
+    /// assert!(RunStore::new("/home/me/.tracer").runs_dir().ends_with("runs"));
+    /// ```
     #[must_use]
     pub fn runs_dir(&self) -> PathBuf {
         self.data_dir.join(RUNS_FOLDER)
@@ -62,6 +82,14 @@ impl RunStore {
 
     /// The directories of all runs, by ID. Anything else in the folder is passed over: files, symbolic links, and names
     /// that are no trace ID.
+    ///
+    /// ```
+    /// # let (folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// let directories = tracer_sdk::read::RunStore::new(data_dir).directories()?;
+    /// assert_eq!(directories[0].path, directory);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -110,6 +138,15 @@ impl RunStore {
     ///
     /// Where a run cannot tell when it started, the time at which its directory was last changed stands in.
     ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// let runs = tracer_sdk::read::RunStore::new(data_dir).list()?;
+    /// let meta = runs[0].meta.as_ref().expect("it can be read");
+    /// assert_eq!(meta.run_name.as_deref(), Some("support-agent"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`StoreError`] when the folder is missing or cannot be read.
@@ -118,6 +155,15 @@ impl RunStore {
     }
 
     /// The newest runs, at most `limit`, as [`RunStore::list`] gives them.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// let store = tracer_sdk::read::RunStore::new(data_dir);
+    /// assert_eq!(store.listed_newest(20)?.len(), 1);
+    /// assert!(store.listed_newest(0)?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -206,6 +252,14 @@ fn changed(path: &Path) -> Option<Timestamp> {
 }
 
 /// Where a run lies.
+///
+/// ```
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// let run = tracer_sdk::read::RunStore::new(data_dir).newest()?;
+/// assert!(run.path.ends_with(run.trace_id.to_string()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunDirectory {
     /// The run's ID, which is the name of the directory.
@@ -216,6 +270,14 @@ pub struct RunDirectory {
 
 impl RunDirectory {
     /// Reads the run's `meta.json`.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// let run = tracer_sdk::read::RunStore::new(data_dir).newest()?.listed();
+    /// assert!(run.meta.is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn listed(self) -> ListedRun {
         let reading = read_meta_file(&self.path);
@@ -240,6 +302,14 @@ impl RunDirectory {
 
     /// Reads the run and refuses it when it has a problem, see [`open_run`].
     ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// let run = tracer_sdk::read::RunStore::new(data_dir).newest()?.open()?;
+    /// assert_eq!(run.spans.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`InvalidRun`] with every problem.
@@ -248,6 +318,14 @@ impl RunDirectory {
     }
 
     /// Reads whatever can be read of the run, see [`salvage_run`].
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// let run = tracer_sdk::read::RunStore::new(data_dir).newest()?.salvage()?;
+    /// assert!(run.problems.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -258,6 +336,16 @@ impl RunDirectory {
 }
 
 /// A run as a list shows it.
+///
+/// ```
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// use tracer_sdk::read::Liveness;
+///
+/// let run = &tracer_sdk::read::RunStore::new(data_dir).list()?[0];
+/// assert_eq!((run.meta.is_ok(), run.liveness()), (true, Liveness::Ended));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedRun {
     /// Where the run lies.
@@ -268,12 +356,30 @@ pub struct ListedRun {
 
 impl ListedRun {
     /// When the run started, if it can tell.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// let run = &tracer_sdk::read::RunStore::new(data_dir).list()?[0];
+    /// assert!(run.started().is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn started(&self) -> Option<Timestamp> {
         self.meta.as_ref().ok().map(|meta| meta.started_at.instant())
     }
 
     /// Whether the run is still going on.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// use tracer_sdk::read::{Liveness, RunStore};
+    ///
+    /// let run = &RunStore::new(data_dir).list()?[0];
+    /// assert_eq!(run.liveness(), Liveness::Ended);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn liveness(&self) -> Liveness {
         let status = self.meta.as_ref().map_or(RunStatus::Running, |meta| meta.status);
@@ -282,6 +388,14 @@ impl ListedRun {
 }
 
 /// Why a data directory cannot be listed.
+///
+/// ```
+/// use tracer_sdk::read::{RunStore, StoreError};
+///
+/// let error = RunStore::new("no/such/folder").list().unwrap_err();
+/// assert!(matches!(error, StoreError::Missing { .. }));
+/// assert_eq!(error.to_string(), "there are no runs: no/such/folder/runs does not exist");
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {

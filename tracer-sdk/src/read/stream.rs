@@ -10,6 +10,14 @@ use super::tally::Tally;
 use crate::format::RunMeta;
 
 /// A run that has no problem, with its records still in the file.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let run = tracer_sdk::read::stream_run(&directory)?;
+/// assert_eq!(run.meta.run_name.as_deref(), Some("support-agent"));
+/// assert_eq!(run.records.record_count(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct StreamedRun {
     /// The run directory.

@@ -11,6 +11,14 @@ use super::tally::Tally;
 use crate::format::{Problem, RunStatus, TraceId};
 
 /// What validation found.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let report = tracer_sdk::read::validate(&directory);
+/// assert!(report.is_valid());
+/// assert_eq!(report.span_count, Some(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValidationReport {
     /// Everything that is wrong: `meta.json` first, then by line; empty for a valid run.
@@ -33,30 +41,63 @@ pub struct ValidationReport {
 
 impl ValidationReport {
     /// Whether the run has no problem; warnings do not count.
+    ///
+    /// ```
+    /// let report = tracer_sdk::read::validate("no/such/run".as_ref());
+    /// assert!(!report.is_valid());
+    /// ```
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.problems.is_empty()
     }
 
     /// Whether files are missing or unreadable, rather than read and found wrong.
+    ///
+    /// ```
+    /// let report = tracer_sdk::read::validate("no/such/run".as_ref());
+    /// assert!(report.is_input());
+    /// ```
     #[must_use]
     pub fn is_input(&self) -> bool {
         self.problems.iter().any(|problem| problem.code.is_input())
     }
 
     /// How many problems there are.
+    ///
+    /// ```
+    /// let report = tracer_sdk::read::validate("no/such/run".as_ref());
+    /// assert_eq!(report.problem_count(), 1);
+    /// ```
     #[must_use]
     pub fn problem_count(&self) -> u64 {
         self.more_problems.saturating_add(self.problems.len() as u64)
     }
 
     /// How many warnings there are.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let report = tracer_sdk::read::validate(&directory);
+    /// assert_eq!(report.warning_count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn warning_count(&self) -> u64 {
         self.more_warnings.saturating_add(self.warnings.len() as u64)
     }
 
     /// The report where every warning is a problem, behind the others.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let meta = std::fs::read_to_string(directory.join("meta.json"))?;
+    /// let wrong = meta.replace(r#""llm_calls":0"#, r#""llm_calls":7"#).replace(r#""llm_calls": 0"#, r#""llm_calls": 7"#);
+    /// std::fs::write(directory.join("meta.json"), wrong)?;
+    /// let report = tracer_sdk::read::validate(&directory);
+    /// assert!(report.is_valid());
+    /// assert!(!report.strict().is_valid());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn strict(mut self) -> Self {
         self.problems.append(&mut self.warnings);

@@ -69,6 +69,14 @@ pub fn spans_to_events(spans: &[SpanRecord]) -> Vec<Record> {
 }
 
 /// Counts what `meta.json.counts` holds (decisions, section 4).
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// use tracer_sdk::read::count_records;
+///
+/// let run = recorded(|| tracer_sdk::llm_call("gpt-5").record());
+/// assert_eq!(count_records(&run.records()).llm_calls, 1);
+/// ```
 #[must_use]
 pub fn count_records(records: &[Record]) -> Counts {
     count_types(records.iter().map(Record::event_type))
