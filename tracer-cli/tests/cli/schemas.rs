@@ -85,10 +85,10 @@ fn a_run_that_is_shown_keeps_to_its_schema_whatever_its_state() {
 fn an_export_keeps_to_its_schema_and_one_with_another_key_does_not() {
     let sandbox = store();
     for run in ["latest", FIRST, SECOND] {
-        let mut export = sandbox.tracer(&["export", run]).json();
+        let mut export = sandbox.tracer(&["export", run, "--out", "-"]).json();
         keeps_to("export", &export);
         for line in sandbox
-            .tracer(&["export", run, "--format", "ndjson"])
+            .tracer(&["export", run, "--format", "ndjson", "--out", "-"])
             .stdout
             .lines()
         {
@@ -142,7 +142,7 @@ fn a_repair_keeps_to_its_schema_done_planned_and_not_needed() {
     assert_eq!(done["repaired"], true);
     keeps_to("repair", &done);
     keeps_to("repair", &sandbox.tracer(&["repair", FIRST, "--json"]).json());
-    let repaired = sandbox.tracer(&["export", THIRD]).json();
+    let repaired = sandbox.tracer(&["export", THIRD, "--out", "-"]).json();
     keeps_to("export", &repaired);
 
     done["repaired"] = json!("yes");
