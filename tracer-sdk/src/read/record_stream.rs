@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -32,9 +33,11 @@ pub struct RecordOutline {
 /// It is part of a [`StreamedRun`](super::StreamedRun), which has no problem, or of an
 /// [`OutlinedRun`](super::OutlinedRun), where it gives what can be read. As an iterator it begins with the first record,
 /// or with the one that it was put to by [`RecordStream::seek`].
-#[derive(Debug)]
+///
+/// A clone costs little: it shares the file and the index, and reads on its own, on another thread if it is sent there.
+#[derive(Debug, Clone)]
 pub struct RecordStream {
-    order: Order,
+    order: Arc<Order>,
     /// `None` when the run has no log.
     lines: Option<LineReader>,
     next: usize,
@@ -45,7 +48,7 @@ pub struct RecordStream {
 impl RecordStream {
     pub(super) fn new(order: Order, file: Option<File>) -> Self {
         Self {
-            order,
+            order: Arc::new(order),
             lines: file.map(LineReader::new),
             next: 0,
             root: None,
