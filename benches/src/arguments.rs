@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use crate::measure::Plan;
+use crate::reading;
 use crate::report::Style;
 use crate::work::Work;
 
 pub const HELP: &str = "\
 Usage: tracer-benches emit [OPTIONS]
+       tracer-benches read [OPTIONS]
 
-Measures what recording costs: tracer-sdk, its peers and the limits, side by side.
+emit measures what recording costs: tracer-sdk, its peers and the limits, side by side.
 
   --quick           A smoke run of some seconds; do not quote its numbers
   --markdown        Tables for documentation
@@ -19,22 +21,40 @@ Measures what recording costs: tracer-sdk, its peers and the limits, side by sid
   --work WORK       tool, model or span instead of all three
   --only WORD       Only recorders with this word in their names, and the bare write
   --directory PATH  Where the files are written [default: the system's folder for temporary files]
+
+read measures what reading costs: the `tracer` executable on generated data, beside its limits.
+
+  --quick           Small data, for a smoke run; the limits hold for the full sizes only
+  --markdown        A table for documentation
+  --rounds N        How often each command runs [default: 5]
+  --runs N          One store of N runs instead of two of 10000 and 100000
+  --spans N         The larger run; the smaller one has a tenth of it [default: 1000000]
+  --cold            `list` also with empty caches; needs root and Linux, and slows the machine for a while
+  --tracer PATH     The executable [default: the workspace's target/release/tracer]
+  --python PATH     The `maida` executable, measured on the same files
+  --python-patient  Python reads a run of a million spans, too
+  --folder PATH     Where the data is made, or found again [default: a folder that is removed again]
 ";
 
 /// What is asked for.
 #[derive(Debug)]
 pub enum Command {
     Emit { plan: Plan, style: Style },
+    Read { plan: reading::Plan, style: Style },
     Help,
 }
 
 /// Reads the arguments behind the program's name.
 pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> {
     match arguments.next().as_deref() {
-        Some("emit") => {}
-        None | Some("help" | "--help" | "-h") => return Ok(Command::Help),
-        Some(other) => return Err(format!("unknown command: {other}")),
+        Some("emit") => emit(arguments),
+        Some("read") => read(arguments),
+        None | Some("help" | "--help" | "-h") => Ok(Command::Help),
+        Some(other) => Err(format!("unknown command: {other}")),
     }
+}
+
+fn emit(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> {
     let mut plan = Plan {
         rounds: 100,
         spans: 400,
@@ -61,6 +81,41 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Command, Str
         }
     }
     Ok(Command::Emit { plan, style })
+}
+
+fn read(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> {
+    let mut plan = reading::Plan {
+        rounds: 5,
+        runs: vec![10_000, 100_000],
+        spans: [100_000, 1_000_000],
+        tracer: None,
+        python: None,
+        is_python_patient: false,
+        is_cold: false,
+        folder: None,
+    };
+    let mut style = Style::Plain;
+    while let Some(option) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| format!("{option} needs a value"));
+        match option.as_str() {
+            "--quick" => (plan.rounds, plan.runs, plan.spans) = (3, vec![1_000], [2_000, 20_000]),
+            "--markdown" => style = Style::Markdown,
+            "--rounds" => plan.rounds = number(&value()?)?,
+            "--runs" => plan.runs = vec![number(&value()?)?],
+            "--spans" => {
+                let spans = number(&value()?)?;
+                plan.spans = [(spans / 10).max(1), spans];
+            }
+            "--cold" => plan.is_cold = true,
+            "--tracer" => plan.tracer = Some(PathBuf::from(value()?)),
+            "--python" => plan.python = Some(PathBuf::from(value()?)),
+            "--python-patient" => plan.is_python_patient = true,
+            "--folder" => plan.folder = Some(PathBuf::from(value()?)),
+            "--help" | "-h" => return Ok(Command::Help),
+            other => return Err(format!("unknown option: {other}")),
+        }
+    }
+    Ok(Command::Read { plan, style })
 }
 
 fn number(text: &str) -> Result<usize, String> {

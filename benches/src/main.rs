@@ -1,4 +1,4 @@
-//! What recording costs, measured side by side. See `README.md`.
+//! What recording and reading cost, measured side by side. See `README.md`.
 
 mod allocations;
 mod arguments;
@@ -6,6 +6,7 @@ mod contestants;
 mod lines;
 mod machine;
 mod measure;
+mod reading;
 mod report;
 mod work;
 
@@ -23,6 +24,16 @@ fn main() -> ExitCode {
             print!("{}", report::report(&plan, &all, style));
             ExitCode::SUCCESS
         }
+        Ok(Command::Read { plan, style }) => match reading::measure(&plan, style) {
+            Ok(report) => {
+                print!("{report}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("\n{error}");
+                ExitCode::FAILURE
+            }
+        },
         Ok(Command::Help) => {
             print!("{}", arguments::HELP);
             ExitCode::SUCCESS

@@ -94,9 +94,15 @@ fn lost(recorded: u64, written: u64) -> String {
     }
 }
 
-fn draw(rows: &[Vec<String>], style: Style) -> String {
+/// Draws rows as a table, the first of them its header.
+pub fn draw(rows: &[Vec<String>], style: Style) -> String {
     let columns = rows.first().map_or(0, Vec::len);
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut text = String::new();
     for (number, row) in rows.iter().enumerate() {

@@ -59,24 +59,21 @@ impl<'a, W: Write + ?Sized> Document<'a, W> {
         name: &str,
         items: impl IntoIterator<Item = Item>,
     ) -> io::Result<()> {
-        self.try_list(name, items.into_iter().map(Ok))
+        let mut list = self.begin_list(name)?;
+        for item in items {
+            list.item(|writer| write(writer, &item))?;
+        }
+        list.end()
     }
 
-    /// Adds a field that is a list whose items are made as they are written, which can fail.
-    pub fn try_list<Item: Serialize, Failure: From<io::Error>>(
-        &mut self,
-        name: &str,
-        items: impl IntoIterator<Item = Result<Item, Failure>>,
-    ) -> Result<(), Failure> {
+    /// Adds a field that is a list whose items follow.
+    pub fn begin_list(&mut self, name: &str) -> io::Result<List<'_, W>> {
         self.name(name)?;
         self.writer.write_all(b"[")?;
-        let mut separator: &[u8] = b"\n";
-        for item in items {
-            self.writer.write_all(separator)?;
-            write(self.writer, &item?)?;
-            separator = b",\n";
-        }
-        Ok(self.writer.write_all(b"]")?)
+        Ok(List {
+            writer: self.writer,
+            separator: b"\n",
+        })
     }
 
     /// Ends the object, and its line.
@@ -88,6 +85,27 @@ impl<'a, W: Write + ?Sized> Document<'a, W> {
         self.writer.write_all(b",\n")?;
         write(self.writer, &name)?;
         self.writer.write_all(b":")
+    }
+}
+
+/// A list in a [`Document`], under way.
+#[derive(Debug)]
+pub struct List<'a, W: Write + ?Sized> {
+    writer: &'a mut W,
+    separator: &'static [u8],
+}
+
+impl<W: Write + ?Sized> List<'_, W> {
+    /// Adds an item, which `write` writes as one line of JSON.
+    pub fn item(&mut self, write: impl FnOnce(&mut W) -> io::Result<()>) -> io::Result<()> {
+        self.writer.write_all(self.separator)?;
+        self.separator = b",\n";
+        write(self.writer)
+    }
+
+    /// Ends the list.
+    pub fn end(self) -> io::Result<()> {
+        self.writer.write_all(b"]")
     }
 }
 

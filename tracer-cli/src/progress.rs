@@ -52,7 +52,12 @@ impl Progress {
 
     /// One more is done.
     pub fn step(&self) {
-        self.done.fetch_add(1, Ordering::Relaxed);
+        self.steps(1);
+    }
+
+    /// So many more are done.
+    pub fn steps(&self, count: u64) {
+        self.done.fetch_add(count, Ordering::Relaxed);
     }
 
     /// How many are done.

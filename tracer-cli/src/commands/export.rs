@@ -6,11 +6,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use tracer_sdk::format::RunStatus;
-use tracer_sdk::read::{self, RecordError, StreamedRun};
+use tracer_sdk::read::{self, RecordError, RecordStream, StreamedRun};
 
 use super::{Verdict, refused};
 use crate::error::{CliError, ErrorKind};
 use crate::export::folded::Weight;
+use crate::export::lines::{Lines, RecordLines};
 use crate::export::{ExportError, chrome, envelope, folded, ndjson, otlp};
 use crate::output_file;
 use crate::progress::Progress;
@@ -121,8 +122,8 @@ fn write(
 ) -> Result<(), ExportError> {
     let meta = run.meta;
     match args.format {
-        Format::Envelope => envelope::write(&meta, counted(run.records, progress), writer),
-        Format::Ndjson => ndjson::write(counted(run.records, progress), writer),
+        Format::Envelope => envelope::write(&meta, lines(&run.records, progress)?, writer),
+        Format::Ndjson => ndjson::write(lines(&run.records, progress)?, writer),
         Format::OtlpJson => otlp::write(&meta, counted(run.records.into_spans(), progress), writer),
         Format::Chrome => chrome::write(&meta, counted(run.records.into_spans(), progress), writer),
         Format::Folded => {
@@ -132,13 +133,25 @@ fn write(
     }
 }
 
+fn lines(
+    records: &RecordStream,
+    progress: &Progress,
+) -> Result<impl Iterator<Item = Result<Lines, ExportError>>, ExportError> {
+    let lines = RecordLines::new(records)?;
+    Ok(lines.inspect(|lines| {
+        if let Ok(lines) = lines {
+            progress.steps(lines.count() as u64);
+        }
+    }))
+}
+
 fn counted<Item>(
     items: impl Iterator<Item = Result<Item, RecordError>>,
     progress: &Progress,
 ) -> impl Iterator<Item = Result<Item, ExportError>> {
     items.map(|item| {
         progress.step();
-        item.map_err(|error| ExportError::Read(error.to_string()))
+        item.map_err(ExportError::from)
     })
 }
 

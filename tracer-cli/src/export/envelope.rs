@@ -2,9 +2,10 @@
 
 use std::io::Write;
 
-use tracer_sdk::format::{Record, RunMeta};
+use tracer_sdk::format::RunMeta;
 
 use super::ExportError;
+use super::lines::Lines;
 use crate::json::Document;
 
 /// One run in one file: its metadata and its projected records, and no other key.
@@ -25,11 +26,17 @@ pub(crate) struct Envelope {
 /// Writes the document.
 pub fn write(
     meta: &RunMeta,
-    records: impl IntoIterator<Item = Result<Record, ExportError>>,
+    records: impl IntoIterator<Item = Result<Lines, ExportError>>,
     writer: &mut dyn Write,
 ) -> Result<(), ExportError> {
     let mut document = Document::begin(writer)?;
     document.field("run", meta)?;
-    document.try_list("events", records)?;
+    let mut events = document.begin_list("events")?;
+    for lines in records {
+        for line in lines?.iter() {
+            events.item(|writer| writer.write_all(line))?;
+        }
+    }
+    events.end()?;
     Ok(document.end()?)
 }

@@ -1,4 +1,5 @@
-//! The formats of `tracer export`: spans or records in, bytes out. Pure: no file, no terminal, no clock.
+//! The formats of `tracer export`: spans or records in, bytes out. Pure: no terminal, no clock, and no file but the one
+//! that records are streamed from.
 //!
 //! Spans come in the order in which they started, so that a format can be written as the run is read.
 
@@ -6,6 +7,7 @@ pub mod chrome;
 pub mod envelope;
 pub mod folded;
 mod lanes;
+pub mod lines;
 pub mod ndjson;
 pub mod otlp;
 mod otlp_attributes;
@@ -17,6 +19,7 @@ mod stacks;
 use std::io;
 
 use tracer_sdk::format::{Record, SpanRecord};
+use tracer_sdk::read::RecordError;
 
 /// Why an export stopped half-way.
 #[derive(Debug)]
@@ -25,6 +28,12 @@ pub enum ExportError {
     Read(String),
     /// The output cannot be written.
     Write(io::Error),
+}
+
+impl From<RecordError> for ExportError {
+    fn from(error: RecordError) -> Self {
+        Self::Read(error.to_string())
+    }
 }
 
 impl From<io::Error> for ExportError {

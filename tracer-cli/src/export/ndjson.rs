@@ -2,19 +2,19 @@
 
 use std::io::Write;
 
-use tracer_sdk::format::Record;
-
 use super::ExportError;
-use crate::json;
+use super::lines::Lines;
 
 /// Writes the lines.
 pub fn write(
-    records: impl IntoIterator<Item = Result<Record, ExportError>>,
+    records: impl IntoIterator<Item = Result<Lines, ExportError>>,
     writer: &mut dyn Write,
 ) -> Result<(), ExportError> {
-    for record in records {
-        json::write(writer, &record?)?;
-        writer.write_all(b"\n")?;
+    for lines in records {
+        for line in lines?.iter() {
+            writer.write_all(line)?;
+            writer.write_all(b"\n")?;
+        }
     }
     Ok(())
 }
@@ -23,11 +23,18 @@ pub fn write(
 mod tests {
     use serde_json::Value;
 
+    use super::super::lines::Lines;
     use super::super::samples;
 
     #[test]
     fn each_line_is_a_record_of_the_envelope() {
-        let records = || tracer_sdk::spans_to_events(&samples::run()).into_iter().map(Ok);
+        let records = || {
+            let mut lines = Lines::default();
+            for record in tracer_sdk::spans_to_events(&samples::run()) {
+                lines.push(&record).unwrap();
+            }
+            [Ok(lines)]
+        };
         let mut lines = Vec::new();
         super::write(records(), &mut lines).unwrap();
         let mut envelope = Vec::new();

@@ -1,31 +1,35 @@
 //! Reads single lines of a log again, by their place: in the order of the file mostly, now and then from elsewhere.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
+use std::sync::Arc;
 
 use super::log::LinePlace;
 
 /// How much is read at a time while lines follow each other.
 const WINDOW_BYTES: u64 = 256 * 1024;
 
-/// A log, read by places.
-#[derive(Debug)]
+/// A log, read by places. Its clones read the same file, each on its own.
+#[derive(Debug, Clone)]
 pub(super) struct LineReader {
-    file: File,
+    file: Arc<File>,
     /// Where the window lies, and what it holds.
     window_offset: u64,
     window: Vec<u8>,
     /// A line that lies elsewhere, so that the window stays where it is.
     aside: Vec<u8>,
+    /// Where that line ends: with the next one behind it, reading goes on there.
+    aside_end: u64,
 }
 
 impl LineReader {
     pub(super) fn new(file: File) -> Self {
         Self {
-            file,
+            file: Arc::new(file),
             window_offset: 0,
             window: Vec::new(),
             aside: Vec::new(),
+            aside_end: 0,
         }
     }
 
@@ -35,32 +39,52 @@ impl LineReader {
         let end = place.offset.saturating_add(u64::from(place.length));
         let is_inside = place.offset >= self.window_offset && end <= window_end;
         if !is_inside {
-            // A line a little behind the window moves it on; one from elsewhere does not.
-            let moves_on = place.offset >= self.window_offset && place.offset <= window_end + WINDOW_BYTES;
+            // A line a little behind the window moves it on; one from elsewhere does not, until another follows it.
+            let follows = |end: u64| place.offset >= end && place.offset <= end.saturating_add(WINDOW_BYTES);
+            let moves_on = follows(window_end) || follows(self.aside_end);
             if !moves_on {
-                return read_at(
-                    &mut self.file,
-                    place.offset,
-                    u64::from(place.length),
-                    &mut self.aside,
-                )
-                .and_then(|()| whole(&self.aside, 0, place));
+                self.aside_end = end;
+                let length = u64::from(place.length);
+                read_at(&self.file, place.offset, length, &mut self.aside)?;
+                return whole(&self.aside, 0, place);
             }
             let length = WINDOW_BYTES.max(u64::from(place.length));
             self.window_offset = place.offset;
-            read_at(&mut self.file, place.offset, length, &mut self.window)?;
+            read_at(&self.file, place.offset, length, &mut self.window)?;
         }
         whole(&self.window, place.offset - self.window_offset, place)
     }
 }
 
-/// Fills a buffer with up to so many bytes from a place.
-fn read_at(file: &mut File, offset: u64, length: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
-    buffer.clear();
+/// Fills a buffer with up to so many bytes from a place, whatever else reads the file.
+fn read_at(file: &File, offset: u64, length: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
+    let length = usize::try_from(length).map_err(io::Error::other)?;
     // One line of many megabytes must not hold its room for ever.
-    buffer.shrink_to(usize::try_from(WINDOW_BYTES.max(length)).unwrap_or(usize::MAX));
-    file.seek(SeekFrom::Start(offset))?;
-    file.take(length).read_to_end(buffer).map(drop)
+    buffer.truncate(length);
+    buffer.shrink_to(usize::try_from(WINDOW_BYTES).map_or(length, |window| window.max(length)));
+    buffer.resize(length, 0);
+    let mut filled = 0;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match read_once(file, rest, offset + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    buffer.truncate(filled);
+    Ok(())
+}
+
+#[cfg(not(windows))]
+fn read_once(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+/// Moves the file's position, too, which nothing else uses.
+#[cfg(windows)]
+fn read_once(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
 fn whole(buffer: &[u8], start: u64, place: LinePlace) -> io::Result<&[u8]> {

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -49,6 +50,8 @@ pub struct RecordOutline {
 /// [`OutlinedRun`](super::OutlinedRun), where it gives what can be read. As an iterator it begins with the first record,
 /// or with the one that it was put to by [`RecordStream::seek`].
 ///
+/// A clone costs little: it shares the file and the index, and reads on its own, on another thread if it is sent there.
+///
 /// ```
 /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
 /// let records = tracer_sdk::read::stream_run(&directory)?.records;
@@ -56,9 +59,9 @@ pub struct RecordOutline {
 /// assert_eq!(names?, ["support-agent", "search", "support-agent"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct RecordStream {
-    order: Order,
+    order: Arc<Order>,
     /// `None` when the run has no log.
     lines: Option<LineReader>,
     next: usize,
@@ -69,7 +72,7 @@ pub struct RecordStream {
 impl RecordStream {
     pub(super) fn new(order: Order, file: Option<File>) -> Self {
         Self {
-            order,
+            order: Arc::new(order),
             lines: file.map(LineReader::new),
             next: 0,
             root: None,
