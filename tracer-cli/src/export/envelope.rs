@@ -20,7 +20,7 @@ pub(crate) struct Envelope {
     /// The metadata of the run.
     run: RunMeta,
     /// The projected records, in their order.
-    events: Vec<Record>,
+    events: Vec<tracer_sdk::format::Record>,
 }
 
 /// Writes the document.
