@@ -6,6 +6,7 @@ use proc_macro2::Span;
 
 /// The path of the file that holds `span`, relative to the package being built.
 pub(crate) fn source_path(span: Span) -> String {
+    // `unwrap` turns the span into the compiler's own, which exists wherever an attribute is expanded.
     let file = span.unwrap().file();
     relative_to_package(&file, &env::var("CARGO_MANIFEST_DIR").unwrap_or_default())
 }

@@ -223,6 +223,7 @@ impl<'a> Expansion<'a> {
 
     fn place(&self) -> Place {
         let ident = &self.function.signature.ident;
+        // `unwrap` turns the span into the compiler's own, which exists wherever an attribute is expanded.
         let line = u32::try_from(ident.span().unwrap().line()).unwrap_or(u32::MAX);
         Place {
             path: source_path(ident.span()),
