@@ -4,6 +4,7 @@
 //! forbids everything but its own style and script, so that nothing in a trace can load or run anything.
 
 mod rescan;
+mod run;
 mod step;
 mod value;
 
@@ -21,6 +22,7 @@ use crate::render::standing::Standing;
 use crate::render::steps::{self, Source};
 use crate::render::{gist, text, units};
 use rescan::Rescan;
+pub(crate) use run::write_run;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -182,8 +184,8 @@ fn body_end(is_empty: bool, redacted: u64) -> Markup {
         footer {
             "Exported by tracer. "
             @match redacted {
-                0 => "No secret was found in what the emitter had recorded.",
-                _ => { (text::counted(redacted, "value")) " that looked like a secret redacted in this file." },
+                0 => "Looked over once more for secrets: none was found.",
+                _ => { (text::counted(redacted, "value")) " that looked like a secret redacted in this file, beyond what the emitter had redacted." },
             }
         }
         script { (PreEscaped(SCRIPT)) }
