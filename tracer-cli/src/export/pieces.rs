@@ -34,10 +34,18 @@ enum Passed<P> {
     Failed(ExportError),
 }
 
+/// A thread that makes pieces.
+#[derive(Debug)]
+struct Maker<P> {
+    made: Receiver<Passed<P>>,
+    /// `None` when it was waited for.
+    thread: Option<JoinHandle<()>>,
+}
+
 /// The pieces of a whole run.
 #[derive(Debug)]
 pub struct Pieces<P> {
-    threads: Vec<(Receiver<Passed<P>>, Option<JoinHandle<()>>)>,
+    makers: Vec<Maker<P>>,
     /// Whose turn it is.
     turn: usize,
     turns: usize,
@@ -60,8 +68,8 @@ impl<P: Piece> Pieces<P> {
     {
         let turns = count.div_ceil(TURN_ITEMS);
         let thread_count = most_threads.min(turns).max(1);
-        let threads = (0..thread_count).map(|number| {
-            let (sender, receiver) = mpsc::sync_channel(WAITING_PIECES);
+        let makers = (0..thread_count).map(|number| {
+            let (sender, made) = mpsc::sync_channel(WAITING_PIECES);
             let mut add = add.clone();
             let thread = thread::Builder::new().name("export".to_owned()).spawn(move || {
                 for turn in (number..turns).step_by(thread_count) {
@@ -76,10 +84,13 @@ impl<P: Piece> Pieces<P> {
                     }
                 }
             });
-            Ok((receiver, Some(thread?)))
+            Ok(Maker {
+                made,
+                thread: Some(thread?),
+            })
         });
         Ok(Self {
-            threads: threads.collect::<io::Result<_>>()?,
+            makers: makers.collect::<io::Result<_>>()?,
             turn: 0,
             turns,
         })
@@ -91,9 +102,9 @@ impl<P> Iterator for Pieces<P> {
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.turn < self.turns {
-            let number = self.turn % self.threads.len();
-            let (receiver, thread) = self.threads.get_mut(number)?;
-            match receiver.recv() {
+            let number = self.turn % self.makers.len();
+            let maker = self.makers.get_mut(number)?;
+            match maker.made.recv() {
                 Ok(Passed::Piece(piece)) => return Some(Ok(piece)),
                 Ok(Passed::EndOfTurn) => self.turn += 1,
                 Ok(Passed::Failed(error)) => {
@@ -102,7 +113,7 @@ impl<P> Iterator for Pieces<P> {
                 }
                 // With turns left, only a panic ends a thread: it goes on here, so that nothing is cut silently.
                 Err(mpsc::RecvError) => {
-                    if let Some(Err(panic)) = thread.take().map(JoinHandle::join) {
+                    if let Some(Err(panic)) = maker.thread.take().map(JoinHandle::join) {
                         std::panic::resume_unwind(panic);
                     }
                     self.turn = self.turns;
@@ -195,11 +206,7 @@ mod tests {
     fn whoever_stops_reading_stops_the_threads() {
         let mut pieces = pieces(2);
         assert!(pieces.next().is_some_and(|piece| piece.is_ok()));
-        let threads: Vec<_> = pieces
-            .threads
-            .drain(..)
-            .map(|(_receiver, thread)| thread)
-            .collect();
+        let threads: Vec<_> = pieces.makers.drain(..).map(|maker| maker.thread).collect();
         for thread in threads.into_iter().flatten() {
             thread.join().unwrap();
         }
