@@ -13,7 +13,7 @@ use crate::guardrails::Amount;
 use crate::loops::LoopWarning;
 use crate::write::draft::{Draft, EventTime, Scalar};
 use crate::write::line::{SpanHead, write_line};
-use crate::write::live_file::OpenEntry;
+use crate::write::open_entries::OpenEntry;
 use crate::write::redact::Redactor;
 use crate::write::run_files::RunFiles;
 

@@ -55,6 +55,8 @@ pub(crate) enum EventTime {
 /// How a value lies in [`Draft::bytes`], or the value itself.
 #[derive(Debug, Clone)]
 pub(super) enum Stored {
+    /// A word of the format, which becomes a JSON string as it is.
+    Word(&'static str),
     /// Plain UTF-8, which becomes a JSON string.
     Text(Range<usize>),
     /// JSON text of something structured, which becomes a JSON string.
@@ -93,15 +95,20 @@ impl Draft {
         self.event_attributes.clear();
     }
 
-    /// An attribute whose text is known to be harmless and short: a word of the format itself.
-    pub(crate) fn word(&mut self, name: Name, word: &str) {
-        let value = Stored::Text(self.push(word.as_bytes()));
+    /// An attribute that is a word of the format itself, which needs no escape.
+    pub(crate) fn word(&mut self, name: Name, word: &'static str) {
+        self.set(name.written().into(), Stored::Word(word));
+    }
+
+    /// An attribute whose text went through redaction already, or is known to be harmless and short.
+    pub(crate) fn cleaned(&mut self, name: Name, text: &str) {
+        let value = Stored::Text(self.push(text.as_bytes()));
         self.set(name.written().into(), value);
     }
 
     /// A text attribute, redacted and cut.
     pub(crate) fn text(&mut self, name: Name, text: &str, redactor: &Redactor) {
-        self.word(name, &redactor.text(text));
+        self.cleaned(name, &redactor.text(text));
     }
 
     /// A number attribute.
@@ -212,12 +219,12 @@ impl Draft {
         self.set_event_attribute(key, stored);
     }
 
-    /// The text of an attribute of a span event.
-    pub(crate) fn event_text_of(&self, name: Name, key: &str) -> Option<&str> {
+    /// The text of an attribute of a span event, UTF-8.
+    pub(crate) fn event_text_of(&self, name: Name, key: &str) -> Option<&[u8]> {
         let event = self.events.iter().find(|event| event.name == name.written())?;
         let entries = self.event_attributes.get(event.attributes.clone())?;
         let range = entries.iter().find(|entry| entry.key == key)?.value.range()?;
-        std::str::from_utf8(self.bytes_of(&range)).ok()
+        Some(self.bytes_of(&range))
     }
 
     /// The bytes of a stored value.
@@ -230,6 +237,9 @@ impl Draft {
     /// be too long. The others stay as they are, and nothing is cut to less than a sentence.
     pub(super) fn fit(&mut self, room: usize, redactor: &Redactor) {
         const SMALLEST: usize = 256;
+        if self.bytes.len() <= room {
+            return;
+        }
         let entries = || self.attributes.iter().chain(&self.event_attributes);
         let all_cut_to = |most: usize| entries().map(|entry| entry.value.size().min(most)).sum::<usize>();
         let mut most = entries().map(|entry| entry.value.size()).max().unwrap_or(0);
@@ -298,7 +308,7 @@ impl Draft {
         match stored {
             Stored::Encoded(range) => self.bytes_of(range).first().is_some_and(|byte| *byte != b'"'),
             Stored::Unsigned(_) | Stored::Float(_) => true,
-            Stored::Text(_) | Stored::JsonText(_) => false,
+            Stored::Word(_) | Stored::Text(_) | Stored::JsonText(_) => false,
         }
     }
 }
