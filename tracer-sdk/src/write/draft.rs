@@ -15,6 +15,10 @@ const MAX_USER_ATTRIBUTES: usize = 128;
 /// How long a key of the user's own may be, in bytes.
 const MAX_KEY_BYTES: usize = 256;
 
+/// How much of its buffers a draft keeps, in bytes and in attributes of events.
+const KEPT_BYTES: usize = 64 * 1024;
+const KEPT_ENTRIES: usize = 256;
+
 /// Attributes and events of one span. Everything in it went through redaction and truncation.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
@@ -27,7 +31,7 @@ pub(crate) struct Draft {
 }
 
 /// A key and its value.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) key: Cow<'static, str>,
     pub(super) value: Stored,
@@ -86,7 +90,6 @@ pub(crate) enum Shape {
 impl Draft {
     /// Empties the draft and keeps its buffers, unless they grew large.
     pub(crate) fn clear(&mut self) {
-        const KEPT_BYTES: usize = 64 * 1024;
         self.bytes.clear();
         self.bytes.shrink_to(KEPT_BYTES);
         self.attributes.clear();
@@ -132,7 +135,13 @@ impl Draft {
     /// An attribute of the user's own. Names of the format itself are kept apart under `user.`, so that nobody turns
     /// a tool call into a model call by accident; `null` is no attribute.
     pub(crate) fn user<T: Serialize + ?Sized>(&mut self, key: &str, value: &T, redactor: &Redactor) {
-        let known = self.attributes.iter().any(|entry| entry.key == key);
+        let stored_key = cut_to(&redactor.text(key), MAX_KEY_BYTES).to_owned();
+        let stored_key = if names::is_reserved(&stored_key) {
+            format!("user.{stored_key}")
+        } else {
+            stored_key
+        };
+        let known = self.attributes.iter().any(|entry| entry.key == stored_key);
         if self.user_attributes >= MAX_USER_ATTRIBUTES && !known {
             return;
         }
@@ -152,21 +161,19 @@ impl Draft {
             }
         };
         let Some(stored) = stored else { return };
-        let key = cut_to(&redactor.text(key), MAX_KEY_BYTES).to_owned();
-        let key = if names::is_reserved(&key) {
-            format!("user.{key}")
-        } else {
-            key
-        };
-        self.user_attributes += 1;
-        self.set(key.into(), stored);
+        self.user_attributes += usize::from(!known);
+        self.set(stored_key.into(), stored);
     }
 
     /// Begins a span event; the attributes that follow belong to it.
     pub(crate) fn event(&mut self, name: Name, time: EventTime) {
         // An event of the same name is replaced: the last prompt, the last result counts.
         if !matches!(time, EventTime::At(_)) {
+            let before = self.events.len();
             self.events.retain(|event| event.name != name.written());
+            if self.events.len() < before {
+                self.forget_replaced();
+            }
         }
         let first = self.event_attributes.len();
         self.events.push(Event {
@@ -262,9 +269,47 @@ impl Draft {
 
     fn set(&mut self, key: Cow<'static, str>, value: Stored) {
         match self.attributes.iter_mut().find(|entry| entry.key == key) {
-            Some(entry) => entry.value = value,
+            Some(entry) => {
+                entry.value = value;
+                self.forget_replaced();
+            }
             None => self.attributes.push(Entry { key, value }),
         }
+    }
+
+    /// Frees what replaced values took, when it is most of the memory: a span that is updated again and again stays
+    /// about as large as what it holds.
+    fn forget_replaced(&mut self) {
+        let attributes_of = |event: &Event| event.attributes.len();
+        let used = self.events.iter().map(attributes_of).sum::<usize>();
+        let has_room = self.bytes.len() <= KEPT_BYTES && self.event_attributes.len() <= KEPT_ENTRIES;
+        if has_room || !self.is_mostly_replaced(used) {
+            return;
+        }
+        let bytes = std::mem::take(&mut self.bytes);
+        let mut event_attributes = Vec::with_capacity(used);
+        for event in &mut self.events {
+            let first = event_attributes.len();
+            let entries = self.event_attributes.get(event.attributes.clone());
+            event_attributes.extend_from_slice(entries.unwrap_or_default());
+            event.attributes = first..event_attributes.len();
+        }
+        self.event_attributes = event_attributes;
+        for entry in self.attributes.iter_mut().chain(&mut self.event_attributes) {
+            if let Some(range) = entry.value.range_mut() {
+                let value = bytes.get(range.clone()).unwrap_or_default();
+                *range = append(&mut self.bytes, value);
+            }
+        }
+    }
+
+    /// Whether more than half is of no use any more; `used` attributes belong to events.
+    fn is_mostly_replaced(&self, used: usize) -> bool {
+        let events = self.events.iter().map(|event| event.attributes.clone());
+        let entries = events.filter_map(|attributes| self.event_attributes.get(attributes));
+        let live = self.attributes.iter().chain(entries.flatten());
+        let size = live.map(|entry| entry.value.size()).sum::<usize>();
+        self.bytes.len() / 2 > size || self.event_attributes.len() / 2 > used
     }
 
     fn set_event_attribute(&mut self, key: &'static str, value: Stored) {
@@ -328,6 +373,13 @@ impl Stored {
     fn range(&self) -> Option<Range<usize>> {
         match self {
             Self::Text(range) | Self::JsonText(range) | Self::Encoded(range) => Some(range.clone()),
+            _ => None,
+        }
+    }
+
+    fn range_mut(&mut self) -> Option<&mut Range<usize>> {
+        match self {
+            Self::Text(range) | Self::JsonText(range) | Self::Encoded(range) => Some(range),
             _ => None,
         }
     }
@@ -401,3 +453,7 @@ fn with_marker(text: &str, limit: usize) -> String {
     let kept = cut_to(text, limit.saturating_sub(markers::TRUNCATED.len()));
     format!("{kept}{}", markers::TRUNCATED)
 }
+
+#[cfg(test)]
+#[path = "draft_tests.rs"]
+mod tests;
