@@ -323,7 +323,8 @@ impl RunState {
         let end = end.max(files.last_end);
         let flushed = files.run.flush_at_end();
         let ended = if self.joined {
-            root::write_lost_parents(self, &mut files.run)
+            let parents = root::write_lost_parents(self, &mut files.run);
+            parents.and(root::write_dropped(self, &mut files.run, end))
         } else {
             self.write_end(&mut files.run, end)
         };
@@ -379,6 +380,9 @@ impl RunState {
             return (own, Ok(()));
         };
         files.add_lost_parents(survey.missing_parents);
+        if let Some(dropped) = &survey.dropped {
+            files.add_dropped(dropped);
+        }
         (survey.found, root::write_lost_parents(self, files))
     }
 

@@ -203,6 +203,11 @@ impl RunFiles {
         self.log.append_now(line)
     }
 
+    /// Notes spans that other processes lost, who worked for this run.
+    pub(crate) fn add_dropped(&mut self, dropped: &Dropped) {
+        self.losses.add(dropped.spans, &dropped.reason);
+    }
+
     /// Notes spans that others name as their parent and that are not in the file.
     pub(crate) fn add_lost_parents(&mut self, parents: impl IntoIterator<Item = LostParent>) {
         parents
