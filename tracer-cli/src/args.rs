@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, delete, demo, export, list, man, prune, rename, repair, show, validate_trace,
+    completions, delete, demo, export, init, list, man, prune, rename, repair, show, validate_trace,
 };
 use crate::ui::Colour;
 
@@ -57,6 +57,8 @@ pub struct Cli {
 pub enum Command {
     /// Record a simulated support agent: no network, no keys
     Demo,
+    /// Write a policy to start from, and a workflow for GitHub Actions
+    Init(init::Args),
     /// List recorded runs, newest first
     List(list::Args),
     /// Show a run: what happened, step by step
@@ -87,6 +89,7 @@ impl Command {
     ) -> Result<crate::commands::Verdict, crate::error::CliError> {
         match self {
             Self::Demo => demo::run(session),
+            Self::Init(args) => init::run(&args, session),
             Self::List(args) => list::run(&args, session),
             Self::Show(args) => show::run(&args, session),
             Self::Export(args) => export::run(&args, session),

@@ -4,6 +4,7 @@ pub mod completions;
 pub mod delete;
 pub mod demo;
 pub mod export;
+pub mod init;
 pub mod list;
 pub mod man;
 pub mod prune;

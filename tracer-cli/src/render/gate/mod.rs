@@ -3,3 +3,4 @@
 pub mod annotations;
 pub mod bounded;
 pub mod inert;
+pub mod markdown;
