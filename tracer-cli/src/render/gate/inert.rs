@@ -44,6 +44,25 @@ pub fn block<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     block
 }
 
+/// Commands in a fenced block, each whole however long it is, up to what a command line may sensibly be.
+pub fn commands<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    const LONGEST_COMMAND: usize = 1_000;
+    let mut block = vec!["```sh".to_owned()];
+    block.extend(lines.into_iter().map(|line| {
+        let start: String = line.chars().take(LONGEST_COMMAND + 1).collect();
+        let printable = text::printable(&start);
+        // A backtick in a command stays what it is; only a line of backticks could close the block.
+        let line = text::fit(&printable, LONGEST_COMMAND).into_owned();
+        if line.trim_start().starts_with("```") {
+            line.chars().map(alike).collect()
+        } else {
+            line
+        }
+    }));
+    block.push("```".to_owned());
+    block
+}
+
 /// The character, or one that looks alike where Markdown would obey it.
 fn alike(char: char) -> char {
     match char {
