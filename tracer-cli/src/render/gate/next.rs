@@ -96,7 +96,7 @@ fn rerun(report: &Report) -> String {
 }
 
 /// A workflow takes policy and baseline from a copy of the base commit; the reader has them in the repository.
-fn in_repository(path: &str) -> &str {
+pub fn in_repository(path: &str) -> &str {
     match path.rfind("/.tracer/") {
         Some(position) => path.get(position + 1..).unwrap_or(path),
         None => path,
