@@ -14,9 +14,13 @@ mod baseline;
 mod compare;
 mod digest;
 mod metrics;
+pub mod policy;
 mod repeats;
 mod report;
 mod signature;
+pub mod statistics;
+#[cfg(test)]
+mod vectors;
 
 pub use baseline::{
     Acceptance, AcceptanceSource, AcceptanceVerdict, Baseline, BaselineError, BaselineErrorCode,
