@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
 use tracer_sdk::judge::policy::{Overrides, Policy, PolicyError};
 use tracer_sdk::judge::{Baseline, Gate, InputFile, sha256_hex};
 
@@ -58,7 +57,7 @@ pub(crate) fn baseline(path: &Path) -> Result<BaselineInput, CliError> {
     let bytes = read("baseline", path, "make one from a passing report: tracer baseline --from-report FILE")?;
     let baseline = Baseline::parse(&bytes).map_err(|error| {
         CliError::input(format!("the baseline {} cannot be used: {error}", path.display()))
-            .with_hint("make a new one from a passing report: tracer baseline --from-report FILE --force")
+            .with_hint(error.hint())
     })?;
     Ok(BaselineInput {
         file: input(path, &bytes),
@@ -66,18 +65,9 @@ pub(crate) fn baseline(path: &Path) -> Result<BaselineInput, CliError> {
     })
 }
 
-/// The report in a file, as JSON: which of it is used is the SDK's matter.
-pub(crate) fn report(path: &Path) -> Result<Value, CliError> {
-    let bytes = read("report", path, "write one: tracer run --json-out FILE -- COMMAND")?;
-    serde_json::from_slice(&bytes).map_err(|error| {
-        CliError::input(format!(
-            "the report {} is not JSON: line {}, column {}",
-            path.display(),
-            error.line(),
-            error.column()
-        ))
-        .with_hint("write it with tracer run --json-out FILE")
-    })
+/// The text of a report: which of it is used is the SDK's matter.
+pub(crate) fn report(path: &Path) -> Result<Vec<u8>, CliError> {
+    read("report", path, "write one: tracer run --json-out FILE -- COMMAND")
 }
 
 fn input(path: &Path, bytes: &[u8]) -> InputFile {

@@ -4,4 +4,5 @@ pub(crate) mod baseline_file;
 pub(crate) mod inputs;
 pub(crate) mod outputs;
 pub(crate) mod provenance;
+pub(crate) mod sample;
 pub(crate) mod stored_run;

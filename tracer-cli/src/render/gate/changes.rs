@@ -155,7 +155,8 @@ fn number(key: &str, metric: &str, report: &Report) -> Option<Phrase> {
     )))
 }
 
-fn median(values: &mut [f64]) -> Option<f64> {
+/// The middle value, or the mean of the two in the middle; `None` of no value.
+pub(super) fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let upper = *values.get(values.len() / 2)?;
     let lower = *values.get(values.len().checked_sub(1)? / 2)?;

@@ -11,6 +11,7 @@ pub mod markdown;
 pub mod next;
 pub mod numbers;
 pub mod phrase;
+pub mod replacement;
 pub mod text;
 pub mod verdict;
 

@@ -1,4 +1,4 @@
-//! A report as lines for a terminal: the verdict, the checks, the trials, what changed, what to do next.
+//! A report as lines for a terminal: the verdict, the checks, the trials, what changed.
 
 use tracer_sdk::judge::{Report, ReportedTrial};
 
@@ -7,7 +7,6 @@ use super::super::line::{Line, Tone};
 use super::super::text::{self as plain_text, wrap};
 use super::super::units;
 use super::checks::{self, Outcome, ToldCheck};
-use super::next::Next;
 use super::{changes, numbers, verdict};
 
 /// How many lines of a failed trial's standard error are shown; the report has them all.
@@ -35,8 +34,8 @@ const fn column(heading: &'static str, align: Align, dropped: Option<u8>) -> Col
     }
 }
 
-/// The report in lines of at most `width` columns; `next` are whole command lines.
-pub fn lines(report: &Report, next: &[Next], width: usize) -> Vec<Line> {
+/// The report in lines of at most `width` columns.
+pub fn lines(report: &Report, width: usize) -> Vec<Line> {
     let checks = checks::told(report);
     let mut lines = head(report, &checks, width);
     lines.push(Line::new());
@@ -49,13 +48,6 @@ pub fn lines(report: &Report, next: &[Next], width: usize) -> Vec<Line> {
         lines.push(Line::of("CHANGED AGAINST THE BASELINE", Tone::Muted).fitted(width));
         for change in changes {
             lines.extend(indented(&change.text(), 2, width, Tone::Plain));
-        }
-    }
-    if !next.is_empty() {
-        lines.push(Line::new());
-        for step in next {
-            let what = format!("  {:21}", format!("{}:", step.what));
-            lines.push(Line::of(what, Tone::Muted).with(&step.arguments, Tone::Strong));
         }
     }
     lines
