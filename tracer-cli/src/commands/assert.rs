@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tracer_sdk::judge::policy::{Bound, ExpectedStatus, Overrides, Policy};
-use tracer_sdk::judge::{Gate, GateDetails, InputFile, Report, Trial};
+use tracer_sdk::judge::{EnvironmentFingerprint, Gate, GateDetails, InputFile, Report, Trial};
 
 use super::Verdict;
 use crate::error::CliError;
@@ -36,7 +36,10 @@ pub struct Args {
 /// Options that stand for rules of a policy.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Rules")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command line"
+)]
 struct Rules {
     /// The most steps
     #[arg(long, value_name = "N")]
@@ -156,5 +159,11 @@ pub(crate) fn judged(
     };
     let trials = [Trial::of_run(1, stored.metrics)];
     let judgement = gate.judge(&trials);
-    Ok(Report::new(judgement, &trials, baseline.as_ref(), details))
+    Ok(Report::new(
+        judgement,
+        &trials,
+        baseline.as_ref(),
+        EnvironmentFingerprint::new(),
+        details,
+    ))
 }

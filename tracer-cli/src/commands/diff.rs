@@ -6,9 +6,9 @@ use tracer_sdk::judge::Comparison;
 
 use super::Verdict;
 use crate::error::CliError;
+use crate::gate::inputs;
 use crate::gate::outputs::Format;
 use crate::gate::stored_run::{self, StoredRun, unread};
-use crate::gate::inputs;
 use crate::render::gate::comparison::{markdown, text};
 use crate::session::Session;
 
@@ -23,7 +23,11 @@ pub struct Args {
     first: Option<String>,
 
     /// The run after
-    #[arg(value_name = "AFTER", required_unless_present = "baseline", conflicts_with = "baseline")]
+    #[arg(
+        value_name = "AFTER",
+        required_unless_present = "baseline",
+        conflicts_with = "baseline"
+    )]
     second: Option<String>,
 
     /// A baseline in the place of the run before

@@ -41,7 +41,11 @@ fn file_name(run_name: &str) -> String {
 /// The name without ` - 2026-11-21 07:05` at its end.
 fn without_time_stamp(name: &str) -> &str {
     const FORM: &str = " - dddd-dd-dd dd:dd";
-    let Some(start) = name.len().checked_sub(FORM.len()).filter(|start| name.is_char_boundary(*start)) else {
+    let Some(start) = name
+        .len()
+        .checked_sub(FORM.len())
+        .filter(|start| name.is_char_boundary(*start))
+    else {
         return name;
     };
     let (before, stamp) = name.split_at(start);

@@ -54,7 +54,11 @@ pub(crate) struct BaselineInput {
 
 /// The baseline in a file.
 pub(crate) fn baseline(path: &Path) -> Result<BaselineInput, CliError> {
-    let bytes = read("baseline", path, "make one from a passing report: tracer baseline --from-report FILE")?;
+    let bytes = read(
+        "baseline",
+        path,
+        "make one from a passing report: tracer baseline --from-report FILE",
+    )?;
     let baseline = Baseline::parse(&bytes).map_err(|error| {
         CliError::input(format!("the baseline {} cannot be used: {error}", path.display()))
             .with_hint(error.hint())

@@ -12,10 +12,10 @@ use crate::error::{CliError, ErrorKind};
 use crate::output_file;
 use crate::render::gate::annotations::{self, Annotation};
 use crate::render::gate::checks::{self, Outcome};
-use crate::render::gate::next::{self, Next};
+use crate::render::gate::next;
 use crate::render::gate::{junit, markdown, text};
 use crate::render::line::{Line, Tone};
-use crate::session::{Session, quoted_text};
+use crate::session::Session;
 
 /// How a result is shown on standard output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -96,7 +96,10 @@ fn write_files(report: &Report, inconclusive_fails: bool, args: &OutputArgs) -> 
 
 /// What no report should bring about.
 fn internal(error: impl std::fmt::Display) -> CliError {
-    CliError::new(ErrorKind::Internal, format!("the report cannot be written: {error}"))
+    CliError::new(
+        ErrorKind::Internal,
+        format!("the report cannot be written: {error}"),
+    )
 }
 
 fn show(report: &Report, args: &OutputArgs, session: &mut Session) -> Result<(), CliError> {
@@ -128,14 +131,8 @@ fn show(report: &Report, args: &OutputArgs, session: &mut Session) -> Result<(),
 /// The report as Markdown, with commands as anybody types them who has the repository.
 pub(crate) fn document(report: &Report, args: &OutputArgs) -> String {
     let name = args.json_out.as_deref().and_then(Path::file_name);
-    let file = name.and_then(|name| name.to_str()).map(quoted_text);
-    let next: Vec<Next> = next::without_runs(report, file.as_deref())
-        .into_iter()
-        .map(|step| Next {
-            arguments: format!("tracer {}", step.arguments),
-            ..step
-        })
-        .collect();
+    let file = name.and_then(|name| name.to_str());
+    let next = next::without_runs(report, file);
     markdown::document(report, &next)
 }
 

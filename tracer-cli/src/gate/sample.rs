@@ -33,8 +33,11 @@ pub(crate) fn take(args: &SampleArgs, force: bool, session: &mut Session) -> Res
 fn of_report(path: &Path, force: bool) -> Result<Baseline, CliError> {
     let bytes = inputs::report(path)?;
     Baseline::of_report(&bytes, &moment(now()), force).map_err(|error| {
-        CliError::input(format!("the report {} makes no baseline: {error}", path.display()))
-            .with_hint(error.hint())
+        CliError::input(format!(
+            "the report {} makes no baseline: {error}",
+            path.display()
+        ))
+        .with_hint(error.hint())
     })
 }
 

@@ -23,7 +23,8 @@ pub(crate) fn select(run_id: Option<&str>, session: &mut Session) -> Result<Stor
         refused(ErrorKind::Input, format!("run {short_id} is not valid"), &invalid)
             .with_hint(format!("see what can be read of it: {show}"))
     })?;
-    let metrics = RunMetrics::gather(&run.meta, run.records.clone()).map_err(|error| unread(&short_id, &error))?;
+    let metrics =
+        RunMetrics::gather(&run.meta, run.records.clone()).map_err(|error| unread(&short_id, &error))?;
     Ok(StoredRun {
         directory,
         short_id,

@@ -32,7 +32,10 @@ pub fn told(report: &Report) -> Vec<Phrase> {
     }
     let mut told = tools(&diffs);
     for (what, names) in [
-        ("asks a new model: ", named(&diffs, |diff| &diff.model_changes.added)),
+        (
+            "asks a new model: ",
+            named(&diffs, |diff| &diff.model_changes.added),
+        ),
         (
             "no longer asks the model ",
             named(&diffs, |diff| &diff.model_changes.removed),
@@ -42,7 +45,11 @@ pub fn told(report: &Report) -> Vec<Phrase> {
     }
     told.extend(endings(&diffs));
     told.extend(guardrails(&diffs));
-    told.extend(SUMMARY.iter().filter_map(|(key, metric)| number(key, metric, report)));
+    told.extend(
+        SUMMARY
+            .iter()
+            .filter_map(|(key, metric)| number(key, metric, report)),
+    );
     told
 }
 
@@ -68,7 +75,11 @@ pub fn count(trial: &ReportedTrial) -> String {
 }
 
 fn tools(diffs: &[&CountedDiff]) -> Vec<Phrase> {
-    let mut told = each("calls a new tool: ", &named(diffs, |diff| &diff.new_tools), diffs.len());
+    let mut told = each(
+        "calls a new tool: ",
+        &named(diffs, |diff| &diff.new_tools),
+        diffs.len(),
+    );
     told.extend(each(
         "no longer calls ",
         &named(diffs, |diff| &diff.removed_tools),
@@ -114,7 +125,10 @@ fn endings(diffs: &[&CountedDiff]) -> Vec<Phrase> {
 }
 
 fn guardrails(diffs: &[&CountedDiff]) -> Option<Phrase> {
-    let changed: Vec<[u64; 2]> = diffs.iter().filter_map(|diff| diff.guardrail_event_diff).collect();
+    let changed: Vec<[u64; 2]> = diffs
+        .iter()
+        .filter_map(|diff| diff.guardrail_event_diff)
+        .collect();
     let [now, before] = changed.iter().max()?;
     Some(Phrase::words(format!(
         "is stopped by up to {} (was {before}){}",

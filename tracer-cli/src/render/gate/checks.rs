@@ -107,7 +107,12 @@ pub fn told(report: &Report) -> Vec<ToldCheck> {
 pub fn tally(checks: &[ToldCheck]) -> String {
     let count = |outcome: Outcome| checks.iter().filter(|check| check.outcome == outcome).count() as u64;
     let mut told = Vec::new();
-    for outcome in [Outcome::Failed, Outcome::Undecided, Outcome::Passed, Outcome::Reported] {
+    for outcome in [
+        Outcome::Failed,
+        Outcome::Undecided,
+        Outcome::Passed,
+        Outcome::Reported,
+    ] {
         let number = count(outcome);
         if number > 0 {
             let noun = if told.is_empty() {
@@ -169,7 +174,11 @@ fn invariant(check: &CheckResult, evidence: &InvariantEvidence, report: &Report)
     let seen = match against.first() {
         None => Phrase::words(format!("kept in {}", all_of(report.trials.len() as u64))),
         Some(first) => {
-            let broken = format!("broken in {} of {}", against.len(), trials(report.trials.len() as u64));
+            let broken = format!(
+                "broken in {} of {}",
+                against.len(),
+                trials(report.trials.len() as u64)
+            );
             let trial = report.trials.iter().find(|trial| trial.trial == *first);
             match trial.map(|trial| how_broken(&check.check_name, trial)) {
                 Some(how) if !how.is_empty() => Phrase::words(broken + ": ").followed_by(how),
@@ -220,7 +229,12 @@ fn measured(name: &str, evidence: &MeasuredEvidence, report: &Report) -> Told {
         && report.trials.len() > 1
     {
         let aggregate = text::one_line(&evidence.aggregate, 20);
-        seen = format!("{seen} ({aggregate}; {} to {})", value(sample.min), value(sample.max));
+        let range = format!("{} to {}", value(sample.min), value(sample.max));
+        seen += &match evidence.observed {
+            None => format!(" (as far as known {range})"),
+            Some(_) if sample.min.total_cmp(&sample.max).is_eq() => " in all trials".to_owned(),
+            Some(_) => format!(" ({aggregate}; {range})"),
+        };
     }
     let outside = |number: f64| {
         evidence.allowed.upper.is_some_and(|upper| number > upper)
@@ -254,7 +268,10 @@ fn statistical(check: &CheckResult, evidence: &StatisticalEvidence) -> Told {
         (Threshold::One(most), Some(Direction::Upper)) => format!("at most {}", percent(most)),
         (Threshold::One(least), _) => format!("at least {}", percent(least)),
     };
-    let allowed = format!("{rate} of trials, shown with {} confidence", percent(evidence.confidence));
+    let allowed = format!(
+        "{rate} of trials, shown with {} confidence",
+        percent(evidence.confidence)
+    );
     let all = evidence.successes.saturating_add(evidence.failures);
     let seen = format!(
         "{} of {all} succeeded: between {} and {}",

@@ -56,12 +56,12 @@ fn check_case(check: &ToldCheck, inconclusive_fails: bool) -> TestCase {
 }
 
 /// What was allowed and what was seen, in one sentence.
-pub(super) fn told(check: &ToldCheck) -> String {
+pub fn told(check: &ToldCheck) -> String {
     let trials = check.told_trials();
     let where_seen = if trials.is_empty() {
         String::new()
     } else {
-        format!(" (trials {trials})")
+        format!("; trials: {trials}")
     };
     format!(
         "{}; allowed: {}; seen: {}{where_seen}",
@@ -99,8 +99,12 @@ fn trial_case(trial: &ReportedTrial) -> TestCase {
     case
 }
 
+/// The beginning of a text, without two characters that XML does not have and the writer lets through.
 fn cut(text: &str) -> String {
-    text.chars().take(LONGEST).collect()
+    let known = text
+        .chars()
+        .filter(|char| !matches!(char, '\u{fffe}' | '\u{ffff}'));
+    known.take(LONGEST).collect()
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ const MOST_OUTPUTS: usize = 3;
 /// A notice is a sentence.
 const MOST_NOTICES: usize = 10;
 
-/// The report as a document; `next` are whole command lines.
+/// The report as a document.
 pub fn document(report: &Report, next: &[Next]) -> String {
     let checks = checks::told(report);
     let (blocking, others): (Vec<&ToldCheck>, Vec<&ToldCheck>) = checks
@@ -116,10 +116,16 @@ fn outputs(report: &Report) -> Option<Section> {
     let mut rows = Vec::new();
     for trial in failed.by_ref().take(MOST_OUTPUTS) {
         let lines: Vec<&str> = trial.details.stderr_tail.lines().collect();
-        let shown = lines.get(lines.len().saturating_sub(MOST_OUTPUT)..).unwrap_or_default();
+        let shown = lines
+            .get(lines.len().saturating_sub(MOST_OUTPUT)..)
+            .unwrap_or_default();
         // A row is shown whole or not at all, so that no block stays open.
         let block = inert::block(shown.iter().copied()).join("\n");
-        rows.push(format!("Trial {}: {}\n\n{block}\n", trial.trial, code(&why(trial))));
+        rows.push(format!(
+            "Trial {}: {}\n\n{block}\n",
+            trial.trial,
+            code(&why(trial))
+        ));
     }
     if rows.is_empty() {
         return None;
@@ -159,7 +165,7 @@ fn next_steps(next: &[Next]) -> Option<Section> {
     }
     let lines: Vec<String> = next
         .iter()
-        .flat_map(|step| [format!("# {}", step.what), step.arguments.clone()])
+        .flat_map(|step| [format!("# {}", step.what), format!("tracer {}", step.arguments)])
         .collect();
     // One row, so that the block is shown whole or not at all.
     let block = inert::commands(lines.iter().map(String::as_str)).join("\n");

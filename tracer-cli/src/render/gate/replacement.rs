@@ -37,7 +37,11 @@ pub fn told(old: &Baseline, new: &Baseline) -> Vec<Phrase> {
         }
     }
     if old.trials() != new.trials() {
-        told.push(Phrase::words(format!("runs: {} → {}", old.trials(), new.trials())));
+        told.push(Phrase::words(format!(
+            "runs: {} → {}",
+            old.trials(),
+            new.trials()
+        )));
     }
     told
 }

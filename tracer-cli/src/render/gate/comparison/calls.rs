@@ -163,9 +163,8 @@ pub(super) fn remarks(pair: &CallPair<'_>) -> Vec<String> {
 
 /// In what the arguments differ: path, value before, value after, in few words each.
 pub(super) fn differences(differences: &[Difference]) -> (Vec<[String; 3]>, u64) {
-    let value = |value: &Option<serde_json::Value>| {
-        value.as_ref().map_or_else(|| "nothing".to_owned(), gist::value)
-    };
+    let value =
+        |value: &Option<serde_json::Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), gist::value);
     let told = differences.iter().take(MOST_DIFFERENCES).map(|difference| {
         let path = text::one_line(&difference.path, 60);
         [path, value(&difference.before), value(&difference.after)]

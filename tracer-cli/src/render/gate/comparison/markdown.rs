@@ -117,7 +117,11 @@ fn call(pair: &CallPair<'_>, count: u64) -> String {
     }
     let (differences, more) = calls::differences(pair.differences);
     for [path, before, after] in differences {
-        let place = if path.is_empty() { String::new() } else { code(&path) + ": " };
+        let place = if path.is_empty() {
+            String::new()
+        } else {
+            code(&path) + ": "
+        };
         told = format!("{told}<br>{place}{} → {}", code(&before), code(&after));
     }
     if more > 0 {

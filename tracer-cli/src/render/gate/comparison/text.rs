@@ -89,8 +89,15 @@ fn metrics(comparison: &Comparison, width: usize) -> Vec<Line> {
             Line::of(numbers::value(metric, change.before), Tone::Plain),
             Line::of(numbers::value(metric, change.after), Tone::Plain),
         ]);
-        let tone = if change.is_changed() { Tone::Warning } else { Tone::Muted };
-        changes.push(Line::of(numbers::change(metric, change.before, change.after), tone));
+        let tone = if change.is_changed() {
+            Tone::Warning
+        } else {
+            Tone::Muted
+        };
+        changes.push(Line::of(
+            numbers::change(metric, change.before, change.after),
+            tone,
+        ));
     }
     let arranged = table.arrange(width, 0);
     let mut lines = vec![arranged.heading("CHANGE")];
@@ -111,7 +118,11 @@ fn call_rows(comparison: &Comparison, width: usize) -> Vec<Line> {
     for row in rows.iter().take(MOST_ROWS) {
         match row {
             Row::Same(count) => {
-                table.push(vec![Line::new(), Line::of("…", Tone::Muted), Line::of("…", Tone::Muted)]);
+                table.push(vec![
+                    Line::new(),
+                    Line::of("…", Tone::Muted),
+                    Line::of("…", Tone::Muted),
+                ]);
                 let told = format!("{} the same", plain_text::counted(*count, "call"));
                 last_cells.push((Line::of(told, Tone::Muted), Vec::new()));
             }
@@ -176,7 +187,11 @@ fn difference_lines(pair: &CallPair<'_>) -> Vec<Line> {
     let mut lines: Vec<Line> = told
         .into_iter()
         .map(|[path, before, after]| {
-            let place = if path.is_empty() { String::new() } else { path + ": " };
+            let place = if path.is_empty() {
+                String::new()
+            } else {
+                path + ": "
+            };
             Line::of(place, Tone::Muted)
                 .with(before, Tone::Plain)
                 .with(" → ", Tone::Muted)
