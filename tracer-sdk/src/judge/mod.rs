@@ -21,6 +21,8 @@ mod signature;
 pub mod statistics;
 #[cfg(test)]
 mod vectors;
+#[cfg(test)]
+mod samples;
 
 pub use baseline::{
     Acceptance, AcceptanceSource, AcceptanceVerdict, Baseline, BaselineError, BaselineErrorCode,
