@@ -29,10 +29,6 @@ impl<'tree> Fields<'tree> {
         self.entries
     }
 
-    pub(super) fn path(&self) -> &str {
-        &self.path
-    }
-
     /// The path of a key of this mapping.
     pub(super) fn path_of(&self, key: &str) -> String {
         if self.path.is_empty() {
