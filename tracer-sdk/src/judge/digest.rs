@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 /// ```
 /// use tracer_sdk::judge::sha256_hex;
 ///
-/// assert!(sha256_hex(b"version: 2\n").starts_with("ec57f5ac"));
+/// assert!(sha256_hex(b"version: 2\n").starts_with("16e0d1af"));
 /// assert_eq!(sha256_hex(b"").len(), 64);
 /// ```
 #[must_use]

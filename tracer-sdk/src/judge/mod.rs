@@ -24,6 +24,8 @@ mod signature;
 pub mod statistics;
 
 #[cfg(test)]
+mod samples;
+#[cfg(test)]
 mod vectors;
 
 pub use baseline::{

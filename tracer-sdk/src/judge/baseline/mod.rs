@@ -146,7 +146,7 @@ pub type EnvironmentFingerprint = Map<String, Value>;
 ///
 /// let run = recorded(|| Ok(()));
 /// let baseline = Baseline::of_run(&RunMetrics::of(&run.meta, run.records()), "2026-01-01T00:00:00.000Z");
-/// assert_eq!(baseline.x_tracer.unwrap().digest, baseline.sample_digest());
+/// assert_eq!(baseline.x_tracer.as_ref().unwrap().digest, baseline.sample_digest());
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
