@@ -19,10 +19,19 @@ pub(super) fn must_fail(
 ) -> bool {
     let known = || -> Vec<f64> {
         let metric = planned.metric.as_ref();
-        metric.map(|metric| values(trials, metric)).unwrap_or_default().into_iter().flatten().collect()
+        metric
+            .map(|metric| values(trials, metric))
+            .unwrap_or_default()
+            .into_iter()
+            .flatten()
+            .collect()
     };
     let all = count(trials.len()).saturating_add(left);
-    let unknown = |known: &[f64]| usize::try_from(all).unwrap_or(usize::MAX).saturating_sub(known.len());
+    let unknown = |known: &[f64]| {
+        usize::try_from(all)
+            .unwrap_or(usize::MAX)
+            .saturating_sub(known.len())
+    };
     match &planned.check.rule {
         // A violated invariant stops a gate by itself.
         Rule::Invariant(_) => false,

@@ -158,7 +158,8 @@ impl<'a> Gate<'a> {
         }
         let left = self.policy.trials.saturating_sub(count(trials.len()));
         let mut gating = self.checks.iter().filter(|planned| planned.is_gating());
-        let decided = gating.any(|planned| certain::must_fail(planned, self.policy.decision, trials, &outcomes, left));
+        let decided =
+            gating.any(|planned| certain::must_fail(planned, self.policy.decision, trials, &outcomes, left));
         (left > 0 && decided).then_some(StopReason::VerdictDecided)
     }
 
@@ -180,7 +181,11 @@ impl<'a> Gate<'a> {
     pub fn judge(&self, trials: &[Trial]) -> Judgement {
         let outcomes = self.outcomes(trials);
         let mut checks = vec![self.agent_process(trials)];
-        checks.extend(self.checks.iter().filter_map(|planned| self.row(planned, trials, &outcomes)));
+        checks.extend(
+            self.checks
+                .iter()
+                .filter_map(|planned| self.row(planned, trials, &outcomes)),
+        );
 
         let is_short = count(trials.len()) < self.policy.trials;
         let stopped = self.stop_reason(trials).filter(|_| is_short);
@@ -203,27 +208,40 @@ impl<'a> Gate<'a> {
     }
 
     fn stopping_rule(&self) -> StoppingRule {
-        if self.policy.fail_fast { StoppingRule::FixedNFailFast } else { StoppingRule::FixedN }
+        if self.policy.fail_fast {
+            StoppingRule::FixedNFailFast
+        } else {
+            StoppingRule::FixedN
+        }
     }
 
     fn outcomes(&self, trials: &[Trial]) -> Outcomes {
         let invariants = || {
-            self.checks.iter().filter_map(|planned| match &planned.check.rule {
-                Rule::Invariant(invariant) => Some((planned, invariant)),
-                _ => None,
-            })
+            self.checks
+                .iter()
+                .filter_map(|planned| match &planned.check.rule {
+                    Rule::Invariant(invariant) => Some((planned, invariant)),
+                    _ => None,
+                })
         };
         let by_trial: Vec<BTreeMap<String, bool>> = trials
             .iter()
             .map(|trial| {
                 let run = judged_run(trial);
-                let outcome = |invariant| run.is_some_and(|run| invariant::holds(invariant, run, self.baseline));
-                invariants().map(|(planned, invariant)| (planned.check.name.clone(), outcome(invariant))).collect()
+                let outcome =
+                    |invariant| run.is_some_and(|run| invariant::holds(invariant, run, self.baseline));
+                invariants()
+                    .map(|(planned, invariant)| (planned.check.name.clone(), outcome(invariant)))
+                    .collect()
             })
             .collect();
         let counts = |name: &String| self.policy.check(name).is_some_and(|check| !check.ignored);
-        let kept = |outcomes: &BTreeMap<String, bool>| outcomes.iter().all(|(name, kept)| *kept || !counts(name));
-        let successes = trials.iter().zip(&by_trial).map(|(trial, outcomes)| trial.is_sound() && kept(outcomes));
+        let kept =
+            |outcomes: &BTreeMap<String, bool>| outcomes.iter().all(|(name, kept)| *kept || !counts(name));
+        let successes = trials
+            .iter()
+            .zip(&by_trial)
+            .map(|(trial, outcomes)| trial.is_sound() && kept(outcomes));
         Outcomes {
             successes: successes.collect(),
             is_rate_free: !self.policy.judged_by_rate.is_empty(),
@@ -251,20 +269,32 @@ impl<'a> Gate<'a> {
             (0, false) => Verdict::Pass,
             _ => Verdict::Fail,
         };
-        self.named_row(name, CheckKind::Invariant, mode, count(outcomes.len()), Decision {
-            verdict,
-            rule: DecisionRule::Invariant,
-            outcomes,
-            evidence: Evidence::Invariant(InvariantEvidence {
-                violations,
-                description,
-            }),
-        })
+        self.named_row(
+            name,
+            CheckKind::Invariant,
+            mode,
+            count(outcomes.len()),
+            Decision {
+                verdict,
+                rule: DecisionRule::Invariant,
+                outcomes,
+                evidence: Evidence::Invariant(InvariantEvidence {
+                    violations,
+                    description,
+                }),
+            },
+        )
     }
 
     /// The row of one check; nothing when there is nothing to look at.
     fn row(&self, planned: &Planned<'_>, trials: &[Trial], outcomes: &Outcomes) -> Option<CheckResult> {
-        let values = || planned.metric.as_ref().map(|metric| values(trials, metric)).unwrap_or_default();
+        let values = || {
+            planned
+                .metric
+                .as_ref()
+                .map(|metric| values(trials, metric))
+                .unwrap_or_default()
+        };
         let sample = planned.sample.as_deref();
         let method = self.policy.decision;
         let (values, decision) = match &planned.check.rule {
@@ -276,31 +306,40 @@ impl<'a> Gate<'a> {
             Rule::Measured(rule) => {
                 let values = values();
                 let (verdict, evidence) = measured::decide(rule, &values, sample);
-                (values, Decision {
-                    verdict,
-                    rule: DecisionRule::Tolerance,
-                    outcomes: Vec::new(),
-                    evidence: Evidence::Measured(evidence),
-                })
+                (
+                    values,
+                    Decision {
+                        verdict,
+                        rule: DecisionRule::Tolerance,
+                        outcomes: Vec::new(),
+                        evidence: Evidence::Measured(evidence),
+                    },
+                )
             }
             Rule::Distributional(rule) => {
                 let values = values();
                 let decided = distributional::decide(rule, method, &values, sample?)?;
-                (values, Decision {
-                    verdict: decided.verdict,
-                    rule: decided.rule,
-                    outcomes: decided.kept,
-                    evidence: decided.evidence,
-                })
+                (
+                    values,
+                    Decision {
+                        verdict: decided.verdict,
+                        rule: decided.rule,
+                        outcomes: decided.kept,
+                        evidence: decided.evidence,
+                    },
+                )
             }
             Rule::Statistical(rule) => {
                 let (verdict, evidence) = statistical::decide(rule, method, &outcomes.successes);
-                (Vec::new(), Decision {
-                    verdict,
-                    rule: statistical::decision_rule(method),
-                    outcomes: outcomes.successes.clone(),
-                    evidence: Evidence::Statistical(evidence),
-                })
+                (
+                    Vec::new(),
+                    Decision {
+                        verdict,
+                        rule: statistical::decision_rule(method),
+                        outcomes: outcomes.successes.clone(),
+                        evidence: Evidence::Statistical(evidence),
+                    },
+                )
             }
         };
         let (name, kind) = (&planned.check.name, planned.check.rule.kind());
@@ -326,7 +365,11 @@ impl<'a> Gate<'a> {
             direction: None,
             mode,
             verdict: is_gating.then_some(decision.verdict),
-            decision_rule: if is_gating { decision.rule } else { DecisionRule::ReportOnly },
+            decision_rule: if is_gating {
+                decision.rule
+            } else {
+                DecisionRule::ReportOnly
+            },
             stopping_rule: self.stopping_rule(),
             trials_used,
             trials_budgeted: self.policy.trials,
@@ -340,7 +383,8 @@ impl<'a> Gate<'a> {
 impl Outcomes {
     /// The outcomes of one invariant, one for each trial; an outcome that is missing is a violation.
     fn of(&self, planned: &Planned<'_>) -> Vec<bool> {
-        let outcome = |trial: &BTreeMap<String, bool>| trial.get(&planned.check.name).copied().unwrap_or(false);
+        let outcome =
+            |trial: &BTreeMap<String, bool>| trial.get(&planned.check.name).copied().unwrap_or(false);
         self.by_trial.iter().map(outcome).collect()
     }
 }

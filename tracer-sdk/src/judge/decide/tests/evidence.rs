@@ -15,7 +15,11 @@ fn judged(policy: &Policy, trials: &[Trial]) -> Judgement {
 }
 
 fn row<'a>(judgement: &'a Judgement, name: &str) -> &'a CheckResult {
-    judgement.checks.iter().find(|check| check.check_name == name).unwrap()
+    judgement
+        .checks
+        .iter()
+        .find(|check| check.check_name == name)
+        .unwrap()
 }
 
 // gate-contract 15.1 P2: what is missing counted as zero.
@@ -27,7 +31,9 @@ fn a_value_that_is_not_known_leaves_the_check_undecided_and_names_the_trial() {
     assert_eq!(tokens.verdict, Some(Verdict::Inconclusive));
     assert_eq!(tokens.unknown_trials, [2]);
     assert_eq!(judgement.verdict, Verdict::Inconclusive);
-    let Evidence::Measured(evidence) = &tokens.evidence else { panic!() };
+    let Evidence::Measured(evidence) = &tokens.evidence else {
+        panic!()
+    };
     assert_eq!((evidence.observed, evidence.sample.unwrap().max), (None, 60.0));
 }
 
@@ -38,7 +44,10 @@ fn a_check_fails_when_no_value_that_is_not_known_could_save_it() {
     assert_eq!(row(&judgement, "cost_tokens").verdict, Some(Verdict::Fail));
     // One trial of three over the limit does not decide the median.
     let runs = [run(3, Some(900)), run(3, None), run(3, Some(10))];
-    assert_eq!(judged(&policy(3, TOKENS), &trials(runs)).verdict, Verdict::Inconclusive);
+    assert_eq!(
+        judged(&policy(3, TOKENS), &trials(runs)).verdict,
+        Verdict::Inconclusive
+    );
 }
 
 // gate-contract 15.1 P1: an unfinished trace passed, with zeros for its numbers.
@@ -46,7 +55,10 @@ fn a_check_fails_when_no_value_that_is_not_known_could_save_it() {
 fn a_run_without_an_end_fails_the_gate_and_tells_no_number() {
     let mut unfinished = run(0, Some(0));
     unfinished.status = RunStatus::Running;
-    let policy = policy(1, "step_count: {kind: measured, direction: upper, limit: 9}, no_loops: {kind: invariant}");
+    let policy = policy(
+        1,
+        "step_count: {kind: measured, direction: upper, limit: 9}, no_loops: {kind: invariant}",
+    );
     let judgement = judged(&policy, &[trial(1, unfinished)]);
     assert_eq!(judgement.verdict, Verdict::Fail);
     assert_eq!(row(&judgement, "agent_process").verdict, Some(Verdict::Fail));
@@ -66,7 +78,10 @@ fn a_trial_without_a_trace_fails_the_gate_and_the_others_are_still_told() {
     .unwrap();
     let judgement = judged(&policy, &all);
     assert_eq!(judgement.verdict, Verdict::Fail);
-    assert_eq!(row(&judgement, "agent_process").trial_outcomes, [true, true, false]);
+    assert_eq!(
+        row(&judgement, "agent_process").trial_outcomes,
+        [true, true, false]
+    );
     assert_eq!(row(&judgement, "step_count").unknown_trials, [3]);
     assert_eq!(judgement.abort_reason, None);
 }
@@ -97,7 +112,13 @@ fn a_rate_can_be_the_cause_of_a_verdict() {
         "{judged_by_rate: [required_tools]}",
     );
     let of = |good: usize| {
-        let runs = (0..25).map(|trial| if trial < good { calling("reply") } else { calling("other") });
+        let runs = (0..25).map(|trial| {
+            if trial < good {
+                calling("reply")
+            } else {
+                calling("other")
+            }
+        });
         judged(&policy, &trials(runs))
     };
     let most = of(23);
@@ -130,7 +151,11 @@ fn a_value_on_the_bound_passes_whatever_doubles_make_of_it() {
             let on_the_bound = f64::from(baseline + baseline * percent / 100);
             let decide = |value: f64| measured::decide(&rule, &[Some(value)], Some(&[f64::from(baseline)])).0;
             assert_eq!(decide(on_the_bound), Verdict::Pass, "{baseline} and {percent} %");
-            assert_eq!(decide(on_the_bound + 1.0), Verdict::Fail, "{baseline} and {percent} %");
+            assert_eq!(
+                decide(on_the_bound + 1.0),
+                Verdict::Fail,
+                "{baseline} and {percent} %"
+            );
         }
     }
 }
@@ -149,12 +174,20 @@ fn the_exact_rule_takes_into_account_that_the_baselines_bound_is_a_draw() {
             let sample: Vec<f64> = (1..=19).map(f64::from).collect();
             let value = |trial| Some(if trial < *beyond { 99.0 } else { 1.0 });
             let values: Vec<_> = (0..trials).map(value).collect();
-            distributional::decide(&rule, method, &values, &sample).unwrap().verdict == Verdict::Fail
+            distributional::decide(&rule, method, &values, &sample)
+                .unwrap()
+                .verdict
+                == Verdict::Fail
         };
-        (1..=trials).find(fails).map_or(0.0, |least| chance_of_exceeding(least, trials, 19))
+        (1..=trials)
+            .find(fails)
+            .map_or(0.0, |least| chance_of_exceeding(least, trials, 19))
     };
     for trials in [1, 2, 3, 10, 25, 52, 59, 100, 200] {
-        assert!(false_alarms(IntervalMethod::Exact, trials) <= 0.05 + 1e-12, "{trials}");
+        assert!(
+            false_alarms(IntervalMethod::Exact, trials) <= 0.05 + 1e-12,
+            "{trials}"
+        );
     }
     // Wilson's rule does not, and with so many trials it may gate: `docs/what-the-gate-promises.md` tells.
     assert!(false_alarms(IntervalMethod::Wilson, 52) > 0.1);

@@ -5,27 +5,13 @@ mod preflight;
 mod stopping;
 mod vectors;
 
-use serde_json::json;
-
-use crate::format::{RunMeta, RunStatus};
 use crate::judge::policy::{Overrides, Policy};
+use crate::judge::samples::recorded;
 use crate::judge::{Baseline, FailureReason, ProcessExit, RunMetrics, Trial, TrialFailure};
 
 /// A completed run of so many steps and tokens.
 fn run(steps: u64, tokens: Option<u64>) -> RunMetrics {
-    let meta: RunMeta = serde_json::from_value(json!({
-        "spec_version": "0.2.0",
-        "trace_id": "000000000000000000000000000000a1",
-        "run_name": "agent",
-        "started_at": "2026-01-01T00:00:00.000000Z",
-        "ended_at": "2026-01-01T00:00:00.007000Z",
-        "duration_ms": 7,
-        "status": "ok",
-        "counts": {"llm_calls": 0, "tool_calls": 0, "errors": 0, "loop_warnings": 0},
-    }))
-    .unwrap();
-    let mut run = RunMetrics::of(&meta, []);
-    run.status = RunStatus::Ok;
+    let mut run = recorded(|| Ok(()));
     run.step_count = steps;
     run.cost_tokens = tokens;
     run

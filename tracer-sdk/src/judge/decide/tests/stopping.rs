@@ -18,7 +18,10 @@ fn reason(policy: &Policy, trials: &[Trial]) -> Option<StopReason> {
 fn a_failed_process_stops_a_gate_before_anything_else() {
     let policy = policy(9, "required_tools: {kind: invariant, all_of: [reply]}");
     assert_eq!(reason(&policy, &of_steps(&[])), None);
-    assert_eq!(reason(&policy, &of_steps(&[1])), Some(StopReason::InvariantViolation));
+    assert_eq!(
+        reason(&policy, &of_steps(&[1])),
+        Some(StopReason::InvariantViolation)
+    );
     let mut both = of_steps(&[1]);
     both.push(crashed(2));
     assert_eq!(reason(&policy, &both), Some(StopReason::AgentProcessFailure));
@@ -27,7 +30,8 @@ fn a_failed_process_stops_a_gate_before_anything_else() {
 
 #[test]
 fn without_fail_fast_every_trial_is_made() {
-    let text = "version: 2\nfail_fast: false\nmetrics: {step_count: {kind: measured, direction: upper, limit: 1}}\n";
+    let text =
+        "version: 2\nfail_fast: false\nmetrics: {step_count: {kind: measured, direction: upper, limit: 1}}\n";
     let policy = Policy::parse(text, &crate::judge::policy::Overrides::default()).unwrap();
     assert_eq!(reason(&policy, &[crashed(1)]), None);
     assert_eq!(reason(&policy, &of_steps(&[9, 9])), None);
@@ -38,22 +42,36 @@ fn a_median_over_its_limit_in_more_than_half_of_the_trials_stops_the_gate() {
     let policy = policy(5, "step_count: {kind: measured, direction: upper, limit: 10}");
     assert_eq!(reason(&policy, &of_steps(&[11, 11])), None);
     assert_eq!(reason(&policy, &of_steps(&[11, 9, 11])), None);
-    assert_eq!(reason(&policy, &of_steps(&[11, 9, 11, 11])), Some(StopReason::VerdictDecided));
-    let judgement = Gate::new(&policy, None).unwrap().judge(&of_steps(&[11, 9, 11, 11]));
+    assert_eq!(
+        reason(&policy, &of_steps(&[11, 9, 11, 11])),
+        Some(StopReason::VerdictDecided)
+    );
+    let judgement = Gate::new(&policy, None)
+        .unwrap()
+        .judge(&of_steps(&[11, 9, 11, 11]));
     assert_eq!(judgement.abort_reason.as_deref(), Some("verdict_decided"));
     assert_eq!(judgement.verdict, Verdict::Fail);
 }
 
 #[test]
 fn one_value_over_the_limit_of_a_maximum_stops_the_gate() {
-    let policy = policy(5, "step_count: {kind: measured, direction: upper, limit: 10, aggregate: max}");
+    let policy = policy(
+        5,
+        "step_count: {kind: measured, direction: upper, limit: 10, aggregate: max}",
+    );
     assert_eq!(reason(&policy, &of_steps(&[10])), None);
-    assert_eq!(reason(&policy, &of_steps(&[11])), Some(StopReason::VerdictDecided));
+    assert_eq!(
+        reason(&policy, &of_steps(&[11])),
+        Some(StopReason::VerdictDecided)
+    );
 }
 
 #[test]
 fn a_check_that_is_only_told_stops_nothing() {
-    let policy = policy(9, "task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9}, no_loops: {kind: invariant}");
+    let policy = policy(
+        9,
+        "task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9}, no_loops: {kind: invariant}",
+    );
     assert_eq!(reason(&policy, &of_steps(&[1, 2])), None);
 }
 
@@ -79,7 +97,9 @@ fn settled(failures: u32, made: u32, budget: u32) -> Option<Verdict> {
     };
     let successes = made - failures;
     let verdict = |more| statistical::verdict(&rule, IntervalMethod::Wilson, successes + more, budget);
-    (0..=budget - made).all(|more| verdict(more) == verdict(0)).then(|| verdict(0))
+    (0..=budget - made)
+        .all(|more| verdict(more) == verdict(0))
+        .then(|| verdict(0))
 }
 
 #[test]
@@ -88,9 +108,15 @@ fn a_rates_verdict_is_settled_at_the_trial_that_the_exact_computation_names() {
     for case in vectors[0].expected.as_array().unwrap() {
         let small = |value: &Value| u32::try_from(value.as_u64().unwrap()).unwrap();
         let (failures, earliest) = (small(&case["failures"]), small(&case["earliest_trial"]));
-        let found = (failures..=25).find(|made| settled(failures, *made, 25).is_some()).unwrap();
+        let found = (failures..=25)
+            .find(|made| settled(failures, *made, 25).is_some())
+            .unwrap();
         assert_eq!(found, earliest, "{case}");
-        assert_eq!(case["verdict"], settled(failures, found, 25).unwrap().as_str(), "{case}");
+        assert_eq!(
+            case["verdict"],
+            settled(failures, found, 25).unwrap().as_str(),
+            "{case}"
+        );
     }
 }
 
@@ -119,7 +145,11 @@ fn stopping_early_saves_the_trials_that_the_exact_computation_names() {
             }
             open = next;
         }
-        assert!((made_on_average - expected).abs() < 1e-9, "{}: {made_on_average}", vector.name);
+        assert!(
+            (made_on_average - expected).abs() < 1e-9,
+            "{}: {made_on_average}",
+            vector.name
+        );
     }
 }
 

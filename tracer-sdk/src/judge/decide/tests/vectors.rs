@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{baseline_of_steps, policy, run};
-use crate::format::RunMeta;
 use crate::judge::decide::gate::compose;
 use crate::judge::decide::plan::plan;
 use crate::judge::decide::{distributional, invariant, measured, statistical};
 use crate::judge::policy::{Aggregate, Distributional, Invariant, Measured, Statistical, Tolerance};
+use crate::judge::samples::metrics_of_vector;
 use crate::judge::statistics::{IntervalMethod, Target};
 use crate::judge::vectors::{self, Vector};
 use crate::judge::{Baseline, CheckMode, DecisionRule, Direction, RunMetrics, Verdict};
@@ -38,7 +38,10 @@ fn assert_holds(found: &Value, expected: &Value, case: &str) {
         }
         Value::Number(expected) => {
             let (found, expected) = (number(found), expected.as_f64().unwrap());
-            assert!((found - expected).abs() <= 1e-12, "{case}: {found} is not {expected}");
+            assert!(
+                (found - expected).abs() <= 1e-12,
+                "{case}: {found} is not {expected}"
+            );
         }
         _ => assert_eq!(found, expected, "{case}"),
     }
@@ -91,13 +94,21 @@ fn statistical_checks_decide_as_the_contract_has_it() {
             confidence: number(&input["confidence"]),
             mode: None,
         };
-        let (successes, trials) = (input["successes"].as_u64().unwrap(), input["trials"].as_u64().unwrap());
+        let (successes, trials) = (
+            input["successes"].as_u64().unwrap(),
+            input["trials"].as_u64().unwrap(),
+        );
         let outcomes: Vec<_> = (0..trials).map(|trial| trial < successes).collect();
         let (verdict, evidence) = statistical::decide(&rule, IntervalMethod::Wilson, &outcomes);
         // What a check in the mode `report_only` would have decided is not told: its row has no verdict.
         if let Some(expected) = vector.expected["verdict"].as_str() {
             assert_eq!(verdict.as_str(), expected, "{}", vector.name);
-            assert_eq!(vector.expected["decision_rule"], json!(DecisionRule::WilsonOneSided), "{}", vector.name);
+            assert_eq!(
+                vector.expected["decision_rule"],
+                json!(DecisionRule::WilsonOneSided),
+                "{}",
+                vector.name
+            );
         }
         assert_holds(&json!(evidence), &vector.expected["evidence"], &vector.name);
     }
@@ -129,7 +140,11 @@ fn distributional_checks_decide_as_the_contract_has_it() {
         // Difference: an outcome is true when the trial kept to the baseline, for one trial and for many. The existing
         // gate turns the sense round when there are many, and its texts are wrong for it (gate-contract 15.3 E6).
         let kept = expected["trial_outcomes"].as_array().unwrap().iter().map(|flag| {
-            if values.len() == 1 { flag.as_bool().unwrap() } else { !flag.as_bool().unwrap() }
+            if values.len() == 1 {
+                flag.as_bool().unwrap()
+            } else {
+                !flag.as_bool().unwrap()
+            }
         });
         assert_eq!(decided.kept, kept.collect::<Vec<_>>(), "{}", vector.name);
     }
@@ -143,38 +158,41 @@ fn a_distributional_check_gates_when_the_baseline_is_large_enough() {
         if trials != 1 {
             continue;
         }
-        let policy = policy(1, "step_count: {kind: distributional, direction: upper}, no_loops: {kind: invariant}");
-        let steps = vector.input["baseline"].as_array().unwrap().iter().map(|steps| steps.as_u64().unwrap());
+        let policy = policy(
+            1,
+            "step_count: {kind: distributional, direction: upper}, no_loops: {kind: invariant}",
+        );
+        let steps = vector.input["baseline"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|steps| steps.as_u64().unwrap());
         let baseline = baseline_of_steps(steps);
         let (checks, _notices) = plan(&policy, Some(&baseline)).unwrap();
         assert_eq!(vector.expected["mode"], json!(checks[0].mode), "{}", vector.name);
     }
 }
 
-/// The run of a vector of the group `extract_run_metrics`.
-fn stored_run(name: &str) -> RunMetrics {
-    let vectors = vectors::measured("extract_run_metrics");
-    let input = &vectors.iter().find(|vector| vector.name == name).unwrap().input;
-    let meta: RunMeta = serde_json::from_value(input["meta"].clone()).unwrap();
-    let spans: Vec<_> =
-        input["spans"].as_array().unwrap().iter().map(|span| serde_json::from_value(span.clone()).unwrap()).collect();
-    RunMetrics::of(&meta, crate::read::spans_to_events(&spans))
-}
-
 fn tools(list: &Value) -> Vec<String> {
-    list.as_array().unwrap().iter().map(|tool| tool.as_str().unwrap().to_owned()).collect()
+    list.as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool.as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
 fn invariants_hold_as_the_contract_has_it() {
     for vector in vectors::measured("invariant_outcomes") {
-        let run = stored_run(vector.input["run"].as_str().unwrap());
+        let run = metrics_of_vector(vector.input["run"].as_str().unwrap());
         if vector.input["policy"] == "all require:false" {
             assert_require_false(&vector, &run);
             continue;
         }
         let rules = &vector.input["policy"];
-        let baseline = vector.input["baseline"].as_str().map(|name| Baseline::of_run(&stored_run(name), "now"));
+        let baseline = vector.input["baseline"]
+            .as_str()
+            .map(|name| Baseline::of_run(&metrics_of_vector(name), "now"));
         for (name, expected) in vector.expected.as_object().unwrap() {
             let rule = match name.as_str() {
                 "stop_condition_reached" => Invariant::StopConditionReached(true),
@@ -201,14 +219,26 @@ fn assert_require_false(vector: &Vector, run: &RunMetrics) {
 fn verdicts_are_composed_as_the_contract_has_it() {
     for vector in vectors::measured("composition") {
         let rows = vector.expected["results"].as_array().unwrap();
-        let verdicts = rows.iter().filter_map(|row| Verdict::from_word(row["verdict"].as_str()?));
-        assert_eq!(vector.expected["verdict"], compose(verdicts).as_str(), "{}", vector.name);
+        let verdicts = rows
+            .iter()
+            .filter_map(|row| Verdict::from_word(row["verdict"].as_str()?));
+        assert_eq!(
+            vector.expected["verdict"],
+            compose(verdicts).as_str(),
+            "{}",
+            vector.name
+        );
 
         let (found, expected) = (composed(&vector), rows);
         assert_eq!(found["verdict"], vector.expected["verdict"], "{}", vector.name);
         for (found, expected) in found["rows"].as_array().unwrap().iter().zip(expected) {
             let name = &expected["check_name"];
-            for (key, expected) in expected.as_object().unwrap().iter().filter(|(key, _)| *key != "stopping_rule") {
+            for (key, expected) in expected
+                .as_object()
+                .unwrap()
+                .iter()
+                .filter(|(key, _)| *key != "stopping_rule")
+            {
                 assert_holds(&found[key], expected, &format!("{} {name} {key}", vector.name));
             }
         }
@@ -220,7 +250,12 @@ fn composed(vector: &Vector) -> Value {
     use crate::judge::{Gate, ProcessExit};
 
     let flags = |key: &str| -> Vec<bool> {
-        vector.input[key].as_array().unwrap().iter().map(|flag| flag.as_bool().unwrap()).collect()
+        vector.input[key]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|flag| flag.as_bool().unwrap())
+            .collect()
     };
     let budgeted = u32::try_from(vector.input["trials_budgeted"].as_u64().unwrap()).unwrap();
     let policy = policy(
@@ -228,7 +263,13 @@ fn composed(vector: &Vector) -> Value {
         "required_tools: {kind: invariant, all_of: [reply]}, \
          task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9}",
     );
-    let runs = flags("required_tools").into_iter().map(|kept| if kept { super::calling("reply") } else { run(1, None) });
+    let runs = flags("required_tools").into_iter().map(|kept| {
+        if kept {
+            super::calling("reply")
+        } else {
+            run(1, None)
+        }
+    });
     let mut trials = super::trials(runs);
     for (trial, ok) in trials.iter_mut().zip(flags("process_ok")) {
         trial.exit = Some(ProcessExit::Code(if ok { 0 } else { 4 }));
