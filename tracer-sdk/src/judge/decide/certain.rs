@@ -1,8 +1,9 @@
 //! Stopping early: whether the trials that are left could still change the verdict (gate, section 2).
 
+use super::outcomes::Outcomes;
 use super::plan::Planned;
 use super::values::{count, values};
-use super::{distributional, gate, measured, statistical};
+use super::{distributional, measured, statistical};
 use crate::judge::policy::Rule;
 use crate::judge::statistics::IntervalMethod;
 use crate::judge::{Trial, Verdict};
@@ -14,7 +15,7 @@ pub(super) fn must_fail(
     planned: &Planned<'_>,
     method: IntervalMethod,
     trials: &[Trial],
-    outcomes: &gate::Outcomes,
+    outcomes: &Outcomes,
     left: u32,
 ) -> bool {
     let known = || -> Vec<f64> {

@@ -1,5 +1,6 @@
 //! The trials' values against the extremes of the baseline's sample (the contract of the gate, section 7.3).
 
+use super::rows::Decision;
 use super::values::count;
 use crate::judge::policy::Distributional;
 use crate::judge::statistics::{
@@ -76,24 +77,15 @@ pub(super) fn must_fail(
     verdict(rule, method, beyond, trials, count(sample.len())).0 == Verdict::Fail
 }
 
-/// What a row of a distributional check is made of.
-pub(super) struct Decided {
-    pub(super) verdict: Verdict,
-    pub(super) rule: DecisionRule,
-    /// For each trial, whether it kept to the baseline.
-    pub(super) kept: Vec<bool>,
-    pub(super) evidence: Evidence,
-}
-
 /// What the trials' values say; `None` without a baseline's sample.
 pub(super) fn decide(
     rule: &Distributional,
     method: IntervalMethod,
     values: &[Option<f64>],
     sample: &[f64],
-) -> Option<Decided> {
+) -> Option<Decision> {
     let bound = bound(rule, sample)?;
-    let kept = values
+    let outcomes = values
         .iter()
         .map(|value| value.is_some_and(|value| !is_beyond(rule, bound, value)))
         .collect();
@@ -105,10 +97,10 @@ pub(super) fn decide(
             Some(value) if is_beyond(rule, bound, *value) => Verdict::Fail,
             Some(_) => Verdict::Pass,
         };
-        return Some(Decided {
+        return Some(Decision {
             verdict,
             rule: DecisionRule::Tolerance,
-            kept,
+            outcomes,
             evidence: Evidence::SingleTrial(SingleTrialEvidence {
                 coverage: rule.coverage,
                 baseline_trials,
@@ -127,10 +119,10 @@ pub(super) fn decide(
     if verdict != Verdict::Fail && beyond + within < trials {
         verdict = Verdict::Inconclusive;
     }
-    Some(Decided {
+    Some(Decision {
         verdict,
         rule: super::statistical::decision_rule(method),
-        kept,
+        outcomes,
         evidence: Evidence::Distributional(DistributionalEvidence {
             successes: beyond,
             failures: within,

@@ -21,6 +21,10 @@ pub(super) struct Planned<'a> {
 }
 
 impl Planned<'_> {
+    pub(super) fn name(&self) -> &str {
+        &self.check.name
+    }
+
     pub(super) fn is_gating(&self) -> bool {
         self.mode == CheckMode::Gating
     }

@@ -121,10 +121,9 @@ fn kinds_of(
 
 fn check(entry: &Entry, allowed: &[Kind], path: &str) -> Result<Check, PolicyError> {
     let fields = Fields::of(&entry.value, path, Code::NotMapping)?;
-    let kind = match fields.get("kind") {
-        Some(kind) => kind,
-        None => return Err(fields.error(Code::KindInvalid, "needs a kind")),
-    };
+    let kind = fields
+        .get("kind")
+        .ok_or_else(|| fields.error(Code::KindInvalid, "needs a kind"))?;
     let path_of_kind = kind.path.clone();
     let position = kind.node.position;
     let kind = kind.word(KINDS, Code::KindInvalid)?;
@@ -192,13 +191,14 @@ fn invariant(name: &str, fields: &Fields<'_>) -> Result<Invariant, PolicyError> 
 }
 
 fn direction(fields: &Fields<'_>) -> Result<Direction, PolicyError> {
-    match fields.get("direction") {
-        Some(field) => field.word(DIRECTIONS, Code::DirectionInvalid),
-        None => {
-            let path = fields.path_of("direction");
-            Err(PolicyError::new(Code::DirectionInvalid, path, "is missing").at(fields.position))
-        }
-    }
+    let missing = || {
+        let path = fields.path_of("direction");
+        PolicyError::new(Code::DirectionInvalid, path, "is missing").at(fields.position)
+    };
+    fields
+        .get("direction")
+        .ok_or_else(missing)?
+        .word(DIRECTIONS, Code::DirectionInvalid)
 }
 
 fn measured(fields: &Fields<'_>) -> Result<Measured, PolicyError> {

@@ -146,7 +146,7 @@ fn distributional_checks_decide_as_the_contract_has_it() {
                 !flag.as_bool().unwrap()
             }
         });
-        assert_eq!(decided.kept, kept.collect::<Vec<_>>(), "{}", vector.name);
+        assert_eq!(decided.outcomes, kept.collect::<Vec<_>>(), "{}", vector.name);
     }
 }
 
