@@ -8,10 +8,13 @@
 //! | what did one run do, in numbers? | [`RunMetrics`] |
 //! | in what do two runs differ? | [`Comparison`] |
 //! | what is usual? | [`Baseline`] |
+//! | what does a gate demand? | [`Policy`](policy::Policy) |
+//! | is it met? | [`Gate`], by the [`statistics`] |
 //! | what did the gate see and decide? | [`Report`] |
 
 mod baseline;
 mod compare;
+mod decide;
 mod digest;
 mod metrics;
 pub mod policy;
@@ -19,6 +22,9 @@ mod repeats;
 mod report;
 mod signature;
 pub mod statistics;
+
+#[cfg(test)]
+mod samples;
 #[cfg(test)]
 mod vectors;
 
@@ -30,6 +36,7 @@ pub use compare::{
     AlignedCalls, Call, CallChange, CallList, CallPair, Comparison, CountedDiff, Difference, MetricChange,
     NameChanges, RepeatedTool, Side, SideKind, ToolChanges, ToolPathDiff, TypeCount,
 };
+pub use decide::{Gate, StopReason};
 pub use digest::sha256_hex;
 pub use metrics::{CountMismatch, GuardrailStop, Metric, RepeatedCalls, RunMetrics};
 pub use report::{

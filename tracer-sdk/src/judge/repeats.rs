@@ -174,3 +174,7 @@ fn multiply(left: u64, right: u64) -> u64 {
     let sum = u64::try_from(lower + (product >> 61)).unwrap_or(0);
     sum % MODULUS
 }
+
+#[cfg(test)]
+#[path = "repeats_tests.rs"]
+mod tests;

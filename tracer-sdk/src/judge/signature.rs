@@ -66,3 +66,21 @@ impl Signature {
             .count() as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::vectors::measured;
+    use super::*;
+
+    #[test]
+    fn the_vectors_give_their_text_and_digest() {
+        for vector in measured("signature_id") {
+            let signature: Signature = serde_json::from_value(vector.input["signature"].clone()).unwrap();
+            assert_eq!(
+                signature.canonical(),
+                vector.expected["canonical"].as_str().unwrap()
+            );
+            assert_eq!(signature.id(), vector.expected["sha256"].as_str().unwrap());
+        }
+    }
+}

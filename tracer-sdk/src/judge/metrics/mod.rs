@@ -3,6 +3,9 @@
 mod gather;
 mod name;
 
+#[cfg(test)]
+mod tests;
+
 pub use name::Metric;
 
 use crate::format::{Counts, Record, RunStatus, TraceId};

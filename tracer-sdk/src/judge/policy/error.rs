@@ -194,7 +194,11 @@ pub struct PolicyError {
 }
 
 impl PolicyError {
-    pub(super) fn new(code: PolicyErrorCode, path: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(in crate::judge) fn new(
+        code: PolicyErrorCode,
+        path: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
         Self {
             code,
             position: None,
@@ -204,12 +208,12 @@ impl PolicyError {
         }
     }
 
-    pub(super) fn at(mut self, position: Option<Position>) -> Self {
+    pub(in crate::judge) fn at(mut self, position: Option<Position>) -> Self {
         self.position = position;
         self
     }
 
-    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(in crate::judge) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
