@@ -23,7 +23,12 @@ pub(super) fn computed(group: &str) -> Vec<Vector> {
 
 fn cases(list: &str, group: &str) -> Vec<Vector> {
     let all: Value = serde_json::from_str(TEXT).unwrap();
-    let cases: Vec<_> = all[list].as_array().unwrap().iter().filter(|case| case["group"] == group).collect();
+    let cases: Vec<_> = all[list]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|case| case["group"] == group)
+        .collect();
     assert!(!cases.is_empty(), "no vectors of the group {group}");
     let vector = |case: &Value| Vector {
         name: case["name"].as_str().unwrap().to_owned(),

@@ -1,8 +1,9 @@
 //! Stopping early: whether the trials that are left could still change the verdict (gate, section 2).
 
+use super::outcomes::Outcomes;
 use super::plan::Planned;
 use super::values::{count, values};
-use super::{distributional, gate, measured, statistical};
+use super::{distributional, measured, statistical};
 use crate::judge::policy::Rule;
 use crate::judge::statistics::IntervalMethod;
 use crate::judge::{Trial, Verdict};
@@ -14,15 +15,24 @@ pub(super) fn must_fail(
     planned: &Planned<'_>,
     method: IntervalMethod,
     trials: &[Trial],
-    outcomes: &gate::Outcomes,
+    outcomes: &Outcomes,
     left: u32,
 ) -> bool {
     let known = || -> Vec<f64> {
         let metric = planned.metric.as_ref();
-        metric.map(|metric| values(trials, metric)).unwrap_or_default().into_iter().flatten().collect()
+        metric
+            .map(|metric| values(trials, metric))
+            .unwrap_or_default()
+            .into_iter()
+            .flatten()
+            .collect()
     };
     let all = count(trials.len()).saturating_add(left);
-    let unknown = |known: &[f64]| usize::try_from(all).unwrap_or(usize::MAX).saturating_sub(known.len());
+    let unknown = |known: &[f64]| {
+        usize::try_from(all)
+            .unwrap_or(usize::MAX)
+            .saturating_sub(known.len())
+    };
     match &planned.check.rule {
         // A violated invariant stops a gate by itself.
         Rule::Invariant(_) => false,

@@ -1,24 +1,33 @@
 //! The trials' values against the extremes of the baseline's sample (the contract of the gate, section 7.3).
 
+use super::rows::Decision;
 use super::values::count;
 use crate::judge::policy::Distributional;
 use crate::judge::statistics::{
     IntervalMethod, RateInterval, Target, chance_of_exceeding, minimum_baseline_trials,
 };
 use crate::judge::{
-    ConfidenceBounds, DecisionRule, Direction, DistributionalEvidence, Evidence, SingleTrialEvidence, Threshold,
-    Verdict,
+    ConfidenceBounds, DecisionRule, Direction, DistributionalEvidence, Evidence, SingleTrialEvidence,
+    Threshold, Verdict,
 };
 
 /// The most extreme value of a baseline; `None` of no values.
 fn bound(rule: &Distributional, sample: &[f64]) -> Option<f64> {
     let values = sample.iter().copied();
-    if rule.direction == Direction::Lower { values.min_by(f64::total_cmp) } else { values.max_by(f64::total_cmp) }
+    if rule.direction == Direction::Lower {
+        values.min_by(f64::total_cmp)
+    } else {
+        values.max_by(f64::total_cmp)
+    }
 }
 
 /// Whether a value lies beyond the bound; on it is fine.
 fn is_beyond(rule: &Distributional, bound: f64, value: f64) -> bool {
-    if rule.direction == Direction::Lower { value < bound } else { value > bound }
+    if rule.direction == Direction::Lower {
+        value < bound
+    } else {
+        value > bound
+    }
 }
 
 /// What is demanded of the share of trials that lie beyond the bound.
@@ -34,7 +43,10 @@ fn verdict(
     trials: u32,
     baseline_trials: u32,
 ) -> (Verdict, RateInterval) {
-    let everything = RateInterval { lower: 0.0, upper: 1.0 };
+    let everything = RateInterval {
+        lower: 0.0,
+        upper: 1.0,
+    };
     let interval = RateInterval::of(method, beyond, trials, rule.confidence).unwrap_or(everything);
     let verdict = interval.verdict(target(rule));
     // The bound is itself a draw: an unchanged agent exceeds a low one often. The exact rule takes that into account.
@@ -56,17 +68,13 @@ pub(super) fn must_fail(
     let Some(bound) = bound(rule, sample) else {
         return false;
     };
-    let beyond = count(known.iter().filter(|value| is_beyond(rule, bound, **value)).count());
+    let beyond = count(
+        known
+            .iter()
+            .filter(|value| is_beyond(rule, bound, **value))
+            .count(),
+    );
     verdict(rule, method, beyond, trials, count(sample.len())).0 == Verdict::Fail
-}
-
-/// What a row of a distributional check is made of.
-pub(super) struct Decided {
-    pub(super) verdict: Verdict,
-    pub(super) rule: DecisionRule,
-    /// For each trial, whether it kept to the baseline.
-    pub(super) kept: Vec<bool>,
-    pub(super) evidence: Evidence,
 }
 
 /// What the trials' values say; `None` without a baseline's sample.
@@ -75,9 +83,12 @@ pub(super) fn decide(
     method: IntervalMethod,
     values: &[Option<f64>],
     sample: &[f64],
-) -> Option<Decided> {
+) -> Option<Decision> {
     let bound = bound(rule, sample)?;
-    let kept = values.iter().map(|value| value.is_some_and(|value| !is_beyond(rule, bound, value))).collect();
+    let outcomes = values
+        .iter()
+        .map(|value| value.is_some_and(|value| !is_beyond(rule, bound, value)))
+        .collect();
     let baseline_trials = count(sample.len());
     let baseline_n_min = minimum_baseline_trials(rule.coverage);
     if let [value] = values {
@@ -86,10 +97,10 @@ pub(super) fn decide(
             Some(value) if is_beyond(rule, bound, *value) => Verdict::Fail,
             Some(_) => Verdict::Pass,
         };
-        return Some(Decided {
+        return Some(Decision {
             verdict,
             rule: DecisionRule::Tolerance,
-            kept,
+            outcomes,
             evidence: Evidence::SingleTrial(SingleTrialEvidence {
                 coverage: rule.coverage,
                 baseline_trials,
@@ -108,10 +119,10 @@ pub(super) fn decide(
     if verdict != Verdict::Fail && beyond + within < trials {
         verdict = Verdict::Inconclusive;
     }
-    Some(Decided {
+    Some(Decision {
         verdict,
         rule: super::statistical::decision_rule(method),
-        kept,
+        outcomes,
         evidence: Evidence::Distributional(DistributionalEvidence {
             successes: beyond,
             failures: within,

@@ -1,15 +1,12 @@
 //! A policy and a baseline that go together, and what they decide about trials.
 
-use std::collections::BTreeMap;
-
+use super::certain;
+use super::outcomes::Outcomes;
 use super::plan::{Planned, plan};
-use super::values::{count, judged_run, unknown_trials, values};
-use super::{certain, distributional, invariant, measured, statistical};
+use super::rows::{Rows, stopping_rule};
+use super::values::count;
 use crate::judge::policy::{Policy, PolicyError, Rule};
-use crate::judge::{
-    Baseline, CheckKind, CheckMode, CheckResult, DecisionRule, Evidence, InvariantEvidence, Judgement,
-    StoppingRule, Trial, Verdict,
-};
+use crate::judge::{Baseline, Judgement, Trial, Verdict};
 
 /// A policy and a baseline, checked against each other before the first trial is paid for (gate, section 1).
 ///
@@ -70,16 +67,6 @@ impl StopReason {
             Self::VerdictDecided => "verdict_decided",
         }
     }
-}
-
-/// What each trial did to the invariants.
-pub(super) struct Outcomes {
-    /// For each trial, each invariant's outcome by the name of its check.
-    by_trial: Vec<BTreeMap<String, bool>>,
-    /// For each trial, whether it counts and keeps every invariant.
-    pub(super) successes: Vec<bool>,
-    /// Whether a trial can fail to succeed without failing the gate.
-    pub(super) is_rate_free: bool,
 }
 
 impl<'a> Gate<'a> {
@@ -158,7 +145,8 @@ impl<'a> Gate<'a> {
         }
         let left = self.policy.trials.saturating_sub(count(trials.len()));
         let mut gating = self.checks.iter().filter(|planned| planned.is_gating());
-        let decided = gating.any(|planned| certain::must_fail(planned, self.policy.decision, trials, &outcomes, left));
+        let decided =
+            gating.any(|planned| certain::must_fail(planned, self.policy.decision, trials, &outcomes, left));
         (left > 0 && decided).then_some(StopReason::VerdictDecided)
     }
 
@@ -179,8 +167,13 @@ impl<'a> Gate<'a> {
     #[must_use]
     pub fn judge(&self, trials: &[Trial]) -> Judgement {
         let outcomes = self.outcomes(trials);
-        let mut checks = vec![self.agent_process(trials)];
-        checks.extend(self.checks.iter().filter_map(|planned| self.row(planned, trials, &outcomes)));
+        let rows = Rows {
+            policy: self.policy,
+            trials,
+            outcomes: &outcomes,
+        };
+        let mut checks = vec![rows.agent_process()];
+        checks.extend(self.checks.iter().filter_map(|planned| rows.of(planned)));
 
         let is_short = count(trials.len()) < self.policy.trials;
         let stopped = self.stop_reason(trials).filter(|_| is_short);
@@ -194,7 +187,7 @@ impl<'a> Gate<'a> {
             checks,
             invariants: outcomes.by_trial,
             trials_budgeted: self.policy.trials,
-            stopping_rule: self.stopping_rule(),
+            stopping_rule: stopping_rule(self.policy),
             abort_reason: stopped
                 .map(StopReason::as_str)
                 .or(interrupted.then_some("interrupted"))
@@ -202,155 +195,9 @@ impl<'a> Gate<'a> {
         }
     }
 
-    fn stopping_rule(&self) -> StoppingRule {
-        if self.policy.fail_fast { StoppingRule::FixedNFailFast } else { StoppingRule::FixedN }
-    }
-
     fn outcomes(&self, trials: &[Trial]) -> Outcomes {
-        let invariants = || {
-            self.checks.iter().filter_map(|planned| match &planned.check.rule {
-                Rule::Invariant(invariant) => Some((planned, invariant)),
-                _ => None,
-            })
-        };
-        let by_trial: Vec<BTreeMap<String, bool>> = trials
-            .iter()
-            .map(|trial| {
-                let run = judged_run(trial);
-                let outcome = |invariant| run.is_some_and(|run| invariant::holds(invariant, run, self.baseline));
-                invariants().map(|(planned, invariant)| (planned.check.name.clone(), outcome(invariant))).collect()
-            })
-            .collect();
-        let counts = |name: &String| self.policy.check(name).is_some_and(|check| !check.ignored);
-        let kept = |outcomes: &BTreeMap<String, bool>| outcomes.iter().all(|(name, kept)| *kept || !counts(name));
-        let successes = trials.iter().zip(&by_trial).map(|(trial, outcomes)| trial.is_sound() && kept(outcomes));
-        Outcomes {
-            successes: successes.collect(),
-            is_rate_free: !self.policy.judged_by_rate.is_empty(),
-            by_trial,
-        }
+        Outcomes::new(self.policy, self.baseline, &self.checks, trials)
     }
-
-    /// The row that every gate has: whether each trial counts at all.
-    fn agent_process(&self, trials: &[Trial]) -> CheckResult {
-        let outcomes = trials.iter().map(Trial::is_sound).collect();
-        let description = "the process ends well and leaves exactly one completed trace".to_owned();
-        self.invariant_row("agent_process", CheckMode::Gating, outcomes, description)
-    }
-
-    fn invariant_row(
-        &self,
-        name: &str,
-        mode: CheckMode,
-        outcomes: Vec<bool>,
-        description: String,
-    ) -> CheckResult {
-        let violations = count(outcomes.iter().filter(|kept| !**kept).count());
-        let verdict = match (violations, outcomes.is_empty()) {
-            (_, true) => Verdict::Inconclusive,
-            (0, false) => Verdict::Pass,
-            _ => Verdict::Fail,
-        };
-        self.named_row(name, CheckKind::Invariant, mode, count(outcomes.len()), Decision {
-            verdict,
-            rule: DecisionRule::Invariant,
-            outcomes,
-            evidence: Evidence::Invariant(InvariantEvidence {
-                violations,
-                description,
-            }),
-        })
-    }
-
-    /// The row of one check; nothing when there is nothing to look at.
-    fn row(&self, planned: &Planned<'_>, trials: &[Trial], outcomes: &Outcomes) -> Option<CheckResult> {
-        let values = || planned.metric.as_ref().map(|metric| values(trials, metric)).unwrap_or_default();
-        let sample = planned.sample.as_deref();
-        let method = self.policy.decision;
-        let (values, decision) = match &planned.check.rule {
-            Rule::Invariant(invariant) => {
-                let description = invariant::description(invariant);
-                let outcomes = outcomes.of(planned);
-                return Some(self.invariant_row(&planned.check.name, planned.mode, outcomes, description));
-            }
-            Rule::Measured(rule) => {
-                let values = values();
-                let (verdict, evidence) = measured::decide(rule, &values, sample);
-                (values, Decision {
-                    verdict,
-                    rule: DecisionRule::Tolerance,
-                    outcomes: Vec::new(),
-                    evidence: Evidence::Measured(evidence),
-                })
-            }
-            Rule::Distributional(rule) => {
-                let values = values();
-                let decided = distributional::decide(rule, method, &values, sample?)?;
-                (values, Decision {
-                    verdict: decided.verdict,
-                    rule: decided.rule,
-                    outcomes: decided.kept,
-                    evidence: decided.evidence,
-                })
-            }
-            Rule::Statistical(rule) => {
-                let (verdict, evidence) = statistical::decide(rule, method, &outcomes.successes);
-                (Vec::new(), Decision {
-                    verdict,
-                    rule: statistical::decision_rule(method),
-                    outcomes: outcomes.successes.clone(),
-                    evidence: Evidence::Statistical(evidence),
-                })
-            }
-        };
-        let (name, kind) = (&planned.check.name, planned.check.rule.kind());
-        Some(CheckResult {
-            direction: planned.check.rule.direction(),
-            unknown_trials: unknown_trials(trials, &values),
-            ..self.named_row(name, kind, planned.mode, count(trials.len()), decision)
-        })
-    }
-
-    fn named_row(
-        &self,
-        name: &str,
-        kind: CheckKind,
-        mode: CheckMode,
-        trials_used: u32,
-        decision: Decision,
-    ) -> CheckResult {
-        let is_gating = mode == CheckMode::Gating;
-        CheckResult {
-            check_name: name.to_owned(),
-            kind,
-            direction: None,
-            mode,
-            verdict: is_gating.then_some(decision.verdict),
-            decision_rule: if is_gating { decision.rule } else { DecisionRule::ReportOnly },
-            stopping_rule: self.stopping_rule(),
-            trials_used,
-            trials_budgeted: self.policy.trials,
-            trial_outcomes: decision.outcomes,
-            evidence: decision.evidence,
-            unknown_trials: Vec::new(),
-        }
-    }
-}
-
-impl Outcomes {
-    /// The outcomes of one invariant, one for each trial; an outcome that is missing is a violation.
-    fn of(&self, planned: &Planned<'_>) -> Vec<bool> {
-        let outcome = |trial: &BTreeMap<String, bool>| trial.get(&planned.check.name).copied().unwrap_or(false);
-        self.by_trial.iter().map(outcome).collect()
-    }
-}
-
-/// What a rule made of the trials.
-struct Decision {
-    verdict: Verdict,
-    rule: DecisionRule,
-    outcomes: Vec<bool>,
-    evidence: Evidence,
 }
 
 /// One FAIL fails a gate; otherwise one INCONCLUSIVE leaves it undecided (the contract of the gate, section 8).

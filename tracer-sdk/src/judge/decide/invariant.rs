@@ -24,9 +24,17 @@ pub(super) fn holds(invariant: &Invariant, run: &RunMetrics, baseline: Option<&B
 
 /// Every tool that any run of a baseline called, not only the first one's.
 fn known_tools(baseline: &Baseline) -> BTreeSet<&str> {
-    let sampled = baseline.trial_sample.iter().flat_map(|sample| sample.signatures.values());
+    let sampled = baseline
+        .trial_sample
+        .iter()
+        .flat_map(|sample| sample.signatures.values());
     let sampled = sampled.flat_map(|signature| &signature.tool_path);
-    baseline.tool_path.iter().chain(sampled).map(String::as_str).collect()
+    baseline
+        .tool_path
+        .iter()
+        .chain(sampled)
+        .map(String::as_str)
+        .collect()
 }
 
 /// Whether there is a run that would break it.

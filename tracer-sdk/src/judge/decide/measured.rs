@@ -9,7 +9,9 @@ const ROUNDING: f64 = 1e-9;
 
 /// The bounds: the baseline's with the tolerance, and the limits; the stricter one of each side.
 pub(super) fn allowed(rule: &Measured, baseline: Option<&[f64]>) -> AllowedRange {
-    let usual = baseline.and_then(|sample| aggregate(sample, rule.aggregate)).zip(rule.tolerance);
+    let usual = baseline
+        .and_then(|sample| aggregate(sample, rule.aggregate))
+        .zip(rule.tolerance);
     let around = |sign: f64| usual.map(|(usual, tolerance)| usual + sign * tolerance.allowance(usual));
     let stricter = |first: Option<f64>, second: Option<f64>, of: fn(f64, f64) -> f64| match (first, second) {
         (Some(first), Some(second)) => Some(of(first, second)),
@@ -24,11 +26,15 @@ pub(super) fn allowed(rule: &Measured, baseline: Option<&[f64]>) -> AllowedRange
 }
 
 fn above(allowed: AllowedRange, value: f64) -> bool {
-    allowed.upper.is_some_and(|upper| value > upper + upper.abs().max(1.0) * ROUNDING)
+    allowed
+        .upper
+        .is_some_and(|upper| value > upper + upper.abs().max(1.0) * ROUNDING)
 }
 
 fn below(allowed: AllowedRange, value: f64) -> bool {
-    allowed.lower.is_some_and(|lower| value < lower - lower.abs().max(1.0) * ROUNDING)
+    allowed
+        .lower
+        .is_some_and(|lower| value < lower - lower.abs().max(1.0) * ROUNDING)
 }
 
 /// Whether the aggregate is out of bounds whatever the values are that are not known.
@@ -54,7 +60,11 @@ pub(super) fn decide(
     let known: Vec<f64> = values.iter().flatten().copied().collect();
     let unknown = values.len() - known.len();
     let usual = baseline.and_then(|sample| aggregate(sample, rule.aggregate));
-    let observed = if unknown == 0 { aggregate(&known, rule.aggregate) } else { None };
+    let observed = if unknown == 0 {
+        aggregate(&known, rule.aggregate)
+    } else {
+        None
+    };
     let verdict = if must_fail(rule, allowed, &known, unknown) {
         Verdict::Fail
     } else if observed.is_some() {

@@ -6,7 +6,9 @@ mod distributional;
 mod gate;
 mod invariant;
 mod measured;
+mod outcomes;
 mod plan;
+mod rows;
 mod statistical;
 mod values;
 

@@ -3,7 +3,8 @@
 
 use super::{distributional, invariant, measured};
 use crate::judge::policy::{
-    Check, Distributional, Invariant, Measured, Policy, PolicyError, PolicyErrorCode as Code, Rule, Statistical,
+    Check, Distributional, Invariant, Measured, Policy, PolicyError, PolicyErrorCode as Code, Rule,
+    Statistical,
 };
 use crate::judge::statistics::{minimum_baseline_trials, minimum_trials};
 use crate::judge::{Baseline, CheckMode, Metric};
@@ -20,6 +21,10 @@ pub(super) struct Planned<'a> {
 }
 
 impl Planned<'_> {
+    pub(super) fn name(&self) -> &str {
+        &self.check.name
+    }
+
     pub(super) fn is_gating(&self) -> bool {
         self.mode == CheckMode::Gating
     }
@@ -54,7 +59,10 @@ impl<'a> Planner<'a, '_> {
     /// The check as it will be judged; nothing where it has nothing to look at and need not.
     fn check(&mut self, check: &'a Check) -> Result<Option<Planned<'a>>, PolicyError> {
         let metric = Metric::from_name(&check.name);
-        let sample = metric.as_ref().zip(self.baseline).and_then(|(metric, baseline)| baseline.sample(metric));
+        let sample = metric
+            .as_ref()
+            .zip(self.baseline)
+            .and_then(|(metric, baseline)| baseline.sample(metric));
         let sample = sample.filter(|sample| !sample.is_empty());
         let mode = match &check.rule {
             Rule::Invariant(invariant) => self.invariant(check, invariant)?,
@@ -70,7 +78,11 @@ impl<'a> Planner<'a, '_> {
         };
         Ok(Some(Planned {
             check,
-            mode: if check.ignored { CheckMode::ReportOnly } else { mode },
+            mode: if check.ignored {
+                CheckMode::ReportOnly
+            } else {
+                mode
+            },
             metric,
             sample,
         }))
@@ -78,11 +90,19 @@ impl<'a> Planner<'a, '_> {
 
     fn invariant(&self, check: &Check, invariant: &Invariant) -> Result<CheckMode, PolicyError> {
         if *invariant == Invariant::KnownTools && self.baseline.is_none() && !check.ignored {
-            return Err(refused(check, Code::BaselineNeeded, "asks for no new tools, and there is no baseline to know the old ones")
-                .hint("give a baseline with --baseline, or leave no_new_tools out"));
+            return Err(refused(
+                check,
+                Code::BaselineNeeded,
+                "asks for no new tools, and there is no baseline to know the old ones",
+            )
+            .hint("give a baseline with --baseline, or leave no_new_tools out"));
         }
         let by_rate = self.policy.judged_by_rate.contains(&check.name);
-        Ok(if by_rate { CheckMode::ReportOnly } else { CheckMode::Gating })
+        Ok(if by_rate {
+            CheckMode::ReportOnly
+        } else {
+            CheckMode::Gating
+        })
     }
 
     fn measured(
@@ -94,8 +114,15 @@ impl<'a> Planner<'a, '_> {
         let Some(sample) = sample else {
             let has_limit = rule.lower_limit.is_some() || rule.upper_limit.is_some();
             if rule.tolerance.is_some() && self.baseline.is_some() {
-                let skipped = if has_limit { "its tolerance is not applied" } else { "it is not checked" };
-                self.notices.push(format!("{}: the baseline has no values of it, so {skipped}", check.name));
+                let skipped = if has_limit {
+                    "its tolerance is not applied"
+                } else {
+                    "it is not checked"
+                };
+                self.notices.push(format!(
+                    "{}: the baseline has no values of it, so {skipped}",
+                    check.name
+                ));
             }
             if has_limit {
                 return Ok(Some(CheckMode::Gating));
@@ -135,17 +162,26 @@ impl<'a> Planner<'a, '_> {
         };
         let needed = minimum_baseline_trials(rule.coverage);
         let large_enough = usize::try_from(needed).is_ok_and(|needed| sample.len() >= needed);
-        let mode = rule.mode.unwrap_or(if large_enough { CheckMode::Gating } else { CheckMode::ReportOnly });
+        let mode = rule.mode.unwrap_or(if large_enough {
+            CheckMode::Gating
+        } else {
+            CheckMode::ReportOnly
+        });
         if check.ignored || mode == CheckMode::ReportOnly {
             if rule.mode.is_none() && !large_enough {
                 let name = &check.name;
                 let has = runs(sample.len());
-                self.notices.push(format!("{name}: only told, because the baseline has {has} and {needed} are needed"));
+                self.notices.push(format!(
+                    "{name}: only told, because the baseline has {has} and {needed} are needed"
+                ));
             }
             return Ok(Some(CheckMode::ReportOnly));
         }
         if !large_enough {
-            let message = format!("needs a baseline of {needed} runs, and this one has {}", sample.len());
+            let message = format!(
+                "needs a baseline of {needed} runs, and this one has {}",
+                sample.len()
+            );
             return Err(refused(check, Code::BaselineNeeded, message)
                 .hint("make a larger baseline, demand less coverage, or set mode: report_only"));
         }
@@ -164,10 +200,13 @@ impl<'a> Planner<'a, '_> {
         match rule.mode {
             _ if check.ignored => Ok(CheckMode::ReportOnly),
             Some(CheckMode::ReportOnly) => Ok(CheckMode::ReportOnly),
-            Some(CheckMode::Gating) => self.refuse_unreachable(check, least, "").map(|()| CheckMode::Gating),
+            Some(CheckMode::Gating) => self
+                .refuse_unreachable(check, least, "")
+                .map(|()| CheckMode::Gating),
             None if reachable => Ok(CheckMode::Gating),
             None => {
-                let least = least.map_or_else(|| "more than anybody makes".to_owned(), |least| least.to_string());
+                let least =
+                    least.map_or_else(|| "more than anybody makes".to_owned(), |least| least.to_string());
                 self.notices.push(format!(
                     "{}: only told, because {} trials cannot reach PASS; needed are {least}",
                     check.name, self.policy.trials
@@ -178,11 +217,20 @@ impl<'a> Planner<'a, '_> {
     }
 
     /// Refuses a check that is set to gate and could only fail or stay undecided.
-    fn refuse_unreachable(&self, check: &Check, least: Option<u32>, instead: &str) -> Result<(), PolicyError> {
+    fn refuse_unreachable(
+        &self,
+        check: &Check,
+        least: Option<u32>,
+        instead: &str,
+    ) -> Result<(), PolicyError> {
         let trials = self.policy.trials;
         let Some(least) = least else {
-            return Err(refused(check, Code::PassUnreachable, "is set to gate, and no number of trials can reach PASS")
-                .hint("demand less, or set mode: report_only"));
+            return Err(refused(
+                check,
+                Code::PassUnreachable,
+                "is set to gate, and no number of trials can reach PASS",
+            )
+            .hint("demand less, or set mode: report_only"));
         };
         if trials >= least {
             return Ok(());
@@ -203,10 +251,13 @@ impl<'a> Planner<'a, '_> {
 
     /// Invariants that are left to a rate must be judged by it.
     fn refuse_an_idle_rate(&self, checks: &[Planned<'_>]) -> Result<(), PolicyError> {
-        let rate = checks.iter().find(|planned| matches!(planned.check.rule, Rule::Statistical(_)));
+        let rate = checks
+            .iter()
+            .find(|planned| matches!(planned.check.rule, Rule::Statistical(_)));
         match rate {
             Some(rate) if !self.policy.judged_by_rate.is_empty() && !rate.is_gating() => {
-                let message = "is what x_tracer.judged_by_rate relies on, and does not gate with this many trials";
+                let message =
+                    "is what x_tracer.judged_by_rate relies on, and does not gate with this many trials";
                 Err(refused(rate.check, Code::TouchesNothing, message)
                     .hint("use more trials, or remove judged_by_rate"))
             }
@@ -219,7 +270,10 @@ impl<'a> Planner<'a, '_> {
             Rule::Invariant(invariant) => invariant::can_fail(invariant),
             _ => true,
         };
-        if checks.iter().any(|planned| planned.is_gating() && checks_something(planned)) {
+        if checks
+            .iter()
+            .any(|planned| planned.is_gating() && checks_something(planned))
+        {
             return Ok(());
         }
         let message = if self.policy.checks.is_empty() {
@@ -243,5 +297,9 @@ fn refused(check: &Check, code: Code, message: impl Into<String>) -> PolicyError
 }
 
 fn runs(many: usize) -> String {
-    if many == 1 { "1 run".to_owned() } else { format!("{many} runs") }
+    if many == 1 {
+        "1 run".to_owned()
+    } else {
+        format!("{many} runs")
+    }
 }

@@ -15,7 +15,11 @@ pub(super) const fn decision_rule(method: IntervalMethod) -> DecisionRule {
 
 /// A share; zero of nothing.
 pub(super) fn rate(part: u32, whole: u32) -> f64 {
-    if whole == 0 { 0.0 } else { f64::from(part) / f64::from(whole) }
+    if whole == 0 {
+        0.0
+    } else {
+        f64::from(part) / f64::from(whole)
+    }
 }
 
 /// What so many successes say.
@@ -35,7 +39,10 @@ pub(super) fn decide(
     let trials = count(outcomes.len());
     let successes = count(outcomes.iter().filter(|outcome| **outcome).count());
     // Without a trial nothing is known of the rate.
-    let everything = RateInterval { lower: 0.0, upper: 1.0 };
+    let everything = RateInterval {
+        lower: 0.0,
+        upper: 1.0,
+    };
     let interval = RateInterval::of(method, successes, trials, rule.confidence).unwrap_or(everything);
     let evidence = StatisticalEvidence {
         successes,

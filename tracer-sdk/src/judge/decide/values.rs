@@ -4,7 +4,10 @@ use crate::judge::{Metric, RunMetrics, Trial};
 
 /// The run of a trial, if it can be judged: one that has no end tells nothing.
 pub(super) fn judged_run(trial: &Trial) -> Option<&RunMetrics> {
-    trial.metrics.as_ref().filter(|metrics| metrics.status.is_completed())
+    trial
+        .metrics
+        .as_ref()
+        .filter(|metrics| metrics.status.is_completed())
 }
 
 /// The values of a metric, one for each trial.

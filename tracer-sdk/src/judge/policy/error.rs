@@ -194,7 +194,11 @@ pub struct PolicyError {
 }
 
 impl PolicyError {
-    pub(in crate::judge) fn new(code: PolicyErrorCode, path: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(in crate::judge) fn new(
+        code: PolicyErrorCode,
+        path: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
         Self {
             code,
             position: None,

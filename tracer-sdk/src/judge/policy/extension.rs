@@ -8,7 +8,14 @@ use super::{IntervalMethod, OnInconclusive, Policy, PolicyError, PolicyErrorCode
 
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
-const KEYS: &[&str] = &["inconclusive", "decision", "jobs", "timeout_s", "metrics", "judged_by_rate"];
+const KEYS: &[&str] = &[
+    "inconclusive",
+    "decision",
+    "jobs",
+    "timeout_s",
+    "metrics",
+    "judged_by_rate",
+];
 
 /// Takes over what `x_tracer` says.
 pub(super) fn read(ours: &Field<'_>, policy: &mut Policy) -> Result<(), PolicyError> {
@@ -19,7 +26,10 @@ pub(super) fn read(ours: &Field<'_>, policy: &mut Policy) -> Result<(), PolicyEr
         policy.on_inconclusive = field.word(&words, Code::NotAllowed)?;
     }
     if let Some(field) = fields.get("decision") {
-        let words = [("wilson", IntervalMethod::Wilson), ("exact", IntervalMethod::Exact)];
+        let words = [
+            ("wilson", IntervalMethod::Wilson),
+            ("exact", IntervalMethod::Exact),
+        ];
         policy.decision = field.word(&words, Code::NotAllowed)?;
     }
     if let Some(field) = fields.get("jobs") {
@@ -49,13 +59,22 @@ fn timeout(field: &Field<'_>) -> Result<Duration, PolicyError> {
 fn judged_by_rate(field: &Field<'_>, policy: &Policy) -> Result<Vec<String>, PolicyError> {
     let names = field.texts()?;
     for name in &names {
-        if !matches!(policy.check(name).map(|check| &check.rule), Some(Rule::Invariant(_))) {
-            return Err(field.error(Code::TouchesNothing, format!("names `{name}`, which is no invariant of this policy")));
+        if !matches!(
+            policy.check(name).map(|check| &check.rule),
+            Some(Rule::Invariant(_))
+        ) {
+            return Err(field.error(
+                Code::TouchesNothing,
+                format!("names `{name}`, which is no invariant of this policy"),
+            ));
         }
     }
     if !names.is_empty() && policy.check("task_pass_rate").is_none() {
         return Err(field
-            .error(Code::TouchesNothing, "needs the metric task_pass_rate, which would judge these invariants")
+            .error(
+                Code::TouchesNothing,
+                "needs the metric task_pass_rate, which would judge these invariants",
+            )
             .hint("add task_pass_rate under metrics"));
     }
     Ok(names)

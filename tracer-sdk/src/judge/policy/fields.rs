@@ -13,7 +13,11 @@ pub(super) struct Fields<'tree> {
 
 impl<'tree> Fields<'tree> {
     /// The mapping that `node` must be.
-    pub(super) fn of(node: &'tree Node, path: impl Into<String>, otherwise: Code) -> Result<Self, PolicyError> {
+    pub(super) fn of(
+        node: &'tree Node,
+        path: impl Into<String>,
+        otherwise: Code,
+    ) -> Result<Self, PolicyError> {
         let path = path.into();
         match &node.value {
             Value::Mapping(entries) => Ok(Self {
@@ -49,16 +53,25 @@ impl<'tree> Fields<'tree> {
 
     /// The value of a key, where `null` means that it is not there.
     pub(super) fn some(&self, key: &str) -> Option<Field<'tree>> {
-        self.get(key).filter(|field| !matches!(field.node.value, Value::Null))
+        self.get(key)
+            .filter(|field| !matches!(field.node.value, Value::Null))
     }
 
     /// Refuses every key that is not in `allowed`.
     pub(super) fn only(&self, allowed: &[&str]) -> Result<(), PolicyError> {
-        match self.entries.iter().find(|entry| !allowed.contains(&entry.key.as_str())) {
+        match self
+            .entries
+            .iter()
+            .find(|entry| !allowed.contains(&entry.key.as_str()))
+        {
             None => Ok(()),
             Some(entry) => {
                 let message = format!("has an unknown key `{}`", entry.key);
-                let path = if self.path.is_empty() { "the policy" } else { &self.path };
+                let path = if self.path.is_empty() {
+                    "the policy"
+                } else {
+                    &self.path
+                };
                 Err(PolicyError::new(Code::UnknownKey, path, message)
                     .at(entry.position)
                     .hint(format!("the keys are {}", allowed.join(", "))))
@@ -92,7 +105,10 @@ impl Field<'_> {
 
     pub(super) fn finite(&self) -> Result<f64, PolicyError> {
         match self.node.value {
-            #[expect(clippy::cast_precision_loss, reason = "a bound past 2^53 is no less right when rounded")]
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a bound past 2^53 is no less right when rounded"
+            )]
             Value::Integer(value) => Ok(value as f64),
             Value::Number(value) if value.is_finite() => Ok(value),
             _ => Err(self.error(Code::NotFiniteNumber, "must be a finite number")),
@@ -146,7 +162,12 @@ impl Field<'_> {
     /// A list of texts that are not empty.
     pub(super) fn texts(&self) -> Result<Vec<String>, PolicyError> {
         let wrong = |node: &Node| {
-            PolicyError::new(Code::NotStringList, &self.path, "must be a list of texts that are not empty").at(node.position)
+            PolicyError::new(
+                Code::NotStringList,
+                &self.path,
+                "must be a list of texts that are not empty",
+            )
+            .at(node.position)
         };
         let Value::List(items) = &self.node.value else {
             return Err(wrong(self.node));
@@ -162,7 +183,12 @@ impl Field<'_> {
 
     /// A mapping of exactly `lower` and `upper`.
     pub(super) fn range(&self) -> Result<(Field<'_>, Field<'_>), PolicyError> {
-        let wrong = || self.error(Code::RangeRequired, "must be a mapping of exactly lower and upper");
+        let wrong = || {
+            self.error(
+                Code::RangeRequired,
+                "must be a mapping of exactly lower and upper",
+            )
+        };
         let fields = Fields::of(self.node, &self.path, Code::RangeRequired).map_err(|_| wrong())?;
         match (fields.get("lower"), fields.get("upper"), fields.entries().len()) {
             (Some(lower), Some(upper), 2) => Ok((lower, upper)),

@@ -1,7 +1,7 @@
 //! Files of version 1, and gates without a file, as metrics (the contract of the gate, section 4).
 
 use super::fields::{Field, Fields};
-use super::overrides::{BOUNDED_NUMBERS, Bound, OLD_CHECKS, as_number, added};
+use super::overrides::{BOUNDED_NUMBERS, Bound, OLD_CHECKS, added, as_number};
 use super::rules::{Aggregate, Check, Invariant, Measured, Rule, Statistical, Tolerance};
 use super::yaml::Value;
 use super::{
@@ -41,7 +41,10 @@ pub(super) fn read(root: &Fields<'_>) -> Result<(Overrides, Vec<PolicyWarning>),
         && !matches!(&metrics.node.value, Value::Mapping(entries) if entries.is_empty())
     {
         return Err(metrics
-            .error(Code::VersionMissing, "would be ignored: the file does not say `version: 2`")
+            .error(
+                Code::VersionMissing,
+                "would be ignored: the file does not say `version: 2`",
+            )
             .hint("write `version: 2` on the first line"));
     }
     let mut unknown: Vec<String> = root
@@ -71,14 +74,26 @@ fn stated(fields: &Fields<'_>) -> Result<Overrides, PolicyError> {
     let bound = |max, tolerance| -> Result<Bound, PolicyError> {
         Ok(Bound {
             max: fields.some(max).map(|field| maximum(&field)).transpose()?,
-            tolerance: fields.some(tolerance).map(|field| field.not_negative()).transpose()?,
+            tolerance: fields
+                .some(tolerance)
+                .map(|field| field.not_negative())
+                .transpose()?,
         })
     };
     let switch = |key| fields.some(key).map_or(Ok(false), |field| field.boolean());
     Ok(Overrides {
-        trials: fields.some("trials").map(|field| field.count(Code::TrialsInvalid)).transpose()?,
-        confidence_level: fields.some("confidence_level").map(|field| field.open_fraction()).transpose()?,
-        pass_rate_threshold: fields.some("pass_rate_threshold").map(|field| field.closed_fraction()).transpose()?,
+        trials: fields
+            .some("trials")
+            .map(|field| field.count(Code::TrialsInvalid))
+            .transpose()?,
+        confidence_level: fields
+            .some("confidence_level")
+            .map(|field| field.open_fraction())
+            .transpose()?,
+        pass_rate_threshold: fields
+            .some("pass_rate_threshold")
+            .map(|field| field.closed_fraction())
+            .transpose()?,
         steps: bound("max_steps", "step_tolerance")?,
         tool_calls: bound("max_tool_calls", "tool_call_tolerance")?,
         cost_tokens: bound("max_cost_tokens", "cost_tolerance")?,
@@ -86,27 +101,39 @@ fn stated(fields: &Fields<'_>) -> Result<Overrides, PolicyError> {
         no_new_tools: switch("no_new_tools")?,
         no_loops: switch("no_loops")?,
         no_guardrails: switch("no_guardrails")?,
-        expect_status: fields.some("expect_status").map(|field| expected_status(&field)).transpose()?,
-        ignored_checks: fields.some("ignored_checks").map_or(Ok(Vec::new()), |field| ignored_checks(&field))?,
+        expect_status: fields
+            .some("expect_status")
+            .map(|field| expected_status(&field))
+            .transpose()?,
+        ignored_checks: fields
+            .some("ignored_checks")
+            .map_or(Ok(Vec::new()), |field| ignored_checks(&field))?,
         ..Overrides::default()
     })
 }
 
 fn maximum(field: &Field<'_>) -> Result<u64, PolicyError> {
     match field.node.value {
-        Value::Integer(value) => u64::try_from(value)
-            .map_err(|_| field.error(Code::NegativeValue, "must not be negative")),
+        Value::Integer(value) => {
+            u64::try_from(value).map_err(|_| field.error(Code::NegativeValue, "must not be negative"))
+        }
         _ => Err(field.error(Code::NotAllowed, "must be a whole number, zero or more")),
     }
 }
 
 fn expected_status(field: &Field<'_>) -> Result<ExpectedStatus, PolicyError> {
-    field.word(&[("ok", ExpectedStatus::Ok), ("error", ExpectedStatus::Error)], Code::NotAllowed)
+    field.word(
+        &[("ok", ExpectedStatus::Ok), ("error", ExpectedStatus::Error)],
+        Code::NotAllowed,
+    )
 }
 
 fn ignored_checks(field: &Field<'_>) -> Result<Vec<String>, PolicyError> {
     let checks = field.texts()?;
-    match checks.iter().find(|check| !OLD_CHECKS.iter().any(|(old, _)| old == check)) {
+    match checks
+        .iter()
+        .find(|check| !OLD_CHECKS.iter().any(|(old, _)| old == check))
+    {
         None => Ok(checks),
         Some(unknown) => {
             let names: Vec<_> = OLD_CHECKS.iter().map(|(old, _)| *old).collect();
@@ -150,20 +177,34 @@ pub(super) fn migrate(
     // A switch of the command line cannot turn the file's off.
     let switches = [
         (file.no_loops || overrides.no_loops, Invariant::NoLoops),
-        (file.no_guardrails || overrides.no_guardrails, Invariant::NoGuardrails),
+        (
+            file.no_guardrails || overrides.no_guardrails,
+            Invariant::NoGuardrails,
+        ),
         (file.no_new_tools || overrides.no_new_tools, Invariant::KnownTools),
     ];
-    let switched_on = switches.into_iter().filter(|(on, _)| *on).map(|(_, invariant)| added(invariant));
+    let switched_on = switches
+        .into_iter()
+        .filter(|(on, _)| *on)
+        .map(|(_, invariant)| added(invariant));
     policy.checks.extend(switched_on);
     if let Some(status) = overrides.expect_status.or(file.expect_status) {
-        policy.checks.push(added(Invariant::StopConditionReached(status == ExpectedStatus::Ok)));
+        policy.checks.push(added(Invariant::StopConditionReached(
+            status == ExpectedStatus::Ok,
+        )));
     }
-    let threshold = overrides.pass_rate_threshold.or(file.pass_rate_threshold).unwrap_or(DEFAULT_PASS_RATE);
+    let threshold = overrides
+        .pass_rate_threshold
+        .or(file.pass_rate_threshold)
+        .unwrap_or(DEFAULT_PASS_RATE);
     policy.checks.push(Check {
         name: "task_pass_rate".to_owned(),
         rule: Rule::Statistical(Statistical {
             target: Target::AtLeast(threshold),
-            confidence: overrides.confidence_level.or(file.confidence_level).unwrap_or(DEFAULT_CONFIDENCE),
+            confidence: overrides
+                .confidence_level
+                .or(file.confidence_level)
+                .unwrap_or(DEFAULT_CONFIDENCE),
             mode: None,
         }),
         ignored: false,
@@ -172,7 +213,9 @@ pub(super) fn migrate(
 
     // A file may name checks that it does not enable; an option that changes nothing is refused.
     let in_file = file.ignored_checks.iter().filter(|check| {
-        OLD_CHECKS.iter().any(|(old, metric)| old == check && policy.check(metric).is_some())
+        OLD_CHECKS
+            .iter()
+            .any(|(old, metric)| old == check && policy.check(metric).is_some())
     });
     let in_file = Overrides {
         ignored_checks: in_file.cloned().collect(),

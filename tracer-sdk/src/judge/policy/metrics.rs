@@ -1,9 +1,7 @@
 //! The metrics of a file: their names, and what each kind can say (the contract of the gate, sections 3.1 to 3.5).
 
 use super::fields::{Field, Fields};
-use super::rules::{
-    Aggregate, Check, Distributional, Invariant, Measured, Rule, Statistical, Tolerance,
-};
+use super::rules::{Aggregate, Check, Distributional, Invariant, Measured, Rule, Statistical, Tolerance};
 use super::yaml::Entry;
 use super::{PolicyError, PolicyErrorCode as Code, PolicyVersion};
 use crate::judge::statistics::Target;
@@ -18,8 +16,13 @@ pub(super) enum Names {
     Tracer,
 }
 
-const INVARIANTS: &[&str] =
-    &["stop_condition_reached", "forbidden_tools", "required_tools", "no_loops", "no_guardrails"];
+const INVARIANTS: &[&str] = &[
+    "stop_condition_reached",
+    "forbidden_tools",
+    "required_tools",
+    "no_loops",
+    "no_guardrails",
+];
 const NUMBERS: &[&str] = &["step_count", "tool_call_count", "cost_tokens", "latency_ms"];
 const MORE_NUMBERS: &[&str] = &["llm_call_count", "error_count", "loop_warning_count"];
 const RATE: &str = "task_pass_rate";
@@ -28,11 +31,24 @@ const CALLS_OF_ONE_TOOL: &str = "tool_calls.";
 const INVARIANT_KEYS: &[&str] = &["kind", "require", "none_of", "all_of"];
 const MEASURED_KEYS: &[&str] = &["kind", "direction", "tolerance", "limit", "aggregate"];
 const DISTRIBUTIONAL_KEYS: &[&str] = &["kind", "direction", "coverage", "confidence", "mode"];
-const STATISTICAL_KEYS: &[&str] = &["kind", "direction", "threshold", "confidence", "mode", "success_predicate"];
+const STATISTICAL_KEYS: &[&str] = &[
+    "kind",
+    "direction",
+    "threshold",
+    "confidence",
+    "mode",
+    "success_predicate",
+];
 
-const DIRECTIONS: &[(&str, Direction)] =
-    &[("upper", Direction::Upper), ("lower", Direction::Lower), ("both", Direction::Both)];
-const MODES: &[(&str, CheckMode)] = &[("gating", CheckMode::Gating), ("report_only", CheckMode::ReportOnly)];
+const DIRECTIONS: &[(&str, Direction)] = &[
+    ("upper", Direction::Upper),
+    ("lower", Direction::Lower),
+    ("both", Direction::Both),
+];
+const MODES: &[(&str, CheckMode)] = &[
+    ("gating", CheckMode::Gating),
+    ("report_only", CheckMode::ReportOnly),
+];
 const DEFAULT_FRACTION: f64 = 0.95;
 
 const KINDS: &[(&str, Kind)] = &[
@@ -58,10 +74,18 @@ pub(super) fn read(
 }
 
 /// The kinds that a metric can have, or why there is no such metric here.
-fn kinds_of(entry: &Entry, version: PolicyVersion, names: Names, path: &str) -> Result<&'static [Kind], PolicyError> {
+fn kinds_of(
+    entry: &Entry,
+    version: PolicyVersion,
+    names: Names,
+    path: &str,
+) -> Result<&'static [Kind], PolicyError> {
     const NUMERIC: &[Kind] = &[Kind::Measured, Kind::Distributional];
     let name = entry.key.as_str();
-    let ours = MORE_NUMBERS.contains(&name) || name.strip_prefix(CALLS_OF_ONE_TOOL).is_some_and(|tool| !tool.is_empty());
+    let ours = MORE_NUMBERS.contains(&name)
+        || name
+            .strip_prefix(CALLS_OF_ONE_TOOL)
+            .is_some_and(|tool| !tool.is_empty());
     let wrong = |code, message: &str| PolicyError::new(code, path, message).at(entry.position);
     match names {
         Names::Contract if INVARIANTS.contains(&name) => Ok(&[Kind::Invariant]),
@@ -69,31 +93,46 @@ fn kinds_of(entry: &Entry, version: PolicyVersion, names: Names, path: &str) -> 
         Names::Contract if name == RATE => Ok(&[Kind::Statistical]),
         Names::Tracer if ours => Ok(NUMERIC),
         Names::Contract if name.starts_with("plan_") => Err(if version.minor == 0 {
-            wrong(Code::MetricNeedsMinorOne, "is a plan metric: it needs version 2.1, and this gate has none")
+            wrong(
+                Code::MetricNeedsMinorOne,
+                "is a plan metric: it needs version 2.1, and this gate has none",
+            )
         } else {
-            wrong(Code::PlanMetricUnsupported, "is a plan metric: this gate has none")
+            wrong(
+                Code::PlanMetricUnsupported,
+                "is a plan metric: this gate has none",
+            )
         }),
         Names::Contract if ours => Err(wrong(Code::UnknownMetric, "is not a metric of the contract")
             .hint(format!("state it under x_tracer: x_tracer.metrics.{name}"))),
-        Names::Contract => Err(wrong(Code::UnknownMetric, "is not a metric")
-            .hint(format!("the metrics are {}, {}, {RATE}", INVARIANTS.join(", "), NUMBERS.join(", ")))),
-        Names::Tracer => Err(wrong(Code::UnknownMetric, "is not a metric of x_tracer")
-            .hint(format!("these are {}, {CALLS_OF_ONE_TOOL}<tool>", MORE_NUMBERS.join(", ")))),
+        Names::Contract => Err(wrong(Code::UnknownMetric, "is not a metric").hint(format!(
+            "the metrics are {}, {}, {RATE}",
+            INVARIANTS.join(", "),
+            NUMBERS.join(", ")
+        ))),
+        Names::Tracer => Err(
+            wrong(Code::UnknownMetric, "is not a metric of x_tracer").hint(format!(
+                "these are {}, {CALLS_OF_ONE_TOOL}<tool>",
+                MORE_NUMBERS.join(", ")
+            )),
+        ),
     }
 }
 
 fn check(entry: &Entry, allowed: &[Kind], path: &str) -> Result<Check, PolicyError> {
     let fields = Fields::of(&entry.value, path, Code::NotMapping)?;
-    let kind = match fields.get("kind") {
-        Some(kind) => kind,
-        None => return Err(fields.error(Code::KindInvalid, "needs a kind")),
-    };
+    let kind = fields
+        .get("kind")
+        .ok_or_else(|| fields.error(Code::KindInvalid, "needs a kind"))?;
     let path_of_kind = kind.path.clone();
     let position = kind.node.position;
     let kind = kind.word(KINDS, Code::KindInvalid)?;
     if !allowed.contains(&kind) {
-        let names: Vec<_> =
-            KINDS.iter().filter(|(_, kind)| allowed.contains(kind)).map(|(name, _)| *name).collect();
+        let names: Vec<_> = KINDS
+            .iter()
+            .filter(|(_, kind)| allowed.contains(kind))
+            .map(|(name, _)| *name)
+            .collect();
         let message = format!("must be {} for this metric", names.join(" or "));
         return Err(PolicyError::new(Code::KindNotAllowedForMetric, path_of_kind, message).at(position));
     }
@@ -118,9 +157,14 @@ fn invariant(name: &str, fields: &Fields<'_>) -> Result<Invariant, PolicyError> 
         "required_tools" => &["all_of"],
         _ => &["require"],
     };
-    for key in ["require", "none_of", "all_of"].into_iter().filter(|key| !own.contains(key)) {
+    for key in ["require", "none_of", "all_of"]
+        .into_iter()
+        .filter(|key| !own.contains(key))
+    {
         if let Some(field) = fields.get(key) {
-            return Err(field.error(Code::KeyDoesNotApply, format!("means nothing for {name}")).hint("remove it"));
+            return Err(field
+                .error(Code::KeyDoesNotApply, format!("means nothing for {name}"))
+                .hint("remove it"));
         }
     }
     let tools = |key, missing| match fields.get(key) {
@@ -131,7 +175,10 @@ fn invariant(name: &str, fields: &Fields<'_>) -> Result<Invariant, PolicyError> 
     let required = require.as_ref().map_or(Ok(true), Field::boolean)?;
     if let Some(field) = require.filter(|_| !required && name != "stop_condition_reached") {
         return Err(field
-            .error(Code::KeyDoesNotApply, format!("cannot be false: {name} has no opposite"))
+            .error(
+                Code::KeyDoesNotApply,
+                format!("cannot be false: {name} has no opposite"),
+            )
             .hint(format!("leave {name} out to allow it")));
     }
     Ok(match name {
@@ -144,19 +191,23 @@ fn invariant(name: &str, fields: &Fields<'_>) -> Result<Invariant, PolicyError> 
 }
 
 fn direction(fields: &Fields<'_>) -> Result<Direction, PolicyError> {
-    match fields.get("direction") {
-        Some(field) => field.word(DIRECTIONS, Code::DirectionInvalid),
-        None => {
-            let path = fields.path_of("direction");
-            Err(PolicyError::new(Code::DirectionInvalid, path, "is missing").at(fields.position))
-        }
-    }
+    let missing = || {
+        let path = fields.path_of("direction");
+        PolicyError::new(Code::DirectionInvalid, path, "is missing").at(fields.position)
+    };
+    fields
+        .get("direction")
+        .ok_or_else(missing)?
+        .word(DIRECTIONS, Code::DirectionInvalid)
 }
 
 fn measured(fields: &Fields<'_>) -> Result<Measured, PolicyError> {
     fields.only(MEASURED_KEYS)?;
     let direction = direction(fields)?;
-    let tolerance = fields.some("tolerance").map(|field| tolerance(&field)).transpose()?;
+    let tolerance = fields
+        .some("tolerance")
+        .map(|field| tolerance(&field))
+        .transpose()?;
     let limit = fields.some("limit");
     if tolerance.is_none() && limit.is_none() {
         return Err(fields.error(Code::MissingCriterion, "needs a tolerance or a limit"));
@@ -177,10 +228,17 @@ fn measured(fields: &Fields<'_>) -> Result<Measured, PolicyError> {
     let aggregate = match fields.get("aggregate") {
         None => Aggregate::Median,
         Some(field) => {
-            let words = [("median", Aggregate::Median), ("max", Aggregate::Max), ("p90", Aggregate::P90)];
+            let words = [
+                ("median", Aggregate::Median),
+                ("max", Aggregate::Max),
+                ("p90", Aggregate::P90),
+            ];
             let aggregate = field.word(&words, Code::AggregateInvalid)?;
             if aggregate != Aggregate::Median && direction != Direction::Upper {
-                return Err(field.error(Code::AggregateNeedsUpper, "must be median unless the direction is upper"));
+                return Err(field.error(
+                    Code::AggregateNeedsUpper,
+                    "must be median unless the direction is upper",
+                ));
             }
             aggregate
         }
@@ -226,8 +284,9 @@ fn distributional(fields: &Fields<'_>) -> Result<Distributional, PolicyError> {
 fn statistical(fields: &Fields<'_>) -> Result<Statistical, PolicyError> {
     fields.only(STATISTICAL_KEYS)?;
     let direction = direction(fields)?;
-    let threshold =
-        fields.some("threshold").ok_or_else(|| fields.error(Code::MissingThreshold, "needs a threshold"))?;
+    let threshold = fields
+        .some("threshold")
+        .ok_or_else(|| fields.error(Code::MissingThreshold, "needs a threshold"))?;
     let target = match direction {
         Direction::Lower => Target::AtLeast(threshold.closed_fraction()?),
         Direction::Upper => Target::AtMost(threshold.closed_fraction()?),
@@ -251,9 +310,14 @@ fn statistical(fields: &Fields<'_>) -> Result<Statistical, PolicyError> {
 }
 
 fn fraction(fields: &Fields<'_>, key: &str) -> Result<f64, PolicyError> {
-    fields.get(key).map_or(Ok(DEFAULT_FRACTION), |field| field.open_fraction())
+    fields
+        .get(key)
+        .map_or(Ok(DEFAULT_FRACTION), |field| field.open_fraction())
 }
 
 fn mode(fields: &Fields<'_>) -> Result<Option<CheckMode>, PolicyError> {
-    fields.some("mode").map(|field| field.word(MODES, Code::NotAllowed)).transpose()
+    fields
+        .some("mode")
+        .map(|field| field.word(MODES, Code::NotAllowed))
+        .transpose()
 }

@@ -45,9 +45,7 @@ use super::statistics::IntervalMethod;
 pub use error::{PolicyError, PolicyErrorCode};
 use fields::Fields;
 pub use overrides::{Bound, ExpectedStatus, Overrides};
-pub use rules::{
-    Aggregate, Check, Distributional, Invariant, Measured, Rule, Statistical, Tolerance,
-};
+pub use rules::{Aggregate, Check, Distributional, Invariant, Measured, Rule, Statistical, Tolerance};
 pub use version::PolicyVersion;
 
 /// What a gate demands, after the overrides of the command line.
@@ -161,10 +159,15 @@ pub enum PolicyWarning {
 impl fmt::Display for PolicyWarning {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OldFormat => formatter
-                .write_str("the policy is in the old format (version 1); `version: 2` states what is checked by name"),
+            Self::OldFormat => formatter.write_str(
+                "the policy is in the old format (version 1); `version: 2` states what is checked by name",
+            ),
             Self::UnknownKeys(keys) => {
-                write!(formatter, "keys that version 1 does not have are ignored: {}", keys.join(", "))
+                write!(
+                    formatter,
+                    "keys that version 1 does not have are ignored: {}",
+                    keys.join(", ")
+                )
             }
         }
     }
@@ -190,8 +193,10 @@ impl Policy {
         if matches!(root.value, yaml::Value::Null) {
             root.value = yaml::Value::Mapping(Vec::new());
         }
-        let root = Fields::of(&root, "", PolicyErrorCode::RootNotMapping)
-            .map_err(|error| PolicyError { path: "the policy".to_owned(), ..error })?;
+        let root = Fields::of(&root, "", PolicyErrorCode::RootNotMapping).map_err(|error| PolicyError {
+            path: "the policy".to_owned(),
+            ..error
+        })?;
         let version = version::declared(text, &root)?;
         let policy = if version.major == 1 {
             let (file, warnings) = legacy::read(&root)?;
@@ -220,8 +225,13 @@ impl Policy {
     pub fn without_file(overrides: &Overrides) -> Result<Self, PolicyError> {
         overrides.check()?;
         let nothing = Overrides::default();
-        let policy =
-            legacy::migrate(PolicySource::Defaults, PolicyVersion::OLD, &nothing, overrides, Vec::new())?;
+        let policy = legacy::migrate(
+            PolicySource::Defaults,
+            PolicyVersion::OLD,
+            &nothing,
+            overrides,
+            Vec::new(),
+        )?;
         policy.refuse_impossible_rates()?;
         Ok(policy)
     }

@@ -140,28 +140,58 @@ impl Overrides {
     /// Refuses values that no policy could take.
     pub(super) fn check(&self) -> Result<(), PolicyError> {
         let whole = |value: Option<u32>, option, code| match value {
-            Some(0) => Err(PolicyError::new(code, option, "must be a whole number, at least 1")),
+            Some(0) => Err(PolicyError::new(
+                code,
+                option,
+                "must be a whole number, at least 1",
+            )),
             _ => Ok(()),
         };
         whole(self.trials, "--trials", Code::TrialsInvalid)?;
         whole(self.jobs, "--jobs", Code::NotAllowed)?;
         if self.timeout.is_some_and(|timeout| timeout.is_zero()) {
-            return Err(PolicyError::new(Code::NotAllowed, "--timeout", "must be more than 0"));
+            return Err(PolicyError::new(
+                Code::NotAllowed,
+                "--timeout",
+                "must be more than 0",
+            ));
         }
-        if self.confidence_level.is_some_and(|level| !(level > 0.0 && level < 1.0)) {
+        if self
+            .confidence_level
+            .is_some_and(|level| !(level > 0.0 && level < 1.0))
+        {
             let message = "must be more than 0 and less than 1";
-            return Err(PolicyError::new(Code::FractionOpen, "--confidence-level", message));
+            return Err(PolicyError::new(
+                Code::FractionOpen,
+                "--confidence-level",
+                message,
+            ));
         }
-        if self.pass_rate_threshold.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
-            return Err(PolicyError::new(Code::FractionClosed, "--pass-rate-threshold", "must be between 0 and 1"));
+        if self
+            .pass_rate_threshold
+            .is_some_and(|rate| !(0.0..=1.0).contains(&rate))
+        {
+            return Err(PolicyError::new(
+                Code::FractionClosed,
+                "--pass-rate-threshold",
+                "must be between 0 and 1",
+            ));
         }
         for number in BOUNDED_NUMBERS {
             match (number.of)(self).tolerance {
                 Some(value) if !value.is_finite() => {
-                    return Err(PolicyError::new(Code::NotFiniteNumber, number.tolerance, "must be a finite number"));
+                    return Err(PolicyError::new(
+                        Code::NotFiniteNumber,
+                        number.tolerance,
+                        "must be a finite number",
+                    ));
                 }
                 Some(value) if value < 0.0 => {
-                    return Err(PolicyError::new(Code::NegativeValue, number.tolerance, "must not be negative"));
+                    return Err(PolicyError::new(
+                        Code::NegativeValue,
+                        number.tolerance,
+                        "must not be negative",
+                    ));
                 }
                 _ => {}
             }
@@ -212,9 +242,11 @@ impl Overrides {
                 Target::Within { .. } => {
                     let message = "is one number, and the threshold of task_pass_rate is a range";
                     let hint = "change the range in the policy file";
-                    return Err(PolicyError::new(Code::KeyDoesNotApply, "--pass-rate-threshold", message)
-                        .at(position)
-                        .hint(hint));
+                    return Err(
+                        PolicyError::new(Code::KeyDoesNotApply, "--pass-rate-threshold", message)
+                            .at(position)
+                            .hint(hint),
+                    );
                 }
             };
         }
@@ -224,7 +256,13 @@ impl Overrides {
     /// The switches state a whole check each, so they can add one.
     fn add_invariants(&self, policy: &mut Policy) {
         let expected = self.expect_status.map(|status| status == ExpectedStatus::Ok);
-        match (expected, policy.checks.iter_mut().find(|check| check.name == "stop_condition_reached")) {
+        match (
+            expected,
+            policy
+                .checks
+                .iter_mut()
+                .find(|check| check.name == "stop_condition_reached"),
+        ) {
             (Some(ok), Some(check)) => check.rule = Rule::Invariant(Invariant::StopConditionReached(ok)),
             (Some(ok), None) => policy.checks.push(added(Invariant::StopConditionReached(ok))),
             (None, _) => {}
@@ -252,7 +290,10 @@ impl Overrides {
     pub(super) fn ignore_checks(&self, policy: &mut Policy) -> Result<(), PolicyError> {
         const OPTION: &str = "--ignore-check";
         for ignored in &self.ignored_checks {
-            let old = OLD_CHECKS.iter().find(|(old, _)| old == ignored).map(|(_, metric)| *metric);
+            let old = OLD_CHECKS
+                .iter()
+                .find(|(old, _)| old == ignored)
+                .map(|(_, metric)| *metric);
             let name = old.unwrap_or(ignored);
             match policy.checks.iter_mut().find(|check| check.name == name) {
                 Some(check) => check.ignored = true,
@@ -260,8 +301,10 @@ impl Overrides {
                 None => {
                     let names: Vec<_> = OLD_CHECKS.iter().map(|(old, _)| *old).collect();
                     let message = format!("names `{ignored}`, which is no check of this policy");
-                    return Err(PolicyError::new(Code::NotAllowed, OPTION, message)
-                        .hint(format!("a check is a metric of the policy, or one of {}", names.join(", "))));
+                    return Err(PolicyError::new(Code::NotAllowed, OPTION, message).hint(format!(
+                        "a check is a metric of the policy, or one of {}",
+                        names.join(", ")
+                    )));
                 }
             }
         }
@@ -272,7 +315,11 @@ impl Overrides {
 impl BoundedNumber {
     fn apply(&self, overrides: &Overrides, policy: &mut Policy) -> Result<(), PolicyError> {
         let bound = (self.of)(overrides);
-        let Some(option) = bound.max.map(|_| self.max).or(bound.tolerance.map(|_| self.tolerance)) else {
+        let Some(option) = bound
+            .max
+            .map(|_| self.max)
+            .or(bound.tolerance.map(|_| self.tolerance))
+        else {
             return Ok(());
         };
         let Some(check) = policy.checks.iter_mut().find(|check| check.name == self.metric) else {
@@ -284,7 +331,10 @@ impl BoundedNumber {
         };
         if let Some(max) = bound.max {
             if measured.direction != Direction::Upper {
-                let message = format!("is an upper limit, and the direction of {} is another", self.metric);
+                let message = format!(
+                    "is an upper limit, and the direction of {} is another",
+                    self.metric
+                );
                 return Err(PolicyError::new(Code::KeyDoesNotApply, self.max, message)
                     .at(check.position)
                     .hint("change the limit in the policy file"));
@@ -303,7 +353,10 @@ impl BoundedNumber {
 }
 
 /// A maximum of the old format as a limit.
-#[expect(clippy::cast_precision_loss, reason = "a limit past 2^53 is no less right when rounded")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a limit past 2^53 is no less right when rounded"
+)]
 pub(super) fn as_number(max: u64) -> f64 {
     max as f64
 }
@@ -320,6 +373,7 @@ pub(super) fn added(invariant: Invariant) -> Check {
 
 fn changes_nothing(option: &str, metric: &str) -> PolicyError {
     let message = format!("changes nothing: the policy has no metric {metric}");
-    PolicyError::new(Code::TouchesNothing, option, message)
-        .hint(format!("state {metric} in the policy file, or leave {option} out"))
+    PolicyError::new(Code::TouchesNothing, option, message).hint(format!(
+        "state {metric} in the policy file, or leave {option} out"
+    ))
 }

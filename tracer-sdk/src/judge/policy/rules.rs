@@ -279,7 +279,7 @@ impl Statistical {
     ///
     /// ```
     /// use tracer_sdk::judge::Direction;
-/// use tracer_sdk::judge::policy::Statistical;
+    /// use tracer_sdk::judge::policy::Statistical;
     /// use tracer_sdk::judge::statistics::Target;
     ///
     /// let target = Target::Within { lower: 0.2, upper: 0.8 };

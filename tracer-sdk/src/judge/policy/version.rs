@@ -34,35 +34,49 @@ pub(super) fn declared(text: &str, root: &Fields<'_>) -> Result<PolicyVersion, P
         return Ok(PolicyVersion::OLD);
     };
     let Some((line, token)) = token(text) else {
-        return Err(PolicyError::new(Code::VersionNotScalar, "version", "must stand on a line of its own")
-            .at(*position)
-            .hint("write `version: 2` at the start of a line"));
+        return Err(PolicyError::new(
+            Code::VersionNotScalar,
+            "version",
+            "must stand on a line of its own",
+        )
+        .at(*position)
+        .hint("write `version: 2` at the start of a line"));
     };
     let at = Some(Position { line, column: 1 });
     let wrong = |code, message| PolicyError::new(code, "version", message).at(at);
 
     let (major, minor) = token.split_once('.').unwrap_or((token, "0"));
     let (Some(major), Some(minor)) = (digits(major), digits(minor)) else {
-        return Err(wrong(Code::VersionForm, "must be major or major.minor, as in 2 or 2.1"));
+        return Err(wrong(
+            Code::VersionForm,
+            "must be major or major.minor, as in 2 or 2.1",
+        ));
     };
     match (major, minor) {
         (1, _) | (2, 0 | 1) => Ok(PolicyVersion { major, minor }),
-        (2, _) => Err(wrong(Code::VersionMinorTooNew, "is newer than this program reads: 2.1")
-            .hint("update tracer, or use the rules of version 2.1")),
+        (2, _) => Err(
+            wrong(Code::VersionMinorTooNew, "is newer than this program reads: 2.1")
+                .hint("update tracer, or use the rules of version 2.1"),
+        ),
         _ => Err(wrong(Code::VersionMajorUnsupported, "must be 1 or 2")),
     }
 }
 
 /// The token after `version:` and its line, counted from 1.
 fn token(text: &str) -> Option<(usize, &str)> {
-    text.trim_start_matches('\u{feff}').lines().enumerate().find_map(|(index, line)| {
-        let value = line.strip_prefix("version")?.trim_start().strip_prefix(':')?;
-        let value = value.split('#').next()?.trim();
-        let quotes: &[_] = &['"', '\''];
-        (!value.is_empty()).then(|| (index + 1, value.trim_matches(quotes)))
-    })
+    text.trim_start_matches('\u{feff}')
+        .lines()
+        .enumerate()
+        .find_map(|(index, line)| {
+            let value = line.strip_prefix("version")?.trim_start().strip_prefix(':')?;
+            let value = value.split('#').next()?.trim();
+            let quotes: &[_] = &['"', '\''];
+            (!value.is_empty()).then(|| (index + 1, value.trim_matches(quotes)))
+        })
 }
 
 fn digits(text: &str) -> Option<u32> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
+    text.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| text.parse().ok())?
 }

@@ -41,7 +41,8 @@ pub(super) fn parse(text: &str) -> Result<Node, PolicyError> {
         non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
         with_snippet: false,
     };
-    let tree: Spanned<Value> = serde_saphyr::from_str_with_options(text, options).map_err(|error| not_yaml(&error))?;
+    let tree: Spanned<Value> =
+        serde_saphyr::from_str_with_options(text, options).map_err(|error| not_yaml(&error))?;
     Ok(tree.into())
 }
 
@@ -50,13 +51,18 @@ fn not_yaml(error: &Error) -> PolicyError {
     match error.without_snippet() {
         Error::DuplicateMappingKey { key, .. } => {
             let key = key.as_deref().unwrap_or_default();
-            PolicyError::new(PolicyErrorCode::DuplicateKey, key, "is written twice").hint("keep one of the two")
+            PolicyError::new(PolicyErrorCode::DuplicateKey, key, "is written twice")
+                .hint("keep one of the two")
         }
         other => {
             // The location is told by the position, in the way of every other mistake.
             let message = other.to_string();
             let message = message.split(" at line ").next().unwrap_or_default();
-            PolicyError::new(PolicyErrorCode::MalformedYaml, "", format!("is not YAML: {message}"))
+            PolicyError::new(
+                PolicyErrorCode::MalformedYaml,
+                "",
+                format!("is not YAML: {message}"),
+            )
         }
     }
     .at(at)
@@ -106,7 +112,10 @@ impl<'de> Visitor<'de> for AnyValue {
 
     fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
         // Past the range of `i64` nothing in a policy means an exact integer.
-        #[expect(clippy::cast_precision_loss, reason = "a bound of that size is no less right when rounded")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a bound of that size is no less right when rounded"
+        )]
         Ok(i64::try_from(value).map_or(Value::Number(value as f64), Value::Integer))
     }
 

@@ -13,7 +13,11 @@
 #[must_use]
 pub fn minimum_baseline_trials(coverage: f64) -> u32 {
     let needed = (1.0 / (1.0 - coverage)).ceil() - 1.0;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the conversion saturates")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the conversion saturates"
+    )]
     let needed = needed.max(1.0) as u32;
     needed
 }
@@ -36,5 +40,7 @@ pub fn chance_of_exceeding(exceeding: u32, candidates: u32, baseline: u32) -> f6
     }
     let all = f64::from(candidates) + f64::from(baseline);
     // The largest run is a candidate, and the largest of the others, and so on.
-    (0..exceeding).map(|above| (f64::from(candidates) - f64::from(above)) / (all - f64::from(above))).product()
+    (0..exceeding)
+        .map(|above| (f64::from(candidates) - f64::from(above)) / (all - f64::from(above)))
+        .product()
 }

@@ -48,7 +48,11 @@ fn all_alike(method: IntervalMethod, rate: f64, confidence: f64) -> Option<u32> 
     if trials > f64::from(MOST_TRIALS) {
         return None;
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and MOST_TRIALS")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 1 and MOST_TRIALS"
+    )]
     let trials = trials as u32;
     Some(trials)
 }

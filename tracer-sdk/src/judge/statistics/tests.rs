@@ -22,7 +22,10 @@ fn small(value: &Value) -> u32 {
 }
 
 fn assert_close(found: f64, expected: f64, tolerance: f64, case: &str) {
-    assert!((found - expected).abs() <= tolerance, "{case}: {found} is not {expected}");
+    assert!(
+        (found - expected).abs() <= tolerance,
+        "{case}: {found} is not {expected}"
+    );
 }
 
 fn target(input: &Value) -> Target {
@@ -39,15 +42,31 @@ fn target(input: &Value) -> Target {
 
 fn interval(method: IntervalMethod, vector: &Vector) -> RateInterval {
     let input = &vector.input;
-    RateInterval::of(method, small(&input["successes"]), small(&input["trials"]), number(&input["confidence"])).unwrap()
+    RateInterval::of(
+        method,
+        small(&input["successes"]),
+        small(&input["trials"]),
+        number(&input["confidence"]),
+    )
+    .unwrap()
 }
 
 #[test]
 fn wilson_bounds_are_those_of_the_contract() {
     for vector in measured("wilson_one_sided_bounds") {
         let found = interval(IntervalMethod::Wilson, &vector);
-        assert_close(found.lower, number(&vector.expected["lower"]), WILSON, &vector.name);
-        assert_close(found.upper, number(&vector.expected["upper"]), WILSON, &vector.name);
+        assert_close(
+            found.lower,
+            number(&vector.expected["lower"]),
+            WILSON,
+            &vector.name,
+        );
+        assert_close(
+            found.upper,
+            number(&vector.expected["upper"]),
+            WILSON,
+            &vector.name,
+        );
     }
 }
 
@@ -81,11 +100,19 @@ fn impossible_counts_and_confidences_are_refused() {
 #[test]
 fn the_least_number_of_trials_is_that_of_the_contract() {
     for vector in measured("minimum_trials_for_pass") {
-        let found = minimum_trials(IntervalMethod::Wilson, target(&vector.input), number(&vector.input["confidence"]));
+        let found = minimum_trials(
+            IntervalMethod::Wilson,
+            target(&vector.input),
+            number(&vector.input["confidence"]),
+        );
         assert_eq!(found, Some(small(&vector.expected["n_min"])), "{}", vector.name);
     }
     for vector in measured("minimum_trials_for_pass_error") {
-        let found = minimum_trials(IntervalMethod::Wilson, target(&vector.input), number(&vector.input["confidence"]));
+        let found = minimum_trials(
+            IntervalMethod::Wilson,
+            target(&vector.input),
+            number(&vector.input["confidence"]),
+        );
         assert_eq!(found, None, "{}", vector.name);
     }
 }
@@ -94,7 +121,10 @@ fn the_least_number_of_trials_is_that_of_the_contract() {
 #[test]
 fn the_exact_least_number_of_trials_keeps_its_promise_where_wilsons_does_not() {
     for vector in computed("exact_minimum_trials_for_pass") {
-        let (threshold, confidence) = (number(&vector.input["threshold"]), number(&vector.input["confidence"]));
+        let (threshold, confidence) = (
+            number(&vector.input["threshold"]),
+            number(&vector.input["confidence"]),
+        );
         let target = Target::AtLeast(threshold);
         let exact = minimum_trials(IntervalMethod::Exact, target, confidence).unwrap();
         let wilson = minimum_trials(IntervalMethod::Wilson, target, confidence).unwrap();
@@ -102,12 +132,23 @@ fn the_exact_least_number_of_trials_keeps_its_promise_where_wilsons_does_not() {
         assert_eq!(wilson, small(&vector.expected["wilson_n_min"]), "{}", vector.name);
 
         let false_pass = |method, trials| {
-            operating_characteristic(method, target, confidence, trials, threshold).unwrap().pass
+            operating_characteristic(method, target, confidence, trials, threshold)
+                .unwrap()
+                .pass
         };
         let of_wilson = false_pass(IntervalMethod::Wilson, wilson);
-        assert_close(of_wilson, number(&vector.expected["actual_false_pass_of_wilson_n_min"]), BETA, &vector.name);
+        assert_close(
+            of_wilson,
+            number(&vector.expected["actual_false_pass_of_wilson_n_min"]),
+            BETA,
+            &vector.name,
+        );
         assert!(of_wilson > 0.05, "{}", vector.name);
-        assert!(false_pass(IntervalMethod::Exact, exact) <= 0.05, "{}", vector.name);
+        assert!(
+            false_pass(IntervalMethod::Exact, exact) <= 0.05,
+            "{}",
+            vector.name
+        );
     }
 }
 
@@ -125,7 +166,12 @@ fn the_chances_of_each_verdict_are_those_of_the_exact_computation() {
         let found = operating_characteristic(method, Target::AtLeast(0.9), 0.95, trials, true_rate).unwrap();
         assert_close(found.pass, number(&vector.expected["p_pass"]), BETA, &vector.name);
         assert_close(found.fail, number(&vector.expected["p_fail"]), BETA, &vector.name);
-        assert_close(found.inconclusive, number(&vector.expected["p_inconclusive"]), BETA, &vector.name);
+        assert_close(
+            found.inconclusive,
+            number(&vector.expected["p_inconclusive"]),
+            BETA,
+            &vector.name,
+        );
     }
 }
 
@@ -140,13 +186,23 @@ fn the_least_size_of_a_baseline_is_that_of_the_contract() {
 #[test]
 fn aggregates_are_those_of_the_contract() {
     for vector in measured("aggregate_value") {
-        let values: Vec<f64> = vector.input["values"].as_array().unwrap().iter().map(number).collect();
+        let values: Vec<f64> = vector.input["values"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(number)
+            .collect();
         let by = match vector.input["aggregate"].as_str().unwrap() {
             "median" => Aggregate::Median,
             "max" => Aggregate::Max,
             _ => Aggregate::P90,
         };
-        assert_eq!(aggregate(&values, by), Some(number(&vector.expected["value"])), "{}", vector.name);
+        assert_eq!(
+            aggregate(&values, by),
+            Some(number(&vector.expected["value"])),
+            "{}",
+            vector.name
+        );
     }
     assert_eq!(aggregate(&[], Aggregate::Median), None);
 }
@@ -156,10 +212,20 @@ fn aggregates_are_those_of_the_contract() {
 fn a_range_that_nothing_can_show_is_found_impossible_at_once() {
     for method in [IntervalMethod::Wilson, IntervalMethod::Exact] {
         for (lower, upper) in [(0.9, 0.9), (0.9, 0.900_001), (0.5, 0.4)] {
-            assert_eq!(minimum_trials(method, Target::Within { lower, upper }, 0.95), None);
+            assert_eq!(
+                minimum_trials(method, Target::Within { lower, upper }, 0.95),
+                None
+            );
         }
         assert_eq!(
-            minimum_trials(method, Target::Within { lower: 0.8, upper: 1.0 }, 0.95),
+            minimum_trials(
+                method,
+                Target::Within {
+                    lower: 0.8,
+                    upper: 1.0
+                },
+                0.95
+            ),
             minimum_trials(method, Target::AtLeast(0.8), 0.95)
         );
     }
@@ -169,7 +235,12 @@ fn a_range_that_nothing_can_show_is_found_impossible_at_once() {
 #[test]
 fn the_chance_that_an_unchanged_agent_exceeds_its_baseline_is_exact() {
     assert_close(chance_of_exceeding(1, 3, 19), 3.0 / 22.0, 1e-15, "one of three");
-    assert_close(chance_of_exceeding(2, 2, 2), 1.0 / 6.0, 1e-15, "both of two above both of two");
+    assert_close(
+        chance_of_exceeding(2, 2, 2),
+        1.0 / 6.0,
+        1e-15,
+        "both of two above both of two",
+    );
     assert_close(chance_of_exceeding(0, 3, 19), 1.0, 0.0, "at least none");
     assert_close(chance_of_exceeding(4, 3, 19), 0.0, 0.0, "four of three");
 }
@@ -178,15 +249,40 @@ fn the_chance_that_an_unchanged_agent_exceeds_its_baseline_is_exact() {
 fn the_noise_of_a_tolerance_is_that_of_the_baselines_own_runs() {
     let sample = [10.0, 10.0, 10.0, 20.0];
     let above = |value: f64| value > 15.0;
-    assert_close(chance_beyond(&sample, 1, Aggregate::Median, above), 0.25, BETA, "one trial");
+    assert_close(
+        chance_beyond(&sample, 1, Aggregate::Median, above),
+        0.25,
+        BETA,
+        "one trial",
+    );
     // At least two of three: 3 · 1/16 · 3/4 + 1/64.
-    assert_close(chance_beyond(&sample, 3, Aggregate::Median, above), 10.0 / 64.0, BETA, "the middle of three");
-    assert_close(chance_beyond(&sample, 3, Aggregate::Max, above), 1.0 - 27.0 / 64.0, BETA, "any of three");
-    assert_close(chance_beyond(&sample, 10, Aggregate::P90, above), {
-        let none = 0.75_f64.powi(10);
-        1.0 - none - 10.0 * 0.25 * 0.75_f64.powi(9)
-    }, BETA, "two of ten");
-    assert_close(chance_beyond(&sample, 3, Aggregate::Median, |_| false), 0.0, 0.0, "never");
+    assert_close(
+        chance_beyond(&sample, 3, Aggregate::Median, above),
+        10.0 / 64.0,
+        BETA,
+        "the middle of three",
+    );
+    assert_close(
+        chance_beyond(&sample, 3, Aggregate::Max, above),
+        1.0 - 27.0 / 64.0,
+        BETA,
+        "any of three",
+    );
+    assert_close(
+        chance_beyond(&sample, 10, Aggregate::P90, above),
+        {
+            let none = 0.75_f64.powi(10);
+            1.0 - none - 10.0 * 0.25 * 0.75_f64.powi(9)
+        },
+        BETA,
+        "two of ten",
+    );
+    assert_close(
+        chance_beyond(&sample, 3, Aggregate::Median, |_| false),
+        0.0,
+        0.0,
+        "never",
+    );
 }
 
 proptest! {

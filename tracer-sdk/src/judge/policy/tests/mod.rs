@@ -18,6 +18,8 @@ fn read(text: &str) -> Result<Policy, PolicyError> {
 /// The code, the place and the words of the mistake in a text.
 fn mistake(text: &str) -> (&'static str, (usize, usize), String) {
     let error = read(text).unwrap_err();
-    let position = error.position.map_or((0, 0), |position| (position.line, position.column));
+    let position = error
+        .position
+        .map_or((0, 0), |position| (position.line, position.column));
     (error.code.as_str(), position, error.to_string())
 }

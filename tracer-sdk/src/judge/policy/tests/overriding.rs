@@ -9,7 +9,8 @@ use crate::judge::policy::{
 };
 use crate::judge::statistics::Target;
 
-const STEPS: &str = "  step_count: {kind: measured, direction: upper, tolerance: {relative: 0.5, absolute: 1}}\n";
+const STEPS: &str =
+    "  step_count: {kind: measured, direction: upper, tolerance: {relative: 0.5, absolute: 1}}\n";
 
 fn over(metrics: &str, overrides: &Overrides) -> Result<Policy, PolicyError> {
     Policy::parse(&with_metrics(metrics), overrides)
@@ -61,7 +62,8 @@ fn an_upper_limit_does_not_change_a_metric_of_another_direction() {
     ] {
         assert_eq!(code(metric, &max_steps(100)), "key_does_not_apply", "{metric}");
     }
-    let range = "  task_pass_rate: {kind: statistical, direction: both, threshold: {lower: 0.2, upper: 0.8}}\n";
+    let range =
+        "  task_pass_rate: {kind: statistical, direction: both, threshold: {lower: 0.2, upper: 0.8}}\n";
     let threshold = Overrides {
         pass_rate_threshold: Some(0.5),
         ..Overrides::default()
@@ -79,8 +81,13 @@ fn limits_and_tolerances_replace_those_of_the_file() {
         ..Overrides::default()
     };
     let policy = over(STEPS, &overrides).unwrap();
-    let Rule::Measured(steps) = &policy.checks[0].rule else { panic!() };
-    assert_eq!((steps.direction, steps.upper_limit), (Direction::Upper, Some(7.0)));
+    let Rule::Measured(steps) = &policy.checks[0].rule else {
+        panic!()
+    };
+    assert_eq!(
+        (steps.direction, steps.upper_limit),
+        (Direction::Upper, Some(7.0))
+    );
     let tolerance = steps.tolerance.unwrap();
     assert_eq!((tolerance.relative, tolerance.absolute), (Some(0.1), Some(1.0)));
 }
@@ -95,9 +102,15 @@ fn options_of_the_trials_always_count() {
         timeout: Some(Duration::from_secs(5)),
         ..Overrides::default()
     };
-    for policy in [over(STEPS, &overrides).unwrap(), Policy::without_file(&overrides).unwrap()] {
+    for policy in [
+        over(STEPS, &overrides).unwrap(),
+        Policy::without_file(&overrides).unwrap(),
+    ] {
         assert_eq!((policy.trials, policy.fail_fast, policy.jobs), (9, false, 3));
-        assert_eq!((policy.on_inconclusive, policy.timeout.as_secs()), (OnInconclusive::Fail, 5));
+        assert_eq!(
+            (policy.on_inconclusive, policy.timeout.as_secs()),
+            (OnInconclusive::Fail, 5)
+        );
     }
 }
 
@@ -109,12 +122,23 @@ fn a_switch_adds_the_check_that_it_names() {
         expect_status: Some(ExpectedStatus::Error),
         ..Overrides::default()
     };
-    let policy = over("  forbidden_tools: {kind: invariant, none_of: [rm]}\n", &overrides).unwrap();
-    let stated: Vec<_> = policy.checks.iter().map(|check| (check.name.as_str(), &check.rule)).collect();
+    let policy = over(
+        "  forbidden_tools: {kind: invariant, none_of: [rm]}\n",
+        &overrides,
+    )
+    .unwrap();
+    let stated: Vec<_> = policy
+        .checks
+        .iter()
+        .map(|check| (check.name.as_str(), &check.rule))
+        .collect();
     assert_eq!(
         stated[1..],
         [
-            ("stop_condition_reached", &Rule::Invariant(Invariant::StopConditionReached(false))),
+            (
+                "stop_condition_reached",
+                &Rule::Invariant(Invariant::StopConditionReached(false))
+            ),
             ("no_loops", &Rule::Invariant(Invariant::NoLoops)),
             ("no_new_tools", &Rule::Invariant(Invariant::KnownTools)),
         ]
@@ -141,11 +165,20 @@ fn an_ignored_check_is_told_and_not_judged_by_its_old_name_or_its_new() {
         ignored_checks: vec!["zzz".to_owned()],
         ..Overrides::default()
     };
-    assert_eq!(Policy::without_file(&unknown).unwrap_err().code.as_str(), "not_allowed");
+    assert_eq!(
+        Policy::without_file(&unknown).unwrap_err().code.as_str(),
+        "not_allowed"
+    );
     // A file may name a check that it does not enable.
     let policy = read("assert: {ignored_checks: [new_tools, step_count]}\n").unwrap();
     assert!(policy.check("step_count").unwrap().ignored);
-    assert_eq!(read("assert: {ignored_checks: [zzz]}\n").unwrap_err().code.as_str(), "not_allowed");
+    assert_eq!(
+        read("assert: {ignored_checks: [zzz]}\n")
+            .unwrap_err()
+            .code
+            .as_str(),
+        "not_allowed"
+    );
 }
 
 // gate-contract 15.2 F9: the command line was looked at after every trial was paid for.
@@ -155,17 +188,44 @@ fn impossible_values_of_the_command_line_are_refused_at_once() {
         pass_rate_threshold: Some(1.0),
         ..Overrides::default()
     };
-    assert_eq!(Policy::without_file(&certain).unwrap_err().code.as_str(), "threshold_unreachable");
+    assert_eq!(
+        Policy::without_file(&certain).unwrap_err().code.as_str(),
+        "threshold_unreachable"
+    );
     let refused = |overrides: Overrides| Policy::without_file(&overrides).unwrap_err().code.as_str();
     let mut bound = Overrides::default();
     bound.steps.tolerance = Some(-0.5);
     assert_eq!(refused(bound.clone()), "negative_value");
     bound.steps.tolerance = Some(f64::NAN);
     assert_eq!(refused(bound), "not_finite_number");
-    assert_eq!(refused(Overrides { trials: Some(0), ..Overrides::default() }), "trials_invalid");
-    assert_eq!(refused(Overrides { confidence_level: Some(f64::NAN), ..Overrides::default() }), "fraction_open");
-    assert_eq!(refused(Overrides { pass_rate_threshold: Some(1.5), ..Overrides::default() }), "fraction_closed");
-    assert_eq!(refused(Overrides { timeout: Some(Duration::ZERO), ..Overrides::default() }), "not_allowed");
+    assert_eq!(
+        refused(Overrides {
+            trials: Some(0),
+            ..Overrides::default()
+        }),
+        "trials_invalid"
+    );
+    assert_eq!(
+        refused(Overrides {
+            confidence_level: Some(f64::NAN),
+            ..Overrides::default()
+        }),
+        "fraction_open"
+    );
+    assert_eq!(
+        refused(Overrides {
+            pass_rate_threshold: Some(1.5),
+            ..Overrides::default()
+        }),
+        "fraction_closed"
+    );
+    assert_eq!(
+        refused(Overrides {
+            timeout: Some(Duration::ZERO),
+            ..Overrides::default()
+        }),
+        "not_allowed"
+    );
 }
 
 #[test]
@@ -197,12 +257,33 @@ assert:
             "task_pass_rate"
         ]
     );
-    let Rule::Measured(calls) = &policy.checks[1].rule else { panic!() };
-    assert_eq!((calls.upper_limit, calls.tolerance.unwrap().relative), (Some(4.0), Some(0.5)));
-    let Rule::Measured(latency) = &policy.checks[3].rule else { panic!() };
-    assert_eq!((latency.upper_limit, latency.tolerance.unwrap().relative), (None, Some(2.0)));
-    let Rule::Statistical(rate) = &policy.checks[7].rule else { panic!() };
+    let Rule::Measured(calls) = &policy.checks[1].rule else {
+        panic!()
+    };
+    assert_eq!(
+        (calls.upper_limit, calls.tolerance.unwrap().relative),
+        (Some(4.0), Some(0.5))
+    );
+    let Rule::Measured(latency) = &policy.checks[3].rule else {
+        panic!()
+    };
+    assert_eq!(
+        (latency.upper_limit, latency.tolerance.unwrap().relative),
+        (None, Some(2.0))
+    );
+    let Rule::Statistical(rate) = &policy.checks[7].rule else {
+        panic!()
+    };
     assert_eq!((rate.target, rate.confidence), (Target::AtLeast(0.7), 0.9));
-    assert_eq!(read("assert: {max_steps: -1}\n").unwrap_err().code.as_str(), "negative_value");
-    assert_eq!(read("assert: {expect_status: maybe}\n").unwrap_err().code.as_str(), "not_allowed");
+    assert_eq!(
+        read("assert: {max_steps: -1}\n").unwrap_err().code.as_str(),
+        "negative_value"
+    );
+    assert_eq!(
+        read("assert: {expect_status: maybe}\n")
+            .unwrap_err()
+            .code
+            .as_str(),
+        "not_allowed"
+    );
 }

@@ -68,7 +68,12 @@ fn every_difference_names_a_vector_that_differs() {
 }
 
 fn assert_refused_alike(error: &PolicyError, vector: &Vector) {
-    assert_eq!(vector.expected["code"], error.code.as_str(), "{}: {error}", vector.name);
+    assert_eq!(
+        vector.expected["code"],
+        error.code.as_str(),
+        "{}: {error}",
+        vector.name
+    );
     if let Some(path) = vector.expected["path"].as_str() {
         assert_eq!(error.path, path, "{}", vector.name);
     }
@@ -79,8 +84,20 @@ fn assert_read_alike(policy: &Policy, vector: &Vector) {
     let name = &vector.name;
     assert_eq!(expected["trials"], policy.trials, "{name}");
     assert_eq!(expected["fail_fast"], policy.fail_fast, "{name}");
-    assert_eq!(expected["policy_version"], json!([policy.version.major, policy.version.minor]), "{name}");
-    assert_eq!(expected["source_format"], if policy.source == PolicySource::V2 { "v2" } else { "v1" }, "{name}");
+    assert_eq!(
+        expected["policy_version"],
+        json!([policy.version.major, policy.version.minor]),
+        "{name}"
+    );
+    assert_eq!(
+        expected["source_format"],
+        if policy.source == PolicySource::V2 {
+            "v2"
+        } else {
+            "v1"
+        },
+        "{name}"
+    );
     let warned = policy.warnings.contains(&PolicyWarning::OldFormat);
     assert_eq!(warned, vector.expected["v1_migration_warning"] == true, "{name}");
     let unknown: Vec<_> = policy
@@ -91,11 +108,18 @@ fn assert_read_alike(policy: &Policy, vector: &Vector) {
             PolicyWarning::OldFormat => Vec::new(),
         })
         .collect();
-    let expected_unknown = vector.expected.get("ignored_unknown_keys").cloned().unwrap_or(json!([]));
+    let expected_unknown = vector
+        .expected
+        .get("ignored_unknown_keys")
+        .cloned()
+        .unwrap_or(json!([]));
     assert_eq!(expected_unknown, json!(unknown), "{name}");
 
-    let found: Map<String, Value> =
-        policy.checks.iter().map(|check| (check.name.clone(), as_the_vectors_tell_it(check))).collect();
+    let found: Map<String, Value> = policy
+        .checks
+        .iter()
+        .map(|check| (check.name.clone(), as_the_vectors_tell_it(check)))
+        .collect();
     assert_eq!(expected["metrics"], Value::Object(found), "{name}");
 }
 
@@ -111,7 +135,9 @@ fn as_the_vectors_tell_it(check: &Check) -> Value {
         told["direction"] = json!(direction);
     }
     match &check.rule {
-        Rule::Invariant(Invariant::ForbiddenTools(_) | Invariant::RequiredTools(_) | Invariant::KnownTools) => {}
+        Rule::Invariant(
+            Invariant::ForbiddenTools(_) | Invariant::RequiredTools(_) | Invariant::KnownTools,
+        ) => {}
         Rule::Invariant(invariant) => {
             told["require"] = json!(*invariant != Invariant::StopConditionReached(false));
         }
