@@ -28,13 +28,14 @@ impl Baseline {
     pub fn of_run(run: &RunMetrics, created_at: &str) -> Self {
         let events = run.guardrail_events.iter();
         let mut baseline = assemble(vec![Sampled::of(run)], None, created_at);
+        let loops = Some(run.repeats.len() as u64);
         // A record is made of what JSON knows.
         baseline.guardrail_events = Some(
             events
                 .map(|record| serde_json::to_value(record).unwrap_or_default())
                 .collect(),
         );
-        baseline.sealed(None, false)
+        baseline.sealed(None, false, loops)
     }
 
     /// A baseline of all the runs of a sample, in order; `None` of no run. Metrics that are not known of every run are
@@ -52,7 +53,8 @@ impl Baseline {
     #[must_use]
     pub fn of_runs(runs: &[&RunMetrics], created_at: &str) -> Option<Self> {
         let sampled: Vec<Sampled> = runs.iter().map(|run| Sampled::of(run)).collect();
-        (!sampled.is_empty()).then(|| assemble(sampled, None, created_at).sealed(None, false))
+        let loops = runs.iter().map(|run| run.repeats.len() as u64).max();
+        (!sampled.is_empty()).then(|| assemble(sampled, None, created_at).sealed(None, false, loops))
     }
 
     /// A baseline of all the trials of a gate, from the text of its report. A report whose gate did not pass is taken
@@ -97,9 +99,16 @@ impl Baseline {
             .metadata
             .environment_fingerprint
             .filter(|known| !known.is_empty());
+        let loops = report.trials.iter().map(|trial| {
+            let details = trial.details.as_ref()?;
+            Some(details.repeats.len() as u64)
+        });
+        let loops: Option<Vec<u64>> = loops.collect();
+        let loops = loops.and_then(|loops| loops.into_iter().max());
+        let forced = verdict != Some(Verdict::Pass);
         let sampled: Result<Vec<Sampled>, BaselineError> =
             report.trials.into_iter().map(Sampled::try_from).collect();
-        Ok(assemble(sampled?, environment, created_at).sealed(verdict, verdict != Some(Verdict::Pass)))
+        Ok(assemble(sampled?, environment, created_at).sealed(verdict, forced, loops))
     }
 
     /// The same behaviour as another baseline, as far as both tell: everything but when it was, how long it took, and
@@ -124,9 +133,9 @@ impl Baseline {
             .filter(|metric| **metric != Metric::LatencyMs);
         let sorted = |baseline: &Self, metric: &Metric| {
             let mut values = baseline.sample(metric);
-            values
-                .iter_mut()
-                .for_each(|values| values.sort_by(f64::total_cmp));
+            if let Some(values) = &mut values {
+                values.sort_by(f64::total_cmp);
+            }
             values
         };
         let mut numbers = numbers.map(|metric| (sorted(self, metric), sorted(other, metric)));
@@ -159,11 +168,12 @@ impl Baseline {
         self
     }
 
-    fn sealed(mut self, report_verdict: Option<Verdict>, forced: bool) -> Self {
+    fn sealed(mut self, report_verdict: Option<Verdict>, forced: bool, repeated_calls: Option<u64>) -> Self {
         self.x_tracer = Some(Provenance {
             digest: self.sample_digest(),
             report_verdict,
             forced,
+            repeated_calls,
         });
         self
     }
@@ -298,6 +308,8 @@ struct SampleTrial {
 struct SampleDetails {
     #[serde(default)]
     failure: Option<Value>,
+    #[serde(default)]
+    repeats: Vec<Value>,
 }
 
 impl SampleReport {

@@ -157,4 +157,10 @@ pub struct Provenance {
     pub report_verdict: Option<super::Verdict>,
     /// Whether it was made although the report did not pass.
     pub forced: bool,
+    /// The most loops that were found in a run of the sample; null when its report does not tell.
+    #[serde(default)]
+    pub repeated_calls: Option<u64>,
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,10 @@ use super::{
 };
 use crate::format::EventType;
 
+/// The rows of [`MetricChange`] that are findings and no metrics.
+const GUARDRAIL_STOPS: &str = "guardrail_stops";
+const REPEATED_CALLS: &str = "repeated_calls";
+
 impl Comparison {
     /// Compares two runs.
     ///
@@ -34,11 +38,11 @@ impl Comparison {
         };
         let findings = [
             found(
-                "guardrail_stops",
+                GUARDRAIL_STOPS,
                 before.guardrail_stops.len(),
                 after.guardrail_stops.len(),
             ),
-            found("repeated_calls", before.repeats.len(), after.repeats.len()),
+            found(REPEATED_CALLS, before.repeats.len(), after.repeats.len()),
         ];
         let side = side_of(before);
         let metrics = metrics.chain(findings).collect();
@@ -90,9 +94,14 @@ impl Comparison {
             .guardrail_events
             .as_ref()
             .map(|events| as_float(events.len() as u64));
+        let loops = baseline
+            .x_tracer
+            .as_ref()
+            .and_then(|provenance| provenance.repeated_calls);
+        let loops = loops.map(as_float);
         let findings = [
-            ("guardrail_stops", stops, after.guardrail_stops.len()),
-            ("repeated_calls", None, after.repeats.len()),
+            (GUARDRAIL_STOPS, stops, after.guardrail_stops.len()),
+            (REPEATED_CALLS, loops, after.repeats.len()),
         ];
         for (name, before, found) in findings {
             // Of what a baseline does not know only what there is now can be told.
@@ -162,7 +171,6 @@ fn build(
     let now = &after.signature;
     let tools = tool_changes(usual, now, before.is_sequence_known.then_some(&calls));
     let models = names(usual, now, |signature| &signature.llm_models_used);
-    let takes_time = Metric::LatencyMs.to_string();
     let is_same = before.status == now.final_status
         && tools == ToolChanges::default()
         && models == NameChanges::default()
@@ -170,7 +178,7 @@ fn build(
             || reference.event_type_sequence.is_empty())
         && metrics
             .iter()
-            .all(|change| change.metric == takes_time || !change.is_changed())
+            .all(|change| !change.is_changed() || is_no_behaviour(change))
         && calls.pairs().all(|pair| pair.change == super::CallChange::Same);
     Comparison {
         after: side_of(after),
@@ -182,6 +190,12 @@ fn build(
         calls,
         before,
     }
+}
+
+/// How long it took is no behaviour; and of loops that an old baseline does not tell the calls themselves are compared.
+fn is_no_behaviour(change: &MetricChange) -> bool {
+    change.metric == Metric::LatencyMs.to_string()
+        || change.before.is_none() && change.metric == REPEATED_CALLS
 }
 
 /// The calls that a signature tells of, and whether these are all of them or only the tool calls.

@@ -67,7 +67,7 @@ pub struct Call<'a> {
     pub fingerprint: Option<u64>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+#[expect(clippy::ref_option, reason = "serde gives the field so")]
 fn hex<S: serde::Serializer>(fingerprint: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
     fingerprint
         .map(|value| format!("{value:016x}"))

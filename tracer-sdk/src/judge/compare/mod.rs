@@ -19,3 +19,6 @@ pub use counted::{CountedDiff, ToolPathDiff};
 pub use model::{
     Comparison, MetricChange, NameChanges, RepeatedTool, Side, SideKind, ToolChanges, TypeCount,
 };
+
+#[cfg(test)]
+mod tests;

@@ -18,3 +18,6 @@ pub use evidence::{
 pub use judgement::Judgement;
 pub use reported::{GateDetails, InputFile, Report, ReportMetadata, ReportedTrial, TrialCheck, TrialDetails};
 pub use trial::{FailureReason, ProcessExit, Trial, TrialFailure};
+
+#[cfg(test)]
+mod tests;
