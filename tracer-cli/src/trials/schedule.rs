@@ -1,0 +1,192 @@
+//! Trials side by side with the result of one by one: they are taken in the order of their numbers, and what was
+//! started beyond the last one that counts is thrown away.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use super::stop::{Stop, StopReason};
+
+/// How often whoever watches is told that time goes by.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What the trials are doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A trial starts.
+    Started(u32),
+    /// A trial has ended. It may end before an earlier one does.
+    Ended(u32),
+    /// Time goes by.
+    Tick,
+}
+
+/// Whether to go on after a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// There is more to find out.
+    GoOn,
+    /// The verdict is known.
+    Enough,
+}
+
+/// How many trials there are at most, and how many at once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan {
+    /// At most.
+    pub(crate) trials: u32,
+    /// At once.
+    pub(crate) jobs: NonZeroU32,
+}
+
+/// Runs trials, numbered from 1. `run` runs one, on a thread of its own; `take` gets the results in the order of the
+/// numbers and says whether to go on; `watch` is told what happens.
+///
+/// When the user stops, `take` also gets what ended out of order, with gaps.
+pub(crate) fn run_trials<Outcome: Send>(
+    plan: Plan,
+    stop: &Stop,
+    run: impl Fn(u32) -> Outcome + Sync,
+    mut take: impl FnMut(Outcome) -> Next,
+    mut watch: impl FnMut(Event),
+) {
+    let next = AtomicU32::new(1);
+    let (sender, events) = mpsc::channel();
+    let work = |sender: mpsc::Sender<(u32, Option<Outcome>)>| {
+        while stop.reason().is_none() {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            // Nobody listens any more: that is no matter for the trial, which cleans up by itself.
+            if number > plan.trials
+                || sender.send((number, None)).is_err()
+                || sender.send((number, Some(run(number)))).is_err()
+            {
+                break;
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..plan.jobs.get().min(plan.trials) {
+            let sender = sender.clone();
+            scope.spawn(|| work(sender));
+        }
+        // The channel ends with the last worker.
+        drop(sender);
+        let mut waiting = BTreeMap::new();
+        let mut awaited = 1;
+        loop {
+            match events.recv_timeout(TICK) {
+                Ok((number, None)) => watch(Event::Started(number)),
+                Ok((number, Some(outcome))) => {
+                    watch(Event::Ended(number));
+                    waiting.insert(number, outcome);
+                }
+                Err(RecvTimeoutError::Timeout) => watch(Event::Tick),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            while stop.reason().is_none() {
+                let Some(outcome) = waiting.remove(&awaited) else {
+                    break;
+                };
+                awaited += 1;
+                if take(outcome) == Next::Enough {
+                    stop.decide();
+                }
+            }
+        }
+        if stop.reason() == Some(StopReason::Interrupted) {
+            for outcome in waiting.into_values() {
+                take(outcome);
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn taken(trials: u32, jobs: u32, enough_after: u32) -> Vec<u32> {
+        let plan = Plan {
+            trials,
+            jobs: NonZeroU32::new(jobs).unwrap(),
+        };
+        let mut taken = Vec::new();
+        let take = |number| {
+            taken.push(number);
+            if number == enough_after {
+                Next::Enough
+            } else {
+                Next::GoOn
+            }
+        };
+        run_trials(plan, &Stop::unasked(), |number| number, take, |_| ());
+        taken
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn as_many_at_once_as_one_likes_give_what_one_by_one_gives(
+            trials in 1..30u32, jobs in 2..9u32, enough_after in 1..40u32,
+        ) {
+            prop_assert_eq!(taken(trials, jobs, enough_after), taken(trials, 1, enough_after));
+        }
+    }
+
+    #[test]
+    fn every_trial_is_run_once_and_none_starts_after_the_verdict_is_known() {
+        assert_eq!(taken(4, 1, 99), [1, 2, 3, 4]);
+        assert_eq!(taken(4, 1, 2), [1, 2]);
+        assert_eq!(taken(4, 3, 2), [1, 2]);
+        assert_eq!(taken(2, 64, 99), [1, 2]);
+    }
+
+    #[test]
+    fn what_has_ended_when_the_user_stops_is_taken_whatever_its_number() {
+        let stop = Stop::unasked();
+        let plan = Plan {
+            trials: 5,
+            jobs: NonZeroU32::new(2).unwrap(),
+        };
+        // The first trial waits until the third one has interrupted everything.
+        let run = |number| {
+            if number == 3 {
+                stop.interrupt();
+            }
+            while number == 1 && stop.reason().is_none() {
+                thread::yield_now();
+            }
+            number
+        };
+        let mut taken = Vec::new();
+        let take = |number| {
+            taken.push(number);
+            Next::GoOn
+        };
+        run_trials(plan, &stop, run, take, |_| ());
+        assert_eq!(taken, [1, 2, 3]);
+    }
+
+    #[test]
+    fn whoever_watches_sees_every_trial_start_and_end() {
+        let plan = Plan {
+            trials: 3,
+            jobs: NonZeroU32::MIN,
+        };
+        let mut seen = Vec::new();
+        let watch = |event| {
+            if event != Event::Tick {
+                seen.push(event);
+            }
+        };
+        run_trials(plan, &Stop::unasked(), |number| number, |_| Next::GoOn, watch);
+        let expected: Vec<Event> = (1..=3)
+            .flat_map(|number| [Event::Started(number), Event::Ended(number)])
+            .collect();
+        assert_eq!(seen, expected);
+    }
+}
