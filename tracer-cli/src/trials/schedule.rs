@@ -13,17 +13,6 @@ use super::stop::{Stop, StopReason};
 /// How often whoever watches is told that time goes by.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What the trials are doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// A trial starts.
-    Started(u32),
-    /// A trial has ended. It may end before an earlier one does.
-    Ended(u32),
-    /// Time goes by.
-    Tick,
-}
-
 /// Whether to go on after a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
@@ -42,16 +31,24 @@ pub(crate) struct Plan {
     pub(crate) jobs: NonZeroU32,
 }
 
-/// Runs trials, numbered from 1. `run` runs one, on a thread of its own; `take` gets the results in the order of the
-/// numbers and says whether to go on; `watch` is told what happens.
-///
-/// When the user stops, `take` also gets what ended out of order, with gaps.
+/// Follows the trials and says when they may stop.
+pub(crate) trait Watcher<Outcome> {
+    /// A trial starts.
+    fn started(&mut self, number: u32);
+    /// A trial has ended. It may end before an earlier one does.
+    fn ended(&mut self, number: u32);
+    /// Time goes by.
+    fn tick(&mut self);
+    /// The outcomes, in the order of the numbers. When the user stops, also what ended out of order, with gaps.
+    fn take(&mut self, outcome: Outcome) -> Next;
+}
+
+/// Runs trials, numbered from 1; `run` runs one, on a thread of its own.
 pub(crate) fn run_trials<Outcome: Send>(
     plan: Plan,
     stop: &Stop,
     run: impl Fn(u32) -> Outcome + Sync,
-    mut take: impl FnMut(Outcome) -> Next,
-    mut watch: impl FnMut(Event),
+    watcher: &mut impl Watcher<Outcome>,
 ) {
     let next = AtomicU32::new(1);
     let (sender, events) = mpsc::channel();
@@ -78,12 +75,12 @@ pub(crate) fn run_trials<Outcome: Send>(
         let mut awaited = 1;
         loop {
             match events.recv_timeout(TICK) {
-                Ok((number, None)) => watch(Event::Started(number)),
+                Ok((number, None)) => watcher.started(number),
                 Ok((number, Some(outcome))) => {
-                    watch(Event::Ended(number));
+                    watcher.ended(number);
                     waiting.insert(number, outcome);
                 }
-                Err(RecvTimeoutError::Timeout) => watch(Event::Tick),
+                Err(RecvTimeoutError::Timeout) => watcher.tick(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             while stop.reason().is_none() {
@@ -91,14 +88,14 @@ pub(crate) fn run_trials<Outcome: Send>(
                     break;
                 };
                 awaited += 1;
-                if take(outcome) == Next::Enough {
+                if watcher.take(outcome) == Next::Enough {
                     stop.decide();
                 }
             }
         }
         if stop.reason() == Some(StopReason::Interrupted) {
             for outcome in waiting.into_values() {
-                take(outcome);
+                watcher.take(outcome);
             }
         }
     });
@@ -109,22 +106,46 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn taken(trials: u32, jobs: u32, enough_after: u32) -> Vec<u32> {
-        let plan = Plan {
-            trials,
-            jobs: NonZeroU32::new(jobs).unwrap(),
-        };
-        let mut taken = Vec::new();
-        let take = |number| {
-            taken.push(number);
-            if number == enough_after {
+    #[derive(Default)]
+    struct Seen {
+        enough_after: Option<u32>,
+        taken: Vec<u32>,
+        events: Vec<(&'static str, u32)>,
+    }
+
+    impl Watcher<u32> for Seen {
+        fn started(&mut self, number: u32) {
+            self.events.push(("started", number));
+        }
+
+        fn ended(&mut self, number: u32) {
+            self.events.push(("ended", number));
+        }
+
+        fn tick(&mut self) {}
+
+        fn take(&mut self, number: u32) -> Next {
+            self.taken.push(number);
+            if self.enough_after == Some(number) {
                 Next::Enough
             } else {
                 Next::GoOn
             }
+        }
+    }
+
+    fn plan(trials: u32, jobs: u32) -> Plan {
+        let jobs = NonZeroU32::new(jobs).unwrap();
+        Plan { trials, jobs }
+    }
+
+    fn taken(trials: u32, jobs: u32, enough_after: u32) -> Vec<u32> {
+        let mut seen = Seen {
+            enough_after: Some(enough_after),
+            ..Seen::default()
         };
-        run_trials(plan, &Stop::unasked(), |number| number, take, |_| ());
-        taken
+        run_trials(plan(trials, jobs), &Stop::unasked(), |number| number, &mut seen);
+        seen.taken
     }
 
     proptest! {
@@ -138,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn every_trial_is_run_once_and_none_starts_after_the_verdict_is_known() {
+    fn every_trial_is_run_once_and_none_counts_after_the_verdict_is_known() {
         assert_eq!(taken(4, 1, 99), [1, 2, 3, 4]);
         assert_eq!(taken(4, 1, 2), [1, 2]);
         assert_eq!(taken(4, 3, 2), [1, 2]);
@@ -148,10 +169,6 @@ mod tests {
     #[test]
     fn what_has_ended_when_the_user_stops_is_taken_whatever_its_number() {
         let stop = Stop::unasked();
-        let plan = Plan {
-            trials: 5,
-            jobs: NonZeroU32::new(2).unwrap(),
-        };
         // The first trial waits until the third one has interrupted everything.
         let run = |number| {
             if number == 3 {
@@ -162,31 +179,18 @@ mod tests {
             }
             number
         };
-        let mut taken = Vec::new();
-        let take = |number| {
-            taken.push(number);
-            Next::GoOn
-        };
-        run_trials(plan, &stop, run, take, |_| ());
-        assert_eq!(taken, [1, 2, 3]);
+        let mut seen = Seen::default();
+        run_trials(plan(5, 2), &stop, run, &mut seen);
+        assert_eq!(seen.taken, [1, 2, 3]);
     }
 
     #[test]
     fn whoever_watches_sees_every_trial_start_and_end() {
-        let plan = Plan {
-            trials: 3,
-            jobs: NonZeroU32::MIN,
-        };
-        let mut seen = Vec::new();
-        let watch = |event| {
-            if event != Event::Tick {
-                seen.push(event);
-            }
-        };
-        run_trials(plan, &Stop::unasked(), |number| number, |_| Next::GoOn, watch);
-        let expected: Vec<Event> = (1..=3)
-            .flat_map(|number| [Event::Started(number), Event::Ended(number)])
+        let mut seen = Seen::default();
+        run_trials(plan(3, 1), &Stop::unasked(), |number| number, &mut seen);
+        let expected: Vec<_> = (1..=3)
+            .flat_map(|number| [("started", number), ("ended", number)])
             .collect();
-        assert_eq!(seen, expected);
+        assert_eq!(seen.events, expected);
     }
 }
