@@ -31,4 +31,4 @@ pub mod value_lines;
 pub mod waterfall;
 
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
