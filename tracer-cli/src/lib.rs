@@ -11,6 +11,7 @@ mod contents;
 mod demo_agent;
 pub mod error;
 pub mod export;
+mod gate;
 pub mod json;
 mod output_file;
 pub mod progress;

@@ -6,6 +6,7 @@ pub mod conversation;
 pub mod differences;
 pub mod fold;
 pub mod follow_rows;
+pub mod gate;
 pub mod gist;
 pub mod in_flight;
 pub mod layout;

@@ -10,6 +10,7 @@ mod demo;
 mod export;
 mod follow;
 mod formats;
+mod init;
 mod list;
 mod list_filters;
 mod reference;
