@@ -47,7 +47,10 @@ fn told_by(number: u32, runs: &[RunDirectory]) -> Trial {
             if more > 0 {
                 detail.push_str(" …");
             }
-            Trial::failed(number, TrialFailure::new(FailureReason::SeveralTraces).with(detail))
+            Trial::failed(
+                number,
+                TrialFailure::new(FailureReason::SeveralTraces).with(detail),
+            )
         }
     }
 }

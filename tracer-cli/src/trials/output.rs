@@ -24,8 +24,8 @@ impl Output {
         }
     }
 
-    /// The last lines of standard error; where it says nothing, those of standard output, told as such.
-    pub(crate) fn told(&self, stderr: &str, stdout: &str) -> String {
+    /// What a trial that failed said last: on standard error, or else on standard output, told as such.
+    pub(crate) fn last_words(&self, stderr: &str, stdout: &str) -> String {
         let told = self.last_lines(stderr);
         if !told.is_empty() {
             return told;
@@ -41,8 +41,8 @@ impl Output {
         self.redaction.arguments(arguments)
     }
 
-    /// Redacts before it cuts, so that no half of a secret stays.
-    fn last_lines(&self, text: &str) -> String {
+    /// The last lines. Redacts before it cuts, so that no half of a secret stays.
+    pub(crate) fn last_lines(&self, text: &str) -> String {
         let redacted = self.redaction.text(text);
         let lines: Vec<&str> = redacted.trim_end().lines().collect();
         let last = lines.len().saturating_sub(MOST_LINES);
@@ -60,7 +60,8 @@ fn shortened(line: &str) -> String {
 
 /// The variables that are text; a secret that is none cannot be found in text.
 fn environment() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 #[cfg(test)]
@@ -68,14 +69,17 @@ mod tests {
     use super::*;
 
     fn told(stderr: &str, stdout: &str) -> String {
-        Output::new(&Settings::with_data_dir("unused")).told(stderr, stdout)
+        Output::new(&Settings::with_data_dir("unused")).last_words(stderr, stdout)
     }
 
     #[test]
     fn the_last_lines_are_kept_and_long_ones_cut() {
         let many: String = (1..=30).map(|number| format!("line {number}\n")).collect();
         let kept = told(&many, "ignored");
-        assert!(kept.starts_with("line 11\n") && kept.ends_with("line 30"), "{kept}");
+        assert!(
+            kept.starts_with("line 11\n") && kept.ends_with("line 30"),
+            "{kept}"
+        );
         assert_eq!(told(&"ü".repeat(500), "").chars().count(), MOST_CHARACTERS + 1);
     }
 
@@ -83,7 +87,10 @@ mod tests {
     fn secrets_are_replaced_before_lines_are_cut() {
         let line = format!("{} DB_PASSWORD=hunter2-and-more", "x".repeat(380));
         let kept = told(&line, "");
-        assert!(!kept.contains("hunter2") && kept.contains("DB_PASSWORD=_"), "{kept}");
+        assert!(
+            !kept.contains("hunter2") && kept.contains("DB_PASSWORD=_"),
+            "{kept}"
+        );
     }
 
     // gate-contract 15.3 E1: whichever stream the program complains on, it is told.

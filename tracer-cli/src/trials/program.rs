@@ -51,8 +51,10 @@ impl Program {
             return Ok(Self::Named(name.to_owned()));
         }
         let shown = Path::new(name).display();
-        Err(CliError::input(format!("there is no program {shown} on the PATH"))
-            .with_hint(format!("a file of the workspace is named with a path: ./{shown}")))
+        Err(
+            CliError::input(format!("there is no program {shown} on the PATH"))
+                .with_hint(format!("a file of the workspace is named with a path: ./{shown}")),
+        )
     }
 
     /// What to call in a trial whose workspace is `directory`.

@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -43,46 +42,36 @@ pub(crate) trait Watcher<Outcome> {
     fn take(&mut self, outcome: Outcome) -> Next;
 }
 
-/// Runs trials, numbered from 1; `run` runs one, on a thread of its own.
+/// Runs trials, numbered from 1; `run` runs one, on a thread of its own. One that ended is taken before another one
+/// starts in its place: no trial is paid for when the verdict is known.
 pub(crate) fn run_trials<Outcome: Send>(
     plan: Plan,
     stop: &Stop,
     run: impl Fn(u32) -> Outcome + Sync,
     watcher: &mut impl Watcher<Outcome>,
 ) {
-    let next = AtomicU32::new(1);
-    let (sender, events) = mpsc::channel();
-    let work = |sender: mpsc::Sender<(u32, Option<Outcome>)>| {
-        while stop.reason().is_none() {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            // Nobody listens any more: that is no matter for the trial, which cleans up by itself.
-            if number > plan.trials
-                || sender.send((number, None)).is_err()
-                || sender.send((number, Some(run(number)))).is_err()
-            {
+    let (sender, ended) = mpsc::channel();
+    let mut waiting = BTreeMap::new();
+    let (mut next, mut awaited, mut running) = (1, 1, 0);
+    thread::scope(|scope| {
+        loop {
+            while running < plan.jobs.get() && next <= plan.trials && stop.reason().is_none() {
+                watcher.started(next);
+                let (sender, run, number) = (sender.clone(), &run, next);
+                // The receiver outlives every thread of this scope.
+                scope.spawn(move || sender.send((number, run(number))));
+                (next, running) = (next + 1, running + 1);
+            }
+            if running == 0 {
                 break;
             }
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 0..plan.jobs.get().min(plan.trials) {
-            let sender = sender.clone();
-            scope.spawn(|| work(sender));
-        }
-        // The channel ends with the last worker.
-        drop(sender);
-        let mut waiting = BTreeMap::new();
-        let mut awaited = 1;
-        loop {
-            match events.recv_timeout(TICK) {
-                Ok((number, None)) => watcher.started(number),
-                Ok((number, Some(outcome))) => {
-                    watcher.ended(number);
-                    waiting.insert(number, outcome);
-                }
-                Err(RecvTimeoutError::Timeout) => watcher.tick(),
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
+            let Ok((number, outcome)) = ended.recv_timeout(TICK) else {
+                watcher.tick();
+                continue;
+            };
+            running -= 1;
+            watcher.ended(number);
+            waiting.insert(number, outcome);
             while stop.reason().is_none() {
                 let Some(outcome) = waiting.remove(&awaited) else {
                     break;
@@ -93,12 +82,12 @@ pub(crate) fn run_trials<Outcome: Send>(
                 }
             }
         }
-        if stop.reason() == Some(StopReason::Interrupted) {
-            for outcome in waiting.into_values() {
-                watcher.take(outcome);
-            }
-        }
     });
+    if stop.reason() == Some(StopReason::Interrupted) {
+        for outcome in waiting.into_values() {
+            watcher.take(outcome);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -156,6 +145,16 @@ mod tests {
         ) {
             prop_assert_eq!(taken(trials, jobs, enough_after), taken(trials, 1, enough_after));
         }
+    }
+
+    #[test]
+    fn no_trial_is_paid_for_when_the_verdict_is_known() {
+        let mut seen = Seen {
+            enough_after: Some(2),
+            ..Seen::default()
+        };
+        run_trials(plan(9, 1), &Stop::unasked(), |number| number, &mut seen);
+        assert_eq!(seen.events.last(), Some(&("ended", 2)));
     }
 
     #[test]

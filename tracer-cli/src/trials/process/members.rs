@@ -4,7 +4,6 @@
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
-use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
@@ -75,7 +74,7 @@ impl Members {
     /// Whether none of them is running any more.
     pub(super) fn are_gone(&self) -> bool {
         self.group
-            .is_none_or(|group| killpg(group, None) == Err(Errno::ESRCH))
+            .is_none_or(|group| killpg(group, None) == Err(nix::errno::Errno::ESRCH))
     }
 
     fn signal(&self, signal: Signal) {

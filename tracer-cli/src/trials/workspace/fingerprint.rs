@@ -1,12 +1,12 @@
 //! What tells whether two gates judged the same files.
 
+use std::fmt::Write;
 use std::fs::File;
 use std::io::{self, Read};
 
 use sha2::{Digest, Sha256};
 
 use super::Workspace;
-use crate::trials::digest::hexadecimal;
 
 /// The SHA-256 over the regular files of a workspace, in the order of their names: name, NUL, content, NUL each.
 pub(crate) fn fingerprint(workspace: &Workspace) -> io::Result<String> {
@@ -29,5 +29,9 @@ pub(crate) fn fingerprint(workspace: &Workspace) -> io::Result<String> {
         }
         digest.update([0]);
     }
-    Ok(hexadecimal(&digest.finalize()))
+    Ok(digest.finalize().iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    }))
 }

@@ -76,6 +76,11 @@ impl TrialCommand {
         };
         let Evidence { runs, mut trial } = Evidence::collect(number, &scratch.data_dir());
         self.tell_process(&mut trial, &ended);
+        trial.stderr_tail = if trial.is_sound() {
+            self.output.last_lines(&ended.stderr)
+        } else {
+            self.output.last_words(&ended.stderr, &ended.stdout)
+        };
         scratch.remove_all_but_data();
         Attempt {
             trial,
@@ -96,9 +101,8 @@ impl TrialCommand {
 
     fn launch(&self, number: u32, scratch: &Scratch, directory: PathBuf) -> Launch {
         let data_dir = scratch.data_dir().into_os_string();
-        let mut environment: Vec<(&str, OsString)> = DATA_DIR_VARIABLES
-            .map(|name| (name, data_dir.clone()))
-            .into();
+        let mut environment: Vec<(&str, OsString)> =
+            DATA_DIR_VARIABLES.map(|name| (name, data_dir.clone())).into();
         environment.push((INDEX_VARIABLE, number.to_string().into()));
         environment.extend(own_temporary_folder(&scratch.temporary()));
         Launch {
@@ -115,7 +119,6 @@ impl TrialCommand {
     /// Adds what the process tells; that it failed comes before what is wrong with its trace.
     fn tell_process(&self, trial: &mut Trial, ended: &Ended) {
         trial.wall_time_ms = u64::try_from(ended.took.as_millis()).ok();
-        trial.stderr_tail = self.output.told(&ended.stderr, &ended.stdout);
         let failure = match ended.end {
             End::Exited(status) if status.success() => {
                 trial.exit = Some(ProcessExit::Code(0));
@@ -128,7 +131,8 @@ impl TrialCommand {
             }
             End::TimedOut => {
                 let limit = u64::try_from(self.timeout.as_micros()).unwrap_or(u64::MAX);
-                TrialFailure::new(FailureReason::Timeout).with(format!("ended after {}", units::duration(limit)))
+                TrialFailure::new(FailureReason::Timeout)
+                    .with(format!("ended after {}", units::duration(limit)))
             }
             End::Stopped(StopReason::Interrupted | StopReason::Decided) => {
                 TrialFailure::new(FailureReason::Interrupted)
@@ -170,6 +174,10 @@ fn exit(status: ExitStatus) -> ProcessExit {
 
 /// Temporary files of trials must not meet, and must not stay.
 fn own_temporary_folder(folder: &Path) -> Vec<(&'static str, OsString)> {
-    let names: &[&'static str] = if cfg!(windows) { &["TMP", "TEMP"] } else { &["TMPDIR"] };
+    let names: &[&'static str] = if cfg!(windows) {
+        &["TMP", "TEMP"]
+    } else {
+        &["TMPDIR"]
+    };
     names.iter().map(|name| (*name, folder.into())).collect()
 }
