@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    accept, assert, baseline, completions, delete, demo, diff, export, init, list, man, prune, rename, repair, show,
-    validate_trace,
+    accept, assert, baseline, completions, delete, demo, diff, export, init, list, man, prune, rename,
+    repair, run, show, validate_trace,
 };
 use crate::ui::Colour;
 
@@ -58,6 +58,8 @@ pub struct Cli {
 pub enum Command {
     /// Record a simulated support agent: no network, no keys
     Demo(demo::Args),
+    /// Make trials of a command and judge them: the gate
+    Run(run::Args),
     /// Judge a recorded run by the rules of the gate
     Assert(assert::Args),
     /// Keep how an agent behaves now, to compare later runs with
@@ -98,6 +100,7 @@ impl Command {
     ) -> Result<crate::commands::Verdict, crate::error::CliError> {
         match self {
             Self::Demo(args) => demo::run(&args, session),
+            Self::Run(args) => run::run(&args, session),
             Self::Assert(args) => assert::run(&args, session),
             Self::Baseline(args) => baseline::run(&args, session),
             Self::Accept(args) => accept::run(&args, session),

@@ -20,6 +20,7 @@ pub mod render;
 #[cfg(test)]
 mod schemas;
 pub mod session;
+mod trials;
 pub mod ui;
 
 use std::process::ExitCode;

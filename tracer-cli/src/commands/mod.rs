@@ -14,6 +14,7 @@ pub mod man;
 pub mod prune;
 pub mod rename;
 pub mod repair;
+pub mod run;
 pub mod show;
 pub mod validate_trace;
 

@@ -27,6 +27,7 @@ pub mod summary;
 pub mod text;
 pub mod totals;
 pub mod transcript;
+pub mod trial_progress;
 pub mod units;
 pub mod value_lines;
 pub mod waterfall;
