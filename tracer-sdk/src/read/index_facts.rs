@@ -26,6 +26,7 @@ pub(super) struct Fact {
     pub(super) signature: u32,
     tokens_in: u32,
     tokens_out: u32,
+    tokens_total: u32,
     marks: u8,
 }
 
@@ -52,6 +53,10 @@ impl Fact {
 
     pub(super) fn tokens_out(&self) -> Option<u32> {
         (self.tokens_out != UNKNOWN).then_some(self.tokens_out)
+    }
+
+    pub(super) fn tokens_total(&self) -> Option<u32> {
+        (self.tokens_total != UNKNOWN).then_some(self.tokens_total)
     }
 }
 
@@ -123,6 +128,7 @@ impl Visit for Gatherer {
             signature: signature(&span, event_type),
             tokens_in: told(tokens.and_then(|tokens| tokens.prompt_tokens)),
             tokens_out: told(tokens.and_then(|tokens| tokens.completion_tokens)),
+            tokens_total: told(tokens.and_then(|tokens| tokens.total_tokens)),
             marks: self.marks | if span.end_time.is_none() { OPEN } else { 0 },
         });
         self.lines.push(place.line);

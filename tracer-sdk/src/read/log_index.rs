@@ -60,6 +60,8 @@ pub struct IndexedSpan {
     pub tokens_in: Option<u32>,
     /// Tokens of the answer, of a model call that says so.
     pub tokens_out: Option<u32>,
+    /// All tokens of a model call, as it says or as its parts come to.
+    pub tokens_total: Option<u32>,
     /// Its line in the log, from 1.
     pub line: u64,
     /// Where its line begins, in bytes.
@@ -342,6 +344,7 @@ impl LogIndex {
             signature: fact.signature,
             tokens_in: fact.tokens_in(),
             tokens_out: fact.tokens_out(),
+            tokens_total: fact.tokens_total(),
             line: entry.line(),
             offset: entry.place().offset,
         })
