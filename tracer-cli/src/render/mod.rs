@@ -28,6 +28,7 @@ pub mod telling;
 pub mod text;
 pub mod totals;
 pub mod transcript;
+pub mod turns;
 pub mod units;
 pub mod value_lines;
 pub mod waterfall;
