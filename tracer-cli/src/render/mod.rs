@@ -34,4 +34,4 @@ pub mod value_lines;
 pub mod waterfall;
 
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
