@@ -63,8 +63,8 @@ export function runHead(overview, deeds) {
     make("div.verdict", null,
       make("p", { id: "verdict" }, overview.sentence),
       cause && make("button.quiet", { id: "first-cause", onclick: () => deeds.jump(cause) }, label, " →"),
-      totals.loop_warnings > 0 && standing !== "loop" && overview.loops[0]?.event_id &&
-        make("button.quiet", { onclick: () => deeds.jump(overview.loops[0].event_id ?? "") }, "Show the loop →")),
+      totals.loop_warnings > 0 && standing !== "loop" && overview.loops.length > 0 &&
+        make("button.quiet", { onclick: () => deeds.jump(overview.loops[0].event_id) }, "Show the loop →")),
   ];
 }
 
@@ -96,9 +96,9 @@ function facts({ duration_us: time, totals }) {
 export function runBanners(overview, jump, lastChange = Date.now()) {
   const { standing, problems, more_problems: more } = overview;
   const count = problems.length + more;
-  banner("problems", count === 0 && !overview.cut_tail ? null : [
+  banner("problems", count === 0 && overview.cut_tail === null ? null : [
     make("strong", null, count > 0 ? `${counted(count, "part")} of this run cannot be read as written. ` : "The last line is cut off. "),
-    overview.cut_tail && count > 0 && "The last line is cut off. ",
+    overview.cut_tail !== null && count > 0 && "The last line is cut off. ",
     "Everything else is shown.",
     count > 0 && make("ul.mono", null, problems.slice(0, MOST_PROBLEMS).map((problem) => make("li", null, told(problem))),
       count > MOST_PROBLEMS && make("li", null, `and ${counted(count - MOST_PROBLEMS, "more", "more")}: tracer validate-trace ${overview.run_id.slice(0, 8)}`)),
