@@ -17,6 +17,7 @@ pub mod run_list;
 pub mod run_page;
 pub mod run_subtitle;
 pub mod since;
+pub mod stack;
 pub mod standing;
 pub mod step_filter;
 pub mod step_page;

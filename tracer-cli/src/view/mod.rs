@@ -8,6 +8,7 @@ mod answer;
 mod api;
 mod assets;
 mod guard;
+mod inspect;
 mod markdown;
 mod pages;
 mod routes;

@@ -28,7 +28,12 @@ pub(super) fn router(viewer: &Viewer) -> Router {
         .route("/api/runs/{run}/overview", get(api::overview::overview))
         .route("/api/runs/{run}/columns", get(api::columns::columns))
         .route("/api/runs/{run}/rows", get(api::rows::rows))
+        .route("/api/runs/{run}/steps", get(api::step::step_at))
         .route("/api/runs/{run}/steps/{event}", get(api::step::step))
+        .route(
+            "/api/runs/{run}/steps/{event}/values/{part}",
+            get(api::step::value),
+        )
         .fallback(nothing_here)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(DefaultBodyLimit::max(MOST_BODY_BYTES))
