@@ -7,6 +7,7 @@ mod loops;
 #[doc(hidden)]
 pub mod macro_support;
 pub mod read;
+pub mod redaction;
 pub mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

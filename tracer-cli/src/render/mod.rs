@@ -28,9 +28,10 @@ pub mod telling;
 pub mod text;
 pub mod totals;
 pub mod transcript;
+pub mod turns;
 pub mod units;
 pub mod value_lines;
 pub mod waterfall;
 
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;

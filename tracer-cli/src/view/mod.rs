@@ -14,8 +14,10 @@ mod pages;
 mod routes;
 mod run;
 mod runs;
+mod search;
 mod seen;
 mod server;
+mod stream;
 mod viewer;
 
 pub use server::{Bound, bind};

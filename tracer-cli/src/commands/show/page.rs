@@ -12,12 +12,9 @@ use crate::render::standing::Standing;
 use crate::render::step_filter::StepFilter;
 use crate::render::step_rows::Numbers;
 
-use crate::render::telling::{self, FIRST_STEPS, LAST_STEPS};
+use crate::render::telling::{FIRST_STEPS, LAST_STEPS, MOST_STEPS};
 use crate::render::{loop_card, step_rows, steps, text, waterfall};
 use crate::session::Session;
-
-/// A run with more steps than this is told by its first and its last ones.
-pub(super) const MOST_STEPS: usize = telling::MOST_STEPS;
 
 /// Shows the page.
 pub(super) fn show(
@@ -71,8 +68,7 @@ pub(super) fn show(
 /// loops rest on.
 pub(super) fn head(shown: &mut Shown, with_loops: bool, session: &mut Session) -> Result<Numbers, CliError> {
     let width = session.ui.width();
-    let contents = &shown.contents;
-    let telling = telling::numbers(contents.len(), |wanted| contents.numbers(wanted));
+    let telling = shown.contents.telling();
     let sources = shown.contents.read_all(&telling)?;
     let steps = steps::steps(&sources, shown.contents.started());
     let totals = shown.contents.totals();

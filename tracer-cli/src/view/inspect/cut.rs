@@ -86,7 +86,7 @@ pub(in super::super) struct Shown {
 
 impl Shown {
     /// A value; `None` when there is none.
-    pub(super) fn of(value: &Value, part: Part, place: &Place) -> Option<Self> {
+    pub(in super::super) fn of(value: &Value, part: Part, place: &Place) -> Option<Self> {
         // How a record holds what is neither an object nor a string.
         let value = match value {
             Value::Null => return None,

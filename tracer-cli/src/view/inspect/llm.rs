@@ -22,7 +22,7 @@ pub(super) struct LlmCall {
     provider: String,
     /// What the model was given, in order.
     messages: Vec<MessageAnswer>,
-    /// The first message that its call before did not have.
+    /// All messages from here on are new: neither its call before nor the answer to that had them.
     new_from: usize,
     /// The call before, that the messages are compared with.
     previous: Option<String>,
@@ -87,14 +87,15 @@ pub(super) fn of(
         }
         _ => Vec::new(),
     };
-    let new_from = asked.iter().zip(&heard).take_while(|(one, other)| one == other).count();
+    let is_new: Vec<bool> = asked.iter().map(|message| !heard.contains(message)).collect();
+    let new_from = is_new.iter().rposition(|is_new| !is_new).map_or(0, |last| last + 1);
     Ok(Some(LlmCall {
         model: model.clone(),
         provider: provider.clone(),
-        messages: messages(&asked, new_from, Part::Prompt, place),
+        messages: messages(&asked, |number| is_new.get(number).copied().unwrap_or(true), Part::Prompt, place),
         new_from,
         previous: before.map(|read| read.record.event_id),
-        response: messages(&answered, 0, Part::Response, place),
+        response: messages(&answered, |_| true, Part::Response, place),
         tools_offered: tools(prompt, span),
         usage: TokensUsed {
             input: usage.prompt_tokens,

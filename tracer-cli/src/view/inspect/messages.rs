@@ -15,8 +15,8 @@ use crate::render::value_lines::unpacked;
 pub(in super::super) struct MessageAnswer {
     /// Who: `system`, `user`, `assistant`, `tool`, or whatever the provider says.
     role: String,
-    /// Whether the model had not heard it in its call before.
-    pub(in super::super) is_new: bool,
+    /// Whether the model had neither heard nor said it in its call before.
+    is_new: bool,
     parts: Vec<PartAnswer>,
 }
 
@@ -49,10 +49,10 @@ struct PartAnswer {
     value_url: Option<String>,
 }
 
-/// The messages; those from `new_from` on are new.
+/// The messages; `is_new` tells by its number whether one is.
 pub(in super::super) fn messages(
     messages: &[Message],
-    new_from: usize,
+    is_new: impl Fn(usize) -> bool,
     part: Part,
     place: &Place,
 ) -> Vec<MessageAnswer> {
@@ -61,7 +61,7 @@ pub(in super::super) fn messages(
         .enumerate()
         .map(|(number, message)| MessageAnswer {
             role: gist::word(&message.role),
-            is_new: number >= new_from,
+            is_new: is_new(number),
             parts: message.parts.iter().map(|said| answer(said, part, place)).collect(),
         })
         .collect()
