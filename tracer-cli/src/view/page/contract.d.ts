@@ -160,3 +160,10 @@ export interface Comparison {
   models: { added: string[]; removed: string[] };
   calls: CallPair[];
 }
+
+/** A row that is new or has changed, as the stream tells it. */
+export interface ChangedRow {
+  parent_row: number; number: number; depth: number; start_us: number; duration_us: number | null; line: number; signature: number; flags: number;
+  tokens_in: number | null; tokens_out: number | null; text: RowText;
+}
+export interface Changes { version: string; row_count: number; from: number; rows: ChangedRow[]; root: ChangedRow | null; reload: boolean }

@@ -33,8 +33,6 @@ export function standingBadge(standing) {
 /**
  * @typedef {object} Deeds
  * @property {(eventId: string) => void} jump
- * @property {() => void} rename
- * @property {() => void} remove
  * @property {(button: HTMLElement) => void} menu
  */
 

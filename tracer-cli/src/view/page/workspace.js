@@ -75,7 +75,7 @@ export class Workspace {
   /** Shows what the run holds, until a step is selected. */
   showRun() {
     if (this.page.selected >= 0 || !this.page.overview) return;
-    fill(this.side, make("div.step-panel", { tabindex: 0, role: "region", "aria-label": "The run" }, runPanel(this.page)));
+    fill(this.side, make("div.step-panel", { tabindex: 0, role: "region", "aria-label": "The run" }, make("h2.unseen", null, "The run"), runPanel(this.page)));
   }
 
   /** @param {Overview | null} overview */
