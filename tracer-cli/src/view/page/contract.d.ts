@@ -149,7 +149,7 @@ export interface CallPair {
   change: "same" | "changed" | "added" | "removed" | "moved" | "repeated";
   before: Call | null;
   after: Call | null;
-  differences: { path: string; before?: Json; after?: Json }[];
+  differences: { path: string; before: Json; after: Json }[];
 }
 export interface Comparison {
   before: Side;
@@ -159,6 +159,8 @@ export interface Comparison {
   tools: { added: string[]; removed: string[]; repeated: { tool: string; before: number; after: number }[]; is_reordered: boolean };
   models: { added: string[]; removed: string[] };
   calls: CallPair[];
+  pair_count: number;
+  next: number | null;
 }
 
 /** A row that is new or has changed, as the stream tells it. */
