@@ -118,7 +118,10 @@ fn metrics() -> Value {
         "task_pass_rate": statistical(),
     });
     for (name, description) in [
-        ("step_count", "Steps of a run: its records but start, end and structure."),
+        (
+            "step_count",
+            "Steps of a run: its records but start, end and structure.",
+        ),
         ("tool_call_count", "Tool calls."),
         ("cost_tokens", "Tokens of all model calls."),
         ("latency_ms", "Milliseconds from start to end."),
