@@ -7,9 +7,11 @@
 mod amounts;
 pub mod args;
 pub mod commands;
+mod contents;
 mod demo_agent;
 pub mod error;
 pub mod export;
+mod gate;
 pub mod json;
 mod output_file;
 pub mod progress;
@@ -18,6 +20,7 @@ pub mod render;
 #[cfg(test)]
 mod schemas;
 pub mod session;
+mod trials;
 pub mod ui;
 
 use std::process::ExitCode;

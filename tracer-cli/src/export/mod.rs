@@ -6,6 +6,7 @@
 pub mod chrome;
 pub mod envelope;
 pub mod folded;
+pub mod html;
 mod lanes;
 pub mod lines;
 pub mod ndjson;

@@ -6,6 +6,7 @@ pub mod conversation;
 pub mod differences;
 pub mod fold;
 pub mod follow_rows;
+pub mod gate;
 pub mod gist;
 pub mod in_flight;
 pub mod layout;
@@ -26,9 +27,10 @@ pub mod summary;
 pub mod text;
 pub mod totals;
 pub mod transcript;
+pub mod trial_progress;
 pub mod units;
 pub mod value_lines;
 pub mod waterfall;
 
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;

@@ -1,6 +1,5 @@
 //! `tracer show`: what a run did, step by step; whatever can be read of it.
 
-mod contents;
 mod follow;
 pub(crate) mod json;
 mod page;
@@ -9,13 +8,13 @@ mod views;
 use tracer_sdk::read;
 
 use super::{Verdict, refused, standing};
+use crate::contents::Contents;
 use crate::error::{CliError, ErrorKind};
 use crate::render::line::{Line, Tone};
 use crate::render::standing::Standing;
 use crate::render::step_filter::{Kind, StepFilter};
 use crate::render::units;
 use crate::session::{Session, quoted};
-use contents::Contents;
 
 /// Options of `tracer show`.
 #[derive(Debug, clap::Args)]
