@@ -7,6 +7,7 @@
 mod amounts;
 pub mod args;
 pub mod commands;
+mod contents;
 mod demo_agent;
 pub mod error;
 pub mod export;

@@ -5,10 +5,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// Gives `write` what to write to; the file has its name only when everything is on the disk.
-pub(crate) fn write<Failure: From<io::Error>>(
+pub(crate) fn write<Written, Failure: From<io::Error>>(
     path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    write: impl FnOnce(&mut dyn Write) -> Result<Written, Failure>,
+) -> Result<Written, Failure> {
     match fs::metadata(path) {
         // A pipe or a device is written to; only an ordinary file can be replaced.
         Ok(existing) if !existing.is_file() => {
@@ -20,33 +20,34 @@ pub(crate) fn write<Failure: From<io::Error>>(
     }
 }
 
-fn write_through<Failure: From<io::Error>>(
+fn write_through<Written, Failure: From<io::Error>>(
     file: &File,
-    write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    write: impl FnOnce(&mut dyn Write) -> Result<Written, Failure>,
+) -> Result<Written, Failure> {
     let mut writer = BufWriter::with_capacity(256 * 1024, file);
-    write(&mut writer)?;
-    Ok(writer.flush()?)
+    let written = write(&mut writer)?;
+    writer.flush()?;
+    Ok(written)
 }
 
 /// Writes beside the file and renames, so that a reader never sees half a document and a full disk costs nothing.
-fn replace<Failure: From<io::Error>>(
+fn replace<Written, Failure: From<io::Error>>(
     path: &Path,
     permissions: Option<fs::Permissions>,
-    write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    write: impl FnOnce(&mut dyn Write) -> Result<Written, Failure>,
+) -> Result<Written, Failure> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
     let beside = beside(folder)?;
-    write_through(beside.as_file(), write)?;
+    let written = write_through(beside.as_file(), write)?;
     if let Some(permissions) = permissions {
         beside.as_file().set_permissions(permissions)?;
     }
     beside.as_file().sync_all()?;
     beside.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    Ok(written)
 }
 
 /// A new file that vanishes unless it is kept, with the permissions that any new file of the user has.

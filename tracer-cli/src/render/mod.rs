@@ -13,6 +13,7 @@ pub mod line;
 pub mod loop_card;
 pub mod loops;
 pub mod message;
+mod row_cells;
 pub mod run_list;
 pub mod run_page;
 pub mod run_subtitle;
@@ -31,4 +32,4 @@ pub mod value_lines;
 pub mod waterfall;
 
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
