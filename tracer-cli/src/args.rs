@@ -57,7 +57,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Record a simulated support agent: no network, no keys
-    Demo,
+    Demo(demo::Args),
     /// Make trials of a command and judge them: the gate
     Run(run::Args),
     /// Judge a recorded run by the rules of the gate
@@ -99,7 +99,7 @@ impl Command {
         session: &mut crate::session::Session,
     ) -> Result<crate::commands::Verdict, crate::error::CliError> {
         match self {
-            Self::Demo => demo::run(session),
+            Self::Demo(args) => demo::run(&args, session),
             Self::Run(args) => run::run(&args, session),
             Self::Assert(args) => assert::run(&args, session),
             Self::Baseline(args) => baseline::run(&args, session),

@@ -19,7 +19,7 @@ use crate::session::Session;
 
 /// How a result is shown on standard output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
+pub(crate) enum Format {
     /// For a person
     #[default]
     Text,
@@ -31,7 +31,7 @@ pub enum Format {
 
 /// What an INCONCLUSIVE result means for the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Inconclusive {
+pub(crate) enum Inconclusive {
     /// 0
     Pass,
     /// 1
@@ -49,7 +49,7 @@ impl From<Inconclusive> for OnInconclusive {
 
 /// Options of the commands that give a report.
 #[derive(Debug, clap::Args)]
-pub struct OutputArgs {
+pub(crate) struct OutputArgs {
     /// How the result is shown
     #[arg(long, short, value_enum, value_name = "FORMAT", default_value_t)]
     pub(crate) format: Format,

@@ -1,7 +1,7 @@
 //! A recorded run as the gate sees it: strictly read, counted from its records.
 
 use tracer_sdk::judge::RunMetrics;
-use tracer_sdk::read::{self, RunDirectory, StreamedRun};
+use tracer_sdk::read::{self, StreamedRun};
 
 use crate::commands::refused;
 use crate::error::{CliError, ErrorKind};
@@ -9,7 +9,6 @@ use crate::session::Session;
 
 /// A run of the store, ready to be judged or compared.
 pub(crate) struct StoredRun {
-    pub(crate) directory: RunDirectory,
     pub(crate) short_id: String,
     pub(crate) run: StreamedRun,
     pub(crate) metrics: RunMetrics,
@@ -26,7 +25,6 @@ pub(crate) fn select(run_id: Option<&str>, session: &mut Session) -> Result<Stor
     let metrics =
         RunMetrics::gather(&run.meta, run.records.clone()).map_err(|error| unread(&short_id, &error))?;
     Ok(StoredRun {
-        directory,
         short_id,
         run,
         metrics,

@@ -171,18 +171,16 @@ type Told = (Phrase, Phrase, Vec<u32>);
 
 fn invariant(check: &CheckResult, evidence: &InvariantEvidence, report: &Report) -> Told {
     let against: Vec<u32> = check.violating_trials().collect();
+    let all = report.trials.len() as u64;
     let seen = match against.first() {
-        None => Phrase::words(format!("kept in {}", all_of(report.trials.len() as u64))),
+        None => Phrase::words(kept(all)),
         Some(first) => {
-            let broken = format!(
-                "broken in {} of {}",
-                against.len(),
-                trials(report.trials.len() as u64)
-            );
             let trial = report.trials.iter().find(|trial| trial.trial == *first);
             match trial.map(|trial| how_broken(&check.check_name, trial)) {
-                Some(how) if !how.is_empty() => Phrase::words(broken + ": ").followed_by(how),
-                _ => Phrase::words(broken),
+                Some(how) if !how.is_empty() => {
+                    Phrase::words(broken(against.len(), all) + ": ").followed_by(how)
+                }
+                _ => Phrase::words(broken(against.len(), all)),
             }
         }
     };
@@ -331,14 +329,17 @@ fn beyond_which(check: &CheckResult, bound: f64) -> String {
     format!("{word} {}", numbers::value(&check.check_name, Some(bound)))
 }
 
-fn trials(number: u64) -> String {
-    text::counted(number, "trial")
+fn kept(trials: u64) -> String {
+    match trials {
+        1 => "kept".to_owned(),
+        trials => format!("kept in all {trials} trials"),
+    }
 }
 
-fn all_of(number: u64) -> String {
-    match number {
-        1 => "the trial".to_owned(),
-        number => format!("all {number} trials"),
+fn broken(against: usize, trials: u64) -> String {
+    match trials {
+        1 => "broken".to_owned(),
+        trials => format!("broken in {against} of {trials} trials"),
     }
 }
 

@@ -15,36 +15,35 @@ pub struct Next {
 
 /// What the reader of a report may want to do; `report_file` is where it was written to.
 pub fn steps(report: &Report, report_file: Option<&str>) -> Vec<Next> {
-    let baseline = report
-        .gate
-        .baseline
-        .as_ref()
-        .map(|file| quoted_text(in_repository(&file.path)));
-    let run = telling_trial(report);
     let mut steps = Vec::new();
-    if let Some(run) = &run {
+    if let Some(run) = telling_trial(report) {
         steps.push(Next {
             what: "what it did",
             arguments: format!("show {run}"),
         });
-        if let Some(baseline) = &baseline {
+        if let Some(baseline) = &report.gate.baseline {
             steps.push(Next {
                 what: "beside the baseline",
-                arguments: format!("diff --baseline {baseline} {run}"),
+                arguments: format!("diff --baseline {} {run}", quoted_text(&baseline.path)),
             });
         }
     }
-    steps.extend(without_runs(report, report_file));
+    steps.extend(to_go_on(report, report_file, |path| path));
     steps
 }
 
 /// The steps that need no run of this machine: for a comment, which is read elsewhere.
 pub fn without_runs(report: &Report, report_file: Option<&str>) -> Vec<Next> {
+    to_go_on(report, report_file, in_repository)
+}
+
+/// To judge again, and to accept; `place` tells where the reader has a file.
+fn to_go_on(report: &Report, report_file: Option<&str>, place: fn(&str) -> &str) -> Vec<Next> {
     let mut steps = Vec::new();
     if !report.gate.command.is_empty() && report.verdict != Verdict::Pass {
         steps.push(Next {
             what: "judge it again",
-            arguments: rerun(report),
+            arguments: rerun(report, place),
         });
     }
     let source = match report_file {
@@ -57,7 +56,7 @@ pub fn without_runs(report: &Report, report_file: Option<&str>) -> Vec<Next> {
             what: "accept what changed",
             arguments: format!(
                 "accept --baseline {} {source} --reason 'why this is right'",
-                quoted_text(in_repository(&baseline.path))
+                quoted_text(place(&baseline.path))
             ),
         }),
         None if report.verdict == Verdict::Pass => steps.push(Next {
@@ -81,13 +80,13 @@ fn telling_trial(report: &Report) -> Option<String> {
     Some(quoted_text(&id.chars().take(12).collect::<String>()))
 }
 
-fn rerun(report: &Report) -> String {
+fn rerun(report: &Report, place: fn(&str) -> &str) -> String {
     let gate = &report.gate;
     let mut words = vec!["run".to_owned()];
     for (option, file) in [("--policy", &gate.policy), ("--baseline", &gate.baseline)] {
         if let Some(file) = file {
             words.push(option.to_owned());
-            words.push(quoted_text(in_repository(&file.path)));
+            words.push(quoted_text(place(&file.path)));
         }
     }
     words.push("--".to_owned());

@@ -20,11 +20,13 @@ const TRIALS: [Column; 7] = [
     column("", Align::Left, None),
     column("TRIAL", Align::Right, None),
     column("RUN", Align::Left, None),
-    column("EXIT", Align::Right, Some(1)),
-    column("TIME", Align::Right, Some(2)),
     column("STEPS", Align::Right, Some(3)),
     column("TOKENS", Align::Right, Some(4)),
+    column("EXIT", Align::Right, Some(1)),
+    column("TIME", Align::Right, Some(2)),
 ];
+/// Without what only processes have: where a stored run is judged there is none.
+const STORED: usize = TRIALS.len() - 2;
 
 const fn column(heading: &'static str, align: Align, dropped: Option<u8>) -> Column {
     Column {
@@ -39,7 +41,7 @@ pub fn lines(report: &Report, width: usize) -> Vec<Line> {
     let checks = checks::told(report);
     let mut lines = head(report, &checks, width);
     lines.push(Line::new());
-    lines.extend(check_lines(&checks, width));
+    lines.extend(check_lines(&checks, report.trials.len(), width));
     lines.push(Line::new());
     lines.extend(trial_lines(report, width));
     let changes = changes::told(report);
@@ -74,14 +76,14 @@ fn head(report: &Report, checks: &[ToldCheck], width: usize) -> Vec<Line> {
     lines
 }
 
-fn check_lines(checks: &[ToldCheck], width: usize) -> Vec<Line> {
+fn check_lines(checks: &[ToldCheck], trials: usize, width: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     let names = checks.iter().map(|check| plain_text::width(&name(check)));
     let column = names.max().unwrap_or(0).min(width / 2);
     for check in checks {
         let sign = Line::of(check.outcome.sign(), check.outcome.tone()).space(1);
         if matches!(check.outcome, Outcome::Failed | Outcome::Undecided) {
-            lines.extend(failed(check, sign, width));
+            lines.extend(failed(check, sign, trials, width));
             continue;
         }
         let name = plain_text::fit(&name(check), column).into_owned();
@@ -100,17 +102,23 @@ fn check_lines(checks: &[ToldCheck], width: usize) -> Vec<Line> {
 }
 
 /// A check that did not pass, whole: what was allowed, what was seen, where.
-fn failed(check: &ToldCheck, sign: Line, width: usize) -> Vec<Line> {
+fn failed(check: &ToldCheck, sign: Line, trials: usize, width: usize) -> Vec<Line> {
     let mut lines = vec![
         sign.with(name(check), Tone::Strong)
             .space(2)
             .with(check.outcome.word(), check.outcome.tone())
             .fitted(width),
     ];
+    // Of one trial there is nothing to say which one.
+    let in_trials = if trials > 1 {
+        check.told_trials()
+    } else {
+        String::new()
+    };
     for (what, told) in [
         ("allowed", check.allowed.text()),
         ("seen", check.seen.text()),
-        ("trials", check.told_trials()),
+        ("trials", in_trials),
     ] {
         for (number, text) in wrap(&told, width.saturating_sub(13)).into_iter().enumerate() {
             let what = if number == 0 { what } else { "" };
@@ -135,9 +143,17 @@ fn trial_lines(report: &Report, width: usize) -> Vec<Line> {
         trials.sort_by_key(|trial| trial.passed);
         trials.truncate(MOST_TRIALS);
     }
-    let mut table = Table::new(&TRIALS);
+    let has_processes = trials.iter().any(|trial| trial.details.wall_time_ms.is_some());
+    let columns = if has_processes {
+        &TRIALS[..]
+    } else {
+        TRIALS.split_at(STORED).0
+    };
+    let mut table = Table::new(columns);
     for trial in &trials {
-        table.push(cells(trial));
+        let mut cells = cells(trial);
+        cells.truncate(columns.len());
+        table.push(cells);
     }
     let arranged = table.arrange(width, width / 3);
     let mut lines = vec![arranged.heading("")];
@@ -181,10 +197,10 @@ fn cells(trial: &ReportedTrial) -> Vec<Line> {
         Line::of(sign, tone),
         Line::of(trial.trial.to_string(), Tone::Plain),
         Line::of(short_id(trial), Tone::Plain),
-        Line::of(exit(trial), Tone::Plain),
-        Line::of(time, Tone::Plain),
         Line::of(known("step_count"), Tone::Plain),
         Line::of(known("cost_tokens"), Tone::Plain),
+        Line::of(exit(trial), Tone::Plain),
+        Line::of(time, Tone::Plain),
     ]
 }
 

@@ -124,7 +124,7 @@ fn call_rows(comparison: &Comparison, width: usize) -> Vec<Line> {
                     Line::of("…", Tone::Muted),
                 ]);
                 let told = format!("{} the same", plain_text::counted(*count, "call"));
-                last_cells.push((Line::of(told, Tone::Muted), Vec::new()));
+                last_cells.push((Line::of(told, Tone::Muted), (Vec::new(), 0)));
             }
             Row::Calls { first, last, count } => {
                 let (sign, tone) = calls::sign(first.change);
@@ -133,7 +133,7 @@ fn call_rows(comparison: &Comparison, width: usize) -> Vec<Line> {
                     Line::of(calls::steps(first.before, last.before), Tone::Muted),
                     Line::of(calls::steps(first.after, last.after), Tone::Muted),
                 ]);
-                last_cells.push((call(first, *count), difference_lines(first)));
+                last_cells.push((call(first, *count), calls::differences(first.differences)));
             }
         }
     }
@@ -142,7 +142,7 @@ fn call_rows(comparison: &Comparison, width: usize) -> Vec<Line> {
     let mut lines = vec![arranged.heading("CALL")];
     for (cells, (told, differences)) in table.rows().iter().zip(last_cells) {
         lines.push(arranged.line(cells, told));
-        for difference in differences {
+        for difference in difference_lines(differences, width.saturating_sub(indent)) {
             let mut line = Line::new().space(indent);
             line.append(difference);
             lines.push(line.fitted(width));
@@ -182,19 +182,18 @@ fn name(call: Call<'_>) -> Line {
     Line::of(glyph, tone).with(plain_text::one_line(call.name, 80), tone)
 }
 
-fn difference_lines(pair: &CallPair<'_>) -> Vec<Line> {
-    let (told, more) = calls::differences(pair.differences);
+/// The value before and the value after, each cut so that the other one is seen too.
+fn difference_lines((told, more): (Vec<[String; 3]>, u64), room: usize) -> Vec<Line> {
+    const ARROW: &str = " → ";
     let mut lines: Vec<Line> = told
         .into_iter()
         .map(|[path, before, after]| {
-            let place = if path.is_empty() {
-                String::new()
-            } else {
-                path + ": "
-            };
+            let place = if path.is_empty() { path } else { path + ": " };
+            let left = room.saturating_sub(plain_text::width(&place) + plain_text::width(ARROW));
+            let [before, after] = fit_both(&before, &after, left);
             Line::of(place, Tone::Muted)
                 .with(before, Tone::Plain)
-                .with(" → ", Tone::Muted)
+                .with(ARROW, Tone::Muted)
                 .with(after, Tone::Plain)
         })
         .collect();
@@ -203,4 +202,17 @@ fn difference_lines(pair: &CallPair<'_>) -> Vec<Line> {
         lines.push(Line::of(told, Tone::Muted));
     }
     lines
+}
+
+/// Two values in so many columns; what one does not need the other one has.
+fn fit_both(before: &str, after: &str, room: usize) -> [String; 2] {
+    let (before, after) = (plain_text::printable(before), plain_text::printable(after));
+    let half = (room / 2).max(8);
+    let needs = |text: &str| plain_text::width(text);
+    let first = half.max(room.saturating_sub(needs(&after)));
+    let second = half.max(room.saturating_sub(needs(&before).min(half)));
+    [
+        plain_text::fit(&before, first).into_owned(),
+        plain_text::fit(&after, second).into_owned(),
+    ]
 }
