@@ -63,7 +63,7 @@ pub struct Call<'a> {
     pub is_failed: bool,
     /// Tells calls with other arguments apart; null when they are not known.
     #[serde(serialize_with = "hex")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::super::schema::fingerprint"))]
     pub fingerprint: Option<u64>,
 }
 
