@@ -52,3 +52,13 @@ fn a_command_that_does_not_fit_into_the_workflow_is_refused() {
     sandbox.tracer(&["init", "--", "agent"]).fails(2, &["--github"]);
     assert!(!sandbox.path(".tracer").exists());
 }
+
+#[test]
+fn its_policy_passes_a_healthy_agent_as_it_is() {
+    let sandbox = Sandbox::without_data_directory();
+    assert_eq!(sandbox.tracer(&["init"]).code, Some(0));
+    let agent = env!("CARGO_BIN_EXE_tracer");
+    let outcome = sandbox.tracer(&["run", "--jobs", "3", "--", agent, "demo"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert!(outcome.stdout.starts_with("✓ PASS"), "{outcome:?}");
+}

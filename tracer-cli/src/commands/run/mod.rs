@@ -30,6 +30,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let gate = Gate::new(&policy, baseline.as_ref().map(|input| &input.baseline))
         .map_err(|error| inputs::refused(args.policy.as_deref(), &error))?;
     let (command, details) = command(args, &policy, session)?;
+    outputs::prepare(&args.output)?;
     let environment = environment::fingerprint(&command.workspace)?;
     let notices = inputs::notices(&policy, &gate);
     for notice in &notices {
@@ -83,12 +84,13 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
 fn command(args: &Args, policy: &Policy, session: &Session) -> Result<(TrialCommand, GateDetails), CliError> {
     let here = std::env::current_dir()
         .map_err(|error| CliError::input(format!("the working directory cannot be told: {error}")))?;
-    let workspace = Workspace::look(&here)?;
+    let settings = session.settings()?;
+    let workspace = Workspace::look(&here, &settings.data_dir)?;
     let (name, arguments) = args
         .command
         .split_first()
         .ok_or_else(|| CliError::input("there is no command to make trials of"))?;
-    let output = Output::new(&session.settings()?);
+    let output = Output::new(&settings);
     let id: String = uuid::Uuid::new_v4()
         .simple()
         .to_string()

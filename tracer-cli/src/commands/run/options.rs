@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tracer_sdk::judge::policy::{Bound, OnInconclusive, Overrides};
+use tracer_sdk::judge::policy::{Bound, Overrides};
 
 use crate::amounts;
-use crate::gate::outputs::OutputArgs;
+use crate::gate::outputs::{Inconclusive, OutputArgs};
 
 /// Options of `tracer run`.
 #[derive(Debug, clap::Args)]
@@ -75,15 +75,6 @@ pub struct Args {
     pub(super) command: Vec<OsString>,
 }
 
-/// What an undecided gate means for the exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Inconclusive {
-    /// 0
-    Pass,
-    /// 1
-    Fail,
-}
-
 impl Args {
     /// What the options say over the policy.
     pub(super) fn overrides(&self) -> Overrides {
@@ -96,10 +87,7 @@ impl Args {
                 max: self.max_steps,
                 tolerance: None,
             },
-            on_inconclusive: self.inconclusive.map(|inconclusive| match inconclusive {
-                Inconclusive::Pass => OnInconclusive::Pass,
-                Inconclusive::Fail => OnInconclusive::Fail,
-            }),
+            on_inconclusive: self.inconclusive.map(Into::into),
             jobs: self.jobs,
             timeout: self.timeout,
             ..Overrides::default()
