@@ -4,7 +4,7 @@ import { change, listen, runPath } from "./api.js";
 import { changedColumns } from "./columns.js";
 import { make } from "./dom.js";
 import { announce, banner, showConnection, showError } from "./frame.js";
-import { runBanners } from "./run-head.js";
+import { runBanners } from "./run-about.js";
 import { counted } from "./units.js";
 
 /** @import { Columns } from "./columns.js" */

@@ -13,7 +13,11 @@ import { make } from "./dom.js";
 export function openMenu(button, label, items) {
   document.querySelector(".menu")?.remove();
   const menu = make("div.menu", { role: "menu", "aria-label": label });
+  let isOpen = true;
   const close = (/** @type {boolean} */ refocus) => {
+    // Removing the menu takes the focus from it, which closes it again.
+    if (!isOpen) return;
+    isOpen = false;
     menu.remove();
     button.removeAttribute("aria-expanded");
     if (refocus) button.focus();

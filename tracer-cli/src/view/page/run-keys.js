@@ -1,7 +1,7 @@
 // What the keys do on a run's page.
 
-import { bind } from "./keys.js";
-import { VIEWS } from "./route.js";
+import { bind } from "./frame.js";
+import { VIEWS } from "./workspace.js";
 
 /** @import { RunPage } from "./run.js" */
 

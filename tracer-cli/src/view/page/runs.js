@@ -2,8 +2,7 @@
 
 import { getJson, initialData, listen } from "./api.js";
 import { fill, make } from "./dom.js";
-import { copy, showConnection, showError, startFrame } from "./frame.js";
-import { bind } from "./keys.js";
+import { bind, copy, showConnection, showError, startFrame } from "./frame.js";
 import { createRunRow, renderRunRow } from "./runs-row.js";
 import { RunsFilters } from "./runs-filters.js";
 import { count } from "./units.js";
@@ -58,7 +57,9 @@ class RunsPage {
         renderRunRow(element, index, this.shown[index], this.marked.has(this.shown[index].trace_id));
         element.tabIndex = index === this.current ? 0 : -1;
       },
-      onWindow: (first, last) => this.needDetails(first, last),
+      onWindow: (first, last) => {
+        this.#needDetails(first, last);
+      },
     });
     this.listen();
     this.refilter();
@@ -172,7 +173,7 @@ class RunsPage {
   }
 
   /** @param {number} first @param {number} last */
-  async needDetails(first, last) {
+  async #needDetails(first, last) {
     const missing = this.shown.slice(first, last + 1).filter((run) => !run.details && !this.asked.has(run.trace_id)).slice(0, MOST_DETAILS);
     if (missing.length === 0) return;
     for (const run of missing) this.asked.add(run.trace_id);

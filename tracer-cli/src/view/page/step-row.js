@@ -7,7 +7,7 @@ import { clock, count, duration, quantity } from "./units.js";
 /** @import { Columns } from "./columns.js" */
 /** @import { Kind, RowText } from "./contract" */
 /** @import { Outline } from "./outline.js" */
-/** @import { Texts } from "./texts.js" */
+/** @import { Texts } from "./api.js" */
 /** @import { Timescale } from "./units.js" */
 
 /** The word and the sign of each kind. @type {Record<Kind, { word: string, glyph: import("./dom.js").Glyph }>} */

@@ -8,7 +8,7 @@ import { VirtualList } from "./virtual-list.js";
 
 /** @import { Columns } from "./columns.js" */
 /** @import { Outline } from "./outline.js" */
-/** @import { Texts } from "./texts.js" */
+/** @import { Texts } from "./api.js" */
 
 /** Rows of ancestors that stay at the upper edge. */
 const MOST_PINNED = 3;
@@ -202,6 +202,7 @@ export class Steps {
   select(row, { focus = false, center = false } = {}) {
     const { outline } = this;
     if (!outline || outline.length === 0) return;
+    const takesFocus = focus || this.list.hasFocus;
     const revealed = outline.reveal(row);
     this.selected = row;
     const index = outline.indexOf(row);
@@ -210,7 +211,7 @@ export class Steps {
     this.list.show(index, center || revealed ? "center" : "nearest");
     this.list.render(true);
     this.#rove();
-    if (focus) this.list.rendered.get(index)?.focus({ preventScroll: true });
+    if (takesFocus) this.list.rendered.get(index)?.focus({ preventScroll: true });
   }
 
   #rove() {

@@ -1,7 +1,7 @@
 // The views besides the steps, each made when it is opened first.
 
 /** @import { RunPage } from "./run.js" */
-/** @import { View } from "./route.js" */
+/** @import { View } from "./workspace.js" */
 
 /**
  * @param {View} view
