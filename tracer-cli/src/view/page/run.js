@@ -108,6 +108,7 @@ export class RunPage {
 
   showOverview() {
     if (!this.overview) return;
+    this.steps.isOver = this.overview.standing !== "running";
     document.title = `${this.overview.standing}: ${this.overview.run_name ?? this.id.slice(0, 8)} · tracer`;
     const deeds = {
       jump: (/** @type {string} */ event) => this.goTo(event),
