@@ -21,4 +21,5 @@ mod show;
 mod tidy;
 mod usage;
 mod validate;
+mod view;
 mod views;

@@ -265,3 +265,7 @@ fn nested(items: &[Item], parents: &[u32]) -> Timeline {
         ..Timeline::default()
     }
 }
+
+#[cfg(test)]
+#[path = "timeline_tests.rs"]
+mod tests;
