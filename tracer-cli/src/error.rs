@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use tracer_sdk::read::RecordError;
+
 /// Why a command did not succeed; decides the exit code (decisions, section 11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
@@ -36,6 +38,13 @@ pub struct CliError {
     message: String,
     details: Vec<String>,
     hints: Vec<String>,
+}
+
+impl From<RecordError> for CliError {
+    /// The log is another one than it was when the run was opened, or is gone.
+    fn from(error: RecordError) -> Self {
+        Self::input(error.to_string()).with_hint("it may have been deleted or cut meanwhile: look again")
+    }
 }
 
 impl CliError {

@@ -3,10 +3,13 @@
 mod emit;
 pub mod format;
 pub mod guardrails;
+#[cfg(feature = "gate")]
+pub mod judge;
 mod loops;
 #[doc(hidden)]
 pub mod macro_support;
 pub mod read;
+pub mod redaction;
 pub mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

@@ -2,20 +2,25 @@
 //!
 //! Strict: a run with a problem is refused. What is exported is read and written piece by piece, whatever its size.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
 use tracer_sdk::format::RunStatus;
-use tracer_sdk::read::{self, RecordError, RecordStream, StreamedRun};
+use tracer_sdk::read::{self, RunDirectory, StreamedRun};
+use tracer_sdk::redaction::Redaction;
 
-use super::{Verdict, refused};
+use super::{Verdict, duration, refused, standing};
+use crate::contents::Contents;
 use crate::error::{CliError, ErrorKind};
 use crate::export::folded::Weight;
-use crate::export::lines::{Lines, RecordLines};
-use crate::export::{ExportError, chrome, envelope, folded, ndjson, otlp};
+use crate::export::pieces::{Piece, Pieces};
+use crate::export::{ExportError, chrome, envelope, folded, html, lines, ndjson, otlp};
 use crate::output_file;
 use crate::progress::Progress;
 use crate::render::line::{Line, Tone};
+use crate::render::standing::Standing;
+use crate::render::step_filter::StepFilter;
 use crate::render::text;
 use crate::session::{Session, shown};
 
@@ -33,6 +38,8 @@ pub enum Format {
     Chrome,
     /// Folded stacks, from which flame graphs are drawn
     Folded,
+    /// One page that a browser opens without a server, looked over once more for secrets
+    Html,
 }
 
 impl Format {
@@ -40,6 +47,7 @@ impl Format {
     const fn unit(self) -> &'static str {
         match self {
             Self::Envelope | Self::Ndjson => "event",
+            Self::Html => "step",
             Self::OtlpJson | Self::Chrome | Self::Folded => "span",
         }
     }
@@ -91,14 +99,20 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         ));
     }
     let total = run.records.record_count() as u64;
+    let source = match args.format {
+        Format::Html => Source::Page(Box::new(page(&directory, &short_id, session)?)),
+        _ => Source::Records(Box::new(run)),
+    };
     let progress = Progress::begin("exporting", args.format.unit(), Some(total));
     if args.out.as_os_str() == "-" {
-        write(args, run, &progress, session.ui.output()).map_err(|error| failed(&short_id, error))?;
+        let redacted = write(args, source, &progress, session.ui.output());
+        let redacted = redacted.map_err(|error| failed(&short_id, error))?;
         progress.end(&mut session.ui);
+        tell_redacted(redacted, session);
         return Ok(Verdict::Done);
     }
-    let to_file = output_file::write(&args.out, |writer| write(args, run, &progress, writer));
-    to_file.map_err(|error| match error {
+    let to_file = output_file::write(&args.out, |writer| write(args, source, &progress, writer));
+    let redacted = to_file.map_err(|error| match error {
         ExportError::Write(error) => CliError::input(format!("cannot write {}: {error}", args.out.display()))
             .with_hint("name a file in a folder that you can write to, or `-` for standard output"),
         unread @ ExportError::Read(_) => failed(&short_id, unread),
@@ -110,48 +124,109 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     );
     progress.end(&mut session.ui);
     session.ui.note(&Line::of(told, Tone::Plain));
+    tell_redacted(redacted, session);
     Ok(Verdict::Done)
 }
 
-/// Writes the run in the format that is asked for.
-fn write(
-    args: &Args,
-    run: StreamedRun,
-    progress: &Progress,
-    writer: &mut dyn Write,
-) -> Result<(), ExportError> {
-    let meta = run.meta;
-    match args.format {
-        Format::Envelope => envelope::write(&meta, lines(&run.records, progress)?, writer),
-        Format::Ndjson => ndjson::write(lines(&run.records, progress)?, writer),
-        Format::OtlpJson => otlp::write(&meta, counted(run.records.into_spans(), progress), writer),
-        Format::Chrome => chrome::write(&meta, counted(run.records.into_spans(), progress), writer),
-        Format::Folded => {
-            let spans = counted(run.records.into_spans(), progress);
-            folded::write(args.weight.unwrap_or_default(), spans, writer)
-        }
+/// What is exported.
+enum Source {
+    /// The records or spans of a run.
+    Records(Box<StreamedRun>),
+    /// The steps of a run, as they are shown.
+    Page(Box<Page>),
+}
+
+/// A run as its page tells it.
+struct Page {
+    contents: Contents,
+    standing: Standing,
+    duration: Option<u64>,
+    redaction: Redaction,
+}
+
+fn page(directory: &RunDirectory, short_id: &str, session: &Session) -> Result<Page, CliError> {
+    let outlined = read::outline_run(&directory.path).map_err(|invalid| {
+        let what = format!("run {short_id} is not exported");
+        refused(ErrorKind::Input, what, &invalid)
+    })?;
+    let contents = Contents::new(outlined);
+    Ok(Page {
+        standing: standing(&directory.clone().listed()),
+        duration: contents.run.meta.as_ref().and_then(duration),
+        contents,
+        redaction: Redaction::new(&session.settings()?, environment()),
+    })
+}
+
+/// The process's own variables, as far as they are text.
+pub(crate) fn environment() -> impl Iterator<Item = (String, String)> {
+    let text =
+        |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    std::env::vars_os().filter_map(text)
+}
+
+fn tell_redacted(redacted: u64, session: &mut Session) {
+    if redacted > 0 {
+        let told = format!(
+            "{} that looked like a secret redacted in the export",
+            text::counted(redacted, "value")
+        );
+        session.ui.note(&Line::of(told, Tone::Warning));
     }
 }
 
-fn lines(
-    records: &RecordStream,
+/// Writes the run in the format that is asked for, and gives how many secrets were taken out of it.
+fn write(
+    args: &Args,
+    source: Source,
     progress: &Progress,
-) -> Result<impl Iterator<Item = Result<Lines, ExportError>>, ExportError> {
-    let lines = RecordLines::new(records)?;
-    Ok(lines.inspect(|lines| {
-        if let Ok(lines) = lines {
-            progress.steps(lines.count() as u64);
+    writer: &mut dyn Write,
+) -> Result<u64, ExportError> {
+    let run = match source {
+        Source::Records(run) => *run,
+        Source::Page(mut page) => {
+            return html::write_run(
+                &mut page.contents,
+                page.standing,
+                page.duration,
+                &StepFilter::default(),
+                &page.redaction,
+                |steps| progress.steps(steps),
+                writer,
+            );
         }
-    }))
+    };
+    let meta = run.meta;
+    match args.format {
+        // A page is made of steps, above.
+        Format::Html | Format::Envelope => {
+            let records = counted(lines::of_records(&run.records)?, progress);
+            envelope::write(&meta, records, writer)
+        }
+        Format::Ndjson => ndjson::write(counted(lines::of_records(&run.records)?, progress), writer),
+        Format::OtlpJson => {
+            let spans = otlp::lines(&run.records.into_spans())?;
+            otlp::write(&meta, counted(spans, progress), writer)
+        }
+        Format::Chrome => {
+            let spans = chrome::bars(&meta, &run.records.into_spans())?;
+            chrome::write(&meta, counted(spans, progress), writer)
+        }
+        Format::Folded => {
+            let weight = args.weight.unwrap_or_default();
+            let spans = folded::frames(weight, &run.records.into_spans())?;
+            folded::write(counted(spans, progress), writer)
+        }
+    }?;
+    Ok(0)
 }
 
-fn counted<Item>(
-    items: impl Iterator<Item = Result<Item, RecordError>>,
-    progress: &Progress,
-) -> impl Iterator<Item = Result<Item, ExportError>> {
-    items.map(|item| {
-        progress.step();
-        item.map_err(ExportError::from)
+/// Tells the progress of what is written.
+fn counted<P: Piece>(pieces: Pieces<P>, progress: &Progress) -> impl Iterator<Item = Result<P, ExportError>> {
+    pieces.inspect(|piece| {
+        if let Ok(piece) = piece {
+            progress.steps(piece.count() as u64);
+        }
     })
 }
 

@@ -1,16 +1,23 @@
 //! One file per command.
 
+pub mod accept;
+pub mod assert;
+pub mod baseline;
 pub mod completions;
 pub mod delete;
 pub mod demo;
+pub mod diff;
 pub mod export;
+pub mod init;
 pub mod list;
 pub mod man;
 pub mod prune;
 pub mod rename;
 pub mod repair;
+pub mod run;
 pub mod show;
 pub mod validate_trace;
+pub mod view;
 
 use std::process::ExitCode;
 
@@ -46,7 +53,7 @@ impl Verdict {
 }
 
 /// How long a run took, in microseconds: from its times, which are finer than its whole milliseconds.
-fn duration(meta: &RunMeta) -> Option<u64> {
+pub(crate) fn duration(meta: &RunMeta) -> Option<u64> {
     let from_times =
         |ended: Timestamp| u64::try_from(ended.microseconds_since(meta.started_at.instant())).ok();
     meta.ended_at
@@ -56,7 +63,7 @@ fn duration(meta: &RunMeta) -> Option<u64> {
 }
 
 /// How a run stands: what its metadata says, and whether anybody still works on it.
-fn standing(run: &ListedRun) -> Standing {
+pub(crate) fn standing(run: &ListedRun) -> Standing {
     let interrupted = run.liveness() == Liveness::Interrupted;
     run.meta.as_ref().map_or(Standing::Damaged, |meta| {
         Standing::of(meta.status, meta.counts, interrupted)
@@ -64,7 +71,7 @@ fn standing(run: &ListedRun) -> Standing {
 }
 
 /// What is said of a run that is refused: all its problems.
-fn refused(kind: ErrorKind, what: String, invalid: &InvalidRun) -> CliError {
+pub(crate) fn refused(kind: ErrorKind, what: String, invalid: &InvalidRun) -> CliError {
     let kind = if invalid.is_input() {
         ErrorKind::Input
     } else {
@@ -121,8 +128,8 @@ fn confirmed(
     session.ui.ask(question)
 }
 
-/// The clock, read once by the command that needs it.
-fn now() -> Timestamp {
+/// The clock, read once by whoever needs it.
+pub(crate) fn now() -> Timestamp {
     let since_1970 = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .unwrap_or_default();

@@ -6,12 +6,14 @@
 pub mod chrome;
 pub mod envelope;
 pub mod folded;
+pub mod html;
 mod lanes;
 pub mod lines;
 pub mod ndjson;
 pub mod otlp;
 mod otlp_attributes;
 mod otlp_messages;
+pub mod pieces;
 #[cfg(test)]
 mod samples;
 mod stacks;

@@ -12,7 +12,7 @@ const START: i64 = 1_795_223_667_000_000;
 const ROOT: &str = "00000000000000ff";
 
 /// What is rendered at three widths, with and without colour, after telling that it fits.
-pub(super) fn at_widths(render: impl Fn(usize) -> Vec<Line>) -> String {
+pub(crate) fn at_widths(render: impl Fn(usize) -> Vec<Line>) -> String {
     let shown = |(width, coloured): (usize, bool)| {
         let lines = render(width);
         for line in &lines {
@@ -30,35 +30,35 @@ pub(super) fn at_widths(render: impl Fn(usize) -> Vec<Line>) -> String {
 
 /// A run in the making: each step starts 8.1 ms after the one before it.
 #[derive(Debug, Default)]
-pub(super) struct Sample {
+pub(crate) struct Sample {
     steps: Vec<(Option<usize>, Payload)>,
     surfaced: Vec<Payload>,
 }
 
 impl Sample {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// Adds a step.
-    pub(super) fn step(mut self, payload: Payload) -> Self {
+    pub(crate) fn step(mut self, payload: Payload) -> Self {
         self.steps.push((None, payload));
         self
     }
 
     /// Adds a step nested in the step with this number.
-    pub(super) fn within(mut self, parent: usize, payload: Payload) -> Self {
+    pub(crate) fn within(mut self, parent: usize, payload: Payload) -> Self {
         self.steps.push((Some(parent), payload));
         self
     }
 
     /// Adds what is surfaced from the root: the error that ended the run.
-    pub(super) fn on_root(mut self, payload: Payload) -> Self {
+    pub(crate) fn on_root(mut self, payload: Payload) -> Self {
         self.surfaced.push(payload);
         self
     }
 
-    pub(super) fn records(&self) -> Vec<Record> {
+    pub(crate) fn records(&self) -> Vec<Record> {
         let record = |index: usize, event_id: String, parent: Option<String>, payload: Payload| Record {
             event_id,
             run_id: TraceId::from_u128(0xbc51_9fdd << 96 | 1).unwrap(),
@@ -103,7 +103,7 @@ impl Sample {
     }
 
     /// What the steps are made from, each with a duration, from 45 µs up.
-    pub(super) fn sources(&self) -> Vec<Source> {
+    pub(crate) fn sources(&self) -> Vec<Source> {
         let spans = self.spans();
         let records = self.records().into_iter().skip(1).enumerate();
         records
@@ -112,12 +112,12 @@ impl Sample {
     }
 
     /// When the run started.
-    pub(super) fn started() -> Timestamp {
+    pub(crate) fn started() -> Timestamp {
         time(0)
     }
 
     /// The span of the step with this number.
-    pub(super) fn span(&self, number: usize) -> SpanRecord {
+    pub(crate) fn span(&self, number: usize) -> SpanRecord {
         self.spans().swap_remove(number - 1)
     }
 
@@ -151,11 +151,11 @@ fn time(index: usize) -> Timestamp {
 }
 
 /// The ID of the step with this number.
-pub(super) fn span_id(number: usize) -> String {
+pub(crate) fn span_id(number: usize) -> String {
     format!("{number:016x}")
 }
 
-pub(super) fn tool(name: &str, args: &Value, result: &Value) -> Payload {
+pub(crate) fn tool(name: &str, args: &Value, result: &Value) -> Payload {
     Payload::ToolCall {
         tool_name: name.to_owned(),
         args: args.clone(),
@@ -165,7 +165,7 @@ pub(super) fn tool(name: &str, args: &Value, result: &Value) -> Payload {
     }
 }
 
-pub(super) fn failed_tool(name: &str, args: &Value, error: ErrorPayload) -> Payload {
+pub(crate) fn failed_tool(name: &str, args: &Value, error: ErrorPayload) -> Payload {
     Payload::ToolCall {
         tool_name: name.to_owned(),
         args: args.clone(),
@@ -175,7 +175,7 @@ pub(super) fn failed_tool(name: &str, args: &Value, error: ErrorPayload) -> Payl
     }
 }
 
-pub(super) fn llm(prompt: &str, response: &str, usage: Usage) -> Payload {
+pub(crate) fn llm(prompt: &str, response: &str, usage: Usage) -> Payload {
     Payload::LlmCall {
         model: "demo-model".to_owned(),
         prompt: prompt.into(),
@@ -189,14 +189,14 @@ pub(super) fn llm(prompt: &str, response: &str, usage: Usage) -> Payload {
     }
 }
 
-pub(super) fn state(state: &Value) -> Payload {
+pub(crate) fn state(state: &Value) -> Payload {
     Payload::StateUpdate {
         state: state.clone(),
         diff: None,
     }
 }
 
-pub(super) fn structural() -> Payload {
+pub(crate) fn structural() -> Payload {
     Payload::Unknown {
         attributes: Map::new(),
         status: RunStatus::Ok,
@@ -204,7 +204,7 @@ pub(super) fn structural() -> Payload {
     }
 }
 
-pub(super) fn loop_warning(evidence: &[usize]) -> Payload {
+pub(crate) fn loop_warning(evidence: &[usize]) -> Payload {
     Payload::LoopWarning {
         pattern: "TOOL_CALL:search_kb".to_owned(),
         pattern_type: Some("repeated_call".to_owned()),
@@ -215,7 +215,7 @@ pub(super) fn loop_warning(evidence: &[usize]) -> Payload {
     }
 }
 
-pub(super) fn error(error_type: &str, message: &str) -> ErrorPayload {
+pub(crate) fn error(error_type: &str, message: &str) -> ErrorPayload {
     ErrorPayload {
         error_type: error_type.to_owned(),
         message: message.to_owned(),

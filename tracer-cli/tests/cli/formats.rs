@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::sandbox::{FIRST, Sandbox};
+use crate::sandbox::{FIRST, Outcome, Sandbox};
 
 fn exported(format: &str, more: &[&str]) -> String {
     let sandbox = Sandbox::new();
@@ -67,6 +67,40 @@ fn folded_weighs_time_or_tokens() {
     assert_eq!(
         exported("folded", &["--weight", "tokens"]),
         "first;demo-model 447\n"
+    );
+}
+
+#[test]
+fn html_tells_every_step_and_nothing_beside_it() {
+    let page = exported("html", &[]);
+    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
+    for told in ["demo-model", "search_kb", "Ended ok", FIRST] {
+        assert!(page.contains(told), "{told}");
+    }
+    assert_eq!(page.matches("<li class=\"step ").count(), 2);
+    assert!(
+        !page.contains("http://") && !page.contains("https://"),
+        "it asks for nothing"
+    );
+}
+
+#[test]
+fn html_is_looked_over_for_the_secrets_of_this_machine_and_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "grey-elephant-42", 1, "ok");
+    let arguments = ["export", FIRST, "--out", "-", "--format", "html"];
+    let mut command = sandbox.command(&arguments);
+    let output = command
+        .env("SERVICE_PASSWORD", "grey-elephant-42")
+        .output()
+        .unwrap();
+    let outcome = Outcome::from(output);
+    assert_eq!(outcome.code, Some(0));
+    assert!(!outcome.stdout.contains("grey-elephant"));
+    assert!(
+        outcome.stderr.contains("looked like a secret"),
+        "{}",
+        outcome.stderr
     );
 }
 

@@ -137,6 +137,11 @@ fn hex<const BYTES: usize, const LENGTH: usize>(bytes: [u8; BYTES]) -> [u8; LENG
     text
 }
 
+/// The digits as text; they are ASCII.
+fn as_str(digits: &[u8]) -> &str {
+    std::str::from_utf8(digits).unwrap_or_default()
+}
+
 fn parse_hex(text: &str, length: usize) -> Result<u128, InvalidId> {
     if text.len() != length {
         return Err(InvalidId);
@@ -169,10 +174,10 @@ impl FromStr for SpanId {
 }
 
 macro_rules! as_text {
-    ($type:ident, $integer:ty) => {
+    ($type:ident) => {
         impl fmt::Display for $type {
             fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(formatter, "{:0width$x}", self.0, width = Self::LENGTH)
+                formatter.write_str(as_str(&self.to_hex()))
             }
         }
 
@@ -184,7 +189,7 @@ macro_rules! as_text {
 
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                serializer.serialize_str(as_str(&self.to_hex()))
             }
         }
 
@@ -197,8 +202,8 @@ macro_rules! as_text {
     };
 }
 
-as_text!(TraceId, u128);
-as_text!(SpanId, u64);
+as_text!(TraceId);
+as_text!(SpanId);
 
 #[cfg(test)]
 mod tests {

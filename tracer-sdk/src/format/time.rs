@@ -236,6 +236,20 @@ impl FromStr for Timestamp {
     }
 }
 
+/// What the last of so many digits of a fraction is worth.
+const NANOSECONDS_OF_DIGIT: [u32; 10] = [
+    1_000_000_000,
+    100_000_000,
+    10_000_000,
+    1_000_000,
+    100_000,
+    10_000,
+    1_000,
+    100,
+    10,
+    1,
+];
+
 /// Reads `.123` off the front, as nanoseconds; digits past the ninth are dropped.
 fn fraction(bytes: &[u8]) -> Result<(u32, &[u8]), InvalidTime> {
     let Some((b'.', rest)) = bytes.split_first() else {
@@ -246,8 +260,9 @@ fn fraction(bytes: &[u8]) -> Result<(u32, &[u8]), InvalidTime> {
         return Err(InvalidTime);
     }
     let (digits, rest) = rest.split_at(length);
-    let nine = digits.iter().chain(std::iter::repeat(&b'0')).take(9);
-    let nanoseconds = nine.fold(0, |value, digit| value * 10 + u32::from(digit - b'0'));
+    // At most nine digits, the others are worth nothing here.
+    let kept = digits.len().min(9);
+    let nanoseconds = number(&digits[..kept])? * NANOSECONDS_OF_DIGIT[kept];
     Ok((nanoseconds, rest))
 }
 

@@ -8,7 +8,6 @@ use tracer_sdk::format::{EventType, Record, RunStatus, SpanId, StoredTime};
 use tracer_sdk::read::{RecordError, StartedSpan};
 
 use super::Shown;
-use super::contents::changed;
 use crate::error::CliError;
 use crate::json;
 use crate::render::standing::Standing;
@@ -76,7 +75,7 @@ pub(super) fn write(
     let failed: RefCell<Option<RecordError>> = RefCell::new(None);
     let written = write_document(shown, only.as_ref(), filter, &failed, session.ui.output());
     if let Some(error) = failed.take() {
-        return Err(changed(&error));
+        return Err(error.into());
     }
     written.map_err(|error| CliError::output(&error))
 }

@@ -1,9 +1,7 @@
 //! The page of a run: how it went, its loops, and its steps as a table or as bars. Of a run with very many steps, the
 //! first and the last ones are read, and how many are left out is said.
 
-use std::collections::BTreeSet;
-
-use tracer_sdk::format::{EventType, RunMeta};
+use tracer_sdk::format::RunMeta;
 
 use super::{Args, Shown};
 use crate::commands::{duration, now};
@@ -14,17 +12,9 @@ use crate::render::standing::Standing;
 use crate::render::step_filter::StepFilter;
 use crate::render::step_rows::Numbers;
 
+use crate::render::telling::{FIRST_STEPS, LAST_STEPS, MOST_STEPS};
 use crate::render::{loop_card, step_rows, steps, text, waterfall};
 use crate::session::Session;
-
-/// A run with more steps than this is told by its first and its last ones.
-pub(super) const MOST_STEPS: usize = 1_000;
-const FIRST_STEPS: usize = 200;
-const LAST_STEPS: usize = 100;
-/// Of a run with very many steps, so many errors and loops are looked at.
-const MOST_TELLING: usize = 20;
-/// What a loop warning rests on stands shortly before it, and what came of it shortly behind.
-const AROUND_A_LOOP: usize = 60;
 
 /// Shows the page.
 pub(super) fn show(
@@ -34,8 +24,9 @@ pub(super) fn show(
     session: &mut Session,
 ) -> Result<(), CliError> {
     let width = session.ui.width();
+    // What is searched for is found before anything is written: its progress would be drawn into the page.
+    let numbers = shown.passing(filter, session)?;
     let evidence = head(shown, filter.is_empty(), session)?;
-    let numbers = shown.contents.passing(filter)?;
     if numbers.is_empty() && !filter.is_empty() {
         session
             .ui
@@ -78,7 +69,7 @@ pub(super) fn show(
 /// loops rest on.
 pub(super) fn head(shown: &mut Shown, with_loops: bool, session: &mut Session) -> Result<Numbers, CliError> {
     let width = session.ui.width();
-    let telling = telling(shown);
+    let telling = shown.contents.telling();
     let sources = shown.contents.read_all(&telling)?;
     let steps = steps::steps(&sources, shown.contents.started());
     let totals = shown.contents.totals();
@@ -102,29 +93,6 @@ pub(super) fn head(shown: &mut Shown, with_loops: bool, session: &mut Session) -
         session.ui.lines(&loop_card::lines(&steps, width))?;
     }
     Ok(step_rows::evidence_numbers(&steps))
-}
-
-/// The numbers of the steps that tell how the run went: all of them, or where the run has very many, the first, the
-/// last, the failures, and what is around the loops.
-fn telling(shown: &Shown) -> Vec<usize> {
-    let contents = &shown.contents;
-    let all = contents.len();
-    if all <= MOST_STEPS {
-        return (1..=all).collect();
-    }
-    let mut numbers: BTreeSet<usize> = (1..=FIRST_STEPS).chain(all - LAST_STEPS + 1..=all).collect();
-    let failures = contents.numbers(|_, failed| failed);
-    numbers.extend(failures.iter().rev().take(MOST_TELLING));
-    let errors = contents.numbers(|event_type, _| event_type == EventType::Error);
-    numbers.extend(errors.iter().rev().take(MOST_TELLING));
-    for warning in contents
-        .numbers(|event_type, _| event_type == EventType::LoopWarning)
-        .into_iter()
-        .take(MOST_TELLING)
-    {
-        numbers.extend(warning.saturating_sub(AROUND_A_LOOP).max(1)..=(warning + AROUND_A_LOOP).min(all));
-    }
-    numbers.into_iter().collect()
 }
 
 /// The parts of the table, each small enough to be laid out.

@@ -3,6 +3,7 @@
 use tracer_sdk::format::Payload;
 
 use super::Shown;
+use crate::render::telling::MOST_STEPS;
 use crate::error::CliError;
 use crate::render::line::{Line, Tone};
 use crate::render::step_filter::StepFilter;
@@ -61,7 +62,7 @@ fn evidence(shown: &mut Shown, warning: usize, payload: &Payload) -> Result<Vec<
         return Ok(Vec::new());
     };
     let mut found = Vec::new();
-    for number in warning.saturating_sub(super::page::MOST_STEPS).max(1)..warning {
+    for number in warning.saturating_sub(MOST_STEPS).max(1)..warning {
         if let Some((source, _)) = shown.contents.read_with_span(number)?
             && evidence_event_ids.contains(&source.record.event_id)
         {
@@ -79,7 +80,7 @@ pub(super) fn transcript(
     session: &mut Session,
 ) -> Result<(), CliError> {
     let width = session.ui.wrapping_width();
-    let numbers = shown.contents.passing(filter)?;
+    let numbers = shown.passing(filter, session)?;
     let most = if all { usize::MAX } else { STEPS_AT_ONCE };
     let laid_out = numbers.get(..most.min(numbers.len())).unwrap_or_default();
     let started = shown.contents.started();

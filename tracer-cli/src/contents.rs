@@ -3,15 +3,15 @@
 use tracer_sdk::format::{EventType, Record, SpanRecord, Timestamp};
 use tracer_sdk::read::{OutlinedRun, RecordError, StartedSpan, spans_to_events};
 
-use crate::error::CliError;
 use crate::render::in_flight;
 use crate::render::step_filter::StepFilter;
 use crate::render::steps::Source;
+use crate::render::telling;
 use crate::render::totals::Totals;
 
 /// A run with its steps in the order of time, none of them read yet.
-pub(super) struct Contents {
-    pub(super) run: OutlinedRun,
+pub(crate) struct Contents {
+    pub(crate) run: OutlinedRun,
     /// Where each step comes from; its number is its place here, from 1.
     steps: Vec<Place>,
 }
@@ -25,7 +25,7 @@ enum Place {
 }
 
 impl Contents {
-    pub(super) fn new(run: OutlinedRun) -> Self {
+    pub(crate) fn new(run: OutlinedRun) -> Self {
         let mut steps = Vec::with_capacity(run.records.record_count());
         let mut in_flight: Vec<(Timestamp, usize)> = run
             .in_flight
@@ -55,23 +55,35 @@ impl Contents {
     }
 
     /// How many steps there are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.steps.len()
     }
 
     /// When the run started.
-    pub(super) fn started(&self) -> Option<Timestamp> {
-        let root = || {
-            (0..self.run.records.record_count())
-                .map_while(|number| self.run.records.outline(number))
-                .find(|outline| outline.event_type == EventType::RunStart)
-                .map(|outline| outline.instant)
-        };
-        let told = self.run.meta.as_ref().map(|meta| meta.started_at.instant());
-        root().or(told)
+    pub(crate) fn started(&self) -> Option<Timestamp> {
+        let root = self
+            .start_number()
+            .and_then(|number| self.run.records.outline(number));
+        let told = || self.run.meta.as_ref().map(|meta| meta.started_at.instant());
+        root.map(|outline| outline.instant).or_else(told)
     }
 
-    pub(super) fn totals(&self) -> Totals {
+    /// The record of the run's start, which tells how the program was started; a run that goes on has none yet.
+    pub(crate) fn start(&mut self) -> Result<Option<Record>, RecordError> {
+        match self.start_number() {
+            Some(number) => self.run.records.record(number),
+            None => Ok(None),
+        }
+    }
+
+    fn start_number(&self) -> Option<usize> {
+        (0..self.run.records.record_count()).find(|number| {
+            let outline = self.run.records.outline(*number);
+            outline.is_some_and(|outline| outline.event_type == EventType::RunStart)
+        })
+    }
+
+    pub(crate) fn totals(&self) -> Totals {
         let counts = self.run.counts();
         Totals {
             steps: self.len() as u64,
@@ -91,7 +103,7 @@ impl Contents {
     }
 
     /// The numbers of the steps of some type, failed or not.
-    pub(super) fn numbers(&self, wanted: impl Fn(EventType, bool) -> bool) -> Vec<usize> {
+    pub(crate) fn numbers(&self, wanted: impl Fn(EventType, bool) -> bool) -> Vec<usize> {
         let is_wanted = |place: &Place| match *place {
             Place::Record(number) => self
                 .run
@@ -112,11 +124,21 @@ impl Contents {
     }
 
     /// The numbers of the steps that pass.
-    pub(super) fn passing(&mut self, filter: &StepFilter) -> Result<Vec<usize>, CliError> {
+    pub(crate) fn passing(&mut self, filter: &StepFilter) -> Result<Vec<usize>, RecordError> {
+        self.passing_one_by_one(filter, || {})
+    }
+
+    /// The same, where `looked_at` is told of each step that has to be read for it.
+    pub(crate) fn passing_one_by_one(
+        &mut self,
+        filter: &StepFilter,
+        mut looked_at: impl FnMut(),
+    ) -> Result<Vec<usize>, RecordError> {
         let mut numbers = self.numbers(|event_type, failed| filter.passes_outline(event_type, failed));
         if filter.has_text() {
             let mut found = Vec::new();
             for number in numbers {
+                looked_at();
                 if let Some(source) = self.read(number)?
                     && filter.passes(&source.record)
                 {
@@ -128,8 +150,14 @@ impl Contents {
         Ok(numbers)
     }
 
+    /// The numbers of the steps that tell how the run went: all of them, or where the run has very many, the first,
+    /// the last, the failures, and what is around the loops.
+    pub(crate) fn telling(&self) -> Vec<usize> {
+        telling::numbers(self.len(), |wanted| self.numbers(wanted))
+    }
+
     /// Reads the steps with these numbers.
-    pub(super) fn read_all(&mut self, numbers: &[usize]) -> Result<Vec<Source>, CliError> {
+    pub(crate) fn read_all(&mut self, numbers: &[usize]) -> Result<Vec<Source>, RecordError> {
         let mut sources = Vec::with_capacity(numbers.len());
         for number in numbers {
             sources.extend(self.read(*number)?);
@@ -137,16 +165,16 @@ impl Contents {
         Ok(sources)
     }
 
-    fn read(&mut self, number: usize) -> Result<Option<Source>, CliError> {
+    fn read(&mut self, number: usize) -> Result<Option<Source>, RecordError> {
         Ok(self.read_with_span(number)?.map(|(source, _)| source))
     }
 
     /// Reads a step, and the span that it is the record of; there is none for what is surfaced from the root, nor for
     /// what has not ended. `None` when there is no step with this number.
-    pub(super) fn read_with_span(
+    pub(crate) fn read_with_span(
         &mut self,
         number: usize,
-    ) -> Result<Option<(Source, Option<SpanRecord>)>, CliError> {
+    ) -> Result<Option<(Source, Option<SpanRecord>)>, RecordError> {
         let place = number.checked_sub(1).and_then(|index| self.steps.get(index));
         match place.copied() {
             None => Ok(None),
@@ -156,10 +184,10 @@ impl Contents {
                 Ok(record.map(|record| (Source::begun(number, record), None)))
             }
             Some(Place::Record(place)) => {
-                let span = self.run.records.span_of(place).map_err(|error| changed(&error))?;
+                let span = self.run.records.span_of(place)?;
                 let record = match &span {
                     Some(span) if !span.is_root() => own_record(span),
-                    _ => self.run.records.record(place).map_err(|error| changed(&error))?,
+                    _ => self.run.records.record(place)?,
                 };
                 Ok(record.map(|record| (Source::read(number, record, span.as_ref()), span)))
             }
@@ -170,9 +198,4 @@ impl Contents {
 /// The record of a span that is no root: the only one that it gives.
 fn own_record(span: &SpanRecord) -> Option<Record> {
     spans_to_events(std::slice::from_ref(span)).into_iter().next()
-}
-
-/// The log is another one than it was when the run was opened, or is gone.
-pub(super) fn changed(error: &RecordError) -> CliError {
-    CliError::input(error.to_string()).with_hint("it may have been deleted or cut meanwhile: look again")
 }

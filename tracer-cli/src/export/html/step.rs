@@ -1,0 +1,184 @@
+//! One step as markup: a line that says what it was, which unfolds into everything that is recorded of it.
+
+use maud::{Markup, html};
+use serde_json::{Map, Value};
+use tracer_sdk::format::{ErrorPayload, EventType, Payload};
+
+use super::value;
+use crate::render::conversation::{self, Message, Part};
+use crate::render::steps::Step;
+use crate::render::{gist, text, units};
+
+/// Deeper levels keep this indentation.
+const DEEPEST_INDENT: usize = 4;
+/// How many units wide a bar is drawn.
+const BAR: u64 = 1_000;
+
+/// The step; `total` is how long the run took, in microseconds.
+pub(super) fn markup(step: &Step<'_>, total: Option<u64>) -> Markup {
+    let tone = match (step.failed(), step.record.event_type()) {
+        (true, _) => "failed",
+        (false, EventType::LoopWarning) => "warning",
+        _ => "",
+    };
+    html! {
+        li.step.(kind(step)).(tone) id=(format!("step-{}", step.number)) data-depth=(step.depth.min(DEEPEST_INDENT)) {
+            details {
+                summary { (line(step, total)) }
+                div.inside { (inside(step)) }
+            }
+        }
+    }
+}
+
+fn kind(step: &Step<'_>) -> &'static str {
+    match step.record.event_type() {
+        EventType::LlmCall => "kind-llm",
+        EventType::ToolCall => "kind-tool",
+        EventType::StateUpdate => "kind-state",
+        EventType::Error => "kind-error",
+        EventType::LoopWarning => "kind-loop",
+        EventType::RunStart | EventType::RunEnd | EventType::Unknown => "kind-other",
+    }
+}
+
+fn line(step: &Step<'_>, total: Option<u64>) -> Markup {
+    let gist = gist::of(&step.record.payload);
+    let tokens = match &step.record.payload {
+        Payload::LlmCall { usage, .. } => gist::tokens(usage),
+        _ => None,
+    };
+    let took = step
+        .duration
+        .filter(|duration| *duration > 0)
+        .map(units::duration);
+    html! {
+        span.number { (step.number) }
+        span.time.offset { @if let Some(offset) = step.offset { "+" (units::duration(offset)) } }
+        span.what {
+            span.glyph aria-hidden="true" { (step.glyph()) } " "
+            span.name { (step.name()) } " "
+            @if step.failed() { span.failed { "failed " } }
+            @if step.in_flight { span.running { "in flight " } }
+            span.muted { (gist.before) @if let Some(after) = &gist.after { " → " (after) } }
+        }
+        span.number.tokens { @if let Some(tokens) = tokens { (tokens) " tokens" } }
+        span.time { @if let Some(took) = took { (took) } }
+        (bar(step, total))
+    }
+}
+
+/// When in the run the step took place, drawn with attributes: inline styles are forbidden in the page.
+fn bar(step: &Step<'_>, total: Option<u64>) -> Markup {
+    let place = step.offset.zip(total.filter(|total| *total > 0));
+    let place = place.map(|(offset, total)| {
+        let scaled =
+            |time: u64| u64::try_from(u128::from(time) * u128::from(BAR) / u128::from(total)).unwrap_or(BAR);
+        let start = scaled(offset).min(BAR - 10);
+        let width = scaled(step.duration.unwrap_or(0)).clamp(10, BAR - start);
+        (start, width)
+    });
+    html! {
+        svg.bar viewBox=(format!("0 0 {BAR} 8")) preserveAspectRatio="none" aria-hidden="true" {
+            rect.axis x="0" y="3" width=(BAR) height="2" {}
+            @if let Some((start, width)) = place {
+                rect x=(start) y="0" width=(width) height="8" {}
+            }
+        }
+    }
+}
+
+fn inside(step: &Step<'_>) -> Markup {
+    html! {
+        p.muted { (step.record.ts) " · span " code { (step.record.event_id) } }
+        @match &step.record.payload {
+            Payload::LlmCall { model, prompt, response, provider, temperature, stop_reason, .. } => {
+                p.muted {
+                    "model " (gist::word(model)) " · provider " (gist::word(provider))
+                    @if let Some(temperature) = temperature { " · temperature " (temperature) }
+                    @if let Some(reason) = stop_reason { " · stopped for " (gist::word(reason)) }
+                }
+                (section("Prompt", messages(&conversation::prompt(prompt))))
+                (section("Answer", messages(&conversation::response(response))))
+            }
+            Payload::ToolCall { args, result, .. } => {
+                (told("Arguments", args))
+                (told("Result", result))
+            }
+            Payload::StateUpdate { state, diff } => {
+                (told("State", state))
+                @if let Some(diff) = diff { (told("Changes", diff)) }
+            }
+            Payload::LoopWarning { pattern, evidence_event_ids, .. } => {
+                (section("Pattern", Some(value::words(pattern))))
+                (section("Evidence", Some(html! {
+                    @for id in evidence_event_ids { code { (id) } " " }
+                })))
+            }
+            Payload::Unknown { attributes, .. } => (told("Attributes", &Value::Object(attributes.clone()))),
+            Payload::Error(_) | Payload::RunStart { .. } | Payload::RunEnd { .. } => {}
+        }
+        @if let Some(failure) = gist::failure(&step.record.payload) { (error(failure)) }
+        @if !step.record.meta.is_empty() { (fields("Metadata", &step.record.meta)) }
+    }
+}
+
+fn section(title: &str, content: Option<Markup>) -> Markup {
+    html! { @if let Some(content) = content { h3 { (title) } (content) } }
+}
+
+fn told(title: &str, value: &Value) -> Markup {
+    let is_empty = value.is_null() || value.as_object().is_some_and(Map::is_empty);
+    section(title, (!is_empty).then(|| value::markup(value)))
+}
+
+fn fields(title: &str, fields: &Map<String, Value>) -> Markup {
+    told(title, &Value::Object(fields.clone()))
+}
+
+/// What went wrong, in full.
+pub(super) fn error(error: &ErrorPayload) -> Markup {
+    html! {
+        h3 { "Error" }
+        p { strong.failed { (gist::word(&error.error_type)) } ": " (value::words(&error.message)) }
+        @if let Some(stack) = &error.stack {
+            pre { @for (index, line) in stack.lines().enumerate() { @if index > 0 { "\n" } (text::printable(line)) } }
+        }
+    }
+}
+
+fn messages(messages: &[Message]) -> Option<Markup> {
+    (!messages.is_empty()).then(|| {
+        html! {
+            @for message in messages {
+                div.message.(role(&message.role)) {
+                    div.role { (gist::word(&message.role)) }
+                    @for part in &message.parts { (self::part(part)) }
+                }
+            }
+        }
+    })
+}
+
+/// The class of a role; what a trace says never becomes a class.
+fn role(role: &str) -> &'static str {
+    match role {
+        "assistant" | "model" => "assistant",
+        "tool" | "function" => "tool",
+        _ => "said-to",
+    }
+}
+
+fn part(part: &Part) -> Markup {
+    match part {
+        Part::Text(said) => value::words(said),
+        Part::Thinking(thought) => html! {
+            details { summary.muted { "thinking" } (value::words(thought)) }
+        },
+        Part::Call { name, arguments } => html! {
+            p { span.muted { "calls " } strong { (gist::word(name)) } }
+            (value::markup(arguments))
+        },
+        Part::Result(value) | Part::Other(value) => value::markup(value),
+    }
+}

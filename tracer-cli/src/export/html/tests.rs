@@ -1,0 +1,99 @@
+use serde_json::json;
+use tracer_sdk::settings::Settings;
+
+use super::*;
+use crate::render::samples::{self, Sample};
+
+fn page(sample: &Sample, environment: &[(&str, &str)]) -> (String, u64) {
+    let sources = sample.sources();
+    let settings = Settings::with_data_dir("unused");
+    let environment = environment
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let redaction = Redaction::new(&settings, environment);
+    let head = Head {
+        name: Some("support <agent>".to_owned()),
+        id: "bc519fdd000000000000000000000001".to_owned(),
+        standing: Standing::Looped,
+        sentence: "Repeated search_kb at least 3 times (#1–#3), then ended ok.".to_owned(),
+        totals: vec!["3 steps".to_owned()],
+        started: None,
+        duration: Some(40_000),
+        problems: Vec::new(),
+        more_problems: 0,
+        left_out: None,
+    };
+    let mut written = Vec::new();
+    let redacted = write(head, None, [Ok(sources)], &redaction, &mut written).unwrap();
+    (String::from_utf8(written).unwrap(), redacted)
+}
+
+#[test]
+fn the_page_says_what_happened_and_every_step_in_full() {
+    let sample = Sample::new()
+        .step(samples::llm(
+            "Where is my refund?",
+            "I will look.\n\nOne moment.",
+            tracer_sdk::Usage::new(12, 7),
+        ))
+        .step(samples::tool(
+            "search_kb",
+            &json!({"query": "refund"}),
+            &json!({"hits": 2}),
+        ))
+        .step(samples::failed_tool(
+            "refund_api",
+            &json!({"order": 7}),
+            samples::error("Timeout", "no answer\nafter 3 s"),
+        ))
+        .step(samples::loop_warning(&[1, 2]));
+    insta::assert_snapshot!(page(&sample, &[]).0);
+}
+
+#[test]
+fn nothing_that_a_trace_says_is_markup() {
+    let hostile = "</script><script>alert(1)</script><img src=x onerror=alert(1)>";
+    let sample = Sample::new()
+        .step(samples::llm(hostile, hostile, tracer_sdk::Usage::default()))
+        .step(samples::tool(
+            hostile,
+            &json!({hostile: hostile}),
+            &json!([hostile]),
+        ))
+        .step(samples::state(&json!({"note": hostile})));
+    let (page, _) = page(&sample, &[]);
+    assert_eq!(page.matches("<script>").count(), 1, "only the page's own");
+    assert!(!page.contains("<img"));
+}
+
+#[test]
+fn a_secret_that_the_emitter_left_is_taken_out_and_counted() {
+    let sample = Sample::new().step(samples::tool(
+        "fetch",
+        &json!({"api_key": "k-12345678", "url": "https://ada:hunter2@example.org", "q": "grey-elephant"}),
+        &json!("ok"),
+    ));
+    let (page, redacted) = page(&sample, &[("SERVICE_PASSWORD", "grey-elephant")]);
+    assert_eq!(redacted, 3);
+    for secret in ["k-12345678", "hunter2", "grey-elephant"] {
+        assert!(!page.contains(secret), "{secret}");
+    }
+    assert!(page.contains("3 values that looked like a secret redacted in this file, beyond"));
+}
+
+#[test]
+fn the_policy_allows_the_style_and_script_of_the_page_and_nothing_else() {
+    let (page, _) = page(&Sample::new(), &[]);
+    let policy = page.split("Content-Security-Policy\" content=\"").nth(1).unwrap();
+    let policy = policy.split('"').next().unwrap();
+    assert!(
+        policy.starts_with("default-src &#39;none&#39;") || policy.starts_with("default-src 'none'"),
+        "{policy}"
+    );
+    assert!(!policy.contains("unsafe") && !policy.contains("http"));
+    assert!(
+        !page.contains("style="),
+        "inline styles are forbidden by the page's own policy"
+    );
+    assert!(page.contains("No step was recorded."));
+}

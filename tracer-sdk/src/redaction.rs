@@ -1,0 +1,174 @@
+//! Taking secrets out of texts and values, by the rules that recording follows (decisions, section 6).
+//!
+//! What is recorded is redacted already. This is for what comes from elsewhere, such as a program's output, and for
+//! looking once more at what leaves the machine: another emitter may have redacted less.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use crate::format::names::markers::REDACTED;
+use crate::settings::Settings;
+use crate::write::redact::{KeyVerdict, RedactionSettings, Redactor};
+
+/// Replaces secrets by `__REDACTED__`; nothing is cut.
+///
+/// ```
+/// use tracer_sdk::redaction::Redaction;
+/// use tracer_sdk::settings::Settings;
+///
+/// let redaction = Redaction::new(&Settings::with_data_dir("unused"), std::env::vars());
+/// assert_eq!(redaction.text("DB_PASSWORD=hunter2 cargo run"), "DB_PASSWORD=__REDACTED__ cargo run");
+/// ```
+#[derive(Debug)]
+pub struct Redaction {
+    redactor: Redactor,
+}
+
+impl Redaction {
+    /// The redaction of these settings. `environment` holds variables as a process has them: the values of those with a
+    /// secret-like name are replaced wherever they appear, when they have 8 bytes or more.
+    ///
+    /// ```
+    /// use tracer_sdk::redaction::Redaction;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let environment = [("MY_SECRET".to_owned(), "correct-horse".to_owned())];
+    /// let redaction = Redaction::new(&Settings::with_data_dir("unused"), environment);
+    /// assert_eq!(redaction.text("it is correct-horse"), "it is __REDACTED__");
+    /// ```
+    #[must_use]
+    pub fn new(settings: &Settings, environment: impl IntoIterator<Item = (String, String)>) -> Self {
+        let settings = RedactionSettings {
+            redact: settings.redact,
+            redact_keys: settings.redact_keys.clone(),
+            max_field_bytes: usize::MAX,
+        };
+        Self {
+            redactor: Redactor::new(&settings, environment),
+        }
+    }
+
+    /// The text without secrets; borrowed when there is none.
+    ///
+    /// ```
+    /// # use tracer_sdk::{redaction::Redaction, settings::Settings};
+    /// let redaction = Redaction::new(&Settings::with_data_dir("unused"), []);
+    /// assert_eq!(redaction.text("https://ada:hunter2@example.org"), "https://ada:__REDACTED__@example.org");
+    /// ```
+    #[must_use]
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.redactor.clean_to(text, usize::MAX).text
+    }
+
+    /// The arguments of a program without the values of secret-like options: `--option=value`, `--option value`.
+    ///
+    /// ```
+    /// # use tracer_sdk::{redaction::Redaction, settings::Settings};
+    /// let redaction = Redaction::new(&Settings::with_data_dir("unused"), []);
+    /// let arguments = ["agent", "--api-key", "k-1234"].map(str::to_owned);
+    /// assert_eq!(redaction.arguments(arguments), ["agent", "--api-key", "__REDACTED__"]);
+    /// ```
+    #[must_use]
+    pub fn arguments(&self, arguments: impl IntoIterator<Item = String>) -> Vec<String> {
+        self.redactor.arguments(arguments)
+    }
+
+    /// The value without secrets, whether a key or a text tells them; and how many places were changed.
+    ///
+    /// ```
+    /// # use tracer_sdk::{redaction::Redaction, settings::Settings};
+    /// let redaction = Redaction::new(&Settings::with_data_dir("unused"), []);
+    /// let (value, changed) = redaction.value(serde_json::json!({"user": "ada", "api_key": "k-1234"}));
+    /// assert_eq!(value, serde_json::json!({"user": "ada", "api_key": "__REDACTED__"}));
+    /// assert_eq!(changed, 1);
+    /// ```
+    #[must_use]
+    pub fn value(&self, value: Value) -> (Value, u64) {
+        let mut changed = 0;
+        let value = self.cleaned(value, &mut changed);
+        (value, changed)
+    }
+
+    fn cleaned(&self, value: Value, changed: &mut u64) -> Value {
+        match value {
+            Value::String(text) => match self.text(&text) {
+                Cow::Borrowed(_) => Value::String(text),
+                Cow::Owned(cleaned) => {
+                    *changed += u64::from(cleaned != text);
+                    Value::String(cleaned)
+                }
+            },
+            Value::Array(items) => {
+                let items = items.into_iter().map(|item| self.cleaned(item, changed));
+                Value::Array(items.collect())
+            }
+            Value::Object(members) => Value::Object(self.members(members, changed)),
+            scalar => scalar,
+        }
+    }
+
+    fn members(&self, members: Map<String, Value>, changed: &mut u64) -> Map<String, Value> {
+        let members = members.into_iter().map(|(key, value)| {
+            let member = self.redactor.member(&key, usize::MAX);
+            let is_number = value.is_number() || value.is_boolean();
+            let hidden = match member.verdict {
+                KeyVerdict::Secret => !value.is_null(),
+                KeyVerdict::SecretUnlessNumber => !value.is_null() && !is_number,
+                KeyVerdict::Keep => member.name.is_some_and(|name| {
+                    let text = value.as_str().map(str::as_bytes);
+                    text.is_some_and(|text| name.hides_member(text))
+                }),
+            };
+            let key = match member.key.text {
+                Cow::Borrowed(_) => key,
+                Cow::Owned(cleaned) => cleaned,
+            };
+            if !hidden {
+                let value = self.cleaned(value, changed);
+                return (key, value);
+            }
+            let is_marked = value.as_str() == Some(REDACTED);
+            *changed += u64::from(!is_marked);
+            (key, Value::String(REDACTED.to_owned()))
+        });
+        members.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn redaction() -> Redaction {
+        let environment = [("SERVICE_TOKEN".to_owned(), "grey-elephant-9".to_owned())];
+        Redaction::new(&Settings::with_data_dir("unused"), environment)
+    }
+
+    #[test]
+    fn keys_shapes_and_the_environment_tell_secrets_at_any_depth() {
+        let value = json!({"request": [{"headers": {"x-api-key": "k", "accept": "*"}}, "grey-elephant-9 said"],
+            "aws_secret_access_key": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "max_tokens": 5, "token": 7});
+        let (cleaned, changed) = redaction().value(value);
+        assert_eq!(
+            cleaned,
+            json!({"request": [{"headers": {"x-api-key": REDACTED, "accept": "*"}}, format!("{REDACTED} said")],
+                "aws_secret_access_key": REDACTED, "max_tokens": 5, "token": 7})
+        );
+        assert_eq!(changed, 3);
+    }
+
+    #[test]
+    fn what_was_redacted_before_counts_no_more() {
+        let (once, _) = redaction().value(json!({"password": "hunter2", "note": "Bearer abcdefgh12345678"}));
+        let (twice, changed) = redaction().value(once.clone());
+        assert_eq!((twice, changed), (once, 0));
+    }
+
+    #[test]
+    fn nothing_is_cut() {
+        let long = "word ".repeat(100_000);
+        assert!(redaction().text(&long) == long);
+    }
+}
