@@ -20,6 +20,7 @@ pub mod render;
 mod schemas;
 pub mod session;
 pub mod ui;
+pub mod view;
 
 use std::process::ExitCode;
 

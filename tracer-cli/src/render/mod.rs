@@ -23,6 +23,7 @@ pub mod step_page;
 pub mod step_rows;
 pub mod steps;
 pub mod summary;
+pub mod telling;
 pub mod text;
 pub mod totals;
 pub mod transcript;

@@ -63,6 +63,7 @@ export class Columns {
     this.names = readNames(buffer, at, nameCount);
     this.subtreeEnd = subtreeEnds(this.parent);
     this.repeatEnd = repeats(this);
+    this.hasRepeats = this.repeatEnd.some((end) => end > 0);
     /** Microseconds from the start of the run to the end of the last step. */
     this.end = this.#lastEnd();
   }

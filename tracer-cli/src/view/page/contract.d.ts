@@ -16,34 +16,43 @@ export interface RunMeta {
   counts: Counts;
 }
 
-/** A row of the runs table: `meta.json`, and what the viewer adds to it. */
-export interface RunRow extends RunMeta {
-  standing?: Standing;
-  subtitle?: string | null;
-  duration_us?: number | null;
-  steps?: number | null;
-  tokens?: number | null;
-  path?: Kind[];
+/** What the spans of a run tell, for the table. */
+export interface Details { steps: number; tokens: number | null; is_whole: boolean; subtitle: string | null; path: Kind[] }
+
+/** A row of the runs table. */
+export interface RunRow {
+  trace_id: string;
+  run_name: string | null;
+  standing: Standing;
+  started_at: string | null;
+  duration_us: number | null;
+  counts: Counts | null;
+  problem: string | null;
+  details: Details | null;
 }
+export interface RunTable { data_dir: string; runs: RunRow[] }
 
 export interface Problem { code: string; location: string; message: string }
-export interface InFlight { span_id: string; name: string; type: string; started_at: string }
+export interface InFlight { span_id: string; name: string; kind: Kind; started_at: string }
 export interface Totals {
   steps: number; llm_calls: number; tool_calls: number; failed_calls: number; errors: number;
   loop_warnings: number; in_flight: number;
   tokens: { input: number | null; output: number | null; total: number | null };
 }
+export interface Evidence { event_id: string; row: number | null; number: number; name: string; is_evidence: boolean }
 export interface LoopReport {
-  event_id?: string;
-  row?: number | null;
+  event_id: string;
+  row: number | null;
+  number: number;
+  title: string;
   pattern: string;
   kind: string | null;
-  title?: string;
   repetitions: number;
-  evidence: { event_id: string; row: number | null; number?: number | null }[];
-  cost: { duration_us: number | null; tokens: number | null };
-  differences: (string | { label: string; text: string })[];
-  next?: string | null;
+  evidence: Evidence[];
+  missing: number;
+  cost: { steps: number; duration_us: number | null; tokens: number | null };
+  differences: { label: string; text: string }[];
+  next: Evidence | null;
 }
 export interface Overview {
   run_id: string;
@@ -57,11 +66,12 @@ export interface Overview {
   in_flight: InFlight[];
   problems: Problem[];
   more_problems: number;
-  cut_tail: boolean;
+  cut_tail: number | null;
   loops: LoopReport[];
   run: RunMeta | null;
   environment: { argv: string[]; cwd: string | null; platform: string | null; language_version: string | null } | null;
   log_bytes: number;
+  row_count: number;
   version: string;
 }
 

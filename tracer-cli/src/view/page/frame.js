@@ -1,7 +1,7 @@
 // What every page has: the bar at the top, banners, short notices with an undo, announcements, and one place where errors are seen.
 
 import { fill, find, glyph, installGlyphs, make, say } from "./dom.js";
-import { bind, showHelp, startKeys } from "./keys.js";
+import { bind, startKeys } from "./keys.js";
 
 /**
  * Builds the frame around a page.
@@ -74,6 +74,11 @@ export function toast(text, action) {
   announce(text);
   // What can be undone stays until it is dismissed or the next notice comes.
   if (!action) setTimeout(() => element.remove(), 4_000);
+}
+
+async function showHelp() {
+  const { showKeys } = await import("./help.js");
+  showKeys();
 }
 
 let lastAnnouncement = 0;

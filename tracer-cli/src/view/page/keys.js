@@ -1,6 +1,4 @@
-// The keyboard: one table of what each key does, which is also what `?` shows.
-
-import { make } from "./dom.js";
+// The keyboard: one table of what each key does, which is also what `help.js` shows.
 
 /**
  * @typedef {{ keys: string[], does: string, run: (event: KeyboardEvent) => void, group?: string }} Binding
@@ -9,12 +7,12 @@ import { make } from "./dom.js";
 const OFF = "tracer-keys-off";
 
 /** @type {Binding[]} */
-const bindings = [];
+export const bindings = [];
 /** The first key of a sequence such as `g r`, while the second is awaited. */
 let pending = "";
 
 /** @returns {boolean} whether single-letter keys are switched off (WCAG 2.1.4) */
-function lettersOff() {
+export function lettersOff() {
   try {
     return localStorage.getItem(OFF) === "1";
   } catch {
@@ -23,7 +21,7 @@ function lettersOff() {
 }
 
 /** @param {boolean} off */
-function setLettersOff(off) {
+export function setLettersOff(off) {
   try {
     localStorage.setItem(OFF, off ? "1" : "0");
   } catch {
@@ -68,32 +66,3 @@ export function startKeys() {
   });
 }
 
-/** @type {Record<string, string>} */
-const SHOWN = {
-  ArrowDown: "↓", ArrowUp: "↑", ArrowRight: "→", ArrowLeft: "←", " ": "Space", Escape: "Esc", PageUp: "PgUp", PageDown: "PgDn",
-};
-
-/** Shows what the keys do. */
-export function showHelp() {
-  const groups = Map.groupBy(bindings, ({ group }) => group ?? "");
-  const off = make("input", {
-    type: "checkbox",
-    id: "letters-off",
-    onchange: () => setLettersOff(off.checked),
-  });
-  off.checked = lettersOff();
-  const dialog = make("dialog.help", { "aria-labelledby": "help-title", onclose: () => dialog.remove() },
-    make("div.dialog-head", null,
-      make("h2", { id: "help-title" }, "Keyboard"),
-      make("button", { onclick: () => dialog.close() }, "Close")),
-    make("div.help-groups", null, [...groups].map(([group, list]) =>
-      make("section", null,
-        make("h3", null, group),
-        make("dl.keys", null, list.map(({ keys, does }) =>
-          make("div", null,
-            make("dt", null, keys.map((key) => make("kbd", null, SHOWN[key] ?? key))),
-            make("dd", null, does))))))),
-    make("label.switch", { for: "letters-off" }, off, " Switch single-letter keys off"));
-  document.body.append(dialog);
-  dialog.showModal();
-}

@@ -3,8 +3,7 @@
 
 import { EVIDENCE, KINDS } from "./columns.js";
 import { make } from "./dom.js";
-import { Timescale } from "./timescale.js";
-import { counted, duration } from "./units.js";
+import { counted, duration, Timescale } from "./units.js";
 
 /** @import { Columns } from "./columns.js" */
 

@@ -8,7 +8,7 @@ import { clock, count, duration, quantity } from "./units.js";
 /** @import { Kind, RowText } from "./contract" */
 /** @import { Outline } from "./outline.js" */
 /** @import { Texts } from "./texts.js" */
-/** @import { Timescale } from "./timescale.js" */
+/** @import { Timescale } from "./units.js" */
 
 /** The word and the sign of each kind. @type {Record<Kind, { word: string, glyph: import("./dom.js").Glyph }>} */
 export const KIND = {
@@ -72,7 +72,7 @@ export function createStepRow() {
     step: make("div.cell.step", { role: "gridcell" }),
     tokens: make("div.cell.tokens", { role: "gridcell" }),
     duration: make("div.cell.duration", { role: "gridcell" }),
-    bar: make("span.bar"),
+    bar: make("span.span-bar"),
   };
   parts.step.append(parts.toggle, sign, parts.kind, parts.name, parts.input, parts.output, parts.marks);
   const row = make("div.row", { role: "row", tabindex: -1 }, parts.number, parts.time, parts.step, parts.tokens, parts.duration,

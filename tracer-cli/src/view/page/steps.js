@@ -3,7 +3,7 @@
 
 import { fill, make } from "./dom.js";
 import { createStepRow, KIND, renderStepRow } from "./step-row.js";
-import { Timescale } from "./timescale.js";
+import { Timescale } from "./units.js";
 import { VirtualList } from "./virtual-list.js";
 
 /** @import { Columns } from "./columns.js" */

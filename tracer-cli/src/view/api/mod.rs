@@ -1,0 +1,11 @@
+//! What each path of the API answers; `docs/viewer-api.md` tells it for readers.
+
+pub(super) mod columns;
+pub(super) mod files;
+pub(super) mod list;
+pub(super) mod loops;
+pub(super) mod overview;
+pub(super) mod request;
+pub(super) mod rows;
+pub(super) mod step;
+pub(super) mod table;
