@@ -3,10 +3,11 @@
 use tracer_sdk::format::{EventType, Record, SpanRecord, Timestamp};
 use tracer_sdk::read::{OutlinedRun, RecordError, StartedSpan, spans_to_events};
 
+use crate::render::in_flight;
 use crate::render::step_filter::StepFilter;
 use crate::render::steps::Source;
+use crate::render::telling;
 use crate::render::totals::Totals;
-use crate::render::{in_flight, telling};
 
 /// A run with its steps in the order of time, none of them read yet.
 pub(crate) struct Contents {

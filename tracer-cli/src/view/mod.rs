@@ -8,13 +8,16 @@ mod answer;
 mod api;
 mod assets;
 mod guard;
+mod inspect;
 mod markdown;
 mod pages;
 mod routes;
 mod run;
 mod runs;
+mod search;
 mod seen;
 mod server;
+mod stream;
 mod viewer;
 
 pub use server::{Bound, bind};

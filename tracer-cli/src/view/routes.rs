@@ -5,11 +5,11 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::{StatusCode, Uri};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 
 use super::answer::ApiError;
 use super::viewer::Viewer;
-use super::{api, assets, guard, pages};
+use super::{api, assets, guard, pages, stream};
 
 /// A change needs no more than a name.
 const MOST_BODY_BYTES: usize = 64 * 1024;
@@ -22,13 +22,26 @@ pub(super) fn router(viewer: &Viewer) -> Router {
         .route("/assets/{file}", get(assets::file))
         .route("/api/runs", get(api::list::runs))
         .route("/api/table", get(api::table::get))
-        .route("/api/runs/{run}", get(api::files::run))
+        .route(
+            "/api/runs/{run}",
+            get(api::files::run).patch(api::changes::rename).delete(api::changes::delete),
+        )
         .route("/api/runs/{run}/spans", get(api::files::spans))
         .route("/api/runs/{run}/paths", get(api::files::paths))
         .route("/api/runs/{run}/overview", get(api::overview::overview))
         .route("/api/runs/{run}/columns", get(api::columns::columns))
         .route("/api/runs/{run}/rows", get(api::rows::rows))
+        .route("/api/runs/{run}/steps", get(api::step::step_at))
         .route("/api/runs/{run}/steps/{event}", get(api::step::step))
+        .route(
+            "/api/runs/{run}/steps/{event}/values/{part}",
+            get(api::step::value),
+        )
+        .route("/api/runs/{run}/restore", post(api::changes::restore))
+        .route("/api/runs/{run}/transcript", get(api::transcript::transcript))
+        .route("/api/runs/{run}/states", get(api::states::states))
+        .route("/api/runs/{run}/search", get(api::search::search))
+        .route("/api/stream", get(stream::stream))
         .fallback(nothing_here)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(DefaultBodyLimit::max(MOST_BODY_BYTES))

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tracer_sdk::format::TraceId;
 use tracer_sdk::read::{RunDirectory, RunStore};
+use tracer_sdk::tidy::Trash;
 
 use super::answer::{ApiError, no_such_run};
 use super::run::open_run::OpenRun;
@@ -99,7 +100,10 @@ impl Runs {
     }
 
     /// Removes what was deleted here, for good.
-    pub(super) fn empty_trash(&self) {}
+    pub(super) fn empty_trash(&self) {
+        // What cannot be removed now is removed when a viewer stops the next time.
+        let _ = Trash::of(&self.store).empty();
+    }
 }
 
 /// The run in a slot, as its files are now.

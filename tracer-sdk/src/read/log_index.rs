@@ -367,6 +367,40 @@ impl LogIndex {
         Some(found as usize)
     }
 
+    /// The place of the first span whose line begins at an offset or behind it.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// let second = index.span(1).unwrap().offset;
+    /// assert_eq!((index.place_from(0), index.place_from(second), index.place_from(u64::MAX)), (0, 1, 2));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn place_from(&self, offset: u64) -> usize {
+        self.entries.partition_point(|entry| entry.place().offset < offset)
+    }
+
+    /// Reads a part of the log as it is stored, at most `length` bytes.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.bytes(0, 12)?, b"{\"trace_id\":");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What the system says when the file cannot be read.
+    pub fn bytes(&self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        if let Some(file) = &self.file {
+            read_at(file, offset, length, &mut bytes)?;
+        }
+        Ok(bytes)
+    }
+
     /// What a span is called: the model, the tool, or the span itself.
     ///
     /// ```

@@ -9,7 +9,7 @@ use axum::response::Response;
 use futures_util::stream;
 use serde::Serialize;
 use tokio::sync::mpsc;
-use tracer_sdk::format::{META_FILE, Record, RunMeta, SPANS_FILE, SPEC_VERSION, SpanRecord, TraceId};
+use tracer_sdk::format::{META_FILE, RunMeta, SPANS_FILE, SPEC_VERSION, SpanRecord, TraceId};
 use tracer_sdk::read::{self, RecordStream, spans_to_events};
 
 use super::super::answer::{ApiError, bytes_response, json_response, not_modified, with_version};
@@ -71,7 +71,7 @@ pub(in super::super) struct SpansAnswer {
     /// The spans, in the order in which they started.
     spans: Vec<SpanRecord>,
     /// The projected records: of these spans, in their order.
-    events: Vec<Record>,
+    events: Vec<tracer_sdk::format::Record>,
 }
 
 /// The metadata of a run.

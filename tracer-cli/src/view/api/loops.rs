@@ -65,6 +65,13 @@ struct Fact {
     text: String,
 }
 
+impl LoopReport {
+    /// The record of the warning.
+    pub(in super::super) fn event_id(&self) -> &str {
+        &self.event_id
+    }
+}
+
 /// The loops of a run.
 pub(in super::super) fn of(run: &OpenRun, steps: &[Step<'_>]) -> Vec<LoopReport> {
     loops::find(steps)

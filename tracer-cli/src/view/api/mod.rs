@@ -1,5 +1,6 @@
 //! What each path of the API answers; `docs/viewer-api.md` tells it for readers.
 
+pub(super) mod changes;
 pub(super) mod columns;
 pub(super) mod files;
 pub(super) mod list;
@@ -7,5 +8,8 @@ pub(super) mod loops;
 pub(super) mod overview;
 pub(super) mod request;
 pub(super) mod rows;
+pub(super) mod search;
+pub(super) mod states;
 pub(super) mod step;
 pub(super) mod table;
+pub(super) mod transcript;

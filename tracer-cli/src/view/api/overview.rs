@@ -83,7 +83,7 @@ struct Tokens {
 /// A call under way.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct InFlight {
+pub(in super::super) struct InFlight {
     span_id: String,
     name: String,
     kind: Kind,
@@ -164,7 +164,7 @@ fn told(totals: &Totals) -> TotalsAnswer {
 }
 
 /// What has begun and not ended.
-pub(super) fn in_flight(run: &OpenRun) -> Vec<InFlight> {
+pub(in super::super) fn in_flight(run: &OpenRun) -> Vec<InFlight> {
     run.in_flight
         .iter()
         .map(|started| InFlight {

@@ -47,16 +47,27 @@ impl<S: Send + Sync> FromRequestParts<S> for Segment {
     }
 }
 
-/// The last variable part of a path.
+/// All variable parts of a path, of which the first names a run.
 #[derive(Debug, Clone)]
-pub(in super::super) struct LastSegment(pub(in super::super) String);
+pub(in super::super) struct Segments(Vec<String>);
 
-impl<S: Send + Sync> FromRequestParts<S> for LastSegment {
+impl<S: Send + Sync> FromRequestParts<S> for Segments {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let last = segments(parts, state).await?.into_iter().next_back();
-        Ok(Self(last.unwrap_or_default()))
+        segments(parts, state).await.map(Self)
+    }
+}
+
+impl Segments {
+    /// The run that the path names.
+    pub(in super::super) fn run(&self) -> Result<TraceId, ApiError> {
+        trace_id(self.at(0))
+    }
+
+    /// A part by its number, from 0.
+    pub(in super::super) fn at(&self, number: usize) -> &str {
+        self.0.get(number).map(String::as_str).unwrap_or_default()
     }
 }
 

@@ -37,7 +37,7 @@ pub(in super::super) struct Table {
 /// A run in the table.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct TableRow {
+pub(in super::super) struct TableRow {
     trace_id: TraceId,
     run_name: Option<String>,
     /// How it stands: `running`, `interrupted`, `failed`, `loop`, `ok`, `damaged`.
@@ -66,14 +66,18 @@ fn table(viewer: &Viewer, runs: &[ListedRun], wanted: &HashSet<TraceId>) -> Tabl
     Table {
         spec_version: SPEC_VERSION,
         data_dir: shown(&viewer.runs().store().runs_dir()),
-        runs: runs.iter().map(|run| row(viewer, run, wanted)).collect(),
+        runs: runs
+            .iter()
+            .map(|run| row(viewer, run, wanted.contains(&run.directory.trace_id)))
+            .collect(),
     }
 }
 
-fn row(viewer: &Viewer, run: &ListedRun, wanted: &HashSet<TraceId>) -> TableRow {
+/// A run in the table; `look` says that its spans are to be looked at.
+pub(in super::super) fn row(viewer: &Viewer, run: &ListedRun, look: bool) -> TableRow {
     let standing = standing(run);
     let meta = run.meta.as_ref().ok();
-    let details = if wanted.contains(&run.directory.trace_id) {
+    let details = if look {
         viewer.seen().look(run, standing)
     } else {
         viewer.seen().known(run)

@@ -16,7 +16,7 @@ const HEADER_BYTES: usize = 64;
 const UNKNOWN_TOKENS: u32 = u32::MAX;
 const IN_FLIGHT_DURATION: f64 = -1.0;
 
-const FAILED: u8 = 1;
+pub(in super::super) const FAILED: u8 = 1;
 const IN_FLIGHT: u8 = 2;
 const EVIDENCE: u8 = 4;
 const REDACTED: u8 = 8;
@@ -83,9 +83,9 @@ fn fixed_name(event_type: EventType) -> Option<&'static str> {
     }
 }
 
-/// Microseconds as the page counts them: exact for 285 years.
-#[expect(clippy::cast_precision_loss, reason = "exact below 2^53 microseconds")]
-fn microseconds(value: i64) -> f64 {
+/// A number as the page counts: of microseconds, exact for 285 years.
+#[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
+pub(in super::super) fn microseconds(value: i64) -> f64 {
     value as f64
 }
 
@@ -111,6 +111,8 @@ pub(in super::super) fn encode(run: &OpenRun) -> Vec<u8> {
     bytes.extend(count(names_bytes.len()));
     bytes.extend([0; 4]);
     bytes.extend(microseconds(started.unix_microseconds()).to_le_bytes());
+    let read = i64::try_from(run.index.read_bytes()).unwrap_or(i64::MAX);
+    bytes.extend(microseconds(read).to_le_bytes());
     bytes.resize(HEADER_BYTES, 0);
     column(&mut bytes, cells.iter().map(|cells| cells.start_us.to_le_bytes()));
     column(&mut bytes, cells.iter().map(|cells| cells.duration_us.to_le_bytes()));

@@ -1,5 +1,6 @@
 //! A run as the viewer holds it: the index of its log, the order of its rows, and how it stands.
 
+pub(super) mod changes;
 pub(super) mod columns;
 pub(super) mod kind;
 pub(super) mod open_run;
