@@ -84,3 +84,79 @@ export interface RowText {
   failure: string | null;
   in_flight: boolean;
 }
+
+/** A value, or of a large one its beginning and its end. */
+export interface Shown { value: Json; size: number; head?: string; tail?: string; value_url?: string }
+export interface Part {
+  type: "text" | "thinking" | "call" | "result" | "other";
+  text?: string;
+  html?: string;
+  name?: string;
+  value?: Json;
+  size: number;
+  tail?: string;
+  value_url?: string;
+}
+export interface Message { role: string; is_new: boolean; parts: Part[] }
+export interface Difference { of: string; path: string; before: string | null; after: string | null }
+export interface Previous { event_id: string; number: number; differences: Difference[] }
+export interface ErrorDetails { type: string; message: string; stack: { text: string; is_user: boolean }[] }
+export interface Step {
+  row: number;
+  number: number;
+  event_id: string;
+  parent_id: string | null;
+  kind: Kind;
+  name: string;
+  failed: boolean;
+  in_flight: boolean;
+  start: string | null;
+  end: string | null;
+  offset_us: number | null;
+  duration_us: number | null;
+  line: number | null;
+  offset: number | null;
+  file: string;
+  llm: {
+    model: string; provider: string; messages: Message[]; new_from: number; previous: string | null; response: Message[];
+    tools_offered: { name: string; description: string | null; parameters: Json | null }[];
+    usage: { input: number | null; output: number | null; total: number | null };
+    temperature: number | null; stop_reason: string | null;
+  } | null;
+  tool: { arguments: Shown | null; result: Shown | null; previous_same_tool: Previous | null } | null;
+  state: { state: Shown | null; difference: Shown | null; previous: Previous | null } | null;
+  error: ErrorDetails | null;
+  loop: LoopReport | null;
+  run: RunMeta | null;
+  meta: { [key: string]: Json };
+  attributes: Shown | null;
+  raw: Shown | null;
+  redactions: number;
+  truncations: number;
+}
+
+/** What a step says in the conversation. */
+export interface Turn {
+  row: number | null; number: number; event_id: string; kind: Kind; name: string; failed: boolean; in_flight: boolean;
+  offset_us: number | null; duration_us: number | null; known_messages: number;
+  messages: Message[]; response: Message[]; arguments: Shown | null; result: Shown | null; gist: string | null; error: ErrorDetails | null;
+}
+export interface StateEntry { row: number | null; number: number; event_id: string; offset_us: number | null; state: NonNullable<Step["state"]> }
+
+export interface Side { kind: "run" | "baseline"; run_id: string; run_name: string | null; status: string; models: string[]; tool_calls: string[] }
+export interface Call { step: number | null; event_id: string | null; event_type: string; name: string; is_failed: boolean }
+export interface CallPair {
+  change: "same" | "changed" | "added" | "removed" | "moved" | "repeated";
+  before: Call | null;
+  after: Call | null;
+  differences: { path: string; before?: Json; after?: Json }[];
+}
+export interface Comparison {
+  before: Side;
+  after: Side;
+  is_same: boolean;
+  metrics: { metric: string; before: number | null; after: number | null }[];
+  tools: { added: string[]; removed: string[]; repeated: { tool: string; before: number; after: number }[]; is_reordered: boolean };
+  models: { added: string[]; removed: string[] };
+  calls: CallPair[];
+}

@@ -146,14 +146,18 @@ export class Minimap {
     canvas.width = width * ratio;
     canvas.height = HEIGHT * ratio;
     context.scale(ratio, ratio);
-    const style = getComputedStyle(this.element);
-    /** @param {string} name */
-    const colour = (name) => style.getPropertyValue(`--kind-${name}`).trim();
+    const probe = make("span");
+    this.element.append(probe);
+    /** What a colour of the style sheet is in this theme. @param {string} name */
+    const colour = (name) => {
+      probe.style.color = `var(--${name})`;
+      return getComputedStyle(probe).color;
+    };
     const { busy, worst } = measure(columns, this.scale, width);
     const most = Math.max(1, ...busy.map((counts) => Math.max(...counts)));
     const floor = HEIGHT - 7;
     for (const kind of [6, 3, 2, 1]) {
-      context.fillStyle = colour(KINDS[kind] ?? "other");
+      context.fillStyle = colour(`kind-${KINDS[kind]}`);
       const counts = busy[kind] ?? [];
       for (let pixel = 0; pixel < width; pixel += 1) {
         const height = counts[pixel] ? Math.max(4, (Math.log1p(counts[pixel]) / Math.log1p(most)) * (floor - 8)) : 0;
@@ -161,12 +165,13 @@ export class Minimap {
       }
     }
     // The worst of each pixel is drawn last and at least two pixels wide: a failure never averages away.
-    context.fillStyle = colour("loop");
+    context.fillStyle = colour("kind-loop");
     worst.forEach((severity, pixel) => severity & LOOPED && context.fillRect(pixel, HEIGHT - 5, 2, 4));
-    context.fillStyle = colour("error");
+    context.fillStyle = colour("kind-error");
     worst.forEach((severity, pixel) => severity & BROKEN && context.fillRect(pixel - 1, 0, 2, HEIGHT - 7));
-    context.fillStyle = style.getPropertyValue("--accent").trim();
+    context.fillStyle = colour("accent");
     for (const row of this.hits) context.fillRect(Math.round(this.scale.place(columns.start[row]) * (width - 1)) - 1, 0, 2, 7);
+    probe.remove();
   }
 }
 

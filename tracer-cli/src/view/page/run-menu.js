@@ -14,11 +14,12 @@ import { remove, rename } from "./run-changes.js";
 export function openRunMenu(page, button) {
   const step = page.workspace.inspector?.step;
   const short = page.id.slice(0, 8);
+  /** @type {(import("./menu.js").Item | false | null)[]} */
   const selected = step && page.selected >= 0 ? [
     { label: "Copy this step as JSON", run: () => copy(JSON.stringify(step.raw ?? step, null, 2), "Step copied as JSON") },
     { label: "Copy as Markdown", run: () => copy(asMarkdown(page, step), "Step copied as Markdown") },
     step.number > 0 && { label: "Copy the command", run: () => copy(`tracer show ${short} --step ${step.number}`, "Command copied") },
-    step.line && { label: "Copy file and line", run: () => copy(`${step.file}:${step.line}`, "Place copied") },
+    step.line !== null && { label: "Copy file and line", run: () => copy(`${step.file}:${step.line}`, "Place copied") },
   ] : [
     { label: "Copy the run as JSON", run: () => whole(page.id).catch(showError) },
     { label: "Copy the command", run: () => copy(`tracer show ${short}`, "Command copied") },
@@ -26,7 +27,7 @@ export function openRunMenu(page, button) {
   ];
   openMenu(button, "Copy and more", [
     { label: "Copy the link", run: () => copy(location.href, "Link copied") },
-    ...selected.filter((item) => typeof item === "object"),
+    ...selected.filter((item) => item !== null && item !== false),
     { label: "Save as one HTML file", run: () => location.assign(`/r/${page.id}/export.html${location.search}`) },
     {
       label: "Rename …",

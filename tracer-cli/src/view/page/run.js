@@ -70,6 +70,7 @@ export class RunPage {
     }
     this.workspace.hideLoading();
     await this.applyRoute(true);
+    this.workspace.showRun();
     if (this.overview?.standing === "running") await this.goLive();
   }
 

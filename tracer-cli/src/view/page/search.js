@@ -77,7 +77,10 @@ export class Search {
       let after = /** @type {number | null} */ (null);
       do {
         const part = await getJson(runPath(this.options.run, "/search", { q: query, after, limit: PART }), { signal: running.signal });
-        this.hits.push(...part.hits);
+        const walkedTo = this.hits[this.current];
+        // What was found later may stand before what was found first.
+        this.hits = [...this.hits, ...part.hits].sort((a, b) => a - b);
+        if (this.current >= 0) this.current = this.hits.indexOf(walkedTo);
         after = part.next ?? null;
         this.done = Boolean(part.done) || after === null;
         this.#tell();

@@ -1,6 +1,6 @@
 // One row of the steps: its elements are made once and then say whatever step the list puts there.
 
-import { EVIDENCE, IN_FLIGHT, REDACTED, TRUNCATED } from "./columns.js";
+import { EVIDENCE, IN_FLIGHT } from "./columns.js";
 import { glyph, make, say, setGlyph } from "./dom.js";
 import { clock, count, duration, quantity } from "./units.js";
 
@@ -47,7 +47,6 @@ const DEEPEST_INDENT = 14;
  * @property {HTMLElement} name
  * @property {HTMLElement} input
  * @property {HTMLElement} output
- * @property {HTMLElement} marks
  * @property {HTMLElement} tokens
  * @property {HTMLElement} duration
  * @property {HTMLElement} bar
@@ -68,13 +67,12 @@ export function createStepRow() {
     name: make("span.name"),
     input: make("span.gist"),
     output: make("span.gist.outcome"),
-    marks: make("span.marks"),
     step: make("div.cell.step", { role: "gridcell" }),
     tokens: make("div.cell.tokens", { role: "gridcell" }),
     duration: make("div.cell.duration", { role: "gridcell" }),
     bar: make("span.span-bar"),
   };
-  parts.step.append(parts.toggle, sign, parts.kind, parts.name, parts.input, parts.output, parts.marks);
+  parts.step.append(parts.toggle, sign, parts.kind, parts.name, parts.input, parts.output);
   const row = make("div.row", { role: "row", tabindex: -1 }, parts.number, parts.time, parts.step, parts.tokens, parts.duration,
     make("div.cell.bars", { role: "gridcell", "aria-hidden": "true" }, parts.bar));
   partsOf.set(row, parts);
@@ -94,7 +92,6 @@ export function renderStepRow(element, index, scene) {
   const row = outline.rowAt(index);
   const isFold = outline.isFold(index);
   const kind = columns.kindName(row);
-  const flags = columns.flags[row];
   const text = texts.get(row);
   const failed = columns.isFailed(row);
   const isParent = columns.hasChildren(row);
@@ -121,7 +118,6 @@ export function renderStepRow(element, index, scene) {
   say(parts.name, columns.name(row));
   if (isFold) renderFold(parts, row, index, scene);
   else renderStep(parts, row, text, scene);
-  say(parts.marks, marks(flags));
   const end = isFold ? columns.endOf(columns.repeatEnd[row] - 1) : columns.endOf(row, scene.now);
   const left = Math.min(1, Math.max(0, scale.place(columns.start[row])));
   const right = Math.min(1, Math.max(0, scale.place(end)));
@@ -147,7 +143,7 @@ function renderStep(parts, row, text, { columns, now }) {
   say(parts.tokens, known ? `${input === null ? "?" : quantity(input)}→${output === null ? "?" : quantity(output)}` : "");
   parts.duration.classList.toggle("ticking", inFlight);
   if (inFlight) say(parts.duration, `${duration(now - columns.start[row])}+`);
-  else say(parts.duration, length >= 0 ? duration(length) : "");
+  else say(parts.duration, length > 0 || (length === 0 && isTimed(columns.kindName(row))) ? duration(length) : "");
 }
 
 /**
@@ -186,12 +182,9 @@ function evidence(index, { columns, outline }) {
   return `${has(index - 1) ? "" : "first"} ${has(index + 1) ? "" : "last"} in`.trim();
 }
 
-/** @param {number} flags */
-function marks(flags) {
-  const told = [];
-  if (flags & REDACTED) told.push("redacted");
-  if (flags & TRUNCATED) told.push("truncated");
-  return told.join(" · ");
+/** Whether a step takes time; a state, an error and a warning are moments. @param {Kind} kind */
+function isTimed(kind) {
+  return kind === "run" || kind === "llm" || kind === "tool" || kind === "other";
 }
 
 /** @param {number} time microseconds from the start of the run */

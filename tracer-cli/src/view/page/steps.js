@@ -31,7 +31,7 @@ export class Steps {
     this.head = make("div.row.head", { role: "row", "aria-rowindex": 1 },
       ...[["number", "#"], ["time", "Time"], ["step", "Step"], ["tokens", "Tokens"], ["duration", "Duration"]].map(([name, label]) =>
         make("div.cell", { role: "columnheader", class: `cell ${name}` }, label)),
-      make("div.cell.bars", { role: "columnheader", "aria-label": "Over time" }, this.axis));
+      make("div.cell.bars", { role: "columnheader" }, make("span.unseen", null, "Over time"), this.axis));
     this.body = make("div.rows", { role: "rowgroup" });
     this.grid = make("div.steps", { role: "treegrid", "aria-label": "Steps", "aria-multiselectable": "false" },
       make("div.sticky", { role: "rowgroup" }, this.head, this.pinned), this.body);
@@ -121,13 +121,14 @@ export class Steps {
     for (let index = first; index <= last; index += 1) rows.push(outline.rowAt(index));
     this.options.texts.need(rows);
     this.#pin(rows[0] ?? 0, columns);
-    const scale = this.#scaleOf(rows, first === 0 && last === outline.length - 1, columns, outline);
+    const isAll = first === 0 && last === outline.length - 1;
+    const scale = this.#scaleOf(rows, isAll, columns, outline);
     if (scale.from !== this.scale.from || scale.to !== this.scale.to) {
       this.scale = scale;
       this.#drawAxis();
       for (const [index, element] of this.list.rendered) this.#renderRow(element, index);
     }
-    this.options.onSeen(rows.length < columns.length ? [scale.from, scale.to] : null);
+    this.options.onSeen(isAll ? null : [scale.from, scale.to]);
   }
 
   /**
@@ -155,7 +156,7 @@ export class Steps {
   }
 
   #drawAxis() {
-    const ticks = this.scale.ticks(Math.max(1, Math.floor(this.axis.clientWidth / 90)));
+    const ticks = this.scale.ticks(Math.max(1, Math.floor(this.axis.clientWidth / 64)));
     fill(this.axis, ticks.map(({ time, label }) => {
       const tick = make("span.tick", null, label);
       tick.style.left = `${this.scale.place(time) * 100}%`;

@@ -2,6 +2,7 @@
 
 import { fill, make } from "./dom.js";
 import { showError } from "./frame.js";
+import { runPanel } from "./run-panel.js";
 import { bytes } from "./units.js";
 
 /** @import { Overview } from "./contract" */
@@ -20,7 +21,7 @@ export class Workspace {
     this.splitter = make("div.splitter", {
       role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the steps", "aria-valuemin": 25, "aria-valuemax": 80,
     });
-    this.side = make("aside.side", { "aria-label": "The selected step", id: "inspector", tabindex: -1 }, make("p.empty", null, "Select a step to see what it holds."));
+    this.side = make("aside.side", { "aria-label": "The selected step", id: "inspector", tabindex: -1 });
     this.element = make("div.workspace", null, this.view, this.splitter, this.side);
     /** @type {import("./inspector.js").Inspector | null} */
     this.inspector = null;
@@ -37,9 +38,9 @@ export class Workspace {
 
   #storedSplit() {
     try {
-      return Number(localStorage.getItem(SPLIT)) || 60;
+      return Number(localStorage.getItem(SPLIT)) || 62;
     } catch {
-      return 60;
+      return 62;
     }
   }
 
@@ -69,6 +70,12 @@ export class Workspace {
       event.preventDefault();
       this.setSplit(Number(this.splitter.getAttribute("aria-valuenow")) + by);
     });
+  }
+
+  /** Shows what the run holds, until a step is selected. */
+  showRun() {
+    if (this.page.selected >= 0 || !this.page.overview) return;
+    fill(this.side, make("div.step-panel", { tabindex: 0, role: "region", "aria-label": "The run" }, runPanel(this.page)));
   }
 
   /** @param {Overview | null} overview */
