@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import { chromium } from "playwright-core";
+import { atTheEnd } from "./cleanup.js";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -43,7 +44,7 @@ export async function openPage(test, { allow, ...options } = {}) {
     if (message.type() === "error" && !(allow && allow.test(text))) faults.push(`console: ${text}`);
   });
   page.on("dialog", (dialog) => { faults.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
-  test.after(async () => {
+  atTheEnd(test, async () => {
     await context.close();
     assert.deepEqual(faults, [], "the page asked another host, failed, or broke its policy");
   });

@@ -20,7 +20,7 @@ export async function openRuns(t, runs, { query = "", ...options } = {}) {
   const opened = await viewRuns(t, runs);
   const page = await openPage(t, options);
   await page.goto(`${opened.viewer.origin}/${query}`);
-  if (runs.length > 0 && query === "") await page.locator(".run-row:not(.head)").first().waitFor();
+  if (runs.length > 0 && query === "") await page.locator(".run-row:not(.head):not([hidden])").first().waitFor();
   return { ...opened, page };
 }
 

@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { atTheEnd } from "./cleanup.js";
 
 const run = promisify(execFile);
 
@@ -13,7 +14,7 @@ export const PROGRAMS = process.env.TRACER_PROGRAMS ?? path.resolve(import.meta.
 /** A folder that is gone after the test. */
 export async function temporaryFolder(test) {
   const folder = await mkdtemp(path.join(tmpdir(), "tracer-browser-"));
-  test.after(() => rm(folder, { recursive: true, force: true }));
+  atTheEnd(test, () => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -33,7 +34,7 @@ export function start(test, name, args, dataDir, options = {}) {
   const child = spawn(path.join(PROGRAMS, name), args, {
     env: environment(dataDir, options.env), cwd: dataDir, stdio: options.stdio ?? ["pipe", "pipe", "inherit"],
   });
-  test.after(() => { if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL"); });
+  atTheEnd(test, () => { if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL"); });
   return child;
 }
 

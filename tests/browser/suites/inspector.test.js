@@ -6,7 +6,7 @@ import { openRun, ROWS } from "../harness/pages.js";
 import { llm, span, time } from "../harness/runs.js";
 import { failed, looped, ok } from "../harness/samples.js";
 
-const inspector = (page) => page.locator(".inspector");
+const inspector = (page) => page.locator("#inspector");
 
 /** Opens the step with this event ID. */
 async function openStep(t, run, number, tab = "") {

@@ -36,7 +36,7 @@ describe("by keyboard alone", () => {
     await page.keyboard.press("e");
     await assertFocused(page, "the error");
     await page.keyboard.press("Enter");
-    await page.locator(".inspector").getByText("src/agent.rs:12").first().waitFor();
+    await page.locator("#inspector").getByText("src/agent.rs:12").first().waitFor();
     await assertFocused(page, "after opening");
   });
 
@@ -57,14 +57,14 @@ describe("by keyboard alone", () => {
     await page.getByRole("menu").waitFor();
     await page.keyboard.press("End");
     await page.keyboard.press("Enter");
-    await page.waitForFunction(() => document.querySelectorAll(".run-row:not(.head)").length === 1);
+    await page.waitForFunction(() => document.querySelectorAll(".run-row:not(.head):not([hidden])").length === 1);
     await assertFocused(page, "after deleting");
     const undo = page.getByRole("button", { name: "Undo" });
     for (let tries = 0; tries < 40 && !(await undo.evaluate((button) => button === document.activeElement)); tries += 1) {
       await page.keyboard.press("Tab");
     }
     await page.keyboard.press("Enter");
-    await page.waitForFunction(() => document.querySelectorAll(".run-row:not(.head)").length === 2);
+    await page.waitForFunction(() => document.querySelectorAll(".run-row:not(.head):not([hidden])").length === 2);
   });
 
   test("help opens with ?, is read, and closes to where one was", async (t) => {

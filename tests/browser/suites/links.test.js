@@ -16,7 +16,7 @@ describe("addresses", () => {
       const { top, bottom } = row.getBoundingClientRect();
       return top >= 0 && bottom <= innerHeight;
     }));
-    assert.match(await page.locator(".inspector").innerText(), /12345/);
+    assert.match(await page.locator("#inspector").innerText(), /12345/);
   });
 
   test("the view, the filter and the selection are in the address, and going back returns", async (t) => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { useBrowser } from "../harness/browser.js";
-import { openRun } from "../harness/pages.js";
+import { openRun, ROWS } from "../harness/pages.js";
 import { damaged, empty, failed, looped, ok, running } from "../harness/samples.js";
 
 describe("the verdict", () => {
@@ -29,8 +29,8 @@ describe("the verdict", () => {
     const { page, url } = await openRun(t, failed);
     await page.locator("#first-cause").click();
     await page.waitForURL((address) => address.searchParams.get("at") === "0000000000000004");
-    assert.match(await page.locator("[aria-selected=true]").first().innerText(), /refund_api/);
-    assert.match(await page.locator(".inspector").innerText(), /src\/agent\.rs:12/);
+    assert.match(await page.locator(`${ROWS}[aria-selected=true]`).innerText(), /refund_api/);
+    assert.match(await page.locator("#inspector").innerText(), /src\/agent\.rs:12/);
     assert.ok(page.url().startsWith(url));
   });
 });
