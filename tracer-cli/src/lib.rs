@@ -11,6 +11,7 @@ mod contents;
 mod demo_agent;
 pub mod error;
 pub mod export;
+mod gate;
 pub mod json;
 mod output_file;
 pub mod progress;
@@ -19,6 +20,7 @@ pub mod render;
 #[cfg(test)]
 mod schemas;
 pub mod session;
+mod trials;
 pub mod ui;
 pub mod view;
 

@@ -3,6 +3,8 @@
 mod emit;
 pub mod format;
 pub mod guardrails;
+#[cfg(feature = "gate")]
+pub mod judge;
 mod loops;
 #[doc(hidden)]
 pub mod macro_support;

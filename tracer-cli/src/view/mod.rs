@@ -11,6 +11,7 @@ mod guard;
 mod inspect;
 mod markdown;
 mod pages;
+mod pieces;
 mod routes;
 mod run;
 mod runs;

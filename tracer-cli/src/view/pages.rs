@@ -8,7 +8,8 @@ use tracer_sdk::read::SelectError;
 
 use super::answer::{ApiError, bytes_response, json_text};
 use super::api;
-use super::api::request::{Query, Segment};
+use super::api::baselines::is_name;
+use super::api::request::{Query, Segments, trace_id};
 use super::assets;
 use super::viewer::Viewer;
 
@@ -66,23 +67,87 @@ struct Candidate {
 }
 
 /// The page of one run.
-pub(super) async fn run(State(viewer): State<Viewer>, run: Segment, uri: Uri) -> Response {
-    let Segment(wanted) = run;
+pub(super) async fn run(State(viewer): State<Viewer>, path: Segments, uri: Uri) -> Response {
+    let wanted = path.at(0).to_owned();
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
     let read = viewer.read(move |viewer| {
-        if let Ok(trace_id) = wanted.parse() {
-            if viewer.runs().directory(trace_id).is_ok() {
-                return run_page(viewer, trace_id);
-            }
-        } else if is_id_like(&wanted)
-            && wanted.len() >= SHORTEST_PREFIX
-            && let Ok(directory) = viewer.runs().store().select(&wanted)
-        {
-            return Ok(found(&format!("/r/{}{query}", directory.trace_id)));
+        match named(viewer, &wanted) {
+            Some(id) if id == wanted => run_page(viewer, trace_id(&id)?),
+            Some(id) => Ok(found(&format!("/r/{id}{query}"))),
+            None => not_found(viewer, &wanted),
         }
-        not_found(viewer, &wanted)
     });
     page(read.await)
+}
+
+/// What the page of a comparison begins with.
+#[derive(Serialize)]
+struct FirstDiff {
+    a: String,
+    /// The other run; null for a baseline.
+    b: Option<String>,
+    baseline: Option<String>,
+}
+
+/// The page that compares two runs.
+pub(super) async fn diff(State(viewer): State<Viewer>, path: Segments) -> Response {
+    let (a, b) = (path.at(0).to_owned(), path.at(1).to_owned());
+    let read = viewer.read(move |viewer| {
+        let (Some(first), Some(second)) = (named(viewer, &a), named(viewer, &b)) else {
+            let missing = if named(viewer, &a).is_none() { a } else { b };
+            return not_found(viewer, &missing);
+        };
+        if first != a || second != b {
+            return Ok(found(&format!("/diff/{first}/{second}")));
+        }
+        let data = FirstDiff {
+            a: first,
+            b: Some(second),
+            baseline: None,
+        };
+        shell(viewer, "diff", "Compare · tracer", &data)
+    });
+    page(read.await)
+}
+
+/// The page that compares a run with a baseline.
+pub(super) async fn diff_with_baseline(State(viewer): State<Viewer>, path: Segments) -> Response {
+    let (a, name) = (path.at(0).to_owned(), path.at(1).to_owned());
+    let read = viewer.read(move |viewer| {
+        let Some(run) = named(viewer, &a).filter(|_| is_name(&name)) else {
+            return not_found(viewer, &a);
+        };
+        if run != a {
+            return Ok(found(&format!("/diff/{run}/baseline/{}", encoded(&name))));
+        }
+        let data = FirstDiff {
+            a: run,
+            b: None,
+            baseline: Some(name),
+        };
+        shell(viewer, "diff", "Compare · tracer", &data)
+    });
+    page(read.await)
+}
+
+/// The whole ID of the run that a part of an address names.
+fn named(viewer: &Viewer, wanted: &str) -> Option<String> {
+    if let Ok(trace_id) = wanted.parse() {
+        return viewer.runs().directory(trace_id).ok().map(|run| run.trace_id.to_string());
+    }
+    let is_prefix = is_id_like(wanted) && wanted.len() >= SHORTEST_PREFIX;
+    let selected = is_prefix.then(|| viewer.runs().store().select(wanted).ok()).flatten();
+    selected.map(|run| run.trace_id.to_string())
+}
+
+/// A text as a part of an address.
+fn encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+            byte => format!("%{byte:02X}"),
+        })
+        .collect()
 }
 
 fn run_page(viewer: &Viewer, trace_id: tracer_sdk::format::TraceId) -> Result<Response, ApiError> {

@@ -4,11 +4,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
+use tracer_sdk::judge::Comparison;
 use tracer_sdk::read::RunStore;
 use tracer_sdk::settings::Settings;
 
 use super::answer::ApiError;
+use super::api::diff::LastComparison;
 use super::assets::Assets;
 use super::guard::Guard;
 use super::runs::Runs;
@@ -36,6 +39,7 @@ struct Inner {
     assets: Assets,
     runs: Runs,
     seen: Seen,
+    last_comparison: Mutex<LastComparison>,
     /// Becomes true when the viewer stops.
     stopping: watch::Receiver<bool>,
 }
@@ -54,6 +58,7 @@ impl Viewer {
             assets: Assets::new(options.page_files.clone()),
             runs: Runs::new(store),
             seen: Seen::default(),
+            last_comparison: Mutex::new(None),
             settings,
             stopping,
         }))
@@ -77,6 +82,20 @@ impl Viewer {
 
     pub(super) fn seen(&self) -> &Seen {
         &self.0.seen
+    }
+
+    /// What was compared last, when it was this.
+    pub(super) fn last_comparison(&self, key: &str) -> Option<Arc<Comparison>> {
+        let last = self.0.last_comparison.lock();
+        let (known, comparison) = last.as_ref()?;
+        (known == key).then(|| Arc::clone(comparison))
+    }
+
+    /// Keeps what was compared.
+    pub(super) fn compared(&self, key: String, comparison: Comparison) -> Arc<Comparison> {
+        let comparison = Arc::new(comparison);
+        *self.0.last_comparison.lock() = Some((key, Arc::clone(&comparison)));
+        comparison
     }
 
     /// Ends when the viewer stops.

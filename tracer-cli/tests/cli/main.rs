@@ -10,6 +10,8 @@ mod demo;
 mod export;
 mod follow;
 mod formats;
+mod gate;
+mod init;
 mod list;
 mod list_filters;
 mod reference;

@@ -2,17 +2,15 @@
 
 use std::io::{self, Write};
 
-use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use futures_util::stream;
 use serde::Serialize;
-use tokio::sync::mpsc;
 use tracer_sdk::format::{META_FILE, RunMeta, SPANS_FILE, SPEC_VERSION, SpanRecord, TraceId};
 use tracer_sdk::read::{self, RecordStream, spans_to_events};
 
 use super::super::answer::{ApiError, bytes_response, json_response, not_modified, with_version};
+use super::super::pieces;
 use super::super::run::stamp::Stamp;
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
@@ -20,10 +18,6 @@ use crate::json::Document;
 
 /// So many spans may be asked for as a range.
 const MOST_IN_RANGE: usize = 10_000;
-/// So much of an answer is sent at a time.
-const PIECE_BYTES: usize = 64 * 1024;
-/// So many pieces wait for a reader who is slow.
-const WAITING_PIECES: usize = 4;
 
 /// One run.
 #[derive(Serialize)]
@@ -129,20 +123,8 @@ pub(in super::super) async fn spans(
     if let Some(response) = not_modified(&headers, &version) {
         return Ok(response);
     }
-    let (sender, receiver) = mpsc::channel(WAITING_PIECES);
-    tokio::task::spawn_blocking(move || {
-        let mut writer = PieceWriter::new(sender);
-        // A reader who has gone away needs no answer, and one of a run that changes gets one that is cut off.
-        match write_spans(id.0, records, range, &mut writer).and_then(|()| writer.flush()) {
-            Ok(()) => {}
-            Err(error) => writer.fail(error),
-        }
-    });
-    let pieces = stream::unfold(receiver, |mut receiver: mpsc::Receiver<io::Result<Bytes>>| async move {
-        let piece = receiver.recv().await?;
-        Some((piece, receiver))
-    });
-    let response = bytes_response("application/json", Body::from_stream(pieces));
+    let body = pieces::body(move |writer| write_spans(id.0, records, range, writer));
+    let response = bytes_response("application/json", body);
     Ok(with_version(response, &version))
 }
 
@@ -179,44 +161,4 @@ fn write_spans(
     }
     list.end()?;
     document.end()
-}
-
-/// Sends what is written in pieces, and waits while the reader is slow.
-struct PieceWriter {
-    sender: mpsc::Sender<io::Result<Bytes>>,
-    piece: Vec<u8>,
-}
-
-impl PieceWriter {
-    fn new(sender: mpsc::Sender<io::Result<Bytes>>) -> Self {
-        Self {
-            sender,
-            piece: Vec::with_capacity(PIECE_BYTES),
-        }
-    }
-
-    fn fail(self, error: io::Error) {
-        // Nobody may be there to be told.
-        let _ = self.sender.blocking_send(Err(error));
-    }
-}
-
-impl Write for PieceWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.piece.extend_from_slice(bytes);
-        if self.piece.len() >= PIECE_BYTES {
-            self.flush()?;
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        if self.piece.is_empty() {
-            return Ok(());
-        }
-        let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(PIECE_BYTES));
-        self.sender
-            .blocking_send(Ok(piece.into()))
-            .map_err(|_| io::ErrorKind::BrokenPipe.into())
-    }
 }

@@ -1,7 +1,10 @@
 //! What each path of the API answers; `docs/viewer-api.md` tells it for readers.
 
+pub(super) mod baselines;
 pub(super) mod changes;
 pub(super) mod columns;
+pub(super) mod diff;
+pub(super) mod export;
 pub(super) mod files;
 pub(super) mod list;
 pub(super) mod loops;

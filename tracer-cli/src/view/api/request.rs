@@ -13,10 +13,6 @@ use super::super::answer::ApiError;
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct RunId(pub(in super::super) TraceId);
 
-/// The first variable part of a path, whatever it is.
-#[derive(Debug, Clone)]
-pub(in super::super) struct Segment(pub(in super::super) String);
-
 /// The parameters behind the question mark; of one that is given twice, the last counts.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Query(HashMap<String, String>);
@@ -35,15 +31,6 @@ impl<S: Send + Sync> FromRequestParts<S> for RunId {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let segments = segments(parts, state).await?;
         trace_id(segments.first().map(String::as_str).unwrap_or_default()).map(Self)
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for Segment {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let first = segments(parts, state).await?.into_iter().next();
-        Ok(Self(first.unwrap_or_default()))
     }
 }
 

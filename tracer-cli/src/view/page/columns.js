@@ -1,7 +1,7 @@
 // The structure of a run as columns: one typed array a property, read in place from the server's binary answer, so that a million rows
 // cost no more than their bytes. `docs/viewer-api.md` describes the layout.
 
-/** @import { Kind } from "./contract" */
+/** @import { ChangedRow, Kind } from "./contract" */
 
 const MAGIC = "TRCCOL01";
 const HEADER_BYTES = 64;
@@ -19,48 +19,64 @@ const RUN = 0;
 const ERROR = 4;
 const LOOP = 5;
 
+/** What each row is told by, in the order of the answer. */
+const LAYOUT = /** @type {const} */ ([
+  ["start", Float64Array], ["duration", Float64Array], ["parent", Int32Array], ["number", Uint32Array], ["nameId", Uint32Array],
+  ["line", Uint32Array], ["signature", Uint32Array], ["depth", Uint16Array], ["kind", Uint8Array], ["flags", Uint8Array],
+  ["tokensIn", Uint32Array], ["tokensOut", Uint32Array],
+]);
+
+/**
+ * Reads the server's answer.
+ * @param {ArrayBuffer} buffer
+ * @returns {Columns}
+ */
+export function readColumns(buffer) {
+  const view = new DataView(buffer);
+  const magic = String.fromCharCode(...new Uint8Array(buffer, 0, MAGIC.length));
+  if (magic !== MAGIC) throw new Error("the viewer and this page are of different versions; reload the page");
+  const rows = view.getUint32(8, true);
+  let at = HEADER_BYTES;
+  const arrays = LAYOUT.map(([, Column]) => {
+    const column = new Column(buffer, at, rows);
+    at += Math.ceil(column.byteLength / 8) * 8;
+    return column;
+  });
+  return new Columns(arrays, readNames(buffer, at, view.getUint32(12, true)), view.getFloat64(24, true), view.getFloat64(32, true));
+}
+
 /** A run's rows, parents before their children. */
 export class Columns {
-  /** @param {ArrayBuffer} buffer */
-  constructor(buffer) {
-    const view = new DataView(buffer);
-    const magic = String.fromCharCode(...new Uint8Array(buffer, 0, MAGIC.length));
-    if (magic !== MAGIC) throw new Error("the viewer and this page are of different versions; reload the page");
-    const rows = view.getUint32(8, true);
-    const nameCount = view.getUint32(12, true);
-    let at = HEADER_BYTES;
-    /**
-     * @template T
-     * @param {{ new (buffer: ArrayBuffer, offset: number, length: number): T, BYTES_PER_ELEMENT: number }} Column
-     * @returns {T}
-     */
-    const column = (Column) => {
-      const read = new Column(buffer, at, rows);
-      at += Math.ceil((rows * Column.BYTES_PER_ELEMENT) / 8) * 8;
-      return read;
-    };
-    this.length = rows;
-    /** Microseconds since 1970 at which the run started. */
-    this.runStart = view.getFloat64(24, true);
+  /**
+   * @param {(Float64Array | Int32Array | Uint32Array | Uint16Array | Uint8Array)[]} arrays in the order of the layout
+   * @param {string[]} names
+   * @param {number} runStart microseconds since 1970
+   * @param {number} logBytes how far the log was read
+   */
+  constructor(arrays, names, runStart, logBytes) {
+    this.arrays = arrays;
     /** Microseconds from the start of the run. */
-    this.start = column(Float64Array);
+    this.start = arrays[0];
     /** Microseconds; not a number where a step has none, -1 while it is in flight. */
-    this.duration = column(Float64Array);
+    this.duration = arrays[1];
     /** Row of the parent, -1 where there is none. */
-    this.parent = column(Int32Array);
+    this.parent = arrays[2];
     /** What the terminal calls a step, counted by time; 0 is the run. */
-    this.number = column(Uint32Array);
-    this.nameId = column(Uint32Array);
+    this.number = arrays[3];
+    this.nameId = arrays[4];
     /** Line in the span log, 0 where there is none. */
-    this.line = column(Uint32Array);
+    this.line = arrays[5];
     /** Equal for the same question: kind, name and arguments; 0 is none. */
-    this.signature = column(Uint32Array);
-    this.depth = column(Uint16Array);
-    this.kind = column(Uint8Array);
-    this.flags = column(Uint8Array);
-    this.tokensIn = column(Uint32Array);
-    this.tokensOut = column(Uint32Array);
-    this.names = readNames(buffer, at, nameCount);
+    this.signature = arrays[6];
+    this.depth = arrays[7];
+    this.kind = arrays[8];
+    this.flags = arrays[9];
+    this.tokensIn = arrays[10];
+    this.tokensOut = arrays[11];
+    this.names = names;
+    this.runStart = runStart;
+    this.logBytes = logBytes;
+    this.length = this.start.length;
     this.subtreeEnd = subtreeEnds(this.parent);
     this.repeatEnd = repeats(this);
     this.hasRepeats = this.repeatEnd.some((end) => end > 0);
@@ -172,7 +188,7 @@ function readNames(buffer, offset, count) {
 
 /**
  * For each row the first row that is not nested in it.
- * @param {Int32Array} parent
+ * @param {ArrayLike<number>} parent
  */
 function subtreeEnds(parent) {
   const ends = new Uint32Array(parent.length);
@@ -206,4 +222,56 @@ function repeats(columns) {
     first = next;
   }
   return ends;
+}
+
+/**
+ * The columns after a change: all rows from `from` on are replaced.
+ * @param {Columns} columns
+ * @param {{ from: number, rows: ChangedRow[], root: ChangedRow | null }} change
+ * @returns {Columns}
+ */
+export function changedColumns(columns, { from, rows, root }) {
+  const names = [...columns.names];
+  const ids = new Map(names.map((name, id) => [name, id]));
+  const arrays = columns.arrays.map((before, place) => {
+    const after = new LAYOUT[place][1](from + rows.length);
+    after.set(before.subarray(0, from));
+    return after;
+  });
+  const put = (/** @type {number} */ row, /** @type {ChangedRow} */ changed) => {
+    const { text } = changed;
+    let id = ids.get(text.name);
+    if (id === undefined) {
+      id = names.push(text.name) - 1;
+      ids.set(text.name, id);
+    }
+    const cells = [changed.start_us, changed.duration_us ?? NaN, changed.parent_row, changed.number, id, changed.line, changed.signature, changed.depth,
+      KINDS.indexOf(text.kind), changed.flags, changed.tokens_in ?? UNKNOWN, changed.tokens_out ?? UNKNOWN];
+    cells.forEach((cell, place) => (arrays[place][row] = cell));
+  };
+  rows.forEach((changed, index) => put(from + index, changed));
+  if (root && from > 0) put(0, root);
+  return new Columns(arrays, names, columns.runStart, columns.logBytes);
+}
+
+/**
+ * Where the rows of one reading of a run are in a later one: rows are inserted where they are nested. Gives -1 for a row that is gone.
+ * @param {Columns} before
+ * @param {Columns} after
+ * @param {number} firstChange rows before it are the same
+ * @returns {(row: number) => number}
+ */
+export function rowsMoved(before, after, firstChange) {
+  /** @param {Columns} columns @param {number} row */
+  const key = (columns, row) => `${columns.start[row]} ${columns.name(row)} ${columns.kind[row]}`;
+  /** @type {Map<string, number> | null} */
+  let places = null;
+  return (row) => {
+    if (row < firstChange) return row;
+    if (!places) {
+      places = new Map();
+      for (let later = firstChange; later < after.length; later += 1) places.set(key(after, later), later);
+    }
+    return places.get(key(before, row)) ?? -1;
+  };
 }

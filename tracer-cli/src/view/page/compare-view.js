@@ -1,10 +1,9 @@
 // The compare view of a run's page: this run after another that is picked, the one before of the same name first.
 
 import { getJson } from "./api.js";
-import { comparisonView } from "./comparison.js";
+import { compare, comparisonView } from "./comparison.js";
 import { fill, make } from "./dom.js";
 import { ago } from "./units.js";
-import { verdictsView } from "./verdicts.js";
 
 /** @import { RunRow } from "./contract" */
 /** @import { RunPage } from "./run.js" */
@@ -50,8 +49,9 @@ export class CompareView {
     if (!other) return fill(this.content);
     this.link.href = `/diff/${other}/${this.page.id}`;
     try {
-      const answer = await getJson(`/api/diff?a=${encodeURIComponent(other)}&b=${encodeURIComponent(this.page.id)}`);
-      if (this.picker.value === other || this.picker.value === "") fill(this.content, verdictsView(answer), comparisonView(answer.comparison ?? answer));
+      const sides = { a: other, b: this.page.id };
+      const comparison = await compare(sides);
+      if (this.picker.value === other || this.picker.value === "") fill(this.content, comparisonView(comparison, sides));
     } catch (error) {
       fill(this.content, make("p.empty", null, make("strong", null, "These cannot be compared. "), error instanceof Error ? error.message : String(error)));
     }

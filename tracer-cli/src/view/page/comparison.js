@@ -1,6 +1,8 @@
 // Two runs, or a baseline and a run, side by side: what differs in numbers, tools and models, and every call beside its counterpart.
 
+import { getJson } from "./api.js";
 import { glyph, make } from "./dom.js";
+import { showError } from "./frame.js";
 import { STANDING } from "./run-head.js";
 import { count, counted, duration } from "./units.js";
 import { valueView } from "./values.js";
@@ -16,11 +18,21 @@ const FEWEST_FOLDED = 4;
 const SIGN = { same: "=", changed: "≠", added: "+", removed: "−", moved: "↕", repeated: "⟳" };
 
 /**
+ * @param {Record<string, string>} sides `a` and `b`, or `a` and `baseline`
+ * @param {number} [from] the first pair of calls
+ * @returns {Promise<Comparison>}
+ */
+export function compare(sides, from = 0) {
+  return getJson(`/api/diff?${new URLSearchParams({ ...sides, from: String(from) })}`);
+}
+
+/**
  * @param {Comparison} comparison
+ * @param {Record<string, string>} sides what it is of, for the calls that are not in it yet
  * @returns {HTMLElement}
  */
-export function comparisonView(comparison) {
-  const { before, after, metrics, calls } = comparison;
+export function comparisonView(comparison, sides) {
+  const { before, after, metrics } = comparison;
   const changed = metrics.filter((metric) => metric.before !== metric.after);
   const same = metrics.filter((metric) => metric.before === metric.after);
   return make("div.comparison", null,
@@ -30,7 +42,7 @@ export function comparisonView(comparison) {
       changed.length > 0 ? metricsTable(changed) : make("p.muted", null, "Every number is the same."),
       same.length > 0 && make("details", null, make("summary", null, `${counted(same.length, "number")} that ${same.length === 1 ? "is" : "are"} the same`), metricsTable(same))),
     names(comparison),
-    make("section.part", null, make("h2", null, "Calls, side by side"), callsTable(calls, before, after)));
+    make("section.part", null, make("h2", null, "Calls, side by side"), callsTable(comparison, sides)));
 }
 
 /** @param {string} label @param {Side} side */
@@ -45,12 +57,12 @@ function side(label, { kind, run_id: id, run_name: name, status }) {
  * @param {Comparison} comparison
  * @param {number} numbers how many differ
  */
-function inWords({ is_same: isSame, calls }, numbers) {
+function inWords({ is_same: isSame, calls, pair_count: pairs }, numbers) {
   if (isSame) return "Both went the same way and used the same.";
   const counts = new Map();
   for (const { change } of calls) counts.set(change, (counts.get(change) ?? 0) + 1);
   const told = ["changed", "added", "removed", "moved", "repeated"].filter((change) => counts.has(change)).map((change) => `${count(counts.get(change))} ${change}`);
-  const parts = [told.length > 0 ? `Of the calls, ${told.join(", ")}` : "The calls are the same", numbers > 0 ? `${counted(numbers, "number")} differ${numbers === 1 ? "s" : ""}` : ""];
+  const parts = [told.length > 0 ? `Of the ${pairs > calls.length ? `first ${count(calls.length)} ` : ""}calls, ${told.join(", ")}` : "The calls are the same", numbers > 0 ? `${counted(numbers, "number")} differ${numbers === 1 ? "s" : ""}` : ""];
   return `${parts.filter(Boolean).join("; ")}.`;
 }
 
@@ -87,15 +99,25 @@ function names({ tools, models }) {
   return lines.some(Boolean) && make("section.part", null, make("h2", null, "Tools and models"), make("dl.facts-list.wide", null, lines));
 }
 
-/** @param {CallPair[]} calls @param {Side} before @param {Side} after */
-function callsTable(calls, before, after) {
+/** @param {Comparison} comparison @param {Record<string, string>} sides */
+function callsTable(comparison, sides) {
+  const { before, after, pair_count: all } = comparison;
+  if (all === 0) return make("p.muted", null, "Neither called a model or a tool.");
+  const calls = [...comparison.calls];
+  let further = comparison.next;
   const body = make("tbody");
   const table = make("table.calls", null, make("thead", null, make("tr", null, ["Before", "", "After"].map((label) =>
     label ? make("th", { scope: "col" }, label) : make("th", { scope: "col" }, make("span.unseen", null, "Change"))))), body);
-  if (calls.length === 0) return make("p.muted", null, "Neither called a model or a tool.");
   let next = 0;
-  const more = make("button", { onclick: () => extend() });
-  const extend = () => {
+  const more = make("button", { onclick: () => extend().catch(showError) });
+  const extend = async () => {
+    if (next >= calls.length && further !== null) {
+      more.disabled = true;
+      const part = await compare(sides, further);
+      calls.push(...part.calls);
+      further = part.next;
+      more.disabled = false;
+    }
     for (let added = 0; added < PART && next < calls.length; added += 1) {
       let end = next;
       while (end < calls.length && calls[end].change === "same") end += 1;
@@ -107,10 +129,10 @@ function callsTable(calls, before, after) {
         next += 1;
       }
     }
-    more.textContent = `Show more of ${counted(calls.length - next, "call")}`;
-    more.hidden = next >= calls.length;
+    more.textContent = `Show more of ${counted(all - next, "call")}`;
+    more.hidden = next >= all;
   };
-  extend();
+  extend().catch(showError);
   return make("div", null, table, more);
 }
 
@@ -127,7 +149,7 @@ function pairRows(pair, before, after) {
   const rows = [make("tr", { data: { change: pair.change } }, callCell(pair.before, before),
     make("td.change", null, make("span.sign", { "aria-hidden": "true" }, SIGN[pair.change]), pair.change), callCell(pair.after, after))];
   for (const { path, before: was, after: is } of pair.differences) {
-    rows.push(make("tr.difference", null, make("td.before", null, was === undefined ? "not there" : valueView(was)), make("td.mono.muted", null, path), make("td.after", null, is === undefined ? "not there" : valueView(is))));
+    rows.push(make("tr.difference", null, make("td.before", null, was === null ? "not there" : valueView(was)), make("td.mono.muted", null, path), make("td.after", null, is === null ? "not there" : valueView(is))));
   }
   return rows;
 }

@@ -149,7 +149,7 @@ export interface CallPair {
   change: "same" | "changed" | "added" | "removed" | "moved" | "repeated";
   before: Call | null;
   after: Call | null;
-  differences: { path: string; before?: Json; after?: Json }[];
+  differences: { path: string; before: Json; after: Json }[];
 }
 export interface Comparison {
   before: Side;
@@ -159,4 +159,13 @@ export interface Comparison {
   tools: { added: string[]; removed: string[]; repeated: { tool: string; before: number; after: number }[]; is_reordered: boolean };
   models: { added: string[]; removed: string[] };
   calls: CallPair[];
+  pair_count: number;
+  next: number | null;
 }
+
+/** A row that is new or has changed, as the stream tells it. */
+export interface ChangedRow {
+  parent_row: number; number: number; depth: number; start_us: number; duration_us: number | null; line: number; signature: number; flags: number;
+  tokens_in: number | null; tokens_out: number | null; text: RowText;
+}
+export interface Changes { version: string; row_count: number; from: number; rows: ChangedRow[]; root: ChangedRow | null; reload: boolean }

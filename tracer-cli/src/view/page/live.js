@@ -1,74 +1,87 @@
 // A run that goes on: the server tells what is new, and the page takes it up without losing anybody's place.
 
-import { getJson, listen, runPath } from "./api.js";
-import { announce, banner, showConnection } from "./frame.js";
-import { glyph, make } from "./dom.js";
-import { change } from "./api.js";
+import { change, listen, runPath } from "./api.js";
+import { changedColumns } from "./columns.js";
+import { make } from "./dom.js";
+import { announce, banner, showConnection, showError } from "./frame.js";
+import { runBanners } from "./run-head.js";
+import { counted } from "./units.js";
 
 /** @import { Columns } from "./columns.js" */
-/** @import { Overview } from "./contract" */
+/** @import { Changes, Overview } from "./contract" */
+/** @import { RunPage } from "./run.js" */
 
 /** Durations of what is in flight are told anew so often, in milliseconds. */
-const TICK = 200;
-/** The structure of a run is asked for again at most so often; longer for runs whose answer takes longer. */
-const SHORTEST_PAUSE = 100;
+const TICK = 250;
+/** What is told of a silent run is told anew so often, in ticks. */
+const SILENT_TICKS = 20;
 
 /**
- * @typedef {object} Options
- * @property {string} run
- * @property {() => Promise<void>} onRows the log grew: take up what is new
- * @property {(overview: Overview) => void} onOverview
- * @property {() => void} onTick
+ * Follows a run as long as its page is open.
+ * @param {RunPage} page
  */
-
-/**
- * Follows a run until it has ended, and tells when it is deleted.
- * @param {Options} options
- * @returns {() => void} stops
- */
-export function follow(options) {
-  let waiting = false;
-  let busy = false;
-  let pause = SHORTEST_PAUSE;
-  const takeUp = async () => {
-    if (busy) {
-      waiting = true;
-      return;
-    }
-    busy = true;
-    const began = performance.now();
-    try {
-      await options.onRows();
-    } finally {
-      pause = Math.max(SHORTEST_PAUSE, (performance.now() - began) * 4);
-      setTimeout(() => {
-        busy = false;
-        if (waiting) {
-          waiting = false;
-          takeUp();
-        }
-      }, pause);
-    }
-  };
+export function follow(page) {
   let failures = 0;
-  const refreshOverview = async () => options.onOverview(await getJson(runPath(options.run, "/overview")));
-  const stop = listen(`/api/stream?run=${encodeURIComponent(options.run)}`, {
-    rows: takeUp,
-    in_flight: takeUp,
-    run: (overview) => (overview?.totals ? options.onOverview(overview) : refreshOverview()),
-    deleted: () => showDeleted(options.run),
+  const from = page.columns?.logBytes ?? 0;
+  listen(`/api/stream?run=${encodeURIComponent(page.id)}&from=${from}`, {
+    rows: (changes) => takeUp(page, changes).catch(showError),
+    run: (overview) => showOverview(page, overview),
+    deleted: () => showDeleted(page.id),
   }, (connected) => {
     failures = connected ? 0 : failures + 1;
     // One lost connection is mended by the browser before anybody sees it.
     if (connected || failures > 1) showConnection(connected);
   });
-  const ticking = setInterval(() => {
-    if (!document.hidden) options.onTick();
+  let ticks = 0;
+  setInterval(() => {
+    if (document.hidden || !page.columns || page.overview?.standing !== "running") return;
+    page.steps.tick(Date.now() * 1_000 - page.columns.runStart);
+    ticks += 1;
+    if (ticks % SILENT_TICKS === 0) runBanners(page.overview, (event) => page.goTo(event), page.lastChange);
   }, TICK);
-  return () => {
-    clearInterval(ticking);
-    stop();
-  };
+  // Whoever scrolls back wants to read what is there.
+  page.steps.grid.addEventListener("scroll", () => {
+    if (page.following && !page.steps.list.isAtEnd) page.setFollowing(false);
+  }, { passive: true });
+}
+
+/**
+ * @param {RunPage} page
+ * @param {Changes} changes
+ */
+async function takeUp(page, changes) {
+  const before = page.columns;
+  if (!before) return;
+  page.lastChange = Date.now();
+  // A loop warning marks rows that are there already.
+  const isLooped = changes.rows.some(({ text }) => text.kind === "loop");
+  if (changes.reload || isLooped || changes.from > before.length) {
+    await page.loadColumns();
+  } else {
+    const columns = changedColumns(before, changes);
+    page.showColumns(columns, Math.min(changes.from, firstDifference(before, columns)));
+    page.texts.put([...changes.rows, ...(changes.root ? [changes.root] : [])].map(({ text }) => text));
+    page.steps.list.render(true);
+  }
+  const added = (page.columns?.length ?? 0) - before.length;
+  if (added > 0) announce(counted(added, "new step"));
+  if (page.following) page.steps.list.show(page.steps.list.length - 1);
+}
+
+/**
+ * @param {RunPage} page
+ * @param {Overview} overview
+ */
+function showOverview(page, overview) {
+  const ended = page.overview?.standing === "running" && overview.standing !== "running";
+  page.overview = overview;
+  page.showOverview();
+  page.tools.showFilters();
+  page.workspace.showRun();
+  if (!ended) return;
+  page.following = false;
+  announce(`The run ended: ${overview.sentence}`, overview.standing === "failed");
+  page.loadColumns().catch(showError);
 }
 
 /** @param {string} run */
@@ -84,39 +97,14 @@ export function showDeleted(run) {
 }
 
 /**
- * The button that keeps the newest step on the screen.
- * @param {(on: boolean) => void} onChange
- */
-export function followButton(onChange) {
-  const button = make("button.chip", { "aria-pressed": "false", title: "Keep the newest step on the screen (F)" }, glyph("running"), "Follow");
-  button.addEventListener("click", () => onChange(button.getAttribute("aria-pressed") !== "true"));
-  return button;
-}
-
-/**
- * Where the rows of one reading of a run are in a later one: rows are inserted where they are nested.
+ * The first row that is not the same in two readings of a run.
  * @param {Columns} before
  * @param {Columns} after
- * @returns {{ firstChange: number, moved: (row: number) => number }}
  */
-export function compareColumns(before, after) {
-  let firstChange = 0;
+function firstDifference(before, after) {
   const shorter = Math.min(before.length, after.length);
-  while (firstChange < shorter && before.line[firstChange] === after.line[firstChange] &&
-    before.nameId[firstChange] === after.nameId[firstChange] && before.flags[firstChange] === after.flags[firstChange]) firstChange += 1;
-  /** @param {Columns} columns @param {number} row */
-  const key = (columns, row) => `${columns.start[row]} ${columns.name(row)} ${columns.kind[row]}`;
-  /** @type {Map<string, number> | null} */
-  let places = null;
-  return {
-    firstChange,
-    moved(row) {
-      if (row < firstChange) return row;
-      if (!places) {
-        places = new Map();
-        for (let later = firstChange; later < after.length; later += 1) places.set(key(after, later), later);
-      }
-      return places.get(key(before, row)) ?? -1;
-    },
-  };
+  for (let row = 0; row < shorter; row += 1) {
+    if (before.line[row] !== after.line[row] || before.nameId[row] !== after.nameId[row] || before.flags[row] !== after.flags[row]) return row;
+  }
+  return shorter;
 }

@@ -160,7 +160,7 @@ export class Minimap {
       context.fillStyle = colour(`kind-${KINDS[kind]}`);
       const counts = busy[kind] ?? [];
       for (let pixel = 0; pixel < width; pixel += 1) {
-        const height = counts[pixel] ? Math.max(4, (Math.log1p(counts[pixel]) / Math.log1p(most)) * (floor - 8)) : 0;
+        const height = counts[pixel] ? Math.max(4, (Math.log1p(counts[pixel]) / Math.log1p(most)) * (floor - 9)) : 0;
         if (height > 0) context.fillRect(pixel, floor - height, 1, height);
       }
     }
@@ -194,7 +194,8 @@ function measure(columns, scale, width) {
     if (columns.isLoop(row) || columns.flags[row] & EVIDENCE) worst[first] = worst[first] | LOOPED;
     if (columns.hasChildren(row)) continue;
     const end = Math.floor(scale.place(columns.endOf(row)) * (width - 1));
-    const last = end < first ? first : end >= width ? width - 1 : end;
+    // The pixel in which it ends belongs to what comes next.
+    const last = end <= first ? first : end >= width ? width - 1 : end - 1;
     const changes = busy[columns.kind[row]];
     if (!changes) continue;
     changes[first] = changes[first] + 1;

@@ -33,8 +33,6 @@ export function standingBadge(standing) {
 /**
  * @typedef {object} Deeds
  * @property {(eventId: string) => void} jump
- * @property {() => void} rename
- * @property {() => void} remove
  * @property {(button: HTMLElement) => void} menu
  */
 
@@ -46,8 +44,9 @@ export function standingBadge(standing) {
 export function runHead(overview, deeds) {
   const { totals, standing } = overview;
   const name = overview.run_name ?? "unnamed run";
-  const cause = overview.first_cause;
-  const label = standing === "loop" ? "Show the evidence" : standing === "running" ? "Show where it is" : "Jump to the first cause";
+  const isOpen = standing === "running" || standing === "interrupted";
+  const cause = overview.first_cause ?? (isOpen ? overview.in_flight.at(-1)?.span_id : null);
+  const label = standing === "loop" ? "Show the evidence" : isOpen ? "Show the call in flight" : "Jump to the first cause";
   const menu = make("button.icon", { "aria-label": "Copy and more (y)", title: "Copy and more (y)", "aria-haspopup": "menu", id: "run-menu" }, glyph("more"));
   menu.addEventListener("click", () => deeds.menu(menu));
   return [
@@ -112,8 +111,6 @@ export function runBanners(overview, jump, lastChange = Date.now()) {
   } else if (standing === "running" && silent > SILENCE) {
     banner("standing", [make("strong", null, "Still running, but silent. "), `Nothing was recorded for ${duration(silent * 1_000)}. `,
       ...(flying.length > 0 ? ["In flight: ", ...flying] : [])], "warning");
-  } else if (standing === "running" && flying.length > 0) {
-    banner("standing", [make("strong", null, "Running. "), "In flight: ", ...flying]);
   } else {
     banner("standing", null);
   }

@@ -7,6 +7,8 @@ import { bytes, count, counted, duration, exactly } from "./units.js";
 /** @import { Evidence, LoopReport } from "./contract" */
 /** @import { RunPage } from "./run.js" */
 
+/** Where the files of the run are; they stay where they are. @type {Promise<any> | undefined} */
+let paths;
 /** More places are counted. */
 const MOST_PLACES = 24;
 
@@ -43,9 +45,9 @@ export function runPanel(page) {
   const { overview } = page;
   if (!overview) return [];
   const { environment, run, totals } = overview;
-  const paths = make("div");
-  getJson(runPath(page.id, "/paths")).then(
-    ({ paths: found }) => fill(paths, facts(Object.entries(found).map(([name, path]) => [name, String(path)]))), () => {});
+  const files = make("div");
+  paths ??= getJson(runPath(page.id, "/paths"));
+  paths.then(({ paths: found }) => fill(files, facts(Object.entries(found).map(([name, path]) => [name, String(path)]))), () => {});
   return [
     ...overview.loops.map((report) => loopCard(report, (event) => page.goTo(event))),
     section("What it did", facts([
@@ -59,7 +61,7 @@ export function runPanel(page) {
       ["started", overview.started_at ? exactly(Date.parse(overview.started_at)) : ""], ["ended", run?.ended_at ? exactly(Date.parse(run.ended_at)) : ""],
       ["log", bytes(overview.log_bytes)],
     ])),
-    section("Files", paths),
+    section("Files", files),
   ];
 }
 

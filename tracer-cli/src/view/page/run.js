@@ -1,9 +1,9 @@
 // The page of a run: brings its parts together and keeps what is shown, selected and searched in one place, which the address mirrors.
 
 import { getBytes, getJson, initialData, runPath } from "./api.js";
-import { Columns } from "./columns.js";
+import { readColumns, rowsMoved } from "./columns.js";
 import { fill, make } from "./dom.js";
-import { announce, banner, showError, startFrame } from "./frame.js";
+import { banner, showError, startFrame } from "./frame.js";
 import { Minimap } from "./minimap.js";
 import { Outline } from "./outline.js";
 import { readRoute, writeRoute } from "./route.js";
@@ -12,9 +12,9 @@ import { bindRunKeys } from "./run-keys.js";
 import { RunTools } from "./run-tools.js";
 import { Steps } from "./steps.js";
 import { Texts } from "./texts.js";
-import { counted } from "./units.js";
 import { Workspace } from "./workspace.js";
 
+/** @import { Columns } from "./columns.js" */
 /** @import { Overview } from "./contract" */
 /** @import { Route, View } from "./route.js" */
 
@@ -68,35 +68,40 @@ export class RunPage {
     } finally {
       clearTimeout(slow);
     }
-    this.workspace.hideLoading();
     await this.applyRoute(true);
     this.workspace.showRun();
-    if (this.overview?.standing === "running") await this.goLive();
+    this.following = this.overview?.standing === "running" && this.selected < 0;
+    this.tools.showFilters();
+    (await import("./live.js")).follow(this);
   }
 
   async loadColumns() {
-    const columns = new Columns(await getBytes(runPath(this.id, "/columns")));
+    this.showColumns(readColumns(await getBytes(runPath(this.id, "/columns"))), 0);
+  }
+
+  /**
+   * Shows the rows, and keeps everybody's place in them.
+   * @param {Columns} columns
+   * @param {number} firstChange rows before it are the same as they were
+   */
+  showColumns(columns, firstChange) {
     const outline = new Outline(columns);
     const { columns: before, outline: old } = this;
     if (before && old) {
-      const { compareColumns } = await import("./live.js");
-      const { firstChange, moved } = compareColumns(before, columns);
+      const moved = rowsMoved(before, columns, firstChange);
       this.texts.forgetFrom(firstChange);
-      outline.kinds = old.kinds;
-      outline.range = old.range;
-      outline.folding = old.folding;
+      Object.assign(outline, { kinds: old.kinds, range: old.range, folding: old.folding });
       for (const [from, to] of [[old.collapsed, outline.collapsed], [old.unfolded, outline.unfolded]]) {
         for (const row of from) to.add(moved(row));
       }
       outline.update();
       if (this.selected >= 0) this.selected = this.steps.selected = moved(this.selected);
-      const added = columns.length - before.length;
-      if (added > 0) announce(`${counted(added, "new step")}`);
     }
     this.columns = columns;
     this.outline = outline;
     this.minimap.setColumns(columns);
     this.steps.show(columns, outline);
+    this.workspace.hideLoading();
     this.tools.showFilters();
   }
 
@@ -106,42 +111,11 @@ export class RunPage {
     const deeds = {
       jump: (/** @type {string} */ event) => this.goTo(event),
       menu: (/** @type {HTMLElement} */ button) => this.openMenu(button),
-      rename: () => {},
-      remove: () => {},
     };
     const focused = this.head.contains(document.activeElement) ? document.activeElement?.id : "";
     fill(this.head, runHead(this.overview, deeds));
     if (focused) document.getElementById(focused)?.focus();
     runBanners(this.overview, (event) => this.goTo(event), this.lastChange);
-  }
-
-  async goLive() {
-    const { follow } = await import("./live.js");
-    this.following = this.selected < 0;
-    const stop = follow({
-      run: this.id,
-      onRows: async () => {
-        this.lastChange = Date.now();
-        await this.loadColumns();
-        if (this.following) this.steps.list.show(this.steps.list.length - 1);
-      },
-      onOverview: (overview) => {
-        const ended = this.overview?.standing === "running" && overview.standing !== "running";
-        this.overview = overview;
-        this.showOverview();
-        this.tools.showFilters();
-        if (!ended) return;
-        announce(`The run ended: ${overview.sentence}`, overview.standing === "failed");
-        this.loadColumns().then(stop, showError);
-      },
-      onTick: () => {
-        if (!this.columns || this.overview?.standing !== "running") return;
-        this.steps.tick(Date.now() * 1_000 - this.columns.runStart);
-        if (Date.now() - this.lastChange > 30_000) runBanners(this.overview, (event) => this.goTo(event), this.lastChange);
-      },
-    });
-    this.steps.grid.addEventListener("wheel", () => this.setFollowing(this.steps.list.isAtEnd && this.following), { passive: true });
-    this.tools.showFilters();
   }
 
   /** @param {boolean} on */

@@ -106,10 +106,27 @@ class RunsPage {
     addEventListener("popstate", () => this.filters.read());
     setInterval(() => !document.hidden && this.list.render(true), TICK);
     let lost = 0;
-    listen("/api/stream", { runs: () => this.reload().catch(showError) }, (connected) => {
+    listen("/api/stream", { runs: (change) => this.takeUp(change) }, (connected) => {
       lost = connected ? 0 : lost + 1;
       if (connected || lost > 1) showConnection(connected);
     });
+  }
+
+  /** @param {{ runs: RunRow[], removed: string[], reload: boolean }} change */
+  takeUp({ runs, removed, reload }) {
+    if (reload) return this.reload().catch(showError);
+    const changed = new Map(runs.map((run) => [run.trace_id, run]));
+    const gone = new Set(removed);
+    const kept = this.table.runs.filter((run) => !gone.has(run.trace_id)).map((run) => {
+      const now = changed.get(run.trace_id);
+      changed.delete(run.trace_id);
+      if (now) this.asked.delete(run.trace_id);
+      return now ? { ...now, details: now.details ?? run.details } : run;
+    });
+    // Newest first, as the server lists them.
+    this.table.runs = [...changed.values(), ...kept].sort((a, b) => (b.started_at ?? "").localeCompare(a.started_at ?? ""));
+    this.refilter();
+    return undefined;
   }
 
   async reload() {

@@ -37,6 +37,8 @@ export class Search {
     this.current = -1;
     this.done = true;
     this.asked = "";
+    /** Whether to go to the first hit as soon as there is one. */
+    this.walking = false;
     /** @type {AbortController | null} */
     this.running = null;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -49,7 +51,8 @@ export class Search {
       if (event.key === "Enter") {
         event.preventDefault();
         clearTimeout(timer);
-        if (this.input.value.trim() !== this.asked) this.find(this.input.value.trim(), true);
+        if (this.input.value.trim() !== this.asked) this.find(this.input.value.trim());
+        if (this.hits.length === 0) this.walking = !this.done;
         else this.walk(event.shiftKey ? -1 : 1);
       }
     });
@@ -57,16 +60,16 @@ export class Search {
 
   /**
    * @param {string} query
-   * @param {boolean} [walk] whether to go to the first hit at once
    */
-  async find(query, walk = false) {
-    if (query === this.asked && !walk) return;
+  async find(query) {
+    if (query === this.asked) return;
     this.asked = query;
     this.running?.abort();
     if (this.input.value.trim() !== query) this.input.value = query;
     this.options.onQuery(query);
     this.hits = [];
     this.current = -1;
+    this.walking = false;
     this.done = query === "";
     this.#tell();
     this.options.onHits([]);
@@ -85,7 +88,10 @@ export class Search {
         this.done = Boolean(part.done) || after === null;
         this.#tell();
         this.options.onHits(this.hits);
-        if (walk && this.current < 0 && this.hits.length > 0) this.walk(1);
+        if (this.walking && this.hits.length > 0) {
+          this.walking = false;
+          this.walk(1);
+        }
       } while (!this.done && this.hits.length < MOST_HITS);
     } catch (error) {
       if (running.signal.aborted) return;

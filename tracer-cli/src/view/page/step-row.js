@@ -139,7 +139,7 @@ function renderStep(parts, row, text, { columns, now }) {
   const length = columns.duration[row];
   say(parts.input, text?.gist.input ?? "");
   say(parts.output, text?.failure ?? text?.gist.output ?? (inFlight ? "in flight" : ""));
-  parts.output.classList.toggle("failure", Boolean(text?.failure));
+  parts.output.classList.toggle("broken", Boolean(text?.failure));
   say(parts.tokens, known ? `${input === null ? "?" : quantity(input)}→${output === null ? "?" : quantity(output)}` : "");
   parts.duration.classList.toggle("ticking", inFlight);
   if (inFlight) say(parts.duration, `${duration(now - columns.start[row])}+`);
@@ -164,7 +164,7 @@ function renderFold(parts, row, index, { columns, outline, texts }) {
   const same = texts.get(row)?.gist.input ? "identical to the one above" : "the same again";
   say(parts.input, same);
   say(parts.output, failures ? `${count(failures)} failed` : "");
-  parts.output.classList.toggle("failure", failures > 0);
+  parts.output.classList.toggle("broken", failures > 0);
   say(parts.tokens, "");
   parts.duration.classList.remove("ticking");
   say(parts.duration, time > 0 ? duration(time) : "");

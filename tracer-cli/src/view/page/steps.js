@@ -50,6 +50,11 @@ export class Steps {
     this.outline = null;
     this.selected = -1;
     this.scale = new Timescale(0, 1);
+    this.axisWidth = 0;
+    new ResizeObserver(([entry]) => {
+      this.axisWidth = entry.contentRect.width;
+      this.#drawAxis();
+    }).observe(this.axis);
     this.absolute = false;
     this.now = 0;
     /** @type {Set<number>} */
@@ -113,22 +118,24 @@ export class Steps {
   /**
    * @param {number} first
    * @param {number} last
+   * @returns {boolean} whether the bars are drawn over another time than before
    */
   #onWindow(first, last) {
     const { columns, outline } = this;
-    if (!columns || !outline || outline.length === 0) return;
+    if (!columns || !outline || outline.length === 0) return false;
     const rows = [];
     for (let index = first; index <= last; index += 1) rows.push(outline.rowAt(index));
     this.options.texts.need(rows);
     this.#pin(rows[0] ?? 0, columns);
     const isAll = first === 0 && last === outline.length - 1;
     const scale = this.#scaleOf(rows, isAll, columns, outline);
-    if (scale.from !== this.scale.from || scale.to !== this.scale.to) {
+    const isOther = scale.from !== this.scale.from || scale.to !== this.scale.to;
+    if (isOther) {
       this.scale = scale;
       this.#drawAxis();
-      for (const [index, element] of this.list.rendered) this.#renderRow(element, index);
     }
     this.options.onSeen(isAll ? null : [scale.from, scale.to]);
+    return isOther;
   }
 
   /**
@@ -156,7 +163,7 @@ export class Steps {
   }
 
   #drawAxis() {
-    const ticks = this.scale.ticks(Math.max(1, Math.floor(this.axis.clientWidth / 64)));
+    const ticks = this.scale.ticks(Math.max(1, Math.floor(this.axisWidth / 64)));
     fill(this.axis, ticks.map(({ time, label }) => {
       const tick = make("span.tick", null, label);
       tick.style.left = `${this.scale.place(time) * 100}%`;

@@ -13,7 +13,8 @@ const BEYOND = 4;
  * @property {HTMLElement} body where the rows go; it gets the height of the whole list
  * @property {() => Row} createRow
  * @property {(row: Row, index: number) => void} renderRow
- * @property {(first: number, last: number) => void} [onWindow] told which rows are on the screen, before they are rendered
+ * @property {(first: number, last: number) => boolean | void} [onWindow] told which rows are on the screen, before they are rendered; answers
+ *   whether every row has to be rendered anew
  */
 
 /** @template {HTMLElement} Row */
@@ -125,11 +126,14 @@ export class VirtualList {
    */
   render(again = false) {
     const { scroller, body, renderRow, onWindow } = this.options;
+    // Read before anything is written: reading in between would lay the page out for every row.
     const position = this.#position();
     const seen = this.#viewHeight() / this.rowHeight;
+    const { scrollTop } = scroller;
     this.first = Math.max(0, Math.floor(position) - BEYOND);
     this.last = Math.min(this.length - 1, Math.ceil(position + seen) + BEYOND);
-    onWindow?.(Math.max(0, Math.floor(position)), Math.min(this.length - 1, Math.ceil(position + seen) - 1));
+    const anew = onWindow?.(Math.max(0, Math.floor(position)), Math.min(this.length - 1, Math.ceil(position + seen) - 1)) || again;
+    const lowest = Math.max(0, Math.min(this.length * this.rowHeight, TALLEST) - this.rowHeight);
     const wanted = new Set();
     for (let index = this.first; index <= this.last; index += 1) wanted.add(index);
     if (this.kept >= 0 && this.kept < this.length) wanted.add(this.kept);
@@ -151,11 +155,10 @@ export class VirtualList {
         row.hidden = false;
         this.rendered.set(index, row);
       }
-      if (isNew || again) renderRow(row, index);
-      const top = scroller.scrollTop + (index - position) * this.rowHeight;
+      if (isNew || anew) renderRow(row, index);
+      const top = scrollTop + (index - position) * this.rowHeight;
       // A kept row far away must not stretch the list.
-      const bounded = Math.min(Math.max(top, 0), Math.max(0, Math.min(this.length * this.rowHeight, TALLEST) - this.rowHeight));
-      row.style.transform = `translateY(${bounded}px)`;
+      row.style.transform = `translateY(${Math.min(Math.max(top, 0), lowest)}px)`;
     }
     clearTimeout(this.ordering);
     this.ordering = setTimeout(() => this.#order(), 200);

@@ -32,6 +32,8 @@ export class Workspace {
     /** @type {Map<View, { element: HTMLElement, show: () => void }>} */
     this.views = new Map();
     this.shown = /** @type {View} */ ("steps");
+    /** What was told of the run last. */
+    this.told = "";
     this.#listen();
     this.setSplit(this.#storedSplit());
   }
@@ -74,8 +76,12 @@ export class Workspace {
 
   /** Shows what the run holds, until a step is selected. */
   showRun() {
-    if (this.page.selected >= 0 || !this.page.overview) return;
-    fill(this.side, make("div.step-panel", { tabindex: 0, role: "region", "aria-label": "The run" }, runPanel(this.page)));
+    const { selected, overview } = this.page;
+    if (selected >= 0 || !overview) return;
+    const told = JSON.stringify([overview.totals, overview.standing, overview.loops, overview.environment]);
+    if (told === this.told) return;
+    this.told = told;
+    fill(this.side, make("div.step-panel", { tabindex: 0, role: "region", "aria-label": "The run" }, make("h2.unseen", null, "The run"), runPanel(this.page)));
   }
 
   /** @param {Overview | null} overview */

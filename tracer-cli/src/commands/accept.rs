@@ -1,0 +1,109 @@
+//! `tracer accept`: makes a change of behaviour the new baseline, and keeps who did it and why.
+
+use std::path::{Path, PathBuf};
+
+use tracer_sdk::judge::{Acceptance, AcceptanceVerdict, Baseline, PreviousBaseline};
+
+use super::{Verdict, now};
+use crate::error::CliError;
+use crate::gate::inputs::{self, BaselineInput};
+use crate::gate::provenance;
+use crate::gate::sample::{self, SampleArgs};
+use crate::output_file;
+use crate::render::gate::replacement;
+use crate::render::line::{Line, Tone};
+use crate::render::text;
+use crate::session::{Session, shown};
+
+/// Options of `tracer accept`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    sample: SampleArgs,
+
+    /// The baseline to replace
+    #[arg(long, short, value_name = "FILE")]
+    baseline: PathBuf,
+
+    /// Why the change is right
+    #[arg(long, short = 'm', alias = "message", value_name = "TEXT")]
+    reason: String,
+
+    /// Replace a larger sample by a smaller one, and take a report that did not pass or a run that failed
+    #[arg(long)]
+    force: bool,
+}
+
+/// Replaces a baseline.
+pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+    if args.reason.trim().is_empty() {
+        return Err(CliError::input("--reason is empty")
+            .with_hint("say why the change is right: those who read the baseline later want to know"));
+    }
+    let old = inputs::baseline(&args.baseline)?;
+    let new = sample::take(&args.sample, args.force, session)?;
+    if new.behaves_like(&old.baseline) {
+        let told = format!("{} already matches, nothing was written", shown(&args.baseline));
+        session.ui.lines(&[Line::of(told, Tone::Plain)])?;
+        return Ok(Verdict::Done);
+    }
+    if new.trials() < old.baseline.trials() && !args.force {
+        return Err(smaller(&args.baseline, &old.baseline, &new));
+    }
+    let changes = replacement::told(&old.baseline, &new);
+    let summary: Vec<String> = changes.iter().map(|change| change.text()).collect();
+    let accepted = accepted(&old, new, args, summary.join("; "));
+    output_file::write_new(&args.baseline, true, accepted.to_json().as_bytes())?;
+
+    let told = format!(
+        "accepted: {} is now a baseline of {}",
+        shown(&args.baseline),
+        text::counted(accepted.trials(), "run")
+    );
+    let mut lines = vec![Line::of("✓ ", Tone::Good).with(told, Tone::Plain)];
+    lines.extend(
+        changes
+            .iter()
+            .map(|change| Line::new().space(2).with(change.text(), Tone::Plain)),
+    );
+    session.ui.lines(&lines)?;
+    Ok(Verdict::Done)
+}
+
+/// What is said of a sample that would tell less than the one that is there (gate contract, section 15.4, R6).
+fn smaller(path: &Path, old: &Baseline, new: &Baseline) -> CliError {
+    CliError::input(format!(
+        "{} is a baseline of {}, and would become one of {}",
+        path.display(),
+        text::counted(old.trials(), "run"),
+        text::counted(new.trials(), "run")
+    ))
+    .with_hint(format!(
+        "take a whole sample: tracer run --trials {} --json-out FILE -- COMMAND, then --from-report FILE",
+        old.trials()
+    ))
+    .with_hint("or say that it is meant: --force")
+}
+
+fn accepted(old: &BaselineInput, new: Baseline, args: &Args, summary: String) -> Baseline {
+    let acceptance = Acceptance {
+        accepted_at: sample::moment(now()),
+        accepted_by: provenance::accepted_by(),
+        reason: args.reason.trim().to_owned(),
+        tracer_version: env!("CARGO_PKG_VERSION").to_owned(),
+        source_run_id: new.source_run_id.clone(),
+        source: provenance::source(),
+        verdict: AcceptanceVerdict {
+            outcome: "accepted".to_owned(),
+            summary,
+        },
+        previous_baseline: Some(PreviousBaseline {
+            path: old.file.path.clone(),
+            source_run_id: old.baseline.source_run_id.clone(),
+            created_at: Some(old.baseline.created_at.clone()),
+            schema_version: Some(old.baseline.schema_version.clone()),
+            sha256: old.file.sha256.clone(),
+        }),
+    };
+    new.accepted(acceptance)
+}

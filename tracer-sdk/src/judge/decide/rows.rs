@@ -1,0 +1,125 @@
+//! The rows of a report: each check with what its rule made of the trials.
+
+use super::outcomes::Outcomes;
+use super::plan::Planned;
+use super::values::{count, unknown_trials, values};
+use super::{distributional, invariant, measured, statistical};
+use crate::judge::policy::{Policy, Rule};
+use crate::judge::{
+    CheckKind, CheckMode, CheckResult, DecisionRule, Evidence, InvariantEvidence, StoppingRule, Trial,
+    Verdict,
+};
+
+/// What a rule made of the trials.
+pub(super) struct Decision {
+    pub(super) verdict: Verdict,
+    pub(super) rule: DecisionRule,
+    /// For each trial, whether it was good; empty for a number of the whole sample.
+    pub(super) outcomes: Vec<bool>,
+    pub(super) evidence: Evidence,
+}
+
+/// What the rows of a gate are made of.
+pub(super) struct Rows<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) trials: &'a [Trial],
+    pub(super) outcomes: &'a Outcomes,
+}
+
+impl Rows<'_> {
+    /// The row that every gate has: whether each trial counts at all.
+    pub(super) fn agent_process(&self) -> CheckResult {
+        let outcomes = self.trials.iter().map(Trial::is_sound).collect();
+        let description = "the process ends well and leaves exactly one completed trace".to_owned();
+        let decision = invariant_decision(outcomes, description);
+        self.row("agent_process", CheckKind::Invariant, CheckMode::Gating, decision)
+    }
+
+    /// The row of one check; nothing when there is nothing to look at.
+    pub(super) fn of(&self, planned: &Planned<'_>) -> Option<CheckResult> {
+        let metric = planned.metric.as_ref();
+        let values = metric
+            .map(|metric| values(self.trials, metric))
+            .unwrap_or_default();
+        let sample = planned.sample.as_deref();
+        let method = self.policy.decision;
+        let decision = match &planned.check.rule {
+            Rule::Invariant(rule) => {
+                invariant_decision(self.outcomes.of(planned), invariant::description(rule))
+            }
+            Rule::Measured(rule) => {
+                let (verdict, evidence) = measured::decide(rule, &values, sample);
+                Decision {
+                    verdict,
+                    rule: DecisionRule::Tolerance,
+                    outcomes: Vec::new(),
+                    evidence: Evidence::Measured(evidence),
+                }
+            }
+            Rule::Distributional(rule) => distributional::decide(rule, method, &values, sample?)?,
+            Rule::Statistical(rule) => {
+                let (verdict, evidence) = statistical::decide(rule, method, &self.outcomes.successes);
+                Decision {
+                    verdict,
+                    rule: statistical::decision_rule(method),
+                    outcomes: self.outcomes.successes.clone(),
+                    evidence: Evidence::Statistical(evidence),
+                }
+            }
+        };
+        Some(CheckResult {
+            direction: planned.check.rule.direction(),
+            unknown_trials: unknown_trials(self.trials, &values),
+            ..self.row(planned.name(), planned.check.rule.kind(), planned.mode, decision)
+        })
+    }
+
+    fn row(&self, name: &str, kind: CheckKind, mode: CheckMode, decision: Decision) -> CheckResult {
+        let (verdict, decision_rule) = match mode {
+            CheckMode::Gating => (Some(decision.verdict), decision.rule),
+            CheckMode::ReportOnly => (None, DecisionRule::ReportOnly),
+        };
+        CheckResult {
+            check_name: name.to_owned(),
+            kind,
+            direction: None,
+            mode,
+            verdict,
+            decision_rule,
+            stopping_rule: stopping_rule(self.policy),
+            trials_used: count(self.trials.len()),
+            trials_budgeted: self.policy.trials,
+            trial_outcomes: decision.outcomes,
+            evidence: decision.evidence,
+            unknown_trials: Vec::new(),
+        }
+    }
+}
+
+fn invariant_decision(outcomes: Vec<bool>, description: String) -> Decision {
+    let violations = count(outcomes.iter().filter(|kept| !**kept).count());
+    let verdict = match (violations, outcomes.is_empty()) {
+        // Nothing was seen.
+        (_, true) => Verdict::Inconclusive,
+        (0, false) => Verdict::Pass,
+        _ => Verdict::Fail,
+    };
+    Decision {
+        verdict,
+        rule: DecisionRule::Invariant,
+        outcomes,
+        evidence: Evidence::Invariant(InvariantEvidence {
+            violations,
+            description,
+        }),
+    }
+}
+
+/// By which rule the trials of a policy stop.
+pub(super) const fn stopping_rule(policy: &Policy) -> StoppingRule {
+    if policy.fail_fast {
+        StoppingRule::FixedNFailFast
+    } else {
+        StoppingRule::FixedN
+    }
+}

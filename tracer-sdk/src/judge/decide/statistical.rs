@@ -1,0 +1,62 @@
+//! The share of successful trials against a threshold (the contract of the gate, section 7.4).
+
+use super::values::count;
+use crate::judge::policy::Statistical;
+use crate::judge::statistics::{IntervalMethod, RateInterval, Target};
+use crate::judge::{ConfidenceBounds, DecisionRule, StatisticalEvidence, Threshold, Verdict};
+
+/// The rule as a report names it.
+pub(super) const fn decision_rule(method: IntervalMethod) -> DecisionRule {
+    match method {
+        IntervalMethod::Wilson => DecisionRule::WilsonOneSided,
+        IntervalMethod::Exact => DecisionRule::ExactOneSided,
+    }
+}
+
+/// A share; zero of nothing.
+pub(super) fn rate(part: u32, whole: u32) -> f64 {
+    if whole == 0 {
+        0.0
+    } else {
+        f64::from(part) / f64::from(whole)
+    }
+}
+
+/// What so many successes say.
+pub(super) fn verdict(rule: &Statistical, method: IntervalMethod, successes: u32, trials: u32) -> Verdict {
+    match RateInterval::of(method, successes, trials, rule.confidence) {
+        Ok(interval) => interval.verdict(rule.target),
+        Err(_) => Verdict::Inconclusive,
+    }
+}
+
+/// What the trials' outcomes say, and what that rests on.
+pub(super) fn decide(
+    rule: &Statistical,
+    method: IntervalMethod,
+    outcomes: &[bool],
+) -> (Verdict, StatisticalEvidence) {
+    let trials = count(outcomes.len());
+    let successes = count(outcomes.iter().filter(|outcome| **outcome).count());
+    // Without a trial nothing is known of the rate.
+    let everything = RateInterval {
+        lower: 0.0,
+        upper: 1.0,
+    };
+    let interval = RateInterval::of(method, successes, trials, rule.confidence).unwrap_or(everything);
+    let evidence = StatisticalEvidence {
+        successes,
+        failures: trials - successes,
+        observed_rate: rate(successes, trials),
+        threshold: match rule.target {
+            Target::AtLeast(rate) | Target::AtMost(rate) => Threshold::One(rate),
+            Target::Within { lower, upper } => Threshold::Range { lower, upper },
+        },
+        confidence: rule.confidence,
+        confidence_bounds: ConfidenceBounds {
+            lower: interval.lower,
+            upper: interval.upper,
+        },
+    };
+    (verdict(rule, method, successes, trials), evidence)
+}

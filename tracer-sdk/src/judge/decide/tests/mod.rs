@@ -1,0 +1,63 @@
+//! Decisions: against the vectors of the contract, and what the gate promises beyond them.
+
+mod evidence;
+mod preflight;
+mod stopping;
+mod vectors;
+
+use crate::judge::policy::{Overrides, Policy};
+use crate::judge::samples::recorded;
+use crate::judge::{Baseline, FailureReason, ProcessExit, RunMetrics, Trial, TrialFailure};
+
+/// A completed run of so many steps and tokens.
+fn run(steps: u64, tokens: Option<u64>) -> RunMetrics {
+    let mut run = recorded(|| Ok(()));
+    run.step_count = steps;
+    run.cost_tokens = tokens;
+    run
+}
+
+/// A run that called this tool.
+fn calling(tool: &str) -> RunMetrics {
+    let mut run = run(1, Some(1));
+    run.signature.tool_path.push(tool.to_owned());
+    run.signature.tool_call_sequence.push(tool.to_owned());
+    run.signature.tool_call_counts.insert(tool.to_owned(), 1);
+    run
+}
+
+fn trial(number: u32, run: RunMetrics) -> Trial {
+    let mut trial = Trial::of_run(number, run);
+    trial.exit = Some(ProcessExit::Code(0));
+    trial
+}
+
+/// Trials of runs, numbered from 1.
+fn trials(runs: impl IntoIterator<Item = RunMetrics>) -> Vec<Trial> {
+    (1..).zip(runs).map(|(number, run)| trial(number, run)).collect()
+}
+
+/// Trials of so many steps.
+fn of_steps(steps: &[u64]) -> Vec<Trial> {
+    trials(steps.iter().map(|steps| run(*steps, Some(1))))
+}
+
+fn crashed(number: u32) -> Trial {
+    Trial::failed(number, TrialFailure::new(FailureReason::NoTrace))
+}
+
+fn baseline_of_steps(steps: impl IntoIterator<Item = u64>) -> Baseline {
+    let runs: Vec<_> = steps.into_iter().map(|steps| run(steps, Some(1))).collect();
+    Baseline::of_runs(&runs.iter().collect::<Vec<_>>(), "2026-01-01T00:00:00.000Z").unwrap()
+}
+
+/// A policy of version 2 with so many trials and these metrics.
+fn policy(trials: u32, metrics: &str) -> Policy {
+    with_ours(trials, metrics, "{}")
+}
+
+/// The same with a key `x_tracer`.
+fn with_ours(trials: u32, metrics: &str, ours: &str) -> Policy {
+    let text = format!("version: 2\ntrials: {trials}\nmetrics: {{{metrics}}}\nx_tracer: {ours}\n");
+    Policy::parse(&text, &Overrides::default()).unwrap()
+}

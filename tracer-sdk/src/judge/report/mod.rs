@@ -1,0 +1,23 @@
+//! What a gate saw and decided: the report, whose core other tools read as `2.0.x` (gate contract, section 10).
+//!
+//! A trial goes in as a [`Trial`]; deciding gives a [`Judgement`]; both together, with the details of the gate, are the
+//! [`Report`].
+
+mod build;
+mod check;
+mod evidence;
+mod judgement;
+mod reported;
+mod trial;
+
+pub use check::{CheckKind, CheckMode, CheckResult, DecisionRule, Direction, StoppingRule, Verdict};
+pub use evidence::{
+    AllowedRange, ConfidenceBounds, DistributionalEvidence, Evidence, InvariantEvidence, MeasuredEvidence,
+    SampleRange, SingleTrialEvidence, StatisticalEvidence, Threshold,
+};
+pub use judgement::Judgement;
+pub use reported::{GateDetails, InputFile, Report, ReportMetadata, ReportedTrial, TrialCheck, TrialDetails};
+pub use trial::{FailureReason, ProcessExit, Trial, TrialFailure};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,39 @@
+//! The vectors of the contract, for tests: what the existing gate was measured to do, and what is computed exactly.
+
+use serde_json::Value;
+
+const TEXT: &str = include_str!("../../tests/gate/gate-vectors.json");
+
+/// One case: its name, what goes in and what comes out.
+pub(super) struct Vector {
+    pub(super) name: String,
+    pub(super) input: Value,
+    pub(super) expected: Value,
+}
+
+/// The cases of a group that were measured.
+pub(super) fn measured(group: &str) -> Vec<Vector> {
+    cases("vectors", group)
+}
+
+/// The cases of a group that were computed.
+pub(super) fn computed(group: &str) -> Vec<Vector> {
+    cases("reference_vectors", group)
+}
+
+fn cases(list: &str, group: &str) -> Vec<Vector> {
+    let all: Value = serde_json::from_str(TEXT).unwrap();
+    let cases: Vec<_> = all[list]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|case| case["group"] == group)
+        .collect();
+    assert!(!cases.is_empty(), "no vectors of the group {group}");
+    let vector = |case: &Value| Vector {
+        name: case["name"].as_str().unwrap().to_owned(),
+        input: case["input"].clone(),
+        expected: case["expected"].clone(),
+    };
+    cases.into_iter().map(vector).collect()
+}
