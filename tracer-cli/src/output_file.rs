@@ -98,6 +98,24 @@ impl From<NewFileError> for CliError {
     }
 }
 
+/// Finds out whether a file can be written, before what is to be in it is paid for. The folder is made where it is
+/// missing.
+pub(crate) fn prepare(path: &Path) -> Result<(), NewFileError> {
+    let failed = |error| NewFileError::Write(path.to_owned(), error);
+    match fs::metadata(path) {
+        Ok(existing) if existing.is_dir() => Err(failed(io::ErrorKind::IsADirectory.into())),
+        // A pipe or a device takes what it takes.
+        Ok(existing) if !existing.is_file() => Ok(()),
+        _ => {
+            let folder = folder_of(path);
+            fs::create_dir_all(folder)
+                .and_then(|()| beside(folder))
+                .map(drop)
+                .map_err(failed)
+        }
+    }
+}
+
 /// Writes a file whole, in a folder that is made where it is missing; over another file only with `force`.
 pub(crate) fn write_new(path: &Path, force: bool, content: &[u8]) -> Result<(), NewFileError> {
     let failed = |error| NewFileError::Write(path.to_owned(), error);

@@ -22,6 +22,7 @@ exec "$TRACED" wait"#;
 fn each_trial_has_its_number_its_folders_and_an_empty_input() {
     let agent = r#"
 if read -r line; then exit 9; fi
+tr '\0' '\n' < /proc/$$/environ | grep -qx "PWD=$(pwd -P)" || exit 6
 test "$TRACER_DATA_DIR" = "$MAIDA_DATA_DIR" && test "$TRACER_DATA_DIR" = "$AGENTDBG_DATA_DIR" || exit 8
 echo "$TRACER_TRIAL_INDEX" > "$(mktemp)"
 test "$(cat "$TMPDIR"/*)" = "$TRACER_TRIAL_INDEX" || exit 7
@@ -83,6 +84,7 @@ fn what_cannot_be_run_is_refused_before_the_first_trial() {
         (&["--timeout", "0"], "./agent.sh", "--timeout"),
         (&["--max-steps", "3"], "./agent.sh", "--max-steps"),
         (&["--baseline", "absent.json"], "./agent.sh", "absent.json"),
+        (&["--junit", "/dev/null/junit.xml"], "./agent.sh", "/dev/null/junit.xml"),
     ] {
         let outcome = workshop.gate_of(options, &[command]);
         assert_eq!(outcome.code, Some(2), "{outcome:#?}");

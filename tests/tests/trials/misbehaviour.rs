@@ -176,3 +176,11 @@ fn a_gate_that_stops_early_says_so() {
     );
     assert_eq!(metadata["abort_reason"], "agent_process_failure");
 }
+
+#[test]
+fn a_verdict_stands_when_nobody_reads_the_output() {
+    let workshop = Workshop::new("exit 1");
+    let (reader, output) = std::io::pipe().unwrap();
+    drop(reader);
+    workshop.gate_into(&["--trials", "1"], output).is("fail");
+}

@@ -134,6 +134,13 @@ impl Workshop {
         self.outcome(child)
     }
 
+    /// Makes trials of the agent and shows the result there.
+    pub(crate) fn gate_into(&self, options: &[&str], output: impl Into<Stdio>) -> Outcome {
+        let mut command = self.command(options, &["./agent.sh"]);
+        let child = command.stdout(output).spawn().unwrap();
+        self.outcome(child)
+    }
+
     /// Begins to make trials of the agent.
     pub(crate) fn begin(&self, options: &[&str]) -> Child {
         self.command(options, &["./agent.sh"]).spawn().unwrap()

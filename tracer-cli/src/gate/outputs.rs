@@ -63,6 +63,14 @@ pub(crate) struct OutputArgs {
     pub(crate) junit: Option<PathBuf>,
 }
 
+/// Finds out whether the files can be written, before the trials are paid for.
+pub(crate) fn prepare(args: &OutputArgs) -> Result<(), CliError> {
+    for path in args.json_out.iter().chain(&args.junit) {
+        output_file::prepare(path)?;
+    }
+    Ok(())
+}
+
 /// Writes the files, shows the result, and gives what it means for the exit code.
 pub(crate) fn publish(
     report: &Report,
@@ -72,7 +80,11 @@ pub(crate) fn publish(
 ) -> Result<Verdict, CliError> {
     let inconclusive_fails = on_inconclusive == OnInconclusive::Fail;
     write_files(report, inconclusive_fails, args)?;
-    show(report, args, session)?;
+    match show(report, args, session) {
+        // Nobody reads the output any more; the verdict stands.
+        Err(error) if error.kind() == ErrorKind::ClosedPipe => {}
+        shown => shown?,
+    }
     tell_github(report, inconclusive_fails, args, session);
     Ok(match report.verdict {
         GateVerdict::Pass => Verdict::Done,
@@ -117,7 +129,7 @@ fn show(report: &Report, args: &OutputArgs, session: &mut Session) -> Result<(),
                 session.ui.note(&Line::new());
             }
             for step in steps {
-                let what = format!("  {:21}", format!("{}:", step.what));
+                let what = format!("  {:23}", format!("{}:", step.what));
                 let command = session.command(&step.arguments);
                 session
                     .ui

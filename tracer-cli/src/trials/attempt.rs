@@ -24,8 +24,16 @@ const DATA_DIR_VARIABLES: [&str; 3] = ["TRACER_DATA_DIR", "MAIDA_DATA_DIR", "AGE
 const INDEX_VARIABLE: &str = "TRACER_TRIAL_INDEX";
 /// Tells the processes of a trial.
 const MARKER_VARIABLE: &str = "TRACER_TRIAL_ID";
-/// What would make the program record into a run of somebody else, or nothing at all.
-const REMOVED_VARIABLES: [&str; 2] = ["TRACER_TRACEPARENT", "TRACER_ENABLED"];
+/// What would make the program record into a run of somebody else or not at all, or would lead it back to the original
+/// workspace: a hook of Git sets the latter.
+const REMOVED_VARIABLES: [&str; 6] = [
+    "TRACER_TRACEPARENT",
+    "TRACER_ENABLED",
+    "GIT_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_WORK_TREE",
+    "OLDPWD",
+];
 
 /// What is run in every trial of a gate.
 #[derive(Debug)]
@@ -63,16 +71,16 @@ impl TrialCommand {
     /// Makes one trial.
     pub(crate) fn attempt(&self, number: u32, stop: &Stop) -> Attempt {
         let prepared = Scratch::new().and_then(|scratch| {
-            let directory = self.prepare(&scratch)?;
+            let directory = self.prepare(&scratch, stop)?;
             Ok((scratch, directory))
         });
         let (scratch, directory) = match prepared {
             Ok(prepared) => prepared,
-            Err(error) => return not_started(number, &error, None),
+            Err(error) => return not_started(number, &error, None, stop),
         };
         let ended = match process::run(&self.launch(number, &scratch, directory), stop) {
             Ok(ended) => ended,
-            Err(error) => return not_started(number, &error, Some(scratch)),
+            Err(error) => return not_started(number, &error, Some(scratch), stop),
         };
         let Evidence { runs, mut trial } = Evidence::collect(number, &scratch.data_dir());
         self.tell_process(&mut trial, &ended);
@@ -90,12 +98,12 @@ impl TrialCommand {
         }
     }
 
-    fn prepare(&self, scratch: &Scratch) -> io::Result<PathBuf> {
+    fn prepare(&self, scratch: &Scratch, stop: &Stop) -> io::Result<PathBuf> {
         if self.in_place {
             return Ok(self.workspace.root().to_owned());
         }
         let directory = scratch.workspace();
-        workspace::copy(&self.workspace, &directory)?;
+        workspace::copy(&self.workspace, &directory, || stop.reason().is_some())?;
         Ok(directory)
     }
 
@@ -104,6 +112,8 @@ impl TrialCommand {
         let mut environment: Vec<(&str, OsString)> =
             DATA_DIR_VARIABLES.map(|name| (name, data_dir.clone())).into();
         environment.push((INDEX_VARIABLE, number.to_string().into()));
+        // Programs believe it, and this process has another one.
+        environment.push(("PWD", directory.clone().into_os_string()));
         environment.extend(own_temporary_folder(&scratch.temporary()));
         Launch {
             program: self.program.called_in(&directory),
@@ -148,8 +158,11 @@ impl TrialCommand {
     }
 }
 
-fn not_started(number: u32, error: &io::Error, scratch: Option<Scratch>) -> Attempt {
-    let failure = TrialFailure::new(FailureReason::NotStarted).with(error.to_string());
+fn not_started(number: u32, error: &io::Error, scratch: Option<Scratch>, stop: &Stop) -> Attempt {
+    let failure = match stop.reason() {
+        Some(_) => TrialFailure::new(FailureReason::Interrupted),
+        None => TrialFailure::new(FailureReason::NotStarted).with(error.to_string()),
+    };
     Attempt {
         trial: Trial::failed(number, failure),
         runs: Vec::new(),

@@ -100,7 +100,7 @@ mod tests {
             fs::write(&path, "").unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         }
-        let workspace = Workspace::look(folder.path()).unwrap();
+        let workspace = Workspace::look(folder.path(), Path::new("/nowhere")).unwrap();
         (folder, workspace)
     }
 

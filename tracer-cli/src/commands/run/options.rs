@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tracer_sdk::judge::policy::{Bound, OnInconclusive, Overrides};
+use tracer_sdk::judge::policy::{Bound, Overrides};
 
 use crate::amounts;
-use crate::gate::outputs::OutputArgs;
+use crate::gate::outputs::{Inconclusive, OutputArgs};
 
 /// Options of `tracer run`.
 #[derive(Debug, clap::Args)]
@@ -51,15 +51,15 @@ pub struct Args {
     #[arg(long, value_enum, value_name = "OUTCOME")]
     inconclusive: Option<Inconclusive>,
 
-    /// The threshold of the policy's task_pass_rate, from 0 to 1
+    /// The threshold of the policy's `task_pass_rate`, from 0 to 1
     #[arg(long, value_name = "RATE")]
     pass_rate_threshold: Option<f64>,
 
-    /// The confidence of the policy's task_pass_rate, between 0 and 1
+    /// The confidence of the policy's `task_pass_rate`, between 0 and 1
     #[arg(long, value_name = "LEVEL")]
     confidence_level: Option<f64>,
 
-    /// The limit of the policy's step_count
+    /// The limit of the policy's `step_count`
     #[arg(long, value_name = "N")]
     max_steps: Option<u64>,
 
@@ -75,15 +75,6 @@ pub struct Args {
     pub(super) command: Vec<OsString>,
 }
 
-/// What an undecided gate means for the exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Inconclusive {
-    /// 0
-    Pass,
-    /// 1
-    Fail,
-}
-
 impl Args {
     /// What the options say over the policy.
     pub(super) fn overrides(&self) -> Overrides {
@@ -96,10 +87,7 @@ impl Args {
                 max: self.max_steps,
                 tolerance: None,
             },
-            on_inconclusive: self.inconclusive.map(|inconclusive| match inconclusive {
-                Inconclusive::Pass => OnInconclusive::Pass,
-                Inconclusive::Fail => OnInconclusive::Fail,
-            }),
+            on_inconclusive: self.inconclusive.map(Into::into),
             jobs: self.jobs,
             timeout: self.timeout,
             ..Overrides::default()

@@ -4,7 +4,11 @@
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
+use nix::errno::Errno;
+#[cfg(target_os = "linux")]
+use nix::sys::signal::kill;
 use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 
 use super::Marker;
@@ -47,24 +51,23 @@ impl Members {
 impl Members {
     /// Whether none of them is running any more.
     pub(super) fn are_gone(&self) -> bool {
-        self.running().is_empty()
-    }
-
-    fn running(&self) -> Vec<strays::Process> {
-        strays::of_trial(self.group, &self.marker)
+        match strays::of_trial(self.group, &self.marker) {
+            Some(running) => running.is_empty(),
+            None => self.group_is_gone(),
+        }
     }
 
     fn signal(&self, signal: Signal) {
-        let running = self.running();
+        let Some(running) = strays::of_trial(self.group, &self.marker) else {
+            self.signal_group(signal);
+            return;
+        };
         // All of a group at once: it cannot grow meanwhile. Whoever ended meanwhile needs no signal.
-        if let Some(group) = self
-            .group
-            .filter(|group| running.iter().any(|one| one.group == *group))
-        {
-            let _ = killpg(group, signal);
+        if running.iter().any(|one| Some(one.group) == self.group) {
+            self.signal_group(signal);
         }
         for stray in running.iter().filter(|one| Some(one.group) != self.group) {
-            let _ = nix::sys::signal::kill(stray.id, signal);
+            let _ = kill(stray.id, signal);
         }
     }
 }
@@ -73,11 +76,25 @@ impl Members {
 impl Members {
     /// Whether none of them is running any more.
     pub(super) fn are_gone(&self) -> bool {
-        self.group
-            .is_none_or(|group| killpg(group, None) == Err(nix::errno::Errno::ESRCH))
+        self.group_is_gone()
     }
 
     fn signal(&self, signal: Signal) {
+        self.signal_group(signal);
+    }
+}
+
+impl Members {
+    fn group_is_gone(&self) -> bool {
+        self.group.is_none_or(|group| {
+            // What this process adopted and ended would count as long as nobody took note of it.
+            let all = Pid::from_raw(-group.as_raw());
+            while waitpid(all, Some(WaitPidFlag::WNOHANG)).is_ok_and(|status| status.pid().is_some()) {}
+            killpg(group, None) == Err(Errno::ESRCH)
+        })
+    }
+
+    fn signal_group(&self, signal: Signal) {
         if let Some(group) = self.group {
             // Whoever ended meanwhile needs no signal.
             let _ = killpg(group, signal);

@@ -20,10 +20,13 @@ pub(super) struct Process {
     has_ended: bool,
 }
 
-/// The running processes of a trial.
-pub(super) fn of_trial(group: Option<Pid>, marker: &Marker) -> Vec<Process> {
+/// The running processes of a trial; `None` where `/proc` does not tell.
+pub(super) fn of_trial(group: Option<Pid>, marker: &Marker) -> Option<Vec<Process>> {
     let all = all();
     let ours = Pid::this();
+    if all.iter().all(|process| process.id != ours) {
+        return None;
+    }
     let mut found: HashSet<Pid> = all
         .iter()
         .filter(|process| Some(process.group) == group || is_marked(process.id, marker))
@@ -38,9 +41,9 @@ pub(super) fn of_trial(group: Option<Pid>, marker: &Marker) -> Vec<Process> {
             break;
         }
     }
-    all.into_iter()
-        .filter(|process| found.contains(&process.id) && !process.has_ended && process.id != ours)
-        .collect()
+    let is_running =
+        |process: &Process| found.contains(&process.id) && !process.has_ended && process.id != ours;
+    Some(all.into_iter().filter(is_running).collect())
 }
 
 /// All processes.
@@ -99,12 +102,9 @@ mod tests {
     #[test]
     fn this_process_is_seen_and_never_among_those_of_a_trial() {
         let ours = all().into_iter().find(|process| process.id == Pid::this());
-        let group = ours.expect("it is running").group;
+        let group = ours.unwrap().group;
         let marker = Marker::new("TRACER_TRIAL_ID", "of no process");
-        assert!(
-            of_trial(Some(group), &marker)
-                .iter()
-                .all(|one| one.id != Pid::this())
-        );
+        let found = of_trial(Some(group), &marker).unwrap();
+        assert!(found.iter().all(|one| one.id != Pid::this()));
     }
 }

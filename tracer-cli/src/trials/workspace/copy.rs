@@ -8,8 +8,11 @@ use super::Workspace;
 
 /// Copies the files of a workspace into an empty folder: with their permissions and times, links as links, and without
 /// what was removed and other repositories in it. A link into the workspace becomes one into the copy.
-pub(crate) fn copy(workspace: &Workspace, target: &Path) -> io::Result<()> {
+pub(crate) fn copy(workspace: &Workspace, target: &Path, is_stopped: impl Fn() -> bool) -> io::Result<()> {
     for file in &workspace.files {
+        if is_stopped() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
         let (from, to) = (workspace.root.join(file), target.join(file));
         let kind = match from.symlink_metadata() {
             Ok(metadata) => metadata.file_type(),

@@ -21,8 +21,9 @@ pub(crate) struct Workspace {
 
 impl Workspace {
     /// Looks at a folder. In a Git repository its files are those that are tracked, or neither tracked nor ignored;
-    /// elsewhere all but hidden ones and those of build folders.
-    pub(crate) fn look(root: &Path) -> Result<Self, CliError> {
+    /// elsewhere all but hidden ones and those of build folders. What is below `store` is never one of them: the runs of
+    /// earlier trials are no part of later ones.
+    pub(crate) fn look(root: &Path, store: &Path) -> Result<Self, CliError> {
         let root = root
             .canonicalize()
             .map_err(|error| CliError::input(format!("cannot look at {}: {error}", root.display())))?;
@@ -32,6 +33,14 @@ impl Workspace {
         } else {
             (files::found(&root)?, None)
         };
+        if let Some(store) = store
+            .canonicalize()
+            .ok()
+            .as_deref()
+            .and_then(|store| store.strip_prefix(&root).ok())
+        {
+            files.retain(|file| !file.starts_with(store));
+        }
         files.sort_unstable();
         files.dedup();
         Ok(Self { root, files, commit })

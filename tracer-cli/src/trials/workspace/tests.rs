@@ -31,6 +31,10 @@ fn with_files(names: &[&str]) -> TempDir {
     folder
 }
 
+fn look(root: &Path) -> Result<Workspace, CliError> {
+    Workspace::look(root, Path::new("/nowhere"))
+}
+
 fn names(workspace: &Workspace) -> Vec<&str> {
     let name = |file: &'_ PathBuf| -> &'_ str { Box::leak(file.display().to_string().into_boxed_str()) };
     workspace.files.iter().map(name).collect()
@@ -38,7 +42,7 @@ fn names(workspace: &Workspace) -> Vec<&str> {
 
 fn copied(workspace: &Workspace) -> TempDir {
     let target = tempfile::tempdir().unwrap();
-    copy(workspace, target.path()).unwrap();
+    copy(workspace, target.path(), || false).unwrap();
     target
 }
 
@@ -49,7 +53,7 @@ fn in_a_repository_what_is_tracked_or_not_ignored_belongs_to_the_workspace() {
     fs::write(folder.path().join(".gitignore"), ".env\nbuild\n").unwrap();
     git(folder.path(), &["add", "a.py", ".gitignore", "gone.txt"]);
     fs::remove_file(folder.path().join("gone.txt")).unwrap();
-    let workspace = Workspace::look(folder.path()).unwrap();
+    let workspace = look(folder.path()).unwrap();
     assert_eq!(
         names(&workspace),
         [".config", ".gitignore", "a.py", "gone.txt", "sub/new.txt"]
@@ -73,7 +77,7 @@ fn a_part_of_a_repository_is_a_workspace_with_the_commit_of_the_whole() {
     git(folder.path(), &["init", "--quiet"]);
     git(folder.path(), &["add", "."]);
     git(folder.path(), &["commit", "--quiet", "--message", "first"]);
-    let workspace = Workspace::look(&folder.path().join("agent")).unwrap();
+    let workspace = look(&folder.path().join("agent")).unwrap();
     assert_eq!(names(&workspace), ["run.py"]);
     assert_eq!(workspace.commit().map(str::len), Some(40));
 }
@@ -93,7 +97,7 @@ fn elsewhere_everything_belongs_to_the_workspace_but_hidden_files_and_build_fold
         "environment/bin/python",
     ]);
     assert_eq!(
-        names(&Workspace::look(folder.path()).unwrap()),
+        names(&look(folder.path()).unwrap()),
         ["agent.py", "data/notes.md"]
     );
 }
@@ -111,7 +115,7 @@ fn a_name_that_is_no_text_is_copied() {
         if in_repository {
             git(folder.path(), &["init", "--quiet"]);
         }
-        let copy = copied(&Workspace::look(folder.path()).unwrap());
+        let copy = copied(&look(folder.path()).unwrap());
         assert!(copy.path().join(name).exists());
     }
 }
@@ -130,7 +134,7 @@ fn a_copy_keeps_permissions_and_times() {
             .unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
     }
-    let copy = copied(&Workspace::look(folder.path()).unwrap());
+    let copy = copied(&look(folder.path()).unwrap());
     let metadata = |name: &str| fs::metadata(copy.path().join(name)).unwrap();
     assert_eq!(metadata("agent.sh").permissions().mode() & 0o777, 0o755);
     assert_eq!(metadata("agent.sh").modified().unwrap(), old);
@@ -145,7 +149,7 @@ fn a_link_into_the_workspace_becomes_one_into_the_copy() {
     symlink(root.join("data"), root.join("absolute")).unwrap();
     symlink("data", root.join("relative")).unwrap();
     symlink("/nowhere/at/all", root.join("outside")).unwrap();
-    let copy = copied(&Workspace::look(&root).unwrap());
+    let copy = copied(&look(&root).unwrap());
     for link in ["absolute", "relative"] {
         fs::write(copy.path().join(link).join("notes"), "changed").unwrap();
     }
@@ -156,7 +160,7 @@ fn a_link_into_the_workspace_becomes_one_into_the_copy() {
 
 #[test]
 fn a_fingerprint_changes_with_names_and_contents_and_with_nothing_else() {
-    let print = |folder: &TempDir| fingerprint(&Workspace::look(folder.path()).unwrap()).unwrap();
+    let print = |folder: &TempDir| fingerprint(&look(folder.path()).unwrap()).unwrap();
     let (one, other) = (with_files(&["a", "b"]), with_files(&["b", "a"]));
     assert_eq!(print(&one), print(&other));
     fs::write(other.path().join("a"), "changed").unwrap();
@@ -167,9 +171,24 @@ fn a_fingerprint_changes_with_names_and_contents_and_with_nothing_else() {
 #[test]
 fn a_repository_that_git_cannot_read_is_not_taken_for_a_plain_folder() {
     let folder = with_files(&["a.py", ".git"]);
-    let error = Workspace::look(folder.path()).unwrap_err();
+    let error = look(folder.path()).unwrap_err();
     assert!(
         error.message().starts_with("git cannot tell the files of"),
         "{error}"
     );
+}
+
+#[test]
+fn the_store_is_no_part_of_the_workspace() {
+    let folder = with_files(&["agent.py", "data/runs/1/meta.json", "data.txt"]);
+    let workspace = Workspace::look(folder.path(), &folder.path().join("data")).unwrap();
+    assert_eq!(names(&workspace), ["agent.py", "data.txt"]);
+}
+
+#[test]
+fn a_copy_is_given_up_when_the_user_stops() {
+    let folder = with_files(&["a"]);
+    let target = tempfile::tempdir().unwrap();
+    let error = copy(&look(folder.path()).unwrap(), target.path(), || true).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::Interrupted);
 }
