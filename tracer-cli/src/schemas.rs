@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 use tracer_sdk::format::{Record, RunMeta, SPEC_VERSION, SpanRecord};
 
-use crate::commands::{list, repair, show, validate_trace};
+use crate::commands::{list, repair, show, validate_trace, view};
 use crate::export::envelope;
 
 /// The version that every document names.
@@ -20,7 +20,7 @@ pub(crate) fn spec_version(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// The file names, and what stands in them.
-fn all() -> [(&'static str, Schema); 8] {
+fn all() -> [(&'static str, Schema); 9] {
     [
         ("meta", schema_of::<RunMeta>("meta.json of a run")),
         ("span", schema_of::<SpanRecord>("A line of spans.jsonl")),
@@ -39,6 +39,7 @@ fn all() -> [(&'static str, Schema); 8] {
             schema_of::<validate_trace::Report<'_>>("`tracer validate-trace --json`"),
         ),
         ("repair", schema_of::<repair::Report>("`tracer repair --json`")),
+        ("view", schema_of::<view::Serving>("`tracer view --json`")),
     ]
 }
 
