@@ -16,6 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Viewer {
     pub(crate) child: Child,
     pub(crate) address: SocketAddr,
+    /// What it printed.
+    pub(crate) told: Value,
 }
 
 /// An answer.
@@ -106,6 +108,7 @@ impl Viewer {
         Self {
             child,
             address: host.parse().unwrap(),
+            told,
         }
     }
 
