@@ -67,7 +67,7 @@ async fn listen(options: &Options) -> io::Result<TcpListener> {
     for _ in 0..MOST_PORTS {
         match TcpListener::bind((host, port)).await {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && port != 0 && port < u16::MAX => {
-                port += 1
+                port += 1;
             }
             listening => return listening,
         }
