@@ -13,12 +13,14 @@ pub mod finished;
 pub mod guide;
 pub mod program;
 pub mod recording;
+pub mod schema;
 pub mod secrets;
 pub mod wait;
 
 pub use data_dir::{DataDir, recorded};
 pub use finished::Finished;
 pub use program::Program;
+pub use schema::Schema;
 pub use wait::wait_until;
 
 #[cfg(doctest)]

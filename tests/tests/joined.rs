@@ -116,6 +116,34 @@ fn a_child_that_is_killed_leaves_its_parents_run_valid() {
 }
 
 #[test]
+fn what_a_child_lost_is_told_by_its_parents_run() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    let parent = run.context().unwrap().to_traceparent();
+    let directory = run.dir().unwrap();
+    let in_the_way = directory.join("spans.jsonl");
+    std::fs::create_dir(&in_the_way).unwrap();
+    let child = Program::new(TRACED, &data)
+        .args(["join-and-wait"])
+        .env("TRACER_TRACEPARENT", &parent);
+    let mut child = start_ready(child);
+    std::fs::remove_dir(&in_the_way).unwrap();
+    child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+    assert!(child.wait_with_output().unwrap().status.success());
+    run.finish();
+    let finished = data.finished();
+    let meta: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(directory.join("meta.json")).unwrap()).unwrap();
+    assert_eq!(meta["dropped"]["spans"], 1);
+    let told = finished.span_named("dropped spans");
+    assert_eq!(
+        told.attributes["tracer.dropped_reason"],
+        meta["dropped"]["reason"]
+    );
+    assert_eq!(finished.run.meta.counts.tool_calls, 1, "the later call is there");
+}
+
+#[test]
 fn a_child_that_outlives_its_parents_run_adds_nothing_to_it() {
     let data = DataDir::new();
     let run = data.run("parent").start();

@@ -6,49 +6,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use jsonschema::Validator;
 use serde_json::{Value, json};
 use tracer_sdk::format::{Dropped, EventType, META_FILE, SPANS_FILE};
 use tracer_sdk::{Guardrails, Usage, llm_call, record_error, span, spans_to_events, state, tool_call};
-use tracer_tests::DataDir;
-
-struct Schema(Validator);
-
-impl Schema {
-    fn of(name: &str) -> Self {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schemas");
-        let text = fs::read_to_string(Path::new(path).join(format!("{name}.json"))).unwrap();
-        let schema: Value = serde_json::from_str(&text).unwrap();
-        assert!(jsonschema::meta::is_valid(&schema), "{name}.json is no schema");
-        let options = jsonschema::draft202012::options().should_validate_formats(true);
-        Self(options.build(&schema).unwrap())
-    }
-
-    #[track_caller]
-    fn takes(&self, document: &Value) {
-        let errors: Vec<String> = self
-            .0
-            .iter_errors(document)
-            .map(|error| format!("{}: {error}", error.instance_path()))
-            .collect();
-        assert!(errors.is_empty(), "{errors:#?} in {document:#}");
-    }
-
-    /// That the document is refused when the value at this place is another one, or `None` is there.
-    #[track_caller]
-    fn refuses(&self, document: &Value, place: &str, value: Option<Value>) {
-        self.takes(document);
-        let mut changed = document.clone();
-        let (parent, key) = place.rsplit_once('/').unwrap();
-        let object = changed.pointer_mut(parent).unwrap().as_object_mut().unwrap();
-        let told = format!("{place}: {value:?}");
-        match value {
-            Some(value) => object.insert(key.to_owned(), value),
-            None => object.remove(key),
-        };
-        assert!(!self.0.is_valid(&changed), "{told} is taken");
-    }
-}
+use tracer_tests::{DataDir, Schema};
 
 /// The files of a run: its metadata, and its spans.
 fn files(directory: &Path) -> (Value, Vec<Value>) {

@@ -1,4 +1,6 @@
-//! Sizes as a person types and reads them: `2GB`. Pure.
+//! Sizes and times as a person types and reads them: `2GB`, `10m`. Pure.
+
+use std::time::Duration;
 
 /// The bytes of a size: a number and `kB`, `MB`, `GB`, `TB` of a thousand, or `KiB`, `MiB`, `GiB`, `TiB` of 1024.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
@@ -35,6 +37,23 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
         .ok_or_else(refused)
 }
 
+/// A time: a number of seconds, or a number and `s`, `m` or `h`.
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
+    let refused = || "give a number of seconds, or a number with a unit, as in 90s, 10m or 1.5h".to_owned();
+    let (number, unit) = parts(text).ok_or_else(refused)?;
+    let unit = match unit.as_str() {
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(refused()),
+    };
+    let number: f64 = number.parse().map_err(|_| refused())?;
+    Duration::try_from_secs_f64(number * unit)
+        .ok()
+        .filter(|time| !time.is_zero())
+        .ok_or_else(refused)
+}
+
 /// The number, and the unit in lower case.
 fn parts(text: &str) -> Option<(&str, String)> {
     let text = text.trim();
@@ -61,6 +80,22 @@ pub(crate) fn bytes(number: u64) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn times_are_understood_as_they_are_typed() {
+        for (text, seconds) in [
+            ("90", 90.0),
+            ("0.5", 0.5),
+            ("90s", 90.0),
+            ("10 m", 600.0),
+            ("1.5h", 5400.0),
+        ] {
+            assert_eq!(time(text), Ok(Duration::from_secs_f64(seconds)), "{text}");
+        }
+        for text in ["", "0", "-1", "1d", "1.2.3", "9999999999999999999999h", "m"] {
+            assert!(time(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn sizes_are_understood_as_they_are_typed() {

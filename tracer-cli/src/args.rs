@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, delete, demo, export, list, man, prune, rename, repair, show, validate_trace, view,
+    accept, assert, baseline, completions, delete, demo, diff, export, init, list, man, prune, rename,
+    repair, run, show, validate_trace, view,
 };
 use crate::ui::Colour;
 
@@ -56,7 +57,19 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Record a simulated support agent: no network, no keys
-    Demo,
+    Demo(demo::Args),
+    /// Make trials of a command and judge them: the gate
+    Run(run::Args),
+    /// Judge a recorded run by the rules of the gate
+    Assert(assert::Args),
+    /// Keep how an agent behaves now, to compare later runs with
+    Baseline(baseline::Args),
+    /// Make a change of behaviour the new baseline, and keep who did it and why
+    Accept(accept::Args),
+    /// Tell in what two runs differ, or a run and a baseline
+    Diff(diff::Args),
+    /// Write a policy to start from, and a workflow for GitHub Actions
+    Init(init::Args),
     /// List recorded runs, newest first
     List(list::Args),
     /// Show a run: what happened, step by step
@@ -88,7 +101,13 @@ impl Command {
         session: &mut crate::session::Session,
     ) -> Result<crate::commands::Verdict, crate::error::CliError> {
         match self {
-            Self::Demo => demo::run(session),
+            Self::Demo(args) => demo::run(&args, session),
+            Self::Run(args) => run::run(&args, session),
+            Self::Assert(args) => assert::run(&args, session),
+            Self::Baseline(args) => baseline::run(&args, session),
+            Self::Accept(args) => accept::run(&args, session),
+            Self::Diff(args) => diff::run(&args, session),
+            Self::Init(args) => init::run(&args, session),
             Self::List(args) => list::run(&args, session),
             Self::Show(args) => show::run(&args, session),
             Self::View(args) => view::run(&args, session),

@@ -125,10 +125,20 @@ impl Contents {
 
     /// The numbers of the steps that pass.
     pub(crate) fn passing(&mut self, filter: &StepFilter) -> Result<Vec<usize>, RecordError> {
+        self.passing_one_by_one(filter, || {})
+    }
+
+    /// The same, where `looked_at` is told of each step that has to be read for it.
+    pub(crate) fn passing_one_by_one(
+        &mut self,
+        filter: &StepFilter,
+        mut looked_at: impl FnMut(),
+    ) -> Result<Vec<usize>, RecordError> {
         let mut numbers = self.numbers(|event_type, failed| filter.passes_outline(event_type, failed));
         if filter.has_text() {
             let mut found = Vec::new();
             for number in numbers {
+                looked_at();
                 if let Some(source) = self.read(number)?
                     && filter.passes(&source.record)
                 {

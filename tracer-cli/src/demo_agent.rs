@@ -3,6 +3,8 @@
 //! It uses the SDK as any program would, so its run shows what one sees of one's own agent. It waits a little where a
 //! real agent waits, so that the durations are real.
 
+pub(crate) mod changed;
+
 use std::thread::sleep;
 use std::time::Duration;
 

@@ -19,7 +19,7 @@ struct Safe(CompactFormatter);
 impl Formatter for Safe {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
         let mut rest = fragment;
-        while let Some(position) = rest.find(|char| ('\u{7f}'..='\u{9f}').contains(&char)) {
+        while let Some(position) = first_control_character(rest) {
             let (before, after) = rest.split_at(position);
             self.0.write_string_fragment(writer, before)?;
             let mut characters = after.chars();
@@ -30,6 +30,14 @@ impl Formatter for Safe {
         }
         self.0.write_string_fragment(writer, rest)
     }
+}
+
+/// Where the first character from U+007F to U+009F stands. Most texts have none and are long, so bytes are searched: in
+/// UTF-8 these characters are 7F, and C2 before 80 to 9F.
+fn first_control_character(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    memchr::memchr2_iter(0x7f, 0xc2, bytes)
+        .find(|&at| matches!(bytes.get(at..), Some([0x7f, ..] | [0xc2, 0x80..=0x9f, ..])))
 }
 
 /// One JSON object with the specification's version, written as it is made: one field or list item on each line, so
@@ -135,6 +143,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_control_character_is_found_wherever_it_stands(text in "[a\u{7f}-\u{a5}é€]{0,20}") {
+            let expected = text.find(|char| ('\u{7f}'..='\u{9f}').contains(&char));
+            prop_assert_eq!(first_control_character(&text), expected);
+        }
+
         #[test]
         fn the_value_is_the_same(text in prop::collection::vec(any::<char>(), 0..60).prop_map(String::from_iter)) {
             let mut written = Vec::new();

@@ -11,6 +11,7 @@ mod contents;
 mod demo_agent;
 pub mod error;
 pub mod export;
+mod gate;
 pub mod json;
 mod output_file;
 pub mod progress;
@@ -19,6 +20,7 @@ pub mod render;
 #[cfg(test)]
 mod schemas;
 pub mod session;
+mod trials;
 pub mod ui;
 pub mod view;
 
@@ -27,7 +29,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::Cli;
-use crate::error::CliError;
+use crate::error::{CliError, ErrorKind};
 use crate::session::Session;
 use crate::ui::Ui;
 
@@ -42,13 +44,14 @@ pub fn main() -> ExitCode {
         }
     };
     let mut session = Session::new(Ui::new(cli.colour, cli.ascii), cli.data_dir);
-    match cli
-        .command
-        .run(&mut session)
-        .and_then(|verdict| session.ui.flush().map(|()| verdict))
-    {
-        Ok(verdict) => verdict.exit_code(),
-        Err(error) => report(&mut session.ui, &error),
+    let verdict = match cli.command.run(&mut session) {
+        Ok(verdict) => verdict,
+        Err(error) => return report(&mut session.ui, &error),
+    };
+    match session.ui.flush() {
+        // Nobody reads the output any more; what a check found stands.
+        Err(error) if error.kind() != ErrorKind::ClosedPipe => report(&mut session.ui, &error),
+        _ => verdict.exit_code(),
     }
 }
 

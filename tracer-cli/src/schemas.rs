@@ -10,6 +10,8 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 use tracer_sdk::format::{Record, RunMeta, SPEC_VERSION, SpanRecord};
+use tracer_sdk::judge::policy::Policy;
+use tracer_sdk::judge::{Baseline, Comparison, Report};
 
 use crate::commands::{list, repair, show, validate_trace, view};
 use crate::export::envelope;
@@ -20,7 +22,7 @@ pub(crate) fn spec_version(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// The file names, and what stands in them.
-fn all() -> [(&'static str, Schema); 9] {
+fn all() -> [(&'static str, Schema); 13] {
     [
         ("meta", schema_of::<RunMeta>("meta.json of a run")),
         ("span", schema_of::<SpanRecord>("A line of spans.jsonl")),
@@ -40,6 +42,13 @@ fn all() -> [(&'static str, Schema); 9] {
         ),
         ("repair", schema_of::<repair::Report>("`tracer repair --json`")),
         ("view", schema_of::<view::Serving>("`tracer view --json`")),
+        ("policy", schema_of::<Policy>("A policy of the gate, as JSON")),
+        ("baseline", schema_of::<Baseline>("A baseline of the gate")),
+        (
+            "report",
+            schema_of::<Report>("`tracer run --format json` and `--json-out`"),
+        ),
+        ("diff", schema_of::<Comparison>("`tracer diff --format json`")),
     ]
 }
 
@@ -54,7 +63,7 @@ fn schema_of<T: JsonSchema>(title: &str) -> Schema {
 }
 
 /// The documentation of a type without what is for readers of the code: its examples, links, line breaks and references
-/// behind the first sentence; and whole numbers without Rust's names.
+/// behind the first sentence; and numbers without Rust's names.
 pub(crate) fn tell_in_plain_text(schema: &mut Schema) {
     if let Some(Value::String(description)) = schema.get_mut("description") {
         let prose = description.split("```").next().unwrap_or_default();
@@ -64,18 +73,19 @@ pub(crate) fn tell_in_plain_text(schema: &mut Schema) {
             .replace("`]", "`")
             .replace("`None`", "null");
     }
-    let is_number = schema
-        .get("type")
-        .is_some_and(|kind| kind.to_string().contains("integer"));
+    let is_number = schema.get("type").is_some_and(|kind| {
+        let kind = kind.to_string();
+        kind.contains("integer") || kind.contains("number")
+    });
     if is_number {
         schema.remove("format");
     }
 }
 
-/// A text without `(specification, …)` and `(decisions, …)`.
+/// A text without `(specification, …)` and the like.
 fn without_references(text: &str) -> String {
     let mut kept = text.to_owned();
-    for reference in [" (specification, ", " (decisions, "] {
+    for reference in [" (specification, ", " (decisions, ", " (gate contract, ", " (`spec/gate.md`, "] {
         while let Some((before, (_, after))) = kept
             .split_once(reference)
             .and_then(|(before, rest)| Some((before, rest.split_once(')')?)))

@@ -108,6 +108,11 @@ impl Ui {
         }
     }
 
+    /// Whether [`status`](Self::status) shows anything.
+    pub fn shows_status(&self) -> bool {
+        self.has_status
+    }
+
     /// Shows a line that the next output takes the place of, where a terminal can do that.
     pub fn status(&mut self, line: &Line) {
         if !self.has_status {

@@ -61,6 +61,19 @@ impl Redaction {
         self.redactor.clean_to(text, usize::MAX).text
     }
 
+    /// The arguments of a program without the values of secret-like options: `--option=value`, `--option value`.
+    ///
+    /// ```
+    /// # use tracer_sdk::{redaction::Redaction, settings::Settings};
+    /// let redaction = Redaction::new(&Settings::with_data_dir("unused"), []);
+    /// let arguments = ["agent", "--api-key", "k-1234"].map(str::to_owned);
+    /// assert_eq!(redaction.arguments(arguments), ["agent", "--api-key", "__REDACTED__"]);
+    /// ```
+    #[must_use]
+    pub fn arguments(&self, arguments: impl IntoIterator<Item = String>) -> Vec<String> {
+        self.redactor.arguments(arguments)
+    }
+
     /// The value without secrets, whether a key or a text tells them; and how many places were changed.
     ///
     /// ```

@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         "fork-and-wait" => fork_and_wait(),
         "exec-and-wait" => exec_and_wait(),
         "default-name" => default_name(),
+        "panic-with-hook" => panic_with_hook(),
         how => return end(how),
     }
     ExitCode::SUCCESS
@@ -128,6 +129,15 @@ fn end(how: &str) -> ExitCode {
 /// A run without a name of its own.
 #[tracer_sdk::trace]
 fn default_name() {}
+
+/// Panics in a call, with a hook of its own that was there before the SDK's.
+fn panic_with_hook() {
+    std::panic::set_hook(Box::new(|_| tell("the program's own hook")));
+    let _run = traced_run("panics");
+    tool_call("before").record().unwrap();
+    let _call = llm_call("gpt-5").prompt("Are you there?").start().unwrap();
+    panic!("it went wrong");
+}
 
 /// Works for the run of the parent process.
 fn join(calls: u64) {

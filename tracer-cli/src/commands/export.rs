@@ -7,15 +7,15 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use tracer_sdk::format::RunStatus;
-use tracer_sdk::read::{self, RecordError, RecordStream, RunDirectory, StreamedRun};
+use tracer_sdk::read::{self, RunDirectory, StreamedRun};
 use tracer_sdk::redaction::Redaction;
 
 use super::{Verdict, duration, refused, standing};
 use crate::contents::Contents;
 use crate::error::{CliError, ErrorKind};
 use crate::export::folded::Weight;
-use crate::export::lines::{Lines, RecordLines};
-use crate::export::{ExportError, chrome, envelope, folded, html, ndjson, otlp};
+use crate::export::pieces::{Piece, Pieces};
+use crate::export::{ExportError, chrome, envelope, folded, html, lines, ndjson, otlp};
 use crate::output_file;
 use crate::progress::Progress;
 use crate::render::line::{Line, Tone};
@@ -199,37 +199,34 @@ fn write(
     let meta = run.meta;
     match args.format {
         // A page is made of steps, above.
-        Format::Html | Format::Envelope => envelope::write(&meta, lines(&run.records, progress)?, writer),
-        Format::Ndjson => ndjson::write(lines(&run.records, progress)?, writer),
-        Format::OtlpJson => otlp::write(&meta, counted(run.records.into_spans(), progress), writer),
-        Format::Chrome => chrome::write(&meta, counted(run.records.into_spans(), progress), writer),
+        Format::Html | Format::Envelope => {
+            let records = counted(lines::of_records(&run.records)?, progress);
+            envelope::write(&meta, records, writer)
+        }
+        Format::Ndjson => ndjson::write(counted(lines::of_records(&run.records)?, progress), writer),
+        Format::OtlpJson => {
+            let spans = otlp::lines(&run.records.into_spans())?;
+            otlp::write(&meta, counted(spans, progress), writer)
+        }
+        Format::Chrome => {
+            let spans = chrome::bars(&meta, &run.records.into_spans())?;
+            chrome::write(&meta, counted(spans, progress), writer)
+        }
         Format::Folded => {
-            let spans = counted(run.records.into_spans(), progress);
-            folded::write(args.weight.unwrap_or_default(), spans, writer)
+            let weight = args.weight.unwrap_or_default();
+            let spans = folded::frames(weight, &run.records.into_spans())?;
+            folded::write(counted(spans, progress), writer)
         }
     }?;
     Ok(0)
 }
 
-fn lines(
-    records: &RecordStream,
-    progress: &Progress,
-) -> Result<impl Iterator<Item = Result<Lines, ExportError>>, ExportError> {
-    let lines = RecordLines::new(records)?;
-    Ok(lines.inspect(|lines| {
-        if let Ok(lines) = lines {
-            progress.steps(lines.count() as u64);
+/// Tells the progress of what is written.
+fn counted<P: Piece>(pieces: Pieces<P>, progress: &Progress) -> impl Iterator<Item = Result<P, ExportError>> {
+    pieces.inspect(|piece| {
+        if let Ok(piece) = piece {
+            progress.steps(piece.count() as u64);
         }
-    }))
-}
-
-fn counted<Item>(
-    items: impl Iterator<Item = Result<Item, RecordError>>,
-    progress: &Progress,
-) -> impl Iterator<Item = Result<Item, ExportError>> {
-    items.map(|item| {
-        progress.step();
-        item.map_err(ExportError::from)
     })
 }
 

@@ -1,14 +1,20 @@
 //! One file per command.
 
+pub mod accept;
+pub mod assert;
+pub mod baseline;
 pub mod completions;
 pub mod delete;
 pub mod demo;
+pub mod diff;
 pub mod export;
+pub mod init;
 pub mod list;
 pub mod man;
 pub mod prune;
 pub mod rename;
 pub mod repair;
+pub mod run;
 pub mod show;
 pub mod validate_trace;
 pub mod view;
@@ -65,7 +71,7 @@ pub(crate) fn standing(run: &ListedRun) -> Standing {
 }
 
 /// What is said of a run that is refused: all its problems.
-fn refused(kind: ErrorKind, what: String, invalid: &InvalidRun) -> CliError {
+pub(crate) fn refused(kind: ErrorKind, what: String, invalid: &InvalidRun) -> CliError {
     let kind = if invalid.is_input() {
         ErrorKind::Input
     } else {

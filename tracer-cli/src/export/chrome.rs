@@ -1,54 +1,140 @@
 //! The Trace Event Format, which Perfetto and `chrome://tracing` open: one row for what happens one after the other,
 //! further rows for what happens at once.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use tracer_sdk::format::{Record, RunMeta, SpanId, SpanRecord, StoredTime, Timestamp};
+use tracer_sdk::read::SpanStream;
 
 use super::ExportError;
 use super::lanes::{Interval, Lanes};
+use super::pieces::{Piece, Pieces};
 use crate::json;
 
 /// The format knows processes and threads; a run is one process, and its rows are the threads.
 const PROCESS: u32 = 1;
 
+/// A span as the format has it, but for its row.
+#[derive(Debug)]
+struct Bar {
+    id: SpanId,
+    parent: Option<SpanId>,
+    interval: Interval,
+    is_root: bool,
+    /// What stands for the span itself.
+    own: Option<Event>,
+    /// What happened within it, beside it.
+    instants: Vec<Event>,
+}
+
+impl Bar {
+    /// A span that took no time would not be seen as a bar, and has no row.
+    fn has_row(&self) -> bool {
+        self.interval.start != self.interval.end || self.is_root
+    }
+}
+
+/// Some spans.
+#[derive(Debug, Default)]
+pub struct Bars {
+    bars: Vec<Bar>,
+    bytes: usize,
+}
+
+impl Piece for Bars {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn count(&self) -> usize {
+        self.bars.len()
+    }
+}
+
+impl Bars {
+    /// Adds a span of a run that started at `zero`.
+    fn push(&mut self, span: &SpanRecord, zero: Timestamp) -> io::Result<()> {
+        let mut bar = Bar {
+            id: span.span_id,
+            parent: span.parent_span_id,
+            interval: interval(span),
+            is_root: span.is_root(),
+            own: None,
+            instants: Vec::new(),
+        };
+        for record in tracer_sdk::spans_to_events(std::slice::from_ref(span)) {
+            if record.event_id == span.span_id.to_string() {
+                let Interval { start, end } = bar.interval;
+                bar.own = Some(if bar.has_row() {
+                    Event::of(
+                        &record,
+                        start.microseconds_since(zero),
+                        Some(end.microseconds_since(start)),
+                    )?
+                } else {
+                    Event::of(&record, start.microseconds_since(zero), None)?
+                });
+            } else if record.parent_id.is_some() {
+                let at = instant_of(&record).map_or(0, |at| at.microseconds_since(zero));
+                bar.instants.push(Event::of(&record, at, None)?);
+            }
+        }
+        let events = bar.own.iter().chain(&bar.instants);
+        self.bytes += size_of::<Bar>() + events.map(|event| event.text.len()).sum::<usize>();
+        self.bars.push(bar);
+        Ok(())
+    }
+}
+
+/// The spans of a run, as [`write()`] takes them.
+pub fn bars(meta: &RunMeta, spans: &SpanStream) -> io::Result<Pieces<Bars>> {
+    let mut spans = spans.clone();
+    let zero = meta.started_at.instant();
+    Pieces::new(spans.span_count(), move |number, bars: &mut Bars| {
+        if let Some(span) = spans.span(number)? {
+            bars.push(&span, zero)?;
+        }
+        Ok(())
+    })
+}
+
 /// Writes the document.
 pub fn write(
     meta: &RunMeta,
-    spans: impl IntoIterator<Item = Result<SpanRecord, ExportError>>,
+    bars: impl IntoIterator<Item = Result<Bars, ExportError>>,
     writer: &mut dyn Write,
 ) -> Result<(), ExportError> {
     writer.write_all(b"{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n")?;
     let name = meta.run_name.as_deref().unwrap_or("run");
-    json::write(writer, &named("process_name", 0, name))?;
+    Event::named("process_name", name)?.write(0, writer)?;
     let mut rows = Rows {
         lanes: Lanes::default(),
-        zero: meta.started_at.instant(),
         writer,
     };
     // Those that start together wait for each other: the longest is the parent, and must be placed first.
-    let mut together: Vec<SpanRecord> = Vec::new();
-    for span in spans {
-        let span = span?;
-        if together
-            .first()
-            .is_some_and(|first| first.start_time.instant() != span.start_time.instant())
-        {
-            rows.write(&mut together)?;
+    let mut together: Vec<Bar> = Vec::new();
+    for bars in bars {
+        for bar in bars?.bars {
+            if together
+                .first()
+                .is_some_and(|first| first.interval.start != bar.interval.start)
+            {
+                rows.write(&mut together)?;
+            }
+            together.push(bar);
         }
-        together.push(span);
     }
     rows.write(&mut together)?;
-    let Rows { lanes, writer, .. } = rows;
+    let Rows { lanes, writer } = rows;
     for lane in 0..lanes.count().max(1) {
         let name = match lane {
             0 => "run".to_owned(),
             _ => format!("at the same time {lane}"),
         };
         writer.write_all(b",\n")?;
-        json::write(writer, &named("thread_name", lane, &name))?;
+        Event::named("thread_name", &name)?.write(lane, writer)?;
     }
     writer.write_all(b"\n]}\n")?;
     Ok(())
@@ -56,68 +142,34 @@ pub fn write(
 
 struct Rows<'a> {
     lanes: Lanes,
-    /// What the times count from: the start of the run.
-    zero: Timestamp,
     writer: &'a mut dyn Write,
 }
 
 impl Rows<'_> {
     /// Writes spans that start together.
-    fn write(&mut self, together: &mut Vec<SpanRecord>) -> Result<(), ExportError> {
+    fn write(&mut self, together: &mut Vec<Bar>) -> io::Result<()> {
         // Stable, and the root before whatever lasts as long.
-        together.sort_by_key(|span| (std::cmp::Reverse(interval(span).end), !span.is_root()));
-        for span in together.drain(..) {
-            let interval = interval(&span);
-            for record in tracer_sdk::spans_to_events(std::slice::from_ref(&span)) {
-                if record.event_id == span.span_id.to_string() {
-                    let event = self.own_event(&span, interval, &record);
-                    self.event(&event)?;
-                } else if record.parent_id.is_some() {
-                    let instant = instant_of(&record);
-                    let event = self.instant(&record, Some(span.span_id), instant);
-                    self.event(&event)?;
-                }
+        together.sort_by_key(|bar| (std::cmp::Reverse(bar.interval.end), !bar.is_root));
+        for bar in together.drain(..) {
+            if let Some(event) = &bar.own {
+                let lane = if bar.has_row() {
+                    self.lanes.place(bar.id, bar.parent, bar.interval)
+                } else {
+                    self.lanes.lane_of(bar.parent)
+                };
+                self.event(event, lane)?;
+            }
+            for event in &bar.instants {
+                let lane = self.lanes.lane_of(Some(bar.id));
+                self.event(event, lane)?;
             }
         }
         Ok(())
     }
 
-    /// A span that took no time would not be seen as a bar.
-    fn own_event(&mut self, span: &SpanRecord, interval: Interval, record: &Record) -> Event {
-        if interval.start == interval.end && !span.is_root() {
-            return self.instant(record, span.parent_span_id, Some(interval.start));
-        }
-        let lane = self.lanes.place(span.span_id, span.parent_span_id, interval);
-        Event {
-            duration: Some(interval.end.microseconds_since(interval.start)),
-            ..self.told(record, "X", lane, Some(interval.start))
-        }
-    }
-
-    fn instant(&self, record: &Record, beside: Option<SpanId>, at: Option<Timestamp>) -> Event {
-        Event {
-            scope: Some("t"),
-            ..self.told(record, "i", self.lanes.lane_of(beside), at)
-        }
-    }
-
-    fn told(&self, record: &Record, phase: &'static str, lane: usize, at: Option<Timestamp>) -> Event {
-        Event {
-            phase,
-            name: record.name.clone(),
-            category: record.event_type().as_str(),
-            timestamp: at.map_or(0, |at| at.microseconds_since(self.zero)),
-            duration: None,
-            process: PROCESS,
-            thread: lane,
-            scope: None,
-            arguments: json!({"event_id": record.event_id, "parent_id": record.parent_id, "payload": record.payload}),
-        }
-    }
-
-    fn event(&mut self, event: &Event) -> Result<(), ExportError> {
+    fn event(&mut self, event: &Event, lane: usize) -> io::Result<()> {
         self.writer.write_all(b",\n")?;
-        Ok(json::write(self.writer, event)?)
+        event.write(lane, self.writer)
     }
 }
 
@@ -134,12 +186,77 @@ fn instant_of(record: &Record) -> Option<Timestamp> {
     record.ts.parse().ok()
 }
 
-/// One entry, with the short keys of the format.
-#[derive(Serialize)]
+/// One entry as JSON, but for the number of its row.
+#[derive(Debug)]
 struct Event {
+    text: Vec<u8>,
+    /// Where that number stands.
+    lane_at: usize,
+}
+
+impl Event {
+    /// What a record tells: a bar of so many microseconds, or an instant.
+    fn of(record: &Record, timestamp: i64, duration: Option<i64>) -> io::Result<Self> {
+        let beginning = Beginning {
+            phase: if duration.is_some() { "X" } else { "i" },
+            name: &record.name,
+            category: record.event_type().as_str(),
+            timestamp,
+            duration,
+            process: PROCESS,
+        };
+        let ending = Ending {
+            scope: duration.is_none().then_some("t"),
+            arguments: json!({"event_id": record.event_id, "parent_id": record.parent_id, "payload": record.payload}),
+        };
+        Self::with(&beginning, &ending)
+    }
+
+    /// What a process or a thread is called.
+    fn named(what: &'static str, name: &str) -> io::Result<Self> {
+        let beginning = Beginning {
+            phase: "M",
+            name: what,
+            category: "__metadata",
+            timestamp: 0,
+            duration: None,
+            process: PROCESS,
+        };
+        let ending = Ending {
+            scope: None,
+            arguments: json!({ "name": name }),
+        };
+        Self::with(&beginning, &ending)
+    }
+
+    fn with(beginning: &Beginning<'_>, ending: &Ending) -> io::Result<Self> {
+        // Two objects become one: `{…,"tid":` and `,…}`.
+        let mut text = Vec::with_capacity(1024);
+        json::write(&mut text, beginning)?;
+        text.pop();
+        text.extend_from_slice(b",\"tid\":");
+        let lane_at = text.len();
+        json::write(&mut text, ending)?;
+        if let Some(brace) = text.get_mut(lane_at) {
+            *brace = b',';
+        }
+        Ok(Self { text, lane_at })
+    }
+
+    fn write(&self, lane: usize, writer: &mut dyn Write) -> io::Result<()> {
+        let (beginning, ending) = self.text.split_at(self.lane_at);
+        writer.write_all(beginning)?;
+        write!(writer, "{lane}")?;
+        writer.write_all(ending)
+    }
+}
+
+/// What stands before the row, with the short keys of the format.
+#[derive(Serialize)]
+struct Beginning<'a> {
     #[serde(rename = "ph")]
     phase: &'static str,
-    name: String,
+    name: &'a str,
     #[serde(rename = "cat")]
     category: &'static str,
     /// Microseconds from the start of the run.
@@ -149,37 +266,31 @@ struct Event {
     duration: Option<i64>,
     #[serde(rename = "pid")]
     process: u32,
-    #[serde(rename = "tid")]
-    thread: usize,
+}
+
+/// What stands behind it.
+#[derive(Serialize)]
+struct Ending {
     #[serde(rename = "s", skip_serializing_if = "Option::is_none")]
     scope: Option<&'static str>,
     #[serde(rename = "args")]
     arguments: Value,
 }
 
-/// What a process or a thread is called.
-fn named(what: &'static str, thread: usize, name: &str) -> Event {
-    Event {
-        phase: "M",
-        name: what.to_owned(),
-        category: "__metadata",
-        timestamp: 0,
-        duration: None,
-        process: PROCESS,
-        thread,
-        scope: None,
-        arguments: json!({ "name": name }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::samples;
+    use super::*;
 
     #[test]
     fn what_happens_at_once_has_rows_of_its_own_and_what_takes_no_time_is_an_instant() {
+        let meta = samples::meta();
+        let mut bars = Bars::default();
+        for span in samples::run() {
+            bars.push(&span, meta.started_at.instant()).unwrap();
+        }
         let mut out = Vec::new();
-        super::write(&samples::meta(), samples::run().into_iter().map(Ok), &mut out).unwrap();
+        write(&meta, [Ok(bars)], &mut out).unwrap();
         serde_json::from_slice::<serde_json::Value>(&out).unwrap();
         insta::assert_snapshot!(String::from_utf8(out).unwrap());
     }

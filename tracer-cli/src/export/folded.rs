@@ -3,10 +3,12 @@
 //! The number is the time in microseconds that passed in a span and in none of its children, or the tokens that its
 //! model call used.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use tracer_sdk::format::{Payload, SpanRecord};
+use tracer_sdk::read::SpanStream;
 
+use super::pieces::{Piece, Pieces};
 use super::stacks::{Frame, Stacks};
 use super::{ExportError, own_record};
 use crate::render::text;
@@ -21,31 +23,67 @@ pub enum Weight {
     Tokens,
 }
 
-/// Writes the stacks.
-pub fn write(
-    weight: Weight,
-    spans: impl IntoIterator<Item = Result<SpanRecord, ExportError>>,
-    writer: &mut dyn Write,
-) -> Result<(), ExportError> {
-    let mut stacks = Stacks::default();
-    for span in spans {
-        let span = span?;
+/// Some spans as frames.
+#[derive(Debug, Default)]
+pub struct Frames {
+    frames: Vec<Frame>,
+    bytes: usize,
+}
+
+impl Piece for Frames {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn count(&self) -> usize {
+        self.frames.len()
+    }
+}
+
+impl Frames {
+    fn push(&mut self, weight: Weight, span: &SpanRecord) {
         let start = span.start_time.instant().unix_microseconds();
         let end = span
             .end_time
             .as_ref()
             .map_or(start, |end| end.instant().unix_microseconds());
-        stacks.add(Frame {
+        let name = frame_name(&span.name);
+        self.bytes += size_of::<Frame>() + name.len();
+        self.frames.push(Frame {
             id: span.span_id,
             parent: span.parent_span_id,
             start,
             end: end.max(start),
             own: match weight {
                 Weight::Time => None,
-                Weight::Tokens => Some(tokens(&span)),
+                Weight::Tokens => Some(tokens(span)),
             },
-            name: frame_name(&span.name),
+            name,
         });
+    }
+}
+
+/// The spans of a run, as [`write()`] takes them.
+pub fn frames(weight: Weight, spans: &SpanStream) -> io::Result<Pieces<Frames>> {
+    let mut spans = spans.clone();
+    Pieces::new(spans.span_count(), move |number, frames: &mut Frames| {
+        if let Some(span) = spans.span(number)? {
+            frames.push(weight, &span);
+        }
+        Ok(())
+    })
+}
+
+/// Writes the stacks.
+pub fn write(
+    frames: impl IntoIterator<Item = Result<Frames, ExportError>>,
+    writer: &mut dyn Write,
+) -> Result<(), ExportError> {
+    let mut stacks = Stacks::default();
+    for frames in frames {
+        for frame in frames?.frames {
+            stacks.add(frame);
+        }
     }
     for (stack, weight) in stacks.folded() {
         writeln!(writer, "{stack} {weight}")?;
@@ -78,7 +116,11 @@ mod tests {
 
     fn folded(weight: Weight) -> String {
         let mut out = Vec::new();
-        write(weight, samples::run().into_iter().map(Ok), &mut out).unwrap();
+        let mut frames = Frames::default();
+        for span in samples::run() {
+            frames.push(weight, &span);
+        }
+        write([Ok(frames)], &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

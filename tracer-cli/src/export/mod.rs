@@ -13,6 +13,7 @@ pub mod ndjson;
 pub mod otlp;
 mod otlp_attributes;
 mod otlp_messages;
+pub mod pieces;
 #[cfg(test)]
 mod samples;
 mod stacks;

@@ -1,22 +1,36 @@
 //! OpenTelemetry's file format: one `ExportTraceServiceRequest` as JSON (OTLP 1, *JSON Protobuf Encoding*): IDs in hex,
 //! times as texts of nanoseconds, enumerations as numbers.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
 use tracer_sdk::format::{RunMeta, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, TraceId};
+use tracer_sdk::read::SpanStream;
 
+use super::lines::Lines;
 use super::otlp_attributes::{self, Attributes};
+use super::pieces::Pieces;
 use super::{ExportError, own_record};
 use crate::json;
 
 /// What the spans are said to be from when the run has no name.
 const UNNAMED_SERVICE: &str = "tracer";
 
+/// The spans of a run, as [`write()`] takes them.
+pub fn lines(spans: &SpanStream) -> io::Result<Pieces<Lines>> {
+    let mut spans = spans.clone();
+    Pieces::new(spans.span_count(), move |number, lines: &mut Lines| {
+        if let Some(span) = spans.span(number)? {
+            lines.push(&Span::of(span))?;
+        }
+        Ok(())
+    })
+}
+
 /// Writes the request, with the spans in the order in which they come.
 pub fn write(
     meta: &RunMeta,
-    spans: impl IntoIterator<Item = Result<SpanRecord, ExportError>>,
+    spans: impl IntoIterator<Item = Result<Lines, ExportError>>,
     writer: &mut dyn Write,
 ) -> Result<(), ExportError> {
     let service = meta
@@ -30,10 +44,12 @@ pub fn write(
     json::write(writer, &env!("CARGO_PKG_VERSION"))?;
     writer.write_all(b"},\"spans\":[")?;
     let mut separator: &[u8] = b"\n";
-    for span in spans {
-        writer.write_all(separator)?;
-        json::write(writer, &Span::of(&span?))?;
-        separator = b",\n";
+    for lines in spans {
+        for line in lines?.iter() {
+            writer.write_all(separator)?;
+            writer.write_all(line)?;
+            separator = b",\n";
+        }
     }
     writer.write_all(b"]}]}]}\n")?;
     Ok(())
@@ -42,64 +58,65 @@ pub fn write(
 /// A span as the protocol has it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Span<'a> {
+struct Span {
     trace_id: TraceId,
     #[serde(rename = "spanId")]
     id: SpanId,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_span_id: Option<SpanId>,
-    name: &'a str,
+    name: String,
     kind: u8,
     start_time_unix_nano: UnixNanoseconds,
     end_time_unix_nano: UnixNanoseconds,
     attributes: Attributes,
-    events: Vec<Event<'a>>,
-    status: Status<'a>,
+    events: Vec<Event>,
+    status: Status,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Event<'a> {
+struct Event {
     time_unix_nano: UnixNanoseconds,
-    name: &'a str,
+    name: String,
     attributes: Attributes,
 }
 
 #[derive(Serialize)]
-struct Status<'a> {
+struct Status {
     code: u8,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    message: &'a str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    message: String,
 }
 
-impl<'a> Span<'a> {
-    fn of(span: &'a SpanRecord) -> Self {
+impl Span {
+    fn of(span: SpanRecord) -> Self {
         let start = UnixNanoseconds::of(&span.start_time);
+        let record = own_record(&span);
         Self {
             trace_id: span.trace_id,
             id: span.span_id,
             parent_span_id: span.parent_span_id,
-            name: &span.name,
             kind: kind(span.kind),
             start_time_unix_nano: start,
             // The protocol has no span without an end: one that has none took no time that is known.
             end_time_unix_nano: span.end_time.as_ref().map_or(start, UnixNanoseconds::of),
-            attributes: otlp_attributes::of_span(span, own_record(span).as_ref()),
-            events: span.events.iter().map(Event::of).collect(),
+            attributes: otlp_attributes::of_span(&span.name, span.attributes, record.as_ref()),
+            events: span.events.into_iter().map(Event::of).collect(),
             status: Status {
                 code: status(span.status_code),
-                message: &span.status_description,
+                message: span.status_description,
             },
+            name: span.name,
         }
     }
 }
 
-impl<'a> Event<'a> {
-    fn of(event: &'a SpanEvent) -> Self {
+impl Event {
+    fn of(event: SpanEvent) -> Self {
         Self {
             time_unix_nano: UnixNanoseconds::of(&event.timestamp),
-            name: &event.name,
-            attributes: otlp_attributes::of_event(event),
+            attributes: otlp_attributes::of_event(&event.name, event.attributes),
+            name: event.name,
         }
     }
 }
@@ -144,11 +161,16 @@ mod tests {
     use serde_json::Value;
 
     use super::super::samples;
+    use super::*;
 
     #[test]
     fn a_run_is_one_request_with_the_attributes_that_viewers_expect() {
+        let mut lines = Lines::default();
+        for span in samples::run() {
+            lines.push(&Span::of(span)).unwrap();
+        }
         let mut out = Vec::new();
-        super::write(&samples::meta(), samples::run().into_iter().map(Ok), &mut out).unwrap();
+        super::write(&samples::meta(), [Ok(lines)], &mut out).unwrap();
         let request: Value = serde_json::from_slice(&out).unwrap();
         insta::assert_snapshot!(serde_json::to_string_pretty(&request).unwrap());
     }

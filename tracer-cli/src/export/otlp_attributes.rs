@@ -5,7 +5,7 @@ use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use tracer_sdk::format::names::{self, events};
-use tracer_sdk::format::{ErrorPayload, Payload, Record, SpanEvent, SpanRecord};
+use tracer_sdk::format::{ErrorPayload, Payload, Record};
 
 use super::otlp_messages;
 
@@ -24,13 +24,13 @@ pub(super) fn of_resource(service: &str) -> Attributes {
     attributes
 }
 
-/// Everything that is stored on the span, and what its record tells under the names of the conventions.
-pub(super) fn of_span(span: &SpanRecord, record: Option<&Record>) -> Attributes {
-    let mut attributes = Attributes(span.attributes.clone());
+/// Everything that is stored on a span, and what its record tells under the names of the conventions.
+pub(super) fn of_span(name: &str, stored: Map<String, Value>, record: Option<&Record>) -> Attributes {
+    let mut attributes = Attributes(stored);
     match record.map(|record| &record.payload) {
         Some(Payload::RunStart { run_name, .. }) => {
             attributes.add(names::OPERATION.written(), json!("invoke_agent"));
-            attributes.add(AGENT_NAME, json!(run_name.as_deref().unwrap_or(&span.name)));
+            attributes.add(AGENT_NAME, json!(run_name.as_deref().unwrap_or(name)));
         }
         Some(payload @ Payload::LlmCall { .. }) => attributes.add_model_call(payload),
         Some(Payload::ToolCall {
@@ -53,17 +53,17 @@ pub(super) fn of_span(span: &SpanRecord, record: Option<&Record>) -> Attributes 
     attributes
 }
 
-/// Everything that is stored on the span event; an exception has its parts under OpenTelemetry's names too.
-pub(super) fn of_event(event: &SpanEvent) -> Attributes {
-    let mut attributes = Attributes(event.attributes.clone());
-    if events::EXCEPTION.is(&event.name) {
+/// Everything that is stored on a span event; an exception has its parts under OpenTelemetry's names too.
+pub(super) fn of_event(name: &str, stored: Map<String, Value>) -> Attributes {
+    let mut attributes = Attributes(stored);
+    if events::EXCEPTION.is(name) {
         for (name, key) in [
             (names::ERROR_TYPE, "exception.type"),
             (names::ERROR_MESSAGE, "exception.message"),
             (names::ERROR_STACK, "exception.stacktrace"),
         ] {
-            if let Some(value) = name.find(&event.attributes) {
-                attributes.add(key, value.clone());
+            if let Some(value) = name.find(&attributes.0).cloned() {
+                attributes.add(key, value);
             }
         }
     }

@@ -20,68 +20,74 @@ pub(super) struct Frame {
 #[derive(Debug, Default)]
 pub(super) struct Stacks {
     names: Vec<String>,
-    number_of_name: HashMap<String, usize>,
-    spans: HashMap<SpanId, Held>,
+    number_of_name: HashMap<String, u32>,
+    spans: Vec<Held>,
+    /// Where a span stands among these.
+    place_of: HashMap<SpanId, u32>,
 }
 
 #[derive(Debug)]
 struct Held {
     parent: Option<SpanId>,
-    name: usize,
     start: i64,
     end: i64,
     own: Option<u64>,
     /// Until when its children so far were at work, and how long in all.
     covered_until: i64,
     covered: i64,
-    stack: Option<usize>,
+    name: u32,
+    /// [`UNKNOWN`] until it is made.
+    stack: u32,
 }
+
+/// No stack has this number.
+const UNKNOWN: u32 = u32::MAX;
 
 /// A stack of names: that of its parent, and one more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Node {
-    below: Option<usize>,
-    name: usize,
+    below: Option<u32>,
+    name: u32,
 }
 
 impl Stacks {
-    /// Adds the frame that starts next.
+    /// Adds the frame that starts next. More than four billion cannot be told apart, and are left out.
     pub(super) fn add(&mut self, frame: Frame) {
+        let Ok(place) = u32::try_from(self.spans.len()) else {
+            return;
+        };
         let name = if let Some(&number) = self.number_of_name.get(&frame.name) {
             number
         } else {
+            // There are no more names than spans.
+            let number = u32::try_from(self.names.len()).unwrap_or(UNKNOWN);
             self.names.push(frame.name.clone());
-            self.number_of_name.insert(frame.name, self.names.len() - 1);
-            self.names.len() - 1
+            self.number_of_name.insert(frame.name, number);
+            number
         };
-        self.spans.insert(
-            frame.id,
-            Held {
-                parent: frame.parent,
-                name,
-                start: frame.start,
-                end: frame.end,
-                own: frame.own,
-                covered_until: frame.start,
-                covered: 0,
-                stack: None,
-            },
-        );
+        self.place_of.insert(frame.id, place);
+        self.spans.push(Held {
+            parent: frame.parent,
+            start: frame.start,
+            end: frame.end,
+            own: frame.own,
+            covered_until: frame.start,
+            covered: 0,
+            name,
+            stack: UNKNOWN,
+        });
     }
 
     /// The stacks that weigh something, by name.
     pub(super) fn folded(mut self) -> BTreeMap<String, u64> {
-        let mut by_start: Vec<(i64, SpanId)> =
-            self.spans.iter().map(|(id, held)| (held.start, *id)).collect();
-        by_start.sort_unstable();
-        for (_, id) in &by_start {
-            self.cover_parent(*id);
+        for place in 0..self.spans.len() {
+            self.cover_parent(place);
         }
         let mut nodes = Nodes::default();
-        let mut weights: BTreeMap<usize, u64> = BTreeMap::new();
-        for (_, id) in &by_start {
-            let node = self.stack_of(*id, &mut nodes);
-            if let (Some(node), Some(held)) = (node, self.spans.get(id)) {
+        let mut weights: BTreeMap<u32, u64> = BTreeMap::new();
+        for place in 0..self.spans.len() {
+            let node = self.stack_of(place, &mut nodes);
+            if let (Some(node), Some(held)) = (node, self.spans.get(place)) {
                 let weight = weights.entry(node).or_default();
                 *weight = weight.saturating_add(held.weight());
             }
@@ -93,19 +99,23 @@ impl Stacks {
             .collect()
     }
 
+    fn place(&self, id: SpanId) -> Option<usize> {
+        self.place_of.get(&id).map(|place| *place as usize)
+    }
+
     /// Notes at the parent when this span was at work. Time that several children share counts once.
-    fn cover_parent(&mut self, id: SpanId) {
-        let Some(Held {
+    fn cover_parent(&mut self, place: usize) {
+        let Some(&Held {
             parent: Some(parent),
             start,
             end,
             ..
-        }) = self.spans.get(&id)
+        }) = self.spans.get(place)
         else {
             return;
         };
-        let (parent, start, end) = (*parent, *start, *end);
-        if let Some(parent) = self.spans.get_mut(&parent) {
+        let parent = self.place(parent);
+        if let Some(parent) = parent.and_then(|place| self.spans.get_mut(place)) {
             let from = start.max(parent.covered_until);
             let until = end.min(parent.end);
             parent.covered += (until - from).max(0);
@@ -114,29 +124,29 @@ impl Stacks {
     }
 
     /// The stack of a span, made from that of its parent. A span whose parent is not there stands at the bottom.
-    fn stack_of(&mut self, id: SpanId, nodes: &mut Nodes) -> Option<usize> {
+    fn stack_of(&mut self, place: usize, nodes: &mut Nodes) -> Option<u32> {
         let mut path = Vec::new();
         let mut below = None;
-        let mut next = Some(id);
-        while let Some(held) = next.and_then(|id| self.spans.get(&id)) {
-            if held.stack.is_some() {
-                below = held.stack;
+        let mut next = Some(place);
+        while let Some((place, held)) = next.and_then(|place| Some((place, self.spans.get(place)?))) {
+            if held.stack != UNKNOWN {
+                below = Some(held.stack);
                 break;
             }
             // Parents that lead in a circle would never end.
             if path.len() > self.spans.len() {
                 return None;
             }
-            path.extend(next);
-            next = held.parent;
+            path.push(place);
+            next = held.parent.and_then(|parent| self.place(parent));
         }
-        for id in path.into_iter().rev() {
-            if let Some(held) = self.spans.get_mut(&id) {
+        for place in path.into_iter().rev() {
+            if let Some(held) = self.spans.get_mut(place) {
                 let node = nodes.number(Node {
                     below,
                     name: held.name,
                 });
-                held.stack = Some(node);
+                held.stack = node;
                 below = Some(node);
             }
         }
@@ -155,23 +165,24 @@ impl Held {
 #[derive(Debug, Default)]
 struct Nodes {
     nodes: Vec<Node>,
-    numbers: HashMap<Node, usize>,
+    numbers: HashMap<Node, u32>,
 }
 
 impl Nodes {
-    fn number(&mut self, node: Node) -> usize {
+    fn number(&mut self, node: Node) -> u32 {
         *self.numbers.entry(node).or_insert_with(|| {
             self.nodes.push(node);
-            self.nodes.len() - 1
+            // There are no more stacks than spans.
+            u32::try_from(self.nodes.len() - 1).unwrap_or(UNKNOWN)
         })
     }
 
-    fn text(&self, node: usize, names: &[String]) -> String {
+    fn text(&self, node: u32, names: &[String]) -> String {
         let mut frames = Vec::new();
-        let mut next = self.nodes.get(node);
+        let mut next = self.nodes.get(node as usize);
         while let Some(node) = next {
-            frames.extend(names.get(node.name).map(String::as_str));
-            next = node.below.and_then(|below| self.nodes.get(below));
+            frames.extend(names.get(node.name as usize).map(String::as_str));
+            next = node.below.and_then(|below| self.nodes.get(below as usize));
         }
         frames.reverse();
         frames.join(";")

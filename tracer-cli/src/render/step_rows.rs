@@ -7,6 +7,7 @@ use tracer_sdk::format::{ErrorPayload, Payload};
 use super::fold::{self, Repeats, Row};
 use super::layout::{Align, Column, Table};
 use super::line::{Line, Tone};
+use super::row_cells::RowCells;
 use super::steps::Step;
 use super::{gist, summary, text, units};
 
@@ -36,8 +37,8 @@ const COLUMNS: [Column; 4] = [
 const STEP: usize = 3;
 /// The gist is what tells two steps apart, so a column goes rather than that it gets less.
 const LEAST_GIST: usize = 26;
-/// Deeper levels keep this indentation.
-const DEEPEST_INDENT: usize = 8;
+/// So much of a name is kept, however deep it stands.
+const LEAST_NAME: usize = 12;
 /// What is longer is cut with a word about how much is missing.
 const MOST_MESSAGE_LINES: usize = 6;
 const MOST_STACK_LINES: usize = 16;
@@ -92,31 +93,15 @@ pub fn lines(steps: &[Step<'_>], numbers: &Numbers, width: usize) -> Vec<Line> {
 }
 
 fn cells(row: &Row<'_>, widest_name: usize) -> Vec<Line> {
-    let (number, step, duration) = match row {
-        Row::Step(step) => (step.number.to_string(), Some(*step), step.duration),
-        Row::Repeats(repeats) => (
-            format!("×{}", repeats.steps.len()),
-            repeats.steps.first(),
-            repeats.duration(),
-        ),
+    let Some(cells) = RowCells::of(row, widest_name, LEAST_NAME) else {
+        return Vec::new();
     };
-    let Some(step) = step else { return Vec::new() };
-    let tone = if step.failed() { Tone::Bad } else { step.tone() };
-    let indent = 2 * step.depth.min(DEEPEST_INDENT);
+    let offset = cells.step.offset.map(units::duration).unwrap_or_default();
     vec![
-        Line::of(number, Tone::Muted),
-        Line::of(step.offset.map(units::duration).unwrap_or_default(), Tone::Muted),
-        // What was recorded after the fact has no duration that anybody knows.
-        match duration.filter(|duration| *duration > 0) {
-            _ if step.in_flight => Line::of("open", Tone::Active),
-            duration => Line::of(duration.map(units::duration).unwrap_or_default(), Tone::Plain),
-        },
-        Line::new()
-            .space(indent)
-            .with(step.glyph(), tone)
-            .space(1)
-            .with(step.name(), tone)
-            .fitted(widest_name.max(indent + 12)),
+        cells.number,
+        Line::of(offset, Tone::Muted),
+        cells.duration,
+        cells.name,
     ]
 }
 

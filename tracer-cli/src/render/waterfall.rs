@@ -3,6 +3,7 @@
 use super::fold::{self, Row};
 use super::layout::{Align, Column, Table};
 use super::line::{Line, Tone};
+use super::row_cells::RowCells;
 use super::steps::Step;
 use super::{text, units};
 
@@ -15,8 +16,8 @@ const COLUMNS: [Column; 3] = [
 const LEAST_BAR: usize = 24;
 /// Parts of a column, from an eighth to seven.
 const EIGHTHS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
-/// Deeper levels keep this indentation.
-const DEEPEST_INDENT: usize = 8;
+/// So much of a name is kept, however deep it stands.
+const LEAST_NAME: usize = 8;
 
 const fn column(heading: &'static str, align: Align, dropped: Option<u8>) -> Column {
     Column {
@@ -58,30 +59,9 @@ pub fn lines(steps: &[Step<'_>], total: Option<u64>, width: usize) -> Vec<Line> 
 }
 
 fn cells(row: &Row<'_>, widest_name: usize) -> Vec<Line> {
-    let (number, step, duration) = match row {
-        Row::Step(step) => (step.number.to_string(), Some(*step), step.duration),
-        Row::Repeats(repeats) => (
-            format!("×{}", repeats.steps.len()),
-            repeats.steps.first(),
-            repeats.duration(),
-        ),
-    };
-    let Some(step) = step else { return Vec::new() };
-    let tone = if step.failed() { Tone::Bad } else { step.tone() };
-    let indent = 2 * step.depth.min(DEEPEST_INDENT);
-    vec![
-        Line::of(number, Tone::Muted),
-        Line::new()
-            .space(indent)
-            .with(step.glyph(), tone)
-            .space(1)
-            .with(step.name(), tone)
-            .fitted(widest_name.max(indent + 8)),
-        match duration.filter(|duration| *duration > 0) {
-            _ if step.in_flight => Line::of("open", Tone::Active),
-            duration => Line::of(duration.map(units::duration).unwrap_or_default(), Tone::Plain),
-        },
-    ]
+    RowCells::of(row, widest_name, LEAST_NAME)
+        .map(|cells| vec![cells.number, cells.name, cells.duration])
+        .unwrap_or_default()
 }
 
 /// The bars of the steps in one row of `room` columns.

@@ -49,6 +49,29 @@ fn json_is_the_metadata_as_it_is_stored() {
     );
 }
 
+// gate-contract 15.4 R10
+#[test]
+fn runs_of_a_gates_trials_are_left_out_until_they_are_asked_for() {
+    let sandbox = Sandbox::new();
+    let listed = |options: &[&str]| {
+        let outcome = sandbox.tracer(&[&["list"], options].concat());
+        (outcome.stdout.lines().count() - 1, outcome.stderr)
+    };
+    for (id, trial) in [(SECOND, 1), (THIRD, 2)] {
+        let mut marked = meta(id, "agent", 2, "ok");
+        marked["gate"] = json!({"id": "5f0c2a9e", "trial": trial});
+        sandbox.files(id, &marked.to_string(), "");
+    }
+    let told = "2 runs of a gate's trials left out; with them: tracer list --trials\n".to_owned();
+    assert_eq!(listed(&[]), (0, told.clone()));
+
+    sandbox.run(FIRST, "first", 1, "ok");
+    assert_eq!(listed(&[]), (1, told));
+    assert_eq!(listed(&["--trials"]), (3, String::new()));
+    let json = sandbox.tracer(&["list", "--json"]);
+    assert_eq!(json.json()["runs"].as_array().map(Vec::len), Some(1));
+}
+
 #[test]
 fn a_limit_says_how_many_are_not_shown() {
     let sandbox = three();

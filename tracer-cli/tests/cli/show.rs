@@ -1,10 +1,12 @@
 //! `tracer show`, and how a run is selected.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::sandbox::{FIRST, SECOND, Sandbox, THIRD, spans};
+use crate::sandbox::{FIRST, Outcome, SECOND, Sandbox, THIRD, spans};
 
 #[test]
 fn the_newest_run_is_shown_and_named_on_standard_error() {
@@ -240,4 +242,59 @@ fn colour_is_there_when_it_is_asked_for_only() {
         &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]
     ));
     assert!(!coloured(&["show", "--color=never"], &[("CLICOLOR_FORCE", "1")]));
+}
+
+/// A run with more steps than are laid out at once, and more lines than a pipe holds.
+fn long_run(sandbox: &Sandbox) {
+    const STEPS: usize = 3_000;
+    const ROOT: &str = "00f067aa0ba902b7";
+    let directory = sandbox.run(FIRST, "long", 1, "running");
+    let line = |number: usize| {
+        let span = json!({"trace_id": FIRST, "span_id": format!("{:016x}", number + 1), "parent_span_id": ROOT,
+            "name": "search", "kind": "INTERNAL", "start_time": "2026-01-01T00:01:00Z", "end_time": null,
+            "duration_ms": null, "attributes": {"tracer.tool_name": "search", "tracer.note": "x".repeat(200)},
+            "events": [], "status_code": "OK", "status_description": ""});
+        format!("{span}\n")
+    };
+    let log: String = (1..=STEPS).map(line).collect();
+    fs::write(directory.join("spans.jsonl"), log).unwrap();
+}
+
+/// Shows all of that run; `meanwhile` happens when a part of it has been shown, and the rest waits to be read.
+fn shown_while(sandbox: &Sandbox, meanwhile: impl FnOnce()) -> Outcome {
+    let mut command = sandbox.command(&["show", FIRST, "--all"]);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut stdout = String::new();
+    output.read_line(&mut stdout).unwrap();
+    meanwhile();
+    output.read_to_string(&mut stdout).unwrap();
+    let mut outcome: Outcome = child.wait_with_output().unwrap().into();
+    outcome.stdout = stdout;
+    outcome
+}
+
+#[test]
+fn a_log_that_is_cut_while_it_is_shown_is_said() {
+    let sandbox = Sandbox::new();
+    long_run(&sandbox);
+    let log = sandbox.run_dir(FIRST).join("spans.jsonl");
+    let outcome = shown_while(&sandbox, || fs::write(log, "").unwrap());
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("has changed while it was read") && outcome.stderr.contains("hint: "));
+}
+
+/// Where a file that is open can be deleted, it can be read to its end.
+#[cfg(unix)]
+#[test]
+fn a_data_directory_that_vanishes_while_it_is_shown_takes_nothing_away() {
+    let sandbox = Sandbox::new();
+    long_run(&sandbox);
+    let outcome = shown_while(&sandbox, || fs::remove_dir_all(sandbox.data_dir()).unwrap());
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("\n3000  "), "the last step is missing");
 }

@@ -17,7 +17,7 @@ use crate::format::{EventType, SpanId, Timestamp};
 use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
 use crate::loops;
 use crate::write::draft::{Draft, EventTime, Scalar, Shape};
-use crate::write::live_file::OpenEntry;
+use crate::write::open_entries::OpenEntry;
 use crate::write::redact::Redactor;
 
 /// A span that is being recorded. Owns everything it needs, so it may move between threads.
@@ -83,8 +83,8 @@ impl OpenSpan {
         let mut contents = pool::take_contents();
         let draft = &mut contents.draft;
         match event_type {
-            EventType::LlmCall => draft.word(names::REQUEST_MODEL, &name),
-            EventType::ToolCall => draft.word(names::TOOL_NAME, &name),
+            EventType::LlmCall => draft.cleaned(names::REQUEST_MODEL, &name),
+            EventType::ToolCall => draft.cleaned(names::TOOL_NAME, &name),
             _ => {}
         }
         operation(draft, event_type, &name);

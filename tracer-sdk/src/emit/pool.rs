@@ -1,6 +1,6 @@
 //! Buffers that spans use again, so that recording in a steady stream does not allocate.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use super::open_span::Contents;
 use crate::loops::{self, ShapeWriter};
@@ -17,29 +17,28 @@ const KEPT_LINE_BYTES: usize = 256 * 1024;
 /// As many boxes wait per thread as spans are open within each other, as a rule.
 const KEPT_BOXES: usize = 4;
 
-/// Boxes that wait to be used again.
-pub(crate) struct Waiting<T>(Cell<[Option<Box<T>>; KEPT_BOXES]>);
+/// Boxes that wait to be used again. What is in them is the SDK's own: dropping it runs no user code.
+pub(crate) struct Waiting<T>(RefCell<Vec<Box<T>>>);
 
 impl<T: Default> Waiting<T> {
     pub(crate) const fn new() -> Self {
-        Self(Cell::new([const { None }; KEPT_BOXES]))
+        Self(RefCell::new(Vec::new()))
     }
 
     /// One that waits, or a new one.
     pub(crate) fn take(&self) -> Box<T> {
-        let mut waiting = self.0.take();
-        let taken = waiting.iter_mut().find_map(Option::take);
-        self.0.set(waiting);
+        let taken = self.0.try_borrow_mut().ok().and_then(|mut waiting| waiting.pop());
         taken.unwrap_or_default()
     }
 
     /// Keeps a box, unless enough of them wait.
     pub(crate) fn give(&self, given: Box<T>) {
-        let mut waiting = self.0.take();
-        if let Some(place) = waiting.iter_mut().find(|place| place.is_none()) {
-            *place = Some(given);
+        // It is in use only when the program's own allocator records something.
+        if let Ok(mut waiting) = self.0.try_borrow_mut()
+            && waiting.len() < KEPT_BOXES
+        {
+            waiting.push(given);
         }
-        self.0.set(waiting);
     }
 }
 
@@ -75,10 +74,10 @@ pub(crate) struct SignatureBuffers {
 
 impl SignatureBuffers {
     /// The signature of a tool call with these arguments, JSON text.
-    pub(crate) fn tool_signature(&mut self, tool: &str, arguments: Option<&str>) -> &str {
+    pub(crate) fn tool_signature(&mut self, tool: &str, arguments: Option<&[u8]>) -> &str {
         self.shape.clear();
         // What is not one JSON value has no shape; ours always is one.
-        let shaped = arguments.filter(|text| self.shape_writer.append_json(text, &mut self.shape).is_ok());
+        let shaped = arguments.filter(|text| self.shape_writer.append_json(text, &mut self.shape));
         loops::tool_signature(tool, shaped.map(|_| self.shape.as_str()), &mut self.signature);
         &self.signature
     }

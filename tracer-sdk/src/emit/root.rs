@@ -13,7 +13,7 @@ use crate::guardrails::Amount;
 use crate::loops::LoopWarning;
 use crate::write::draft::{Draft, EventTime, Scalar};
 use crate::write::line::{SpanHead, write_line};
-use crate::write::live_file::OpenEntry;
+use crate::write::open_entries::OpenEntry;
 use crate::write::redact::Redactor;
 use crate::write::run_files::RunFiles;
 
@@ -144,6 +144,32 @@ pub(crate) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Re
         }
     }
     outcome
+}
+
+/// Tells the process that started this run how many spans this one lost, who only joined it: the other one writes
+/// `meta.json`.
+pub(crate) fn write_dropped(run: &RunState, files: &mut RunFiles, now: Timestamp) -> io::Result<()> {
+    let Some(dropped) = files.dropped().cloned() else {
+        return Ok(());
+    };
+    let mut draft = Draft::default();
+    draft.scalar(names::DROPPED_SPANS, Scalar::Unsigned(dropped.spans));
+    draft.text(names::DROPPED_REASON, &dropped.reason, &run.redactor);
+    let head = SpanHead {
+        trace_id: run.trace_id(),
+        span_id: run.new_span_id(),
+        parent_span_id: Some(run.root_id()),
+        name: span_names::DROPPED,
+        kind: SpanKind::Internal,
+        start: now,
+        end: now,
+        status_code: StatusCode::Unset,
+        status_description: "",
+    };
+    pool::with_line_buffer(|line| {
+        write_line(line, &head, &mut draft, &run.redactor);
+        files.append_stand_in(line)
+    })
 }
 
 /// What an open span is told with that the end of the run overtook.

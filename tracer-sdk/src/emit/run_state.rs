@@ -4,7 +4,6 @@
 //! already: no user code runs under its locks.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -25,8 +24,9 @@ use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
 use crate::settings::Settings;
 use crate::write::draft::Draft;
 use crate::write::line::{SpanHead, write_line};
-use crate::write::live_file::{LiveHeader, OpenEntry};
+use crate::write::live_file::LiveHeader;
 use crate::write::losses::LostParent;
+use crate::write::open_entries::{OpenEntries, OpenEntry};
 use crate::write::redact::Redactor;
 use crate::write::run_files::{Ending, RunFiles};
 
@@ -74,7 +74,7 @@ struct Files {
     run: RunFiles,
     /// The timed spans that have started and are not in the file: whoever ends the run writes them, so that no span
     /// there lacks its parent.
-    open: HashMap<SpanId, OpenEntry>,
+    open: OpenEntries,
     /// The end of the last span that was written.
     last_end: Timestamp,
     ended: bool,
@@ -112,7 +112,7 @@ impl RunState {
             joined: place.joined,
             files: Mutex::new(Files {
                 run: files,
-                open: HashMap::new(),
+                open: OpenEntries::default(),
                 last_end,
                 ended: false,
             }),
@@ -246,8 +246,8 @@ impl RunState {
             return false;
         }
         let Files { run, open, .. } = &mut *files;
+        let outcome = run.started(id, &entry, open);
         open.insert(id, entry);
-        let outcome = run.started(id, open);
         drop(files);
         self.warn(outcome.err());
         true
@@ -323,7 +323,8 @@ impl RunState {
         let end = end.max(files.last_end);
         let flushed = files.run.flush_at_end();
         let ended = if self.joined {
-            root::write_lost_parents(self, &mut files.run)
+            let parents = root::write_lost_parents(self, &mut files.run);
+            parents.and(root::write_dropped(self, &mut files.run, end))
         } else {
             self.write_end(&mut files.run, end)
         };
@@ -379,6 +380,9 @@ impl RunState {
             return (own, Ok(()));
         };
         files.add_lost_parents(survey.missing_parents);
+        if let Some(dropped) = &survey.dropped {
+            files.add_dropped(dropped);
+        }
         (survey.found, root::write_lost_parents(self, files))
     }
 
@@ -433,7 +437,9 @@ impl RunState {
 
 impl Files {
     fn append(&mut self, line: &[u8], span: &EndedSpan<'_>) -> std::io::Result<()> {
-        self.open.remove(&span.id);
+        if !self.open.is_empty() {
+            self.open.remove(&span.id);
+        }
         self.last_end = self.last_end.max(span.end);
         let as_parent = span.may_have_children.then(|| LostParent {
             id: span.id,

@@ -4,8 +4,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use crate::format::{Counts, SpanId, SpanRecord, StoredTime, Timestamp};
-use crate::read::{count_records, salvage_run};
+use crate::format::{Counts, Dropped, SpanId, SpanRecord, StoredTime, Timestamp, names};
+use crate::read::outline_run;
 use crate::write::losses::LostParent;
 
 /// The name of what stands in for a span whose process died before it ended.
@@ -25,40 +25,70 @@ pub(crate) struct Survey {
     pub(crate) found: Found,
     /// Spans that others name as their parent and that are not in the file: their processes died.
     pub(crate) missing_parents: Vec<LostParent>,
+    /// What the others say that they lost.
+    pub(crate) dropped: Option<Dropped>,
 }
 
 /// Looks at the run in a directory, whose root is not written yet; `None` when it cannot be read.
+///
+/// One span at a time is in memory, and of each its ID and those of parents.
 pub(crate) fn survey(directory: &Path, root: SpanId) -> Option<Survey> {
-    let run = salvage_run(directory).ok()?;
+    let run = outline_run(directory).ok()?;
+    let counts = run.counts();
+    let mut last_end = None;
+    let mut present = HashSet::from([root]);
+    let mut parents = HashMap::new();
+    let mut dropped = None;
+    for span in run.records.into_spans() {
+        let span = span.ok()?;
+        last_end = last_end.max(end_of(&span));
+        present.insert(span.span_id);
+        note_parent(&mut parents, &span, root);
+        note_dropped(&mut dropped, &span);
+    }
+    parents.retain(|id, _| !present.contains(id));
+    let mut missing_parents: Vec<LostParent> = parents.into_values().collect();
+    // So that the same spans give the same file.
+    missing_parents.sort_unstable_by_key(|parent| (parent.start, parent.id));
     Some(Survey {
-        found: Found {
-            counts: count_records(&run.records()),
-            last_end: run.spans.iter().filter_map(end_of).max(),
-        },
-        missing_parents: missing_parents(&run.spans, root),
+        found: Found { counts, last_end },
+        missing_parents,
+        dropped,
     })
 }
 
-fn missing_parents(spans: &[SpanRecord], root: SpanId) -> Vec<LostParent> {
-    let present: HashSet<SpanId> = spans.iter().map(|span| span.span_id).chain([root]).collect();
-    let mut missing: HashMap<SpanId, LostParent> = HashMap::new();
-    for span in spans {
-        let Some(id) = span.parent_span_id.filter(|id| !present.contains(id)) else {
-            continue;
-        };
-        let start = span.start_time.instant();
-        let end = end_of(span).unwrap_or(start);
-        let parent = missing.entry(id).or_insert_with(|| LostParent {
-            id,
-            parent: root,
-            name: INTERRUPTED.into(),
-            start,
-            end,
-        });
-        parent.start = parent.start.min(start);
-        parent.end = parent.end.max(end);
+/// Keeps what a stand-in for the parent of `span` would need.
+fn note_parent(parents: &mut HashMap<SpanId, LostParent>, span: &SpanRecord, root: SpanId) {
+    let Some(id) = span.parent_span_id else { return };
+    let start = span.start_time.instant();
+    let end = end_of(span).unwrap_or(start);
+    let parent = parents.entry(id).or_insert_with(|| LostParent {
+        id,
+        parent: root,
+        name: INTERRUPTED.into(),
+        start,
+        end,
+    });
+    parent.start = parent.start.min(start);
+    parent.end = parent.end.max(end);
+}
+
+/// Adds what the process that wrote `span` says that it lost; the first reason is kept.
+fn note_dropped(dropped: &mut Option<Dropped>, span: &SpanRecord) {
+    let attribute = |name: names::Name| span.attributes.get(name.written());
+    let Some(spans) = attribute(names::DROPPED_SPANS).and_then(serde_json::Value::as_u64) else {
+        return;
+    };
+    let reason = attribute(names::DROPPED_REASON).and_then(serde_json::Value::as_str);
+    match dropped {
+        Some(dropped) => dropped.spans = dropped.spans.saturating_add(spans),
+        None => {
+            *dropped = Some(Dropped {
+                spans,
+                reason: reason.unwrap_or_default().to_owned(),
+            });
+        }
     }
-    missing.into_values().collect()
 }
 
 fn end_of(span: &SpanRecord) -> Option<Timestamp> {

@@ -51,7 +51,17 @@ impl fmt::Display for InvalidId {
 
 impl std::error::Error for InvalidId {}
 
-const HEX: &[u8; 16] = b"0123456789abcdef";
+/// The two characters of each byte.
+const HEX: [[u8; 2]; 256] = {
+    let digits = b"0123456789abcdef";
+    let mut table = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = [digits[byte >> 4], digits[byte & 0xf]];
+        byte += 1;
+    }
+    table
+};
 
 impl TraceId {
     /// How many hex characters a trace ID has.
@@ -82,7 +92,7 @@ impl TraceId {
     /// ```
     #[must_use]
     pub fn to_hex(self) -> [u8; Self::LENGTH] {
-        hex(self.0.get())
+        hex(self.0.get().to_be_bytes())
     }
 }
 
@@ -115,17 +125,21 @@ impl SpanId {
     /// ```
     #[must_use]
     pub fn to_hex(self) -> [u8; Self::LENGTH] {
-        hex(u128::from(self.0.get()))
+        hex(self.0.get().to_be_bytes())
     }
 }
 
-fn hex<const LENGTH: usize>(mut value: u128) -> [u8; LENGTH] {
+fn hex<const BYTES: usize, const LENGTH: usize>(bytes: [u8; BYTES]) -> [u8; LENGTH] {
     let mut text = [b'0'; LENGTH];
-    for digit in text.iter_mut().rev() {
-        *digit = HEX[(value & 0xf) as usize];
-        value >>= 4;
+    for (characters, byte) in text.as_chunks_mut().0.iter_mut().zip(bytes) {
+        *characters = HEX[usize::from(byte)];
     }
     text
+}
+
+/// The digits as text; they are ASCII.
+fn as_str(digits: &[u8]) -> &str {
+    std::str::from_utf8(digits).unwrap_or_default()
 }
 
 fn parse_hex(text: &str, length: usize) -> Result<u128, InvalidId> {
@@ -160,10 +174,10 @@ impl FromStr for SpanId {
 }
 
 macro_rules! as_text {
-    ($type:ident, $integer:ty) => {
+    ($type:ident) => {
         impl fmt::Display for $type {
             fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(formatter, "{:0width$x}", self.0, width = Self::LENGTH)
+                formatter.write_str(as_str(&self.to_hex()))
             }
         }
 
@@ -175,7 +189,7 @@ macro_rules! as_text {
 
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                serializer.serialize_str(as_str(&self.to_hex()))
             }
         }
 
@@ -188,8 +202,8 @@ macro_rules! as_text {
     };
 }
 
-as_text!(TraceId, u128);
-as_text!(SpanId, u64);
+as_text!(TraceId);
+as_text!(SpanId);
 
 #[cfg(test)]
 mod tests {

@@ -3,6 +3,7 @@
 //! Types only: nothing here opens a file, reads a clock or keeps a global. The specification is
 //! `run-trace-format.md`; each type names the section that it implements.
 
+pub(crate) mod gate_trial;
 pub(crate) mod ids;
 pub(crate) mod meta;
 pub mod names;
@@ -14,6 +15,7 @@ pub(crate) mod span;
 pub(crate) mod time;
 pub(crate) mod version;
 
+pub use gate_trial::GateTrial;
 pub use ids::{InvalidId, SpanId, TraceId};
 pub use meta::{Counts, Dropped, RunMeta, RunStatus};
 pub use problem::{Problem, ProblemCode};

@@ -146,6 +146,10 @@ pub const CONTEXT: Name = namespaced!("context");
 
 /// The span stands in for one that could not be written and that others name as their parent.
 pub const LOST: Name = namespaced!("lost");
+/// How many spans a process lost that worked for another one's run.
+pub const DROPPED_SPANS: Name = namespaced!("dropped_spans");
+/// Why it lost the first of them.
+pub const DROPPED_REASON: Name = namespaced!("dropped_reason");
 
 // A guardrail's exception on the root span.
 /// Which guardrail stopped the run.
@@ -251,6 +255,8 @@ pub mod span_names {
     pub const LOOP_WARNING: &str = "loop_warning";
     /// A captured error.
     pub const ERROR: &str = "error";
+    /// What a process lost that worked for another one's run.
+    pub const DROPPED: &str = "dropped spans";
 }
 
 /// What stands in the place of a value that was taken out.

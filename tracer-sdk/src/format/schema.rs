@@ -7,7 +7,9 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::{Dropped, EventType, Payload, Record, RunStatus, SPEC_VERSION, SpanId, StoredTime, TraceId};
+use super::{
+    Dropped, EventType, GateTrial, Payload, Record, RunStatus, SPEC_VERSION, SpanId, StoredTime, TraceId,
+};
 
 /// Text of a fixed form: its name among the definitions, and what it must be.
 macro_rules! text {
@@ -52,19 +54,9 @@ pub(crate) struct AdditiveKeys {
     #[expect(dead_code, reason = "only the shape is wanted")]
     dropped: Option<Dropped>,
     /// The gate that made the run; there only when one did.
-    #[schemars(skip_serializing_if = "Option::is_none", with = "Gate")]
+    #[schemars(skip_serializing_if = "Option::is_none", with = "GateTrial")]
     #[expect(dead_code, reason = "only the shape is wanted")]
-    gate: Option<Gate>,
-}
-
-/// Which trial of which gate a run is.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "only the shape is wanted")]
-struct Gate {
-    /// The gate.
-    id: String,
-    /// The number of the trial.
-    trial: u64,
+    gate: Option<GateTrial>,
 }
 
 impl JsonSchema for Record {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, Timelike};
+use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Serialize, Serializer};
 
 /// An instant in UTC, ordered by when it happened (specification, *Span record*).
@@ -44,8 +44,8 @@ impl fmt::Display for InvalidTime {
 
 impl std::error::Error for InvalidTime {}
 
-/// How many bytes [`Timestamp::write`] writes for the years 0 to 9999.
-const WRITTEN_LENGTH: usize = "2026-01-01T00:00:00.000000Z".len();
+/// How many bytes [`Timestamp::write`] writes.
+pub(crate) const WRITTEN_LENGTH: usize = "2026-01-01T00:00:00.000000Z".len();
 
 /// The last second of the year 9999: what lies past it has no RFC 3339 form.
 const LAST_SECOND: i64 = 253_402_300_799;
@@ -125,30 +125,66 @@ impl Timestamp {
         out.extend_from_slice(&self.to_bytes());
     }
 
-    fn to_bytes(self) -> [u8; WRITTEN_LENGTH] {
-        let date_time = DateTime::from_timestamp(self.seconds, 0)
-            .unwrap_or_default()
-            .naive_utc();
-        let mut text = *b"0000-00-00T00:00:00.000000Z";
-        let year = u32::try_from(date_time.year()).unwrap_or(0);
-        digits(&mut text[0..4], year);
-        digits(&mut text[5..7], date_time.month());
-        digits(&mut text[8..10], date_time.day());
-        digits(&mut text[11..13], date_time.hour());
-        digits(&mut text[14..16], date_time.minute());
+    /// As [`Timestamp::write`] writes it. Worked out by hand: every span that is recorded asks for it.
+    pub(crate) fn to_bytes(self) -> [u8; WRITTEN_LENGTH] {
+        let (year, month, day) = date(self.seconds.div_euclid(SECONDS_OF_A_DAY));
+        // A remainder of a division by the seconds of a day always fits.
+        let second = u32::try_from(self.seconds.rem_euclid(SECONDS_OF_A_DAY)).unwrap_or(0);
         let leap = self.nanoseconds / 1_000_000_000;
-        digits(&mut text[17..19], date_time.second() + leap);
-        digits(&mut text[20..26], self.nanoseconds % 1_000_000_000 / 1_000);
-        text
+        let micros = self.nanoseconds % 1_000_000_000 / 1_000;
+        let ([y1, y2], [y3, y4]) = (two_digits(year / 100), two_digits(year % 100));
+        let ([m1, m2], [d1, d2]) = (two_digits(month), two_digits(day));
+        let ([h1, h2], [n1, n2]) = (two_digits(second / 3600), two_digits(second / 60 % 60));
+        let [s1, s2] = two_digits(second % 60 + leap);
+        let ([f1, f2], [f3, f4]) = (two_digits(micros / 10_000), two_digits(micros / 100 % 100));
+        let [f5, f6] = two_digits(micros % 100);
+        [
+            y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', n1, n2, b':', s1, s2, b'.', f1,
+            f2, f3, f4, f5, f6, b'Z',
+        ]
     }
 }
 
-fn digits(out: &mut [u8], mut value: u32) {
-    for digit in out.iter_mut().rev() {
-        // `value % 10` is one digit.
-        *digit = b'0' + (value % 10) as u8;
-        value /= 10;
+const SECONDS_OF_A_DAY: i64 = 86_400;
+
+/// Year, month and day of the Gregorian calendar, so many days after 1970 began.
+fn date(days: i64) -> (u32, u32, u32) {
+    /// The calendar repeats after 400 years.
+    const DAYS_OF_400_YEARS: u32 = 146_097;
+    /// From 1 March of the year -400 to 1970: counted from there nothing is negative, and the leap day comes last.
+    const BEFORE_1970: i64 = 719_468 + DAYS_OF_400_YEARS as i64;
+    let days = u32::try_from(days + BEFORE_1970).unwrap_or(0);
+    let (cycle, day) = (days / DAYS_OF_400_YEARS, days % DAYS_OF_400_YEARS);
+    // The leap days before this day are taken off, so that every year has 365.
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    // From March on, five months have 153 days, again and again.
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (january, month) = if month < 10 {
+        (0, month + 3)
+    } else {
+        (1, month - 9)
+    };
+    // Cannot be below 400: the clock's own limits begin with the year 0.
+    ((400 * cycle + year + january).saturating_sub(400), month, day)
+}
+
+/// `00` to `99`.
+const TWO_DIGITS: [[u8; 2]; 100] = {
+    let digits = b"0123456789";
+    let mut table = [[b'0'; 2]; 100];
+    let mut value = 0;
+    while value < 100 {
+        table[value] = [digits[value / 10], digits[value % 10]];
+        value += 1;
     }
+    table
+};
+
+/// The digits of a number below 100.
+fn two_digits(value: u32) -> [u8; 2] {
+    TWO_DIGITS[value as usize % 100]
 }
 
 impl fmt::Display for Timestamp {
@@ -200,6 +236,20 @@ impl FromStr for Timestamp {
     }
 }
 
+/// What the last of so many digits of a fraction is worth.
+const NANOSECONDS_OF_DIGIT: [u32; 10] = [
+    1_000_000_000,
+    100_000_000,
+    10_000_000,
+    1_000_000,
+    100_000,
+    10_000,
+    1_000,
+    100,
+    10,
+    1,
+];
+
 /// Reads `.123` off the front, as nanoseconds; digits past the ninth are dropped.
 fn fraction(bytes: &[u8]) -> Result<(u32, &[u8]), InvalidTime> {
     let Some((b'.', rest)) = bytes.split_first() else {
@@ -210,8 +260,9 @@ fn fraction(bytes: &[u8]) -> Result<(u32, &[u8]), InvalidTime> {
         return Err(InvalidTime);
     }
     let (digits, rest) = rest.split_at(length);
-    let nine = digits.iter().chain(std::iter::repeat(&b'0')).take(9);
-    let nanoseconds = nine.fold(0, |value, digit| value * 10 + u32::from(digit - b'0'));
+    // At most nine digits, the others are worth nothing here.
+    let kept = digits.len().min(9);
+    let nanoseconds = number(&digits[..kept])? * NANOSECONDS_OF_DIGIT[kept];
     Ok((nanoseconds, rest))
 }
 

@@ -20,6 +20,8 @@ mod metrics;
 pub mod policy;
 mod repeats;
 mod report;
+#[cfg(feature = "schema")]
+mod schema;
 mod signature;
 pub mod statistics;
 

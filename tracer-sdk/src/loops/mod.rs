@@ -5,9 +5,9 @@
 
 mod detector;
 mod entries;
+mod reader;
 mod shape;
 mod signature;
-mod visitor;
 mod warning;
 
 pub(crate) use detector::LoopDetector;

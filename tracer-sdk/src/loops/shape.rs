@@ -1,14 +1,10 @@
 //! The shape of a JSON value: its keys and types, never its scalars (decisions, section 7).
-//!
-//! One implementation for every source: it reads any self-describing [`Deserializer`], so the shape of a text and of
-//! the value parsed from it are the same. What the shape does not show is skipped, never built.
 
-use serde::de::{DeserializeSeed, Deserializer};
 #[cfg(test)]
 use serde_json::Value;
 
 use super::entries::Entries;
-use super::visitor::Shape;
+use super::reader::Reader;
 
 /// What stands for the part that is left out.
 pub(super) const REST: &str = "...";
@@ -24,19 +20,15 @@ pub(crate) const MAX_SHAPE_BYTES: usize = 2048;
 #[cfg(test)]
 pub(crate) fn shape_of_json(text: &str) -> Option<String> {
     let mut out = String::new();
-    ShapeWriter::default()
-        .append_json(text, &mut out)
-        .ok()
-        .map(|()| out)
+    let is_json = ShapeWriter::default().append_json(text.as_bytes(), &mut out);
+    is_json.then_some(out)
 }
 
 /// The shape of a JSON value.
 #[cfg(test)]
 pub(crate) fn shape_of_value(value: &Value) -> String {
-    let mut out = String::new();
-    // A `Value` is made of exactly the types that the visitor takes, so this cannot fail.
-    let _ = ShapeWriter::default().append(value, &mut out);
-    out
+    // A `Value` prints itself as JSON, so this cannot fail.
+    shape_of_json(&value.to_string()).unwrap_or_default()
 }
 
 /// Appends shapes to a text and keeps its working memory from one to the next.
@@ -46,41 +38,19 @@ pub(crate) struct ShapeWriter {
 }
 
 impl ShapeWriter {
-    /// Appends the shape of the JSON value in `text`; when it is not one JSON value, `out` stays as it was.
-    pub(crate) fn append_json(&mut self, text: &str, out: &mut String) -> Result<(), serde_json::Error> {
-        let start = out.len();
-        let mut deserializer = serde_json::Deserializer::from_str(text);
-        let result = self
-            .append(&mut deserializer, out)
-            .and_then(|()| deserializer.end());
-        if result.is_err() {
-            out.truncate(start);
-        }
-        result
-    }
-
-    /// Appends the shape of the value that `deserializer` gives; on an error `out` stays as it was.
-    pub(crate) fn append<'de, D: Deserializer<'de>>(
-        &mut self,
-        deserializer: D,
-        out: &mut String,
-    ) -> Result<(), D::Error> {
+    /// Appends the shape of the JSON value in `text`; `false` when it is not one JSON value, and `out` stays as it was.
+    pub(crate) fn append_json(&mut self, text: &[u8], out: &mut String) -> bool {
         let start = out.len();
         self.entries.clear();
-        let entries = &mut self.entries;
-        let result = Shape {
-            entries,
-            out,
-            depth: 0,
-        }
-        .deserialize(deserializer);
-        if result.is_err() {
+        if Reader::new(text, &mut self.entries, out).read().is_none() {
             out.truncate(start);
-        } else if out.len() - start > MAX_SHAPE_BYTES {
+            return false;
+        }
+        if out.len() - start > MAX_SHAPE_BYTES {
             out.truncate(beginning(out, start + MAX_SHAPE_BYTES - REST.len()).len());
             out.push_str(REST);
         }
-        result
+        true
     }
 }
 

@@ -5,7 +5,8 @@ use crate::format::SpanRecord;
 
 /// The spans of a run in the order in which they started, in memory one at a time.
 ///
-/// Made by [`RecordStream::into_spans`].
+/// Made by [`RecordStream::into_spans`]. A clone costs little: it shares the file and the index, and reads on its own, on
+/// another thread if it is sent there.
 ///
 /// ```
 /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
@@ -14,7 +15,7 @@ use crate::format::SpanRecord;
 /// assert_eq!(names?, ["support-agent", "search"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct SpanStream {
     records: RecordStream,
     next: usize,
@@ -51,15 +52,33 @@ impl SpanStream {
     pub fn span_count(&self) -> usize {
         self.records.spans().len()
     }
+
+    /// The span with a number, from 0; `None` behind the last one.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let mut spans = tracer_sdk::read::stream_run(&directory)?.records.into_spans();
+    /// assert_eq!(spans.span(1)?.unwrap().name, "search");
+    /// assert_eq!(spans.span(2)?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] when the file cannot be read, or is another one than it was.
+    pub fn span(&mut self, number: usize) -> Result<Option<SpanRecord>, RecordError> {
+        let entry = self.records.spans().get(number).copied();
+        entry.map(|entry| self.records.span(entry)).transpose()
+    }
 }
 
 impl Iterator for SpanStream {
     type Item = Result<SpanRecord, RecordError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let entry = *self.records.spans().get(self.next)?;
+        let span = self.span(self.next).transpose()?;
         self.next += 1;
-        Some(self.records.span(entry))
+        Some(span)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

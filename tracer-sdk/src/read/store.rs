@@ -15,7 +15,6 @@ use super::gather::read_meta_file;
 use super::live_file::read_live_file;
 use super::liveness::{Liveness, liveness};
 use super::load::{InvalidRun, LoadedRun, open_run};
-use super::log::MAX_THREADS;
 use super::salvage::{SalvagedRun, salvage_run};
 use crate::format::{Problem, ProblemCode, RUNS_FOLDER, RunMeta, RunStatus, Timestamp, TraceId};
 
@@ -189,8 +188,11 @@ impl RunStore {
 /// A run and when it started, or else when its directory was last changed.
 type Placed = (Option<Timestamp>, ListedRun);
 
-/// How many runs a thread reads before it takes more.
-const RUNS_AT_ONCE: usize = 64;
+/// How many runs a thread reads before it takes more: about those whose places lie in one block of the disk.
+const RUNS_AT_ONCE: usize = 32;
+/// A disk answers many questions at once, and a reader of small files does nothing but wait for it: more threads than
+/// there are processors.
+const MAX_READERS: usize = 32;
 
 /// Reads the metadata of every run, in several threads when there are many; in no order.
 fn read_all(directories: Vec<RunDirectory>) -> Vec<Placed> {
@@ -201,6 +203,7 @@ fn read_all(directories: Vec<RunDirectory>) -> Vec<Placed> {
     if directories.len() <= RUNS_AT_ONCE {
         return directories.into_iter().map(placed).collect();
     }
+    let readers = directories.len().div_ceil(RUNS_AT_ONCE).min(MAX_READERS);
     let waiting = Mutex::new(directories);
     let done = Mutex::new(Vec::new());
     let work = || loop {
@@ -216,7 +219,7 @@ fn read_all(directories: Vec<RunDirectory>) -> Vec<Placed> {
         done.lock().extend(read);
     };
     thread::scope(|scope| {
-        for _ in 1..thread::available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS)) {
+        for _ in 1..readers {
             // Without another thread, this one reads alone.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }

@@ -107,6 +107,7 @@ impl ValidationReport {
         self
     }
 
+    /// What is told of a run that is refused, whether or not it has a problem.
     fn of(invalid: InvalidRun) -> Self {
         Self {
             problems: invalid.problems,
@@ -146,16 +147,7 @@ pub fn validate(path: &Path) -> ValidationReport {
     let tally = std::mem::take(&mut gathered.log.visitor);
     let entries = std::mem::take(&mut gathered.log.entries);
     let meta = gathered.meta.meta.take();
-    let mut report = ValidationReport {
-        span_count: gathered.span_count(),
-        problems: gathered.problems,
-        more_problems: gathered.more_problems,
-        warnings: Vec::new(),
-        more_warnings: 0,
-        trace_id: gathered.meta.trace_id,
-        spec_version: gathered.meta.spec_version,
-        status: gathered.meta.status,
-    };
+    let mut report = ValidationReport::of(InvalidRun::of(gathered));
     let mut warnings = tally.warnings;
     if let Some(meta) = meta {
         // Counts are compared only when every span could be read.

@@ -23,6 +23,8 @@ pub enum TidyError {
     Unknown,
     /// The run has ended, and nothing was left undone.
     Ended,
+    /// The store has a run with this ID already.
+    Exists,
     /// The run has damage that an interruption does not explain.
     Damaged {
         /// What is wrong.
@@ -55,6 +57,7 @@ impl fmt::Display for TidyError {
                 formatter.write_str("the run says that it is running, and nothing tells whether it still is")
             }
             Self::Ended => formatter.write_str("the run has ended, and nothing was left undone"),
+            Self::Exists => formatter.write_str("the store has a run with this ID already"),
             Self::Damaged { .. } => {
                 formatter.write_str("the run is damaged in a way that no interruption explains")
             }

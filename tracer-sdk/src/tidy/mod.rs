@@ -1,8 +1,10 @@
-//! Keeping a store in order: completing runs that were interrupted, renaming, removing, and choosing what to remove.
+//! Keeping a store in order: completing runs that were interrupted, renaming, removing, choosing what to remove, and
+//! taking in the runs of a gate's trials.
 //!
 //! The only code that changes files of runs that nobody records any more. What to do is worked out by pure functions;
 //! doing it goes through the same file system as recording does.
 
+mod adopt;
 mod completion;
 mod error;
 mod meta_text;
@@ -15,6 +17,7 @@ mod trash;
 #[cfg(test)]
 mod tests;
 
+pub use adopt::adopt_run;
 pub use completion::{Completion, INTERRUPTED};
 pub use error::TidyError;
 pub use prune::{Candidate, PruneRules, choose};

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::error::TidyError;
 use crate::format::TraceId;
@@ -33,7 +33,7 @@ pub fn remove_run(run: &RunDirectory) -> Result<(), TidyError> {
 }
 
 pub(super) fn remove_run_on(run: &RunDirectory, file_system: &dyn FileSystem) -> Result<(), TidyError> {
-    let hidden = run.path.with_file_name(format!(".{}{REMOVED}", run.trace_id));
+    let hidden = hidden(run);
     if hidden.symlink_metadata().is_ok() {
         remove_tree(&hidden, file_system)?;
     }
@@ -41,6 +41,11 @@ pub(super) fn remove_run_on(run: &RunDirectory, file_system: &dyn FileSystem) ->
         .rename(&run.path, &hidden)
         .map_err(TidyError::at(&run.path))?;
     remove_tree(&hidden, file_system)
+}
+
+/// The place of a run directory in which it is no run: while it is removed, or not yet all there.
+pub(super) fn hidden(run: &RunDirectory) -> PathBuf {
+    run.path.with_file_name(format!(".{}{REMOVED}", run.trace_id))
 }
 
 /// Takes away what removals left that were interrupted, and tells of how many runs.
@@ -76,7 +81,7 @@ fn is_removed_name(name: &str) -> bool {
 }
 
 /// Removes a directory; a symbolic link in it is removed, never followed.
-fn remove_tree(directory: &Path, file_system: &dyn FileSystem) -> Result<(), TidyError> {
+pub(super) fn remove_tree(directory: &Path, file_system: &dyn FileSystem) -> Result<(), TidyError> {
     for entry in fs::read_dir(directory).map_err(TidyError::at(directory))? {
         let entry = entry.map_err(TidyError::at(directory))?;
         let path = entry.path();

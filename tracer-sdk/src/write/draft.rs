@@ -15,6 +15,10 @@ const MAX_USER_ATTRIBUTES: usize = 128;
 /// How long a key of the user's own may be, in bytes.
 const MAX_KEY_BYTES: usize = 256;
 
+/// How much of its buffers a draft keeps, in bytes and in attributes of events.
+const KEPT_BYTES: usize = 64 * 1024;
+const KEPT_ENTRIES: usize = 256;
+
 /// Attributes and events of one span. Everything in it went through redaction and truncation.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
@@ -27,7 +31,7 @@ pub(crate) struct Draft {
 }
 
 /// A key and its value.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) key: Cow<'static, str>,
     pub(super) value: Stored,
@@ -55,6 +59,8 @@ pub(crate) enum EventTime {
 /// How a value lies in [`Draft::bytes`], or the value itself.
 #[derive(Debug, Clone)]
 pub(super) enum Stored {
+    /// A word of the format, which becomes a JSON string as it is.
+    Word(&'static str),
     /// Plain UTF-8, which becomes a JSON string.
     Text(Range<usize>),
     /// JSON text of something structured, which becomes a JSON string.
@@ -84,7 +90,6 @@ pub(crate) enum Shape {
 impl Draft {
     /// Empties the draft and keeps its buffers, unless they grew large.
     pub(crate) fn clear(&mut self) {
-        const KEPT_BYTES: usize = 64 * 1024;
         self.bytes.clear();
         self.bytes.shrink_to(KEPT_BYTES);
         self.attributes.clear();
@@ -93,15 +98,20 @@ impl Draft {
         self.event_attributes.clear();
     }
 
-    /// An attribute whose text is known to be harmless and short: a word of the format itself.
-    pub(crate) fn word(&mut self, name: Name, word: &str) {
-        let value = Stored::Text(self.push(word.as_bytes()));
+    /// An attribute that is a word of the format itself, which needs no escape.
+    pub(crate) fn word(&mut self, name: Name, word: &'static str) {
+        self.set(name.written().into(), Stored::Word(word));
+    }
+
+    /// An attribute whose text went through redaction already, or is known to be harmless and short.
+    pub(crate) fn cleaned(&mut self, name: Name, text: &str) {
+        let value = Stored::Text(self.push(text.as_bytes()));
         self.set(name.written().into(), value);
     }
 
     /// A text attribute, redacted and cut.
     pub(crate) fn text(&mut self, name: Name, text: &str, redactor: &Redactor) {
-        self.word(name, &redactor.text(text));
+        self.cleaned(name, &redactor.text(text));
     }
 
     /// A number attribute.
@@ -125,7 +135,13 @@ impl Draft {
     /// An attribute of the user's own. Names of the format itself are kept apart under `user.`, so that nobody turns
     /// a tool call into a model call by accident; `null` is no attribute.
     pub(crate) fn user<T: Serialize + ?Sized>(&mut self, key: &str, value: &T, redactor: &Redactor) {
-        let known = self.attributes.iter().any(|entry| entry.key == key);
+        let stored_key = cut_to(&redactor.text(key), MAX_KEY_BYTES).to_owned();
+        let stored_key = if names::is_reserved(&stored_key) {
+            format!("user.{stored_key}")
+        } else {
+            stored_key
+        };
+        let known = self.attributes.iter().any(|entry| entry.key == stored_key);
         if self.user_attributes >= MAX_USER_ATTRIBUTES && !known {
             return;
         }
@@ -145,21 +161,19 @@ impl Draft {
             }
         };
         let Some(stored) = stored else { return };
-        let key = cut_to(&redactor.text(key), MAX_KEY_BYTES).to_owned();
-        let key = if names::is_reserved(&key) {
-            format!("user.{key}")
-        } else {
-            key
-        };
-        self.user_attributes += 1;
-        self.set(key.into(), stored);
+        self.user_attributes += usize::from(!known);
+        self.set(stored_key.into(), stored);
     }
 
     /// Begins a span event; the attributes that follow belong to it.
     pub(crate) fn event(&mut self, name: Name, time: EventTime) {
         // An event of the same name is replaced: the last prompt, the last result counts.
         if !matches!(time, EventTime::At(_)) {
+            let before = self.events.len();
             self.events.retain(|event| event.name != name.written());
+            if self.events.len() < before {
+                self.forget_replaced();
+            }
         }
         let first = self.event_attributes.len();
         self.events.push(Event {
@@ -212,12 +226,12 @@ impl Draft {
         self.set_event_attribute(key, stored);
     }
 
-    /// The text of an attribute of a span event.
-    pub(crate) fn event_text_of(&self, name: Name, key: &str) -> Option<&str> {
+    /// The text of an attribute of a span event, UTF-8.
+    pub(crate) fn event_text_of(&self, name: Name, key: &str) -> Option<&[u8]> {
         let event = self.events.iter().find(|event| event.name == name.written())?;
         let entries = self.event_attributes.get(event.attributes.clone())?;
         let range = entries.iter().find(|entry| entry.key == key)?.value.range()?;
-        std::str::from_utf8(self.bytes_of(&range)).ok()
+        Some(self.bytes_of(&range))
     }
 
     /// The bytes of a stored value.
@@ -230,6 +244,9 @@ impl Draft {
     /// be too long. The others stay as they are, and nothing is cut to less than a sentence.
     pub(super) fn fit(&mut self, room: usize, redactor: &Redactor) {
         const SMALLEST: usize = 256;
+        if self.bytes.len() <= room {
+            return;
+        }
         let entries = || self.attributes.iter().chain(&self.event_attributes);
         let all_cut_to = |most: usize| entries().map(|entry| entry.value.size().min(most)).sum::<usize>();
         let mut most = entries().map(|entry| entry.value.size()).max().unwrap_or(0);
@@ -252,9 +269,47 @@ impl Draft {
 
     fn set(&mut self, key: Cow<'static, str>, value: Stored) {
         match self.attributes.iter_mut().find(|entry| entry.key == key) {
-            Some(entry) => entry.value = value,
+            Some(entry) => {
+                entry.value = value;
+                self.forget_replaced();
+            }
             None => self.attributes.push(Entry { key, value }),
         }
+    }
+
+    /// Frees what replaced values took, when it is most of the memory: a span that is updated again and again stays
+    /// about as large as what it holds.
+    fn forget_replaced(&mut self) {
+        let attributes_of = |event: &Event| event.attributes.len();
+        let used = self.events.iter().map(attributes_of).sum::<usize>();
+        let has_room = self.bytes.len() <= KEPT_BYTES && self.event_attributes.len() <= KEPT_ENTRIES;
+        if has_room || !self.is_mostly_replaced(used) {
+            return;
+        }
+        let bytes = std::mem::take(&mut self.bytes);
+        let mut event_attributes = Vec::with_capacity(used);
+        for event in &mut self.events {
+            let first = event_attributes.len();
+            let entries = self.event_attributes.get(event.attributes.clone());
+            event_attributes.extend_from_slice(entries.unwrap_or_default());
+            event.attributes = first..event_attributes.len();
+        }
+        self.event_attributes = event_attributes;
+        for entry in self.attributes.iter_mut().chain(&mut self.event_attributes) {
+            if let Some(range) = entry.value.range_mut() {
+                let value = bytes.get(range.clone()).unwrap_or_default();
+                *range = append(&mut self.bytes, value);
+            }
+        }
+    }
+
+    /// Whether more than half is of no use any more; `used` attributes belong to events.
+    fn is_mostly_replaced(&self, used: usize) -> bool {
+        let events = self.events.iter().map(|event| event.attributes.clone());
+        let entries = events.filter_map(|attributes| self.event_attributes.get(attributes));
+        let live = self.attributes.iter().chain(entries.flatten());
+        let size = live.map(|entry| entry.value.size()).sum::<usize>();
+        self.bytes.len() / 2 > size || self.event_attributes.len() / 2 > used
     }
 
     fn set_event_attribute(&mut self, key: &'static str, value: Stored) {
@@ -298,7 +353,7 @@ impl Draft {
         match stored {
             Stored::Encoded(range) => self.bytes_of(range).first().is_some_and(|byte| *byte != b'"'),
             Stored::Unsigned(_) | Stored::Float(_) => true,
-            Stored::Text(_) | Stored::JsonText(_) => false,
+            Stored::Word(_) | Stored::Text(_) | Stored::JsonText(_) => false,
         }
     }
 }
@@ -318,6 +373,13 @@ impl Stored {
     fn range(&self) -> Option<Range<usize>> {
         match self {
             Self::Text(range) | Self::JsonText(range) | Self::Encoded(range) => Some(range.clone()),
+            _ => None,
+        }
+    }
+
+    fn range_mut(&mut self) -> Option<&mut Range<usize>> {
+        match self {
+            Self::Text(range) | Self::JsonText(range) | Self::Encoded(range) => Some(range),
             _ => None,
         }
     }
@@ -391,3 +453,7 @@ fn with_marker(text: &str, limit: usize) -> String {
     let kept = cut_to(text, limit.saturating_sub(markers::TRUNCATED.len()));
     format!("{kept}{}", markers::TRUNCATED)
 }
+
+#[cfg(test)]
+#[path = "draft_tests.rs"]
+mod tests;

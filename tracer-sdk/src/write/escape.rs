@@ -27,57 +27,51 @@ pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
 
 /// Appends UTF-8 bytes with everything escaped that JSON asks for, without quotes.
 ///
-/// Most of what is written passes through here, and most of it needs no escape.
+/// Most of what is written passes through here, and most of it needs no escape. Bytes are copied in steps of a fixed
+/// size, and taken off again where that was too much: that costs less than copying just the bytes that are wanted.
 pub(crate) fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.reserve(bytes.len());
-    if bytes.len() >= LONG && has_usual_escapes_only(bytes) {
-        return push_long(out, bytes);
-    }
-    let mut copied = 0;
-    while let Some(position) = next_escape(bytes, copied) {
-        out.extend_from_slice(&bytes[copied..position]);
-        push_escape(out, bytes[position]);
-        copied = position + 1;
-    }
-    out.extend_from_slice(&bytes[copied..]);
-}
-
-/// As [`push_escaped`], for text with the usual escapes only.
-fn push_long(out: &mut Vec<u8>, bytes: &[u8]) {
-    let mut copied = 0;
-    for position in memchr::memchr3_iter(b'"', b'\\', b'\n', bytes) {
-        out.extend_from_slice(&bytes[copied..position]);
-        push_escape(out, bytes[position]);
-        copied = position + 1;
-    }
-    out.extend_from_slice(&bytes[copied..]);
-}
-
-/// From this length on it pays to look twice: once for rare escapes, once for the usual ones.
-const LONG: usize = 128;
-
-/// Whether nothing but quotes, backslashes and line feeds must be escaped. Without an early end, so that the compiler
-/// compares many bytes at once.
-fn has_usual_escapes_only(bytes: &[u8]) -> bool {
-    let rare = bytes
-        .iter()
-        .fold(0, |rare, &byte| rare | u8::from(byte < 0x20 && byte != b'\n'));
-    rare == 0
-}
-
-/// Where the first byte at or after `position` is that must be escaped.
-fn next_escape(bytes: &[u8], mut position: usize) -> Option<usize> {
-    loop {
-        let rest = bytes.get(position..)?;
-        let Some(word) = rest.first_chunk() else {
-            let offset = rest.iter().position(|byte| ESCAPES[usize::from(*byte)] != 0)?;
-            return Some(position + offset);
-        };
-        let found = must_be_escaped(u64::from_le_bytes(*word));
-        if found != 0 {
-            return Some(position + (found.trailing_zeros() / u8::BITS) as usize);
+    out.reserve(bytes.len() + WORD);
+    let mut rest = bytes;
+    while let Some((word, after)) = rest.split_first_chunk::<WORD>() {
+        if let Some((chunk, after)) = rest.split_first_chunk::<CHUNK>()
+            && rest.len() >= LONG
+            && !needs_escape(chunk)
+        {
+            out.extend_from_slice(chunk);
+            rest = after;
+            continue;
         }
-        position += WORD;
+        out.extend_from_slice(word);
+        let found = must_be_escaped(u64::from_le_bytes(*word));
+        if found == 0 {
+            rest = after;
+        } else {
+            let before = (found.trailing_zeros() / u8::BITS) as usize;
+            out.truncate(out.len() - (WORD - before));
+            // `before` is below the length of a word.
+            push_escape(out, rest[before]);
+            rest = &rest[before + 1..];
+        }
+    }
+    push_few(out, rest);
+}
+
+/// Whether `text` is the same as part of a JSON string.
+pub(crate) fn needs_no_escape(text: &str) -> bool {
+    text.bytes().all(|byte| ESCAPES[usize::from(byte)] == 0)
+}
+
+/// As [`push_escaped`], for less than a word.
+fn push_few(out: &mut Vec<u8>, bytes: &[u8]) {
+    if bytes.iter().all(|&byte| ESCAPES[usize::from(byte)] == 0) {
+        return out.extend_from_slice(bytes);
+    }
+    for &byte in bytes {
+        if ESCAPES[usize::from(byte)] == 0 {
+            out.push(byte);
+        } else {
+            push_escape(out, byte);
+        }
     }
 }
 
@@ -92,7 +86,19 @@ fn push_escape(out: &mut Vec<u8>, byte: u8) {
     }
 }
 
-/// How many bytes of a short text are looked at together.
+/// Where so much is left, it pays to look at whole chunks first: prose has few escapes, short texts of JSON many.
+const LONG: usize = 128;
+
+/// How many bytes the compiler compares at once.
+const CHUNK: usize = 16;
+
+/// Without an early end, so that all bytes are compared together.
+fn needs_escape(chunk: &[u8; CHUNK]) -> bool {
+    let must_be_escaped = |byte: u8| u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
+    chunk.iter().fold(0, |any, &byte| any | must_be_escaped(byte)) != 0
+}
+
+/// How many bytes are looked at together where escapes are many.
 const WORD: usize = 8;
 
 const ONES: u64 = u64::from_le_bytes([1; WORD]);

@@ -9,6 +9,7 @@ use super::draft::{Draft, Entry, EventTime, Stored, cut_to};
 use super::escape::{push_escaped, push_string};
 use super::log::MAX_LINE_BYTES;
 use super::redact::Redactor;
+use crate::format::time::WRITTEN_LENGTH;
 use crate::format::{SpanId, SpanKind, StatusCode, Timestamp, TraceId};
 
 /// The longest name and the longest description of a line, in bytes, whatever the settings say: what is left of a
@@ -52,12 +53,28 @@ pub(crate) fn write_line(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &mut Dra
     }
 }
 
+/// What stands before the parent of a span; the zeros are filled in. What has a fixed size is put together before it is
+/// appended, because every appending asks for room.
+const IDS: &[u8; 93] =
+    br#"{"trace_id":"00000000000000000000000000000000","span_id":"0000000000000000","parent_span_id":"#;
+const TRACE_ID: Range<usize> = 13..13 + TraceId::LENGTH;
+const SPAN_ID: Range<usize> = 58..58 + SpanId::LENGTH;
+
+/// What stands between the kind and the duration.
+const TIMES: &[u8; 100] =
+    br#"","start_time":"0000-00-00T00:00:00.000000Z","end_time":"0000-00-00T00:00:00.000000Z","duration_ms":"#;
+const START: Range<usize> = 16..16 + WRITTEN_LENGTH;
+const END: Range<usize> = 57..57 + WRITTEN_LENGTH;
+
+/// What stands between the name of a span event and its attributes.
+const EVENT: &[u8; 58] = br#"","timestamp":"0000-00-00T00:00:00.000000Z","attributes":{"#;
+const EVENT_TIME: Range<usize> = 15..15 + WRITTEN_LENGTH;
+
 fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
-    out.extend_from_slice(br#"{"trace_id":""#);
-    out.extend_from_slice(&head.trace_id.to_hex());
-    out.extend_from_slice(br#"","span_id":""#);
-    out.extend_from_slice(&head.span_id.to_hex());
-    out.extend_from_slice(br#"","parent_span_id":"#);
+    let mut ids = *IDS;
+    ids[TRACE_ID].copy_from_slice(&head.trace_id.to_hex());
+    ids[SPAN_ID].copy_from_slice(&head.span_id.to_hex());
+    out.extend_from_slice(&ids);
     match head.parent_span_id {
         Some(parent) => {
             out.push(b'"');
@@ -70,16 +87,19 @@ fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
     push_string(out, cut_to(head.name, MAX_FIXED_TEXT_BYTES));
     out.extend_from_slice(br#","kind":""#);
     out.extend_from_slice(head.kind.as_str().as_bytes());
-    out.extend_from_slice(br#"","start_time":""#);
-    let start = write_time(out, head.start);
-    out.extend_from_slice(br#"","end_time":""#);
+
+    let start = head.start.to_bytes();
     let end = if head.end == head.start {
-        repeat(out, &start)
+        start
     } else {
-        write_time(out, head.end)
+        head.end.to_bytes()
     };
-    out.extend_from_slice(br#"","duration_ms":"#);
+    let mut times = *TIMES;
+    times[START].copy_from_slice(&start);
+    times[END].copy_from_slice(&end);
+    out.extend_from_slice(&times);
     push_number(out, &head.duration_ms());
+
     out.extend_from_slice(br#","attributes":{"#);
     write_entries(out, &draft.attributes, draft);
     out.extend_from_slice(br#"},"events":["#);
@@ -90,13 +110,13 @@ fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
         out.extend_from_slice(br#"{"name":""#);
         // A name of the format, which needs no escape.
         out.extend_from_slice(event.name.as_bytes());
-        out.extend_from_slice(br#"","timestamp":""#);
-        match event.time {
-            EventTime::Start => repeat(out, &start),
-            EventTime::End => repeat(out, &end),
-            EventTime::At(time) => write_time(out, time),
-        };
-        out.extend_from_slice(br#"","attributes":{"#);
+        let mut before_attributes = *EVENT;
+        before_attributes[EVENT_TIME].copy_from_slice(&match event.time {
+            EventTime::Start => start,
+            EventTime::End => end,
+            EventTime::At(time) => time.to_bytes(),
+        });
+        out.extend_from_slice(&before_attributes);
         let entries = draft
             .event_attributes
             .get(event.attributes.clone())
@@ -111,45 +131,41 @@ fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
     out.extend_from_slice(b"}\n");
 }
 
-/// Writes a time, and tells where it stands in the line.
-fn write_time(out: &mut Vec<u8>, time: Timestamp) -> Range<usize> {
-    let start = out.len();
-    time.write(out);
-    start..out.len()
-}
-
-/// Writes a time that stands in the line already: copying is cheaper than working the date out again.
-fn repeat(out: &mut Vec<u8>, time: &Range<usize>) -> Range<usize> {
-    let start = out.len();
-    out.extend_from_within(time.clone());
-    start..out.len()
-}
-
 fn write_entries(out: &mut Vec<u8>, entries: &[Entry], draft: &Draft) {
     for (position, entry) in entries.iter().enumerate() {
         if position > 0 {
             out.push(b',');
         }
+        out.push(b'"');
         match &entry.key {
             // A name of the format, which needs no escape.
-            Cow::Borrowed(key) => {
-                out.push(b'"');
-                out.extend_from_slice(key.as_bytes());
-                out.push(b'"');
-            }
-            Cow::Owned(key) => push_string(out, key),
+            Cow::Borrowed(key) => out.extend_from_slice(key.as_bytes()),
+            Cow::Owned(key) => push_escaped(out, key.as_bytes()),
         }
-        out.push(b':');
         match &entry.value {
             Stored::Text(range) | Stored::JsonText(range) => {
-                out.push(b'"');
+                out.extend_from_slice(br#"":""#);
                 push_escaped(out, draft.bytes_of(range));
                 out.push(b'"');
             }
-            Stored::Encoded(range) => out.extend_from_slice(draft.bytes_of(range)),
-            Stored::Unsigned(value) => push_number(out, value),
+            Stored::Word(word) => {
+                out.extend_from_slice(br#"":""#);
+                out.extend_from_slice(word.as_bytes());
+                out.push(b'"');
+            }
+            Stored::Encoded(range) => {
+                out.extend_from_slice(br#"":"#);
+                out.extend_from_slice(draft.bytes_of(range));
+            }
+            Stored::Unsigned(value) => {
+                out.extend_from_slice(br#"":"#);
+                push_number(out, value);
+            }
             // A draft holds finite numbers only.
-            Stored::Float(value) => push_number(out, value),
+            Stored::Float(value) => {
+                out.extend_from_slice(br#"":"#);
+                push_number(out, value);
+            }
         }
     }
 }

@@ -4,16 +4,14 @@
 //! JSON lines: first the run, then one line for each timed span that starts. A span that is in `spans.jsonl` has ended;
 //! its line is dropped by rewriting the file now and then.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::escape::push_string;
 use super::files::{FileSystem, Open, OpenFile, write_all};
-use crate::format::{EventType, LIVE_FILE, SpanId, Timestamp};
+use super::open_entries::{OpenEntries, OpenEntry};
+use crate::format::{LIVE_FILE, SpanId, Timestamp};
 
 /// How many lines may be those of ended spans before the file is rewritten.
 const MAX_ENDED_LINES: usize = 64;
@@ -32,33 +30,6 @@ pub(crate) struct LiveHeader<'a> {
     pub(crate) boot: Option<&'a str>,
     /// The namespace that the number belongs to; `None` where the system has none.
     pub(crate) pid_namespace: Option<&'a str>,
-}
-
-/// A timed span that has started and not ended.
-#[derive(Debug, Clone)]
-pub(crate) struct OpenEntry {
-    pub(crate) parent: SpanId,
-    pub(crate) name: Cow<'static, str>,
-    pub(crate) event_type: EventType,
-    pub(crate) start: Timestamp,
-}
-
-impl OpenEntry {
-    /// Appends a further line. Written by hand, because every timed span writes one.
-    fn append_line(&self, id: SpanId, out: &mut Vec<u8>) {
-        out.extend_from_slice(br#"{"span_id":""#);
-        out.extend_from_slice(&id.to_hex());
-        out.extend_from_slice(br#"","parent_span_id":""#);
-        out.extend_from_slice(&self.parent.to_hex());
-        out.extend_from_slice(br#"","name":"#);
-        push_string(out, &self.name);
-        out.extend_from_slice(br#","type":""#);
-        // A word of the format, which needs no escape.
-        out.extend_from_slice(self.event_type.as_str().as_bytes());
-        out.extend_from_slice(br#"","start_time":""#);
-        self.start.write(out);
-        out.extend_from_slice(b"\"}\n");
-    }
 }
 
 /// The file of a run that is being recorded.
@@ -106,14 +77,13 @@ impl LiveFile {
         })
     }
 
-    /// Adds the span `id`, which has started; `open` is everything that is open, that span included.
-    pub(crate) fn started(&mut self, id: SpanId, open: &HashMap<SpanId, OpenEntry>) -> io::Result<()> {
-        if self.is_torn || self.lines > open.len().saturating_mul(2) + MAX_ENDED_LINES {
-            return self.rewrite(open);
-        }
-        let Some(entry) = open.get(&id) else { return Ok(()) };
-        self.lines += 1;
+    /// Adds the span `id`, which has started; `open` is everything else that is open.
+    pub(crate) fn started(&mut self, id: SpanId, entry: &OpenEntry, open: &OpenEntries) -> io::Result<()> {
         self.buffer.clear();
+        if self.is_torn || self.lines > open.len().saturating_mul(2) + MAX_ENDED_LINES {
+            return self.rewrite(id, entry, open);
+        }
+        self.lines += 1;
         entry.append_line(id, &mut self.buffer);
         let written = write_all(self.file.as_mut(), &self.buffer);
         self.is_torn = written.is_err();
@@ -121,15 +91,15 @@ impl LiveFile {
     }
 
     /// Rewrites the file in place, which keeps the lock: the run, and the spans that are still open.
-    fn rewrite(&mut self, open: &HashMap<SpanId, OpenEntry>) -> io::Result<()> {
-        self.buffer.clear();
+    fn rewrite(&mut self, id: SpanId, entry: &OpenEntry, open: &OpenEntries) -> io::Result<()> {
         for (id, entry) in open {
             entry.append_line(*id, &mut self.buffer);
         }
+        entry.append_line(id, &mut self.buffer);
         // Until the last line is in, it has to be done again.
         self.is_torn = true;
         self.file.cut(self.header_length)?;
-        self.lines = open.len();
+        self.lines = open.len() + 1;
         write_all(self.file.as_mut(), &self.buffer)?;
         self.is_torn = false;
         self.buffer.shrink_to(KEPT_BYTES);

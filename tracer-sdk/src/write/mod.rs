@@ -18,6 +18,7 @@ pub(crate) mod losses;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod memory;
 pub(crate) mod meta_file;
+pub(crate) mod open_entries;
 pub(crate) mod payload;
 pub(crate) mod redact;
 pub(crate) mod run_files;

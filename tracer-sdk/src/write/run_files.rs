@@ -1,16 +1,16 @@
 //! The files of one run that is being recorded: its directory, the span log and `meta.json`, with what was written
 //! and what was lost (decisions, sections 4 and 5).
 
-use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::files::{FileSystem, try_twice};
-use super::live_file::{LiveFile, LiveHeader, OpenEntry};
+use super::live_file::{LiveFile, LiveHeader};
 use super::log::{Appended, Batch, SpanLog};
 use super::losses::{Losses, LostParent};
 use super::meta_file::MetaFile;
+use super::open_entries::{OpenEntries, OpenEntry};
 use crate::format::{
     Counts, Dropped, EventType, LIVE_FILE, RUNS_FOLDER, RunStatus, SPANS_FILE, SpanId, Timestamp, TraceId,
 };
@@ -136,9 +136,11 @@ impl RunFiles {
         })
     }
 
-    /// Tells readers of a timed span that has started; `open` is everything that is open.
-    pub(crate) fn started(&mut self, id: SpanId, open: &HashMap<SpanId, OpenEntry>) -> io::Result<()> {
-        self.live.as_mut().map_or(Ok(()), |live| live.started(id, open))
+    /// Tells readers of a timed span that has started; `open` is everything else that is open.
+    pub(crate) fn started(&mut self, id: SpanId, entry: &OpenEntry, open: &OpenEntries) -> io::Result<()> {
+        self.live
+            .as_mut()
+            .map_or(Ok(()), |live| live.started(id, entry, open))
     }
 
     /// What the lines in the file add up to.
@@ -199,6 +201,11 @@ impl RunFiles {
     fn append_now(&mut self, line: &[u8]) -> io::Result<()> {
         self.make_directory()?;
         self.log.append_now(line)
+    }
+
+    /// Notes spans that other processes lost, who worked for this run.
+    pub(crate) fn add_dropped(&mut self, dropped: &Dropped) {
+        self.losses.add(dropped.spans, &dropped.reason);
     }
 
     /// Notes spans that others name as their parent and that are not in the file.

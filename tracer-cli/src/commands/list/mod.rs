@@ -41,6 +41,10 @@ pub struct Args {
     #[arg(long, value_name = "WHEN")]
     since: Option<Since>,
 
+    /// Also the runs that a gate made
+    #[arg(long)]
+    trials: bool,
+
     /// The metadata of the runs as JSON: `{spec_version, runs}`
     #[arg(long)]
     json: bool,
@@ -50,9 +54,12 @@ pub struct Args {
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let data_dir = session.data_dir()?;
     let now = now();
-    let runs = RunStore::new(&data_dir)
+    let mut runs = RunStore::new(&data_dir)
         .list()
         .map_err(|error| session.store_error(&error))?;
+    let all = runs.len();
+    runs.retain(|run| args.trials || !is_trial(run));
+    let trials = all - runs.len();
     let passing: Vec<&ListedRun> = passing(&runs, args, now);
     let limit = if args.all {
         usize::MAX
@@ -75,8 +82,23 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
                 .plain(&run_list::fields(&row(run, standing(run), None)))?;
         }
     }
-    say_what_is_missing(args, &runs, &passing, listed.len(), &shown(&data_dir), session);
+    if trials == 0 || !runs.is_empty() {
+        say_what_is_missing(args, &runs, &passing, listed.len(), &shown(&data_dir), session);
+    }
+    if trials > 0 {
+        let count = text::counted(trials as u64, "run");
+        let with_them = session.command(&format!("list{} --trials", filters(args)));
+        session.ui.note(&Line::of(
+            format!("{count} of a gate's trials left out; with them: {with_them}"),
+            Tone::Muted,
+        ));
+    }
     Ok(Verdict::Done)
+}
+
+/// Whether a gate made the run.
+fn is_trial(run: &ListedRun) -> bool {
+    run.meta.as_ref().is_ok_and(|meta| meta.gate().is_some())
 }
 
 /// The runs that are asked for.
@@ -140,7 +162,8 @@ fn filters(args: &Args) -> String {
         .as_deref()
         .map(|name| format!(" --name {}", quoted_text(name)));
     let since = args.since.map(|since| format!(" --since {since}"));
-    [status, name, since].into_iter().flatten().collect()
+    let trials = args.trials.then(|| " --trials".to_owned());
+    [status, name, since, trials].into_iter().flatten().collect()
 }
 
 fn json(listed: &[&ListedRun], session: &mut Session) -> Result<(), CliError> {

@@ -10,10 +10,9 @@ use tracer_sdk::read;
 use super::{Verdict, refused, standing};
 use crate::contents::Contents;
 use crate::error::{CliError, ErrorKind};
-use crate::render::line::{Line, Tone};
+use crate::progress::Progress;
 use crate::render::standing::Standing;
 use crate::render::step_filter::{Kind, StepFilter};
-use crate::render::units;
 use crate::session::{Session, quoted};
 
 /// Options of `tracer show`.
@@ -64,9 +63,6 @@ pub struct Args {
     json: bool,
 }
 
-/// Reading a log of so many bytes takes long enough to say so.
-const LONG_LOG: u64 = 64 * 1024 * 1024;
-
 /// A run that was opened for being shown.
 struct Shown {
     contents: Contents,
@@ -77,17 +73,17 @@ struct Shown {
 impl Shown {
     fn open(directory: &read::RunDirectory, short_id: &str, session: &mut Session) -> Result<Self, CliError> {
         let standing = standing(&directory.clone().listed());
-        let log = directory.path.join(tracer_sdk::format::SPANS_FILE);
-        let bytes = log.metadata().map_or(0, |log| log.len());
-        if bytes >= LONG_LOG {
-            let told = format!("reading {} of spans …", units::bytes(bytes));
-            session.ui.status(&Line::of(told, Tone::Muted));
-        }
+        let reading = Progress::begin("reading", "span", None);
         let mut run = read::outline_run(&directory.path).map_err(|invalid| {
+            let other = format!("pick another one: {}", session.command("list"));
+            if !directory.path.exists() {
+                return CliError::input(format!("run {short_id} was deleted before it could be read"))
+                    .with_hint(other);
+            }
             let what = format!("run {short_id} cannot be shown");
-            refused(ErrorKind::Input, what, &invalid)
-                .with_hint(format!("pick another one: {}", session.command("list")))
+            refused(ErrorKind::Input, what, &invalid).with_hint(other)
         })?;
+        reading.end(&mut session.ui);
         if !standing.is_open() {
             // A stale `.live` says nothing about a run that has ended.
             run.in_flight.clear();
@@ -97,6 +93,17 @@ impl Shown {
             standing,
             short_id: short_id.to_owned(),
         })
+    }
+
+    /// The numbers of the steps that pass. To search for a text, every step is read.
+    fn passing(&mut self, filter: &StepFilter, session: &mut Session) -> Result<Vec<usize>, CliError> {
+        if !filter.has_text() {
+            return Ok(self.contents.passing(filter)?);
+        }
+        let searching = Progress::begin("searching", "step", Some(self.contents.len() as u64));
+        let numbers = self.contents.passing_one_by_one(filter, || searching.step())?;
+        searching.end(&mut session.ui);
+        Ok(numbers)
     }
 }
 
@@ -122,4 +129,27 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         ));
     }
     Ok(Verdict::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::{Colour, Ui};
+
+    #[test]
+    fn a_run_that_is_deleted_before_it_is_read_is_said_to_be() {
+        let data_dir = tempfile::tempdir().unwrap();
+        let id = "10000000000000000000000000000001";
+        std::fs::create_dir_all(data_dir.path().join("runs").join(id)).unwrap();
+        let mut session = Session::new(Ui::new(Colour::Never, false), Some(data_dir.path().to_owned()));
+        let (directory, short_id) = session.select(Some(id)).unwrap();
+        data_dir.close().unwrap();
+        let error = Shown::open(&directory, &short_id, &mut session).err().unwrap();
+        assert_eq!((error.kind(), error.details()), (ErrorKind::Input, [].as_slice()));
+        assert_eq!(
+            error.message(),
+            "run 10000000 was deleted before it could be read"
+        );
+        assert!(error.hints().iter().any(|hint| hint.contains("list")));
+    }
 }

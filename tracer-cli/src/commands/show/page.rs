@@ -24,8 +24,9 @@ pub(super) fn show(
     session: &mut Session,
 ) -> Result<(), CliError> {
     let width = session.ui.width();
+    // What is searched for is found before anything is written: its progress would be drawn into the page.
+    let numbers = shown.passing(filter, session)?;
     let evidence = head(shown, filter.is_empty(), session)?;
-    let numbers = shown.contents.passing(filter)?;
     if numbers.is_empty() && !filter.is_empty() {
         session
             .ui

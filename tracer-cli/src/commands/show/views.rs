@@ -80,7 +80,7 @@ pub(super) fn transcript(
     session: &mut Session,
 ) -> Result<(), CliError> {
     let width = session.ui.wrapping_width();
-    let numbers = shown.contents.passing(filter)?;
+    let numbers = shown.passing(filter, session)?;
     let most = if all { usize::MAX } else { STEPS_AT_ONCE };
     let laid_out = numbers.get(..most.min(numbers.len())).unwrap_or_default();
     let started = shown.contents.started();

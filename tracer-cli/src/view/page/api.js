@@ -99,6 +99,9 @@ export function initialData() {
   }
 }
 
+/** A connection that is back within so many milliseconds was never lost for anybody. */
+const GRACE = 1_500;
+
 /**
  * Listens to the server as long as the page is visible: a browser allows six connections to one server, for all its tabs.
  * @param {string} path
@@ -114,6 +117,11 @@ export function listen(path, listeners, onConnection = () => {}) {
   let stopped = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let notice;
+  const lost = () => {
+    notice ??= setTimeout(() => onConnection(false), GRACE);
+  };
 
   const open = () => {
     if (stopped || source || document.hidden) return;
@@ -122,6 +130,8 @@ export function listen(path, listeners, onConnection = () => {}) {
     source = opened;
     opened.addEventListener("open", () => {
       retry = 500;
+      clearTimeout(notice);
+      notice = undefined;
       onConnection(true);
     });
     for (const [name, listener] of Object.entries(listeners)) {
@@ -131,10 +141,10 @@ export function listen(path, listeners, onConnection = () => {}) {
       });
     }
     opened.addEventListener("error", () => {
-      if (opened.readyState === EventSource.CONNECTING) return onConnection(false);
+      lost();
+      if (opened.readyState === EventSource.CONNECTING) return;
       // The browser has given up; we have not.
       close();
-      onConnection(false);
       timer = setTimeout(open, retry);
       retry = Math.min(retry * 2, 10_000);
     });

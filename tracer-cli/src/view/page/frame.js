@@ -20,7 +20,7 @@ export function startFrame({ left = [], search = null } = {}) {
       search,
       make("button.icon", { data: { themeToggle: "" }, "aria-label": "Theme" }, glyph("theme")),
       make("button.icon", { "aria-label": "Keyboard help", title: "Keyboard (?)", onclick: showHelp }, glyph("help"))),
-    make("div.banners", { id: "banners" }),
+    make("section.banners", { id: "banners", "aria-label": "Notices" }),
     main,
     make("div.toasts", { id: "toasts" }),
     make("div.unseen", { id: "announcer", "aria-live": "polite", role: "status" }),

@@ -46,7 +46,7 @@ export function openMenu(button, label, items) {
   menu.addEventListener("focusout", (event) => {
     if (!(event.relatedTarget instanceof Node && menu.contains(event.relatedTarget))) close(false);
   });
-  document.body.append(menu);
+  (document.getElementById("main") ?? document.body).append(menu);
   const box = button.getBoundingClientRect();
   menu.style.top = `${Math.max(8, Math.min(box.bottom + 4, innerHeight - menu.offsetHeight - 8))}px`;
   menu.style.left = `${Math.max(8, Math.min(box.right - menu.offsetWidth, innerWidth - menu.offsetWidth - 8))}px`;

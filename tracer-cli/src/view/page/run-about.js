@@ -175,7 +175,7 @@ export function runPanel(page) {
       ["tokens", totals.tokens.total === null ? "not told" : `${count(totals.tokens.total)} (${count(totals.tokens.input ?? 0)} in, ${count(totals.tokens.output ?? 0)} out)`],
     ])),
     section("Where it ran", facts([
-      ["arguments", environment?.argv.join(" ") ?? "known when it has ended"], ["directory", environment?.cwd ?? ""],
+      ["arguments", environment?.argv.join(" ") ?? (overview.standing === "running" ? "known when it has ended" : "not recorded")], ["directory", environment?.cwd ?? ""],
       ["platform", environment?.platform ?? ""], ["language", environment?.language_version ?? ""],
       ["started", overview.started_at ? exactly(Date.parse(overview.started_at)) : ""], ["ended", run?.ended_at ? exactly(Date.parse(run.ended_at)) : ""],
       ["log", bytes(overview.log_bytes)],

@@ -46,7 +46,7 @@ export class RunPage {
     });
     this.tools = new RunTools(this);
     this.workspace = new Workspace(this);
-    this.head = make("div", { id: "run-head" });
+    this.head = make("div", { id: "run-head" }, make("div.run-head", null, make("h1", null, "Run ", make("span.mono", null, this.id.slice(0, 8)))));
     const main = startFrame({ left: [make("span.place", null, this.overview?.run_name ?? "run")] });
     main.append(this.head, this.minimap.element, this.tools.element, this.workspace.element);
     this.showOverview();
@@ -108,6 +108,7 @@ export class RunPage {
 
   showOverview() {
     if (!this.overview) return;
+    this.steps.isOver = this.overview.standing !== "running";
     document.title = `${this.overview.standing}: ${this.overview.run_name ?? this.id.slice(0, 8)} · tracer`;
     const deeds = {
       jump: (/** @type {string} */ event) => this.goTo(event),

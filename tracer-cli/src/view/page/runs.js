@@ -106,11 +106,7 @@ class RunsPage {
     ]);
     addEventListener("popstate", () => this.filters.read());
     setInterval(() => !document.hidden && this.list.render(true), TICK);
-    let lost = 0;
-    listen("/api/stream", { runs: (change) => this.takeUp(change) }, (connected) => {
-      lost = connected ? 0 : lost + 1;
-      if (connected || lost > 1) showConnection(connected);
-    });
+    listen("/api/stream", { runs: (change) => this.takeUp(change) }, showConnection);
   }
 
   /** @param {{ runs: RunRow[], removed: string[], reload: boolean }} change */

@@ -56,6 +56,8 @@ export class Steps {
       this.#drawAxis();
     }).observe(this.axis);
     this.absolute = false;
+    /** Whether nothing that is in flight will end any more. */
+    this.isOver = false;
     this.now = 0;
     /** @type {Set<number>} */
     this.hits = new Set();
@@ -110,7 +112,7 @@ export class Steps {
     if (!columns || !outline) return;
     renderStepRow(element, index, {
       columns, outline, texts: this.options.texts, scale: this.scale, absolute: this.absolute, now: this.now,
-      selected: this.selected, hits: this.hits,
+      selected: this.selected, hits: this.hits, isOver: this.isOver,
     });
     element.tabIndex = index === this.list.kept ? 0 : -1;
   }

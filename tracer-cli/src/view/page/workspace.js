@@ -13,6 +13,14 @@ export const VIEWS = /** @type {const} */ (["steps", "transcript", "state", "com
 
 /** @typedef {typeof VIEWS[number]} View */
 /**
+ * A view besides the steps.
+ * @typedef {object} OtherView
+ * @property {HTMLElement} element
+ * @property {HTMLElement} [scroller] what takes the focus, when it is not the element
+ * @property {() => void | Promise<void>} show
+ * @property {(number: number) => void} [reveal] brings a step into sight
+ */
+/**
  * @typedef {object} Route
  * @property {View} view
  * @property {string} at event that is selected
@@ -96,7 +104,7 @@ export class Workspace {
     this.loaded = null;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
-    /** @type {Map<View, { element: HTMLElement, show: () => void }>} */
+    /** @type {Map<View, OtherView>} */
     this.views = new Map();
     this.shown = /** @type {View} */ ("steps");
     /** What was told of the run last. */
@@ -177,10 +185,13 @@ export class Workspace {
     this.page.tools.showFilters();
     this.view.setAttribute("aria-labelledby", `tab-${view}`);
     this.element.classList.toggle("alone", view === "compare" || view === "raw");
+    const hadFocus = this.view.contains(document.activeElement) || document.activeElement === document.body;
     if (view === "steps") {
-      this.view.replaceChildren(this.page.steps.element);
-      this.page.steps.list.measure();
-      if (this.page.selected >= 0) this.page.steps.list.show(this.page.steps.index);
+      const { steps, selected } = this.page;
+      if (steps.element.isConnected) return;
+      this.view.replaceChildren(steps.element);
+      steps.list.measure();
+      if (selected >= 0) steps.select(selected, { focus: hadFocus });
       return;
     }
     try {
@@ -188,7 +199,8 @@ export class Workspace {
       this.views.set(view, made);
       if (this.shown !== view) return;
       this.view.replaceChildren(made.element);
-      made.show();
+      await made.show();
+      if (hadFocus) (made.scroller ?? made.element).focus({ preventScroll: true });
     } catch (error) {
       showError(error);
     }
@@ -206,6 +218,7 @@ export class Workspace {
    */
   showStep(row, open) {
     if (open) this.element.classList.add("open");
+    this.views.get(this.shown)?.reveal?.(this.page.columns?.number[row] ?? 0);
     clearTimeout(this.timer);
     const load = async () => {
       try {

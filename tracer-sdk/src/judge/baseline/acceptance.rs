@@ -121,5 +121,6 @@ pub struct PreviousBaseline {
     /// The version of its form.
     pub schema_version: Option<String>,
     /// The SHA-256 digest of the file.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::super::schema::sha256"))]
     pub sha256: String,
 }

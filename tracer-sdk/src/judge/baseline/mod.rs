@@ -7,6 +7,8 @@ mod error;
 mod read;
 
 pub use acceptance::{Acceptance, AcceptanceSource, AcceptanceVerdict, PreviousBaseline, PullRequest};
+#[cfg(feature = "schema")]
+pub(super) use read::SCHEMA_VERSION;
 pub use error::{BaselineError, BaselineErrorCode};
 
 use std::borrow::Cow;
@@ -34,6 +36,7 @@ use super::{Metric, Signature};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Baseline {
     /// The version of the file's form.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::baseline_version"))]
     pub schema_version: String,
     /// When it was made.
     pub created_at: String,
@@ -91,18 +94,25 @@ pub struct BaselineSummary {
     /// How the run ended.
     pub status: Option<String>,
     /// `step_count`.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::measured_or_null"))]
     pub total_events: Option<f64>,
     /// `llm_call_count`.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::measured_or_null"))]
     pub llm_calls: Option<f64>,
     /// `tool_call_count`.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::measured_or_null"))]
     pub tool_calls: Option<f64>,
     /// `error_count`.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::measured_or_null"))]
     pub errors: Option<f64>,
     /// `loop_warning_count`.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::measured_or_null"))]
     pub loop_warnings: Option<f64>,
     /// `latency_ms`.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::measured_or_null"))]
     pub duration_ms: Option<f64>,
     /// `cost_tokens`.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::measured_or_null"))]
     pub total_tokens: Option<f64>,
 }
 
@@ -120,6 +130,7 @@ pub struct BaselineSummary {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrialSample {
     /// How many runs.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub trials: u64,
     /// Where the sample was taken; null when it is not known.
     pub environment_fingerprint: Option<EnvironmentFingerprint>,
@@ -152,6 +163,7 @@ pub type EnvironmentFingerprint = Map<String, Value>;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Provenance {
     /// The SHA-256 digest of what was measured: a file that was edited is refused.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::sha256"))]
     pub digest: String,
     /// The verdict of the report that the sample comes from; null for a baseline of a single run.
     pub report_verdict: Option<super::Verdict>,

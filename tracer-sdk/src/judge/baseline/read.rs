@@ -8,7 +8,7 @@ use super::{Baseline, Metric, Signature};
 use crate::judge::compare::SUMMARY_KEYS;
 
 /// The version that is written.
-pub(super) const SCHEMA_VERSION: &str = "0.3.1";
+pub(in super::super) const SCHEMA_VERSION: &str = "0.3.1";
 
 impl Baseline {
     /// Reads a baseline of schema `0.2` or `0.3.x`, and refuses one whose lengths, ranges, signatures or digest do not

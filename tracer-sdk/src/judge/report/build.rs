@@ -6,7 +6,7 @@ use super::reported::{GateDetails, Report, ReportMetadata, ReportedTrial, TrialC
 use super::trial::{ProcessExit, Trial};
 
 /// The version of the report's form that is written.
-const REPORT_VERSION: &str = "2.0.1";
+pub(in super::super) const REPORT_VERSION: &str = "2.0.1";
 
 impl Report {
     /// The report of a gate: what was decided about these trials, and where they ran.

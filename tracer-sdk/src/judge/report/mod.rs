@@ -10,6 +10,8 @@ mod judgement;
 mod reported;
 mod trial;
 
+#[cfg(feature = "schema")]
+pub(super) use build::REPORT_VERSION;
 pub use check::{CheckKind, CheckMode, CheckResult, DecisionRule, Direction, StoppingRule, Verdict};
 pub use evidence::{
     AllowedRange, ConfidenceBounds, DistributionalEvidence, Evidence, InvariantEvidence, MeasuredEvidence,

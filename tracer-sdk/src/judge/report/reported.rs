@@ -33,6 +33,7 @@ use super::{CheckResult, StoppingRule, TrialFailure, Verdict};
 #[non_exhaustive]
 pub struct Report {
     /// The version of the report's form.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::super::schema::report_version"))]
     pub report_version: String,
     /// How many trials were asked for.
     pub trials_requested: u32,
@@ -128,6 +129,7 @@ pub struct InputFile {
     /// As it was named.
     pub path: String,
     /// The SHA-256 digest of its bytes.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::super::schema::sha256"))]
     pub sha256: String,
 }
 

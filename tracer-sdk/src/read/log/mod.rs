@@ -12,4 +12,4 @@ mod scan;
 pub(super) use blocks::LineStart;
 pub(super) use index::{Entry, IdTable, Known, LinePlace};
 pub(super) use problems::Problems;
-pub(super) use scan::{Expected, MAX_THREADS, Scanned, Visit, first_trace_id, scan, scan_from};
+pub(super) use scan::{Expected, Scanned, Visit, first_trace_id, scan, scan_from};

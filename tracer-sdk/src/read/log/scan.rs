@@ -14,7 +14,7 @@ use super::problems::Problems;
 use crate::format::{ProblemCode, TraceId};
 
 /// More threads than this do not make reading faster: the file has one disk under it.
-pub(in super::super) const MAX_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 
 /// What is made of the spans of a log. Each thread has one for its block, and they are put together in the order of
 /// the file.

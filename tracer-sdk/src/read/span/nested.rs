@@ -142,18 +142,31 @@ impl<'de, A: ReadAttributes<'de>> Visitor<'de> for EventSeed<'_, A> {
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
         let (mut name, mut timestamp, mut attributes) = (None, None, None);
-        let mut keys = Vec::with_capacity(4);
+        let mut others = Vec::new();
         while let Some(key) = map.next_key_seed(Key)? {
             let inside = &mut *self.is_repeated;
-            match &*key {
-                "name" => name = Some(fields::text(map.next_value_seed(ScalarSeed(inside))?)),
-                "timestamp" => timestamp = Some(fields::time(map.next_value_seed(ScalarSeed(inside))?)),
-                "attributes" => attributes = Some(map.next_value_seed(AttributesSeed::new(inside))?),
-                _ => map.next_value_seed(Skip(inside))?,
-            }
-            keys.push(key);
+            let is_twice = match &*key {
+                "name" => {
+                    let read = fields::text(map.next_value_seed(ScalarSeed(inside))?);
+                    name.replace(read).is_some()
+                }
+                "timestamp" => {
+                    let read = fields::time(map.next_value_seed(ScalarSeed(inside))?);
+                    timestamp.replace(read).is_some()
+                }
+                "attributes" => {
+                    let read = map.next_value_seed(AttributesSeed::new(inside))?;
+                    attributes.replace(read).is_some()
+                }
+                _ => {
+                    map.next_value_seed(Skip(inside))?;
+                    others.push(key);
+                    false
+                }
+            };
+            *self.is_repeated |= is_twice;
         }
-        *self.is_repeated |= is_any_repeated(&keys);
+        *self.is_repeated |= is_any_repeated(&others);
         Ok(Some((name, timestamp, attributes)))
     }
 

@@ -1,5 +1,6 @@
 //! Repair, removal and renaming on a disk, with every operation failing once.
 
+mod adoption;
 mod changes;
 mod repairs;
 
@@ -19,7 +20,7 @@ const ROOT: &str = "00000000000000aa";
 const EIO: i32 = 5;
 
 struct Store {
-    _data: TempDir,
+    data: TempDir,
     run: RunDirectory,
 }
 
@@ -32,7 +33,7 @@ impl Store {
             fs::write(path.join(name), text).unwrap();
         }
         Self {
-            _data: data,
+            data,
             run: RunDirectory {
                 trace_id: RUN.parse().unwrap(),
                 path,

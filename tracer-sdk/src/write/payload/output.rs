@@ -182,7 +182,7 @@ impl<'a> Output<'a> {
         let items = self.open;
         self.comma()?;
         let member = self.redactor.member(key, self.longest_string());
-        if !self.append_string(&member.key.text) {
+        if !self.append(&member.key.text, member.is_plain) {
             self.out.truncate(start);
             self.open = items;
             return self.stop();
@@ -249,8 +249,19 @@ impl<'a> Output<'a> {
 
     /// Appends a JSON string, unless the budget does not hold it.
     fn append_string(&mut self, text: &str) -> bool {
+        self.append(text, false)
+    }
+
+    /// As [`append_string`](Self::append_string), for a text that may be known to need no escape.
+    fn append(&mut self, text: &str, is_plain: bool) -> bool {
         let start = self.out.len();
-        push_string(self.out, text);
+        if is_plain {
+            self.out.push(b'"');
+            self.out.extend_from_slice(text.as_bytes());
+            self.out.push(b'"');
+        } else {
+            push_string(self.out, text);
+        }
         let fits = self.out.len() <= self.limit;
         if !fits {
             self.out.truncate(start);

@@ -22,6 +22,7 @@ use std::borrow::Cow;
 pub(crate) use cut::{character_boundary, prefix};
 pub(crate) use keys::KeyVerdict;
 
+use super::escape::needs_no_escape;
 use environment::EnvironmentSecrets;
 use harmless::RedactorId;
 use keys::Keys;
@@ -74,8 +75,10 @@ pub(crate) struct Redactor {
 /// The key of a member of an object, and what it says about the value.
 #[derive(Debug)]
 pub(crate) struct Member<'a> {
-    /// The key as it is written.
+    /// The key without secrets.
     pub(crate) key: Cleaned<'a>,
+    /// The key is written as it is: it is known to need no escape.
+    pub(crate) is_plain: bool,
     /// What the key rule says.
     pub(crate) verdict: KeyVerdict,
     /// What the key says about a string although the rule says nothing: `aws_secret_access_key`.
@@ -152,17 +155,19 @@ impl Redactor {
         if key.len() <= max_bytes && harmless::is_known(self.id, key) {
             return Member {
                 key: Cleaned::unchanged(key),
+                is_plain: true,
                 verdict: KeyVerdict::Keep,
                 name: None,
             };
         }
         let member = Member {
             key: self.clean_to(key, max_bytes),
+            is_plain: needs_no_escape(key),
             verdict: self.key(key),
             name: self.name_of_member(key),
         };
         let says_nothing = member.verdict == KeyVerdict::Keep && member.name.is_none();
-        if says_nothing && member.key == Cleaned::unchanged(key) {
+        if says_nothing && member.is_plain && member.key == Cleaned::unchanged(key) {
             harmless::remember(self.id, key);
         }
         member

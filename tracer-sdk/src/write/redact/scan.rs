@@ -153,7 +153,15 @@ impl Scanner {
             }
             position += TOGETHER;
         }
-        let bits = bytes.get(position..)?.windows(2).map(|two| match two {
+        let rest = bytes.get(position..)?;
+        // The last pairs together with some that were looked at before.
+        if rest.len() <= TOGETHER
+            && let Some(together) = bytes.last_chunk::<{ TOGETHER + 1 }>()
+            && !self.notices_any(together)
+        {
+            return None;
+        }
+        let bits = rest.windows(2).map(|two| match two {
             [first, second] => self.noticed[pair(*first, *second)],
             _ => 0,
         });
@@ -184,13 +192,16 @@ impl Scanner {
         {
             return Some(Found::new(at, end));
         }
-        let wanted = SHAPES
-            .iter()
-            .enumerate()
-            .filter(|(number, _)| bits & (1 << number) != 0);
-        wanted
-            .map(|(_, shape)| shape)
-            .find_map(|shape| (shape.find)(text, at, keys))
+        // One after the other, the first shape first.
+        let mut wanted = bits & !ENVIRONMENT;
+        while wanted != 0 {
+            let shape = SHAPES.get(wanted.trailing_zeros() as usize)?;
+            if let Some(found) = (shape.find)(text, at, keys) {
+                return Some(found);
+            }
+            wanted &= wanted - 1;
+        }
+        None
     }
 }
 

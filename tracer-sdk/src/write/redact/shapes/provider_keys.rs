@@ -11,18 +11,26 @@ use crate::write::redact::keys::Keys;
 use crate::write::redact::text::Text;
 
 /// The formats by the last two bytes of their prefix ([`slot`]), the longest prefix first.
-static BY_PAIR: LazyLock<Vec<Vec<&'static Format>>> = LazyLock::new(|| {
-    let mut formats = vec![Vec::new(); 256];
+static BY_PAIR: LazyLock<Vec<Vec<Candidate>>> = LazyLock::new(|| {
+    let mut slots: Vec<Vec<Candidate>> = (0..256).map(|_| Vec::new()).collect();
     for format in FORMATS {
-        if let Some(slot) = last_pair(format).and_then(|pair| formats.get_mut(slot(pair))) {
-            slot.push(format);
+        if let Some(slot) = last_pair(format).and_then(|pair| slots.get_mut(slot(pair))) {
+            let before = format.prefix.iter().rev().nth(2).copied();
+            slot.push(Candidate { before, format });
         }
     }
-    for slot in &mut formats {
-        slot.sort_by_key(|format: &&Format| std::cmp::Reverse(format.prefix.len()));
+    for slot in &mut slots {
+        slot.sort_by_key(|candidate| std::cmp::Reverse(candidate.format.prefix.len()));
     }
-    formats
+    slots
 });
+
+/// A format that was noticed.
+struct Candidate {
+    /// The byte before the last two of the prefix: a quick no, because ordinary words have these two as well.
+    before: Option<u8>,
+    format: &'static Format,
+}
 
 /// Spreads the pairs, so that few prefixes are compared for one that is noticed.
 const fn slot([first, last]: [u8; 2]) -> usize {
@@ -39,8 +47,13 @@ pub(super) fn noticed_by(notice: &mut dyn FnMut([u8; 2])) {
 
 pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
     let body = at + 2;
-    let formats = BY_PAIR.get(slot([text.at(at), text.at(at + 1)]))?;
-    formats.iter().find_map(|format| {
+    let candidates = BY_PAIR.get(slot([text.at(at), text.at(at + 1)]))?;
+    let before = text.before(at);
+    candidates.iter().find_map(|candidate| {
+        if candidate.before.is_some_and(|expected| expected != before) {
+            return None;
+        }
+        let format = candidate.format;
         let start = body.checked_sub(format.prefix.len())?;
         if text.slice(start, body) != format.prefix {
             return None;

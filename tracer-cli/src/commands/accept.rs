@@ -1,0 +1,149 @@
+//! `tracer accept`: makes a change of behaviour the new baseline, and keeps who did it and why.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tracer_sdk::judge::{Acceptance, AcceptanceVerdict, Baseline, PreviousBaseline};
+
+use super::{Verdict, now};
+use crate::error::CliError;
+use crate::gate::inputs::{self, BaselineInput};
+use crate::gate::provenance;
+use crate::gate::sample::{self, Allowed, SampleArgs};
+use crate::output_file;
+use crate::render::gate::replacement;
+use crate::render::line::{Line, Tone};
+use crate::render::text;
+use crate::session::{Session, shown};
+
+/// Options of `tracer accept`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    sample: SampleArgs,
+
+    /// What a failed test of `assert_baseline!` left beside the baseline, instead of a run
+    #[arg(long, conflicts_with_all = ["run_id", "from_report"])]
+    pending: bool,
+
+    /// The baseline to replace
+    #[arg(long, short, value_name = "FILE")]
+    baseline: PathBuf,
+
+    /// Why the change is right
+    #[arg(long, short = 'm', alias = "message", value_name = "TEXT")]
+    reason: String,
+
+    /// Replace a larger sample by a smaller one, and take a run that failed
+    #[arg(long)]
+    force: bool,
+}
+
+/// Replaces a baseline.
+pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+    if args.reason.trim().is_empty() {
+        return Err(CliError::input("--reason is empty")
+            .with_hint("say why the change is right: those who read the baseline later want to know"));
+    }
+    let old = inputs::baseline(&args.baseline)?;
+    // What is accepted is what a gate has failed for, so its report is taken; that it failed is kept in the baseline.
+    let allowed = Allowed {
+        failed_report: true,
+        failed_run: args.force,
+    };
+    let new = if args.pending {
+        pending_sample(&args.baseline)?
+    } else {
+        sample::take(&args.sample, allowed, session)?
+    };
+    if new.behaves_like(&old.baseline) {
+        let told = format!("{} already matches, nothing was written", shown(&args.baseline));
+        session.ui.lines(&[Line::of(told, Tone::Plain)])?;
+        return remove_pending(args);
+    }
+    if new.trials() < old.baseline.trials() && !args.force {
+        return Err(smaller(&args.baseline, &old.baseline, &new));
+    }
+    let changes = replacement::told(&old.baseline, &new);
+    let summary: Vec<String> = changes.iter().map(|change| change.text()).collect();
+    let accepted = accepted(&old, new, args, summary.join("; "));
+    output_file::write_new(&args.baseline, true, accepted.to_json().as_bytes())?;
+
+    let told = format!(
+        "accepted: {} is now a baseline of {}",
+        shown(&args.baseline),
+        text::counted(accepted.trials(), "run")
+    );
+    let mut lines = vec![Line::of("✓ ", Tone::Good).with(told, Tone::Plain)];
+    lines.extend(
+        changes
+            .iter()
+            .map(|change| Line::new().space(2).with(change.text(), Tone::Plain)),
+    );
+    session.ui.lines(&lines)?;
+    remove_pending(args)
+}
+
+/// Where a test leaves what it saw.
+fn pending_file(baseline: &Path) -> PathBuf {
+    let mut path = baseline.as_os_str().to_owned();
+    path.push(".new");
+    path.into()
+}
+
+fn pending_sample(baseline: &Path) -> Result<Baseline, CliError> {
+    let path = pending_file(baseline);
+    if !path.exists() {
+        return Err(CliError::input(format!("{} is not there", path.display()))
+            .with_hint("run the test first: it writes the file when the agent behaves otherwise"));
+    }
+    Ok(inputs::baseline(&path)?.baseline)
+}
+
+/// What was accepted no longer waits.
+fn remove_pending(args: &Args) -> Result<Verdict, CliError> {
+    if args.pending {
+        let path = pending_file(&args.baseline);
+        fs::remove_file(&path)
+            .map_err(|error| CliError::input(format!("{} cannot be removed: {error}", path.display())))?;
+    }
+    Ok(Verdict::Done)
+}
+
+/// What is said of a sample that would tell less than the one that is there (gate contract, section 15.4, R6).
+fn smaller(path: &Path, old: &Baseline, new: &Baseline) -> CliError {
+    CliError::input(format!(
+        "{} is a baseline of {}, and would become one of {}",
+        path.display(),
+        text::counted(old.trials(), "run"),
+        text::counted(new.trials(), "run")
+    ))
+    .with_hint(format!(
+        "take a whole sample: tracer run --trials {} --json-out FILE -- COMMAND, then --from-report FILE",
+        old.trials()
+    ))
+    .with_hint("or say that it is meant: --force")
+}
+
+fn accepted(old: &BaselineInput, new: Baseline, args: &Args, summary: String) -> Baseline {
+    let acceptance = Acceptance {
+        accepted_at: sample::moment(now()),
+        accepted_by: provenance::accepted_by(),
+        reason: args.reason.trim().to_owned(),
+        tracer_version: env!("CARGO_PKG_VERSION").to_owned(),
+        source_run_id: new.source_run_id.clone(),
+        source: provenance::source(),
+        verdict: AcceptanceVerdict {
+            outcome: "accepted".to_owned(),
+            summary,
+        },
+        previous_baseline: Some(PreviousBaseline {
+            path: old.file.path.clone(),
+            source_run_id: old.baseline.source_run_id.clone(),
+            created_at: Some(old.baseline.created_at.clone()),
+            schema_version: Some(old.baseline.schema_version.clone()),
+            sha256: old.file.sha256.clone(),
+        }),
+    };
+    new.accepted(acceptance)
+}

@@ -1,0 +1,54 @@
+//! `tracer baseline`: keeps how an agent behaves now, as the file that later runs are compared with.
+
+use std::path::PathBuf;
+
+use super::Verdict;
+use crate::error::CliError;
+use crate::gate::baseline_file;
+use crate::gate::sample::{self, Allowed, SampleArgs};
+use crate::output_file;
+use crate::render::line::{Line, Tone};
+use crate::render::text;
+use crate::session::{Session, quoted, shown};
+
+/// Options of `tracer baseline`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    sample: SampleArgs,
+
+    /// The file to write [default: .tracer/baselines/<name of the run>.json]
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// Write over a file that is there, and take a report that did not pass or a run that failed
+    #[arg(long)]
+    force: bool,
+}
+
+/// Writes a baseline.
+pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+    let allowed = Allowed {
+        failed_report: args.force,
+        failed_run: args.force,
+    };
+    let baseline = sample::take(&args.sample, allowed, session)?;
+    let path = match &args.out {
+        Some(path) => path.clone(),
+        None => baseline_file::usual_path(&baseline),
+    };
+    output_file::write_new(&path, args.force, baseline.to_json().as_bytes())?;
+    let told = format!(
+        "wrote {}, a baseline of {}",
+        shown(&path),
+        text::counted(baseline.trials(), "run")
+    );
+    session
+        .ui
+        .lines(&[Line::of("✓ ", Tone::Good).with(told, Tone::Plain)])?;
+    let next = session.command(&format!("run --baseline {} -- COMMAND", quoted(&path)));
+    session
+        .ui
+        .note(&Line::of("  compare with it:  ", Tone::Muted).with(next, Tone::Strong));
+    Ok(Verdict::Done)
+}

@@ -1,0 +1,57 @@
+//! `tracer demo`: records a simulated support agent, and says where its run is and what to type next.
+
+mod recorded;
+mod regression;
+
+use super::Verdict;
+use crate::demo_agent;
+use crate::error::CliError;
+use crate::render::line::{Line, Tone};
+use crate::session::Session;
+
+/// Options of `tracer demo`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Show a gate that fails: the agent, the same agent after a change for the worse, and what the gate says
+    #[arg(long)]
+    regression: bool,
+}
+
+/// Records the demo.
+pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+    if args.regression {
+        return regression::run(session);
+    }
+    let question = format!(
+        "A simulated support agent answers {:?} (no network, no keys) …",
+        demo_agent::QUESTION
+    );
+    session.ui.note(&Line::of(question, Tone::Muted));
+    let recorded = recorded::record(demo_agent::answer_ticket, session)?;
+    let id = &recorded.short_id;
+    session.ui.lines(&[Line::of("✓ ", Tone::Good)
+        .with("recorded ", Tone::Plain)
+        .with(demo_agent::NAME, Tone::Strong)
+        .with(
+            format!("  {id}  in {}", recorded.directory.display()),
+            Tone::Plain,
+        )])?;
+    for (what, next) in [
+        ("what it did:   ", format!("show {id}")),
+        ("all runs:      ", "list".to_owned()),
+        ("as one file:   ", format!("export {id} --out run.json")),
+        ("as a gate:     ", "demo --regression".to_owned()),
+    ] {
+        say_next(what, &next, session);
+    }
+    Ok(Verdict::Done)
+}
+
+fn say_next(what: &str, arguments: &str, session: &mut Session) {
+    let next = session.command(arguments);
+    session.ui.note(
+        &Line::of("  ", Tone::Plain)
+            .with(what, Tone::Muted)
+            .with(next, Tone::Strong),
+    );
+}

@@ -1,0 +1,51 @@
+//! A run of the demo's agent, recorded as any program's.
+
+use std::path::PathBuf;
+
+use tracer_sdk::{GuardrailExceeded, Run};
+
+use crate::demo_agent;
+use crate::error::CliError;
+use crate::render::line::{Line, Tone};
+use crate::session::{Session, shown};
+
+/// Where a run is.
+pub(super) struct Recorded {
+    pub(super) trace_id: String,
+    pub(super) short_id: String,
+    pub(super) directory: PathBuf,
+}
+
+/// Records what the agent does.
+pub(super) fn record(
+    agent: impl FnOnce() -> Result<(), GuardrailExceeded>,
+    session: &mut Session,
+) -> Result<Recorded, CliError> {
+    let data_dir = session.data_dir()?;
+    let run = Run::new(demo_agent::NAME).config(&session.config()).start();
+    let (Some(id), Some(directory)) = (run.trace_id(), run.dir()) else {
+        return Err(
+            CliError::input("recording is turned off").with_hint("unset TRACER_ENABLED, and try again")
+        );
+    };
+    let stopped = run.observe(agent()).err();
+    let dropped = run.stats().dropped;
+    run.finish();
+
+    if dropped > 0 || !directory.join(tracer_sdk::format::META_FILE).is_file() {
+        return Err(
+            CliError::input(format!("the run cannot be written to {}", shown(&data_dir)))
+                .with_hint("name a data directory that you can write to: --data-dir DIR, or TRACER_DATA_DIR"),
+        );
+    }
+    if let Some(guardrail) = stopped {
+        let told = format!("a guardrail in your settings stopped it: {guardrail}");
+        session.ui.note(&Line::of(told, Tone::Warning));
+    }
+    let trace_id = id.to_string();
+    Ok(Recorded {
+        short_id: trace_id.chars().take(8).collect(),
+        trace_id,
+        directory,
+    })
+}

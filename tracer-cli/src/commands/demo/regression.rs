@@ -1,0 +1,103 @@
+//! `tracer demo --regression`: a gate in one command. A good run becomes the baseline; the agent changes for the worse
+//! and still ends `ok`; the gate fails, says why, and shows what it would say on the pull request.
+
+use std::path::{Path, PathBuf};
+
+use tracer_sdk::judge::policy::Overrides;
+use tracer_sdk::judge::{Baseline, InputFile, Report};
+
+use super::recorded::record;
+use crate::commands::{Verdict, assert, now};
+use crate::demo_agent;
+use crate::error::CliError;
+use crate::gate::{inputs, sample, stored_run};
+use crate::output_file;
+use crate::render::gate::{markdown, next, text};
+use crate::render::line::{Line, Tone};
+use crate::session::{Session, shown};
+
+const POLICY: &str = include_str!("policy.yaml");
+
+/// Tells the story.
+pub(super) fn run(session: &mut Session) -> Result<Verdict, CliError> {
+    // Beside the runs, and not in the working directory: a demo leaves nothing in the user's project.
+    let folder = session.data_dir()?.join("demo");
+    let (policy_file, baseline_file) = (folder.join("policy.yaml"), folder.join("baseline.json"));
+
+    tell(
+        "1. A simulated support agent answers a ticket (no network, no keys) …",
+        session,
+    );
+    let good = record(demo_agent::answer_ticket, session)?;
+    let stored = stored_run::select(Some(&good.trace_id), session)?;
+    let baseline = Baseline::of_run(&stored.metrics, &sample::moment(now()));
+    output_file::write_new(&policy_file, true, POLICY.as_bytes())?;
+    output_file::write_new(&baseline_file, true, baseline.to_json().as_bytes())?;
+    let told = format!(
+        "   Its run {} becomes the baseline: {}",
+        good.short_id,
+        shown(&baseline_file)
+    );
+    tell(&told, session);
+
+    tell(
+        "2. Somebody makes its prompt \"more thorough\". It still ends ok …",
+        session,
+    );
+    let changed = record(demo_agent::changed::answer_ticket, session)?;
+    tell("3. The gate compares what it did:", session);
+    tell("", session);
+    let report = judge(&policy_file, &baseline_file, &changed.trace_id, session)?;
+    let lines = text::lines(&report, session.ui.width());
+    session.ui.lines(&lines)?;
+
+    tell("", session);
+    tell("4. The comment on the pull request:", session);
+    tell("", session);
+    let comment = on_a_pull_request(report.clone());
+    let steps = next::without_runs(&comment, Some("report.json"));
+    session
+        .ui
+        .plain(markdown::document(&comment, &steps).trim_end())?;
+
+    tell("", session);
+    for step in next::steps(&report, None) {
+        super::say_next(
+            &format!("{:23}", format!("{}:", step.what)),
+            &step.arguments,
+            session,
+        );
+    }
+    super::say_next("for your own agent:    ", "init --github", session);
+    Ok(Verdict::Done)
+}
+
+fn tell(text: &str, session: &mut Session) {
+    session.ui.note(&Line::of(text, Tone::Muted));
+}
+
+fn judge(
+    policy_file: &Path,
+    baseline_file: &Path,
+    trace_id: &str,
+    session: &mut Session,
+) -> Result<Report, CliError> {
+    let (policy, file) = inputs::policy(Some(policy_file), &Overrides::default())?;
+    let baseline = inputs::baseline(baseline_file)?;
+    let stored = stored_run::select(Some(trace_id), session)?;
+    assert::judged(&policy.for_one_run(), file, Some(baseline), stored)
+}
+
+/// The report as a workflow would give it: with the files of a repository, and with a command to try again.
+fn on_a_pull_request(mut report: Report) -> Report {
+    let place = |file: &mut Option<InputFile>, path: &str| {
+        if let Some(file) = file {
+            path.clone_into(&mut file.path);
+        }
+    };
+    place(&mut report.gate.policy, inputs::POLICY_FILE);
+    let usual = PathBuf::from(".tracer/baselines").join(format!("{}.json", demo_agent::NAME));
+    place(&mut report.gate.baseline, &usual.display().to_string());
+    report.gate.command = vec![format!("target/release/{}", demo_agent::NAME)];
+    report
+}

@@ -1,0 +1,77 @@
+//! `tracer diff`: in what two runs differ, or a run and a baseline; what was stands before what is.
+
+use std::path::PathBuf;
+
+use tracer_sdk::judge::Comparison;
+
+use super::Verdict;
+use crate::error::CliError;
+use crate::gate::inputs;
+use crate::gate::outputs::Format;
+use crate::gate::stored_run::{self, StoredRun, unread};
+use crate::render::gate::comparison::{markdown, text};
+use crate::session::Session;
+
+/// Of how many calls that changed is told in what their arguments differ.
+const MOST_LOOKED_UP: usize = 200;
+
+/// Options of `tracer diff`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The run before; with --baseline the run after, the newest when left out
+    #[arg(value_name = "BEFORE", required_unless_present = "baseline")]
+    first: Option<String>,
+
+    /// The run after
+    #[arg(
+        value_name = "AFTER",
+        required_unless_present = "baseline",
+        conflicts_with = "baseline"
+    )]
+    second: Option<String>,
+
+    /// A baseline in the place of the run before
+    #[arg(long, short, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+
+    /// How the result is shown
+    #[arg(long, short, value_enum, value_name = "FORMAT", default_value_t)]
+    format: Format,
+}
+
+/// Compares.
+pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+    let comparison = match &args.baseline {
+        Some(path) => {
+            let input = inputs::baseline(path)?;
+            let after = stored_run::select(args.first.as_deref(), session)?;
+            Comparison::with_baseline(&input.baseline, &after.metrics)
+        }
+        None => {
+            let before = stored_run::select(args.first.as_deref(), session)?;
+            let after = stored_run::select(args.second.as_deref(), session)?;
+            of_runs(before, after)?
+        }
+    };
+    show(&comparison, args.format, session)?;
+    Ok(Verdict::Done)
+}
+
+fn of_runs(mut before: StoredRun, mut after: StoredRun) -> Result<Comparison, CliError> {
+    let mut comparison = Comparison::of_runs(&before.metrics, &after.metrics);
+    comparison
+        .look_up_differences(&mut before.run.records, &mut after.run.records, MOST_LOOKED_UP)
+        .map_err(|error| unread(&after.short_id, &error))?;
+    Ok(comparison)
+}
+
+fn show(comparison: &Comparison, format: Format, session: &mut Session) -> Result<(), CliError> {
+    match format {
+        Format::Text => {
+            let lines = text::lines(comparison, session.ui.width());
+            session.ui.lines(&lines)
+        }
+        Format::Json => session.ui.json(comparison),
+        Format::Markdown => session.ui.plain(markdown::document(comparison).trim_end()),
+    }
+}

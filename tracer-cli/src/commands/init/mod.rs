@@ -1,0 +1,108 @@
+//! `tracer init`: a policy to start from, and a workflow for GitHub Actions that uses it.
+
+use std::path::Path;
+
+use super::Verdict;
+use crate::error::CliError;
+use crate::output_file::{self, NewFileError};
+use crate::render::gate::markdown::MARKER;
+use crate::render::line::{Line, Tone};
+use crate::session::{Session, quoted_text};
+
+/// Where the policy is looked for when no option names one.
+const POLICY_FILE: &str = ".tracer/policy.yaml";
+const POLICY: &str = include_str!("policy.yaml");
+const WORKFLOW_FILE: &str = ".github/workflows/tracer.yml";
+const WORKFLOW: &str = include_str!("workflow.yml");
+/// What the workflow runs when nobody says.
+const COMMAND: &str = "target/release/agent";
+
+/// Options of `tracer init`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Write a workflow for GitHub Actions too
+    #[arg(long)]
+    github: bool,
+
+    /// Write over files that are there
+    #[arg(long)]
+    force: bool,
+
+    /// What the workflow runs [default: target/release/agent]
+    #[arg(last = true, value_name = "COMMAND", requires = "github")]
+    command: Vec<String>,
+}
+
+/// Writes the files that are not there yet.
+pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+    if args.command.iter().any(|word| word.contains(char::is_control)) {
+        return Err(
+            CliError::input("the command has a line break or another control character")
+                .with_hint("put what it does into a script, and name the script"),
+        );
+    }
+    let mut files = vec![(POLICY_FILE, POLICY.to_owned())];
+    if args.github {
+        files.push((WORKFLOW_FILE, workflow(&args.command)));
+    }
+    let (kept, missing): (Vec<_>, Vec<_>) = files
+        .into_iter()
+        .partition(|(path, _)| !args.force && Path::new(path).exists());
+    if missing.is_empty()
+        && let Some((path, _)) = kept.first()
+    {
+        return Err(NewFileError::exists(path).into());
+    }
+    for (path, text) in missing {
+        output_file::write_new(Path::new(path), args.force, text.as_bytes())?;
+        session
+            .ui
+            .lines(&[Line::of("✓ ", Tone::Good).with(format!("wrote {path}"), Tone::Plain)])?;
+    }
+    for (path, _) in kept {
+        let told = format!("{path} was there already, and is as it was");
+        session.ui.note(&Line::of(told, Tone::Muted));
+    }
+    let command = shell_words(&args.command);
+    say_what_is_next(&command, session);
+    Ok(Verdict::Done)
+}
+
+fn say_what_is_next(command: &str, session: &mut Session) {
+    for (what, next) in [
+        ("judge your agent by it:   ", format!("run -- {command}")),
+        (
+            "keep how it behaves now:  ",
+            format!("run --json-out report.json -- {command}"),
+        ),
+        (
+            "",
+            "baseline --from-report report.json --out .tracer/baselines/agent.json".to_owned(),
+        ),
+        (
+            "compare with that:        ",
+            format!("run --baseline .tracer/baselines/agent.json -- {command}"),
+        ),
+    ] {
+        let next = session.command(&next);
+        session
+            .ui
+            .note(&Line::of(format!("  {what:26}"), Tone::Muted).with(next, Tone::Strong));
+    }
+}
+
+/// The workflow for a command.
+fn workflow(command: &[String]) -> String {
+    WORKFLOW
+        .replace("@COMMAND@", &shell_words(command))
+        .replace("@MARKER@", MARKER)
+}
+
+/// The command as a shell takes it.
+fn shell_words(command: &[String]) -> String {
+    if command.is_empty() {
+        return COMMAND.to_owned();
+    }
+    let words: Vec<String> = command.iter().map(|word| quoted_text(word)).collect();
+    words.join(" ")
+}

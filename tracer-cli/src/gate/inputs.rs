@@ -1,0 +1,94 @@
+//! The policy, the baseline and the report that a command of the gate is given: read, checked, and told by digest.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tracer_sdk::judge::policy::{Overrides, Policy, PolicyError};
+use tracer_sdk::judge::{Baseline, Gate, InputFile, sha256_hex};
+
+use crate::error::CliError;
+
+/// Where the policy is looked for when no option names one.
+pub(crate) const POLICY_FILE: &str = ".tracer/policy.yaml";
+
+/// The policy: from the file that is named, else from the usual place, else what the options alone say.
+pub(crate) fn policy(
+    path: Option<&Path>,
+    overrides: &Overrides,
+) -> Result<(Policy, Option<InputFile>), CliError> {
+    let path = match path {
+        Some(path) => path.to_owned(),
+        None if Path::new(POLICY_FILE).exists() => PathBuf::from(POLICY_FILE),
+        None => {
+            let policy = Policy::without_file(overrides).map_err(|error| refused(None, &error))?;
+            return Ok((policy, None));
+        }
+    };
+    let bytes = read("policy", &path, "write one: tracer init")?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        CliError::input(format!("the policy {} is not UTF-8", path.display())).with_hint("save it as UTF-8")
+    })?;
+    let policy = Policy::parse(&text, overrides).map_err(|error| refused(Some(&path), &error))?;
+    Ok((policy, Some(input(&path, text.as_bytes()))))
+}
+
+/// What is said of a policy that cannot be used; a mistake in an option is not one of the file.
+pub(crate) fn refused(path: Option<&Path>, error: &PolicyError) -> CliError {
+    let place = match path {
+        Some(path) if error.position.is_some() => format!("{}:", path.display()),
+        _ => String::new(),
+    };
+    let refused = CliError::input(format!("the policy cannot be used: {place}{error}"));
+    match &error.hint {
+        Some(hint) => refused.with_hint(hint),
+        None => refused.with_hint("every key and what it takes: docs/policy.md"),
+    }
+}
+
+/// A baseline and the file that it comes from.
+#[derive(Debug)]
+pub(crate) struct BaselineInput {
+    pub(crate) baseline: Baseline,
+    pub(crate) file: InputFile,
+}
+
+/// The baseline in a file.
+pub(crate) fn baseline(path: &Path) -> Result<BaselineInput, CliError> {
+    let bytes = read(
+        "baseline",
+        path,
+        "make one from a passing report: tracer baseline --from-report FILE",
+    )?;
+    let baseline = Baseline::parse(&bytes).map_err(|error| {
+        CliError::input(format!("the baseline {} cannot be used: {error}", path.display()))
+            .with_hint(error.hint())
+    })?;
+    Ok(BaselineInput {
+        file: input(path, &bytes),
+        baseline,
+    })
+}
+
+/// The text of a report: which of it is used is the SDK's matter.
+pub(crate) fn report(path: &Path) -> Result<Vec<u8>, CliError> {
+    read("report", path, "write one: tracer run --json-out FILE -- COMMAND")
+}
+
+fn input(path: &Path, bytes: &[u8]) -> InputFile {
+    InputFile {
+        path: path.display().to_string(),
+        sha256: sha256_hex(bytes),
+    }
+}
+
+fn read(what: &str, path: &Path, hint: &str) -> Result<Vec<u8>, CliError> {
+    fs::read(path).map_err(|error| {
+        CliError::input(format!("the {what} {} cannot be read: {error}", path.display())).with_hint(hint)
+    })
+}
+
+/// What the reader of a result should know about the policy and how it goes with the baseline.
+pub(crate) fn notices(policy: &Policy, gate: &Gate<'_>) -> Vec<String> {
+    let warnings = policy.warnings.iter().map(ToString::to_string);
+    warnings.chain(gate.notices().iter().cloned()).collect()
+}

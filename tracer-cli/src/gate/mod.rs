@@ -1,0 +1,8 @@
+//! What the commands of the gate share: the files that they read, where their results go, and what the surroundings tell.
+
+pub(crate) mod baseline_file;
+pub(crate) mod inputs;
+pub(crate) mod outputs;
+pub(crate) mod provenance;
+pub(crate) mod sample;
+pub(crate) mod stored_run;

@@ -1,0 +1,195 @@
+//! Where the result of a gate goes: standard output, files, and what GitHub Actions shows.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use tracer_sdk::judge::policy::OnInconclusive;
+use tracer_sdk::judge::{Report, Verdict as GateVerdict};
+
+use crate::commands::Verdict;
+use crate::error::{CliError, ErrorKind};
+use crate::output_file;
+use crate::render::gate::annotations::{self, Annotation};
+use crate::render::gate::checks::{self, Outcome};
+use crate::render::gate::next;
+use crate::render::gate::{junit, markdown, text};
+use crate::render::line::{Line, Tone};
+use crate::session::Session;
+
+/// How a result is shown on standard output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// For a person
+    #[default]
+    Text,
+    /// For a program
+    Json,
+    /// For the comment of a pull request
+    Markdown,
+}
+
+/// What an INCONCLUSIVE result means for the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Inconclusive {
+    /// 0
+    Pass,
+    /// 1
+    Fail,
+}
+
+impl From<Inconclusive> for OnInconclusive {
+    fn from(inconclusive: Inconclusive) -> Self {
+        match inconclusive {
+            Inconclusive::Pass => Self::Pass,
+            Inconclusive::Fail => Self::Fail,
+        }
+    }
+}
+
+/// Options of the commands that give a report.
+#[derive(Debug, clap::Args)]
+pub(crate) struct OutputArgs {
+    /// How the result is shown
+    #[arg(long, short, value_enum, value_name = "FORMAT", default_value_t)]
+    pub(crate) format: Format,
+
+    /// Write the report as JSON to this file too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json_out: Option<PathBuf>,
+
+    /// Write the result as JUnit XML to this file too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+}
+
+/// Finds out whether the files can be written, before the trials are paid for.
+pub(crate) fn prepare(args: &OutputArgs) -> Result<(), CliError> {
+    for path in args.json_out.iter().chain(&args.junit) {
+        output_file::prepare(path)?;
+    }
+    Ok(())
+}
+
+/// Writes the files, shows the result, and gives what it means for the exit code.
+pub(crate) fn publish(
+    report: &Report,
+    on_inconclusive: OnInconclusive,
+    args: &OutputArgs,
+    session: &mut Session,
+) -> Result<Verdict, CliError> {
+    let inconclusive_fails = on_inconclusive == OnInconclusive::Fail;
+    write_files(report, inconclusive_fails, args)?;
+    match show(report, args, session) {
+        // Nobody reads the output any more; the verdict stands.
+        Err(error) if error.kind() == ErrorKind::ClosedPipe => {}
+        shown => shown?,
+    }
+    tell_github(report, inconclusive_fails, args, session);
+    Ok(match report.verdict {
+        GateVerdict::Pass => Verdict::Done,
+        GateVerdict::Inconclusive if !inconclusive_fails => Verdict::Done,
+        GateVerdict::Inconclusive | GateVerdict::Fail => Verdict::CheckFailed,
+    })
+}
+
+fn write_files(report: &Report, inconclusive_fails: bool, args: &OutputArgs) -> Result<(), CliError> {
+    if let Some(path) = &args.json_out {
+        let mut json = serde_json::to_vec_pretty(report).map_err(internal)?;
+        json.push(b'\n');
+        output_file::write_new(path, true, &json)?;
+    }
+    if let Some(path) = &args.junit {
+        let xml = junit::document(report, inconclusive_fails).map_err(internal)?;
+        output_file::write_new(path, true, xml.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// What no report should bring about.
+fn internal(error: impl std::fmt::Display) -> CliError {
+    CliError::new(
+        ErrorKind::Internal,
+        format!("the report cannot be written: {error}"),
+    )
+}
+
+fn show(report: &Report, args: &OutputArgs, session: &mut Session) -> Result<(), CliError> {
+    match args.format {
+        Format::Json => session.ui.json(report),
+        Format::Markdown => {
+            let document = document(report, args);
+            session.ui.plain(document.trim_end())
+        }
+        Format::Text => {
+            let lines = text::lines(report, session.ui.width());
+            session.ui.lines(&lines)?;
+            let steps = next::steps(report, report_file(args));
+            if !steps.is_empty() {
+                session.ui.note(&Line::new());
+            }
+            for step in steps {
+                let what = format!("  {:23}", format!("{}:", step.what));
+                let command = session.command(&step.arguments);
+                session
+                    .ui
+                    .note(&Line::of(what, Tone::Muted).with(command, Tone::Strong));
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The report as Markdown, with commands as anybody types them who has the repository.
+pub(crate) fn document(report: &Report, args: &OutputArgs) -> String {
+    let name = args.json_out.as_deref().and_then(Path::file_name);
+    let file = name.and_then(|name| name.to_str());
+    let next = next::without_runs(report, file);
+    markdown::document(report, &next)
+}
+
+fn report_file(args: &OutputArgs) -> Option<&str> {
+    args.json_out.as_deref().and_then(Path::to_str)
+}
+
+/// Annotations and the summary of the job, where GitHub Actions runs this.
+fn tell_github(report: &Report, inconclusive_fails: bool, args: &OutputArgs, session: &mut Session) {
+    if std::env::var_os("GITHUB_ACTIONS").is_none_or(|value| value != "true") {
+        return;
+    }
+    for command in annotations::commands(annotations(report, inconclusive_fails)) {
+        session.ui.note(&Line::of(command, Tone::Plain));
+    }
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else {
+        return;
+    };
+    let written = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(&path)
+        .and_then(|mut file| file.write_all(document(report, args).as_bytes()));
+    if let Err(error) = written {
+        let told = format!("the job summary cannot be written: {error}");
+        session.ui.note(&Line::of(told, Tone::Warning));
+    }
+}
+
+/// What did not pass, at the policy that demands it where the change can show that file.
+fn annotations(report: &Report, inconclusive_fails: bool) -> Vec<Annotation> {
+    let file = report
+        .gate
+        .policy
+        .as_ref()
+        .map(|file| next::in_repository(&file.path))
+        .filter(|path| Path::new(path).is_relative() && fs::exists(path).unwrap_or(false));
+    checks::told(report)
+        .into_iter()
+        .filter(|check| matches!(check.outcome, Outcome::Failed | Outcome::Undecided))
+        .map(|check| Annotation {
+            is_error: check.outcome == Outcome::Failed || inconclusive_fails,
+            file: file.map(str::to_owned),
+            title: format!("Agent gate: {}", check.name),
+            message: junit::told(&check),
+        })
+        .collect()
+}

@@ -1,0 +1,79 @@
+//! A new sample for a baseline: all the trials of a report, or one recorded run.
+
+use std::path::{Path, PathBuf};
+
+use tracer_sdk::format::{RunStatus, Timestamp};
+use tracer_sdk::judge::Baseline;
+
+use super::{inputs, stored_run};
+use crate::commands::now;
+use crate::error::CliError;
+use crate::session::Session;
+
+/// Options that name the sample.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SampleArgs {
+    /// The run: its ID, or as much of its beginning as no other run has; the newest when left out
+    #[arg(conflicts_with = "from_report")]
+    run_id: Option<String>,
+
+    /// All trials of the report in this file, instead of one run
+    #[arg(long, value_name = "FILE")]
+    from_report: Option<PathBuf>,
+}
+
+/// What a sample is taken from although it did not go well.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Allowed {
+    /// The report of a gate that did not pass.
+    pub(crate) failed_report: bool,
+    /// A run that ended with an error.
+    pub(crate) failed_run: bool,
+}
+
+/// A baseline of the sample.
+pub(crate) fn take(args: &SampleArgs, allowed: Allowed, session: &mut Session) -> Result<Baseline, CliError> {
+    match &args.from_report {
+        Some(path) => of_report(path, allowed.failed_report),
+        None => of_run(args.run_id.as_deref(), allowed.failed_run, session),
+    }
+}
+
+fn of_report(path: &Path, force: bool) -> Result<Baseline, CliError> {
+    let bytes = inputs::report(path)?;
+    Baseline::of_report(&bytes, &moment(now()), force).map_err(|error| {
+        CliError::input(format!(
+            "the report {} makes no baseline: {error}",
+            path.display()
+        ))
+        .with_hint(error.hint())
+    })
+}
+
+fn of_run(run_id: Option<&str>, force: bool, session: &mut Session) -> Result<Baseline, CliError> {
+    let stored = stored_run::select(run_id, session)?;
+    let id = &stored.short_id;
+    match stored.metrics.status {
+        RunStatus::Running => {
+            return Err(CliError::input(format!("run {id} has not ended"))
+                .with_hint("wait until it has, or choose another run"));
+        }
+        RunStatus::Error if !force => {
+            return Err(CliError::input(format!("run {id} ended with an error"))
+                .with_hint("choose another run, or say that it is meant: --force"));
+        }
+        RunStatus::Error | RunStatus::Ok => {}
+    }
+    let mut baseline = Baseline::of_run(&stored.metrics, &moment(now()));
+    if let Some(provenance) = &mut baseline.x_tracer {
+        provenance.forced = stored.metrics.status != RunStatus::Ok;
+    }
+    Ok(baseline)
+}
+
+/// The moment as baselines have it, to the millisecond.
+pub(crate) fn moment(time: Timestamp) -> String {
+    let text = time.to_string();
+    let seconds_and_milliseconds: String = text.chars().take("2026-01-01T00:00:00.000".len()).collect();
+    seconds_and_milliseconds + "Z"
+}

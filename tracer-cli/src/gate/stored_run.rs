@@ -1,0 +1,38 @@
+//! A recorded run as the gate sees it: strictly read, counted from its records.
+
+use tracer_sdk::judge::RunMetrics;
+use tracer_sdk::read::{self, StreamedRun};
+
+use crate::commands::refused;
+use crate::error::{CliError, ErrorKind};
+use crate::session::Session;
+
+/// A run of the store, ready to be judged or compared.
+pub(crate) struct StoredRun {
+    pub(crate) short_id: String,
+    pub(crate) run: StreamedRun,
+    pub(crate) metrics: RunMetrics,
+}
+
+/// The run that the argument selects; the newest when it is left out.
+pub(crate) fn select(run_id: Option<&str>, session: &mut Session) -> Result<StoredRun, CliError> {
+    let (directory, short_id) = session.select(run_id)?;
+    let run = read::stream_run(&directory.path).map_err(|invalid| {
+        let show = session.command(&format!("show {short_id}"));
+        refused(ErrorKind::Input, format!("run {short_id} is not valid"), &invalid)
+            .with_hint(format!("see what can be read of it: {show}"))
+    })?;
+    let metrics =
+        RunMetrics::gather(&run.meta, run.records.clone()).map_err(|error| unread(&short_id, &error))?;
+    Ok(StoredRun {
+        short_id,
+        run,
+        metrics,
+    })
+}
+
+/// What is said of a run that could not be read to its end.
+pub(crate) fn unread(short_id: &str, error: &read::RecordError) -> CliError {
+    CliError::input(format!("run {short_id} cannot be read: {error}"))
+        .with_hint("it may have been changed meanwhile: try again")
+}

@@ -1,0 +1,115 @@
+//! What to type next: to look closer, to run the gate again, to accept what changed.
+
+use tracer_sdk::judge::{Report, Verdict};
+
+use crate::session::quoted_text;
+
+/// Where a report is written to when the user has not said so.
+const REPORT_FILE: &str = "report.json";
+
+/// A command and what it is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Next {
+    /// What it is for.
+    pub what: &'static str,
+    /// What stands behind `tracer`.
+    pub arguments: String,
+}
+
+/// What the reader of a report may want to do; `report_file` is where it was written to.
+pub fn steps(report: &Report, report_file: Option<&str>) -> Vec<Next> {
+    let mut steps = Vec::new();
+    if let Some(run) = telling_trial(report) {
+        steps.push(Next {
+            what: "what it did",
+            arguments: format!("show {run}"),
+        });
+        if let Some(baseline) = &report.gate.baseline {
+            steps.push(Next {
+                what: "beside the baseline",
+                arguments: format!("diff --baseline {} {run}", quoted_text(&baseline.path)),
+            });
+        }
+    }
+    steps.extend(to_go_on(report, report_file, |path| path));
+    steps
+}
+
+/// The steps that need no run of this machine: for a comment, which is read elsewhere.
+pub fn without_runs(report: &Report, report_file: Option<&str>) -> Vec<Next> {
+    to_go_on(report, report_file, in_repository)
+}
+
+/// To judge again, and to accept; `place` tells where the reader has a file.
+fn to_go_on(report: &Report, report_file: Option<&str>, place: fn(&str) -> &str) -> Vec<Next> {
+    let is_gate = !report.gate.command.is_empty();
+    let passed = report.verdict == Verdict::Pass;
+    // What is kept is made from the report of a whole sample; without one, the first step writes it.
+    let is_whole = report.metadata.trials_used == report.metadata.trials_budgeted;
+    let whole_report = report_file.filter(|_| is_whole);
+    let mut steps = Vec::new();
+    if is_gate && (!passed || (report.gate.baseline.is_none() && whole_report.is_none())) {
+        steps.push(Next {
+            what: "judge it again",
+            arguments: rerun(report, whole_report.is_none(), place),
+        });
+    }
+    let source = if is_gate {
+        let file = report_file.unwrap_or(REPORT_FILE);
+        format!("--from-report {}", quoted_text(file))
+    } else {
+        telling_trial(report).unwrap_or_default()
+    };
+    match &report.gate.baseline {
+        Some(baseline) if !passed => steps.push(Next {
+            what: "accept what changed",
+            arguments: format!(
+                "accept --baseline {} {source} --reason 'why this is right'",
+                quoted_text(place(&baseline.path))
+            ),
+        }),
+        None if passed => steps.push(Next {
+            what: "make it the baseline",
+            arguments: format!("baseline {source}"),
+        }),
+        _ => {}
+    }
+    steps
+}
+
+/// The first trial that failed and left a run, or else the first that left one: the beginning of its ID.
+fn telling_trial(report: &Report) -> Option<String> {
+    let mut trials: Vec<_> = report
+        .trials
+        .iter()
+        .filter_map(|trial| Some((trial.passed, trial.trace_id.as_deref()?)))
+        .collect();
+    trials.sort_by_key(|(passed, _)| *passed);
+    let (_, id) = trials.first()?;
+    Some(quoted_text(&id.chars().take(12).collect::<String>()))
+}
+
+fn rerun(report: &Report, writes_report: bool, place: fn(&str) -> &str) -> String {
+    let gate = &report.gate;
+    let mut words = vec!["run".to_owned()];
+    if writes_report {
+        words.push(format!("--no-fail-fast --json-out {REPORT_FILE}"));
+    }
+    for (option, file) in [("--policy", &gate.policy), ("--baseline", &gate.baseline)] {
+        if let Some(file) = file {
+            words.push(option.to_owned());
+            words.push(quoted_text(place(&file.path)));
+        }
+    }
+    words.push("--".to_owned());
+    words.extend(gate.command.iter().map(|word| quoted_text(word)));
+    words.join(" ")
+}
+
+/// A workflow takes policy and baseline from a copy of the base commit; the reader has them in the repository.
+pub fn in_repository(path: &str) -> &str {
+    match path.rfind("/.tracer/") {
+        Some(position) => path.get(position + 1..).unwrap_or(path),
+        None => path,
+    }
+}

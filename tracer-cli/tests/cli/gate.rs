@@ -1,0 +1,356 @@
+//! The gate's small commands from end to end: `assert`, `baseline`, `accept`, `diff`, `demo --regression`.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{FIRST, Outcome, SECOND, Sandbox, THIRD};
+
+const POLICY: &str =
+    "version: 2\ntrials: 3\nmetrics:\n  required_tools: {kind: invariant, all_of: [search_kb]}\n";
+
+/// Two runs that did the same, and a third one that has not ended.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "team/agent: x - 2026-01-01 00:01", 1, "ok");
+    sandbox.run(SECOND, "support-agent", 2, "ok");
+    sandbox.run(THIRD, "support-agent", 0, "running");
+    sandbox
+}
+
+fn file(sandbox: &Sandbox, name: &str, text: &str) {
+    let path = sandbox.path(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn json_of(sandbox: &Sandbox, name: &str) -> Value {
+    serde_json::from_slice(&fs::read(sandbox.path(name)).unwrap()).unwrap()
+}
+
+#[test]
+fn a_recorded_run_is_judged_by_the_policy() {
+    // gate-contract 15.1 P4
+    let sandbox = sandbox();
+    file(&sandbox, ".tracer/policy.yaml", POLICY);
+    let passed = sandbox.tracer(&["assert", SECOND]);
+    assert_eq!(passed.code, Some(0), "{passed:?}");
+    assert!(passed.stdout.starts_with("✓ PASS  2 checks passed"), "{passed:?}");
+
+    file(
+        &sandbox,
+        "strict.yaml",
+        &POLICY.replace("[search_kb]", "[send_reply]"),
+    );
+    let failed = sandbox.tracer(&["assert", SECOND, "--policy", "strict.yaml"]);
+    assert_eq!(failed.code, Some(1), "{failed:?}");
+    assert!(failed.stdout.contains("✗ required_tools  failed"), "{failed:?}");
+}
+
+#[test]
+fn nothing_to_check_is_an_error() {
+    // gate-contract 15.1 P5
+    let sandbox = sandbox();
+    sandbox
+        .tracer(&["assert", SECOND])
+        .fails(2, &["no check that would decide anything", "hint: "]);
+    sandbox
+        .tracer(&["assert", SECOND, "--no-loops", "--ignore-check", "no_loops"])
+        .fails(2, &["no check"]);
+}
+
+#[test]
+fn limits_are_compared_as_the_gate_compares_them() {
+    // gate-contract 15.2 F11 and F12: a value that is exactly at the bound passes, whoever asks.
+    let sandbox = sandbox();
+    let baseline = sandbox.tracer(&["baseline", FIRST, "--out", "b.json"]);
+    assert_eq!(baseline.code, Some(0), "{baseline:?}");
+    for (tolerance, code) in [("0", 0), ("0.15", 0)] {
+        let arguments = [
+            "assert",
+            SECOND,
+            "--baseline",
+            "b.json",
+            "--duration-tolerance",
+            tolerance,
+        ];
+        assert_eq!(sandbox.tracer(&arguments).code, Some(code), "{tolerance}");
+    }
+    let report = sandbox
+        .tracer(&[
+            "assert",
+            SECOND,
+            "--baseline",
+            "b.json",
+            "--max-steps",
+            "1",
+            "--format",
+            "json",
+        ])
+        .json();
+    let steps = report["aggregate_results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|check| check["check_name"] == "step_count")
+        .unwrap();
+    assert_eq!(
+        (&steps["verdict"], &steps["evidence"]["allowed"]["upper"]),
+        (&json!("fail"), &json!(1.0))
+    );
+}
+
+#[test]
+fn a_bad_policy_baseline_report_or_option_is_always_bad_input() {
+    // gate-contract 15.4 R8
+    let sandbox = sandbox();
+    file(
+        &sandbox,
+        "bad.yaml",
+        "version: 2\nmetrics:\n  no_loops: {kind: invariant}\n  no_loops: {kind: invariant}\n",
+    );
+    file(&sandbox, "bad.json", "{");
+    file(&sandbox, "new.json", r#"{"schema_version": "9.0.0"}"#);
+    for (arguments, said) in [
+        (vec!["assert", SECOND, "--policy", "missing.yaml"], "missing.yaml"),
+        (vec!["assert", SECOND, "--policy", "bad.yaml"], "bad.yaml:4:3: "),
+        (vec!["assert", SECOND, "--baseline", "bad.json"], "bad.json"),
+        (
+            vec!["assert", SECOND, "--no-loops", "--format", "yaml"],
+            "invalid value",
+        ),
+        (vec!["diff", "--baseline", "new.json", SECOND], "9.0.0"),
+        (vec!["diff", "--baseline", "missing.json", SECOND], "missing.json"),
+        (vec!["baseline", "--from-report", "bad.json"], "bad.json"),
+        (
+            vec!["baseline", FIRST, "--from-report", "bad.json"],
+            "cannot be used with",
+        ),
+        (
+            vec!["accept", "--baseline", "missing.json", "--reason", "x", FIRST],
+            "missing.json",
+        ),
+    ] {
+        sandbox.tracer(&arguments).fails(2, &["error: ", said]);
+    }
+}
+
+#[test]
+fn a_baseline_has_a_safe_name_and_is_never_written_over() {
+    // gate-contract 15.4 R7
+    let sandbox = sandbox();
+    assert_eq!(sandbox.tracer(&["baseline", FIRST]).code, Some(0));
+    let path = ".tracer/baselines/team-agent-x.json";
+    let first = fs::read(sandbox.path(path)).unwrap();
+    sandbox
+        .tracer(&["baseline", SECOND, "--out", path])
+        .fails(2, &["exists already", "--force"]);
+    assert_eq!(fs::read(sandbox.path(path)).unwrap(), first);
+    assert_eq!(
+        sandbox
+            .tracer(&["baseline", SECOND, "--out", path, "--force"])
+            .code,
+        Some(0)
+    );
+    assert_eq!(json_of(&sandbox, path)["source_run_id"], SECOND);
+    sandbox
+        .tracer(&["baseline", THIRD])
+        .fails(2, &["has not ended", "hint: "]);
+}
+
+#[test]
+fn equal_behaviour_already_matches_and_a_change_is_kept_with_its_reason() {
+    let sandbox = sandbox();
+    sandbox.tracer(&["baseline", FIRST, "--out", "b.json"]);
+    let before = fs::read(sandbox.path("b.json")).unwrap();
+    let same = sandbox.tracer(&["accept", "--baseline", "b.json", "--reason", "none", SECOND]);
+    assert_eq!(same.code, Some(0), "{same:?}");
+    assert!(same.stdout.contains("already matches"), "{same:?}");
+    assert_eq!(fs::read(sandbox.path("b.json")).unwrap(), before);
+
+    let log = fs::read_to_string(sandbox.run_dir(SECOND).join("spans.jsonl")).unwrap();
+    fs::write(
+        sandbox.run_dir(SECOND).join("spans.jsonl"),
+        log.replace("search_kb", "search_web"),
+    )
+    .unwrap();
+    sandbox
+        .tracer(&["accept", "--baseline", "b.json", "--reason", " ", SECOND])
+        .fails(2, &["--reason is empty"]);
+    let output = sandbox
+        .command(&[
+            "accept",
+            "--baseline",
+            "b.json",
+            "--reason",
+            "the web knows more",
+            SECOND,
+        ])
+        .env("TRACER_ACCEPTED_BY", "ada")
+        .env("TRACER_PR_NUMBER", "7")
+        .env("GITHUB_REPOSITORY", "o/r")
+        .env("GITHUB_SERVER_URL", "https://github.com")
+        .output()
+        .unwrap();
+    let changed = Outcome::from(output);
+    assert_eq!(changed.code, Some(0), "{changed:?}");
+    assert!(
+        changed.stdout.contains("calls a new tool: search_web"),
+        "{changed:?}"
+    );
+    let acceptance = &json_of(&sandbox, "b.json")["acceptance"];
+    assert_eq!(acceptance["accepted_by"], "ada");
+    assert_eq!(acceptance["reason"], "the web knows more");
+    assert_eq!(
+        acceptance["source"]["pull_request"]["url"],
+        "https://github.com/o/r/pull/7"
+    );
+    assert_eq!(acceptance["previous_baseline"]["source_run_id"], FIRST);
+}
+
+#[test]
+fn a_larger_sample_is_not_replaced_by_a_smaller_one() {
+    // gate-contract 15.4 R6
+    let sandbox = sandbox();
+    sandbox.tracer(&["baseline", FIRST, "--out", "b.json"]);
+    file(&sandbox, ".tracer/policy.yaml", POLICY);
+    let report = sandbox.tracer(&["assert", FIRST, "--format", "json"]).json();
+    let two = two_trials(report);
+    file(&sandbox, "report.json", &two.to_string());
+    let made = sandbox.tracer(&["baseline", "--from-report", "report.json", "--out", "two.json"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    assert_eq!(json_of(&sandbox, "two.json")["trial_sample"]["trials"], 2);
+    sandbox
+        .tracer(&["accept", "--baseline", "two.json", "--reason", "x", SECOND])
+        .fails(
+            2,
+            &["a baseline of 2 runs, and would become one of 1 run", "--force"],
+        );
+    let forced = sandbox.tracer(&[
+        "accept",
+        "--baseline",
+        "two.json",
+        "--reason",
+        "x",
+        "--force",
+        SECOND,
+    ]);
+    assert_eq!(forced.code, Some(0), "{forced:?}");
+
+    let mut failed = two;
+    failed["verdict"] = json!("fail");
+    file(&sandbox, "failed.json", &failed.to_string());
+    sandbox
+        .tracer(&["baseline", "--from-report", "failed.json", "--out", "f.json"])
+        .fails(2, &["did not pass", "--force"]);
+    let accepted = sandbox.tracer(&[
+        "accept",
+        "--baseline",
+        "b.json",
+        "--reason",
+        "x",
+        "--from-report",
+        "failed.json",
+    ]);
+    assert_eq!(accepted.code, Some(0), "{accepted:?}");
+    assert_eq!(json_of(&sandbox, "b.json")["x_tracer"]["report_verdict"], "fail");
+}
+
+/// The report of a gate with the same trial twice.
+fn two_trials(mut report: Value) -> Value {
+    let mut second = report["trials"][0].clone();
+    second["trial"] = json!(2);
+    second["trace_id"] = json!(SECOND);
+    report["trials"].as_array_mut().unwrap().push(second);
+    report["trials_requested"] = json!(2);
+    report["metadata"]["trials_used"] = json!(2);
+    report["metadata"]["trials_budgeted"] = json!(2);
+    report
+}
+
+#[test]
+fn a_comparison_has_three_formats_and_two_sides() {
+    // gate-contract 15.3 E16 and E17
+    let sandbox = sandbox();
+    let text = sandbox.tracer(&["diff", FIRST, SECOND]);
+    assert!(text.stdout.starts_with("before  aaaa1111"), "{text:?}");
+    let json = sandbox
+        .tracer(&["diff", FIRST, SECOND, "--format", "json"])
+        .json();
+    assert_eq!(
+        (&json["before"]["run_id"], &json["after"]["run_id"]),
+        (&json!(FIRST), &json!(SECOND))
+    );
+    let markdown = sandbox.tracer(&["diff", FIRST, SECOND, "--format", "markdown"]);
+    assert!(markdown.stdout.starts_with("## What changed"), "{markdown:?}");
+
+    sandbox.tracer(&["baseline", FIRST, "--out", "b.json"]);
+    let beside = sandbox.tracer(&["diff", "--baseline", "b.json", SECOND]);
+    assert!(beside.stdout.contains("baseline"), "{beside:?}");
+    sandbox
+        .tracer(&["diff", FIRST, SECOND, "--baseline", "b.json"])
+        .fails(2, &["cannot be used with"]);
+    sandbox.tracer(&["diff", FIRST]).fails(2, &["required"]);
+}
+
+#[test]
+fn files_annotations_and_the_summary_tell_the_same() {
+    let sandbox = sandbox();
+    file(
+        &sandbox,
+        ".tracer/policy.yaml",
+        &POLICY.replace("[search_kb]", "[send_reply]"),
+    );
+    let output = sandbox
+        .command(&[
+            "assert",
+            SECOND,
+            "--json-out",
+            "out/report.json",
+            "--junit",
+            "out/junit.xml",
+        ])
+        .env("GITHUB_ACTIONS", "true")
+        .env("GITHUB_STEP_SUMMARY", sandbox.path("summary.md"))
+        .output()
+        .unwrap();
+    let outcome = Outcome::from(output);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert_eq!(json_of(&sandbox, "out/report.json")["verdict"], "fail");
+    let junit = fs::read_to_string(sandbox.path("out/junit.xml")).unwrap();
+    assert!(junit.contains("<failure "), "{junit}");
+    let summary = fs::read_to_string(sandbox.path("summary.md")).unwrap();
+    assert!(summary.contains("❌ Agent gate: FAIL"), "{summary}");
+    assert!(
+        outcome
+            .stderr
+            .contains("::error file=.tracer/policy.yaml,title=Agent gate%3A required_tools::failed"),
+        "{outcome:?}"
+    );
+    assert!(!outcome.stdout.contains("::error"), "talk among the data");
+}
+
+#[test]
+fn the_demo_tells_how_a_gate_stops_a_change_that_ends_ok() {
+    let sandbox = Sandbox::without_data_directory();
+    let outcome = sandbox.tracer(&["demo", "--regression"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    for told in [
+        "✗ FAIL  5 checks failed, 2 passed",
+        "search_kb ×5",
+        "calls a new tool: escalate_to_human",
+        "tokens: 678 → 3390",
+        "✓ stop_condition_reached",
+        "## ❌ Agent gate: FAIL",
+    ] {
+        assert!(outcome.stdout.contains(told), "{told:?} is not in {outcome:?}");
+    }
+    assert!(
+        !sandbox.path(".tracer").exists(),
+        "a demo leaves nothing in the working directory"
+    );
+    let list = sandbox.tracer(&["list"]).stdout;
+    assert_eq!(list.matches("support-agent").count(), 2, "{list}");
+    let again = sandbox.tracer(&["demo", "--regression"]);
+    assert_eq!(again.code, Some(0), "{again:?}");
+}

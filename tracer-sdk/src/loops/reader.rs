@@ -1,0 +1,233 @@
+//! Reads one JSON value from left to right and writes its shape; what a shape leaves out is skipped.
+//!
+//! Written by hand, because every tool call passes here: a shape needs neither the numbers nor the strings of a value.
+//! What is read is the SDK's own JSON text. Text that is no JSON value is mostly noticed, and never a problem.
+
+use serde_json::Number;
+
+use super::entries::Entries;
+use super::shape::{MAX_SHAPE_BYTES, REST, beginning};
+
+/// Containers nest this deep in a shape; what lies deeper is `...`.
+pub(super) const MAX_DEPTH: usize = 4;
+/// How many items of an array are looked at.
+pub(super) const MAX_ITEMS: usize = 3;
+/// Integers with so many digits fit 64 bits, whatever the digits are.
+const MAX_SURE_DIGITS: usize = 18;
+
+/// Writes the shape of the value in a text to the end of another one.
+pub(super) struct Reader<'a> {
+    text: &'a [u8],
+    /// How far the text has been read.
+    position: usize,
+    entries: &'a mut Entries,
+    out: &'a mut String,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(text: &'a [u8], entries: &'a mut Entries, out: &'a mut String) -> Self {
+        Self {
+            text,
+            position: 0,
+            entries,
+            out,
+        }
+    }
+
+    /// Reads the text; `None` when it is not one JSON value.
+    pub(super) fn read(mut self) -> Option<()> {
+        self.value(0)?;
+        self.peek().is_none().then_some(())
+    }
+
+    /// Reads a value within `depth` containers.
+    fn value(&mut self, depth: usize) -> Option<()> {
+        if depth >= MAX_DEPTH {
+            self.skip()?;
+            self.out.push_str(REST);
+            return Some(());
+        }
+        match self.peek()? {
+            b'{' => self.object(depth),
+            b'[' => self.array(depth),
+            _ => {
+                let word = self.scalar()?;
+                self.out.push_str(word);
+                Some(())
+            }
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Option<()> {
+        self.expect(b'{')?;
+        self.out.push('{');
+        let object = self.entries.begin(self.out);
+        let mut goes_on = !self.take(b'}');
+        while goes_on {
+            let start = self.out.len();
+            self.key()?;
+            let key_end = self.out.len();
+            self.out.push(':');
+            self.expect(b':')?;
+            self.value(depth + 1)?;
+            self.entries.add(&object, start, key_end, self.out);
+            goes_on = self.take(b',');
+            if !goes_on {
+                self.expect(b'}')?;
+            }
+        }
+        self.entries.end(&object, self.out);
+        self.out.push('}');
+        Some(())
+    }
+
+    fn array(&mut self, depth: usize) -> Option<()> {
+        self.expect(b'[')?;
+        self.out.push('[');
+        let first = self.out.len();
+        let mut shapes = [first..first, first..first, first..first];
+        let mut items = 0;
+        let mut goes_on = !self.take(b']');
+        while goes_on {
+            if items < MAX_ITEMS {
+                let before = self.out.len();
+                if before > first {
+                    self.out.push('|');
+                }
+                let start = self.out.len();
+                self.value(depth + 1)?;
+                let shape = self.out.get(start..);
+                let mut seen = shapes.iter().take(items);
+                if seen.any(|range| self.out.get(range.clone()) == shape) {
+                    self.out.truncate(before);
+                } else if let Some(range) = shapes.get_mut(items) {
+                    *range = start..self.out.len();
+                }
+            } else {
+                self.skip()?;
+            }
+            items += 1;
+            goes_on = self.take(b',');
+            if !goes_on {
+                self.expect(b']')?;
+            }
+        }
+        if items > MAX_ITEMS {
+            self.out.push(',');
+            self.out.push_str(REST);
+        }
+        self.out.push(']');
+        Some(())
+    }
+
+    /// Reads a string, a number or a word; its type.
+    fn scalar(&mut self) -> Option<&'static str> {
+        match self.peek()? {
+            b'"' => self.string().map(|_| "str"),
+            b'-' | b'0'..=b'9' => self.number(),
+            _ => {
+                let words = [("null", "null"), ("true", "bool"), ("false", "bool")];
+                let rest = self.text.get(self.position..)?;
+                let (word, shape) = words
+                    .into_iter()
+                    .find(|(word, _)| rest.starts_with(word.as_bytes()))?;
+                self.position += word.len();
+                Some(shape)
+            }
+        }
+    }
+
+    fn number(&mut self) -> Option<&'static str> {
+        let rest = self.text.get(self.position..)?;
+        let is_end = |byte: &u8| !matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+        let length = rest.iter().position(is_end).unwrap_or(rest.len());
+        let number = rest.get(..length)?;
+        self.position += length;
+        if length <= MAX_SURE_DIGITS && number.iter().all(u8::is_ascii_digit) {
+            return Some("int");
+        }
+        let number: Number = serde_json::from_slice(number).ok()?;
+        Some(if number.is_f64() { "float" } else { "int" })
+    }
+
+    /// Reads a string; what stands between its quotes, and whether escapes are in it.
+    fn string(&mut self) -> Option<(&'a [u8], bool)> {
+        self.expect(b'"')?;
+        let start = self.position;
+        let mut has_escapes = false;
+        loop {
+            let rest = self.text.get(self.position..)?;
+            self.position += memchr::memchr2(b'"', b'\\', rest)?;
+            if self.text.get(self.position) == Some(&b'"') {
+                let string = self.text.get(start..self.position)?;
+                self.position += 1;
+                return Some((string, has_escapes));
+            }
+            has_escapes = true;
+            self.position += 2;
+        }
+    }
+
+    /// Writes the key of one entry, as far as a shape can hold it.
+    fn key(&mut self) -> Option<()> {
+        self.peek()?;
+        let start = self.position;
+        let (key, has_escapes) = self.string()?;
+        if has_escapes {
+            let key: String = serde_json::from_slice(self.text.get(start..self.position)?).ok()?;
+            self.push_key(&key);
+        } else {
+            self.push_key(std::str::from_utf8(key).ok()?);
+        }
+        Some(())
+    }
+
+    fn push_key(&mut self, key: &str) {
+        self.out.push_str(beginning(key, key.len().min(MAX_SHAPE_BYTES)));
+    }
+
+    /// Reads a value and writes nothing, however deep the value is.
+    fn skip(&mut self) -> Option<()> {
+        let mut depth = 0_usize;
+        loop {
+            match self.peek()? {
+                b'{' | b'[' => {
+                    depth += 1;
+                    self.position += 1;
+                }
+                b'}' | b']' => {
+                    depth = depth.checked_sub(1)?;
+                    self.position += 1;
+                }
+                b',' | b':' if depth > 0 => self.position += 1,
+                _ => {
+                    self.scalar()?;
+                }
+            }
+            if depth == 0 {
+                return Some(());
+            }
+        }
+    }
+
+    /// The next byte that is not blank.
+    fn peek(&mut self) -> Option<u8> {
+        loop {
+            match self.text.get(self.position)? {
+                b' ' | b'\t' | b'\n' | b'\r' => self.position += 1,
+                byte => return Some(*byte),
+            }
+        }
+    }
+
+    /// Reads `byte` if it comes next.
+    fn take(&mut self, byte: u8) -> bool {
+        let is_next = self.peek() == Some(byte);
+        self.position += usize::from(is_next);
+        is_next
+    }
+
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        self.take(byte).then_some(())
+    }
+}

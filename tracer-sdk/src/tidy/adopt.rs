@@ -1,0 +1,113 @@
+//! Taking a run of a gate's trial into a store, marked as one.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::error::TidyError;
+use super::meta_text::MetaText;
+use super::remove::{hidden, remove_tree};
+use crate::format::gate_trial::GATE_KEY;
+use crate::format::{GateTrial, META_FILE};
+use crate::read::{RunDirectory, RunStore};
+use crate::write::files::{Disk, FileSystem, Open, write_all};
+
+/// Copies a run into a store, with the mark of the trial in its `meta.json`, and tells where it is. The run need not be
+/// complete: what a process left that died is evidence too.
+///
+/// For readers it is there at once, with its mark. Only regular files are taken.
+///
+/// ```
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// # let trial_data_dir = folder.path();
+/// use tracer_sdk::format::GateTrial;
+/// use tracer_sdk::read::RunStore;
+///
+/// let own = tempfile::tempdir()?;
+/// let mark = GateTrial { id: "5f0c2a9e".to_owned(), trial: 1 };
+/// let run = RunStore::new(trial_data_dir).newest()?;
+/// let adopted = tracer_sdk::tidy::adopt_run(&run, &RunStore::new(own.path()), &mark)?;
+/// assert_eq!(adopted.open()?.meta.gate(), Some(mark));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`TidyError::Exists`] when the store has a run with this ID, which is left as it is; [`TidyError::Io`] when a file
+/// cannot be read or written, after which the store is as it was.
+pub fn adopt_run(run: &RunDirectory, store: &RunStore, mark: &GateTrial) -> Result<RunDirectory, TidyError> {
+    adopt_run_on(run, store, mark, &Disk)
+}
+
+pub(super) fn adopt_run_on(
+    run: &RunDirectory,
+    store: &RunStore,
+    mark: &GateTrial,
+    file_system: &dyn FileSystem,
+) -> Result<RunDirectory, TidyError> {
+    let runs_dir = store.runs_dir();
+    let adopted = RunDirectory {
+        trace_id: run.trace_id,
+        path: runs_dir.join(run.trace_id.to_string()),
+    };
+    if adopted.path.symlink_metadata().is_ok() {
+        return Err(TidyError::Exists);
+    }
+    file_system
+        .create_directories(&runs_dir)
+        .map_err(TidyError::at(&runs_dir))?;
+    // A name that no reader takes for a run, and that `remove_leftovers` takes away.
+    let hidden = hidden(&adopted);
+    if hidden.symlink_metadata().is_ok() {
+        remove_tree(&hidden, file_system)?;
+    }
+    let copied = copy(&run.path, &hidden, mark, file_system).and_then(|()| {
+        file_system
+            .rename(&hidden, &adopted.path)
+            .map_err(TidyError::at(&adopted.path))
+    });
+    if let Err(error) = copied {
+        // The error that matters is the first one.
+        let _ = remove_tree(&hidden, file_system);
+        return Err(error);
+    }
+    Ok(adopted)
+}
+
+fn copy(from: &Path, to: &Path, mark: &GateTrial, file_system: &dyn FileSystem) -> Result<(), TidyError> {
+    file_system.create_directory(to).map_err(TidyError::at(to))?;
+    for entry in fs::read_dir(from).map_err(TidyError::at(from))? {
+        let entry = entry.map_err(TidyError::at(from))?;
+        let path = entry.path();
+        let kind = entry.file_type().map_err(TidyError::at(&path))?;
+        let target = to.join(entry.file_name());
+        if kind.is_file() && entry.file_name() == META_FILE {
+            let text = fs::read(&path).map_err(TidyError::at(&path))?;
+            // Metadata that cannot be read is kept as it is: it is what the trial left.
+            let text = marked(&text, mark).unwrap_or(text);
+            write(&target, &mut text.as_slice(), file_system).map_err(TidyError::at(&target))?;
+        } else if kind.is_file() {
+            let mut file = fs::File::open(&path).map_err(TidyError::at(&path))?;
+            write(&target, &mut file, file_system).map_err(TidyError::at(&target))?;
+        }
+    }
+    Ok(())
+}
+
+fn marked(meta: &[u8], mark: &GateTrial) -> serde_json::Result<Vec<u8>> {
+    let mut meta = MetaText::parse(meta)?;
+    meta.set(GATE_KEY, mark)?;
+    meta.to_text()
+}
+
+fn write(path: &Path, from: &mut dyn io::Read, file_system: &dyn FileSystem) -> io::Result<()> {
+    let mut file = file_system.open(path, Open::New)?;
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let length = from.read(&mut buffer)?;
+        let Some(read) = buffer.get(..length).filter(|read| !read.is_empty()) else {
+            return Ok(());
+        };
+        write_all(file.as_mut(), read)?;
+    }
+}

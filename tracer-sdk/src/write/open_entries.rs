@@ -1,0 +1,60 @@
+//! The timed spans of a run that have started and not ended, and how `.live` tells them (decisions, section 5).
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::escape::push_string;
+use crate::format::{EventType, SpanId, Timestamp};
+
+/// Timed spans that have started and not ended.
+pub(crate) type OpenEntries = HashMap<SpanId, OpenEntry, BuildHasherDefault<IdHasher>>;
+
+/// A timed span that has started and not ended.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenEntry {
+    pub(crate) parent: SpanId,
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) event_type: EventType,
+    pub(crate) start: Timestamp,
+}
+
+impl OpenEntry {
+    /// Appends a further line. Written by hand, because every timed span writes one.
+    pub(super) fn append_line(&self, id: SpanId, out: &mut Vec<u8>) {
+        out.extend_from_slice(br#"{"span_id":""#);
+        out.extend_from_slice(&id.to_hex());
+        out.extend_from_slice(br#"","parent_span_id":""#);
+        out.extend_from_slice(&self.parent.to_hex());
+        out.extend_from_slice(br#"","name":"#);
+        push_string(out, &self.name);
+        out.extend_from_slice(br#","type":""#);
+        // A word of the format, which needs no escape.
+        out.extend_from_slice(self.event_type.as_str().as_bytes());
+        out.extend_from_slice(br#"","start_time":""#);
+        self.start.write(out);
+        out.extend_from_slice(b"\"}\n");
+    }
+}
+
+/// Spreads the IDs of a run, which nobody outside of it chooses: what guards against chosen keys would cost more than
+/// all else that a map does.
+#[derive(Debug, Default)]
+pub(crate) struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // Counted IDs are small: multiplying brings their bits to the top, where the map looks, too.
+        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
