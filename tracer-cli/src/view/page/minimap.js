@@ -146,7 +146,7 @@ export class Minimap {
     canvas.width = width * ratio;
     canvas.height = HEIGHT * ratio;
     context.scale(ratio, ratio);
-    const probe = make("span");
+    const probe = make("span.probe");
     this.element.append(probe);
     /** What a colour of the style sheet is in this theme. @param {string} name */
     const colour = (name) => {
