@@ -7,6 +7,7 @@ const page = "../../tracer-cli/src/view/page";
 const { ago, bytes, duration, quantity, Timescale } = await import(`${page}/units.js`);
 const { changedColumns, readColumns, rowsMoved } = await import(`${page}/columns.js`);
 const { Outline } = await import(`${page}/outline.js`);
+const { visible } = await import(`${page}/dom.js`);
 const { address, readRoute } = await import(`${page}/workspace.js`);
 
 const KINDS = ["run", "llm", "tool", "state", "error", "loop", "other"];
@@ -123,4 +124,10 @@ test("the address holds the whole view and gives it back", () => {
   assert.deepEqual([route.view, route.kinds, route.range, route.folding], ["transcript", ["llm", "tool"], [10, 20], false]);
   assert.equal(address(route), `/r/1${search}`);
   assert.equal(address(readRoute("?view=nonsense&t0=20&t1=10")), "/r/1");
+});
+
+test("a character that hides or turns text round is shown by its number, and no other is touched", () => {
+  assert.equal(visible("a\u202egnp.exe\u001b[31m\u200b"), "a‹U+202E›gnp.exe‹U+001B›[31m‹U+200B›");
+  const text = "Grüße\n\t👩‍💻 — мир → שלום";
+  assert.equal(visible(text), text);
 });

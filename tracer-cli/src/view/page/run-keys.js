@@ -13,7 +13,10 @@ const PAN = 0.25;
 export function bindRunKeys(page) {
   const { steps, tools, workspace } = page;
   const unless = (/** @type {() => void} */ run) => () => {
-    if (page.columns && page.outline) run();
+    if (!page.columns || !page.outline) return;
+    // A step that is moved to has to be seen.
+    if (page.route.view === "compare" || page.route.view === "raw") page.setView("steps");
+    run();
   };
   bind("Moving", [
     [["j", "ArrowDown"], "next row", unless(() => steps.move(1))],
@@ -48,6 +51,7 @@ export function bindRunKeys(page) {
     ["f", "zoom to the step", unless(() => fit(page))],
     ["t", "relative or clock time", () => {
       steps.absolute = !steps.absolute;
+      steps.grid.toggleAttribute("data-clock", steps.absolute);
       steps.list.render(true);
     }],
   ]);

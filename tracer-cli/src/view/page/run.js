@@ -139,7 +139,7 @@ export class RunPage {
     this.steps.changed();
     this.tools.showFilters();
     this.workspace.showView(route.view);
-    if (route.query) this.tools.search.find(route.query);
+    this.tools.search.find(route.query);
     if (route.at) await this.goTo(route.at, { center: first, keepView: true });
   }
 

@@ -208,6 +208,7 @@ class RunsPage {
     if (size === 0) return;
     const compare = make("button.primary", { disabled: size !== 2, title: "Two marked runs are compared (c)", onclick: () => this.compare() }, "Compare");
     fill(this.actions, make("span", { role: "status" }, `${count(size)} marked`), compare,
+      size === 1 && make("a.button", { href: `/r/${[...this.marked][0]}/export.html`, download: "" }, "Export"),
       make("button", { onclick: () => this.remove([...this.marked]) }, "Delete"),
       make("button.quiet", { onclick: () => {
         this.marked.clear();
@@ -235,6 +236,7 @@ class RunsPage {
       { label: "Open", run: () => location.assign(`/r/${run.trace_id}`) },
       { label: "Copy the link", run: () => copy(`${location.origin}/r/${run.trace_id}`, "Link copied") },
       { label: "Copy the command", run: () => copy(`tracer show ${run.trace_id.slice(0, 8)}`, "Command copied") },
+      { label: "Save as one HTML file", run: () => location.assign(`/r/${run.trace_id}/export.html`) },
       { label: "Rename …", run: () => rename(run.trace_id, run.run_name ?? "", () => this.reload().catch(showError)) },
       { label: "Delete", run: () => this.remove([run.trace_id]) },
     ]);

@@ -1,7 +1,7 @@
 // Values as people read them: objects as names and values that open when they are wanted, texts as texts, never as escaped JSON.
 
 import { getText } from "./api.js";
-import { fill, make } from "./dom.js";
+import { fill, make, visible } from "./dom.js";
 import { bytes, count, counted } from "./units.js";
 
 /** @import { Difference, Json, Shown } from "./contract" */
@@ -115,7 +115,7 @@ export function textView(text, name = "") {
   for (const part of parts) {
     if (part === REDACTED) element.append(make("span.mark-left-out", null, name && text === REDACTED ? `‹redacted: ${name}›` : "‹redacted›"));
     else if (part === TRUNCATED) element.append(make("span.mark-left-out", null, "‹truncated›"));
-    else element.append(part);
+    else element.append(visible(part));
   }
   if (text === "") element.append(make("span.muted", null, "(empty)"));
   return element;
