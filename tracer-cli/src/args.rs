@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     accept, assert, baseline, completions, delete, demo, diff, export, init, list, man, prune, rename,
-    repair, run, show, validate_trace,
+    repair, run, show, validate_trace, view,
 };
 use crate::ui::Colour;
 
@@ -74,6 +74,8 @@ pub enum Command {
     List(list::Args),
     /// Show a run: what happened, step by step
     Show(show::Args),
+    /// Look at runs in the browser: a page that this machine serves to itself
+    View(view::Args),
     /// Write a run as one file: a JSON document, or the format of another tool
     Export(export::Args),
     /// Check a run directory against the trace format, without changing it
@@ -108,6 +110,7 @@ impl Command {
             Self::Init(args) => init::run(&args, session),
             Self::List(args) => list::run(&args, session),
             Self::Show(args) => show::run(&args, session),
+            Self::View(args) => view::run(&args, session),
             Self::Export(args) => export::run(&args, session),
             Self::ValidateTrace(args) => validate_trace::run(&args, session),
             Self::Repair(args) => repair::run(&args, session),

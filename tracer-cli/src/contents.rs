@@ -1,25 +1,13 @@
 //! The steps of a run of any size: all are numbered, and only those that are wanted are read.
 
-use std::collections::BTreeSet;
-
 use tracer_sdk::format::{EventType, Record, SpanRecord, Timestamp};
 use tracer_sdk::read::{OutlinedRun, RecordError, StartedSpan, spans_to_events};
 
 use crate::render::in_flight;
 use crate::render::step_filter::StepFilter;
 use crate::render::steps::Source;
+use crate::render::telling;
 use crate::render::totals::Totals;
-
-/// A run with more steps than this is told by its first and its last ones.
-pub(crate) const MOST_STEPS: usize = 1_000;
-/// Of such a run, so many steps are shown from its beginning.
-pub(crate) const FIRST_STEPS: usize = 200;
-/// Of such a run, so many steps are shown from its end.
-pub(crate) const LAST_STEPS: usize = 100;
-/// Of a run with very many steps, so many errors and loops are looked at.
-const MOST_TELLING: usize = 20;
-/// What a loop warning rests on stands shortly before it, and what came of it shortly behind.
-const AROUND_A_LOOP: usize = 60;
 
 /// A run with its steps in the order of time, none of them read yet.
 pub(crate) struct Contents {
@@ -165,20 +153,7 @@ impl Contents {
     /// The numbers of the steps that tell how the run went: all of them, or where the run has very many, the first,
     /// the last, the failures, and what is around the loops.
     pub(crate) fn telling(&self) -> Vec<usize> {
-        let all = self.len();
-        if all <= MOST_STEPS {
-            return (1..=all).collect();
-        }
-        let mut numbers: BTreeSet<usize> = (1..=FIRST_STEPS).chain(all - LAST_STEPS + 1..=all).collect();
-        let failures = self.numbers(|_, failed| failed);
-        numbers.extend(failures.iter().rev().take(MOST_TELLING));
-        let errors = self.numbers(|event_type, _| event_type == EventType::Error);
-        numbers.extend(errors.iter().rev().take(MOST_TELLING));
-        let warnings = self.numbers(|event_type, _| event_type == EventType::LoopWarning);
-        for warning in warnings.into_iter().take(MOST_TELLING) {
-            numbers.extend(warning.saturating_sub(AROUND_A_LOOP).max(1)..=(warning + AROUND_A_LOOP).min(all));
-        }
-        numbers.into_iter().collect()
+        telling::numbers(self.len(), |wanted| self.numbers(wanted))
     }
 
     /// Reads the steps with these numbers.

@@ -22,6 +22,7 @@ mod schemas;
 pub mod session;
 mod trials;
 pub mod ui;
+pub mod view;
 
 use std::process::ExitCode;
 

@@ -159,7 +159,7 @@ fn page(directory: &RunDirectory, short_id: &str, session: &Session) -> Result<P
 }
 
 /// The process's own variables, as far as they are text.
-fn environment() -> impl Iterator<Item = (String, String)> {
+pub(crate) fn environment() -> impl Iterator<Item = (String, String)> {
     let text =
         |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
     std::env::vars_os().filter_map(text)

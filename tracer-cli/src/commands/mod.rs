@@ -17,6 +17,7 @@ pub mod repair;
 pub mod run;
 pub mod show;
 pub mod validate_trace;
+pub mod view;
 
 use std::process::ExitCode;
 
@@ -52,7 +53,7 @@ impl Verdict {
 }
 
 /// How long a run took, in microseconds: from its times, which are finer than its whole milliseconds.
-fn duration(meta: &RunMeta) -> Option<u64> {
+pub(crate) fn duration(meta: &RunMeta) -> Option<u64> {
     let from_times =
         |ended: Timestamp| u64::try_from(ended.microseconds_since(meta.started_at.instant())).ok();
     meta.ended_at
@@ -62,7 +63,7 @@ fn duration(meta: &RunMeta) -> Option<u64> {
 }
 
 /// How a run stands: what its metadata says, and whether anybody still works on it.
-fn standing(run: &ListedRun) -> Standing {
+pub(crate) fn standing(run: &ListedRun) -> Standing {
     let interrupted = run.liveness() == Liveness::Interrupted;
     run.meta.as_ref().map_or(Standing::Damaged, |meta| {
         Standing::of(meta.status, meta.counts, interrupted)
@@ -127,7 +128,7 @@ fn confirmed(
     session.ui.ask(question)
 }
 
-/// The clock, read once by the command that needs it.
+/// The clock, read once by whoever needs it.
 pub(crate) fn now() -> Timestamp {
     let since_1970 = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)

@@ -23,6 +23,25 @@ pub fn lines(steps: &[Step<'_>], width: usize) -> Vec<Line> {
         .collect()
 }
 
+/// What was repeated and how often, `search ×5`.
+pub fn title(found: &Loop<'_>) -> String {
+    let Payload::LoopWarning {
+        pattern, repetitions, ..
+    } = &found.warning.record.payload
+    else {
+        return String::new();
+    };
+    let first = found.repetitions.first().map(Vec::as_slice).unwrap_or_default();
+    let names: Vec<String> = first.iter().map(|step| step.name()).collect();
+    let what = if names.is_empty() {
+        gist::word(pattern)
+    } else {
+        names.join(" → ")
+    };
+    let claimed = usize::try_from(*repetitions).unwrap_or(0);
+    format!("{what} ×{}", found.repetitions.len().max(claimed))
+}
+
 fn card(found: &Loop<'_>, width: usize) -> Vec<Line> {
     let Payload::LoopWarning {
         pattern,
@@ -34,19 +53,8 @@ fn card(found: &Loop<'_>, width: usize) -> Vec<Line> {
     else {
         return Vec::new();
     };
-    let first = found.repetitions.first().map(Vec::as_slice).unwrap_or_default();
-    let names: Vec<String> = first.iter().map(|step| step.name()).collect();
-    let what = if names.is_empty() {
-        gist::word(pattern)
-    } else {
-        names.join(" → ")
-    };
-    let times = found
-        .repetitions
-        .len()
-        .max(usize::try_from(*repetitions).unwrap_or(0));
     let title = Line::of("  ⟳ ", Tone::Warning)
-        .with(format!("{what} ×{times}"), Tone::Strong)
+        .with(title(found), Tone::Strong)
         .with(format!("  warned at #{}", found.warning.number), Tone::Muted);
     let mut lines = vec![Line::new(), title.fitted(width)];
     let mut fact = |label: &str, fact: &str| {
@@ -102,7 +110,7 @@ fn evidence(found: &Loop<'_>) -> String {
 }
 
 /// What went in and what came out, compared over the repetitions: of one call in two lines, of several in one each.
-fn compared(found: &Loop<'_>) -> Vec<(&'static str, String)> {
+pub fn compared(found: &Loop<'_>) -> Vec<(&'static str, String)> {
     let Some(first) = found.repetitions.first().filter(|_| found.repetitions.len() > 1) else {
         return Vec::new();
     };

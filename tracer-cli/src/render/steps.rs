@@ -29,16 +29,7 @@ pub struct Step<'a> {
 impl Step<'_> {
     /// What it is called: the model, the tool, the span.
     pub fn name(&self) -> String {
-        match &self.record.payload {
-            Payload::LlmCall { model, .. } => gist::word(model),
-            Payload::ToolCall { tool_name, .. } => gist::word(tool_name),
-            Payload::StateUpdate { .. } => "state".to_owned(),
-            Payload::Error(_) => "error".to_owned(),
-            Payload::LoopWarning { .. } => "loop warning".to_owned(),
-            Payload::RunStart { .. } | Payload::RunEnd { .. } | Payload::Unknown { .. } => {
-                gist::word(&self.record.name)
-            }
-        }
+        name(self.record)
     }
 
     /// The sign of its kind.
@@ -76,6 +67,18 @@ impl Step<'_> {
     /// Whether it tells a failure.
     pub fn failed(&self) -> bool {
         gist::failed(&self.record.payload)
+    }
+}
+
+/// What the step of a record is called: the model, the tool, the span.
+pub fn name(record: &Record) -> String {
+    match &record.payload {
+        Payload::LlmCall { model, .. } => gist::word(model),
+        Payload::ToolCall { tool_name, .. } => gist::word(tool_name),
+        Payload::StateUpdate { .. } => "state".to_owned(),
+        Payload::Error(_) => "error".to_owned(),
+        Payload::LoopWarning { .. } => "loop warning".to_owned(),
+        Payload::RunStart { .. } | Payload::RunEnd { .. } | Payload::Unknown { .. } => gist::word(&record.name),
     }
 }
 

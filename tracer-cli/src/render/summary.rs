@@ -64,6 +64,27 @@ pub fn sentence(
     }
 }
 
+/// The step that the sentence points at as what went wrong first; `None` when nothing did.
+pub fn cause<'a>(standing: Standing, steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
+    let failed_call = || last(steps, |step| step.is_call() && step.failed());
+    match standing {
+        Standing::Failed => {
+            let error = error_step(steps);
+            let call = match error.and_then(error_of) {
+                Some(error) => last(steps, |step| step.is_call() && caused(step, error)),
+                None => failed_call(),
+            };
+            call.or(error)
+        }
+        Standing::Looped => last(steps, |step| {
+            matches!(step.record.payload, Payload::LoopWarning { .. })
+        }),
+        Standing::Interrupted => in_flight(steps).or_else(|| last_finished(steps)),
+        Standing::Ok => failed_call(),
+        Standing::Running | Standing::Damaged => last(steps, Step::failed),
+    }
+}
+
 fn in_flight<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
     last(steps, |step| step.in_flight)
 }
@@ -193,15 +214,22 @@ fn shortened(mut names: Vec<String>) -> String {
 
 /// The error that ended the run: the one on the root, which is surfaced with the root's ID and a number, else the last.
 fn error_of_the_run<'a>(steps: &'a [Step<'a>]) -> Option<&'a ErrorPayload> {
-    let error = |step: &'a Step<'a>| match &step.record.payload {
+    error_step(steps).and_then(error_of)
+}
+
+fn error_of<'a>(step: &Step<'a>) -> Option<&'a ErrorPayload> {
+    match &step.record.payload {
         Payload::Error(error) => Some(error),
         _ => None,
-    };
+    }
+}
+
+/// The step with the error that ended the run.
+fn error_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
     last(steps, |step| {
-        error(step).is_some() && step.record.event_id.contains('.')
+        error_of(step).is_some() && step.record.event_id.contains('.')
     })
-    .or_else(|| last(steps, |step| error(step).is_some()))
-    .and_then(error)
+    .or_else(|| last(steps, |step| error_of(step).is_some()))
 }
 
 /// Whether the error of the run is the failure of this call, passed on.

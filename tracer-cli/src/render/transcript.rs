@@ -1,25 +1,17 @@
 //! A run as a conversation: who said what, which tools were called with what, and what came of it.
 
-use std::collections::HashSet;
-
 use serde_json::Value;
 use tracer_sdk::format::{ErrorPayload, Payload};
 
-use super::conversation::{self, Message, Part};
+use super::conversation::{Message, Part};
 use super::line::{Line, Tone};
 use super::steps::Step;
+use super::turns::{Heard, Turn, plain};
 use super::value_lines::{self, text_lines};
 use super::{gist, text};
 
 /// How far what was said stands in.
 const INDENT: usize = 4;
-
-/// What the conversation says already, so that a prompt that holds all of it again adds only what is new.
-#[derive(Debug, Default)]
-struct Heard {
-    texts: HashSet<String>,
-    results: HashSet<String>,
-}
 
 /// The conversation of the steps, in the order of time, at most `width` columns wide.
 pub fn lines(steps: &[Step<'_>], width: usize) -> Vec<Line> {
@@ -28,11 +20,17 @@ pub fn lines(steps: &[Step<'_>], width: usize) -> Vec<Line> {
     let mut heard = Heard::default();
     let mut lines = Vec::new();
     for step in in_time {
-        let block = match &step.record.payload {
-            Payload::LlmCall { prompt, response, .. } => {
-                model_call(step, prompt, response, &mut heard, width)
-            }
-            Payload::ToolCall { args, result, .. } => tool_call(step, args, result, &mut heard, width),
+        let turn = heard.hear(&step.record.payload);
+        let block = match (turn, &step.record.payload) {
+            (
+                Turn::Model {
+                    known,
+                    new,
+                    answered,
+                },
+                _,
+            ) => model_call(step, known, &new, &answered, width),
+            (Turn::Tool, Payload::ToolCall { args, result, .. }) => tool_call(step, args, result, width),
             _ => other(step, width),
         };
         if !lines.is_empty() && !block.is_empty() {
@@ -106,43 +104,30 @@ fn part_lines(part: &Part, folded: Option<usize>, indent: usize, width: usize) -
 
 fn model_call(
     step: &Step<'_>,
-    prompt: &Value,
-    response: &Value,
-    heard: &mut Heard,
+    known: usize,
+    new: &[Message],
+    answered: &[Message],
     width: usize,
 ) -> Vec<Line> {
     let mut lines = vec![heading(step, width)];
-    let asked = conversation::prompt(prompt);
-    let (new, known): (Vec<Message>, Vec<Message>) =
-        asked.into_iter().partition(|message| !heard.has(message));
-    if !known.is_empty() {
-        let told = format!("({} as before)", text::counted(known.len() as u64, "message"));
+    if known > 0 {
+        let told = format!("({} as before)", text::counted(known as u64, "message"));
         lines.push(Line::new().space(2).with(told, Tone::Muted).fitted(width));
     }
-    let answered = conversation::response(response);
-    lines.extend(messages(&new, Some(step.number), 2, width));
-    lines.extend(messages(&answered, Some(step.number), 2, width));
-    for message in new.iter().chain(&answered) {
-        heard.add(message);
-    }
+    lines.extend(messages(new, Some(step.number), 2, width));
+    lines.extend(messages(answered, Some(step.number), 2, width));
     lines.extend(failure(step, width));
     lines
 }
 
-fn tool_call(step: &Step<'_>, args: &Value, result: &Value, heard: &mut Heard, width: usize) -> Vec<Line> {
+fn tool_call(step: &Step<'_>, args: &Value, result: &Value, width: usize) -> Vec<Line> {
     let mut lines = vec![heading(step, width)];
     if !args.is_null() {
         lines.extend(value_lines::lines(args, INDENT, width));
     }
     if !result.is_null() {
         lines.push(Line::new().space(2).with("→", Tone::Tool));
-        let value = match result {
-            // How a record holds what is neither an object nor a string.
-            Value::Object(map) if map.len() == 1 => map.get("value").unwrap_or(result),
-            result => result,
-        };
-        lines.extend(value_lines::lines(value, INDENT, width));
-        heard.results.insert(content_key(value));
+        lines.extend(value_lines::lines(plain(result), INDENT, width));
     }
     lines.extend(failure(step, width));
     lines
@@ -195,37 +180,6 @@ pub fn error_lines(error: &ErrorPayload, indent: usize, width: usize) -> Vec<Lin
         lines.extend(text_lines(stack, indent, width, Tone::Muted));
     }
     lines
-}
-
-impl Heard {
-    fn add(&mut self, message: &Message) {
-        self.texts.insert(key(message));
-    }
-
-    /// Whether the message was shown before, or is the result of a tool that was.
-    fn has(&self, message: &Message) -> bool {
-        self.texts.contains(&key(message))
-            || (!message.parts.is_empty()
-                && message.parts.iter().all(|part| match part {
-                    Part::Result(value) => self.results.contains(&content_key(value)),
-                    _ => false,
-                }))
-    }
-}
-
-/// The same for messages that say the same, whoever wrote them down.
-fn key(message: &Message) -> String {
-    format!("{}\u{0}{:?}", message.role, message.parts)
-}
-
-/// The same for a value and for the text that holds it.
-fn content_key(value: &Value) -> String {
-    match value {
-        Value::String(text) => {
-            value_lines::unpacked(text).map_or_else(|| text.clone(), |value| value.to_string())
-        }
-        value => value.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod gate_pending;
 mod init;
 mod list;
 mod list_filters;
+mod policy_reference;
 mod reference;
 mod sandbox;
 mod schemas;

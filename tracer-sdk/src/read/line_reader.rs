@@ -57,7 +57,7 @@ impl LineReader {
 }
 
 /// Fills a buffer with up to so many bytes from a place, whatever else reads the file.
-fn read_at(file: &File, offset: u64, length: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
+pub(super) fn read_at(file: &File, offset: u64, length: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
     let length = usize::try_from(length).map_err(io::Error::other)?;
     // One line of many megabytes must not hold its room for ever.
     buffer.truncate(length);

@@ -304,8 +304,15 @@ pub struct RecordError {
 }
 
 impl RecordError {
-    fn changed(line: u64) -> Self {
+    pub(super) fn changed(line: u64) -> Self {
         Self { line, cause: None }
+    }
+
+    pub(super) fn failed(line: u64, cause: io::Error) -> Self {
+        Self {
+            line,
+            cause: Some(cause),
+        }
     }
 
     /// The line of the span log that holds the record.

@@ -26,6 +26,20 @@ impl SpanStream {
         Self { records, next: 0 }
     }
 
+    /// The spans from a number on, counted from 0 in the order in which they started.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let mut spans = tracer_sdk::read::stream_run(&directory)?.records.into_spans().from(1);
+    /// assert_eq!(spans.next().unwrap()?.name, "search");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn from(mut self, number: usize) -> Self {
+        self.next = number;
+        self
+    }
+
     /// How many spans the run has.
     ///
     /// ```

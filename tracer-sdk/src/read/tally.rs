@@ -81,18 +81,23 @@ impl Tally {
             start: span.start_time.1,
             status_code: span.status_code,
         });
-        let events = span.events.iter().filter_map(|event| {
-            let surfaced = surfaced_type(&event.name)?;
-            Some((event.timestamp.1, surfaced.event_type()))
-        });
-        let end = span.end_time.as_ref().map(|(_, end)| (*end, EventType::RunEnd));
-        let given = events.chain(end);
-        self.surfaced
-            .extend((1..).zip(given).map(|(number, (instant, event_type))| Surfaced {
-                instant,
-                place,
-                number,
-                event_type,
-            }));
+        self.surfaced.extend(surfaced(span, place));
     }
+}
+
+/// The records that a root gives besides its own.
+pub(super) fn surfaced<A>(span: &Span<'_, A>, place: LinePlace) -> impl Iterator<Item = Surfaced> {
+    let events = span.events.iter().filter_map(|event| {
+        let surfaced = surfaced_type(&event.name)?;
+        Some((event.timestamp.1, surfaced.event_type()))
+    });
+    let end = span.end_time.as_ref().map(|(_, end)| (*end, EventType::RunEnd));
+    (1..)
+        .zip(events.chain(end))
+        .map(move |(number, (instant, event_type))| Surfaced {
+            instant,
+            place,
+            number,
+            event_type,
+        })
 }

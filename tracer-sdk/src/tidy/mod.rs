@@ -12,6 +12,7 @@ mod prune;
 mod remove;
 mod rename;
 mod repair;
+mod trash;
 
 #[cfg(test)]
 mod tests;
@@ -23,3 +24,4 @@ pub use prune::{Candidate, PruneRules, choose};
 pub use remove::{remove_leftovers, remove_run, size_of};
 pub use rename::rename_run;
 pub use repair::{Repair, plan_repair, repair};
+pub use trash::Trash;

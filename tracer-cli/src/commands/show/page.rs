@@ -5,7 +5,6 @@ use tracer_sdk::format::RunMeta;
 
 use super::{Args, Shown};
 use crate::commands::{duration, now};
-use crate::contents::{FIRST_STEPS, LAST_STEPS, MOST_STEPS};
 use crate::error::CliError;
 use crate::render::line::{Line, Tone};
 use crate::render::run_page::RunPage;
@@ -13,6 +12,7 @@ use crate::render::standing::Standing;
 use crate::render::step_filter::StepFilter;
 use crate::render::step_rows::Numbers;
 
+use crate::render::telling::{FIRST_STEPS, LAST_STEPS, MOST_STEPS};
 use crate::render::{loop_card, step_rows, steps, text, waterfall};
 use crate::session::Session;
 

@@ -3,7 +3,7 @@
 use tracer_sdk::format::Payload;
 
 use super::Shown;
-use crate::contents::MOST_STEPS;
+use crate::render::telling::MOST_STEPS;
 use crate::error::CliError;
 use crate::render::line::{Line, Tone};
 use crate::render::step_filter::StepFilter;

@@ -9,6 +9,20 @@ pub(in super::super) const MAX_LINE_BYTES: usize = 128 * 1024 * 1024;
 /// How much is read at a time.
 const BLOCK_BYTES: usize = 1024 * 1024;
 
+/// Where a line begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct LineStart {
+    /// The offset of its first byte.
+    pub(in super::super) offset: u64,
+    /// Its number, from 1.
+    pub(in super::super) line: u64,
+}
+
+impl LineStart {
+    /// The beginning of a file.
+    pub(in super::super) const FILE: Self = Self { offset: 0, line: 1 };
+}
+
 /// One block of a file.
 #[derive(Debug, Default)]
 pub(super) struct Block {
@@ -92,6 +106,15 @@ impl<R: Read> Blocks<R> {
         Self::with_sizes(reader, MAX_LINE_BYTES, BLOCK_BYTES)
     }
 
+    /// Blocks of a file whose reader has been put to the beginning of a line.
+    pub(super) fn starting_at(reader: R, start: LineStart) -> Self {
+        Self {
+            offset: start.offset,
+            line: start.line,
+            ..Self::new(reader)
+        }
+    }
+
     fn with_sizes(reader: R, limit: usize, block_bytes: usize) -> Self {
         Self {
             reader,
@@ -102,6 +125,14 @@ impl<R: Read> Blocks<R> {
             number: 0,
             offset: 0,
             line: 1,
+        }
+    }
+
+    /// Where the next block begins.
+    pub(super) fn position(&self) -> LineStart {
+        LineStart {
+            offset: self.offset,
+            line: self.line,
         }
     }
 

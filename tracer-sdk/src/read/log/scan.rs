@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::super::fields::Place;
 use super::super::span::{Outline, ReadAttributes, Span, read_span};
-use super::blocks::{Block, Blocks, Line, MAX_LINE_BYTES};
+use super::blocks::{Block, Blocks, Line, LineStart, MAX_LINE_BYTES};
 use super::index::{Entry, Known, LinePlace};
 use super::problems::Problems;
 use crate::format::{ProblemCode, TraceId};
@@ -24,6 +24,9 @@ pub(in super::super) trait Visit: Default + Send {
 
     /// Takes a span that can be read; tells what the index is to know of it.
     fn visit(&mut self, span: Span<'_, Self::Attributes<'_>>, place: LinePlace, is_stranger: bool) -> Known;
+
+    /// Sees the line of the span that is visited next.
+    fn look(&mut self, _line: &[u8]) {}
 
     /// Adds what comes from the block that follows.
     fn append(&mut self, following: Self);
@@ -59,6 +62,8 @@ pub(in super::super) struct Scanned<V> {
     pub(in super::super) own_trace_id: Option<TraceId>,
     /// Whether there was a log to read.
     pub(in super::super) is_read: bool,
+    /// Where the next line would begin.
+    pub(in super::super) end: LineStart,
     /// Why reading ended before the end of the file.
     pub(in super::super) failure: Option<io::Error>,
 }
@@ -74,6 +79,7 @@ impl<V: Default> Default for Scanned<V> {
             is_whole: true,
             own_trace_id: None,
             is_read: false,
+            end: LineStart::FILE,
             failure: None,
         }
     }
@@ -81,12 +87,21 @@ impl<V: Default> Default for Scanned<V> {
 
 /// Reads a log from its beginning to its end.
 pub(in super::super) fn scan<V: Visit>(log: impl Read + Send, expected: Expected) -> Scanned<V> {
-    let source = Mutex::new(Blocks::new(log));
+    scan_from(log, LineStart::FILE, expected)
+}
+
+/// Reads the rest of a log, whose reader has been put to `start`, the beginning of a line.
+pub(in super::super) fn scan_from<V: Visit>(
+    log: impl Read + Send,
+    start: LineStart,
+    expected: Expected,
+) -> Scanned<V> {
+    let source = Mutex::new(Blocks::starting_at(log, start));
     let merged = Mutex::new(Merged::default());
     let mut block = Block::default();
     let goes_on = read_block(&source, &merged, &mut block, expected);
     if !goes_on || source.lock().is_at_end() {
-        return merged.into_inner().whole;
+        return ended(merged, source);
     }
     let threads = thread::available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS));
     thread::scope(|scope| {
@@ -99,7 +114,14 @@ pub(in super::super) fn scan<V: Visit>(log: impl Read + Send, expected: Expected
         }
         while read_block(&source, &merged, &mut block, expected) {}
     });
-    merged.into_inner().whole
+    ended(merged, source)
+}
+
+/// What was found, and where the file ended.
+fn ended<V: Visit>(merged: Mutex<Merged<V>>, source: Mutex<Blocks<impl Read>>) -> Scanned<V> {
+    let mut whole = merged.into_inner().whole;
+    whole.end = source.into_inner().position();
+    whole
 }
 
 /// The run that the first span that can be read belongs to; the file is then at its beginning again.
@@ -225,6 +247,7 @@ impl<V: Visit> Scanned<V> {
                 let is_stranger = identity.trace_id != expected.own;
                 let known = reading.span.map(|span| {
                     self.span_count += 1;
+                    self.visitor.look(bytes);
                     self.visitor.visit(span, place, is_stranger)
                 });
                 self.entries.push(Entry::new(identity, place, known, is_stranger));

@@ -11,6 +11,7 @@ mod tests;
 
 pub(super) use classify::child_type;
 pub(super) use payload::{is_failed, surfaced_type, usage};
+pub(super) use values::{named, text};
 
 use crate::format::{Counts, EventType, Record, SpanRecord, Timestamp};
 

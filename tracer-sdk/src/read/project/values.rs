@@ -3,7 +3,7 @@
 use serde_json::{Map, Number, Value, json};
 
 use super::super::scalar::Scalar;
-use super::super::span::Outline;
+use super::super::span::{Indexed, Outline};
 use crate::format::names::{self, Name};
 
 /// Attributes that single values are looked up in: a tree of values, or the outline of a line.
@@ -50,13 +50,27 @@ impl Lookup for Outline<'_> {
     }
 }
 
+impl Lookup for Indexed<'_> {
+    fn text_at(&self, key: &str) -> Option<&str> {
+        self.0.text_at(key)
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.0.has(key)
+    }
+
+    fn whole_number_at(&self, key: &str) -> Option<u64> {
+        self.0.whole_number_at(key)
+    }
+}
+
 /// The first text under one of the spellings; other emitters store null for what they do not know.
-pub(super) fn text(name: Name, attributes: &impl Lookup) -> Option<&str> {
+pub(in super::super) fn text(name: Name, attributes: &impl Lookup) -> Option<&str> {
     texts(name, attributes).next()
 }
 
 /// The first text under one of the spellings that says something.
-pub(super) fn named(name: Name, attributes: &impl Lookup) -> Option<&str> {
+pub(in super::super) fn named(name: Name, attributes: &impl Lookup) -> Option<&str> {
     texts(name, attributes).find(|text| !text.is_empty())
 }
 

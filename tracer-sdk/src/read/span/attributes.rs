@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::super::any_value::{self, Key, Skip, is_any_repeated};
 use super::super::scalar::{Scalar, ScalarSeed};
-use crate::format::names::{self, Name};
+use crate::format::names::{self, Name, event_keys};
 
 /// Something to read attributes into.
 pub(in super::super) trait ReadAttributes<'de>: Sized {
@@ -39,7 +39,7 @@ const OUTLINED: [Name; 9] = [
 #[derive(Debug, Default, PartialEq)]
 pub(in super::super) struct Outline<'a>(Vec<Kept<'a>>);
 
-/// A key and, where it is one of [`OUTLINED`], its value.
+/// A key and, where it is wanted, its value.
 #[derive(Debug, PartialEq)]
 struct Kept<'a>(Cow<'a, str>, Option<Scalar<'a>>);
 
@@ -55,13 +55,33 @@ impl<'a> Outline<'a> {
         let kept = self.0.iter().rfind(|kept| kept.0 == key)?;
         kept.1.as_ref()
     }
+
+    /// The text under a key.
+    pub(in super::super) fn text(&self, key: &str) -> Option<&str> {
+        self.get(key)?.as_text()
+    }
 }
 
 impl<'de> ReadAttributes<'de> for Outline<'de> {
-    fn read<M: MapAccess<'de>>(mut map: M, is_repeated: &mut bool) -> Result<Self, M::Error> {
+    fn read<M: MapAccess<'de>>(map: M, is_repeated: &mut bool) -> Result<Self, M::Error> {
+        Self::read_some(map, is_repeated, is_outlined)
+    }
+}
+
+fn is_outlined(key: &str) -> bool {
+    OUTLINED.iter().any(|name| name.is(key))
+}
+
+impl<'de> Outline<'de> {
+    /// Keeps the values under the keys that are wanted.
+    pub(in super::super) fn read_some<M: MapAccess<'de>>(
+        mut map: M,
+        is_repeated: &mut bool,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Result<Self, M::Error> {
         let mut kept = Vec::new();
         while let Some(key) = map.next_key_seed(Key)? {
-            let value = if OUTLINED.iter().any(|name| name.is(&key)) {
+            let value = if is_wanted(&key) {
                 Some(map.next_value_seed(ScalarSeed(&mut *is_repeated))?)
             } else {
                 map.next_value_seed(Skip(&mut *is_repeated))?;
@@ -71,5 +91,36 @@ impl<'de> ReadAttributes<'de> for Outline<'de> {
         }
         *is_repeated |= is_any_repeated(&kept);
         Ok(Self(kept))
+    }
+}
+
+/// What an index of a run needs besides: what a call is named after and what tells it from another one.
+const INDEXED: [Name; 6] = [
+    names::REQUEST_MODEL,
+    names::RESPONSE_MODEL,
+    names::TOOL_CALL_ARGUMENTS,
+    names::SYSTEM_INSTRUCTIONS,
+    names::INPUT_MESSAGES,
+    names::ERROR_MESSAGE,
+];
+
+/// The same inside span events.
+const INDEXED_IN_EVENTS: [&str; 4] = [
+    event_keys::CONTENT,
+    event_keys::ARGUMENTS,
+    event_keys::STATE,
+    event_keys::DIFF,
+];
+
+/// The attributes that an index of a run needs.
+#[derive(Debug, Default, PartialEq)]
+pub(in super::super) struct Indexed<'a>(pub(in super::super) Outline<'a>);
+
+impl<'de> ReadAttributes<'de> for Indexed<'de> {
+    fn read<M: MapAccess<'de>>(map: M, is_repeated: &mut bool) -> Result<Self, M::Error> {
+        let is_wanted = |key: &str| {
+            is_outlined(key) || INDEXED.iter().any(|name| name.is(key)) || INDEXED_IN_EVENTS.contains(&key)
+        };
+        Outline::read_some(map, is_repeated, is_wanted).map(Self)
     }
 }

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-pub(super) use attributes::{Outline, ReadAttributes};
+pub(super) use attributes::{Indexed, Outline, ReadAttributes};
 use visitor::LineSeed;
 
 use super::json::{self, Malformed};

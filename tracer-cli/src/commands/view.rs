@@ -1,0 +1,121 @@
+//! `tracer view`: serves the page where runs are looked at, until it is told to stop.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use tracer_sdk::format::{SPEC_VERSION, TraceId};
+use tracer_sdk::read::{RunStore, SelectError};
+
+use super::Verdict;
+use crate::error::{CliError, ErrorKind};
+use crate::render::line::{Line, Tone};
+use crate::session::Session;
+use crate::view::{self, Bound, Options};
+
+/// Options of `tracer view`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The run to open: its ID or as much of it as no other run has, its name, latest or latest~2; the newest when left
+    /// out
+    run_id: Option<String>,
+
+    /// The address to listen on; any other than this machine's own needs the token that is in the printed address
+    #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
+    host: String,
+
+    /// The port, or the next one that is free; 0 for any
+    #[arg(long, value_name = "PORT", default_value_t = 8712)]
+    port: u16,
+
+    /// Open no browser
+    #[arg(long)]
+    no_browser: bool,
+
+    /// The address as JSON: `{spec_version, run_id, url, status}`
+    #[arg(long)]
+    json: bool,
+
+    /// Serve the page's files from this folder, while the page is developed
+    #[arg(long, value_name = "DIR", hide = true)]
+    page_files: Option<PathBuf>,
+}
+
+/// Where the viewer is, for programs.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Serving {
+    /// The version of the trace format.
+    #[cfg_attr(test, schemars(schema_with = "crate::schemas::spec_version"))]
+    spec_version: &'static str,
+    /// The run that the address shows; null when there is none yet.
+    run_id: Option<TraceId>,
+    /// The address to open.
+    url: String,
+    /// Always `serving`.
+    #[cfg_attr(test, schemars(extend("const" = "serving")))]
+    status: &'static str,
+}
+
+/// Serves until Ctrl-C.
+pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+    let settings = session.settings()?;
+    let run_id = selected(args.run_id.as_deref(), session)?;
+    let options = Options {
+        host: args.host.clone(),
+        port: args.port,
+        page_files: args.page_files.clone(),
+    };
+    let bound = view::bind(settings, &options).map_err(|error| {
+        CliError::input(format!("cannot listen on {}:{}: {error}", args.host, args.port))
+            .with_hint("choose another: --host 127.0.0.1, --port 0 for any that is free")
+    })?;
+    let path = run_id.map_or_else(|| "/".to_owned(), |run_id| format!("/r/{run_id}"));
+    let url = bound.url(&path);
+    tell(args, run_id, &url, &bound, session)?;
+    if !args.no_browser && !args.json && session.ui.is_terminal() && opener::open_browser(&url).is_err() {
+        session.ui.hint("no browser opened; open the address yourself");
+    }
+    bound.serve().map_err(|error| {
+        CliError::new(ErrorKind::Internal, format!("the viewer stopped: {error}"))
+            .with_hint("start it again: tracer view")
+    })?;
+    Ok(Verdict::Done)
+}
+
+/// The run to open; the newest when none is named, and none when there is none yet: the page waits for the first.
+fn selected(run_id: Option<&str>, session: &mut Session) -> Result<Option<TraceId>, CliError> {
+    if run_id.is_none() {
+        let store = RunStore::new(session.data_dir()?);
+        if let Err(SelectError::NoRuns | SelectError::Store(_)) = store.newest() {
+            return Ok(None);
+        }
+    }
+    let (directory, _) = session.select(run_id)?;
+    Ok(Some(directory.trace_id))
+}
+
+fn tell(
+    args: &Args,
+    run_id: Option<TraceId>,
+    url: &str,
+    bound: &Bound,
+    session: &mut Session,
+) -> Result<(), CliError> {
+    if args.json {
+        session.ui.json(&Serving {
+            spec_version: SPEC_VERSION,
+            run_id,
+            url: url.to_owned(),
+            status: "serving",
+        })?;
+    } else {
+        session.ui.plain(&format!("tracer view: {url}"))?;
+    }
+    if bound.is_exposed() {
+        session.ui.note(&Line::of(
+            "other machines can reach this; whoever has the address can read and change every run",
+            Tone::Warning,
+        ));
+    }
+    session.ui.flush()
+}

@@ -1,0 +1,189 @@
+//! `GET /api/diff`: in what two runs differ, or a run and a baseline; the same model that `tracer diff` tells.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use serde::Serialize;
+use serde_json::Value;
+use tracer_sdk::format::{SPEC_VERSION, TraceId};
+use tracer_sdk::judge::{
+    Call, CallChange, CallPair, Comparison, MetricChange, NameChanges, RunMetrics, Side, ToolChanges, TypeCount,
+};
+use tracer_sdk::read::{StreamedRun, stream_run};
+
+use super::super::answer::{ApiError, json_response};
+use super::super::run::stamp::Stamp;
+use super::super::viewer::Viewer;
+use super::baselines;
+use super::request::{Query, trace_id};
+use crate::render::text;
+
+/// So many pairs of calls are told at once.
+const MOST_PAIRS: usize = 2_000;
+/// So many, when nothing is said.
+const PAIRS: usize = 500;
+/// Of so many changed calls it is looked up in what they differ.
+const MOST_LOOKED_UP: usize = 500;
+/// A longer value is cut.
+const LONGEST_VALUE: usize = 4_000;
+
+/// In what two sides differ.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(in super::super) struct DiffAnswer<'a> {
+    /// The version of the trace format.
+    #[cfg_attr(test, schemars(schema_with = "crate::schemas::spec_version"))]
+    spec_version: &'static str,
+    /// What was.
+    before: &'a Side,
+    /// What is now.
+    after: &'a Side,
+    /// Whether both went the same way and used the same: everything but the time that it took.
+    is_same: bool,
+    /// The numbers of both, those that are the same included.
+    metrics: &'a [MetricChange],
+    /// How many records of each type both have.
+    records: &'a [TypeCount],
+    tools: &'a ToolChanges,
+    models: &'a NameChanges,
+    /// How many pairs of calls there are.
+    pair_count: usize,
+    /// Pairs of calls, in the order in which one reads them.
+    calls: Vec<Pair<'a>>,
+    /// The `from` of the pairs that follow; null when these are the last.
+    next: Option<usize>,
+}
+
+/// A call of each side, or of one.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Pair<'a> {
+    /// What became of it.
+    change: CallChange,
+    before: Option<Call<'a>>,
+    after: Option<Call<'a>>,
+    /// In what the arguments differ, of the first calls that changed.
+    differences: Vec<Field<'a>>,
+}
+
+/// A field that differs.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Field<'a> {
+    /// `order.items[2]`; empty for the value itself.
+    path: &'a str,
+    /// What it was, a long one cut; null when it was not there.
+    before: Option<Value>,
+    /// What it is now, a long one cut; null when it is not there.
+    after: Option<Value>,
+}
+
+/// What was compared last: a page asks for its pairs a part at a time.
+pub(in super::super) type LastComparison = Option<(String, Arc<Comparison>)>;
+
+/// Compares.
+pub(in super::super) async fn diff(State(viewer): State<Viewer>, query: Query) -> Result<Response, ApiError> {
+    let needed = |name: &str| {
+        query.get(name).ok_or_else(|| {
+            ApiError::bad_request(
+                "invalid_parameter",
+                "`a` and `b` have to be given, or `a` and `baseline`",
+            )
+        })
+    };
+    let a = trace_id(needed("a")?)?;
+    let baseline = query.get("baseline").map(str::to_owned);
+    let b = match baseline {
+        Some(_) => None,
+        None => Some(trace_id(needed("b")?)?),
+    };
+    let from: usize = query.number("from")?.unwrap_or(0);
+    let limit = query.limit("limit", PAIRS, MOST_PAIRS)?;
+    let read = viewer.read(move |viewer| {
+        let comparison = match (&baseline, b) {
+            (Some(name), _) => with_baseline(viewer, a, name)?,
+            (None, Some(b)) => of_runs(viewer, a, b)?,
+            (None, None) => return Err(ApiError::internal()),
+        };
+        Ok(json_response(&answer(&comparison, from, limit)))
+    });
+    read.await
+}
+
+fn open(viewer: &Viewer, id: TraceId) -> Result<StreamedRun, ApiError> {
+    let directory = viewer.runs().directory(id)?;
+    stream_run(&directory.path).map_err(ApiError::invalid_run)
+}
+
+fn metrics(run: &StreamedRun) -> Result<RunMetrics, ApiError> {
+    RunMetrics::gather(&run.meta, run.records.clone()).map_err(ApiError::unreadable)
+}
+
+fn of_runs(viewer: &Viewer, a: TraceId, b: TraceId) -> Result<Arc<Comparison>, ApiError> {
+    let stamps = [a, b].map(|id| viewer.runs().directory(id).map(|run| Stamp::of(&run.path)));
+    let [before, after] = stamps;
+    let key = before?.version(&(a, b, after?));
+    if let Some(known) = viewer.last_comparison(&key) {
+        return Ok(known);
+    }
+    let (mut before, mut after) = (open(viewer, a)?, open(viewer, b)?);
+    let mut comparison = Comparison::of_runs(&metrics(&before)?, &metrics(&after)?);
+    comparison
+        .look_up_differences(&mut before.records, &mut after.records, MOST_LOOKED_UP)
+        .map_err(ApiError::unreadable)?;
+    Ok(viewer.compared(key, comparison))
+}
+
+fn with_baseline(viewer: &Viewer, a: TraceId, name: &str) -> Result<Arc<Comparison>, ApiError> {
+    let baseline = baselines::read(name)?;
+    let run = open(viewer, a)?;
+    Ok(Arc::new(Comparison::with_baseline(&baseline, &metrics(&run)?)))
+}
+
+fn answer(comparison: &Comparison, from: usize, limit: usize) -> DiffAnswer<'_> {
+    let pairs = comparison.calls.pairs();
+    let pair_count = pairs.len();
+    let end = from.saturating_add(limit);
+    DiffAnswer {
+        spec_version: SPEC_VERSION,
+        before: &comparison.before,
+        after: &comparison.after,
+        is_same: comparison.is_same,
+        metrics: &comparison.metrics,
+        records: &comparison.records,
+        tools: &comparison.tools,
+        models: &comparison.models,
+        pair_count,
+        calls: pairs.skip(from).take(limit).map(pair).collect(),
+        next: (end < pair_count).then_some(end),
+    }
+}
+
+fn pair(pair: CallPair<'_>) -> Pair<'_> {
+    let fields = pair.differences.iter().map(|difference| Field {
+        path: &difference.path,
+        before: difference.before.as_ref().map(shortened),
+        after: difference.after.as_ref().map(shortened),
+    });
+    Pair {
+        change: pair.change,
+        before: pair.before,
+        after: pair.after,
+        differences: fields.collect(),
+    }
+}
+
+fn shortened(value: &Value) -> Value {
+    let is_long = match value {
+        Value::String(said) => said.len() > LONGEST_VALUE,
+        Value::Array(_) | Value::Object(_) => value.to_string().len() > LONGEST_VALUE,
+        _ => false,
+    };
+    if !is_long {
+        return value.clone();
+    }
+    let said = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let head = said.get(..said.floor_char_boundary(LONGEST_VALUE)).unwrap_or_default();
+    Value::String(format!("{head}{}", text::ELLIPSIS))
+}

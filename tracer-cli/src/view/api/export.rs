@@ -1,0 +1,78 @@
+//! `GET /r/{id}/export.html`: a run as one file, to be kept or sent.
+
+use std::io;
+
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use tracer_sdk::read::outline_run;
+use tracer_sdk::redaction::Redaction;
+
+use super::super::answer::{ApiError, bytes_response};
+use super::super::pieces;
+use super::super::viewer::Viewer;
+use super::request::{Query, RunId};
+use crate::commands::export::environment;
+use crate::commands::{duration, now, standing};
+use crate::contents::Contents;
+use crate::export::{ExportError, html};
+use crate::render::standing::Standing;
+use crate::render::step_filter::{Kind, StepFilter};
+
+/// Sends the file, made from the steps that pass `kind`, `errors` and `q`.
+pub(in super::super) async fn html(
+    State(viewer): State<Viewer>,
+    id: RunId,
+    query: Query,
+) -> Result<Response, ApiError> {
+    let kinds = query.get("kind").map(kinds).transpose()?.unwrap_or_default();
+    let text = query.get("q").filter(|text| !text.is_empty());
+    let only_failures = query.get("errors").is_some_and(|errors| errors == "1" || errors == "true");
+    let filter = StepFilter::new(&kinds, only_failures, text);
+    let read = viewer.read(move |viewer| {
+        let directory = viewer.runs().directory(id.0)?;
+        let listed = directory.clone().listed();
+        let standing = standing(&listed);
+        let mut run = outline_run(&directory.path).map_err(ApiError::invalid_run)?;
+        if !standing.is_open() {
+            // A stale `.live` says nothing about a run that has ended.
+            run.in_flight.clear();
+        }
+        let took = run.meta.as_ref().and_then(|meta| match standing {
+            Standing::Running => u64::try_from(now().microseconds_since(meta.started_at.instant())).ok(),
+            _ => duration(meta),
+        });
+        let redaction = Redaction::new(viewer.settings(), environment());
+        Ok((Contents::new(run), standing, took, redaction))
+    });
+    let (mut contents, standing, took, redaction) = read.await?;
+    let body = pieces::body(move |writer| {
+        html::write_run(&mut contents, standing, took, &filter, &redaction, |_| {}, writer)
+            .map(drop)
+            .map_err(|error| match error {
+                ExportError::Write(error) => error,
+                ExportError::Read(error) => io::Error::other(error),
+            })
+    });
+    let mut response = bytes_response("text/html; charset=utf-8", body);
+    let name = format!("attachment; filename=\"tracer-{}.html\"", id.0);
+    if let Ok(name) = HeaderValue::from_str(&name) {
+        response.headers_mut().insert(header::CONTENT_DISPOSITION, name);
+    }
+    Ok(response)
+}
+
+fn kinds(text: &str) -> Result<Vec<Kind>, ApiError> {
+    use clap::ValueEnum;
+    text.split(',')
+        .map(|kind| {
+            let kind = if kind == "other" { "span" } else { kind };
+            Kind::from_str(kind, false).map_err(|_| {
+                ApiError::bad_request(
+                    "invalid_parameter",
+                    "`kind` holds llm, tool, state, error, loop or other, with commas between",
+                )
+            })
+        })
+        .collect()
+}

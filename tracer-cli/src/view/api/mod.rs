@@ -1,0 +1,18 @@
+//! What each path of the API answers; `docs/viewer-api.md` tells it for readers.
+
+pub(super) mod baselines;
+pub(super) mod changes;
+pub(super) mod columns;
+pub(super) mod diff;
+pub(super) mod export;
+pub(super) mod files;
+pub(super) mod list;
+pub(super) mod loops;
+pub(super) mod overview;
+pub(super) mod request;
+pub(super) mod rows;
+pub(super) mod search;
+pub(super) mod states;
+pub(super) mod step;
+pub(super) mod table;
+pub(super) mod transcript;

@@ -1,0 +1,128 @@
+//! `GET /api/table`: the runs as the page lists them: what their metadata says, how they stand, and what their first
+//! spans tell.
+
+use std::collections::HashSet;
+
+use axum::extract::State;
+use axum::response::Response;
+use serde::Serialize;
+use tracer_sdk::format::{Counts, RunStatus, SPEC_VERSION, TraceId};
+use tracer_sdk::read::ListedRun;
+
+use super::super::answer::{ApiError, json_response};
+use super::super::seen::Details;
+use super::super::viewer::Viewer;
+use super::list::listed;
+use super::request::{Query, trace_id};
+use crate::commands::{duration, standing};
+use crate::session::shown;
+
+/// So many runs may be asked for by their IDs.
+const MOST_IDS: usize = 200;
+/// So many runs are told with what their spans tell, when the page opens.
+const FIRST_DETAILS: usize = 60;
+
+/// The runs, newest first.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(in super::super) struct Table {
+    /// The version of the trace format.
+    #[cfg_attr(test, schemars(schema_with = "crate::schemas::spec_version"))]
+    spec_version: &'static str,
+    /// Where the runs are, for people.
+    data_dir: String,
+    runs: Vec<TableRow>,
+}
+
+/// A run in the table.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(in super::super) struct TableRow {
+    trace_id: TraceId,
+    run_name: Option<String>,
+    /// How it stands: `running`, `interrupted`, `failed`, `loop`, `ok`, `damaged`.
+    standing: &'static str,
+    status: Option<RunStatus>,
+    started_at: Option<String>,
+    ended_at: Option<String>,
+    duration_ms: Option<u64>,
+    /// How long it took, in microseconds.
+    duration_us: Option<u64>,
+    counts: Option<Counts>,
+    /// What is wrong with its metadata.
+    problem: Option<String>,
+    /// What its spans tell; null for a run that was not looked at yet: ask for it with `ids`.
+    details: Option<Details>,
+}
+
+/// The table as the page of all runs begins with.
+pub(in super::super) fn first(viewer: &Viewer) -> Result<Table, ApiError> {
+    let runs = listed(viewer)?;
+    let wanted: HashSet<TraceId> = runs.iter().take(FIRST_DETAILS).map(|run| run.directory.trace_id).collect();
+    Ok(table(viewer, &runs, &wanted))
+}
+
+fn table(viewer: &Viewer, runs: &[ListedRun], wanted: &HashSet<TraceId>) -> Table {
+    Table {
+        spec_version: SPEC_VERSION,
+        data_dir: shown(&viewer.runs().store().runs_dir()),
+        runs: runs
+            .iter()
+            .map(|run| row(viewer, run, wanted.contains(&run.directory.trace_id)))
+            .collect(),
+    }
+}
+
+/// A run in the table; `look` says that its spans are to be looked at.
+pub(in super::super) fn row(viewer: &Viewer, run: &ListedRun, look: bool) -> TableRow {
+    let standing = standing(run);
+    let meta = run.meta.as_ref().ok();
+    let details = if look {
+        viewer.seen().look(run, standing)
+    } else {
+        viewer.seen().known(run)
+    };
+    TableRow {
+        trace_id: run.directory.trace_id,
+        run_name: meta.and_then(|meta| meta.run_name.clone()),
+        standing: standing.word(),
+        status: meta.map(|meta| meta.status),
+        started_at: meta.map(|meta| meta.started_at.text().to_owned()),
+        ended_at: meta.and_then(|meta| Some(meta.ended_at.as_ref()?.text().to_owned())),
+        duration_ms: meta.and_then(|meta| meta.duration_ms),
+        duration_us: meta.and_then(duration),
+        counts: meta.map(|meta| meta.counts),
+        problem: run.meta.as_ref().err().and_then(|problems| Some(problems.first()?.to_string())),
+        details,
+    }
+}
+
+/// All runs, or those with the given IDs, of which the spans are looked at too.
+pub(in super::super) async fn table_of(viewer: Viewer, ids: Option<Vec<TraceId>>) -> Result<Table, ApiError> {
+    viewer
+        .read(move |viewer| match ids {
+            None => Ok(table(viewer, &listed(viewer)?, &HashSet::new())),
+            Some(ids) => {
+                let runs: Vec<ListedRun> = ids
+                    .iter()
+                    // A run that is gone meanwhile is left out.
+                    .filter_map(|id| Some(viewer.runs().directory(*id).ok()?.listed()))
+                    .collect();
+                Ok(table(viewer, &runs, &ids.into_iter().collect()))
+            }
+        })
+        .await
+}
+
+/// The table.
+pub(in super::super) async fn get(State(viewer): State<Viewer>, query: Query) -> Result<Response, ApiError> {
+    let ids = query
+        .get("ids")
+        .map(|ids| ids.split(',').map(trace_id).collect::<Result<Vec<_>, _>>())
+        .transpose()?;
+    if ids.as_ref().is_some_and(|ids| ids.len() > MOST_IDS) {
+        let message = format!("`ids` holds at most {MOST_IDS} trace IDs");
+        return Err(ApiError::bad_request("invalid_parameter", message));
+    }
+    Ok(json_response(&table_of(viewer, ids).await?))
+}

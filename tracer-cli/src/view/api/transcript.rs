@@ -1,0 +1,160 @@
+//! `GET /api/runs/{id}/transcript`: the run as a conversation, a part of it at a time.
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde::Serialize;
+use tracer_sdk::format::{EventType, Payload, SPEC_VERSION};
+
+use super::super::answer::{ApiError, json_response, not_modified, with_version};
+use super::super::inspect::{ErrorDetails, MessageAnswer, Part, Place, Shown, error, messages};
+use super::super::run::kind::Kind;
+use super::super::run::open_run::OpenRun;
+use super::super::viewer::Viewer;
+use super::request::{Query, RunId};
+use crate::render::steps::{self, Source};
+use crate::render::turns::{Heard, Turn};
+use crate::render::gist;
+
+/// So many steps are told at once.
+const MOST_STEPS: usize = 200;
+/// So many, when nothing is said.
+const STEPS: usize = 50;
+/// What was said so many steps before is known; agents repeat what was said last.
+const HEARD_BEFORE: usize = 40;
+
+/// A part of a conversation.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(in super::super) struct Transcript {
+    /// The version of the trace format.
+    #[cfg_attr(test, schemars(schema_with = "crate::schemas::spec_version"))]
+    spec_version: &'static str,
+    version: String,
+    /// How many steps the run has.
+    step_count: usize,
+    turns: Vec<TurnAnswer>,
+    /// The `from` of the part that follows; null when this is the last.
+    next: Option<usize>,
+}
+
+/// What a step says.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct TurnAnswer {
+    row: Option<usize>,
+    number: usize,
+    event_id: String,
+    kind: Kind,
+    name: String,
+    failed: bool,
+    in_flight: bool,
+    /// From the start of the run, in microseconds.
+    offset_us: Option<u64>,
+    /// In microseconds.
+    duration_us: Option<u64>,
+    /// How many messages of the prompt are left out, having been said before.
+    known_messages: usize,
+    /// What the model was told that is new.
+    messages: Vec<MessageAnswer>,
+    /// What it answered.
+    response: Vec<MessageAnswer>,
+    /// What a tool was given.
+    arguments: Option<Shown>,
+    /// What it gave.
+    result: Option<Shown>,
+    /// What anything else says, in one line.
+    gist: Option<String>,
+    error: Option<ErrorDetails>,
+}
+
+/// Tells a part of the conversation.
+pub(in super::super) async fn transcript(
+    State(viewer): State<Viewer>,
+    id: RunId,
+    query: Query,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let from: usize = query.number("from")?.unwrap_or(0);
+    let limit = query.limit("limit", STEPS, MOST_STEPS)?;
+    let read = viewer.read(move |viewer| {
+        viewer.runs().with(id.0, |run| {
+            let version = run.version();
+            if let Some(response) = not_modified(&headers, &version) {
+                return Ok(response);
+            }
+            Ok(with_version(json_response(&of(run, from, limit)?), &version))
+        })
+    });
+    read.await
+}
+
+/// The steps from a number on, counted from 0.
+fn of(run: &OpenRun, from: usize, limit: usize) -> Result<Transcript, ApiError> {
+    let step_count = run.timeline.steps();
+    let first = from.min(step_count) + 1;
+    let end = first.saturating_add(limit).min(step_count + 1);
+    let mut heard = Heard::default();
+    let before = run
+        .steps(first.saturating_sub(HEARD_BEFORE).max(1)..first)
+        .map_err(ApiError::unreadable)?;
+    for source in &before {
+        heard.hear(&source.record.payload);
+    }
+    let sources = run.steps(first..end).map_err(ApiError::unreadable)?;
+    Ok(Transcript {
+        spec_version: SPEC_VERSION,
+        version: run.version(),
+        step_count,
+        turns: sources.iter().map(|source| turn(run, source, &mut heard)).collect(),
+        next: (end <= step_count).then_some(end - 1),
+    })
+}
+
+fn turn(run: &OpenRun, source: &Source, heard: &mut Heard) -> TurnAnswer {
+    let record = &source.record;
+    let place = Place {
+        run_id: run.directory.trace_id,
+        event_id: record.event_id.clone(),
+    };
+    let own = steps::steps(std::slice::from_ref(source), run.started());
+    let mut answer = TurnAnswer {
+        row: run.timeline.row_of_step(source.number),
+        number: source.number,
+        event_id: record.event_id.clone(),
+        kind: Kind::of(record.event_type()),
+        name: steps::name(record),
+        failed: gist::failed(&record.payload),
+        in_flight: source.in_flight,
+        offset_us: own.first().and_then(|step| step.offset),
+        duration_us: source.duration,
+        known_messages: 0,
+        messages: Vec::new(),
+        response: Vec::new(),
+        arguments: None,
+        result: None,
+        gist: None,
+        error: error(&record.payload),
+    };
+    match (heard.hear(&record.payload), &record.payload) {
+        (
+            Turn::Model {
+                known,
+                new,
+                answered,
+            },
+            _,
+        ) => {
+            answer.known_messages = known;
+            answer.messages = messages(&new, |_| true, Part::Prompt, &place);
+            answer.response = messages(&answered, |_| true, Part::Response, &place);
+        }
+        (Turn::Tool, Payload::ToolCall { args, result, .. }) => {
+            answer.arguments = Shown::of(args, Part::Arguments, &place);
+            answer.result = Shown::of(result, Part::Result, &place);
+        }
+        _ if record.event_type() == EventType::Error => {}
+        _ => answer.gist = Some(gist::of(&record.payload).fitted(usize::MAX)),
+    }
+    answer
+}

@@ -1,0 +1,110 @@
+//! What a tool was given and what it gave, and what differs from the call of it before.
+
+use serde::Serialize;
+use serde_json::Value;
+use tracer_sdk::format::{EventType, Payload};
+
+use super::super::answer::ApiError;
+use super::super::run::open_run::OpenRun;
+use super::cut::{Part, Place, Shown};
+use crate::render::differences;
+
+/// A tool call.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct ToolCall {
+    arguments: Option<Shown>,
+    result: Option<Shown>,
+    /// The call before of the same tool.
+    previous_same_tool: Option<Previous>,
+}
+
+/// A step before, and what is different in this one.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Previous {
+    event_id: String,
+    number: usize,
+    /// Empty when nothing differs.
+    differences: Vec<DifferenceAnswer>,
+}
+
+/// A field that was something else before.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct DifferenceAnswer {
+    /// `arguments`, `result` or `state`.
+    of: &'static str,
+    /// `query`, `order.items[2]`; empty for the value itself.
+    path: String,
+    /// Null where it was not there.
+    before: Option<String>,
+    after: Option<String>,
+}
+
+/// A tool call; `None` for any other record.
+pub(super) fn of(run: &OpenRun, number: usize, payload: &Payload, place: &Place) -> Result<Option<ToolCall>, ApiError> {
+    let Payload::ToolCall {
+        tool_name,
+        args,
+        result,
+        ..
+    } = payload
+    else {
+        return Ok(None);
+    };
+    let previous = run.previous(number, |event_type, name| {
+        event_type == EventType::ToolCall && name == tool_name
+    });
+    let before = previous.map(|row| Ok((row.number as usize, run.read_row(row)?))).transpose();
+    let before = before.map_err(|error: tracer_sdk::read::RecordError| ApiError::unreadable(error))?;
+    let previous_same_tool = before.and_then(|(number, read)| {
+        let record = read?.record;
+        let Payload::ToolCall {
+            args: args_before,
+            result: result_before,
+            ..
+        } = &record.payload
+        else {
+            return None;
+        };
+        let mut found = differing("arguments", args_before, args);
+        found.extend(differing("result", result_before, result));
+        Some(Previous {
+            event_id: record.event_id,
+            number,
+            differences: found,
+        })
+    });
+    Ok(Some(ToolCall {
+        arguments: Shown::of(args, Part::Arguments, place),
+        result: Shown::of(result, Part::Result, place),
+        previous_same_tool,
+    }))
+}
+
+/// In what two values differ.
+pub(super) fn differing(of: &'static str, before: &Value, after: &Value) -> Vec<DifferenceAnswer> {
+    differences::between(&[before, after])
+        .into_iter()
+        .map(|difference| {
+            let mut values = difference.values.into_iter();
+            DifferenceAnswer {
+                of,
+                path: difference.path,
+                before: values.next().flatten(),
+                after: values.next().flatten(),
+            }
+        })
+        .collect()
+}
+
+impl Previous {
+    pub(super) fn new(event_id: String, number: usize, differences: Vec<DifferenceAnswer>) -> Self {
+        Self {
+            event_id,
+            number,
+            differences,
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Everything about one step, as the page's inspector shows it: what is common to all, and what its kind has besides.
+
+mod call;
+mod cut;
+mod error;
+mod llm;
+mod messages;
+mod state;
+mod step;
+
+pub(super) use cut::{Part, Place, Shown, part_of};
+pub(super) use error::{ErrorDetails, error};
+pub(super) use messages::{MessageAnswer, messages};
+pub(super) use state::{StateDetails, of as state};
+pub(super) use step::{inspect, raw};
+#[cfg(test)]
+pub(super) use step::Step;

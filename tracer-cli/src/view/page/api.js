@@ -1,0 +1,152 @@
+// Asking the server. Reading needs nothing; a change carries the token that the page was served with.
+
+/** An answer of the API that is an error. */
+export class ApiError extends Error {
+  /**
+   * @param {number} status
+   * @param {string} code
+   * @param {string} message
+   */
+  constructor(status, code, message) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} [options]
+ * @returns {Promise<Response>}
+ */
+async function ask(path, options) {
+  const response = await fetch(path, { credentials: "same-origin", ...options });
+  if (response.ok) return response;
+  let error = { code: "http", message: `the viewer answered ${response.status}` };
+  try {
+    error = { ...error, ...(await response.json()).error };
+  } catch {
+    // Not JSON: the status says all there is.
+  }
+  throw new ApiError(response.status, error.code, error.message);
+}
+
+/**
+ * @param {string} path
+ * @param {{ signal?: AbortSignal }} [options]
+ * @returns {Promise<any>}
+ */
+export async function getJson(path, options) {
+  return (await ask(path, options)).json();
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<string>}
+ */
+export async function getText(path) {
+  return (await ask(path)).text();
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<ArrayBuffer>}
+ */
+export async function getBytes(path) {
+  return (await ask(path)).arrayBuffer();
+}
+
+/**
+ * @param {"PATCH" | "DELETE" | "POST"} method
+ * @param {string} path
+ * @param {unknown} [body]
+ * @returns {Promise<void>}
+ */
+export async function change(method, path, body = {}) {
+  const token = document.querySelector('meta[name="tracer-token"]')?.getAttribute("content") ?? "";
+  await ask(path, {
+    method,
+    headers: { "Content-Type": "application/json", "X-Tracer-Token": token },
+    body: JSON.stringify(body),
+  });
+}
+
+/**
+ * A path under a run.
+ * @param {string} run
+ * @param {string} [rest]
+ * @param {Record<string, string | number | null | undefined>} [query]
+ */
+export function runPath(run, rest = "", query = {}) {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined && value !== "") search.set(name, String(value));
+  }
+  const text = search.toString();
+  return `/api/runs/${encodeURIComponent(run)}${rest}${text ? `?${text}` : ""}`;
+}
+
+/** The data that the server put into the page, so that the first paint asks for nothing. */
+export function initialData() {
+  const element = document.getElementById("initial-data");
+  try {
+    return JSON.parse(element?.textContent ?? "null") ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * Listens to the server as long as the page is visible: a browser allows six connections to one server, for all its tabs.
+ * @param {string} path
+ * @param {Record<string, (data: any) => void>} listeners by event name
+ * @param {(connected: boolean) => void} [onConnection]
+ * @returns {() => void} stops listening
+ */
+export function listen(path, listeners, onConnection = () => {}) {
+  /** @type {EventSource | null} */
+  let source = null;
+  let last = "";
+  let retry = 500;
+  let stopped = false;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+
+  const open = () => {
+    if (stopped || source || document.hidden) return;
+    const resumed = last ? `${path}${path.includes("?") ? "&" : "?"}last_event_id=${encodeURIComponent(last)}` : path;
+    const opened = new EventSource(resumed);
+    source = opened;
+    opened.addEventListener("open", () => {
+      retry = 500;
+      onConnection(true);
+    });
+    for (const [name, listener] of Object.entries(listeners)) {
+      opened.addEventListener(name, (event) => {
+        if (event.lastEventId) last = event.lastEventId;
+        listener(JSON.parse(event.data || "null"));
+      });
+    }
+    opened.addEventListener("error", () => {
+      if (opened.readyState === EventSource.CONNECTING) return onConnection(false);
+      // The browser has given up; we have not.
+      close();
+      onConnection(false);
+      timer = setTimeout(open, retry);
+      retry = Math.min(retry * 2, 10_000);
+    });
+  };
+  const close = () => {
+    source?.close();
+    source = null;
+  };
+  const onVisibility = () => (document.hidden ? close() : open());
+  document.addEventListener("visibilitychange", onVisibility);
+  open();
+  return () => {
+    stopped = true;
+    clearTimeout(timer);
+    document.removeEventListener("visibilitychange", onVisibility);
+    close();
+  };
+}

@@ -1,0 +1,277 @@
+// The structure of a run as columns: one typed array a property, read in place from the server's binary answer, so that a million rows
+// cost no more than their bytes. `docs/viewer-api.md` describes the layout.
+
+/** @import { ChangedRow, Kind } from "./contract" */
+
+const MAGIC = "TRCCOL01";
+const HEADER_BYTES = 64;
+const UNKNOWN = 0xffff_ffff;
+
+/** @type {Kind[]} */
+export const KINDS = ["run", "llm", "tool", "state", "error", "loop", "other"];
+export const FAILED = 1;
+export const IN_FLIGHT = 2;
+export const EVIDENCE = 4;
+export const REDACTED = 8;
+export const TRUNCATED = 16;
+
+const RUN = 0;
+const ERROR = 4;
+const LOOP = 5;
+
+/** What each row is told by, in the order of the answer. */
+const LAYOUT = /** @type {const} */ ([
+  ["start", Float64Array], ["duration", Float64Array], ["parent", Int32Array], ["number", Uint32Array], ["nameId", Uint32Array],
+  ["line", Uint32Array], ["signature", Uint32Array], ["depth", Uint16Array], ["kind", Uint8Array], ["flags", Uint8Array],
+  ["tokensIn", Uint32Array], ["tokensOut", Uint32Array],
+]);
+
+/**
+ * Reads the server's answer.
+ * @param {ArrayBuffer} buffer
+ * @returns {Columns}
+ */
+export function readColumns(buffer) {
+  const view = new DataView(buffer);
+  const magic = String.fromCharCode(...new Uint8Array(buffer, 0, MAGIC.length));
+  if (magic !== MAGIC) throw new Error("the viewer and this page are of different versions; reload the page");
+  const rows = view.getUint32(8, true);
+  let at = HEADER_BYTES;
+  const arrays = LAYOUT.map(([, Column]) => {
+    const column = new Column(buffer, at, rows);
+    at += Math.ceil(column.byteLength / 8) * 8;
+    return column;
+  });
+  return new Columns(arrays, readNames(buffer, at, view.getUint32(12, true)), view.getFloat64(24, true), view.getFloat64(32, true));
+}
+
+/** A run's rows, parents before their children. */
+export class Columns {
+  /**
+   * @param {(Float64Array | Int32Array | Uint32Array | Uint16Array | Uint8Array)[]} arrays in the order of the layout
+   * @param {string[]} names
+   * @param {number} runStart microseconds since 1970
+   * @param {number} logBytes how far the log was read
+   */
+  constructor(arrays, names, runStart, logBytes) {
+    this.arrays = arrays;
+    /** Microseconds from the start of the run. */
+    this.start = arrays[0];
+    /** Microseconds; not a number where a step has none, -1 while it is in flight. */
+    this.duration = arrays[1];
+    /** Row of the parent, -1 where there is none. */
+    this.parent = arrays[2];
+    /** What the terminal calls a step, counted by time; 0 is the run. */
+    this.number = arrays[3];
+    this.nameId = arrays[4];
+    /** Line in the span log, 0 where there is none. */
+    this.line = arrays[5];
+    /** Equal for the same question: kind, name and arguments; 0 is none. */
+    this.signature = arrays[6];
+    this.depth = arrays[7];
+    this.kind = arrays[8];
+    this.flags = arrays[9];
+    this.tokensIn = arrays[10];
+    this.tokensOut = arrays[11];
+    this.names = names;
+    this.runStart = runStart;
+    this.logBytes = logBytes;
+    this.length = this.start.length;
+    this.subtreeEnd = subtreeEnds(this.parent);
+    this.repeatEnd = repeats(this);
+    this.hasRepeats = this.repeatEnd.some((end) => end > 0);
+    /** Microseconds from the start of the run to the end of the last step. */
+    this.end = this.#lastEnd();
+  }
+
+  #lastEnd() {
+    let end = 0;
+    let last = 0;
+    for (let row = 0; row < this.length; row += 1) {
+      const start = this.start[row];
+      const length = this.duration[row];
+      if (start > last) last = start;
+      if (length > 0 && start + length > end) end = start + length;
+    }
+    return Math.max(end, last, 1);
+  }
+
+  /** @param {number} row */
+  name(row) {
+    return this.names[this.nameId[row]] ?? "";
+  }
+
+  /** @param {number} row */
+  kindName(row) {
+    return KINDS[this.kind[row]] ?? "other";
+  }
+
+  /** @param {number} row */
+  hasChildren(row) {
+    return this.subtreeEnd[row] > row + 1;
+  }
+
+  /** @param {number} row */
+  isFailed(row) {
+    return this.kind[row] === ERROR || (this.flags[row] & FAILED) !== 0;
+  }
+
+  /** @param {number} row */
+  isRun(row) {
+    return this.kind[row] === RUN;
+  }
+
+  /** @param {number} row */
+  isLoop(row) {
+    return this.kind[row] === LOOP;
+  }
+
+  /** @param {number} row */
+  isInFlight(row) {
+    return (this.flags[row] & IN_FLIGHT) !== 0;
+  }
+
+  /**
+   * Where a row ends, in microseconds from the start of the run; what is in flight goes on until `now`.
+   * @param {number} row
+   * @param {number} [now]
+   */
+  endOf(row, now = this.end) {
+    const start = this.start[row];
+    const length = this.duration[row];
+    if (length >= 0) return start + length;
+    return length < 0 ? Math.max(start, now) : start;
+  }
+
+  /**
+   * @param {number} row
+   * @returns {{ input: number | null, output: number | null }}
+   */
+  tokens(row) {
+    const [input, output] = [this.tokensIn[row], this.tokensOut[row]];
+    return { input: input === UNKNOWN ? null : input, output: output === UNKNOWN ? null : output };
+  }
+
+  /**
+   * The next row from `row` on, in a direction and around the end, for which a question is answered with yes.
+   * @param {number} row
+   * @param {1 | -1} step
+   * @param {(row: number) => boolean} fits
+   * @returns {number} -1 when no row fits
+   */
+  seek(row, step, fits) {
+    for (let tried = 1; tried <= this.length; tried += 1) {
+      const next = (((row + step * tried) % this.length) + this.length) % this.length;
+      if (fits(next)) return next;
+    }
+    return -1;
+  }
+}
+
+/**
+ * @param {ArrayBuffer} buffer
+ * @param {number} offset
+ * @param {number} count
+ */
+function readNames(buffer, offset, count) {
+  const view = new DataView(buffer);
+  const decoder = new TextDecoder();
+  const names = [];
+  let position = offset;
+  for (let index = 0; index < count; index += 1) {
+    const length = view.getUint32(position, true);
+    names.push(decoder.decode(new Uint8Array(buffer, position + 4, length)));
+    position += 4 + length;
+  }
+  return names;
+}
+
+/**
+ * For each row the first row that is not nested in it.
+ * @param {ArrayLike<number>} parent
+ */
+function subtreeEnds(parent) {
+  const ends = new Uint32Array(parent.length);
+  for (let row = parent.length - 1; row >= 0; row -= 1) {
+    if (ends[row] === 0) ends[row] = row + 1;
+    const above = parent[row];
+    const end = ends[row];
+    if (above >= 0 && ends[above] < end) ends[above] = end;
+  }
+  return ends;
+}
+
+/**
+ * For each row that begins a fold the row after it, otherwise 0. As in the terminal: two or more siblings with nothing nested in them,
+ * that put the same question as the one before them.
+ * @param {Columns} columns
+ */
+function repeats(columns) {
+  const { signature, parent, length } = columns;
+  const ends = new Uint32Array(length);
+  let first = 0;
+  while (first < length) {
+    const asked = signature[first];
+    let next = first + 1;
+    if (asked !== 0 && !columns.hasChildren(first) && !columns.isInFlight(first)) {
+      const above = parent[first];
+      while (next < length && signature[next] === asked && parent[next] === above &&
+        !columns.hasChildren(next) && !columns.isInFlight(next)) next += 1;
+    }
+    if (next - first > 2) ends[first + 1] = next;
+    first = next;
+  }
+  return ends;
+}
+
+/**
+ * The columns after a change: all rows from `from` on are replaced.
+ * @param {Columns} columns
+ * @param {{ from: number, rows: ChangedRow[], root: ChangedRow | null }} change
+ * @returns {Columns}
+ */
+export function changedColumns(columns, { from, rows, root }) {
+  const names = [...columns.names];
+  const ids = new Map(names.map((name, id) => [name, id]));
+  const arrays = columns.arrays.map((before, place) => {
+    const after = new LAYOUT[place][1](from + rows.length);
+    after.set(before.subarray(0, from));
+    return after;
+  });
+  const put = (/** @type {number} */ row, /** @type {ChangedRow} */ changed) => {
+    const { text } = changed;
+    let id = ids.get(text.name);
+    if (id === undefined) {
+      id = names.push(text.name) - 1;
+      ids.set(text.name, id);
+    }
+    const cells = [changed.start_us, changed.duration_us ?? NaN, changed.parent_row, changed.number, id, changed.line, changed.signature, changed.depth,
+      KINDS.indexOf(text.kind), changed.flags, changed.tokens_in ?? UNKNOWN, changed.tokens_out ?? UNKNOWN];
+    cells.forEach((cell, place) => (arrays[place][row] = cell));
+  };
+  rows.forEach((changed, index) => put(from + index, changed));
+  if (root && from > 0) put(0, root);
+  return new Columns(arrays, names, columns.runStart, columns.logBytes);
+}
+
+/**
+ * Where the rows of one reading of a run are in a later one: rows are inserted where they are nested. Gives -1 for a row that is gone.
+ * @param {Columns} before
+ * @param {Columns} after
+ * @param {number} firstChange rows before it are the same
+ * @returns {(row: number) => number}
+ */
+export function rowsMoved(before, after, firstChange) {
+  /** @param {Columns} columns @param {number} row */
+  const key = (columns, row) => `${columns.start[row]} ${columns.name(row)} ${columns.kind[row]}`;
+  /** @type {Map<string, number> | null} */
+  let places = null;
+  return (row) => {
+    if (row < firstChange) return row;
+    if (!places) {
+      places = new Map();
+      for (let later = firstChange; later < after.length; later += 1) places.set(key(after, later), later);
+    }
+    return places.get(key(before, row)) ?? -1;
+  };
+}

@@ -1,0 +1,59 @@
+// The compare view of a run's page: this run after another that is picked, the one before of the same name first.
+
+import { getJson } from "./api.js";
+import { compare, comparisonView } from "./comparison.js";
+import { fill, make } from "./dom.js";
+import { ago } from "./units.js";
+
+/** @import { RunRow } from "./contract" */
+/** @import { RunPage } from "./run.js" */
+
+/** More runs are found on the page of all runs. */
+const MOST_OFFERED = 200;
+
+export class CompareView {
+  /** @param {RunPage} page */
+  constructor(page) {
+    this.page = page;
+    this.picker = make("select", { id: "compare-with", onchange: () => this.compare(this.picker.value) });
+    this.content = make("div");
+    this.link = make("a", { hidden: true }, "Open as a page");
+    this.element = make("div.scroll.page-content", { role: "region", "aria-label": "Comparison", tabindex: 0 },
+      make("div.panel-tools", null, make("label", { for: "compare-with" }, "This run, compared with"), this.picker, this.link), this.content);
+  }
+
+  async show() {
+    if (this.picker.childElementCount > 0) return;
+    const { runs } = await getJson("/api/table");
+    const own = this.page.overview?.run_name ?? null;
+    const started = this.page.overview?.started_at ?? "";
+    const others = /** @type {RunRow[]} */ (runs).filter((run) => run.trace_id !== this.page.id && run.started_at);
+    const same = others.filter((run) => run.run_name === own);
+    const rest = others.filter((run) => run.run_name !== own);
+    const previous = same.find((run) => (run.started_at ?? "") < started) ?? same[0];
+    if (others.length === 0) return fill(this.content, make("p.empty", null, "There is no other run to compare with."));
+    /** @param {RunRow} run */
+    const option = (run) => make("option", { value: run.trace_id }, `${run.run_name ?? "unnamed run"} · ${run.standing} · ${ago(Date.parse(run.started_at ?? ""), Date.now())} · ${run.trace_id.slice(0, 8)}`);
+    fill(this.picker, make("option", { value: "" }, "Pick a run"),
+      same.length > 0 && make("optgroup", { label: "Of the same name" }, same.slice(0, MOST_OFFERED).map(option)),
+      rest.length > 0 && make("optgroup", { label: "Others" }, rest.slice(0, MOST_OFFERED).map(option)));
+    const wanted = this.page.route.against || previous?.trace_id || "";
+    this.picker.value = wanted;
+    if (wanted) await this.compare(wanted);
+  }
+
+  /** @param {string} other */
+  async compare(other) {
+    this.page.setRoute({ against: other });
+    this.link.hidden = !other;
+    if (!other) return fill(this.content);
+    this.link.href = `/diff/${other}/${this.page.id}`;
+    try {
+      const sides = { a: other, b: this.page.id };
+      const comparison = await compare(sides);
+      if (this.picker.value === other || this.picker.value === "") fill(this.content, comparisonView(comparison, sides));
+    } catch (error) {
+      fill(this.content, make("p.empty", null, make("strong", null, "These cannot be compared. "), error instanceof Error ? error.message : String(error)));
+    }
+  }
+}

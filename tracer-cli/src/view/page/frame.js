@@ -1,0 +1,141 @@
+// What every page has: the bar at the top, banners, short notices with an undo, announcements, and one place where errors are seen.
+
+import { fill, find, glyph, installGlyphs, make, say } from "./dom.js";
+import { bind, startKeys } from "./keys.js";
+
+/**
+ * Builds the frame around a page.
+ * @param {{ left?: Node[], search?: HTMLElement | null }} [parts]
+ * @returns {HTMLElement} where the page goes
+ */
+export function startFrame({ left = [], search = null } = {}) {
+  installGlyphs();
+  const main = make("main", { id: "main", tabindex: "-1" });
+  document.body.prepend(
+    make("a.skip", { href: "#main" }, "Skip to the content"),
+    make("header.bar", null,
+      make("a.brand", { href: "/", "aria-label": "tracer: all runs" }, make("span.mark", { "aria-hidden": "true" }), "tracer"),
+      ...left,
+      make("span.grow"),
+      search,
+      make("button.icon", { data: { themeToggle: "" }, "aria-label": "Theme" }, glyph("theme")),
+      make("button.icon", { "aria-label": "Keyboard help", title: "Keyboard (?)", onclick: showHelp }, glyph("help"))),
+    make("div.banners", { id: "banners" }),
+    main,
+    make("div.toasts", { id: "toasts" }),
+    make("div.unseen", { id: "announcer", "aria-live": "polite", role: "status" }),
+    make("div.unseen", { id: "alarm", "aria-live": "assertive", role: "alert" }),
+  );
+  document.dispatchEvent(new Event("tracer:bar"));
+  bind("Everywhere", [
+    ["?", "this help", showHelp],
+    ["g r", "all runs", () => location.assign("/")],
+  ]);
+  startKeys();
+  addEventListener("error", (event) => showError(event.error ?? event.message));
+  addEventListener("unhandledrejection", (event) => showError(event.reason));
+  return main;
+}
+
+/**
+ * Shows or changes a banner; `null` removes it.
+ * @param {string} id
+ * @param {(Node | string)[] | null} content
+ * @param {"info" | "warning" | "error"} [tone]
+ */
+export function banner(id, content, tone = "info") {
+  const place = find(document, "#banners");
+  const existing = document.getElementById(`banner-${id}`);
+  if (!content) {
+    existing?.remove();
+    return;
+  }
+  const element = existing ?? make("div.banner", { id: `banner-${id}` });
+  element.dataset.tone = tone;
+  fill(element, glyph(tone === "info" ? "state" : "damaged"), make("div", null, content));
+  if (!existing) place.append(element);
+}
+
+/**
+ * A short notice at the bottom, with one thing that can be done about it.
+ * @param {string} text
+ * @param {{ label: string, run: () => void }} [action]
+ */
+export function toast(text, action) {
+  const element = make("div.toast", null, make("span", null, text),
+    action && make("button.quiet", {
+      onclick: () => {
+        element.remove();
+        action.run();
+      },
+    }, action.label),
+    make("button.icon", { "aria-label": "Dismiss", onclick: () => element.remove() }, glyph("close")));
+  find(document, "#toasts").replaceChildren(element);
+  announce(text);
+  // What can be undone stays until it is dismissed or the next notice comes.
+  if (!action) setTimeout(() => element.remove(), 4_000);
+}
+
+async function showHelp() {
+  const { showKeys } = await import("./help.js");
+  showKeys();
+}
+
+let lastAnnouncement = 0;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let waiting;
+
+/**
+ * Says something to a screen reader: politely at most once in five seconds, and the latest only.
+ * @param {string} text
+ * @param {boolean} [urgent]
+ */
+export function announce(text, urgent = false) {
+  if (urgent) {
+    say(find(document, "#alarm"), text);
+    return;
+  }
+  clearTimeout(waiting);
+  waiting = setTimeout(() => {
+    lastAnnouncement = Date.now();
+    say(find(document, "#announcer"), text);
+  }, Math.max(0, lastAnnouncement + 5_000 - Date.now()));
+}
+
+/**
+ * Tells that something in the page failed, with what can be copied into a report; never a blank page.
+ * @param {unknown} error
+ */
+export function showError(error) {
+  const message = error instanceof Error ? error.message : String(error);
+  const detail = error instanceof Error ? `${error.name}: ${error.message}\n${error.stack ?? ""}` : message;
+  banner("error", [
+    make("strong", null, "Something in this page failed. "),
+    message,
+    " ",
+    make("button.quiet", { onclick: () => copy(detail, "Details copied") }, "Copy the details"),
+    make("button.quiet", { onclick: () => banner("error", null) }, "Dismiss"),
+  ], "error");
+}
+
+/**
+ * Copies a text and says so.
+ * @param {string} text
+ * @param {string} told
+ */
+export async function copy(text, told) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast(told);
+  } catch {
+    toast("The browser does not let this page copy");
+  }
+}
+
+/**
+ * Tells that the server cannot be reached; what is shown stays.
+ * @param {boolean} connected
+ */
+export function showConnection(connected) {
+  banner("connection", connected ? null : ["tracer view stopped or cannot be reached; trying again. What is shown here stays."], "warning");
+}

@@ -1,0 +1,91 @@
+// What the selected step holds, by its kind: one tab that answers the question, one with every detail, one with the line as it is stored.
+
+import { getJson, runPath } from "./api.js";
+import { detailsPanel, mainPanel, rawPanel } from "./details.js";
+import { fill, glyph, make } from "./dom.js";
+import { copy } from "./frame.js";
+import { KIND } from "./step-row.js";
+import { duration } from "./units.js";
+
+/** @import { Kind, Step } from "./contract" */
+/** @import { RunPage } from "./run.js" */
+
+/** What the first tab is called. @type {Record<Kind, string>} */
+const MAIN_TAB = { run: "Run", llm: "Messages", tool: "Call", state: "State", error: "Error", loop: "Evidence", other: "Span" };
+
+export class Inspector {
+  /**
+   * @param {RunPage} page
+   * @param {HTMLElement} element
+   */
+  constructor(page, element) {
+    this.page = page;
+    this.element = element;
+    /** @type {Step | null} */
+    this.step = null;
+    this.row = -1;
+    this.plain = false;
+  }
+
+  /**
+   * @param {number} row
+   * @param {Step | null} known what is known of it already
+   */
+  async show(row, known) {
+    this.row = row;
+    const step = /** @type {Step} */ (known ?? (await getJson(runPath(this.page.id, "/steps", { row }))));
+    // Another row was selected meanwhile.
+    if (this.row !== row) return;
+    this.step = step;
+    this.page.setRoute({ at: step.event_id });
+    this.render();
+  }
+
+  render() {
+    const { step, page } = this;
+    if (!step) return;
+    const focused = this.element.contains(document.activeElement) ? document.activeElement?.id : "";
+    const tabs = [["", MAIN_TAB[step.kind]], ["details", "Details"], ["raw", "Raw"]];
+    const open = tabs.some(([tab]) => tab === page.route.tab) ? page.route.tab : "";
+    const list = make("div.tabs", { role: "tablist", "aria-label": "About the step" }, tabs.map(([tab, label]) => make("button", {
+      role: "tab", id: `step-tab-${tab || "main"}`, "aria-selected": String(tab === open), "aria-controls": "step-panel", tabindex: tab === open ? 0 : -1,
+      onclick: () => this.openTab(tab),
+    }, label)));
+    list.addEventListener("keydown", (event) => {
+      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (by === undefined) return;
+      event.preventDefault();
+      const next = tabs[(tabs.findIndex(([tab]) => tab === open) + by + tabs.length) % tabs.length][0];
+      this.openTab(next);
+      document.getElementById(`step-tab-${next || "main"}`)?.focus();
+    });
+    const panel = make("div.step-panel", { role: "tabpanel", id: "step-panel", "aria-labelledby": `step-tab-${open || "main"}`, tabindex: 0 },
+      open === "raw" ? rawPanel(step) : open === "details" ? detailsPanel(step, page) : mainPanel(step, page, this));
+    fill(this.element, this.#head(step), list, panel);
+    this.element.setAttribute("aria-label", `Step ${step.number}, ${step.name}`);
+    if (focused) document.getElementById(focused)?.focus();
+  }
+
+  /** @param {Step} step */
+  #head(step) {
+    const facts = [
+      step.failed ? "failed" : step.in_flight ? "in flight" : step.kind === "llm" || step.kind === "tool" ? "ok" : "",
+      step.duration_us ? duration(step.duration_us) : "",
+      step.offset_us !== null && step.kind !== "run" ? `at +${duration(step.offset_us)}` : "",
+      step.llm?.usage.total ? `${step.llm.usage.input ?? "?"}→${step.llm.usage.output ?? "?"} tokens` : "",
+    ].filter(Boolean);
+    return make("div.step-head", { data: { kind: step.failed && step.kind !== "run" ? "error" : step.kind } },
+      make("button.icon.back", { "aria-label": "Back to the steps", onclick: () => this.page.workspace.close() }, glyph("back")),
+      make("div.step-title", null,
+        make("h2", null, make("span.kind", null, glyph(KIND[step.kind].glyph), KIND[step.kind].word), " ", make("span.step-name", null, step.name),
+          step.number > 0 && make("span.muted.mono", null, ` #${step.number}`)),
+        make("p.muted", null, facts.join(" · "))),
+      make("button.icon", { "aria-label": "Copy the link to this step", title: "Copy the link", onclick: () => copy(location.href, "Link copied") }, glyph("copy")));
+  }
+
+  /** @param {string} tab */
+  openTab(tab) {
+    this.page.setRoute({ tab });
+    this.render();
+  }
+}

@@ -1,0 +1,110 @@
+// A run that goes on: the server tells what is new, and the page takes it up without losing anybody's place.
+
+import { change, listen, runPath } from "./api.js";
+import { changedColumns } from "./columns.js";
+import { make } from "./dom.js";
+import { announce, banner, showConnection, showError } from "./frame.js";
+import { runBanners } from "./run-head.js";
+import { counted } from "./units.js";
+
+/** @import { Columns } from "./columns.js" */
+/** @import { Changes, Overview } from "./contract" */
+/** @import { RunPage } from "./run.js" */
+
+/** Durations of what is in flight are told anew so often, in milliseconds. */
+const TICK = 250;
+/** What is told of a silent run is told anew so often, in ticks. */
+const SILENT_TICKS = 20;
+
+/**
+ * Follows a run as long as its page is open.
+ * @param {RunPage} page
+ */
+export function follow(page) {
+  let failures = 0;
+  const from = page.columns?.logBytes ?? 0;
+  listen(`/api/stream?run=${encodeURIComponent(page.id)}&from=${from}`, {
+    rows: (changes) => takeUp(page, changes).catch(showError),
+    run: (overview) => showOverview(page, overview),
+    deleted: () => showDeleted(page.id),
+  }, (connected) => {
+    failures = connected ? 0 : failures + 1;
+    // One lost connection is mended by the browser before anybody sees it.
+    if (connected || failures > 1) showConnection(connected);
+  });
+  let ticks = 0;
+  setInterval(() => {
+    if (document.hidden || !page.columns || page.overview?.standing !== "running") return;
+    page.steps.tick(Date.now() * 1_000 - page.columns.runStart);
+    ticks += 1;
+    if (ticks % SILENT_TICKS === 0) runBanners(page.overview, (event) => page.goTo(event), page.lastChange);
+  }, TICK);
+  // Whoever scrolls back wants to read what is there.
+  page.steps.grid.addEventListener("scroll", () => {
+    if (page.following && !page.steps.list.isAtEnd) page.setFollowing(false);
+  }, { passive: true });
+}
+
+/**
+ * @param {RunPage} page
+ * @param {Changes} changes
+ */
+async function takeUp(page, changes) {
+  const before = page.columns;
+  if (!before) return;
+  page.lastChange = Date.now();
+  // A loop warning marks rows that are there already.
+  const isLooped = changes.rows.some(({ text }) => text.kind === "loop");
+  if (changes.reload || isLooped || changes.from > before.length) {
+    await page.loadColumns();
+  } else {
+    const columns = changedColumns(before, changes);
+    page.showColumns(columns, Math.min(changes.from, firstDifference(before, columns)));
+    page.texts.put([...changes.rows, ...(changes.root ? [changes.root] : [])].map(({ text }) => text));
+    page.steps.list.render(true);
+  }
+  const added = (page.columns?.length ?? 0) - before.length;
+  if (added > 0) announce(counted(added, "new step"));
+  if (page.following) page.steps.list.show(page.steps.list.length - 1);
+}
+
+/**
+ * @param {RunPage} page
+ * @param {Overview} overview
+ */
+function showOverview(page, overview) {
+  const ended = page.overview?.standing === "running" && overview.standing !== "running";
+  page.overview = overview;
+  page.showOverview();
+  page.tools.showFilters();
+  page.workspace.showRun();
+  if (!ended) return;
+  page.following = false;
+  announce(`The run ended: ${overview.sentence}`, overview.standing === "failed");
+  page.loadColumns().catch(showError);
+}
+
+/** @param {string} run */
+export function showDeleted(run) {
+  announce("This run was deleted", true);
+  const restore = make("button", {
+    onclick: async () => {
+      await change("POST", runPath(run, "/restore"));
+      banner("deleted", null);
+    },
+  }, "Restore");
+  banner("deleted", [make("strong", null, "This run was deleted. "), "What is shown here stays until you leave. ", restore], "warning");
+}
+
+/**
+ * The first row that is not the same in two readings of a run.
+ * @param {Columns} before
+ * @param {Columns} after
+ */
+function firstDifference(before, after) {
+  const shorter = Math.min(before.length, after.length);
+  for (let row = 0; row < shorter; row += 1) {
+    if (before.line[row] !== after.line[row] || before.nameId[row] !== after.nameId[row] || before.flags[row] !== after.flags[row]) return row;
+  }
+  return shorter;
+}

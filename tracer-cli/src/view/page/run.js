@@ -1,0 +1,225 @@
+// The page of a run: brings its parts together and keeps what is shown, selected and searched in one place, which the address mirrors.
+
+import { getBytes, getJson, initialData, runPath } from "./api.js";
+import { readColumns, rowsMoved } from "./columns.js";
+import { fill, make } from "./dom.js";
+import { banner, showError, startFrame } from "./frame.js";
+import { Minimap } from "./minimap.js";
+import { Outline } from "./outline.js";
+import { readRoute, writeRoute } from "./route.js";
+import { runBanners, runHead } from "./run-head.js";
+import { bindRunKeys } from "./run-keys.js";
+import { RunTools } from "./run-tools.js";
+import { Steps } from "./steps.js";
+import { Texts } from "./texts.js";
+import { Workspace } from "./workspace.js";
+
+/** @import { Columns } from "./columns.js" */
+/** @import { Overview } from "./contract" */
+/** @import { Route, View } from "./route.js" */
+
+/** Loading that takes longer is told, in milliseconds. */
+const PATIENCE = 150;
+
+export class RunPage {
+  constructor() {
+    const initial = initialData();
+    this.id = /** @type {string} */ (initial.overview?.run_id ?? initial.run_id ?? location.pathname.split("/")[2]);
+    /** @type {Overview | null} */
+    this.overview = initial.overview ?? null;
+    /** @type {Route} */
+    this.route = readRoute();
+    /** @type {Columns | null} */
+    this.columns = null;
+    /** @type {Outline | null} */
+    this.outline = null;
+    this.selected = -1;
+    this.following = false;
+    this.lastChange = Date.now();
+    this.texts = new Texts(this.id, () => this.steps.list.render(true));
+    if (initial.rows) this.texts.put(initial.rows.rows);
+    this.minimap = new Minimap({ onRange: (range) => this.setRange(range), onJump: (time) => this.jumpToTime(time) });
+    this.steps = new Steps({
+      texts: this.texts,
+      onSelect: (row, open) => this.select(row, { focus: true, open }),
+      onSeen: (seen) => this.minimap.setRange(this.outline?.range ?? null, seen),
+    });
+    this.tools = new RunTools(this);
+    this.workspace = new Workspace(this);
+    this.head = make("div", { id: "run-head" });
+    const main = startFrame({ left: [make("span.place", null, this.overview?.run_name ?? "run")] });
+    main.append(this.head, this.minimap.element, this.tools.element, this.workspace.element);
+    this.showOverview();
+    bindRunKeys(this);
+    addEventListener("popstate", () => this.applyRoute());
+  }
+
+  /** Loads what the first paint did not need. */
+  async start() {
+    const slow = setTimeout(() => this.workspace.showLoading(this.overview), PATIENCE);
+    try {
+      if (!this.overview) {
+        this.overview = await getJson(runPath(this.id, "/overview"));
+        this.showOverview();
+      }
+      await this.loadColumns();
+    } catch (error) {
+      return this.workspace.showFailure(error);
+    } finally {
+      clearTimeout(slow);
+    }
+    await this.applyRoute(true);
+    this.workspace.showRun();
+    this.following = this.overview?.standing === "running" && this.selected < 0;
+    this.tools.showFilters();
+    (await import("./live.js")).follow(this);
+  }
+
+  async loadColumns() {
+    this.showColumns(readColumns(await getBytes(runPath(this.id, "/columns"))), 0);
+  }
+
+  /**
+   * Shows the rows, and keeps everybody's place in them.
+   * @param {Columns} columns
+   * @param {number} firstChange rows before it are the same as they were
+   */
+  showColumns(columns, firstChange) {
+    const outline = new Outline(columns);
+    const { columns: before, outline: old } = this;
+    if (before && old) {
+      const moved = rowsMoved(before, columns, firstChange);
+      this.texts.forgetFrom(firstChange);
+      Object.assign(outline, { kinds: old.kinds, range: old.range, folding: old.folding });
+      for (const [from, to] of [[old.collapsed, outline.collapsed], [old.unfolded, outline.unfolded]]) {
+        for (const row of from) to.add(moved(row));
+      }
+      outline.update();
+      if (this.selected >= 0) this.selected = this.steps.selected = moved(this.selected);
+    }
+    this.columns = columns;
+    this.outline = outline;
+    this.minimap.setColumns(columns);
+    this.steps.show(columns, outline);
+    this.workspace.hideLoading();
+    this.tools.showFilters();
+  }
+
+  showOverview() {
+    if (!this.overview) return;
+    document.title = `${this.overview.standing}: ${this.overview.run_name ?? this.id.slice(0, 8)} · tracer`;
+    const deeds = {
+      jump: (/** @type {string} */ event) => this.goTo(event),
+      menu: (/** @type {HTMLElement} */ button) => this.openMenu(button),
+    };
+    const focused = this.head.contains(document.activeElement) ? document.activeElement?.id : "";
+    fill(this.head, runHead(this.overview, deeds));
+    if (focused) document.getElementById(focused)?.focus();
+    runBanners(this.overview, (event) => this.goTo(event), this.lastChange);
+  }
+
+  /** @param {boolean} on */
+  setFollowing(on) {
+    this.following = on;
+    this.tools.showFilters();
+    if (on) this.steps.list.show(this.steps.list.length - 1);
+  }
+
+  /** @param {boolean} [first] whether the page has just been opened */
+  async applyRoute(first = false) {
+    this.route = readRoute();
+    const { outline, route } = this;
+    if (!outline) return;
+    outline.kinds = new Set(route.kinds);
+    outline.range = route.range;
+    outline.folding = route.folding;
+    outline.update();
+    this.steps.changed();
+    this.tools.showFilters();
+    this.workspace.showView(route.view);
+    if (route.query) this.tools.search.find(route.query);
+    if (route.at) await this.goTo(route.at, { center: first, keepView: true });
+  }
+
+  /** @param {Partial<Route>} change @param {boolean} [push] */
+  setRoute(change, push = false) {
+    Object.assign(this.route, change);
+    writeRoute(this.route, push);
+  }
+
+  /** @param {View} view */
+  setView(view) {
+    if (view === this.route.view) return;
+    this.setRoute({ view }, true);
+    this.workspace.showView(view);
+  }
+
+  /** Lists anew after a change of the filters, keeping the selected row in sight. */
+  refilter() {
+    const { outline } = this;
+    if (!outline) return;
+    outline.update();
+    this.setRoute({ kinds: [...outline.kinds], range: outline.range, folding: outline.folding });
+    this.steps.changed();
+    if (this.selected >= 0 && outline.passing?.[this.selected] !== 0) this.steps.list.show(outline.indexOf(this.selected));
+    this.tools.showFilters();
+    this.minimap.setRange(outline.range, null);
+  }
+
+  /** @param {[number, number] | null} range */
+  setRange(range) {
+    if (!this.outline) return;
+    this.outline.range = range;
+    this.refilter();
+    if (range) this.steps.list.show(0);
+  }
+
+  /** @param {number} time */
+  jumpToTime(time) {
+    const { columns } = this;
+    if (!columns) return;
+    let nearest = -1;
+    for (let row = 0; row < columns.length; row += 1) {
+      if (columns.isRun(row) || columns.start[row] > time) continue;
+      if (nearest < 0 || columns.start[row] >= columns.start[nearest]) nearest = row;
+    }
+    if (nearest >= 0) this.select(nearest, { focus: true, center: true });
+  }
+
+  /**
+   * Selects a row and shows what it holds.
+   * @param {number} row
+   * @param {{ focus?: boolean, center?: boolean, open?: boolean }} [how]
+   */
+  select(row, { focus = false, center = false, open = false } = {}) {
+    if (!this.columns || row < 0 || row >= this.columns.length) return;
+    this.selected = row;
+    this.steps.select(row, { focus: focus && this.route.view === "steps", center });
+    this.workspace.showStep(row, open);
+    this.tools.showFilters();
+  }
+
+  /**
+   * Selects the row of an event.
+   * @param {string} event
+   * @param {{ center?: boolean, keepView?: boolean }} [how]
+   */
+  async goTo(event, { center = true, keepView = false } = {}) {
+    try {
+      const step = await getJson(runPath(this.id, `/steps/${encodeURIComponent(event)}`));
+      if (!keepView && this.route.view !== "steps") this.setView("steps");
+      this.workspace.putStep(step);
+      this.select(step.row, { focus: true, center, open: true });
+    } catch {
+      banner("missing", ["The linked step is not in this run (any more). ", make("button.quiet", { onclick: () => banner("missing", null) }, "Dismiss")], "warning");
+    }
+  }
+
+  /** @param {HTMLElement} button */
+  async openMenu(button) {
+    const { openRunMenu } = await import("./run-menu.js");
+    openRunMenu(this, button);
+  }
+}
+
+new RunPage().start().catch(showError);

@@ -1,0 +1,167 @@
+// Which runs are listed, and in which order: kept in the address, so that a link or a reload shows the same.
+
+import { fill, glyph, make } from "./dom.js";
+import { STANDING } from "./run-head.js";
+import { count } from "./units.js";
+
+/** @import { RunRow, Standing } from "./contract" */
+
+/** @type {[string, string, number][]} value, label, milliseconds */
+const SINCE = [["", "Any time", 0], ["1h", "Last hour", 3_600_000], ["24h", "Last 24 hours", 86_400_000], ["7d", "Last 7 days", 604_800_000], ["30d", "Last 30 days", 2_592_000_000]];
+/** @type {Standing[]} */
+const STANDINGS = ["running", "failed", "loop", "interrupted", "damaged", "ok"];
+
+/** @type {Record<string, (run: RunRow) => string | number>} what each column is sorted by */
+const FIELDS = {
+  standing: (run) => STANDINGS.indexOf(run.standing),
+  name: (run) => (run.run_name ?? "").toLowerCase(),
+  started: (run) => run.started_at ?? "",
+  duration: (run) => run.duration_us ?? -1,
+  steps: (run) => run.details?.steps ?? (run.counts ? run.counts.llm_calls + run.counts.tool_calls : -1),
+  tokens: (run) => run.details?.tokens ?? -1,
+};
+
+export class RunsFilters {
+  /** @param {() => void} onChange */
+  constructor(onChange) {
+    this.onChange = onChange;
+    this.input = make("input", { type: "search", placeholder: "Search runs", "aria-label": "Search runs", spellcheck: "false", autocomplete: "off" });
+    this.search = make("label.search", null, glyph("search"), this.input);
+    this.chips = make("div.chips", { role: "group", "aria-label": "Status" });
+    this.agent = make("select", { "aria-label": "Name" });
+    this.since = make("select", { "aria-label": "Started" }, SINCE.map(([value, label]) => make("option", { value }, label)));
+    this.element = make("div.runs-filters", null, this.chips, make("span.grow"), this.agent, this.since);
+    this.query = "";
+    /** @type {Set<Standing>} */
+    this.standings = new Set();
+    this.sort = "-started";
+    this.name = "";
+    this.input.addEventListener("input", () => this.#set(() => (this.query = this.input.value.trim())));
+    this.agent.addEventListener("change", () => this.#set(() => (this.name = this.agent.value)));
+    this.since.addEventListener("change", () => this.#set(() => {}));
+    this.#readAddress();
+  }
+
+  /** @param {() => void} change */
+  #set(change) {
+    change();
+    this.#write();
+    this.onChange();
+  }
+
+  #readAddress() {
+    const query = new URLSearchParams(location.search);
+    this.query = query.get("q") ?? query.get("filter") ?? "";
+    this.input.value = this.query;
+    this.standings = new Set(STANDINGS.filter((standing) => (query.get("status") ?? "").split(",").includes(standing)));
+    this.name = query.get("agent") ?? "";
+    this.since.value = query.get("since") ?? "";
+    this.sort = query.get("sort") ?? "-started";
+  }
+
+  /** Takes the filters from the address again. */
+  read() {
+    this.#readAddress();
+    this.onChange();
+  }
+
+  #write() {
+    const query = new URLSearchParams();
+    if (this.query) query.set("q", this.query);
+    if (this.standings.size > 0) query.set("status", [...this.standings].join(","));
+    if (this.name) query.set("agent", this.name);
+    if (this.since.value) query.set("since", this.since.value);
+    if (this.sort !== "-started") query.set("sort", this.sort);
+    const text = query.toString();
+    history.replaceState(null, "", text ? `/?${text}` : "/");
+  }
+
+  clear() {
+    this.#set(() => {
+      this.query = this.input.value = this.name = this.since.value = "";
+      this.standings.clear();
+    });
+  }
+
+  /**
+   * Sorts by a column: the largest, newest or worst first, and the other way round the second time.
+   * @param {string} field
+   */
+  sortBy(field) {
+    const first = field === "name" || field === "standing" ? field : `-${field}`;
+    const second = first.startsWith("-") ? field : `-${field}`;
+    this.#set(() => (this.sort = this.sort === first ? second : first));
+  }
+
+  /** @param {string} field */
+  order(field) {
+    if (this.sort === field) return "ascending";
+    return this.sort === `-${field}` ? "descending" : null;
+  }
+
+  /** The filters in words, for when they leave nothing. */
+  inWords() {
+    const told = [];
+    if (this.query) told.push(`“${this.query}”`);
+    if (this.standings.size > 0) told.push(`status ${[...this.standings].join(" or ")}`);
+    if (this.name) told.push(`the name ${this.name}`);
+    if (this.since.value) told.push(this.since.selectedOptions[0]?.label.toLowerCase() ?? "");
+    return told.join(", ");
+  }
+
+  /**
+   * @param {RunRow[]} runs newest first
+   * @returns {RunRow[]}
+   */
+  apply(runs) {
+    const words = this.query.toLowerCase().split(/\s+/).filter(Boolean);
+    const age = SINCE.find(([value]) => value === this.since.value)?.[2] ?? 0;
+    const oldest = age > 0 ? Date.now() - age : 0;
+    const others = runs.filter((run) => {
+      if (this.name && (run.run_name ?? "unnamed run") !== this.name) return false;
+      if (oldest > 0 && Date.parse(run.started_at ?? "") < oldest) return false;
+      const text = `${run.run_name ?? ""} ${run.trace_id} ${run.details?.subtitle ?? ""}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
+    this.#showChips(others);
+    this.#showNames(runs);
+    const shown = this.standings.size > 0 ? others.filter((run) => this.standings.has(run.standing)) : others;
+    const field = FIELDS[this.sort.replace(/^-/, "")] ?? FIELDS.started;
+    const sign = this.sort.startsWith("-") ? -1 : 1;
+    const keyed = shown.map((run) => ({ run, key: field(run) }));
+    keyed.sort((a, b) => (a.key < b.key ? -sign : a.key > b.key ? sign : 0));
+    return keyed.map(({ run }) => run);
+  }
+
+  /** @param {RunRow[]} runs */
+  #showChips(runs) {
+    const counts = new Map(STANDINGS.map((standing) => [standing, 0]));
+    for (const run of runs) counts.set(run.standing, (counts.get(run.standing) ?? 0) + 1);
+    const focused = this.chips.contains(document.activeElement) ? document.activeElement?.getAttribute("data-standing") : null;
+    /** @param {Standing | null} standing @param {(Node | string)[]} content */
+    const chip = (standing, content) => make("button.chip", {
+      "aria-pressed": String(standing ? this.standings.has(standing) : this.standings.size === 0),
+      data: { standing: standing ?? "" },
+      onclick: () => this.#set(() => {
+        if (!standing) this.standings.clear();
+        else if (!this.standings.delete(standing)) this.standings.add(standing);
+      }),
+    }, content);
+    fill(this.chips, chip(null, ["All ", make("b", null, count(runs.length))]),
+      STANDINGS.filter((standing) => (counts.get(standing) ?? 0) > 0 || this.standings.has(standing)).map((standing) =>
+        chip(standing, [make("span.standing", { data: { standing } }, glyph(STANDING[standing].glyph)), STANDING[standing].word, " ",
+          make("b", null, count(counts.get(standing) ?? 0))])));
+    const again = [...this.chips.querySelectorAll("button")].find((button) => button.dataset.standing === focused);
+    again?.focus();
+  }
+
+  /** @param {RunRow[]} runs */
+  #showNames(runs) {
+    const names = [...new Set(runs.map((run) => run.run_name ?? "unnamed run"))].sort();
+    const told = names.join("\n");
+    if (this.agent.dataset.names === told) return;
+    this.agent.dataset.names = told;
+    fill(this.agent, make("option", { value: "" }, "Any name"), names.slice(0, 500).map((name) => make("option", { value: name }, name)));
+    this.agent.value = this.name;
+  }
+}

@@ -1,0 +1,108 @@
+// One row of the runs table: made once, and told which run to show.
+
+import { glyph, make, say, setGlyph } from "./dom.js";
+import { STANDING } from "./run-head.js";
+import { ago, count, duration, exactly, quantity } from "./units.js";
+
+/** @import { Kind, RunRow } from "./contract" */
+
+const CELLS = 12;
+
+/**
+ * @typedef {object} Parts
+ * @property {HTMLInputElement} mark
+ * @property {HTMLElement} standing
+ * @property {SVGSVGElement} sign
+ * @property {HTMLElement} word
+ * @property {HTMLAnchorElement} name
+ * @property {HTMLElement} subtitle
+ * @property {HTMLElement} started
+ * @property {HTMLElement} duration
+ * @property {HTMLElement} steps
+ * @property {HTMLElement} tokens
+ * @property {HTMLElement} path
+ * @property {HTMLElement} pathWords
+ * @property {HTMLElement[]} cells
+ * @property {HTMLButtonElement} menu
+ */
+
+/** @type {WeakMap<HTMLElement, Parts>} */
+const partsOf = new WeakMap();
+
+/** @returns {HTMLDivElement} */
+export function createRunRow() {
+  const sign = glyph("ok");
+  const cells = Array.from({ length: CELLS }, () => make("i"));
+  const parts = {
+    mark: make("input", { type: "checkbox", tabindex: -1 }),
+    sign,
+    word: make("span"),
+    standing: make("span.standing"),
+    name: make("a.run-name", { tabindex: -1 }),
+    subtitle: make("span.subtitle"),
+    started: make("div.cell.started", { role: "gridcell" }),
+    duration: make("div.cell.duration", { role: "gridcell" }),
+    steps: make("div.cell.count", { role: "gridcell" }),
+    tokens: make("div.cell.tokens", { role: "gridcell" }),
+    pathWords: make("span.unseen"),
+    path: make("span.path", { "aria-hidden": "true" }, cells),
+    cells,
+    menu: make("button.icon", { tabindex: -1, "aria-haspopup": "menu" }, glyph("more")),
+  };
+  parts.standing.append(sign, parts.word);
+  const row = make("div.run-row", { role: "row", tabindex: -1 },
+    make("div.cell.mark-cell", { role: "gridcell" }, parts.mark),
+    make("div.cell.standing-cell", { role: "gridcell" }, parts.standing),
+    make("div.cell.run-cell", { role: "gridcell" }, parts.name, parts.subtitle),
+    parts.started, parts.duration, parts.steps, parts.tokens,
+    make("div.cell.path-cell", { role: "gridcell" }, parts.path, parts.pathWords),
+    make("div.cell.menu-cell", { role: "gridcell" }, parts.menu));
+  partsOf.set(row, parts);
+  return row;
+}
+
+/**
+ * @param {HTMLElement} element
+ * @param {number} index
+ * @param {RunRow} run
+ * @param {boolean} marked
+ */
+export function renderRunRow(element, index, run, marked) {
+  const parts = partsOf.get(element);
+  if (!parts) return;
+  const { details, counts } = run;
+  const name = run.run_name ?? "unnamed run";
+  element.dataset.index = String(index);
+  element.setAttribute("aria-rowindex", String(index + 2));
+  element.setAttribute("aria-selected", String(marked));
+  parts.mark.checked = marked;
+  parts.mark.setAttribute("aria-label", `Mark ${name}`);
+  parts.menu.setAttribute("aria-label", `More for ${name}`);
+  parts.standing.dataset.standing = run.standing;
+  const { word, glyph: sign } = STANDING[run.standing] ?? STANDING.damaged;
+  setGlyph(parts.sign, sign);
+  say(parts.word, word);
+  say(parts.name, name);
+  parts.name.href = `/r/${run.trace_id}`;
+  parts.name.title = `${name}\n${run.trace_id}`;
+  say(parts.subtitle, run.problem ?? details?.subtitle ?? "");
+  const started = run.started_at ? Date.parse(run.started_at) : NaN;
+  say(parts.started, Number.isNaN(started) ? "" : ago(started, Date.now()));
+  parts.started.title = Number.isNaN(started) ? "" : exactly(started);
+  const running = run.standing === "running" && !Number.isNaN(started);
+  say(parts.duration, running ? `${duration((Date.now() - started) * 1_000)}+` : run.duration_us === null ? "" : duration(run.duration_us));
+  const steps = details ? details.steps : counts ? counts.llm_calls + counts.tool_calls : null;
+  say(parts.steps, steps === null ? "" : `${count(steps)}${details && !details.is_whole ? "+" : ""}`);
+  say(parts.tokens, details?.tokens == null ? "" : quantity(details.tokens));
+  const path = details?.path ?? [];
+  parts.cells.forEach((cell, place) => {
+    cell.hidden = place >= path.length;
+    cell.dataset.kind = path[place] ?? "";
+  });
+  say(parts.pathWords, inWords(path));
+}
+
+/** @param {Kind[]} path */
+function inWords(path) {
+  return path.length > 0 ? `Steps: ${path.join(", ")}` : "";
+}

@@ -1,0 +1,193 @@
+// One row of the steps: its elements are made once and then say whatever step the list puts there.
+
+import { EVIDENCE, IN_FLIGHT } from "./columns.js";
+import { glyph, make, say, setGlyph } from "./dom.js";
+import { clock, count, duration, quantity } from "./units.js";
+
+/** @import { Columns } from "./columns.js" */
+/** @import { Kind, RowText } from "./contract" */
+/** @import { Outline } from "./outline.js" */
+/** @import { Texts } from "./texts.js" */
+/** @import { Timescale } from "./units.js" */
+
+/** The word and the sign of each kind. @type {Record<Kind, { word: string, glyph: import("./dom.js").Glyph }>} */
+export const KIND = {
+  run: { word: "Run", glyph: "run" },
+  llm: { word: "LLM", glyph: "llm" },
+  tool: { word: "Tool", glyph: "tool" },
+  state: { word: "State", glyph: "state" },
+  error: { word: "Error", glyph: "error" },
+  loop: { word: "Loop", glyph: "loop" },
+  other: { word: "Span", glyph: "span" },
+};
+
+/** Deeper rows stand no further in. */
+const DEEPEST_INDENT = 14;
+
+/**
+ * @typedef {object} Scene what a row needs to know besides its step
+ * @property {Columns} columns
+ * @property {Outline} outline
+ * @property {Texts} texts
+ * @property {Timescale} scale
+ * @property {boolean} absolute whether times are those of the clock
+ * @property {number} now microseconds from the start of the run
+ * @property {number} selected row
+ * @property {Set<number>} hits
+ */
+
+/**
+ * @typedef {object} Parts
+ * @property {HTMLElement} number
+ * @property {HTMLElement} time
+ * @property {HTMLElement} step
+ * @property {HTMLElement} toggle
+ * @property {SVGSVGElement} sign
+ * @property {HTMLElement} kind
+ * @property {HTMLElement} name
+ * @property {HTMLElement} input
+ * @property {HTMLElement} output
+ * @property {HTMLElement} tokens
+ * @property {HTMLElement} duration
+ * @property {HTMLElement} bar
+ */
+
+/** @type {WeakMap<HTMLElement, Parts>} */
+const partsOf = new WeakMap();
+
+/** @returns {HTMLDivElement} */
+export function createStepRow() {
+  const sign = glyph("span");
+  const parts = {
+    number: make("div.cell.number", { role: "gridcell" }),
+    time: make("div.cell.time", { role: "gridcell" }),
+    toggle: make("span.toggle", { "aria-hidden": "true" }, glyph("open")),
+    sign,
+    kind: make("span.kind"),
+    name: make("span.name"),
+    input: make("span.gist"),
+    output: make("span.gist.outcome"),
+    step: make("div.cell.step", { role: "gridcell" }),
+    tokens: make("div.cell.tokens", { role: "gridcell" }),
+    duration: make("div.cell.duration", { role: "gridcell" }),
+    bar: make("span.span-bar"),
+  };
+  parts.step.append(parts.toggle, sign, parts.kind, parts.name, parts.input, parts.output);
+  const row = make("div.row", { role: "row", tabindex: -1 }, parts.number, parts.time, parts.step, parts.tokens, parts.duration,
+    make("div.cell.bars", { role: "gridcell", "aria-hidden": "true" }, parts.bar));
+  partsOf.set(row, parts);
+  return row;
+}
+
+/**
+ * Makes a row say what stands at an index of the list.
+ * @param {HTMLElement} element
+ * @param {number} index
+ * @param {Scene} scene
+ */
+export function renderStepRow(element, index, scene) {
+  const parts = partsOf.get(element);
+  if (!parts) return;
+  const { columns, outline, texts, scale } = scene;
+  const row = outline.rowAt(index);
+  const isFold = outline.isFold(index);
+  const kind = columns.kindName(row);
+  const text = texts.get(row);
+  const failed = columns.isFailed(row);
+  const isParent = columns.hasChildren(row);
+  const isOpen = !outline.collapsed.has(row);
+  const depth = columns.depth[row];
+  element.dataset.kind = kind;
+  element.dataset.index = String(index);
+  element.dataset.row = String(row);
+  element.setAttribute("aria-rowindex", String(index + 2));
+  element.setAttribute("aria-level", String(depth + 1));
+  element.setAttribute("aria-selected", String(row === scene.selected));
+  if (isParent || isFold) element.setAttribute("aria-expanded", String(isParent && isOpen));
+  else element.removeAttribute("aria-expanded");
+  element.classList.toggle("failed", failed);
+  element.classList.toggle("hit", scene.hits.has(row));
+  element.classList.toggle("context", outline.passing?.[row] === 2);
+  element.classList.toggle("fold", isFold);
+  element.dataset.evidence = evidence(index, scene);
+  parts.step.style.setProperty("--depth", String(Math.min(depth, DEEPEST_INDENT)));
+  setGlyph(parts.sign, failed && kind !== "run" ? "error" : KIND[kind].glyph);
+  say(parts.kind, KIND[kind].word);
+  say(parts.number, columns.number[row] === 0 ? "" : count(columns.number[row]));
+  say(parts.time, scene.absolute ? clock(columns.runStart + columns.start[row]) : offset(columns.start[row]));
+  say(parts.name, columns.name(row));
+  if (isFold) renderFold(parts, row, index, scene);
+  else renderStep(parts, row, text, scene);
+  const end = isFold ? columns.endOf(columns.repeatEnd[row] - 1) : columns.endOf(row, scene.now);
+  const left = Math.min(1, Math.max(0, scale.place(columns.start[row])));
+  const right = Math.min(1, Math.max(0, scale.place(end)));
+  parts.bar.style.left = `${left * 100}%`;
+  parts.bar.style.width = `${(right - left) * 100}%`;
+  parts.bar.hidden = scale.place(end) < 0 || scale.place(columns.start[row]) > 1;
+}
+
+/**
+ * @param {Parts} parts
+ * @param {number} row
+ * @param {RowText | undefined} text
+ * @param {Scene} scene
+ */
+function renderStep(parts, row, text, { columns, now }) {
+  const { input, output } = columns.tokens(row);
+  const known = input !== null || output !== null;
+  const inFlight = (columns.flags[row] & IN_FLIGHT) !== 0;
+  const length = columns.duration[row];
+  say(parts.input, text?.gist.input ?? "");
+  say(parts.output, text?.failure ?? text?.gist.output ?? (inFlight ? "in flight" : ""));
+  parts.output.classList.toggle("broken", Boolean(text?.failure));
+  say(parts.tokens, known ? `${input === null ? "?" : quantity(input)}→${output === null ? "?" : quantity(output)}` : "");
+  parts.duration.classList.toggle("ticking", inFlight);
+  if (inFlight) say(parts.duration, `${duration(now - columns.start[row])}+`);
+  else say(parts.duration, length > 0 || (length === 0 && isTimed(columns.kindName(row))) ? duration(length) : "");
+}
+
+/**
+ * @param {Parts} parts
+ * @param {number} row first of the fold
+ * @param {number} index
+ * @param {Scene} scene
+ */
+function renderFold(parts, row, index, { columns, outline, texts }) {
+  const end = columns.repeatEnd[row];
+  let failures = 0;
+  let time = 0;
+  for (let repeat = row; repeat < end; repeat += 1) {
+    if (columns.isFailed(repeat)) failures += 1;
+    if (columns.duration[repeat] > 0) time += columns.duration[repeat];
+  }
+  say(parts.name, `×${count(outline.sizeOf(index))} more`);
+  const same = texts.get(row)?.gist.input ? "identical to the one above" : "the same again";
+  say(parts.input, same);
+  say(parts.output, failures ? `${count(failures)} failed` : "");
+  parts.output.classList.toggle("broken", failures > 0);
+  say(parts.tokens, "");
+  parts.duration.classList.remove("ticking");
+  say(parts.duration, time > 0 ? duration(time) : "");
+}
+
+/**
+ * How a row belongs to the bracket of a loop: alone, at its beginning, in it, at its end.
+ * @param {number} index
+ * @param {Scene} scene
+ */
+function evidence(index, { columns, outline }) {
+  /** @param {number} other */
+  const has = (other) => other >= 0 && other < outline.length && (columns.flags[outline.rowAt(other)] & EVIDENCE) !== 0;
+  if (!has(index)) return "";
+  return `${has(index - 1) ? "" : "first"} ${has(index + 1) ? "" : "last"} in`.trim();
+}
+
+/** Whether a step takes time; a state, an error and a warning are moments. @param {Kind} kind */
+function isTimed(kind) {
+  return kind === "run" || kind === "llm" || kind === "tool" || kind === "other";
+}
+
+/** @param {number} time microseconds from the start of the run */
+function offset(time) {
+  return time <= 0 ? "0" : `+${duration(time)}`;
+}

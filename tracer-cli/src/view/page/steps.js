@@ -1,0 +1,258 @@
+// The steps of a run as a tree with bars over time: a treegrid of which only the rows on the screen have elements. Which row is selected
+// is told by `onSelect`; the list keeps it in place, and keeps the focus on it while rows come and go.
+
+import { fill, make } from "./dom.js";
+import { createStepRow, KIND, renderStepRow } from "./step-row.js";
+import { Timescale } from "./units.js";
+import { VirtualList } from "./virtual-list.js";
+
+/** @import { Columns } from "./columns.js" */
+/** @import { Outline } from "./outline.js" */
+/** @import { Texts } from "./texts.js" */
+
+/** Rows of ancestors that stay at the upper edge. */
+const MOST_PINNED = 3;
+/** A pixel of room at both ends of the time that is shown. */
+const MARGIN = 0.01;
+
+/**
+ * @typedef {object} Options
+ * @property {Texts} texts
+ * @property {(row: number, open: boolean) => void} onSelect a row was chosen; `open` when it is to be looked at
+ * @property {(seen: [number, number] | null) => void} onSeen which time is on the screen
+ */
+
+export class Steps {
+  /** @param {Options} options */
+  constructor(options) {
+    this.options = options;
+    this.axis = make("div.axis", { "aria-hidden": "true" });
+    this.pinned = make("div.pinned", { "aria-hidden": "true" });
+    this.head = make("div.row.head", { role: "row", "aria-rowindex": 1 },
+      ...[["number", "#"], ["time", "Time"], ["step", "Step"], ["tokens", "Tokens"], ["duration", "Duration"]].map(([name, label]) =>
+        make("div.cell", { role: "columnheader", class: `cell ${name}` }, label)),
+      make("div.cell.bars", { role: "columnheader" }, make("span.unseen", null, "Over time"), this.axis));
+    this.body = make("div.rows", { role: "rowgroup" });
+    this.grid = make("div.steps", { role: "treegrid", "aria-label": "Steps", "aria-multiselectable": "false" },
+      make("div.sticky", { role: "rowgroup" }, this.head, this.pinned), this.body);
+    this.empty = make("div.empty", { hidden: true });
+    this.element = make("div.steps-pane", null, this.grid, this.empty);
+    this.list = new VirtualList({
+      scroller: this.grid,
+      body: this.body,
+      createRow: createStepRow,
+      renderRow: (element, index) => this.#renderRow(element, index),
+      onWindow: (first, last) => this.#onWindow(first, last),
+    });
+    /** @type {Columns | null} */
+    this.columns = null;
+    /** @type {Outline | null} */
+    this.outline = null;
+    this.selected = -1;
+    this.scale = new Timescale(0, 1);
+    this.axisWidth = 0;
+    new ResizeObserver(([entry]) => {
+      this.axisWidth = entry.contentRect.width;
+      this.#drawAxis();
+    }).observe(this.axis);
+    this.absolute = false;
+    this.now = 0;
+    /** @type {Set<number>} */
+    this.hits = new Set();
+    this.#listen();
+  }
+
+  #listen() {
+    this.body.addEventListener("click", (event) => {
+      const target = /** @type {Element} */ (event.target);
+      const element = target.closest(".row");
+      if (!(element instanceof HTMLElement)) return;
+      const row = Number(element.dataset.row);
+      const index = Number(element.dataset.index);
+      if (target.closest(".toggle") || this.outline?.isFold(index)) this.toggle(row, index);
+      else this.options.onSelect(row, true);
+      element.focus({ preventScroll: true });
+    });
+    this.pinned.addEventListener("click", (event) => {
+      const element = /** @type {Element} */ (event.target).closest("[data-row]");
+      if (element instanceof HTMLElement) this.options.onSelect(Number(element.dataset.row), false);
+    });
+  }
+
+  /**
+   * Shows a run, or the same run with more rows.
+   * @param {Columns} columns
+   * @param {Outline} outline
+   */
+  show(columns, outline) {
+    this.columns = columns;
+    this.outline = outline;
+    this.now = Math.max(this.now, columns.end);
+    this.changed();
+  }
+
+  /** Lists anew, after a change of the outline. */
+  changed() {
+    const { outline } = this;
+    if (!outline) return;
+    this.grid.setAttribute("aria-rowcount", String(outline.length + 1));
+    this.list.kept = this.selected >= 0 ? outline.indexOf(this.selected) : 0;
+    this.list.reset(outline.length);
+    this.#rove();
+  }
+
+  /**
+   * @param {HTMLElement} element
+   * @param {number} index
+   */
+  #renderRow(element, index) {
+    const { columns, outline } = this;
+    if (!columns || !outline) return;
+    renderStepRow(element, index, {
+      columns, outline, texts: this.options.texts, scale: this.scale, absolute: this.absolute, now: this.now,
+      selected: this.selected, hits: this.hits,
+    });
+    element.tabIndex = index === this.list.kept ? 0 : -1;
+  }
+
+  /**
+   * @param {number} first
+   * @param {number} last
+   * @returns {boolean} whether the bars are drawn over another time than before
+   */
+  #onWindow(first, last) {
+    const { columns, outline } = this;
+    if (!columns || !outline || outline.length === 0) return false;
+    const rows = [];
+    for (let index = first; index <= last; index += 1) rows.push(outline.rowAt(index));
+    this.options.texts.need(rows);
+    this.#pin(rows[0] ?? 0, columns);
+    const isAll = first === 0 && last === outline.length - 1;
+    const scale = this.#scaleOf(rows, isAll, columns, outline);
+    const isOther = scale.from !== this.scale.from || scale.to !== this.scale.to;
+    if (isOther) {
+      this.scale = scale;
+      this.#drawAxis();
+    }
+    this.options.onSeen(isAll ? null : [scale.from, scale.to]);
+    return isOther;
+  }
+
+  /**
+   * The time that the bars are drawn over: the chosen range, all of a run that fits, or what is going on in the rows on the screen: over
+   * a long run's whole time every bar would be a sliver.
+   * @param {number[]} rows
+   * @param {boolean} isAll
+   * @param {Columns} columns
+   * @param {Outline} outline
+   */
+  #scaleOf(rows, isAll, columns, outline) {
+    if (outline.range) return new Timescale(outline.range[0], outline.range[1]);
+    const end = Math.max(columns.end, this.now);
+    if (isAll) return new Timescale(-end * MARGIN, end * (1 + MARGIN));
+    let from = Infinity;
+    let to = -Infinity;
+    for (const row of rows) {
+      if (columns.hasChildren(row) && !outline.collapsed.has(row)) continue;
+      from = Math.min(from, columns.start[row]);
+      to = Math.max(to, columns.endOf(row, this.now));
+    }
+    if (to < from) return new Timescale(0, end);
+    const margin = (to - from) * MARGIN;
+    return new Timescale(from - margin, to + margin);
+  }
+
+  #drawAxis() {
+    const ticks = this.scale.ticks(Math.max(1, Math.floor(this.axisWidth / 64)));
+    fill(this.axis, ticks.map(({ time, label }) => {
+      const tick = make("span.tick", null, label);
+      tick.style.left = `${this.scale.place(time) * 100}%`;
+      return tick;
+    }));
+  }
+
+  /**
+   * Keeps the innermost ancestors of the first row at the upper edge.
+   * @param {number} row
+   * @param {Columns} columns
+   */
+  #pin(row, columns) {
+    const ancestors = [];
+    for (let above = columns.parent[row] ?? -1; above >= 0; above = columns.parent[above]) {
+      if (!columns.isRun(above)) ancestors.unshift(above);
+    }
+    const pinned = ancestors.slice(-MOST_PINNED);
+    this.list.covered = pinned.length;
+    const told = pinned.join();
+    if (this.pinned.dataset.rows === told) return;
+    this.pinned.dataset.rows = told;
+    fill(this.pinned, pinned.map((above) => {
+      const line = make("div.pinned-row", { data: { row: above } },
+        make("span.kind", { data: { kind: columns.kindName(above) } }, KIND[columns.kindName(above)].word), columns.name(above));
+      line.style.setProperty("--depth", String(Math.min(columns.depth[above], 14)));
+      return line;
+    }));
+  }
+
+  /**
+   * Selects a row and brings it onto the screen.
+   * @param {number} row
+   * @param {{ focus?: boolean, center?: boolean }} [how]
+   */
+  select(row, { focus = false, center = false } = {}) {
+    const { outline } = this;
+    if (!outline || outline.length === 0) return;
+    const revealed = outline.reveal(row);
+    this.selected = row;
+    const index = outline.indexOf(row);
+    this.list.kept = index;
+    if (revealed) this.changed();
+    this.list.show(index, center || revealed ? "center" : "nearest");
+    this.list.render(true);
+    this.#rove();
+    if (focus) this.list.rendered.get(index)?.focus({ preventScroll: true });
+  }
+
+  #rove() {
+    for (const [index, element] of this.list.rendered) element.tabIndex = index === this.list.kept ? 0 : -1;
+  }
+
+  /** @returns {number} where the selected row stands in the list, 0 when none is selected */
+  get index() {
+    return this.outline && this.selected >= 0 ? this.outline.indexOf(this.selected) : -1;
+  }
+
+  /**
+   * Selects the row so many entries further on.
+   * @param {number} by
+   */
+  move(by) {
+    const { outline } = this;
+    if (!outline || outline.length === 0) return;
+    const index = Math.min(outline.length - 1, Math.max(0, this.index + by));
+    this.options.onSelect(outline.rowAt(index), false);
+  }
+
+  /**
+   * Collapses or expands a row, or opens a fold.
+   * @param {number} row
+   * @param {number} [index]
+   */
+  toggle(row, index = this.outline?.indexOf(row) ?? -1) {
+    const { outline, columns } = this;
+    if (!outline || !columns) return;
+    if (outline.isFold(index)) outline.unfolded.add(row);
+    else if (!columns.hasChildren(row)) return;
+    else if (!outline.collapsed.delete(row)) outline.collapsed.add(row);
+    outline.update();
+    this.changed();
+  }
+
+  /** Marks the rows of what is in flight as going on until now. @param {number} now microseconds from the start of the run */
+  tick(now) {
+    this.now = now;
+    for (const [index, element] of this.list.rendered) {
+      if (this.outline && this.columns?.isInFlight(this.outline.rowAt(index))) this.#renderRow(element, index);
+    }
+  }
+}

@@ -1,0 +1,22 @@
+// The views besides the steps, each made when it is opened first.
+
+/** @import { RunPage } from "./run.js" */
+/** @import { View } from "./route.js" */
+
+/**
+ * @param {View} view
+ * @param {RunPage} page
+ * @returns {Promise<{ element: HTMLElement, show: () => void }>}
+ */
+export async function makeView(view, page) {
+  switch (view) {
+    case "transcript":
+      return new (await import("./transcript.js")).Transcript(page);
+    case "state":
+      return new (await import("./states.js")).States(page);
+    case "compare":
+      return new (await import("./compare-view.js")).CompareView(page);
+    default:
+      return new (await import("./raw.js")).RawView(page);
+  }
+}

@@ -1,0 +1,169 @@
+// The place below the tools: the open view at the left, what the selected step holds at the right, and the splitter between them.
+
+import { fill, make } from "./dom.js";
+import { showError } from "./frame.js";
+import { runPanel } from "./run-panel.js";
+import { bytes } from "./units.js";
+
+/** @import { Overview } from "./contract" */
+/** @import { RunPage } from "./run.js" */
+/** @import { View } from "./route.js" */
+
+const SPLIT = "tracer-split";
+/** Loading a step waits until the selection rests, so that holding an arrow key down loads one step and not all. */
+const REST = 60;
+
+export class Workspace {
+  /** @param {RunPage} page */
+  constructor(page) {
+    this.page = page;
+    this.view = make("div.view", { id: "view", role: "tabpanel", "aria-labelledby": "tab-steps" }, page.steps.element);
+    this.splitter = make("div.splitter", {
+      role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the steps", "aria-valuemin": 25, "aria-valuemax": 80,
+    });
+    this.side = make("aside.side", { "aria-label": "The selected step", id: "inspector", tabindex: -1 });
+    this.element = make("div.workspace", null, this.view, this.splitter, this.side);
+    /** @type {import("./inspector.js").Inspector | null} */
+    this.inspector = null;
+    /** @type {any} */
+    this.loaded = null;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.timer = undefined;
+    /** @type {Map<View, { element: HTMLElement, show: () => void }>} */
+    this.views = new Map();
+    this.shown = /** @type {View} */ ("steps");
+    /** What was told of the run last. */
+    this.told = "";
+    this.#listen();
+    this.setSplit(this.#storedSplit());
+  }
+
+  #storedSplit() {
+    try {
+      return Number(localStorage.getItem(SPLIT)) || 62;
+    } catch {
+      return 62;
+    }
+  }
+
+  /** @param {number} percent of the width that the view gets */
+  setSplit(percent) {
+    const split = Math.min(80, Math.max(25, Math.round(percent)));
+    this.element.style.setProperty("--split", `${split}fr`);
+    this.element.style.setProperty("--rest", `${100 - split}fr`);
+    this.splitter.setAttribute("aria-valuenow", String(split));
+    try {
+      localStorage.setItem(SPLIT, String(split));
+    } catch {
+      // Kept for this page only.
+    }
+  }
+
+  #listen() {
+    this.splitter.addEventListener("pointerdown", (event) => this.splitter.setPointerCapture(event.pointerId));
+    this.splitter.addEventListener("pointermove", (event) => {
+      if (!this.splitter.hasPointerCapture(event.pointerId)) return;
+      const box = this.element.getBoundingClientRect();
+      this.setSplit(((event.clientX - box.left) / box.width) * 100);
+    });
+    this.splitter.addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: -2, ArrowRight: 2 }[event.key];
+      if (by === undefined) return;
+      event.preventDefault();
+      this.setSplit(Number(this.splitter.getAttribute("aria-valuenow")) + by);
+    });
+  }
+
+  /** Shows what the run holds, until a step is selected. */
+  showRun() {
+    const { selected, overview } = this.page;
+    if (selected >= 0 || !overview) return;
+    const told = JSON.stringify([overview.totals, overview.standing, overview.loops, overview.environment]);
+    if (told === this.told) return;
+    this.told = told;
+    fill(this.side, make("div.step-panel", { tabindex: 0, role: "region", "aria-label": "The run" }, make("h2.unseen", null, "The run"), runPanel(this.page)));
+  }
+
+  /** @param {Overview | null} overview */
+  showLoading(overview) {
+    const size = overview?.log_bytes ? ` of ${bytes(overview.log_bytes)}` : "";
+    this.page.steps.empty.hidden = false;
+    fill(this.page.steps.empty, make("p", null, `Reading the run${size} …`));
+  }
+
+  hideLoading() {
+    const { empty } = this.page.steps;
+    empty.hidden = (this.page.outline?.length ?? 0) > 0;
+    fill(empty, make("p", null, this.page.overview?.standing === "running" ? "No step has finished yet; they appear here as they do." : "This run has no steps."));
+  }
+
+  /** @param {unknown} error */
+  showFailure(error) {
+    this.page.steps.empty.hidden = false;
+    fill(this.page.steps.empty, make("p", null, make("strong", null, "This run cannot be read. "), error instanceof Error ? error.message : String(error)),
+      make("p", null, "What is wrong with it: ", make("code", null, `tracer validate-trace ${this.page.id.slice(0, 8)}`)));
+  }
+
+  /** @param {View} view */
+  async showView(view) {
+    this.shown = view;
+    this.page.tools.showFilters();
+    this.view.setAttribute("aria-labelledby", `tab-${view}`);
+    this.element.classList.toggle("alone", view === "compare" || view === "raw");
+    if (view === "steps") {
+      this.view.replaceChildren(this.page.steps.element);
+      this.page.steps.list.measure();
+      if (this.page.selected >= 0) this.page.steps.list.show(this.page.steps.index);
+      return;
+    }
+    try {
+      const made = this.views.get(view) ?? (await (await import("./views.js")).makeView(view, this.page));
+      this.views.set(view, made);
+      if (this.shown !== view) return;
+      this.view.replaceChildren(made.element);
+      made.show();
+    } catch (error) {
+      showError(error);
+    }
+  }
+
+  /** Takes what is known of a step already. @param {any} step */
+  putStep(step) {
+    this.loaded = step;
+  }
+
+  /**
+   * Shows what a row holds.
+   * @param {number} row
+   * @param {boolean} open whether a narrow page shows it in the place of the steps
+   */
+  showStep(row, open) {
+    if (open) this.element.classList.add("open");
+    clearTimeout(this.timer);
+    const load = async () => {
+      try {
+        if (!this.inspector) {
+          const { Inspector } = await import("./inspector.js");
+          this.inspector = new Inspector(this.page, this.side);
+        }
+        await this.inspector.show(row, this.loaded?.row === row ? this.loaded : null);
+        this.loaded = null;
+      } catch (error) {
+        showError(error);
+      }
+    };
+    this.timer = setTimeout(load, open ? 0 : REST);
+  }
+
+  /**
+   * Closes the step, where it covers the steps.
+   * @returns {boolean} whether it was open
+   */
+  close() {
+    const covered = getComputedStyle(this.side).position === "fixed";
+    const wasOpen = this.element.classList.contains("open") && covered;
+    this.element.classList.remove("open");
+    if (wasOpen) this.page.steps.select(this.page.selected, { focus: true });
+    return wasOpen;
+  }
+}

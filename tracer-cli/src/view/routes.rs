@@ -1,0 +1,70 @@
+//! Which path is answered by whom.
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::{StatusCode, Uri};
+use axum::middleware;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+
+use super::answer::ApiError;
+use super::viewer::Viewer;
+use super::{api, assets, guard, pages, stream};
+
+/// A change needs no more than a name.
+const MOST_BODY_BYTES: usize = 64 * 1024;
+
+/// The service of the viewer.
+pub(super) fn router(viewer: &Viewer) -> Router {
+    Router::new()
+        .route("/", get(pages::runs))
+        .route("/r/{run}", get(pages::run))
+        .route("/r/{run}/export.html", get(api::export::html))
+        .route("/diff/{a}/{b}", get(pages::diff))
+        .route("/diff/{a}/baseline/{name}", get(pages::diff_with_baseline))
+        .route("/assets/{file}", get(assets::file))
+        .route("/api/runs", get(api::list::runs))
+        .route("/api/table", get(api::table::get))
+        .route(
+            "/api/runs/{run}",
+            get(api::files::run).patch(api::changes::rename).delete(api::changes::delete),
+        )
+        .route("/api/runs/{run}/spans", get(api::files::spans))
+        .route("/api/runs/{run}/paths", get(api::files::paths))
+        .route("/api/runs/{run}/overview", get(api::overview::overview))
+        .route("/api/runs/{run}/columns", get(api::columns::columns))
+        .route("/api/runs/{run}/rows", get(api::rows::rows))
+        .route("/api/runs/{run}/steps", get(api::step::step_at))
+        .route("/api/runs/{run}/steps/{event}", get(api::step::step))
+        .route(
+            "/api/runs/{run}/steps/{event}/values/{part}",
+            get(api::step::value),
+        )
+        .route("/api/runs/{run}/restore", post(api::changes::restore))
+        .route("/api/runs/{run}/transcript", get(api::transcript::transcript))
+        .route("/api/runs/{run}/states", get(api::states::states))
+        .route("/api/runs/{run}/search", get(api::search::search))
+        .route("/api/diff", get(api::diff::diff))
+        .route("/api/baselines", get(api::baselines::baselines))
+        .route("/api/stream", get(stream::stream))
+        .fallback(nothing_here)
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(DefaultBodyLimit::max(MOST_BODY_BYTES))
+        .layer(middleware::from_fn_with_state(viewer.clone(), guard::check))
+        .with_state(viewer.clone())
+}
+
+async fn nothing_here(uri: Uri) -> Response {
+    if uri.path().starts_with("/api") {
+        return ApiError::not_found("no_such_path", "the API has no such path; docs/viewer-api.md lists them").into_response();
+    }
+    ApiError::not_found("no_such_page", "there is no such page").into_response()
+}
+
+async fn method_not_allowed() -> ApiError {
+    ApiError::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        "this path has no such method",
+    )
+}

@@ -1,0 +1,229 @@
+//! The rows of a run as columns of numbers: what a page needs of every row, in about sixty bytes for each.
+//!
+//! `docs/viewer-api.md` tells the layout.
+
+use std::collections::HashMap;
+
+use tracer_sdk::format::{EventType, Timestamp};
+
+use super::kind::Kind;
+use super::open_run::OpenRun;
+use super::timeline::{NONE, Row, Source};
+use crate::render::gist;
+
+const MAGIC: &[u8; 8] = b"TRCCOL01";
+const HEADER_BYTES: usize = 64;
+const UNKNOWN_TOKENS: u32 = u32::MAX;
+const IN_FLIGHT_DURATION: f64 = -1.0;
+
+pub(in super::super) const FAILED: u8 = 1;
+const IN_FLIGHT: u8 = 2;
+const EVIDENCE: u8 = 4;
+const REDACTED: u8 = 8;
+const TRUNCATED: u8 = 16;
+
+/// What the columns hold of one row.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Cells {
+    pub(in super::super) start_us: f64,
+    /// Not a number: has none. -1: is in flight.
+    pub(in super::super) duration_us: f64,
+    pub(in super::super) name: u32,
+    pub(in super::super) line: u32,
+    pub(in super::super) signature: u32,
+    pub(in super::super) kind: Kind,
+    pub(in super::super) flags: u8,
+    pub(in super::super) tokens_in: u32,
+    pub(in super::super) tokens_out: u32,
+}
+
+/// The names that rows are given, each once.
+#[derive(Debug, Default)]
+pub(in super::super) struct NameTable {
+    names: Vec<String>,
+    numbers: HashMap<String, u32>,
+    /// The number here of each name of the index.
+    of_index: Vec<u32>,
+}
+
+impl NameTable {
+    /// The table with the names of the index, as they are shown.
+    fn new(run: &OpenRun) -> Self {
+        let mut table = Self::default();
+        let of_index = run.index.names().map(gist::word).collect::<Vec<String>>();
+        table.of_index = of_index.into_iter().map(|name| table.number(name)).collect();
+        table
+    }
+
+    fn number(&mut self, name: String) -> u32 {
+        if let Some(number) = self.numbers.get(&name) {
+            return *number;
+        }
+        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        self.names.push(name.clone());
+        self.numbers.insert(name, number);
+        number
+    }
+
+    fn of_span(&mut self, name: u32, event_type: EventType) -> u32 {
+        match fixed_name(event_type) {
+            Some(fixed) => self.number(fixed.to_owned()),
+            None => self.of_index.get(name as usize).copied().unwrap_or_default(),
+        }
+    }
+}
+
+/// What records of some types are called, whatever their span is named.
+fn fixed_name(event_type: EventType) -> Option<&'static str> {
+    match event_type {
+        EventType::StateUpdate => Some("state"),
+        EventType::Error => Some("error"),
+        EventType::LoopWarning => Some("loop warning"),
+        _ => None,
+    }
+}
+
+/// A number as the page counts: of microseconds, exact for 285 years.
+#[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
+pub(in super::super) fn microseconds(value: i64) -> f64 {
+    value as f64
+}
+
+/// The columns of all rows.
+pub(in super::super) fn encode(run: &OpenRun) -> Vec<u8> {
+    let rows = &run.timeline.rows;
+    let started = run.started().unwrap_or(Timestamp::from_unix_microseconds(0));
+    let mut names = NameTable::new(run);
+    let cells: Vec<Cells> = rows
+        .iter()
+        .map(|row| cells(run, row, started, &mut names))
+        .collect();
+    let mut names_bytes = Vec::new();
+    for name in &names.names {
+        names_bytes.extend(u32::try_from(name.len()).unwrap_or(0).to_le_bytes());
+        names_bytes.extend(name.as_bytes());
+    }
+    let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + rows.len() * 56 + 128 + names_bytes.len());
+    bytes.extend(MAGIC);
+    bytes.extend(count(rows.len()));
+    bytes.extend(count(names.names.len()));
+    bytes.extend(count(names_bytes.len()));
+    bytes.extend([0; 4]);
+    bytes.extend(microseconds(started.unix_microseconds()).to_le_bytes());
+    let read = i64::try_from(run.index.read_bytes()).unwrap_or(i64::MAX);
+    bytes.extend(microseconds(read).to_le_bytes());
+    bytes.resize(HEADER_BYTES, 0);
+    column(&mut bytes, cells.iter().map(|cells| cells.start_us.to_le_bytes()));
+    column(&mut bytes, cells.iter().map(|cells| cells.duration_us.to_le_bytes()));
+    column(&mut bytes, rows.iter().map(|row| parent(row).to_le_bytes()));
+    column(&mut bytes, rows.iter().map(|row| row.number.to_le_bytes()));
+    column(&mut bytes, cells.iter().map(|cells| cells.name.to_le_bytes()));
+    column(&mut bytes, cells.iter().map(|cells| cells.line.to_le_bytes()));
+    column(&mut bytes, cells.iter().map(|cells| cells.signature.to_le_bytes()));
+    column(&mut bytes, rows.iter().map(|row| row.depth.to_le_bytes()));
+    column(&mut bytes, cells.iter().map(|cells| [cells.kind.number()]));
+    column(&mut bytes, cells.iter().map(|cells| [cells.flags]));
+    column(&mut bytes, cells.iter().map(|cells| cells.tokens_in.to_le_bytes()));
+    column(&mut bytes, cells.iter().map(|cells| cells.tokens_out.to_le_bytes()));
+    bytes.extend(names_bytes);
+    bytes
+}
+
+/// The row that a row is nested in, -1 for none.
+pub(in super::super) fn parent(row: &Row) -> i32 {
+    match row.parent {
+        NONE => -1,
+        parent => i32::try_from(parent).unwrap_or(-1),
+    }
+}
+
+/// Adds a column, which begins at a multiple of eight bytes.
+fn column<const BYTES: usize>(bytes: &mut Vec<u8>, values: impl Iterator<Item = [u8; BYTES]>) {
+    bytes.extend(values.flatten());
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
+}
+
+/// The cells of one row; its name is left out.
+pub(in super::super) fn cells_of(run: &OpenRun, row: &Row) -> Cells {
+    let started = run.started().unwrap_or(Timestamp::from_unix_microseconds(0));
+    cells(run, row, started, &mut NameTable::default())
+}
+
+fn cells(run: &OpenRun, row: &Row, started: Timestamp, names: &mut NameTable) -> Cells {
+    let since_start = |instant: Timestamp| microseconds(instant.microseconds_since(started));
+    let mut cells = Cells {
+        start_us: 0.0,
+        duration_us: f64::NAN,
+        name: 0,
+        line: 0,
+        signature: 0,
+        kind: Kind::Other,
+        flags: if run.is_evidence(row) { EVIDENCE } else { 0 },
+        tokens_in: UNKNOWN_TOKENS,
+        tokens_out: UNKNOWN_TOKENS,
+    };
+    match row.source {
+        Source::Run => {
+            cells.kind = Kind::Run;
+            cells.name = names.number(gist::word(run.name().unwrap_or("(unnamed)")));
+            cells.duration_us = if run.standing.is_open() {
+                IN_FLIGHT_DURATION
+            } else {
+                f64::NAN
+            };
+            cells.flags |= IN_FLIGHT;
+        }
+        Source::Span(position) => {
+            let Some(span) = run.index.span(position as usize) else {
+                return cells;
+            };
+            cells.start_us = since_start(span.start);
+            cells.kind = Kind::of(span.event_type);
+            cells.name = names.of_span(span.name, span.event_type);
+            cells.line = u32::try_from(span.line).unwrap_or(0);
+            cells.signature = span.signature;
+            cells.tokens_in = span.tokens_in.unwrap_or(UNKNOWN_TOKENS);
+            cells.tokens_out = span.tokens_out.unwrap_or(UNKNOWN_TOKENS);
+            let duration = span.duration_us.and_then(|duration| i64::try_from(duration).ok());
+            cells.duration_us = match duration {
+                _ if span.is_open => IN_FLIGHT_DURATION,
+                Some(duration) => microseconds(duration),
+                None => f64::NAN,
+            };
+            let is_failed = span.is_failed || span.event_type == EventType::Error;
+            for (is_so, flag) in [
+                (is_failed, FAILED),
+                (span.is_open, IN_FLIGHT),
+                (span.is_redacted, REDACTED),
+                (span.is_truncated, TRUNCATED),
+            ] {
+                cells.flags |= if is_so { flag } else { 0 };
+            }
+        }
+        Source::Surfaced(number) => {
+            let Some(record) = run.surfaced.get(number as usize) else {
+                return cells;
+            };
+            cells.start_us = since_start(record.instant);
+            cells.kind = Kind::of(record.event_type);
+            cells.name = names.of_span(0, record.event_type);
+            let root = run.index.span(record.span);
+            cells.line = root.and_then(|root| u32::try_from(root.line).ok()).unwrap_or(0);
+            if record.event_type == EventType::Error {
+                cells.flags |= FAILED;
+            }
+        }
+        Source::InFlight(number) => {
+            let Some(started) = run.in_flight.get(number as usize) else {
+                return cells;
+            };
+            cells.start_us = since_start(started.start_time.instant());
+            cells.duration_us = IN_FLIGHT_DURATION;
+            cells.kind = Kind::of(started.event_type);
+            cells.name = names.number(gist::word(&started.name));
+            cells.flags |= IN_FLIGHT;
+        }
+    }
+    cells
+}

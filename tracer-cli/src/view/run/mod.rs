@@ -1,0 +1,11 @@
+//! A run as the viewer holds it: the index of its log, the order of its rows, and how it stands.
+
+pub(super) mod changes;
+pub(super) mod columns;
+pub(super) mod kind;
+pub(super) mod open_run;
+pub(super) mod problems;
+pub(super) mod row;
+pub(super) mod stamp;
+pub(super) mod telling;
+pub(super) mod timeline;

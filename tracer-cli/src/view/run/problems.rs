@@ -1,0 +1,65 @@
+//! What is wrong with a run, found when it is first asked for: it takes another look at the whole log.
+
+use tracer_sdk::format::{Problem, ProblemCode, SPANS_FILE};
+use tracer_sdk::read::outline_run;
+
+use super::open_run::OpenRun;
+use crate::render::standing::Standing;
+
+/// So many problems are listed, the others counted.
+const MOST_LISTED: usize = 200;
+
+/// What is wrong.
+#[derive(Debug, Default)]
+pub(in super::super) struct Problems {
+    pub(in super::super) listed: Vec<Problem>,
+    pub(in super::super) more: u64,
+    /// How many bytes of a last line were left out, because the run was stopped within it.
+    pub(in super::super) cut_tail: Option<u64>,
+}
+
+impl Problems {
+    /// Looks for problems. A run that goes on is not read again for each of its spans: only its unreadable lines tell.
+    pub(super) fn of(run: &OpenRun) -> Self {
+        if run.standing == Standing::Running {
+            return Self::of_lines(run);
+        }
+        match outline_run(&run.directory.path) {
+            Ok(outlined) => Self::new(outlined.problems, outlined.more_problems, outlined.cut_tail),
+            Err(invalid) => Self::new(invalid.problems, invalid.more_problems, None),
+        }
+    }
+
+    fn new(mut problems: Vec<Problem>, more: u64, cut_tail: Option<u64>) -> Self {
+        let hidden = problems.len().saturating_sub(MOST_LISTED) as u64;
+        problems.truncate(MOST_LISTED);
+        Self {
+            listed: problems,
+            more: more.saturating_add(hidden),
+            cut_tail,
+        }
+    }
+
+    fn of_lines(run: &OpenRun) -> Self {
+        let lines = run.index.first_unreadable_lines();
+        let problem = |line: &u64| {
+            Problem::new(
+                ProblemCode::MalformedJson,
+                format!("{SPANS_FILE}:{line}"),
+                "cannot be read as a span",
+            )
+        };
+        let listed: Vec<Problem> = lines.iter().take(MOST_LISTED).map(problem).collect();
+        let more = run.index.unreadable_lines() - listed.len() as u64;
+        Self {
+            listed,
+            more,
+            cut_tail: None,
+        }
+    }
+
+    /// Whether anything is wrong.
+    pub(in super::super) fn any(&self) -> bool {
+        !self.listed.is_empty() || self.more > 0
+    }
+}

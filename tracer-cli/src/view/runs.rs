@@ -1,0 +1,130 @@
+//! The runs that were looked at last, each opened once and brought up to date when somebody asks again.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use tracer_sdk::format::TraceId;
+use tracer_sdk::read::{RunDirectory, RunStore};
+use tracer_sdk::tidy::Trash;
+
+use super::answer::{ApiError, no_such_run};
+use super::run::open_run::OpenRun;
+
+/// So many runs are kept open.
+const MOST_OPEN: usize = 16;
+/// So many spans may the open runs have together: the run that was asked for last is kept, however many it has.
+const MOST_SPANS: usize = 1_000_000;
+
+type Slot = Arc<RwLock<Option<OpenRun>>>;
+
+/// The store, and the runs that are open.
+#[derive(Debug)]
+pub(super) struct Runs {
+    store: RunStore,
+    /// The one that was asked for last stands last.
+    open: Mutex<Vec<(TraceId, Slot)>>,
+}
+
+impl Runs {
+    pub(super) fn new(store: RunStore) -> Self {
+        Self {
+            store,
+            open: Mutex::new(Vec::new()),
+        }
+    }
+
+    pub(super) fn store(&self) -> &RunStore {
+        &self.store
+    }
+
+    /// The directory of a run.
+    pub(super) fn directory(&self, trace_id: TraceId) -> Result<RunDirectory, ApiError> {
+        let path: PathBuf = self.store.runs_dir().join(trace_id.to_string());
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => Ok(RunDirectory { trace_id, path }),
+            _ => Err(no_such_run()),
+        }
+    }
+
+    /// Opens a run, or brings it up to date, and gives it to `look`.
+    pub(super) fn with<T>(
+        &self,
+        trace_id: TraceId,
+        look: impl FnOnce(&OpenRun) -> Result<T, ApiError>,
+    ) -> Result<T, ApiError> {
+        let directory = self.directory(trace_id)?;
+        let slot = self.slot(trace_id);
+        let opened = current(&slot, directory).map_err(ApiError::unreadable)?;
+        let run = opened.as_ref().ok_or_else(no_such_run)?;
+        let answer = look(run);
+        drop(opened);
+        self.close_some();
+        answer
+    }
+
+    fn slot(&self, trace_id: TraceId) -> Slot {
+        let mut open = self.open.lock();
+        let slot = match open.iter().position(|(other, _)| *other == trace_id) {
+            Some(place) => open.remove(place).1,
+            None => Slot::default(),
+        };
+        open.push((trace_id, Arc::clone(&slot)));
+        slot
+    }
+
+    /// Lets go of runs that were not asked for lately.
+    fn close_some(&self) {
+        let mut open = self.open.lock();
+        let (mut runs, mut spans) = (0, 0);
+        let mut kept: Vec<(TraceId, Slot)> = Vec::new();
+        for (trace_id, slot) in open.drain(..).rev() {
+            runs += 1;
+            spans += slot
+                .try_read()
+                .and_then(|run| Some(run.as_ref()?.index.len()))
+                .unwrap_or(0);
+            if runs == 1 || (runs <= MOST_OPEN && spans <= MOST_SPANS) {
+                kept.push((trace_id, slot));
+            }
+        }
+        kept.reverse();
+        *open = kept;
+    }
+
+    /// Lets go of a run.
+    pub(super) fn close(&self, trace_id: TraceId) {
+        self.open.lock().retain(|(other, _)| *other != trace_id);
+    }
+
+    /// Removes what was deleted here, for good.
+    pub(super) fn empty_trash(&self) {
+        // What cannot be removed now is removed when a viewer stops the next time.
+        let _ = Trash::of(&self.store).empty();
+    }
+}
+
+/// The run in a slot, as its files are now.
+fn current(slot: &Slot, directory: RunDirectory) -> io::Result<RwLockReadGuard<'_, Option<OpenRun>>> {
+    {
+        let run = slot.read();
+        if run.as_ref().is_some_and(OpenRun::is_current) {
+            return Ok(run);
+        }
+    }
+    let mut run = slot.write();
+    // Somebody else may have brought it up to date meanwhile.
+    if !run.as_ref().is_some_and(OpenRun::is_current) {
+        let is_updated = match run.as_mut() {
+            Some(run) => run.update()?,
+            None => false,
+        };
+        if !is_updated {
+            *run = None;
+            *run = Some(OpenRun::open(directory)?);
+        }
+    }
+    Ok(RwLockWriteGuard::downgrade(run))
+}

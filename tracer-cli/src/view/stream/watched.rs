@@ -1,0 +1,115 @@
+//! One run that is watched.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde_json::json;
+use tracer_sdk::format::TraceId;
+
+use super::super::answer::ApiError;
+use super::super::api::overview::{self, InFlight};
+use super::super::run::open_run::OpenRun;
+use super::super::viewer::Viewer;
+use super::Change;
+
+/// Of a run that goes on, how often it is told how it goes.
+const OVERVIEW_PAUSE: Duration = Duration::from_secs(1);
+/// A run whose rows take long to arrange is looked at so many times less often than that takes.
+const EASE: u32 = 4;
+
+/// A run and what its page knows of it.
+#[derive(Debug)]
+pub(super) struct WatchedRun {
+    trace_id: TraceId,
+    /// How far the log had been read; `None` before the first look, for a page that has just read everything.
+    offset: Option<u64>,
+    version: String,
+    standing: &'static str,
+    in_flight: Vec<String>,
+    told: Option<Instant>,
+    /// Whether the run has changed since it was told how it goes.
+    is_behind: bool,
+    not_before: Option<Instant>,
+    is_deleted: bool,
+}
+
+/// What is under way.
+#[derive(Serialize)]
+struct InFlightNow {
+    in_flight: Vec<InFlight>,
+}
+
+impl WatchedRun {
+    pub(super) fn new(trace_id: TraceId, offset: Option<u64>) -> Self {
+        Self {
+            trace_id,
+            offset,
+            version: String::new(),
+            standing: "",
+            in_flight: Vec::new(),
+            told: None,
+            is_behind: true,
+            not_before: None,
+            is_deleted: false,
+        }
+    }
+
+    pub(super) fn is_deleted(&self) -> bool {
+        self.is_deleted
+    }
+
+    /// What has changed since the last look.
+    pub(super) fn look(&mut self, viewer: &Viewer) -> Result<Vec<Change>, ApiError> {
+        if viewer.runs().directory(self.trace_id).is_err() {
+            self.is_deleted = true;
+            return Ok(vec![Change::new("deleted", None, &json!({"run_id": self.trace_id}))?]);
+        }
+        let begun = Instant::now();
+        if self.not_before.is_some_and(|moment| begun < moment) {
+            return Ok(Vec::new());
+        }
+        let trace_id = self.trace_id;
+        let changes = viewer.runs().with(trace_id, |run| self.compare(run));
+        self.not_before = Some(begun + begun.elapsed() * EASE);
+        changes
+    }
+
+    fn compare(&mut self, run: &OpenRun) -> Result<Vec<Change>, ApiError> {
+        let version = run.version();
+        let is_same = version == self.version;
+        let mut changes = Vec::new();
+        self.is_behind |= !is_same;
+        if !self.is_behind {
+            return Ok(changes);
+        }
+        let end = run.index.read_bytes();
+        let in_flight: Vec<String> = run.in_flight.iter().map(|started| started.span_id.to_string()).collect();
+        let known = self.offset.unwrap_or(end);
+        let is_moved = known != end || in_flight != self.in_flight;
+        let is_first = self.version.is_empty() && self.offset.is_none();
+        if is_moved
+            && !is_first
+            && let Some(rows) = run.changes(known)?
+        {
+            changes.push(Change::new("rows", Some(end), &rows)?);
+        }
+        if in_flight != self.in_flight {
+            let now = InFlightNow {
+                in_flight: overview::in_flight(run),
+            };
+            changes.push(Change::new("in_flight", None, &now)?);
+        }
+        let standing = run.standing.word();
+        let is_due = self.told.is_none_or(|told| told.elapsed() >= OVERVIEW_PAUSE);
+        if standing != self.standing || is_due || !run.standing.is_open() {
+            changes.push(Change::new("run", Some(end), &overview::of(run)?)?);
+            self.told = Some(Instant::now());
+            self.is_behind = false;
+        }
+        self.offset = Some(end);
+        self.in_flight = in_flight;
+        self.standing = standing;
+        self.version = version;
+        Ok(changes)
+    }
+}

@@ -1,0 +1,118 @@
+//! What all requests share: the store of runs, the guard, the indexes of the runs that were looked at.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tracer_sdk::judge::Comparison;
+use tracer_sdk::read::RunStore;
+use tracer_sdk::settings::Settings;
+
+use super::answer::ApiError;
+use super::api::diff::LastComparison;
+use super::assets::Assets;
+use super::guard::Guard;
+use super::runs::Runs;
+use super::seen::Seen;
+
+/// What the command line asks of the viewer.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The address to listen on.
+    pub host: String,
+    /// The port; 0 for any that is free.
+    pub port: u16,
+    /// A folder to serve the page's files from instead of those in the executable, while the page is developed.
+    pub page_files: Option<PathBuf>,
+}
+
+/// The viewer; a clone is the same one.
+#[derive(Debug, Clone)]
+pub(super) struct Viewer(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    settings: Settings,
+    guard: Guard,
+    assets: Assets,
+    runs: Runs,
+    seen: Seen,
+    last_comparison: Mutex<LastComparison>,
+    /// Becomes true when the viewer stops.
+    stopping: watch::Receiver<bool>,
+}
+
+impl Viewer {
+    pub(super) fn new(
+        settings: Settings,
+        options: &Options,
+        address: SocketAddr,
+        stopping: watch::Receiver<bool>,
+    ) -> Self {
+        let token = uuid::Uuid::new_v4().simple().to_string();
+        let store = RunStore::new(&settings.data_dir);
+        Self(Arc::new(Inner {
+            guard: Guard::new(address, &options.host, token),
+            assets: Assets::new(options.page_files.clone()),
+            runs: Runs::new(store),
+            seen: Seen::default(),
+            last_comparison: Mutex::new(None),
+            settings,
+            stopping,
+        }))
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    pub(super) fn guard(&self) -> &Guard {
+        &self.0.guard
+    }
+
+    pub(super) fn assets(&self) -> &Assets {
+        &self.0.assets
+    }
+
+    pub(super) fn runs(&self) -> &Runs {
+        &self.0.runs
+    }
+
+    pub(super) fn seen(&self) -> &Seen {
+        &self.0.seen
+    }
+
+    /// What was compared last, when it was this.
+    pub(super) fn last_comparison(&self, key: &str) -> Option<Arc<Comparison>> {
+        let last = self.0.last_comparison.lock();
+        let (known, comparison) = last.as_ref()?;
+        (known == key).then(|| Arc::clone(comparison))
+    }
+
+    /// Keeps what was compared.
+    pub(super) fn compared(&self, key: String, comparison: Comparison) -> Arc<Comparison> {
+        let comparison = Arc::new(comparison);
+        *self.0.last_comparison.lock() = Some((key, Arc::clone(&comparison)));
+        comparison
+    }
+
+    /// Ends when the viewer stops.
+    pub(super) async fn stopped(&self) {
+        let mut stopping = self.0.stopping.clone();
+        // An error says that whoever could stop the viewer is gone.
+        let _ = stopping.wait_for(|stopping| *stopping).await;
+    }
+
+    /// Does what may wait for the disk on a thread that may wait.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let viewer = self.clone();
+        tokio::task::spawn_blocking(move || read(&viewer))
+            .await
+            .unwrap_or_else(|_| Err(ApiError::internal()))
+    }
+}

@@ -1,0 +1,249 @@
+//! What an index knows of each span besides its place: its name, how long it took, its tokens, and what tells a call
+//! from another one.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::log::{Known, LinePlace, Visit};
+use super::project::{child_type, is_failed, named, text, usage};
+use super::span::{Indexed, Span};
+use super::tally::{Surfaced, surfaced};
+use crate::format::names::{self, Name, event_keys, events, markers};
+use crate::format::EventType;
+
+const OPEN: u8 = 1;
+const REDACTED: u8 = 2;
+const TRUNCATED: u8 = 4;
+/// In the place of a number that is not known.
+const UNKNOWN: u32 = u32::MAX;
+const NO_DURATION: u64 = u64::MAX;
+
+/// What is known of one span: 32 bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fact {
+    duration: u64,
+    pub(super) name: u32,
+    pub(super) signature: u32,
+    tokens_in: u32,
+    tokens_out: u32,
+    tokens_total: u32,
+    marks: u8,
+}
+
+impl Fact {
+    pub(super) fn duration(&self) -> Option<u64> {
+        (self.duration != NO_DURATION).then_some(self.duration)
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.marks & OPEN != 0
+    }
+
+    pub(super) fn is_redacted(&self) -> bool {
+        self.marks & REDACTED != 0
+    }
+
+    pub(super) fn is_truncated(&self) -> bool {
+        self.marks & TRUNCATED != 0
+    }
+
+    pub(super) fn tokens_in(&self) -> Option<u32> {
+        (self.tokens_in != UNKNOWN).then_some(self.tokens_in)
+    }
+
+    pub(super) fn tokens_out(&self) -> Option<u32> {
+        (self.tokens_out != UNKNOWN).then_some(self.tokens_out)
+    }
+
+    pub(super) fn tokens_total(&self) -> Option<u32> {
+        (self.tokens_total != UNKNOWN).then_some(self.tokens_total)
+    }
+}
+
+/// Gathers the facts while a log goes by.
+#[derive(Debug, Default)]
+pub(super) struct Gatherer {
+    facts: Vec<Fact>,
+    /// The line of each fact, until the facts are matched with the entries.
+    lines: Vec<u64>,
+    names: Names,
+    surfaced: Vec<Surfaced>,
+    /// What the line of the next span is marked with.
+    marks: u8,
+}
+
+#[derive(Debug, Default)]
+struct Names {
+    texts: Vec<Box<str>>,
+    numbers: HashMap<Box<str>, u32>,
+}
+
+impl Names {
+    fn number(&mut self, text: &str) -> u32 {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        self.texts.push(text.into());
+        self.numbers.insert(text.into(), number);
+        number
+    }
+}
+
+impl Visit for Gatherer {
+    type Attributes<'a> = Indexed<'a>;
+
+    fn look(&mut self, line: &[u8]) {
+        let holds = |marker: &str| memchr::memmem::find(line, marker.as_bytes()).is_some();
+        self.marks = 0;
+        if holds(markers::REDACTED) {
+            self.marks |= REDACTED;
+        }
+        if holds(markers::TRUNCATED) {
+            self.marks |= TRUNCATED;
+        }
+    }
+
+    fn visit(&mut self, span: Span<'_, Indexed<'_>>, place: LinePlace, is_stranger: bool) -> Known {
+        let is_root = span.parent_span_id.is_none();
+        let event_type = if is_root {
+            EventType::RunStart
+        } else {
+            child_type(&span.name, &span.attributes)
+        };
+        let known = Known {
+            start: span.start_time.1,
+            event_type,
+            is_failed: is_failed(span.status_code, &span.attributes),
+        };
+        let tokens = (event_type == EventType::LlmCall).then(|| usage(&span.attributes));
+        let told = |tokens: Option<u64>| {
+            tokens.map_or(UNKNOWN, |tokens| {
+                u32::try_from(tokens).unwrap_or(UNKNOWN).min(UNKNOWN - 1)
+            })
+        };
+        self.facts.push(Fact {
+            duration: duration(&span).unwrap_or(NO_DURATION),
+            name: self.names.number(called(&span, event_type)),
+            signature: signature(&span, event_type),
+            tokens_in: told(tokens.and_then(|tokens| tokens.prompt_tokens)),
+            tokens_out: told(tokens.and_then(|tokens| tokens.completion_tokens)),
+            tokens_total: told(tokens.and_then(|tokens| tokens.total_tokens)),
+            marks: self.marks | if span.end_time.is_none() { OPEN } else { 0 },
+        });
+        self.lines.push(place.line);
+        if is_root && !is_stranger {
+            self.surfaced.extend(surfaced(&span, place));
+        }
+        known
+    }
+
+    fn append(&mut self, following: Self) {
+        self.lines.extend(&following.lines);
+        let kept = vec![true; following.facts.len()];
+        let surfaced = self.take_over(following, &kept);
+        self.surfaced.extend(surfaced);
+    }
+}
+
+impl Gatherer {
+    pub(super) fn len(&self) -> usize {
+        self.facts.len()
+    }
+
+    pub(super) fn get(&self, position: usize) -> Option<&Fact> {
+        self.facts.get(position)
+    }
+
+    pub(super) fn name(&self, number: u32) -> &str {
+        self.names
+            .texts
+            .get(number as usize)
+            .map_or("", |text| text.as_ref())
+    }
+
+    pub(super) fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.names.texts.iter().map(AsRef::as_ref)
+    }
+
+    /// The lines of the facts that were gathered.
+    pub(super) fn lines(&self) -> impl Iterator<Item = u64> {
+        self.lines.iter().copied()
+    }
+
+    /// Adds those facts of another part that are kept, and gives what its roots surface.
+    pub(super) fn take_over(&mut self, other: Self, kept: &[bool]) -> Vec<Surfaced> {
+        let numbers: Vec<u32> = other
+            .names
+            .texts
+            .iter()
+            .map(|text| self.names.number(text))
+            .collect();
+        let facts = other.facts.into_iter().zip(kept).filter(|(_, kept)| **kept);
+        self.facts.extend(facts.map(|(fact, _)| Fact {
+            name: numbers.get(fact.name as usize).copied().unwrap_or_default(),
+            ..fact
+        }));
+        other.surfaced
+    }
+}
+
+fn duration(span: &Span<'_, Indexed<'_>>) -> Option<u64> {
+    let (_, end) = span.end_time.as_ref()?;
+    let exact = u64::try_from(end.microseconds_since(span.start_time.1)).ok();
+    exact.or_else(|| span.duration_ms?.checked_mul(1_000))
+}
+
+/// What the projection calls it: the model, the tool, or the span itself.
+fn called<'a>(span: &'a Span<'_, Indexed<'_>>, event_type: EventType) -> &'a str {
+    let named = |name: Name| named(name, &span.attributes);
+    match event_type {
+        EventType::LlmCall => named(names::REQUEST_MODEL).or_else(|| named(names::RESPONSE_MODEL)),
+        EventType::ToolCall => named(names::TOOL_NAME),
+        _ => None,
+    }
+    .unwrap_or(&span.name)
+}
+
+/// A number that calls have in common that ask the same; 0 for what asks nothing.
+fn signature(span: &Span<'_, Indexed<'_>>, event_type: EventType) -> u32 {
+    let mut hasher = DefaultHasher::new();
+    event_type.hash(&mut hasher);
+    called(span, event_type).hash(&mut hasher);
+    let attribute = |name: Name, hasher: &mut DefaultHasher| text(name, &span.attributes).hash(hasher);
+    let mut in_events = |name: Name, keys: &[&str]| {
+        let mut found = false;
+        for event in span.events.iter().filter(|event| name.is(&event.name)) {
+            for key in keys {
+                found = true;
+                event.attributes.0.text(key).hash(&mut hasher);
+            }
+        }
+        found
+    };
+    match event_type {
+        EventType::LlmCall => {
+            if !in_events(events::PROMPT, &[event_keys::CONTENT]) {
+                attribute(names::SYSTEM_INSTRUCTIONS, &mut hasher);
+                attribute(names::INPUT_MESSAGES, &mut hasher);
+            }
+        }
+        EventType::ToolCall => {
+            if !in_events(events::TOOL_ARGUMENTS, &[event_keys::ARGUMENTS]) {
+                attribute(names::TOOL_CALL_ARGUMENTS, &mut hasher);
+            }
+        }
+        EventType::StateUpdate => {
+            in_events(events::STATE, &[event_keys::STATE, event_keys::DIFF]);
+        }
+        EventType::Error => {
+            attribute(names::ERROR_TYPE, &mut hasher);
+            attribute(names::ERROR_MESSAGE, &mut hasher);
+        }
+        EventType::RunStart | EventType::RunEnd | EventType::LoopWarning | EventType::Unknown => return 0,
+    }
+    // The lower half of a good hash is a good hash.
+    #[expect(clippy::cast_possible_truncation, reason = "half of it is wanted")]
+    let half = hasher.finish() as u32;
+    half.max(1)
+}

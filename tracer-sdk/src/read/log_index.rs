@@ -1,0 +1,534 @@
+//! A span log of any size, indexed so that a page can show every span and read the few that it needs; extended, not
+//! read anew, while the run goes on.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::file::{self, OpenError};
+use super::index_facts::{Fact, Gatherer};
+use super::line_reader::read_at;
+use super::log::{Entry, Expected, IdTable, LineStart, first_trace_id, scan_from};
+use super::record_stream::RecordError;
+use super::span::read_span;
+use super::tally::Surfaced;
+use crate::format::{EventType, SPANS_FILE, SpanId, SpanRecord, Timestamp, TraceId};
+
+/// So many lines that cannot be read are named, the others counted.
+const MOST_UNREADABLE: usize = 1_000;
+
+/// What is known of a span without reading it again.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// use tracer_sdk::format::EventType;
+///
+/// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+/// let call = index.span(0).unwrap();
+/// assert_eq!((call.event_type, index.name(&call)), (EventType::ToolCall, "search"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub struct IndexedSpan {
+    /// Its ID.
+    pub span_id: SpanId,
+    /// The span that it is nested in; `None` for a root.
+    pub parent_span_id: Option<SpanId>,
+    /// When it started.
+    pub start: Timestamp,
+    /// How long it took, in microseconds: from its times, else from its whole milliseconds.
+    pub duration_us: Option<u64>,
+    /// What it tells about.
+    pub event_type: EventType,
+    /// Whether it failed.
+    pub is_failed: bool,
+    /// Whether it has no end.
+    pub is_open: bool,
+    /// Whether a value in it was redacted.
+    pub is_redacted: bool,
+    /// Whether a value in it was cut.
+    pub is_truncated: bool,
+    /// The number of its name, which [`LogIndex::name`] gives.
+    pub name: u32,
+    /// Equal for calls of one kind and name with the same arguments; 0 for what is no call, state or error.
+    pub signature: u32,
+    /// Tokens of the prompt, of a model call that says so.
+    pub tokens_in: Option<u32>,
+    /// Tokens of the answer, of a model call that says so.
+    pub tokens_out: Option<u32>,
+    /// All tokens of a model call, as it says or as its parts come to.
+    pub tokens_total: Option<u32>,
+    /// Its line in the log, from 1.
+    pub line: u64,
+    /// Where its line begins, in bytes.
+    pub offset: u64,
+}
+
+/// A record that a root gives besides its own, and the end of the run.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// use tracer_sdk::format::EventType;
+///
+/// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+/// let end = index.surfaced().next().unwrap();
+/// assert_eq!((end.event_type, end.span), (EventType::RunEnd, 1));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SurfacedRecord {
+    /// The place of the root in the index.
+    pub span: usize,
+    /// Its number among the records that the root gives, where the root's own has 0.
+    pub number: u32,
+    /// When.
+    pub instant: Timestamp,
+    /// What it tells about.
+    pub event_type: EventType,
+}
+
+/// The spans of a log, in the order of the file. Spans of other runs and second spans with one ID are left out, and so
+/// are lines that cannot be read.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+/// assert_eq!((index.len(), index.unreadable_lines()), (2, 0));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct LogIndex {
+    path: PathBuf,
+    file: Option<Arc<File>>,
+    trace_id: Option<TraceId>,
+    entries: Vec<Entry>,
+    facts: Gatherer,
+    surfaced: Vec<(usize, Surfaced)>,
+    table: IdTable,
+    room: usize,
+    unreadable: Vec<u64>,
+    unreadable_lines: u64,
+    end: LineStart,
+}
+
+impl LogIndex {
+    /// Reads the log of the run in a directory. `trace_id` is the run's, when it is known; of a run that is `running`
+    /// a last line that is not whole yet is left for later. A log that is not there yet is an empty one.
+    ///
+    /// ```
+    /// let directory = tempfile::tempdir()?;
+    /// let index = tracer_sdk::read::LogIndex::open(directory.path(), None, true)?;
+    /// assert!(index.is_empty());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What the system says when the file cannot be read, or is no regular file.
+    pub fn open(directory: &Path, trace_id: Option<TraceId>, running: bool) -> io::Result<Self> {
+        let mut index = Self {
+            path: directory.join(SPANS_FILE),
+            file: None,
+            trace_id,
+            entries: Vec::new(),
+            facts: Gatherer::default(),
+            surfaced: Vec::new(),
+            table: IdTable::with_room_for(0),
+            room: 0,
+            unreadable: Vec::new(),
+            unreadable_lines: 0,
+            end: LineStart::FILE,
+        };
+        index.extend(running)?;
+        Ok(index)
+    }
+
+    /// Reads what the log has more than before; tells whether it is still the same log. One that is not has to be opened
+    /// anew.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let mut index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert!(index.extend(false)?);
+    /// std::fs::write(directory.join("spans.jsonl"), "")?;
+    /// assert!(!index.extend(false)?); // cut short: another log
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What the system says when the file cannot be read, or is no regular file.
+    pub fn extend(&mut self, running: bool) -> io::Result<bool> {
+        let mut file = match file::open(&self.path) {
+            Ok(file) => file,
+            Err(OpenError::Missing) => return Ok(self.file.is_none()),
+            Err(OpenError::NotRegular) => return Err(io::Error::other("is not a regular file")),
+            Err(OpenError::Io(error)) => return Err(error),
+        };
+        let metadata = file.metadata()?;
+        if let Some(before) = &self.file
+            && (metadata.len() < self.end.offset || !is_same(&before.metadata()?, &metadata))
+        {
+            return Ok(false);
+        }
+        if self.trace_id.is_none() {
+            self.trace_id = first_trace_id(&mut file)?;
+        }
+        let end = if running {
+            whole_lines_end(&file, self.end.offset, metadata.len())?
+        } else {
+            metadata.len()
+        };
+        if end > self.end.offset {
+            self.read(&mut file, end)?;
+        }
+        self.file = Some(Arc::new(file));
+        Ok(true)
+    }
+
+    fn read(&mut self, file: &mut File, end: u64) -> io::Result<()> {
+        file.seek(SeekFrom::Start(self.end.offset))?;
+        let expected = Expected {
+            told: None,
+            own: self.trace_id,
+            is_running: false,
+        };
+        let mut scanned = scan_from::<Gatherer>(file.take(end - self.end.offset), self.end, expected);
+        if let Some(error) = scanned.failure.take() {
+            return Err(error);
+        }
+        // Lines that cannot be read give problems and no entry, or an entry without facts.
+        let facts = std::mem::take(&mut scanned.visitor);
+        let mut lines = facts.lines().peekable();
+        let mut kept = Vec::with_capacity(facts.len());
+        self.make_room(self.entries.len() + scanned.entries.len());
+        for entry in scanned.entries {
+            if lines.next_if_eq(&entry.line()).is_none() {
+                continue;
+            }
+            let position = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+            let is_new = entry.is_own() && self.table.find(&self.entries, entry.span_id()).is_none();
+            if is_new {
+                self.entries.push(entry);
+                self.table.insert(&self.entries, position);
+            }
+            kept.push(is_new);
+        }
+        drop(lines);
+        let (problems, more) = scanned.problems.into_parts();
+        self.add_unreadable(problems.filter_map(|problem| line_of(&problem.location)), more);
+        for surfaced in self.facts.take_over(facts, &kept) {
+            let found = self
+                .entries
+                .binary_search_by_key(&surfaced.place.line, Entry::line);
+            if let Ok(position) = found {
+                self.surfaced.push((position, surfaced));
+            }
+        }
+        self.end = scanned.end;
+        Ok(())
+    }
+
+    /// The table finds a span by its ID; it is made anew when it is full.
+    fn make_room(&mut self, count: usize) {
+        if count <= self.room {
+            return;
+        }
+        self.room = count.max(self.room * 2);
+        self.table = IdTable::with_room_for(self.room);
+        for position in 0..u32::try_from(self.entries.len()).unwrap_or(u32::MAX) {
+            self.table.insert(&self.entries, position);
+        }
+    }
+
+    fn add_unreadable(&mut self, lines: impl Iterator<Item = u64>, more: u64) {
+        let before = self.unreadable.len();
+        self.unreadable.extend(lines);
+        self.unreadable.dedup();
+        self.unreadable_lines += (self.unreadable.len() - before) as u64 + more;
+        self.unreadable.truncate(MOST_UNREADABLE);
+    }
+
+    /// How many spans there are.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// assert_eq!(tracer_sdk::read::LogIndex::open(&directory, None, false)?.len(), 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is no span.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// assert!(!tracer_sdk::read::LogIndex::open(&directory, None, false)?.is_empty());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// How many bytes were read: where the next line will begin.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.read_bytes(), std::fs::metadata(directory.join("spans.jsonl"))?.len());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn read_bytes(&self) -> u64 {
+        self.end.offset
+    }
+
+    /// How many problems lines have that hold no span that can be read, or not a valid one.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// std::fs::write(directory.join("spans.jsonl"), "no span\n")?;
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.unreadable_lines(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn unreadable_lines(&self) -> u64 {
+        self.unreadable_lines
+    }
+
+    /// The first lines that have a problem, at most a thousand.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// std::fs::write(directory.join("spans.jsonl"), "\nno span\n")?;
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.first_unreadable_lines(), [2]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn first_unreadable_lines(&self) -> &[u64] {
+        &self.unreadable
+    }
+
+    /// What is known of a span; `None` behind the last one.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!((index.span(1).unwrap().line, index.span(2)), (2, None));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn span(&self, position: usize) -> Option<IndexedSpan> {
+        let entry = self.entries.get(position)?;
+        let fact: &Fact = self.facts.get(position)?;
+        Some(IndexedSpan {
+            span_id: entry.span_id(),
+            parent_span_id: entry.parent_span_id(),
+            start: entry.start(),
+            duration_us: fact.duration(),
+            event_type: entry.event_type(),
+            is_failed: entry.is_failed(),
+            is_open: fact.is_open(),
+            is_redacted: fact.is_redacted(),
+            is_truncated: fact.is_truncated(),
+            name: fact.name,
+            signature: fact.signature,
+            tokens_in: fact.tokens_in(),
+            tokens_out: fact.tokens_out(),
+            tokens_total: fact.tokens_total(),
+            line: entry.line(),
+            offset: entry.place().offset,
+        })
+    }
+
+    /// The place of the span with an ID.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.find(index.span(1).unwrap().span_id), Some(1));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn find(&self, span_id: SpanId) -> Option<usize> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        let found = self.table.find(&self.entries, span_id)?;
+        Some(found as usize)
+    }
+
+    /// The place of the first span whose line begins at an offset or behind it.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// let second = index.span(1).unwrap().offset;
+    /// assert_eq!((index.place_from(0), index.place_from(second), index.place_from(u64::MAX)), (0, 1, 2));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn place_from(&self, offset: u64) -> usize {
+        self.entries.partition_point(|entry| entry.place().offset < offset)
+    }
+
+    /// Reads a part of the log as it is stored, at most `length` bytes.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.bytes(0, 12)?, b"{\"trace_id\":");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What the system says when the file cannot be read.
+    pub fn bytes(&self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        if let Some(file) = &self.file {
+            read_at(file, offset, length, &mut bytes)?;
+        }
+        Ok(bytes)
+    }
+
+    /// What a span is called: the model, the tool, or the span itself.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.name(&index.span(1).unwrap()), "support-agent");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn name(&self, span: &IndexedSpan) -> &str {
+        self.facts.name(span.name)
+    }
+
+    /// The names of all spans, by their numbers.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.names().collect::<Vec<_>>(), ["search", "support-agent"]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.facts.names()
+    }
+
+    /// The records that roots give besides their own, in the order of the file.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.surfaced().count(), 1); // RUN_END
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn surfaced(&self) -> impl Iterator<Item = SurfacedRecord> {
+        self.surfaced.iter().map(|(position, surfaced)| SurfacedRecord {
+            span: *position,
+            number: surfaced.number,
+            instant: surfaced.instant,
+            event_type: surfaced.event_type,
+        })
+    }
+
+    /// The line of a span as it is stored, without its newline; `None` behind the last span.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert!(index.line(0)?.unwrap().starts_with(b"{\"trace_id\":"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What the system says when the file cannot be read.
+    pub fn line(&self, position: usize) -> io::Result<Option<Vec<u8>>> {
+        let (Some(entry), Some(file)) = (self.entries.get(position), &self.file) else {
+            return Ok(None);
+        };
+        let place = entry.place();
+        let mut bytes = Vec::new();
+        read_at(file, place.offset, u64::from(place.length), &mut bytes)?;
+        Ok(Some(bytes))
+    }
+
+    /// Reads a span again; `None` behind the last one.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.read_span(0)?.unwrap().name, "search");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] when the file cannot be read, or is another one than it was.
+    pub fn read_span(&self, position: usize) -> Result<Option<SpanRecord>, RecordError> {
+        let Some(entry) = self.entries.get(position) else {
+            return Ok(None);
+        };
+        let line = entry.line();
+        let bytes = self
+            .line(position)
+            .map_err(|error| RecordError::failed(line, error))?;
+        let reading = read_span::<Map<String, Value>>(bytes.as_deref().unwrap_or_default(), line, &mut Vec::new());
+        let span = reading.ok().and_then(|reading| reading.span);
+        span.filter(|span| span.span_id == entry.span_id())
+            .map(|span| Some(span.into_record()))
+            .ok_or_else(|| RecordError::changed(line))
+    }
+}
+
+/// The line that a location names: `spans.jsonl:12` or `spans.jsonl:12.name`.
+fn line_of(location: &str) -> Option<u64> {
+    let rest = location.strip_prefix(SPANS_FILE)?.strip_prefix(':')?;
+    let digits = rest.split('.').next()?;
+    digits.parse().ok()
+}
+
+/// Where the last whole line ends, at or behind `start`.
+fn whole_lines_end(file: &File, start: u64, length: u64) -> io::Result<u64> {
+    const STEP: u64 = 64 * 1024;
+    let mut end = length;
+    let mut bytes = Vec::new();
+    while end > start {
+        let from = end.saturating_sub(STEP).max(start);
+        read_at(file, from, end - from, &mut bytes)?;
+        if let Some(newline) = memchr::memrchr(b'\n', &bytes) {
+            return Ok(from + newline as u64 + 1);
+        }
+        end = from;
+    }
+    Ok(start)
+}
+
+/// Whether both are one file.
+fn is_same(before: &std::fs::Metadata, after: &std::fs::Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        before.dev() == after.dev() && before.ino() == after.ino()
+    }
+    #[cfg(not(unix))]
+    {
+        before.created().ok() == after.created().ok()
+    }
+}
+
+#[cfg(test)]
+#[path = "log_index_tests.rs"]
+mod tests;

@@ -1,0 +1,65 @@
+use super::super::tests::{directory, meta, span};
+use super::*;
+
+fn text(lines: &[serde_json::Value]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn ids(index: &LogIndex) -> Vec<String> {
+    (0..index.len())
+        .map(|position| index.span(position).unwrap().span_id.to_string())
+        .collect()
+}
+
+#[test]
+fn a_growing_log_is_extended_by_whole_lines_only() {
+    let (first, second) = (span(2, Some(1)), span(3, Some(1)));
+    let whole = text(&[first.clone(), second.clone()]);
+    let directory = directory(&meta("running"), &whole[..whole.len() - 9]);
+    let mut index = LogIndex::open(directory.path(), None, true).unwrap();
+    assert_eq!((index.len(), index.unreadable_lines()), (1, 0));
+
+    std::fs::write(directory.path().join(SPANS_FILE), &whole).unwrap();
+    assert!(index.extend(true).unwrap());
+    let again = LogIndex::open(directory.path(), None, true).unwrap();
+    assert_eq!(ids(&index), ids(&again));
+    assert_eq!(
+        (index.read_bytes(), index.span(1).unwrap().line),
+        (whole.len() as u64, 2)
+    );
+    assert_eq!(index.span(1), again.span(1));
+}
+
+#[test]
+fn broken_lines_and_second_spans_are_left_out_and_told() {
+    let log = text(&[span(2, Some(1))]) + "{no json\n\n" + &text(&[span(2, Some(1)), span(1, None)]);
+    let directory = directory(&meta("ok"), log);
+    let index = LogIndex::open(directory.path(), None, false).unwrap();
+    let lines: Vec<u64> = (0..index.len()).map(|position| index.span(position).unwrap().line).collect();
+    assert_eq!((lines, index.first_unreadable_lines()), (vec![1, 5], [2].as_slice()));
+    for position in 0..2 {
+        let span = index.span(position).unwrap();
+        assert_eq!(index.find(span.span_id), Some(position));
+        assert_eq!(index.read_span(position).unwrap().unwrap().span_id, span.span_id);
+    }
+}
+
+#[test]
+fn calls_that_ask_the_same_have_one_signature() {
+    let call = |id: u64, arguments: &str| {
+        let mut span = span(id, Some(1));
+        span["attributes"] = serde_json::json!({"tracer.tool_name": "search"});
+        span["events"] = serde_json::json!([{
+            "name": "tracer.tool.args", "timestamp": "2026-01-01T00:00:01Z", "attributes": {"args": arguments},
+        }]);
+        span
+    };
+    let log = text(&[call(2, "{\"q\":1}"), call(3, "{\"q\":1}"), call(4, "{\"q\":\"__REDACTED__\"}")]);
+    let directory = directory(&meta("running"), log);
+    let index = LogIndex::open(directory.path(), None, true).unwrap();
+    let spans: Vec<IndexedSpan> = (0..3).map(|position| index.span(position).unwrap()).collect();
+    assert_eq!(spans[0].signature, spans[1].signature);
+    assert_ne!(spans[0].signature, spans[2].signature);
+    assert_eq!((spans[0].is_redacted, spans[2].is_redacted), (false, true));
+    assert_eq!(index.names().collect::<Vec<_>>(), ["search"]);
+}
