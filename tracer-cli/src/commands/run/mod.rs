@@ -7,7 +7,7 @@ mod options;
 use std::num::NonZeroU32;
 
 use tracer_sdk::judge::policy::Policy;
-use tracer_sdk::judge::{Baseline, FailureReason, Gate, GateDetails, Report, Trial, TrialFailure};
+use tracer_sdk::judge::{FailureReason, Gate, GateDetails, Report, Trial, TrialFailure};
 use tracer_sdk::read::RunStore;
 
 use super::{Verdict, now};
@@ -17,7 +17,7 @@ use crate::gate::outputs;
 use crate::render::line::{Line, Tone};
 use crate::session::Session;
 use crate::trials::{self, Output, Plan, Program, Stop, StopReason, TrialCommand, Workspace};
-use follow::Follower;
+use follow::{Followed, Follower};
 pub use options::Args;
 
 /// How many characters a gate's ID has: as many as tell it from all others in a store.
@@ -26,8 +26,11 @@ const ID_LENGTH: usize = 12;
 /// Makes the trials and judges them.
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let (policy, policy_file) = inputs::policy(args.policy.as_deref(), &args.overrides())?;
-    let baseline = args.baseline.as_deref().map(inputs::baseline).transpose()?;
-    let gate = Gate::new(&policy, baseline.as_ref().map(|input| &input.baseline))
+    let (baseline, baseline_file) = match args.baseline.as_deref().map(inputs::baseline).transpose()? {
+        Some(BaselineInput { baseline, file }) => (Some(baseline), Some(file)),
+        None => (None, None),
+    };
+    let gate = Gate::new(&policy, baseline.as_ref())
         .map_err(|error| inputs::refused(args.policy.as_deref(), &error))?;
     let (command, details) = command(args, &policy, session)?;
     outputs::prepare(&args.output)?;
@@ -36,48 +39,67 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     for notice in &notices {
         session.ui.note(&Line::of(notice, Tone::Muted));
     }
-    let store = RunStore::new(session.data_dir()?);
 
-    let stop = Stop::on_signals()?;
-    trials::adopt_orphans();
     let started = now();
-    let mut follower = Follower::new(&gate, &policy, &command.gate, &stop, store, session);
-    let plan = Plan {
-        trials: policy.trials,
-        jobs: NonZeroU32::new(policy.jobs).unwrap_or(NonZeroU32::MIN),
-    };
-    trials::run_trials(
-        plan,
-        &stop,
-        |number| command.attempt(number, &stop),
-        &mut follower,
-    );
-    let mut followed = follower.end();
-    if !trials::end_orphans() {
-        followed
-            .notices
-            .push("processes of the trials could not be ended".to_owned());
-    }
-    let was_interrupted = stop.reason() == Some(StopReason::Interrupted) && !followed.is_decided;
-    if was_interrupted {
-        add_interrupted(&mut followed.trials, policy.trials);
-    }
-
-    let mut judgement = gate.judge(&followed.trials);
-    if was_interrupted {
+    let made = make_trials(&gate, &policy, &command, session)?;
+    let mut judgement = gate.judge(&made.trials);
+    if made.was_interrupted {
         judgement.abort_reason = Some("interrupted".to_owned());
     }
     let details = GateDetails {
         started_at: Some(started.to_string()),
         ended_at: Some(now().to_string()),
         policy: policy_file,
-        baseline: baseline.as_ref().map(|input| input.file.clone()),
-        notices: [notices, followed.notices].concat(),
+        baseline: baseline_file,
+        notices: [notices, made.notices].concat(),
         ..details
     };
-    let baseline: Option<&Baseline> = baseline.as_ref().map(|BaselineInput { baseline, .. }| baseline);
-    let report = Report::new(judgement, &followed.trials, baseline, environment, details);
+    let report = Report::new(judgement, &made.trials, baseline.as_ref(), environment, details);
     outputs::publish(&report, policy.on_inconclusive, &args.output, session)
+}
+
+/// The trials of a gate.
+struct Made {
+    trials: Vec<Trial>,
+    notices: Vec<String>,
+    was_interrupted: bool,
+}
+
+fn make_trials(
+    gate: &Gate<'_>,
+    policy: &Policy,
+    command: &TrialCommand,
+    session: &mut Session,
+) -> Result<Made, CliError> {
+    let store = RunStore::new(session.data_dir()?);
+    let stop = Stop::on_signals()?;
+    trials::adopt_orphans();
+    let mut follower = Follower::new(gate, policy, &command.gate, &stop, store, session);
+    let plan = Plan {
+        trials: policy.trials,
+        jobs: NonZeroU32::new(policy.jobs).unwrap_or(NonZeroU32::MIN),
+    };
+    let attempt = |number| command.attempt(number, &stop);
+    trials::run_trials(plan, &stop, attempt, &mut follower);
+    let Followed {
+        mut trials,
+        mut notices,
+        is_decided,
+    } = follower.end();
+    if !trials::end_orphans() {
+        notices.push("some processes of the trials could not be ended".to_owned());
+    }
+    let is_whole = is_decided || trials.len() as u64 == u64::from(policy.trials);
+    let was_interrupted =
+        stop.reason() == Some(StopReason::Interrupted) && (!is_whole || trials.iter().any(is_interrupted));
+    if was_interrupted {
+        add_interrupted(&mut trials, policy.trials);
+    }
+    Ok(Made {
+        trials,
+        notices,
+        was_interrupted,
+    })
 }
 
 /// What is run in each trial, and what the report says of it.
@@ -120,19 +142,21 @@ fn command(args: &Args, policy: &Policy, session: &Session) -> Result<(TrialComm
     Ok((command, details))
 }
 
+fn is_interrupted(trial: &Trial) -> bool {
+    let failure = trial.failure.as_ref();
+    failure.is_some_and(|failure| failure.reason == FailureReason::Interrupted)
+}
+
 /// An interrupted gate has a trial that says so, also when none was running at that moment: what is missing is no
 /// evidence, and the gate cannot pass.
 fn add_interrupted(trials: &mut Vec<Trial>, budgeted: u32) {
-    let is_interrupted = |trial: &Trial| {
-        let failure = trial.failure.as_ref();
-        failure.is_some_and(|failure| failure.reason == FailureReason::Interrupted)
-    };
+    if trials.iter().any(is_interrupted) {
+        return;
+    }
     let missing = (1..=budgeted).find(|number| trials.iter().all(|trial| trial.number != *number));
-    if let Some(number) = missing.filter(|_| !trials.iter().any(is_interrupted)) {
-        trials.push(Trial::failed(
-            number,
-            TrialFailure::new(FailureReason::Interrupted),
-        ));
+    if let Some(number) = missing {
+        let failure = TrialFailure::new(FailureReason::Interrupted);
+        trials.push(Trial::failed(number, failure));
         trials.sort_by_key(|trial| trial.number);
     }
 }

@@ -51,15 +51,15 @@ pub struct Args {
     #[arg(long, value_enum, value_name = "OUTCOME")]
     inconclusive: Option<Inconclusive>,
 
-    /// The threshold of the policy's task_pass_rate, from 0 to 1
+    /// The threshold of the policy's `task_pass_rate`, from 0 to 1
     #[arg(long, value_name = "RATE")]
     pass_rate_threshold: Option<f64>,
 
-    /// The confidence of the policy's task_pass_rate, between 0 and 1
+    /// The confidence of the policy's `task_pass_rate`, between 0 and 1
     #[arg(long, value_name = "LEVEL")]
     confidence_level: Option<f64>,
 
-    /// The limit of the policy's step_count
+    /// The limit of the policy's `step_count`
     #[arg(long, value_name = "N")]
     max_steps: Option<u64>,
 

@@ -44,19 +44,19 @@ pub fn without_runs(report: &Report, report_file: Option<&str>) -> Vec<Next> {
 fn to_go_on(report: &Report, report_file: Option<&str>, place: fn(&str) -> &str) -> Vec<Next> {
     let is_gate = !report.gate.command.is_empty();
     let passed = report.verdict == Verdict::Pass;
+    // What is kept is made from the report of a whole sample; without one, the first step writes it.
+    let is_whole = report.metadata.trials_used == report.metadata.trials_budgeted;
+    let whole_report = report_file.filter(|_| is_whole);
     let mut steps = Vec::new();
-    // What is kept is made from a report; where none was written, the first step writes one.
-    if is_gate && (!passed || (report.gate.baseline.is_none() && report_file.is_none())) {
+    if is_gate && (!passed || (report.gate.baseline.is_none() && whole_report.is_none())) {
         steps.push(Next {
             what: "judge it again",
-            arguments: rerun(report, report_file.is_none(), place),
+            arguments: rerun(report, whole_report.is_none(), place),
         });
     }
     let source = if is_gate {
-        format!(
-            "--from-report {}",
-            quoted_text(report_file.unwrap_or(REPORT_FILE))
-        )
+        let file = report_file.unwrap_or(REPORT_FILE);
+        format!("--from-report {}", quoted_text(file))
     } else {
         telling_trial(report).unwrap_or_default()
     };
@@ -93,7 +93,7 @@ fn rerun(report: &Report, writes_report: bool, place: fn(&str) -> &str) -> Strin
     let gate = &report.gate;
     let mut words = vec!["run".to_owned()];
     if writes_report {
-        words.push(format!("--json-out {REPORT_FILE}"));
+        words.push(format!("--no-fail-fast --json-out {REPORT_FILE}"));
     }
     for (option, file) in [("--policy", &gate.policy), ("--baseline", &gate.baseline)] {
         if let Some(file) = file {

@@ -1,6 +1,5 @@
 //! What a program writes is taken from it at once, however much it is, and only the end of it is kept.
 
-use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -37,29 +36,39 @@ impl Tail {
 }
 
 fn read_tail(mut stream: impl Read) -> Vec<u8> {
-    let mut kept: VecDeque<u8> = VecDeque::with_capacity(2 * KEPT_BYTES);
+    let mut kept = Vec::with_capacity(3 * KEPT_BYTES);
     let mut buffer = vec![0; KEPT_BYTES];
     let mut was_cut = false;
     loop {
         let length = match stream.read(&mut buffer) {
-            Ok(0) => break,
             Ok(length) => length,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             // What was read until now is all there is to tell.
-            Err(_) => break,
+            Err(_) => 0,
         };
-        kept.extend(buffer.iter().take(length));
-        let too_many = kept.len().saturating_sub(KEPT_BYTES);
-        kept.drain(..too_many);
-        was_cut |= too_many > 0;
+        let Some(read) = buffer.get(..length).filter(|read| !read.is_empty()) else {
+            break;
+        };
+        kept.extend_from_slice(read);
+        // Not at every reading, which may be short: what is kept moves to the front each time.
+        if kept.len() > 2 * KEPT_BYTES {
+            was_cut |= keep_end(&mut kept);
+        }
     }
-    let mut kept = Vec::from(kept);
+    was_cut |= keep_end(&mut kept);
     if was_cut {
         // The first line may lack its beginning, and with it what tells that it is a secret.
         let after_first_line = kept.iter().position(|byte| *byte == b'\n').map(|end| end + 1);
         kept.drain(..after_first_line.unwrap_or(kept.len()));
     }
     kept
+}
+
+/// Cuts the beginning off, and tells whether there was one to cut.
+fn keep_end(kept: &mut Vec<u8>) -> bool {
+    let too_many = kept.len().saturating_sub(KEPT_BYTES);
+    kept.drain(..too_many);
+    too_many > 0
 }
 
 #[cfg(test)]
