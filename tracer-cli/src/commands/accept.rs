@@ -8,7 +8,7 @@ use super::{Verdict, now};
 use crate::error::CliError;
 use crate::gate::inputs::{self, BaselineInput};
 use crate::gate::provenance;
-use crate::gate::sample::{self, SampleArgs};
+use crate::gate::sample::{self, Allowed, SampleArgs};
 use crate::output_file;
 use crate::render::gate::replacement;
 use crate::render::line::{Line, Tone};
@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long, short = 'm', alias = "message", value_name = "TEXT")]
     reason: String,
 
-    /// Replace a larger sample by a smaller one, and take a report that did not pass or a run that failed
+    /// Replace a larger sample by a smaller one, and take a run that failed
     #[arg(long)]
     force: bool,
 }
@@ -41,7 +41,12 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
             .with_hint("say why the change is right: those who read the baseline later want to know"));
     }
     let old = inputs::baseline(&args.baseline)?;
-    let new = sample::take(&args.sample, args.force, session)?;
+    // What is accepted is what a gate has failed for, so its report is taken; that it failed is kept in the baseline.
+    let allowed = Allowed {
+        failed_report: true,
+        failed_run: args.force,
+    };
+    let new = sample::take(&args.sample, allowed, session)?;
     if new.behaves_like(&old.baseline) {
         let told = format!("{} already matches, nothing was written", shown(&args.baseline));
         session.ui.lines(&[Line::of(told, Tone::Plain)])?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::Verdict;
 use crate::error::CliError;
 use crate::gate::baseline_file;
-use crate::gate::sample::{self, SampleArgs};
+use crate::gate::sample::{self, Allowed, SampleArgs};
 use crate::output_file;
 use crate::render::line::{Line, Tone};
 use crate::render::text;
@@ -28,7 +28,11 @@ pub struct Args {
 
 /// Writes a baseline.
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
-    let baseline = sample::take(&args.sample, args.force, session)?;
+    let allowed = Allowed {
+        failed_report: args.force,
+        failed_run: args.force,
+    };
+    let baseline = sample::take(&args.sample, allowed, session)?;
     let path = match &args.out {
         Some(path) => path.clone(),
         None => baseline_file::usual_path(&baseline),

@@ -129,7 +129,7 @@ fn show(report: &Report, args: &OutputArgs, session: &mut Session) -> Result<(),
                 session.ui.note(&Line::new());
             }
             for step in steps {
-                let what = format!("  {:21}", format!("{}:", step.what));
+                let what = format!("  {:23}", format!("{}:", step.what));
                 let command = session.command(&step.arguments);
                 session
                     .ui

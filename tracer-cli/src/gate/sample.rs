@@ -22,11 +22,20 @@ pub(crate) struct SampleArgs {
     from_report: Option<PathBuf>,
 }
 
-/// A baseline of the sample. With `force` also of a report that did not pass, or of a run that failed.
-pub(crate) fn take(args: &SampleArgs, force: bool, session: &mut Session) -> Result<Baseline, CliError> {
+/// What a sample is taken from although it did not go well.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Allowed {
+    /// The report of a gate that did not pass.
+    pub(crate) failed_report: bool,
+    /// A run that ended with an error.
+    pub(crate) failed_run: bool,
+}
+
+/// A baseline of the sample.
+pub(crate) fn take(args: &SampleArgs, allowed: Allowed, session: &mut Session) -> Result<Baseline, CliError> {
     match &args.from_report {
-        Some(path) => of_report(path, force),
-        None => of_run(args.run_id.as_deref(), force, session),
+        Some(path) => of_report(path, allowed.failed_report),
+        None => of_run(args.run_id.as_deref(), allowed.failed_run, session),
     }
 }
 

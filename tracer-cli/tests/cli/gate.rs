@@ -243,6 +243,17 @@ fn a_larger_sample_is_not_replaced_by_a_smaller_one() {
     sandbox
         .tracer(&["baseline", "--from-report", "failed.json", "--out", "f.json"])
         .fails(2, &["did not pass", "--force"]);
+    let accepted = sandbox.tracer(&[
+        "accept",
+        "--baseline",
+        "b.json",
+        "--reason",
+        "x",
+        "--from-report",
+        "failed.json",
+    ]);
+    assert_eq!(accepted.code, Some(0), "{accepted:?}");
+    assert_eq!(json_of(&sandbox, "b.json")["x_tracer"]["report_verdict"], "fail");
 }
 
 /// The report of a gate with the same trial twice.

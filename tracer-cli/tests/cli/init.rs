@@ -28,15 +28,18 @@ fn what_is_there_is_not_written_over_without_force() {
     let policy = sandbox.path(".tracer/policy.yaml");
     fs::create_dir(sandbox.path(".tracer")).unwrap();
     fs::write(&policy, "mine").unwrap();
-    sandbox.tracer(&["init", "--github"]).fails(
+    sandbox.tracer(&["init"]).fails(
         2,
         &["error: .tracer/policy.yaml exists already", "hint: ", "--force"],
     );
+    let outcome = sandbox.tracer(&["init", "--github"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert_eq!(outcome.stdout, "✓ wrote .github/workflows/tracer.yml\n");
+    assert!(outcome.stderr.contains(".tracer/policy.yaml was there already"));
     assert_eq!(fs::read_to_string(&policy).unwrap(), "mine");
-    assert!(
-        !sandbox.path(".github").exists(),
-        "half of the files were written"
-    );
+    sandbox
+        .tracer(&["init", "--github"])
+        .fails(2, &["exists already"]);
 
     let outcome = sandbox.tracer(&["init", "--force"]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
@@ -51,4 +54,14 @@ fn a_command_that_does_not_fit_into_the_workflow_is_refused() {
         .fails(2, &["control character", "hint: "]);
     sandbox.tracer(&["init", "--", "agent"]).fails(2, &["--github"]);
     assert!(!sandbox.path(".tracer").exists());
+}
+
+#[test]
+fn its_policy_passes_a_healthy_agent_as_it_is() {
+    let sandbox = Sandbox::without_data_directory();
+    assert_eq!(sandbox.tracer(&["init"]).code, Some(0));
+    let agent = env!("CARGO_BIN_EXE_tracer");
+    let outcome = sandbox.tracer(&["run", "--jobs", "3", "--", agent, "demo"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert!(outcome.stdout.starts_with("✓ PASS"), "{outcome:?}");
 }

@@ -14,6 +14,7 @@ mod gate;
 mod init;
 mod list;
 mod list_filters;
+mod policy_reference;
 mod reference;
 mod sandbox;
 mod schemas;

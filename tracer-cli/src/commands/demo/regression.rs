@@ -63,12 +63,12 @@ pub(super) fn run(session: &mut Session) -> Result<Verdict, CliError> {
     tell("", session);
     for step in next::steps(&report, None) {
         super::say_next(
-            &format!("{:21}", format!("{}:", step.what)),
+            &format!("{:23}", format!("{}:", step.what)),
             &step.arguments,
             session,
         );
     }
-    super::say_next("for your own agent:  ", "init --github", session);
+    super::say_next("for your own agent:    ", "init --github", session);
     Ok(Verdict::Done)
 }
 

@@ -33,7 +33,7 @@ pub struct Args {
     command: Vec<String>,
 }
 
-/// Writes the files, or none of them when one is there already.
+/// Writes the files that are not there yet.
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     if args.command.iter().any(|word| word.contains(char::is_control)) {
         return Err(
@@ -45,17 +45,23 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     if args.github {
         files.push((WORKFLOW_FILE, workflow(&args.command)));
     }
-    if !args.force {
-        let existing = files.iter().find(|(path, _)| Path::new(path).exists());
-        if let Some((path, _)) = existing {
-            return Err(NewFileError::exists(path).into());
-        }
+    let (kept, missing): (Vec<_>, Vec<_>) = files
+        .into_iter()
+        .partition(|(path, _)| !args.force && Path::new(path).exists());
+    if missing.is_empty()
+        && let Some((path, _)) = kept.first()
+    {
+        return Err(NewFileError::exists(path).into());
     }
-    for (path, text) in files {
+    for (path, text) in missing {
         output_file::write_new(Path::new(path), args.force, text.as_bytes())?;
         session
             .ui
             .lines(&[Line::of("✓ ", Tone::Good).with(format!("wrote {path}"), Tone::Plain)])?;
+    }
+    for (path, _) in kept {
+        let told = format!("{path} was there already, and is as it was");
+        session.ui.note(&Line::of(told, Tone::Muted));
     }
     let command = shell_words(&args.command);
     say_what_is_next(&command, session);

@@ -176,7 +176,7 @@ fn invariant(check: &CheckResult, evidence: &InvariantEvidence, report: &Report)
         None => Phrase::words(kept(all)),
         Some(first) => {
             let trial = report.trials.iter().find(|trial| trial.trial == *first);
-            match trial.map(|trial| how_broken(&check.check_name, trial)) {
+            match trial.map(|trial| how_broken(check, &evidence.description, trial)) {
                 Some(how) if !how.is_empty() => {
                     Phrase::words(broken(against.len(), all) + ": ").followed_by(how)
                 }
@@ -188,7 +188,8 @@ fn invariant(check: &CheckResult, evidence: &InvariantEvidence, report: &Report)
 }
 
 /// How a trial broke an invariant, as far as the report knows.
-fn how_broken(name: &str, trial: &ReportedTrial) -> Phrase {
+fn how_broken(check: &CheckResult, description: &str, trial: &ReportedTrial) -> Phrase {
+    let name = check.check_name.as_str();
     if let Some(failure) = &trial.details.failure {
         return Phrase::value(failure.to_string());
     }
@@ -212,7 +213,28 @@ fn how_broken(name: &str, trial: &ReportedTrial) -> Phrase {
             Some(signature) => Phrase::words("ended ").and_value(&signature.final_status),
             None => Phrase::default(),
         },
+        "required_tools" | "forbidden_tools" => tools(name == "forbidden_tools", description, trial),
         _ => Phrase::default(),
+    }
+}
+
+/// Which of the tools that the description lists behind its colon were called, or were not.
+fn tools(called: bool, description: &str, trial: &ReportedTrial) -> Phrase {
+    let Some((signature, (_, listed))) = trial
+        .structural_signature
+        .as_ref()
+        .zip(description.split_once(": "))
+    else {
+        return Phrase::default();
+    };
+    let told: Vec<&str> = listed
+        .split(", ")
+        .filter(|tool| signature.tool_path.iter().any(|known| known == tool) == called)
+        .collect();
+    match (told.is_empty(), called) {
+        (true, _) => Phrase::default(),
+        (false, true) => Phrase::words("called ").and_value(told.join(", ")),
+        (false, false) => Phrase::words("no call of ").and_value(told.join(", ")),
     }
 }
 
@@ -332,6 +354,7 @@ fn beyond_which(check: &CheckResult, bound: f64) -> String {
 fn kept(trials: u64) -> String {
     match trials {
         1 => "kept".to_owned(),
+        2 => "kept in both trials".to_owned(),
         trials => format!("kept in all {trials} trials"),
     }
 }

@@ -51,6 +51,19 @@ fn a_broken_invariant_tells_how_it_was_broken() {
 }
 
 #[test]
+fn a_list_of_tools_tells_which_of_them_is_meant() {
+    let worse = [trial(1, &worse())];
+    let required = only(
+        "required_tools: {kind: invariant, all_of: [search_kb, send_reply]}",
+        None,
+        &worse,
+    );
+    assert_eq!(required[2], "broken: no call of send_reply");
+    let rule = "forbidden_tools: {kind: invariant, none_of: [admin_delete, escalate_to_human]}";
+    assert_eq!(only(rule, None, &worse)[2], "broken: called escalate_to_human");
+}
+
+#[test]
 fn a_distributional_check_tells_the_bound_and_not_a_rate_of_passing() {
     // gate-contract 15.3 E6
     let rule = "cost_tokens: {kind: distributional, direction: upper}";

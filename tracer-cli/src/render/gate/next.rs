@@ -4,6 +4,9 @@ use tracer_sdk::judge::{Report, Verdict};
 
 use crate::session::quoted_text;
 
+/// Where a report is written to when the user has not said so.
+const REPORT_FILE: &str = "report.json";
+
 /// A command and what it is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Next {
@@ -39,27 +42,33 @@ pub fn without_runs(report: &Report, report_file: Option<&str>) -> Vec<Next> {
 
 /// To judge again, and to accept; `place` tells where the reader has a file.
 fn to_go_on(report: &Report, report_file: Option<&str>, place: fn(&str) -> &str) -> Vec<Next> {
+    let is_gate = !report.gate.command.is_empty();
+    let passed = report.verdict == Verdict::Pass;
+    // What is kept is made from the report of a whole sample; without one, the first step writes it.
+    let is_whole = report.metadata.trials_used == report.metadata.trials_budgeted;
+    let whole_report = report_file.filter(|_| is_whole);
     let mut steps = Vec::new();
-    if !report.gate.command.is_empty() && report.verdict != Verdict::Pass {
+    if is_gate && (!passed || (report.gate.baseline.is_none() && whole_report.is_none())) {
         steps.push(Next {
             what: "judge it again",
-            arguments: rerun(report, place),
+            arguments: rerun(report, whole_report.is_none(), place),
         });
     }
-    let source = match report_file {
-        Some(file) => format!("--from-report {}", quoted_text(file)),
-        None if report.gate.command.is_empty() => telling_trial(report).unwrap_or_default(),
-        None => "--from-report report.json".to_owned(),
+    let source = if is_gate {
+        let file = report_file.unwrap_or(REPORT_FILE);
+        format!("--from-report {}", quoted_text(file))
+    } else {
+        telling_trial(report).unwrap_or_default()
     };
     match &report.gate.baseline {
-        Some(baseline) if report.verdict != Verdict::Pass => steps.push(Next {
+        Some(baseline) if !passed => steps.push(Next {
             what: "accept what changed",
             arguments: format!(
                 "accept --baseline {} {source} --reason 'why this is right'",
                 quoted_text(place(&baseline.path))
             ),
         }),
-        None if report.verdict == Verdict::Pass => steps.push(Next {
+        None if passed => steps.push(Next {
             what: "make it the baseline",
             arguments: format!("baseline {source}"),
         }),
@@ -80,9 +89,12 @@ fn telling_trial(report: &Report) -> Option<String> {
     Some(quoted_text(&id.chars().take(12).collect::<String>()))
 }
 
-fn rerun(report: &Report, place: fn(&str) -> &str) -> String {
+fn rerun(report: &Report, writes_report: bool, place: fn(&str) -> &str) -> String {
     let gate = &report.gate;
     let mut words = vec!["run".to_owned()];
+    if writes_report {
+        words.push(format!("--no-fail-fast --json-out {REPORT_FILE}"));
+    }
     for (option, file) in [("--policy", &gate.policy), ("--baseline", &gate.baseline)] {
         if let Some(file) = file {
             words.push(option.to_owned());

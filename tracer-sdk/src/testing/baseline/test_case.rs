@@ -202,9 +202,7 @@ impl BaselineTest {
 
 /// The time, as baselines have it: to the millisecond.
 fn now() -> String {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = Timestamp::from_unix_microseconds(i64::try_from(since.as_micros()).unwrap_or(0)).to_string();
     let to_the_millisecond: String = now.chars().take("2026-01-01T00:00:00.000".len()).collect();
     to_the_millisecond + "Z"

@@ -146,7 +146,8 @@ pub(super) fn remarks(pair: &CallPair<'_>) -> Vec<String> {
         CallChange::Moved => remarks.push("moved".to_owned()),
         CallChange::Changed if pair.differences.is_empty() => {
             let asked = |call: Option<Call<'_>>| call.and_then(|call| call.fingerprint);
-            if asked(pair.before) != asked(pair.after) && names(pair).1.is_none() {
+            let asked = asked(pair.before).zip(asked(pair.after));
+            if asked.is_some_and(|(before, after)| before != after) && names(pair).1.is_none() {
                 remarks.push("asked otherwise".to_owned());
             }
         }

@@ -2,6 +2,7 @@
 
 mod evidence;
 mod preflight;
+mod promises;
 mod stopping;
 mod vectors;
 

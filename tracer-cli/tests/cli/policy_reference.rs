@@ -1,0 +1,77 @@
+//! The policies and the errors that the documentation shows are those of the code.
+
+use std::fs;
+use std::path::Path;
+
+use tracer_sdk::judge::policy::{Overrides, Policy};
+
+/// Policies with a mistake, as the reference tells it.
+const REFUSED: [&str; 10] = [
+    "version: 2\nmetrics:\n  no_loops: {kind: invariant}\n  no_loops: {kind: invariant}\n",
+    "version: 2\nmetrics:\n  steps: {kind: measured, direction: upper, limit: 9}\n",
+    "version: 2\nmetrics:\n  no_loops: {kind: invariant, none_of: [a]}\n",
+    "version: 2\nmetrics:\n  no_loops: {kind: invariant, require: false}\n",
+    "version: 2\nmetrics:\n  step_count: {kind: measured, direction: up, limit: 9}\n",
+    "version: 2\nmetrics:\n  step_count: {kind: measured, direction: upper}\n",
+    "version: 2\nmetrics:\n  step_count: {kind: measured, direction: lower, limit: 9, aggregate: max}\n",
+    "version: 2\nmetrics:\n  task_pass_rate: {kind: statistical, direction: lower, threshold: 1}\n",
+    "version: 3\nmetrics: {}\n",
+    "version: 2\nmetrics: {}\nx_tracer: {timeout: 60}\n",
+];
+
+fn page(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name);
+    fs::read_to_string(path).unwrap().replace("\r\n", "\n")
+}
+
+/// The blocks of YAML on a page.
+fn policies(page: &str) -> Vec<&str> {
+    page.split("```yaml\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect()
+}
+
+#[test]
+fn every_policy_that_is_shown_is_accepted() {
+    for (name, number) in [("policy.md", 2), ("gate-your-agent-in-ci.md", 1)] {
+        let page = page(name);
+        let policies = policies(&page);
+        assert_eq!(policies.len(), number, "{name}");
+        for policy in policies {
+            Policy::parse(policy, &Overrides::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+    }
+}
+
+#[test]
+fn every_error_that_is_shown_is_the_one_of_the_code() {
+    let page = page("policy.md");
+    for text in REFUSED {
+        let error = Policy::parse(text, &Overrides::default())
+            .unwrap_err()
+            .to_string();
+        assert!(page.contains(&format!("\n{error}\n")), "{error:?} is not shown");
+    }
+}
+
+#[test]
+fn every_default_that_is_told_is_the_one_of_the_code() {
+    let policy = Policy::parse(
+        "version: 2\nmetrics: {no_loops: {kind: invariant}}\n",
+        &Overrides::default(),
+    )
+    .unwrap();
+    let page = page("policy.md");
+    for row in [
+        format!("| `trials` | whole number, at least 1 | {} |", policy.trials),
+        format!("| `fail_fast` | boolean | `{}` |", policy.fail_fast),
+        format!("| `jobs` | whole number, at least 1 | {} |", policy.jobs),
+        format!(
+            "| `timeout_s` | number of seconds, more than 0 | {} |",
+            policy.timeout.as_secs()
+        ),
+    ] {
+        assert!(page.contains(&row), "{row} is not in the reference");
+    }
+}
