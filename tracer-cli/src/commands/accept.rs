@@ -1,5 +1,6 @@
 //! `tracer accept`: makes a change of behaviour the new baseline, and keeps who did it and why.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use tracer_sdk::judge::{Acceptance, AcceptanceVerdict, Baseline, PreviousBaseline};
@@ -20,6 +21,10 @@ use crate::session::{Session, shown};
 pub struct Args {
     #[command(flatten)]
     sample: SampleArgs,
+
+    /// What a failed test of `assert_baseline!` left beside the baseline, instead of a run
+    #[arg(long, conflicts_with_all = ["run_id", "from_report"])]
+    pending: bool,
 
     /// The baseline to replace
     #[arg(long, short, value_name = "FILE")]
@@ -46,11 +51,15 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         failed_report: true,
         failed_run: args.force,
     };
-    let new = sample::take(&args.sample, allowed, session)?;
+    let new = if args.pending {
+        pending_sample(&args.baseline)?
+    } else {
+        sample::take(&args.sample, allowed, session)?
+    };
     if new.behaves_like(&old.baseline) {
         let told = format!("{} already matches, nothing was written", shown(&args.baseline));
         session.ui.lines(&[Line::of(told, Tone::Plain)])?;
-        return Ok(Verdict::Done);
+        return remove_pending(args);
     }
     if new.trials() < old.baseline.trials() && !args.force {
         return Err(smaller(&args.baseline, &old.baseline, &new));
@@ -72,6 +81,32 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
             .map(|change| Line::new().space(2).with(change.text(), Tone::Plain)),
     );
     session.ui.lines(&lines)?;
+    remove_pending(args)
+}
+
+/// Where a test leaves what it saw.
+fn pending_file(baseline: &Path) -> PathBuf {
+    let mut path = baseline.as_os_str().to_owned();
+    path.push(".new");
+    path.into()
+}
+
+fn pending_sample(baseline: &Path) -> Result<Baseline, CliError> {
+    let path = pending_file(baseline);
+    if !path.exists() {
+        return Err(CliError::input(format!("{} is not there", path.display()))
+            .with_hint("run the test first: it writes the file when the agent behaves otherwise"));
+    }
+    Ok(inputs::baseline(&path)?.baseline)
+}
+
+/// What was accepted no longer waits.
+fn remove_pending(args: &Args) -> Result<Verdict, CliError> {
+    if args.pending {
+        let path = pending_file(&args.baseline);
+        fs::remove_file(&path)
+            .map_err(|error| CliError::input(format!("{} cannot be removed: {error}", path.display())))?;
+    }
     Ok(Verdict::Done)
 }
 

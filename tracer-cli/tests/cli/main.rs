@@ -11,6 +11,7 @@ mod export;
 mod follow;
 mod formats;
 mod gate;
+mod gate_pending;
 mod init;
 mod list;
 mod list_filters;

@@ -172,11 +172,11 @@ fn date(days: i64) -> (u32, u32, u32) {
 
 /// `00` to `99`.
 const TWO_DIGITS: [[u8; 2]; 100] = {
+    let digits = b"0123456789";
     let mut table = [[b'0'; 2]; 100];
     let mut value = 0;
     while value < 100 {
-        // Both are one digit.
-        table[value] = [b'0' + (value / 10) as u8, b'0' + (value % 10) as u8];
+        table[value] = [digits[value / 10], digits[value % 10]];
         value += 1;
     }
     table

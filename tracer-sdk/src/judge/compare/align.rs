@@ -56,7 +56,7 @@ fn rank(before: &Call<'_>, after: &Call<'_>) -> u32 {
             .is_none_or(|(left, right)| left == right);
         if !same {
             2
-        } else if before.is_failed != after.is_failed {
+        } else if before.ends_otherwise(after) {
             3
         } else {
             BEST

@@ -59,11 +59,14 @@ pub struct Call<'a> {
     pub event_type: EventType,
     /// The model or the tool.
     pub name: &'a str,
-    /// Whether it failed.
+    /// Whether it failed; false where a baseline does not know.
     pub is_failed: bool,
     /// Tells calls with other arguments apart; null when they are not known.
     #[serde(serialize_with = "hex")]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "super::super::schema::fingerprint"))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(schema_with = "super::super::schema::fingerprint")
+    )]
     pub fingerprint: Option<u64>,
 }
 
@@ -72,6 +75,14 @@ fn hex<S: serde::Serializer>(fingerprint: &Option<u64>, serializer: S) -> Result
     fingerprint
         .map(|value| format!("{value:016x}"))
         .serialize(serializer)
+}
+
+impl Call<'_> {
+    /// Whether one of two calls failed and the other did not. A baseline knows the ends of its calls as little as their
+    /// records.
+    pub(super) fn ends_otherwise(&self, other: &Self) -> bool {
+        self.event_id.is_some() && other.event_id.is_some() && self.is_failed != other.is_failed
+    }
 }
 
 impl CallList {

@@ -76,7 +76,7 @@ fn changed(was: &Call<'_>, is: &Call<'_>) -> CallChange {
         .is_some_and(|(left, right)| left != right);
     // A baseline may not know which model a call asked.
     let other_name = was.name != is.name && !was.name.is_empty() && !is.name.is_empty();
-    if other_name || was.is_failed != is.is_failed || other_arguments {
+    if other_name || was.ends_otherwise(is) || other_arguments {
         CallChange::Changed
     } else {
         CallChange::Same

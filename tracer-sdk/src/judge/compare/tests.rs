@@ -130,6 +130,11 @@ fn other_arguments_and_other_ends_are_told() {
         (pair.before.unwrap().is_failed, pair.after.unwrap().is_failed),
         (false, true)
     );
+    let baseline = Baseline::of_run(&other, "2026-01-01T00:00:00.000Z");
+    assert!(
+        Comparison::with_baseline(&baseline, &other).is_same,
+        "a baseline does not know which calls failed"
+    );
 }
 
 // gate-contract 15.3 E16

@@ -94,6 +94,10 @@ impl BaselineTest {
     /// // Panics: there is no baseline yet.
     /// BaselineTest::new(package.path(), "support-agent").check(|| tracer_sdk::tool_call("search").record().is_ok());
     /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the agent behaves worse, there is no baseline, or the policy or the baseline cannot be used.
     #[track_caller]
     #[expect(clippy::panic, reason = "a test fails by a panic")]
     pub fn check(self, agent: impl FnMut() -> bool) {
