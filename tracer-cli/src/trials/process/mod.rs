@@ -14,5 +14,5 @@ mod tail;
 mod tests;
 
 pub(crate) use marker::Marker;
-pub(crate) use orphans::{adopt_orphans, end_orphans};
+pub(crate) use orphans::Orphans;
 pub(crate) use run::{End, Ended, Launch, run};
