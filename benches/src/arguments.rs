@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use crate::measure::Plan;
 use crate::reading;
 use crate::report::Style;
+use crate::viewing;
 use crate::work::Work;
 
 pub const HELP: &str = "\
 Usage: tracer-benches emit [OPTIONS]
        tracer-benches read [OPTIONS]
+       tracer-benches view [OPTIONS]
 
 emit measures what recording costs: tracer-sdk, its peers and the limits, side by side.
 
@@ -34,6 +36,16 @@ read measures what reading costs: the `tracer` executable on generated data, bes
   --python PATH     The `maida` executable, measured on the same files
   --python-patient  Python reads a run of a million spans, too
   --folder PATH     Where the data is made, or found again [default: a folder that is removed again]
+
+view measures what the pages of `tracer view` cost in headless Chromium, beside their limits; needs Node.js.
+
+  --quick           The smaller runs only, each measured once
+  --markdown        A table for documentation
+  --rounds N        How often everything is measured [default: 3]
+  --spans N         One run of N spans instead of those of 1000, 10000, 100000 and 1000000
+  --tracer PATH     The executable [default: the workspace's target/release/tracer]
+  --python PATH     The `maida` executable, whose viewer opens the same runs as far as it can
+  --folder PATH     Where the data is made, or found again [default: a folder that is removed again]
 ";
 
 /// What is asked for.
@@ -41,6 +53,7 @@ read measures what reading costs: the `tracer` executable on generated data, bes
 pub enum Command {
     Emit { plan: Plan, style: Style },
     Read { plan: reading::Plan, style: Style },
+    View { plan: viewing::Plan, style: Style },
     Help,
 }
 
@@ -49,6 +62,7 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Command, Str
     match arguments.next().as_deref() {
         Some("emit") => emit(arguments),
         Some("read") => read(arguments),
+        Some("view") => view(arguments),
         None | Some("help" | "--help" | "-h") => Ok(Command::Help),
         Some(other) => Err(format!("unknown command: {other}")),
     }
@@ -116,6 +130,32 @@ fn read(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> 
         }
     }
     Ok(Command::Read { plan, style })
+}
+
+fn view(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> {
+    let mut plan = viewing::Plan {
+        spans: vec![1_000, 10_000, 100_000, 1_000_000],
+        rounds: 3,
+        tracer: None,
+        python: None,
+        folder: None,
+    };
+    let mut style = Style::Plain;
+    while let Some(option) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| format!("{option} needs a value"));
+        match option.as_str() {
+            "--quick" => (plan.rounds, plan.spans) = (1, vec![1_000, 10_000]),
+            "--markdown" => style = Style::Markdown,
+            "--rounds" => plan.rounds = number(&value()?)?,
+            "--spans" => plan.spans = vec![number(&value()?)?],
+            "--tracer" => plan.tracer = Some(PathBuf::from(value()?)),
+            "--python" => plan.python = Some(PathBuf::from(value()?)),
+            "--folder" => plan.folder = Some(PathBuf::from(value()?)),
+            "--help" | "-h" => return Ok(Command::Help),
+            other => return Err(format!("unknown option: {other}")),
+        }
+    }
+    Ok(Command::View { plan, style })
 }
 
 fn number(text: &str) -> Result<usize, String> {

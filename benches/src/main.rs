@@ -1,4 +1,4 @@
-//! What recording and reading cost, measured side by side. See `README.md`.
+//! What recording, reading and viewing cost, measured side by side. See `README.md`.
 
 mod allocations;
 mod arguments;
@@ -8,6 +8,7 @@ mod machine;
 mod measure;
 mod reading;
 mod report;
+mod viewing;
 mod work;
 
 use std::process::ExitCode;
@@ -29,6 +30,13 @@ fn main() -> ExitCode {
                 print!("{report}");
                 ExitCode::SUCCESS
             }
+            Err(error) => {
+                eprintln!("\n{error}");
+                ExitCode::FAILURE
+            }
+        },
+        Ok(Command::View { plan, style }) => match viewing::measure(&plan, style) {
+            Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("\n{error}");
                 ExitCode::FAILURE

@@ -63,7 +63,7 @@ fn schema_of<T: JsonSchema>(title: &str) -> Schema {
 
 /// The documentation of a type without what is for readers of the code: its examples, links, line breaks and references
 /// behind the first sentence; and numbers without Rust's names.
-fn tell_in_plain_text(schema: &mut Schema) {
+pub(crate) fn tell_in_plain_text(schema: &mut Schema) {
     if let Some(Value::String(description)) = schema.get_mut("description") {
         let prose = description.split("```").next().unwrap_or_default();
         let words: Vec<&str> = prose.split_whitespace().collect();

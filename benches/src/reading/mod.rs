@@ -3,7 +3,7 @@
 
 mod cases;
 mod child;
-mod generate;
+pub mod generate;
 mod report;
 
 use std::error::Error;
@@ -78,7 +78,7 @@ pub fn measure(plan: &Plan, style: Style) -> Result<String, Box<dyn Error>> {
 }
 
 /// What the workspace's release build makes.
-fn default_executable() -> PathBuf {
+pub fn default_executable() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"),
         PathBuf::from,

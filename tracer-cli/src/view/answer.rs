@@ -10,6 +10,8 @@ use tracer_sdk::read::InvalidRun;
 
 use crate::json;
 
+const UNREADABLE: &str = "unreadable_run";
+
 /// An error of the API: `{spec_version, error: {code, message}}`.
 #[derive(Debug)]
 pub(super) struct ApiError {
@@ -71,9 +73,14 @@ impl ApiError {
     pub(super) fn unreadable(message: impl ToString) -> Self {
         Self::new(
             StatusCode::UNPROCESSABLE_ENTITY,
-            "unreadable_run",
+            UNREADABLE,
             message.to_string(),
         )
+    }
+
+    /// Whether it says that the disk does not hold what it held.
+    pub(super) fn is_unreadable(&self) -> bool {
+        self.code == UNREADABLE
     }
 
     /// The run is refused for its problems.

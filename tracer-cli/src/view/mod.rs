@@ -10,6 +10,8 @@ mod assets;
 mod guard;
 mod inspect;
 mod markdown;
+#[cfg(test)]
+mod openapi;
 mod pages;
 mod pieces;
 mod routes;

@@ -61,6 +61,10 @@ impl Runs {
         let run = opened.as_ref().ok_or_else(no_such_run)?;
         let answer = look(run);
         drop(opened);
+        if answer.as_ref().is_err_and(ApiError::is_unreadable) {
+            // It has been written over since it was indexed: the next request opens it anew.
+            self.close(trace_id);
+        }
         self.close_some();
         answer
     }

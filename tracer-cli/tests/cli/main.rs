@@ -23,4 +23,5 @@ mod show;
 mod tidy;
 mod usage;
 mod validate;
+mod view;
 mod views;

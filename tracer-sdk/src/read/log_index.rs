@@ -2,6 +2,7 @@
 //! read anew, while the run goes on.
 
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -113,6 +114,8 @@ pub struct LogIndex {
     unreadable: Vec<u64>,
     unreadable_lines: u64,
     end: LineStart,
+    /// Of the last span's line, to tell a log that was written over from one that has grown.
+    last_line: u64,
 }
 
 impl LogIndex {
@@ -142,7 +145,9 @@ impl LogIndex {
             unreadable: Vec::new(),
             unreadable_lines: 0,
             end: LineStart::FILE,
+            last_line: 0,
         };
+        index.last_line = index.last_line_now()?;
         index.extend(running)?;
         Ok(index)
     }
@@ -171,7 +176,9 @@ impl LogIndex {
         };
         let metadata = file.metadata()?;
         if let Some(before) = &self.file
-            && (metadata.len() < self.end.offset || !is_same(&before.metadata()?, &metadata))
+            && (metadata.len() < self.end.offset
+                || !is_same(&before.metadata()?, &metadata)
+                || self.last_line_now()? != self.last_line)
         {
             return Ok(false);
         }
@@ -183,11 +190,21 @@ impl LogIndex {
         } else {
             metadata.len()
         };
-        if end > self.end.offset {
+        let has_grown = end > self.end.offset;
+        if has_grown {
             self.read(&mut file, end)?;
         }
         self.file = Some(Arc::new(file));
+        if has_grown {
+            self.last_line = self.last_line_now()?;
+        }
         Ok(true)
+    }
+
+    fn last_line_now(&self) -> io::Result<u64> {
+        let mut hasher = DefaultHasher::new();
+        self.line(self.entries.len().wrapping_sub(1))?.hash(&mut hasher);
+        Ok(hasher.finish())
     }
 
     fn read(&mut self, file: &mut File, end: u64) -> io::Result<()> {

@@ -63,3 +63,13 @@ fn calls_that_ask_the_same_have_one_signature() {
     assert_eq!((spans[0].is_redacted, spans[2].is_redacted), (false, true));
     assert_eq!(index.names().collect::<Vec<_>>(), ["search"]);
 }
+
+#[test]
+fn a_log_that_was_written_over_is_another_one() {
+    let log = text(&[span(2, Some(1)), span(1, None)]);
+    let directory = directory(&meta("ok"), &log);
+    let mut index = LogIndex::open(directory.path(), None, false).unwrap();
+    assert!(index.extend(false).unwrap());
+    std::fs::write(directory.path().join(SPANS_FILE), log.replace("\"OK\"", "\"UNSET\"")).unwrap();
+    assert!(!index.extend(false).unwrap());
+}

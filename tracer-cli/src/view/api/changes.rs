@@ -17,7 +17,7 @@ use super::request::RunId;
 
 /// A change needs no more than a name.
 const MOST_BODY_BYTES: usize = 64 * 1024;
-/// So long may a name be.
+/// So many characters may a name have.
 const LONGEST_NAME: usize = 512;
 /// So long may the body of a change take.
 const BODY_TIME: Duration = Duration::from_secs(5);
@@ -28,7 +28,7 @@ const BODY_TIME: Duration = Duration::from_secs(5);
 #[serde(deny_unknown_fields)]
 pub(in super::super) struct Rename {
     /// What looks like a secret in it is redacted, as in every name.
-    #[cfg_attr(test, schemars(length(min = 1, max = 512)))]
+    #[cfg_attr(test, schemars(length(min = 1, max = 512), regex(pattern = r"\S")))]
     run_name: String,
 }
 
@@ -57,8 +57,8 @@ pub(in super::super) async fn rename(
     let rename: Rename = serde_json::from_slice(&body)
         .map_err(|_| ApiError::bad_request("invalid_body", "the body has to be {\"run_name\": \"…\"}"))?;
     let name = rename.run_name;
-    if name.trim().is_empty() || name.len() > LONGEST_NAME {
-        let message = format!("`run_name` has to have 1 to {LONGEST_NAME} bytes");
+    if name.trim().is_empty() || name.chars().count() > LONGEST_NAME {
+        let message = format!("`run_name` has to have 1 to {LONGEST_NAME} characters");
         return Err(ApiError::bad_request("invalid_body", message));
     }
     let answer = viewer.read(move |viewer| {

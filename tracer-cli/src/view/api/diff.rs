@@ -84,27 +84,24 @@ pub(in super::super) type LastComparison = Option<(String, Arc<Comparison>)>;
 
 /// Compares.
 pub(in super::super) async fn diff(State(viewer): State<Viewer>, query: Query) -> Result<Response, ApiError> {
-    let needed = |name: &str| {
-        query.get(name).ok_or_else(|| {
-            ApiError::bad_request(
-                "invalid_parameter",
-                "`a` and `b` have to be given, or `a` and `baseline`",
-            )
-        })
-    };
-    let a = trace_id(needed("a")?)?;
+    let a = query
+        .get("a")
+        .ok_or_else(|| ApiError::bad_request("invalid_parameter", "`a` has to be given: the ID of a run"))?;
+    let a = trace_id(a)?;
+    let b = query.get("b").map(trace_id).transpose()?;
     let baseline = query.get("baseline").map(str::to_owned);
-    let b = match baseline {
-        Some(_) => None,
-        None => Some(trace_id(needed("b")?)?),
-    };
     let from: usize = query.number("from")?.unwrap_or(0);
     let limit = query.limit("limit", PAIRS, MOST_PAIRS)?;
     let read = viewer.read(move |viewer| {
         let comparison = match (&baseline, b) {
             (Some(name), _) => with_baseline(viewer, a, name)?,
             (None, Some(b)) => of_runs(viewer, a, b)?,
-            (None, None) => return Err(ApiError::internal()),
+            (None, None) => {
+                return Err(ApiError::not_found(
+                    "nothing_to_compare",
+                    "name what to compare with: `b`, the ID of a run, or `baseline`",
+                ));
+            }
         };
         Ok(json_response(&answer(&comparison, from, limit)))
     });

@@ -39,7 +39,7 @@ pub(in super::super) async fn runs(State(viewer): State<Viewer>, query: Query) -
             Some(last) => {
                 let place = listed.iter().position(|run| run.directory.trace_id == last);
                 place.ok_or_else(|| {
-                    ApiError::bad_request("invalid_cursor", "the run of the cursor is gone; begin again without it")
+                    ApiError::not_found("no_such_cursor", "the run of the cursor is gone; begin again without it")
                 })? + 1
             }
         };

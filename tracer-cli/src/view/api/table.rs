@@ -11,6 +11,7 @@ use tracer_sdk::read::ListedRun;
 
 use super::super::answer::{ApiError, json_response};
 use super::super::seen::Details;
+use super::super::stream::Known;
 use super::super::viewer::Viewer;
 use super::list::listed;
 use super::request::{Query, trace_id};
@@ -31,6 +32,8 @@ pub(in super::super) struct Table {
     spec_version: &'static str,
     /// Where the runs are, for people.
     data_dir: String,
+    /// `table` of the stream: changes when a run does.
+    version: String,
     runs: Vec<TableRow>,
 }
 
@@ -65,6 +68,7 @@ pub(in super::super) fn first(viewer: &Viewer) -> Result<Table, ApiError> {
 fn table(viewer: &Viewer, runs: &[ListedRun], wanted: &HashSet<TraceId>) -> Table {
     Table {
         spec_version: SPEC_VERSION,
+        version: Known::of(runs).version(),
         data_dir: shown(&viewer.runs().store().runs_dir()),
         runs: runs
             .iter()

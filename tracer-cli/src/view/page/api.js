@@ -1,4 +1,7 @@
-// Asking the server. Reading needs nothing; a change carries the token that the page was served with.
+// Asking the server. Reading needs nothing; a change carries the token that the page was served with. What rows say is asked for when
+// they come onto the screen, and the latest are kept.
+
+/** @import { RowText } from "./contract" */
 
 /** An answer of the API that is an error. */
 export class ApiError extends Error {
@@ -96,6 +99,9 @@ export function initialData() {
   }
 }
 
+/** A connection that is back within so many milliseconds was never lost for anybody. */
+const GRACE = 1_500;
+
 /**
  * Listens to the server as long as the page is visible: a browser allows six connections to one server, for all its tabs.
  * @param {string} path
@@ -111,6 +117,11 @@ export function listen(path, listeners, onConnection = () => {}) {
   let stopped = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let notice;
+  const lost = () => {
+    notice ??= setTimeout(() => onConnection(false), GRACE);
+  };
 
   const open = () => {
     if (stopped || source || document.hidden) return;
@@ -119,6 +130,8 @@ export function listen(path, listeners, onConnection = () => {}) {
     source = opened;
     opened.addEventListener("open", () => {
       retry = 500;
+      clearTimeout(notice);
+      notice = undefined;
       onConnection(true);
     });
     for (const [name, listener] of Object.entries(listeners)) {
@@ -128,10 +141,10 @@ export function listen(path, listeners, onConnection = () => {}) {
       });
     }
     opened.addEventListener("error", () => {
-      if (opened.readyState === EventSource.CONNECTING) return onConnection(false);
+      lost();
+      if (opened.readyState === EventSource.CONNECTING) return;
       // The browser has given up; we have not.
       close();
-      onConnection(false);
       timer = setTimeout(open, retry);
       retry = Math.min(retry * 2, 10_000);
     });
@@ -149,4 +162,90 @@ export function listen(path, listeners, onConnection = () => {}) {
     document.removeEventListener("visibilitychange", onVisibility);
     close();
   };
+}
+
+/** Most rows of one answer. */
+const LARGEST_RANGE = 200;
+/** Rows that nobody asked for are fetched too when so few lie between two that somebody did. */
+const SMALLEST_GAP = 40;
+/** Rows that are kept. */
+const MOST_KEPT = 8_000;
+
+export class Texts {
+  /**
+   * @param {string} run
+   * @param {() => void} onLoad
+   */
+  constructor(run, onLoad) {
+    this.run = run;
+    this.onLoad = onLoad;
+    /** @type {Map<number, RowText>} */
+    this.rows = new Map();
+    /** @type {Set<number>} */
+    this.asked = new Set();
+  }
+
+  /**
+   * @param {number} row
+   * @returns {RowText | undefined}
+   */
+  get(row) {
+    return this.rows.get(row);
+  }
+
+  /** @param {RowText[]} rows */
+  put(rows) {
+    for (const row of rows) this.rows.set(row.row, row);
+    for (const oldest of this.rows.keys()) {
+      if (this.rows.size <= MOST_KEPT) break;
+      this.rows.delete(oldest);
+      this.asked.delete(oldest);
+    }
+  }
+
+  /**
+   * Asks for the rows that are not here yet.
+   * @param {number[]} rows in ascending order
+   */
+  need(rows) {
+    const missing = rows.filter((row) => !this.rows.has(row) && !this.asked.has(row));
+    let first = missing[0];
+    if (first === undefined) return;
+    let last = first;
+    for (const row of missing.slice(1)) {
+      if (row - last > SMALLEST_GAP || row - first >= LARGEST_RANGE) {
+        this.#ask(first, last);
+        first = row;
+      }
+      last = row;
+    }
+    this.#ask(first, last);
+  }
+
+  /**
+   * @param {number} first
+   * @param {number} last
+   */
+  async #ask(first, last) {
+    for (let row = first; row <= last; row += 1) this.asked.add(row);
+    try {
+      const answer = await getJson(runPath(this.run, "/rows", { from: first, limit: last - first + 1 }));
+      this.put(answer.rows);
+      this.onLoad();
+    } catch {
+      // The rows show their names; scrolling to them again asks again.
+      for (let row = first; row <= last; row += 1) this.asked.delete(row);
+    }
+  }
+
+  /**
+   * Forgets what is no longer true: rows from `row` on, and those that were in flight.
+   * @param {number} row
+   */
+  forgetFrom(row) {
+    for (const [known, text] of this.rows) {
+      if (known >= row || text.in_flight) this.rows.delete(known);
+    }
+    this.asked.clear();
+  }
 }

@@ -3,7 +3,7 @@
 import { getJson } from "./api.js";
 import { glyph, make } from "./dom.js";
 import { showError } from "./frame.js";
-import { STANDING } from "./run-head.js";
+import { STANDING } from "./run-about.js";
 import { count, counted, duration } from "./units.js";
 import { valueView } from "./values.js";
 

@@ -3,7 +3,7 @@
 import { make } from "./dom.js";
 import { copy } from "./frame.js";
 import { messageCards } from "./messages.js";
-import { facts, loopCard, runPanel, section } from "./run-panel.js";
+import { facts, loopCard, runPanel, section } from "./run-about.js";
 import { bytes, count, counted, duration } from "./units.js";
 import { differencesView, shownValue, textView, valueView } from "./values.js";
 

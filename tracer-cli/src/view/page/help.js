@@ -1,7 +1,7 @@
 // What the keys do, as `?` shows it.
 
 import { make } from "./dom.js";
-import { bindings, lettersOff, setLettersOff } from "./keys.js";
+import { bindings, lettersOff, setLettersOff } from "./frame.js";
 
 /** @type {Record<string, string>} */
 const SHOWN = {

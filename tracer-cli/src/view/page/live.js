@@ -4,7 +4,7 @@ import { change, listen, runPath } from "./api.js";
 import { changedColumns } from "./columns.js";
 import { make } from "./dom.js";
 import { announce, banner, showConnection, showError } from "./frame.js";
-import { runBanners } from "./run-head.js";
+import { runBanners } from "./run-about.js";
 import { counted } from "./units.js";
 
 /** @import { Columns } from "./columns.js" */
@@ -21,17 +21,7 @@ const SILENT_TICKS = 20;
  * @param {RunPage} page
  */
 export function follow(page) {
-  let failures = 0;
-  const from = page.columns?.logBytes ?? 0;
-  listen(`/api/stream?run=${encodeURIComponent(page.id)}&from=${from}`, {
-    rows: (changes) => takeUp(page, changes).catch(showError),
-    run: (overview) => showOverview(page, overview),
-    deleted: () => showDeleted(page.id),
-  }, (connected) => {
-    failures = connected ? 0 : failures + 1;
-    // One lost connection is mended by the browser before anybody sees it.
-    if (connected || failures > 1) showConnection(connected);
-  });
+  listenTo(page);
   let ticks = 0;
   setInterval(() => {
     if (document.hidden || !page.columns || page.overview?.standing !== "running") return;
@@ -43,6 +33,19 @@ export function follow(page) {
   page.steps.grid.addEventListener("scroll", () => {
     if (page.following && !page.steps.list.isAtEnd) page.setFollowing(false);
   }, { passive: true });
+}
+
+/** @param {RunPage} page */
+function listenTo(page) {
+  const from = page.columns?.logBytes ?? 0;
+  const stop = listen(`/api/stream?run=${encodeURIComponent(page.id)}&from=${from}`, {
+    rows: (changes) => takeUp(page, changes).catch(showError),
+    run: (overview) => showOverview(page, overview),
+    deleted: () => {
+      stop();
+      showDeleted(page);
+    },
+  }, showConnection);
 }
 
 /**
@@ -84,13 +87,18 @@ function showOverview(page, overview) {
   page.loadColumns().catch(showError);
 }
 
-/** @param {string} run */
-export function showDeleted(run) {
+/** @param {RunPage} page */
+function showDeleted(page) {
   announce("This run was deleted", true);
   const restore = make("button", {
     onclick: async () => {
-      await change("POST", runPath(run, "/restore"));
-      banner("deleted", null);
+      try {
+        await change("POST", runPath(page.id, "/restore"));
+        banner("deleted", null);
+        listenTo(page);
+      } catch (error) {
+        showError(error);
+      }
     },
   }, "Restore");
   banner("deleted", [make("strong", null, "This run was deleted. "), "What is shown here stays until you leave. ", restore], "warning");

@@ -13,7 +13,11 @@ import { make } from "./dom.js";
 export function openMenu(button, label, items) {
   document.querySelector(".menu")?.remove();
   const menu = make("div.menu", { role: "menu", "aria-label": label });
+  let isOpen = true;
   const close = (/** @type {boolean} */ refocus) => {
+    // Removing the menu takes the focus from it, which closes it again.
+    if (!isOpen) return;
+    isOpen = false;
     menu.remove();
     button.removeAttribute("aria-expanded");
     if (refocus) button.focus();
@@ -42,7 +46,7 @@ export function openMenu(button, label, items) {
   menu.addEventListener("focusout", (event) => {
     if (!(event.relatedTarget instanceof Node && menu.contains(event.relatedTarget))) close(false);
   });
-  document.body.append(menu);
+  (document.getElementById("main") ?? document.body).append(menu);
   const box = button.getBoundingClientRect();
   menu.style.top = `${Math.max(8, Math.min(box.bottom + 4, innerHeight - menu.offsetHeight - 8))}px`;
   menu.style.left = `${Math.max(8, Math.min(box.right - menu.offsetWidth, innerWidth - menu.offsetWidth - 8))}px`;

@@ -22,7 +22,7 @@ export class Minimap {
   /** @param {Options} options */
   constructor(options) {
     this.options = options;
-    this.canvas = make("canvas", { role: "img", height: HEIGHT });
+    this.canvas = make("canvas", { role: "img", height: HEIGHT, "aria-label": "The run has not been read yet" });
     this.window = make("div.minimap-window", { hidden: true });
     this.position = make("div.minimap-position", { hidden: true });
     this.startSlider = this.#slider("Start of the listed time range", 0);

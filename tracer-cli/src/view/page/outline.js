@@ -37,6 +37,8 @@ export class Outline {
   update() {
     this.#filter();
     const { columns, passing } = this;
+    // A fold stands for all of its rows; these filters may leave some of them out.
+    const folding = this.folding && !this.range && !this.kinds.has("error");
     const entries = new Uint32Array(columns.length);
     let length = 0;
     let row = 0;
@@ -45,8 +47,8 @@ export class Outline {
         row += 1;
         continue;
       }
-      const foldEnd = this.folding && !this.unfolded.has(row) ? columns.repeatEnd[row] : 0;
-      if (foldEnd > 0 && !this.range) {
+      const foldEnd = folding && !this.unfolded.has(row) ? columns.repeatEnd[row] : 0;
+      if (foldEnd > 0) {
         entries[length] = row + FOLD;
         length += 1;
         row = foldEnd;

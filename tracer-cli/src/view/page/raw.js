@@ -23,7 +23,8 @@ export class RawView {
       },
       render: (/** @type {object} */ span) => this.#span(span),
     });
-    this.element = make("div.view", null, this.paths, this.view.element);
+    this.scroller = this.view.element;
+    this.element = make("div.view", null, this.paths, this.scroller);
   }
 
   async show() {

@@ -1,7 +1,7 @@
 // What the keys do on a run's page.
 
-import { bind } from "./keys.js";
-import { VIEWS } from "./route.js";
+import { bind } from "./frame.js";
+import { VIEWS } from "./workspace.js";
 
 /** @import { RunPage } from "./run.js" */
 
@@ -58,14 +58,15 @@ export function bindRunKeys(page) {
     ["F", "follow a running run", () => page.setFollowing(!page.following)],
     ["c", "compare", () => page.setView("compare")],
     ["y", "copy, rename, delete", () => page.openMenu(document.getElementById("run-menu") ?? document.body)],
-    ["Escape", "close, then clear", () => {
+    ["Escape", "close, then clear, then back to the steps", () => {
       if (document.activeElement === tools.search.input) {
         if (tools.search.input.value) tools.search.clear();
         return steps.select(Math.max(0, page.selected), { focus: true });
       }
       if (workspace.close()) return;
       if (tools.search.asked) return tools.search.clear();
-      if (page.outline?.isFiltered) tools.clear();
+      if (page.outline?.isFiltered) return tools.clear();
+      page.setView("steps");
     }],
   ]);
 }

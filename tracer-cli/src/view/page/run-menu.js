@@ -5,6 +5,7 @@ import { copy, showError } from "./frame.js";
 import { openMenu } from "./menu.js";
 import { remove, rename } from "./run-changes.js";
 
+/** @import { Message, Step } from "./contract" */
 /** @import { RunPage } from "./run.js" */
 
 /**
@@ -16,7 +17,7 @@ export function openRunMenu(page, button) {
   const short = page.id.slice(0, 8);
   /** @type {(import("./menu.js").Item | false | null)[]} */
   const selected = step && page.selected >= 0 ? [
-    { label: "Copy this step as JSON", run: () => copy(JSON.stringify(step.raw ?? step, null, 2), "Step copied as JSON") },
+    { label: "Copy this step as JSON", run: () => copy(asJson(step), "Step copied as JSON") },
     { label: "Copy as Markdown", run: () => copy(asMarkdown(page, step), "Step copied as Markdown") },
     step.number > 0 && { label: "Copy the command", run: () => copy(`tracer show ${short} --step ${step.number}`, "Command copied") },
     step.line !== null && { label: "Copy file and line", run: () => copy(`${step.file}:${step.line}`, "Place copied") },
@@ -28,7 +29,7 @@ export function openRunMenu(page, button) {
   openMenu(button, "Copy and more", [
     { label: "Copy the link", run: () => copy(location.href, "Link copied") },
     ...selected.filter((item) => item !== null && item !== false),
-    { label: "Save as one HTML file", run: () => location.assign(`/r/${page.id}/export.html${location.search}`) },
+    { label: "Save as one HTML file", run: () => location.assign(exportAddress(page)) },
     {
       label: "Rename …",
       run: () => rename(page.id, page.overview?.run_name ?? "", (name) => {
@@ -38,6 +39,14 @@ export function openRunMenu(page, button) {
     },
     { label: "Delete", run: () => remove([page.id], () => {}) },
   ]);
+}
+
+/** The run as one file, filtered as it is shown. @param {RunPage} page */
+function exportAddress({ id, route }) {
+  const query = new URLSearchParams();
+  if (route.kinds.length > 0) query.set("kind", route.kinds.join(","));
+  if (route.query) query.set("q", route.query);
+  return `/r/${id}/export.html${query.size > 0 ? `?${query}` : ""}`;
 }
 
 /** @param {string} run */
@@ -50,20 +59,30 @@ async function path(run) {
   await copy((await getJson(runPath(run, "/paths"))).paths.run_dir, "Path copied");
 }
 
+/** The line of a step as it is stored, laid out to be read. @param {Step} step */
+function asJson(step) {
+  const line = step.raw?.value;
+  return typeof line === "string" ? JSON.stringify(JSON.parse(line), null, 2) : JSON.stringify(step, null, 2);
+}
+
 /**
+ * A step as Markdown, for an issue or for another model.
  * @param {RunPage} page
- * @param {any} step
+ * @param {Step} step
  */
 function asMarkdown(page, step) {
-  const text = page.texts.get(page.selected);
-  const block = (/** @type {string} */ title, /** @type {unknown} */ value) =>
-    value === undefined || value === null ? [] : [`**${title}**`, "```json", JSON.stringify(value, null, 2), "```"];
+  /** @param {string} title @param {unknown} value */
+  const block = (title, value) => {
+    if (value === undefined || value === null) return [];
+    return typeof value === "string" ? [`**${title}**`, value] : [`**${title}**`, `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``];
+  };
+  /** @param {Message[]} messages */
+  const said = (messages) => messages.flatMap(({ role, parts }) => parts.flatMap((part) => block(part.name ? `${role} calls ${part.name}` : role, part.text ?? part.value)));
   return [
-    `### #${step.number} ${step.name} (${step.kind})`,
-    text ? `${text.gist.input}${text.gist.output ? ` → ${text.gist.output}` : ""}` : "",
-    ...block("Arguments", step.tool?.arguments), ...block("Result", step.tool?.result),
-    ...block("Messages", step.llm?.messages), ...block("Response", step.llm?.response),
-    ...block("Error", step.error), ...block("State", step.state?.state),
+    `### #${step.number} ${step.name} (${step.kind}${step.failed ? ", failed" : ""})`,
+    ...(step.error ? block(step.error.type, step.error.message) : []),
+    ...block("Arguments", step.tool?.arguments?.value), ...block("Result", step.tool?.result?.value), ...block("State", step.state?.state?.value),
+    ...(step.llm ? said([...step.llm.messages.slice(step.llm.new_from), ...step.llm.response]) : []),
     `Run \`${page.id}\`, \`tracer show ${page.id.slice(0, 8)} --step ${step.number}\``,
-  ].filter(Boolean).join("\n\n");
+  ].join("\n\n");
 }

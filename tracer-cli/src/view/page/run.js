@@ -1,25 +1,25 @@
 // The page of a run: brings its parts together and keeps what is shown, selected and searched in one place, which the address mirrors.
 
-import { getBytes, getJson, initialData, runPath } from "./api.js";
+import { getBytes, getJson, initialData, runPath, Texts } from "./api.js";
 import { readColumns, rowsMoved } from "./columns.js";
 import { fill, make } from "./dom.js";
 import { banner, showError, startFrame } from "./frame.js";
 import { Minimap } from "./minimap.js";
 import { Outline } from "./outline.js";
-import { readRoute, writeRoute } from "./route.js";
-import { runBanners, runHead } from "./run-head.js";
+import { runBanners, runHead } from "./run-about.js";
 import { bindRunKeys } from "./run-keys.js";
 import { RunTools } from "./run-tools.js";
 import { Steps } from "./steps.js";
-import { Texts } from "./texts.js";
-import { Workspace } from "./workspace.js";
+import { readRoute, Workspace, writeRoute } from "./workspace.js";
 
 /** @import { Columns } from "./columns.js" */
 /** @import { Overview } from "./contract" */
-/** @import { Route, View } from "./route.js" */
+/** @import { Route, View } from "./workspace.js" */
 
 /** Loading that takes longer is told, in milliseconds. */
 const PATIENCE = 150;
+/** A run that has ended is followed after so many milliseconds. */
+const CALM = 5_000;
 
 export class RunPage {
   constructor() {
@@ -46,7 +46,7 @@ export class RunPage {
     });
     this.tools = new RunTools(this);
     this.workspace = new Workspace(this);
-    this.head = make("div", { id: "run-head" });
+    this.head = make("div", { id: "run-head" }, make("div.run-head", null, make("h1", null, "Run ", make("span.mono", null, this.id.slice(0, 8)))));
     const main = startFrame({ left: [make("span.place", null, this.overview?.run_name ?? "run")] });
     main.append(this.head, this.minimap.element, this.tools.element, this.workspace.element);
     this.showOverview();
@@ -72,7 +72,8 @@ export class RunPage {
     this.workspace.showRun();
     this.following = this.overview?.standing === "running" && this.selected < 0;
     this.tools.showFilters();
-    (await import("./live.js")).follow(this);
+    // A run that has ended can only be deleted; that is not urgent.
+    setTimeout(async () => (await import("./live.js")).follow(this), this.overview?.standing === "running" || this.overview?.standing === "interrupted" ? 0 : CALM);
   }
 
   async loadColumns() {
@@ -107,6 +108,7 @@ export class RunPage {
 
   showOverview() {
     if (!this.overview) return;
+    this.steps.isOver = this.overview.standing !== "running";
     document.title = `${this.overview.standing}: ${this.overview.run_name ?? this.id.slice(0, 8)} · tracer`;
     const deeds = {
       jump: (/** @type {string} */ event) => this.goTo(event),

@@ -1,7 +1,7 @@
 // Which runs are listed, and in which order: kept in the address, so that a link or a reload shows the same.
 
 import { fill, glyph, make } from "./dom.js";
-import { STANDING } from "./run-head.js";
+import { STANDING } from "./run-about.js";
 import { count } from "./units.js";
 
 /** @import { RunRow, Standing } from "./contract" */

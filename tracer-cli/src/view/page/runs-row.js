@@ -1,7 +1,7 @@
 // One row of the runs table: made once, and told which run to show.
 
 import { glyph, make, say, setGlyph } from "./dom.js";
-import { STANDING } from "./run-head.js";
+import { STANDING } from "./run-about.js";
 import { ago, count, duration, exactly, quantity } from "./units.js";
 
 /** @import { Kind, RunRow } from "./contract" */

@@ -2,8 +2,7 @@
 
 import { getJson, initialData, listen } from "./api.js";
 import { fill, make } from "./dom.js";
-import { copy, showConnection, showError, startFrame } from "./frame.js";
-import { bind } from "./keys.js";
+import { bind, copy, showConnection, showError, startFrame } from "./frame.js";
 import { createRunRow, renderRunRow } from "./runs-row.js";
 import { RunsFilters } from "./runs-filters.js";
 import { count } from "./units.js";
@@ -58,7 +57,9 @@ class RunsPage {
         renderRunRow(element, index, this.shown[index], this.marked.has(this.shown[index].trace_id));
         element.tabIndex = index === this.current ? 0 : -1;
       },
-      onWindow: (first, last) => this.needDetails(first, last),
+      onWindow: (first, last) => {
+        this.#needDetails(first, last);
+      },
     });
     this.listen();
     this.refilter();
@@ -105,11 +106,7 @@ class RunsPage {
     ]);
     addEventListener("popstate", () => this.filters.read());
     setInterval(() => !document.hidden && this.list.render(true), TICK);
-    let lost = 0;
-    listen("/api/stream", { runs: (change) => this.takeUp(change) }, (connected) => {
-      lost = connected ? 0 : lost + 1;
-      if (connected || lost > 1) showConnection(connected);
-    });
+    listen("/api/stream", { runs: (change) => this.takeUp(change) }, showConnection);
   }
 
   /** @param {{ runs: RunRow[], removed: string[], reload: boolean }} change */
@@ -172,7 +169,7 @@ class RunsPage {
   }
 
   /** @param {number} first @param {number} last */
-  async needDetails(first, last) {
+  async #needDetails(first, last) {
     const missing = this.shown.slice(first, last + 1).filter((run) => !run.details && !this.asked.has(run.trace_id)).slice(0, MOST_DETAILS);
     if (missing.length === 0) return;
     for (const run of missing) this.asked.add(run.trace_id);

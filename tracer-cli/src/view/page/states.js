@@ -25,8 +25,8 @@ export class States {
     this.element.classList.add("transcript");
   }
 
-  show() {
-    if (this.view.parts.length === 0) this.view.open(0);
+  async show() {
+    if (this.view.parts.length === 0) await this.view.open(0);
   }
 
   /** @param {StateEntry} entry */

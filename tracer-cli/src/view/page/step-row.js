@@ -7,7 +7,7 @@ import { clock, count, duration, quantity } from "./units.js";
 /** @import { Columns } from "./columns.js" */
 /** @import { Kind, RowText } from "./contract" */
 /** @import { Outline } from "./outline.js" */
-/** @import { Texts } from "./texts.js" */
+/** @import { Texts } from "./api.js" */
 /** @import { Timescale } from "./units.js" */
 
 /** The word and the sign of each kind. @type {Record<Kind, { word: string, glyph: import("./dom.js").Glyph }>} */
@@ -33,6 +33,7 @@ const DEEPEST_INDENT = 14;
  * @property {boolean} absolute whether times are those of the clock
  * @property {number} now microseconds from the start of the run
  * @property {number} selected row
+ * @property {boolean} isOver whether nothing that is in flight will end any more
  * @property {Set<number>} hits
  */
 
@@ -132,17 +133,18 @@ export function renderStepRow(element, index, scene) {
  * @param {RowText | undefined} text
  * @param {Scene} scene
  */
-function renderStep(parts, row, text, { columns, now }) {
+function renderStep(parts, row, text, { columns, now, isOver }) {
   const { input, output } = columns.tokens(row);
   const known = input !== null || output !== null;
   const inFlight = (columns.flags[row] & IN_FLIGHT) !== 0;
   const length = columns.duration[row];
   say(parts.input, text?.gist.input ?? "");
-  say(parts.output, text?.failure ?? text?.gist.output ?? (inFlight ? "in flight" : ""));
+  say(parts.output, text?.failure ?? text?.gist.output ?? (inFlight ? (isOver ? "never ended" : "in flight") : ""));
   parts.output.classList.toggle("broken", Boolean(text?.failure));
   say(parts.tokens, known ? `${input === null ? "?" : quantity(input)}→${output === null ? "?" : quantity(output)}` : "");
-  parts.duration.classList.toggle("ticking", inFlight);
-  if (inFlight) say(parts.duration, `${duration(now - columns.start[row])}+`);
+  parts.duration.classList.toggle("ticking", inFlight && !isOver);
+  if (inFlight && isOver) say(parts.duration, "");
+  else if (inFlight) say(parts.duration, `${duration(now - columns.start[row])}+`);
   else say(parts.duration, length > 0 || (length === 0 && isTimed(columns.kindName(row))) ? duration(length) : "");
 }
 

@@ -8,7 +8,7 @@ import { VirtualList } from "./virtual-list.js";
 
 /** @import { Columns } from "./columns.js" */
 /** @import { Outline } from "./outline.js" */
-/** @import { Texts } from "./texts.js" */
+/** @import { Texts } from "./api.js" */
 
 /** Rows of ancestors that stay at the upper edge. */
 const MOST_PINNED = 3;
@@ -56,6 +56,8 @@ export class Steps {
       this.#drawAxis();
     }).observe(this.axis);
     this.absolute = false;
+    /** Whether nothing that is in flight will end any more. */
+    this.isOver = false;
     this.now = 0;
     /** @type {Set<number>} */
     this.hits = new Set();
@@ -110,7 +112,7 @@ export class Steps {
     if (!columns || !outline) return;
     renderStepRow(element, index, {
       columns, outline, texts: this.options.texts, scale: this.scale, absolute: this.absolute, now: this.now,
-      selected: this.selected, hits: this.hits,
+      selected: this.selected, hits: this.hits, isOver: this.isOver,
     });
     element.tabIndex = index === this.list.kept ? 0 : -1;
   }
@@ -202,6 +204,7 @@ export class Steps {
   select(row, { focus = false, center = false } = {}) {
     const { outline } = this;
     if (!outline || outline.length === 0) return;
+    const takesFocus = focus || this.list.hasFocus;
     const revealed = outline.reveal(row);
     this.selected = row;
     const index = outline.indexOf(row);
@@ -210,7 +213,7 @@ export class Steps {
     this.list.show(index, center || revealed ? "center" : "nearest");
     this.list.render(true);
     this.#rove();
-    if (focus) this.list.rendered.get(index)?.focus({ preventScroll: true });
+    if (takesFocus) this.list.rendered.get(index)?.focus({ preventScroll: true });
   }
 
   #rove() {

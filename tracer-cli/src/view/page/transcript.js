@@ -36,7 +36,17 @@ export class Transcript {
     const { columns, selected } = this.page;
     const number = columns && selected >= 0 ? columns.number[selected] : 0;
     await this.view.open(Math.max(0, number - 1));
-    this.element.querySelector(`[data-number="${number}"]`)?.scrollIntoView({ block: "center" });
+    this.reveal(number);
+  }
+
+  /** @param {number} number */
+  async reveal(number) {
+    if (number === 0) return;
+    const find = () => this.element.querySelector(`[data-number="${number}"]`);
+    if (!find()) await this.view.open(number - 1);
+    for (const turn of this.element.querySelectorAll(".turn.current")) turn.classList.remove("current");
+    find()?.classList.add("current");
+    find()?.scrollIntoView({ block: "nearest" });
   }
 
   /** @param {Turn} turn */

@@ -1,5 +1,6 @@
 // Durations, moments and quantities as people read them, by the same rules as the terminal's `render::units`; and scales of time.
 
+const WHOLE = new Intl.NumberFormat("en-US");
 const MILLISECOND = 1_000;
 const SECOND = 1_000 * MILLISECOND;
 
@@ -108,7 +109,7 @@ export function bytes(number) {
  * @returns {string}
  */
 export function count(number) {
-  return number.toLocaleString("en-US");
+  return WHOLE.format(number);
 }
 
 /**

@@ -1,12 +1,12 @@
 // The views besides the steps, each made when it is opened first.
 
 /** @import { RunPage } from "./run.js" */
-/** @import { View } from "./route.js" */
+/** @import { OtherView, View } from "./workspace.js" */
 
 /**
  * @param {View} view
  * @param {RunPage} page
- * @returns {Promise<{ element: HTMLElement, show: () => void }>}
+ * @returns {Promise<OtherView>}
  */
 export async function makeView(view, page) {
   switch (view) {

@@ -54,9 +54,16 @@ export class VirtualList {
    * @param {number} length
    */
   reset(length) {
+    const hadFocus = this.hasFocus;
     this.length = length;
     this.#resize();
     this.render(true);
+    if (hadFocus) this.rendered.get(this.kept)?.focus({ preventScroll: true });
+  }
+
+  /** @returns {boolean} whether the focus is on a row, so that it must not get lost when rows change */
+  get hasFocus() {
+    return this.options.body.contains(document.activeElement);
   }
 
   #resize() {

@@ -1,13 +1,88 @@
-// The place below the tools: the open view at the left, what the selected step holds at the right, and the splitter between them.
+// The place below the tools: the open view at the left, what the selected step holds at the right, and the splitter between them. The
+// address of the page holds all of that, and what is filtered and searched, so that a copied link shows the same.
 
 import { fill, make } from "./dom.js";
 import { showError } from "./frame.js";
-import { runPanel } from "./run-panel.js";
+import { runPanel } from "./run-about.js";
 import { bytes } from "./units.js";
 
 /** @import { Overview } from "./contract" */
 /** @import { RunPage } from "./run.js" */
-/** @import { View } from "./route.js" */
+
+export const VIEWS = /** @type {const} */ (["steps", "transcript", "state", "compare", "raw"]);
+
+/** @typedef {typeof VIEWS[number]} View */
+/**
+ * A view besides the steps.
+ * @typedef {object} OtherView
+ * @property {HTMLElement} element
+ * @property {HTMLElement} [scroller] what takes the focus, when it is not the element
+ * @property {() => void | Promise<void>} show
+ * @property {(number: number) => void} [reveal] brings a step into sight
+ */
+/**
+ * @typedef {object} Route
+ * @property {View} view
+ * @property {string} at event that is selected
+ * @property {string} tab of the inspector
+ * @property {string[]} kinds that are listed; none lists all
+ * @property {string} query what is searched for
+ * @property {[number, number] | null} range microseconds from the start of the run
+ * @property {boolean} folding whether repeats are folded
+ * @property {string} against run that is compared with
+ */
+
+/**
+ * @param {string} [search]
+ * @returns {Route}
+ */
+export function readRoute(search = location.search) {
+  const query = new URLSearchParams(search);
+  const [from, to] = [query.get("t0"), query.get("t1")].map((text) => (text === null || text === "" ? NaN : Number(text)));
+  return {
+    view: VIEWS.find((view) => view === query.get("view")) ?? "steps",
+    at: query.get("at") ?? "",
+    tab: query.get("tab") ?? "",
+    kinds: (query.get("kind") ?? "").split(",").filter(Boolean),
+    query: query.get("q") ?? "",
+    range: from < to ? [from, to] : null,
+    folding: query.get("fold") !== "0",
+    against: query.get("against") ?? "",
+  };
+}
+
+/**
+ * @param {Route} route
+ * @returns {string} the address, without what is as always
+ */
+export function address(route) {
+  const query = new URLSearchParams();
+  if (route.view !== "steps") query.set("view", route.view);
+  if (route.at) query.set("at", route.at);
+  if (route.tab) query.set("tab", route.tab);
+  if (route.kinds.length > 0) query.set("kind", route.kinds.join(","));
+  if (route.query) query.set("q", route.query);
+  if (route.range) {
+    query.set("t0", String(Math.round(route.range[0])));
+    query.set("t1", String(Math.round(route.range[1])));
+  }
+  if (!route.folding) query.set("fold", "0");
+  if (route.against) query.set("against", route.against);
+  const text = query.toString();
+  return location.pathname + (text ? `?${text}` : "");
+}
+
+/**
+ * Writes a route into the address bar: a new view can be gone back from, a new selection cannot.
+ * @param {Route} route
+ * @param {boolean} [push]
+ */
+export function writeRoute(route, push = false) {
+  const next = address(route);
+  if (next === location.pathname + location.search) return;
+  if (push) history.pushState(null, "", next);
+  else history.replaceState(null, "", next);
+}
 
 const SPLIT = "tracer-split";
 /** Loading a step waits until the selection rests, so that holding an arrow key down loads one step and not all. */
@@ -29,7 +104,7 @@ export class Workspace {
     this.loaded = null;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
-    /** @type {Map<View, { element: HTMLElement, show: () => void }>} */
+    /** @type {Map<View, OtherView>} */
     this.views = new Map();
     this.shown = /** @type {View} */ ("steps");
     /** What was told of the run last. */
@@ -110,10 +185,13 @@ export class Workspace {
     this.page.tools.showFilters();
     this.view.setAttribute("aria-labelledby", `tab-${view}`);
     this.element.classList.toggle("alone", view === "compare" || view === "raw");
+    const hadFocus = this.view.contains(document.activeElement) || document.activeElement === document.body;
     if (view === "steps") {
-      this.view.replaceChildren(this.page.steps.element);
-      this.page.steps.list.measure();
-      if (this.page.selected >= 0) this.page.steps.list.show(this.page.steps.index);
+      const { steps, selected } = this.page;
+      if (steps.element.isConnected) return;
+      this.view.replaceChildren(steps.element);
+      steps.list.measure();
+      if (selected >= 0) steps.select(selected, { focus: hadFocus });
       return;
     }
     try {
@@ -121,7 +199,8 @@ export class Workspace {
       this.views.set(view, made);
       if (this.shown !== view) return;
       this.view.replaceChildren(made.element);
-      made.show();
+      await made.show();
+      if (hadFocus) (made.scroller ?? made.element).focus({ preventScroll: true });
     } catch (error) {
       showError(error);
     }
@@ -139,6 +218,7 @@ export class Workspace {
    */
   showStep(row, open) {
     if (open) this.element.classList.add("open");
+    this.views.get(this.shown)?.reveal?.(this.page.columns?.number[row] ?? 0);
     clearTimeout(this.timer);
     const load = async () => {
       try {

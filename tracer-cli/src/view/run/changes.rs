@@ -70,7 +70,10 @@ impl OpenRun {
         let is_root_new = rows.first().is_some_and(|row| row.number == 0 && is_new(row));
         let behind_root = usize::from(rows.first().is_some_and(|row| row.number == 0));
         let first_new = rows.iter().skip(behind_root).position(is_new);
-        let from = first_new.map_or(rows.len(), |position| position + behind_root);
+        let mut from = first_new.map_or(rows.len(), |position| position + behind_root);
+        if rows.iter().any(|row| !is_new(row) && self.was_moved(row, is_new)) {
+            from = behind_root;
+        }
         if !is_root_new && from == rows.len() && offset == self.index.read_bytes() {
             return Ok(None);
         }
@@ -86,6 +89,15 @@ impl OpenRun {
             root: root.map(|row| self.changed_row(0, row)).transpose()?,
             reload,
         }))
+    }
+
+    /// Whether a row that was there before now stands further down, in a new row that began after it; only a clock that
+    /// was set back gives such rows.
+    fn was_moved(&self, row: &Row, is_new: impl Fn(&Row) -> bool) -> bool {
+        let parent = self.timeline.get(row.parent as usize);
+        parent.is_some_and(|parent| {
+            parent.number > 0 && is_new(parent) && cells_of(self, parent).start_us > cells_of(self, row).start_us
+        })
     }
 
     fn changed_row(&self, number: usize, row: &Row) -> Result<ChangedRow, ApiError> {

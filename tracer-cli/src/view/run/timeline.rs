@@ -225,6 +225,8 @@ fn nested(items: &[Item], parents: &[u32]) -> Timeline {
         }
     }
     tops.reverse();
+    // The run stands first, even where a damaged log says that something began before it.
+    tops.sort_by_key(|top| items.get(*top as usize).is_none_or(|item| item.number != 0));
     let mut rows: Vec<Row> = Vec::with_capacity(items.len());
     let mut placed = vec![false; items.len()];
     let all = 0..u32::try_from(items.len()).unwrap_or(NONE);
@@ -265,3 +267,7 @@ fn nested(items: &[Item], parents: &[u32]) -> Timeline {
         ..Timeline::default()
     }
 }
+
+#[cfg(test)]
+#[path = "timeline_tests.rs"]
+mod tests;

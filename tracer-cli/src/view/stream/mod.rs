@@ -20,6 +20,7 @@ use tokio::sync::mpsc;
 use super::answer::{ApiError, json_text};
 use super::api::request::{Query, trace_id};
 use super::viewer::Viewer;
+pub(super) use runs::Known;
 use runs::WatchedRuns;
 use watched::WatchedRun;
 
@@ -88,7 +89,12 @@ pub(super) async fn stream(
         None => query.number("last_event_id")?.or(query.number("from")?),
     };
     let watched = match query.get("run").map(trace_id).transpose()? {
-        None => Watched::Runs(WatchedRuns::default()),
+        None => {
+            let version = query.get("table").map(str::to_owned);
+            // The runs that are known now are looked at before the stream begins.
+            let runs = viewer.read(move |viewer| WatchedRuns::new(viewer, version.as_deref()));
+            Watched::Runs(runs.await?)
+        }
         Some(id) => {
             viewer.runs().directory(id)?;
             Watched::Run(Box::new(WatchedRun::new(id, last)))

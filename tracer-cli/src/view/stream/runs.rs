@@ -1,17 +1,22 @@
 //! The table of runs, watched.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
 use tracer_sdk::format::TraceId;
+use tracer_sdk::read::{ListedRun, RunDirectory};
 
 use super::super::answer::ApiError;
+use super::super::api::list::listed;
 use super::super::api::table::{self, TableRow};
 use super::super::run::stamp::Stamp;
 use super::super::viewer::Viewer;
 use super::Change;
+use crate::commands::standing;
+use crate::render::standing::Standing;
 
 /// How often the runs are looked at that may change.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -20,13 +25,34 @@ const LONG_PAUSE: Duration = Duration::from_secs(5);
 /// More changed runs are not sent: the page asks for the table again.
 const MOST_RUNS: usize = 200;
 
+/// Runs as they were when they were looked at.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in super::super) struct Known(BTreeMap<TraceId, (Stamp, &'static str)>);
+
+impl Known {
+    /// The runs as they are now.
+    pub(in super::super) fn of(listed: &[ListedRun]) -> Self {
+        let now = |run: &ListedRun| (Stamp::of(&run.directory.path), standing(run).word());
+        Self(listed.iter().map(|run| (run.directory.trace_id, now(run))).collect())
+    }
+
+    /// A text that changes when a run does.
+    pub(in super::super) fn version(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        self.0.hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    }
+}
+
 /// The runs that the page knows.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct WatchedRuns {
-    known: Option<HashMap<TraceId, (Stamp, &'static str)>>,
+    known: Known,
+    /// Whether the page knows other runs than these.
+    is_behind: bool,
     folder: Option<SystemTime>,
-    looked: Option<Instant>,
-    looked_at_all: Option<Instant>,
+    looked: Instant,
+    looked_at_all: Instant,
 }
 
 /// The runs that changed.
@@ -41,75 +67,81 @@ struct ChangedRuns {
 }
 
 impl WatchedRuns {
+    /// Watches from now on; `version` is that of the table that the page has, now when it is left out.
+    pub(super) fn new(viewer: &Viewer, version: Option<&str>) -> Result<Self, ApiError> {
+        let folder = changed(viewer);
+        let known = Known::of(&listed(viewer)?);
+        Ok(Self {
+            is_behind: version.is_some_and(|version| version != known.version()),
+            known,
+            folder,
+            looked: Instant::now(),
+            looked_at_all: Instant::now(),
+        })
+    }
+
     /// What has changed since the last look.
     pub(super) fn look(&mut self, viewer: &Viewer) -> Result<Vec<Change>, ApiError> {
-        let is_soon = |moment: Option<Instant>, pause: Duration| moment.is_some_and(|moment| moment.elapsed() < pause);
-        if is_soon(self.looked, PAUSE) {
+        if std::mem::take(&mut self.is_behind) {
+            let reload = ChangedRuns {
+                runs: Vec::new(),
+                removed: Vec::new(),
+                reload: true,
+            };
+            return Ok(vec![Change::new("runs", None, &reload)?]);
+        }
+        if self.looked.elapsed() < PAUSE {
             return Ok(Vec::new());
         }
-        self.looked = Some(Instant::now());
-        let runs_dir = viewer.runs().store().runs_dir();
-        let folder = fs::metadata(&runs_dir).and_then(|metadata| metadata.modified()).ok();
-        if self.known.is_some()
-            && folder == self.folder
-            && is_soon(self.looked_at_all, LONG_PAUSE)
-            && !self.has_open_run_changed(viewer)
-        {
+        self.looked = Instant::now();
+        let folder = changed(viewer);
+        if folder == self.folder && self.looked_at_all.elapsed() < LONG_PAUSE && !self.has_open_run_changed(viewer) {
             return Ok(Vec::new());
         }
         self.folder = folder;
-        self.looked_at_all = Some(Instant::now());
+        self.looked_at_all = Instant::now();
         self.compare(viewer)
     }
 
-    /// Whether a run has changed that has not ended.
+    /// Whether a run has changed that had not ended.
     fn has_open_run_changed(&self, viewer: &Viewer) -> bool {
         let runs_dir = viewer.runs().store().runs_dir();
-        let open = self.known.iter().flatten().filter(|(_, (_, standing))| *standing == "running");
-        open.into_iter().any(|(trace_id, known)| {
-            let directory = tracer_sdk::read::RunDirectory {
+        let mut open = self.known.0.iter().filter(|(_, (_, word))| *word == Standing::Running.word());
+        open.any(|(trace_id, known)| {
+            let directory = RunDirectory {
                 trace_id: *trace_id,
                 path: runs_dir.join(trace_id.to_string()),
             };
-            let stamp = Stamp::of(&directory.path);
-            stamp != known.0 || crate::commands::standing(&directory.listed()).word() != known.1
+            Stamp::of(&directory.path) != known.0 || standing(&directory.listed()).word() != known.1
         })
     }
 
     fn compare(&mut self, viewer: &Viewer) -> Result<Vec<Change>, ApiError> {
-        let listed = super::super::api::list::listed(viewer)?;
-        let mut known = HashMap::with_capacity(listed.len());
-        let mut changed = Vec::new();
-        for run in &listed {
-            let now = (Stamp::of(&run.directory.path), crate::commands::standing(run).word());
-            let before = self.known.as_ref().and_then(|known| known.get(&run.directory.trace_id));
-            if before != Some(&now) {
-                changed.push(run);
-            }
-            known.insert(run.directory.trace_id, now);
-        }
-        let removed: Vec<TraceId> = self
-            .known
+        let listed = listed(viewer)?;
+        let now = Known::of(&listed);
+        let before = std::mem::replace(&mut self.known, now);
+        let changed: Vec<&ListedRun> = listed
             .iter()
-            .flat_map(HashMap::keys)
-            .filter(|trace_id| !known.contains_key(trace_id))
-            .copied()
+            .filter(|run| {
+                let id = &run.directory.trace_id;
+                before.0.get(id) != self.known.0.get(id)
+            })
             .collect();
-        let is_first = self.known.replace(known).is_none();
-        // The page has just been given the table.
-        if is_first || (changed.is_empty() && removed.is_empty()) {
+        let gone = |trace_id: &&TraceId| !self.known.0.contains_key(*trace_id);
+        let removed: Vec<TraceId> = before.0.keys().filter(gone).copied().collect();
+        if changed.is_empty() && removed.is_empty() {
             return Ok(Vec::new());
         }
         let reload = changed.len() > MOST_RUNS;
-        let runs = if reload {
-            Vec::new()
-        } else {
-            changed.into_iter().map(|run| table::row(viewer, run, true)).collect()
-        };
-        Ok(vec![Change::new(
-            "runs",
-            None,
-            &ChangedRuns { runs, removed, reload },
-        )?])
+        let rows = changed.into_iter().take(if reload { 0 } else { MOST_RUNS });
+        let runs = rows.map(|run| table::row(viewer, run, true)).collect();
+        let changes = ChangedRuns { runs, removed, reload };
+        Ok(vec![Change::new("runs", None, &changes)?])
     }
+}
+
+/// When a run was added or taken away last.
+fn changed(viewer: &Viewer) -> Option<SystemTime> {
+    let folder = fs::metadata(viewer.runs().store().runs_dir()).ok()?;
+    folder.modified().ok()
 }

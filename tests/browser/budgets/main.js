@@ -1,0 +1,124 @@
+// Measures the viewer against its budgets (viewer anchors, section 8.5) and prints a table. Called by `benches -- view`.
+import { cp, mkdtemp, rm, stat } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { chromium } from "playwright-core";
+import { given } from "./arguments.js";
+import { liveDelays } from "./live.js";
+import { elements, keyDelays, longestTask, opened, scrollFrames } from "./page.js";
+import { peakMemory, rendererMemory } from "./process.js";
+import { pythonView, tracerView } from "./server.js";
+import { median } from "./statistics.js";
+import { report } from "./table.js";
+
+const RUN = "ffffffff000000000000000000000001";
+const ROWS = ".rows .row";
+const SCROLLER = "[role=treegrid]";
+const PYTHON_ROWS = ".event, .event-item, .event-header";
+/** The Python viewer needs most of a minute and 5 GB for more. */
+const MOST_PYTHON_SPANS = 10_000;
+/** What first rows may take, in milliseconds, by the number of spans. */
+const FIRST_ROWS = new Map([[1_000, 150], [10_000, 250], [100_000, 600], [1_000_000, 3_000]]);
+
+const plan = given();
+const rows = [];
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"] });
+
+/** Repeats a measurement and gives the median of each of its numbers. */
+async function repeated(measure) {
+  const all = [];
+  for (let round = 0; round < plan.rounds; round += 1) all.push(await measure());
+  return Object.fromEntries(Object.keys(all[0]).map((key) => [key, median(all.map((one) => one[key]))]));
+}
+
+async function store() {
+  const dataDir = path.join(plan.folder, "store");
+  const found = await repeated(async () => {
+    const server = await tracerView(plan.tracer, dataDir);
+    const { context, requests, paint } = await opened(browser, `${server.origin}/`, "tbody tr, [role=row]:not(.head)");
+    const bytes = requests.reduce((sum, request) => sum + request.bytes, 0);
+    const foreign = requests.filter((request) => new URL(request.url).origin !== server.origin && !request.url.startsWith("data:")).length;
+    await context.close();
+    await server.close();
+    return { listening: server.listening, paint, bytes: bytes / 1000, requests: requests.length, foreign };
+  });
+  rows.push(
+    { measure: "`tracer view` listens", value: found.listening, limit: 100, unit: "ms" },
+    { measure: "runs page, 500 runs: first paint", value: found.paint, limit: 200, unit: "ms" },
+    { measure: "runs page: weight", value: found.bytes, limit: 200, unit: "kB" },
+    { measure: "runs page: requests", value: found.requests, limit: 20, unit: "" },
+    { measure: "runs page: requests to others", value: found.foreign, limit: 0, unit: "" },
+  );
+}
+
+async function python(spans, dataDir) {
+  if (!plan.python || spans > MOST_PYTHON_SPANS) return {};
+  const server = await pythonView(plan.python, dataDir);
+  const { page, context, firstRows } = await opened(browser, `${server.origin}/?run_id=${RUN}`, PYTHON_ROWS);
+  const found = { firstRows, nodes: await elements(page), task: await longestTask(page), memory: await rendererMemory(), server: await peakMemory(server.pid) };
+  await context.close();
+  await server.close();
+  return found;
+}
+
+async function run(spans) {
+  const dataDir = path.join(plan.folder, `run-${spans}`);
+  const told = spans.toLocaleString("en");
+  const isLarge = spans >= 1_000_000;
+  const found = await repeated(async () => {
+    const server = await tracerView(plan.tracer, dataDir);
+    const url = `${server.origin}/r/${RUN}`;
+    const first = await opened(browser, url, ROWS);
+    await first.context.close();
+    const again = await opened(browser, url, ROWS);
+    const task = await longestTask(again.page);
+    const renderer = await rendererMemory();
+    const keys = await keyDelays(again.page, [...Array(20).fill("j"), ...Array(10).fill("PageDown"), "End", "Home", ...Array(8).fill("k")]);
+    const frame = await scrollFrames(again.page, SCROLLER);
+    const nodes = await elements(again.page);
+    await again.context.close();
+    const memory = await peakMemory(server.pid);
+    await server.close();
+    return { cold: first.firstRows, warm: again.firstRows, task, keys, frame, nodes, renderer, memory };
+  });
+  const other = await python(spans, dataDir);
+  rows.push(
+    { measure: `${told} spans: first rows`, value: found.cold, limit: FIRST_ROWS.get(spans), unit: "ms", python: other.firstRows },
+    { measure: `${told} spans: first rows, opened again`, value: found.warm, limit: isLarge ? 1_200 : FIRST_ROWS.get(spans), unit: "ms" },
+    { measure: `${told} spans: longest task`, value: found.task, limit: isLarge ? 100 : 50, unit: "ms", python: other.task },
+    { measure: `${told} spans: key to paint, 95 %`, value: found.keys, limit: isLarge ? 200 : 100, unit: "ms" },
+    { measure: `${told} spans: scrolling, frame, 95 %`, value: found.frame, limit: 33, unit: "ms" },
+    { measure: `${told} spans: elements`, value: found.nodes, limit: 3_000, unit: "", python: other.nodes },
+    { measure: `${told} spans: renderer memory`, value: found.renderer, limit: 350, unit: "MB", python: other.memory },
+    { measure: `${told} spans: server memory`, value: found.memory, limit: 250, unit: "MB", python: other.server },
+  );
+}
+
+async function live() {
+  const dataDir = await mkdtemp(path.join(tmpdir(), "tracer-live-"));
+  const server = await tracerView(plan.tracer, dataDir);
+  const delay = await liveDelays(browser, server, dataDir, { existing: 10_000 });
+  rows.push({ measure: "live, 10,000 spans: written to shown, 95 %", value: delay, limit: 300, unit: "ms" });
+  await server.close();
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+async function exported() {
+  const dataDir = await mkdtemp(path.join(tmpdir(), "tracer-export-"));
+  await cp(path.join(plan.folder, "run-1000"), dataDir, { recursive: true });
+  const file = path.join(dataDir, "run.html");
+  const from = performance.now();
+  execFileSync(plan.tracer, ["export", RUN, "--format", "html", "--out", file], { env: { ...process.env, TRACER_DATA_DIR: dataDir }, stdio: "ignore" });
+  rows.push({ measure: "export of 1,000 spans as HTML", value: performance.now() - from, limit: 1_000, unit: "ms" });
+  rows.push({ measure: "its size", value: (await stat(file)).size / 1000, unit: "kB" });
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+await store();
+for (const spans of plan.spans) await run(spans);
+await live();
+if (plan.spans.includes(1_000)) await exported();
+await browser.close();
+console.log(`\n${report(rows, { markdown: plan.markdown, withPython: plan.python !== undefined })}`);

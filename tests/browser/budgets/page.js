@@ -1,0 +1,69 @@
+// What one opening of a page costs, told by the browser itself.
+import { setTimeout as sleep } from "node:timers/promises";
+import { percentile } from "./statistics.js";
+
+/** Gathers the page's long tasks and the delays of its input events, from its first moment. */
+function gather() {
+  const seen = { tasks: [], events: [] };
+  globalThis.measured = seen;
+  new PerformanceObserver((list) => seen.tasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: "longtask", buffered: true });
+  new PerformanceObserver((list) => seen.events.push(...list.getEntries().map((entry) => entry.duration)))
+    .observe({ type: "event", buffered: true, durationThreshold: 16 });
+}
+
+/** Opens an address and waits for what `rows` selects; gives the times in milliseconds. */
+export async function opened(browser, url, rows, timeout = 60_000) {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
+  await context.addInitScript(gather);
+  const page = await context.newPage();
+  const requests = [];
+  page.on("response", async (response) => {
+    requests.push({ url: response.url(), bytes: await response.body().then((body) => body.length, () => 0) });
+  });
+  const from = performance.now();
+  await page.goto(url, { waitUntil: "commit" });
+  await page.waitForFunction((selector) => {
+    const row = document.querySelector(selector);
+    return row !== null && row.getBoundingClientRect().height > 0;
+  }, rows, { timeout, polling: "raf" });
+  const firstRows = performance.now() - from;
+  await sleep(500);
+  const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? null);
+  return { page, context, requests, firstRows, paint };
+}
+
+/** The longest task of the main thread until now; a task under 50 ms is not told by the browser. */
+export const longestTask = (page) => page.evaluate(() => Math.max(0, ...globalThis.measured.tasks));
+
+export const elements = (page) => page.evaluate(() => document.getElementsByTagName("*").length);
+
+/** Presses keys one after the other and gives the delays until the next paint; what is under 16 ms counts as 16. */
+export async function keyDelays(page, keys) {
+  await page.evaluate(() => { globalThis.measured.events = []; });
+  for (const key of keys) {
+    await page.keyboard.press(key);
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  }
+  await sleep(300);
+  const told = await page.evaluate(() => globalThis.measured.events);
+  return told.length === 0 ? 16 : percentile(told, 0.95);
+}
+
+/** Scrolls to places all over the list, one in each frame, and gives the time of a frame that 95 % stay below. */
+export async function scrollFrames(page, scroller, frames = 120) {
+  const times = await page.evaluate(async ([selector, count]) => {
+    const element = document.querySelector(selector);
+    const all = [];
+    let place = 0.5;
+    let before = await new Promise(requestAnimationFrame);
+    for (let frame = 0; frame < count; frame += 1) {
+      place = (place * 7.13 + 0.37) % 1;
+      element.scrollTop = place * (element.scrollHeight - element.clientHeight);
+      const now = await new Promise(requestAnimationFrame);
+      all.push(now - before);
+      before = now;
+    }
+    return all;
+  }, [scroller, frames]);
+  return percentile(times, 0.95);
+}

@@ -1,0 +1,52 @@
+// Debian's Chromium, watched: a page that asks another host, writes an error to its console, or breaks its own policy
+// fails the test.
+import assert from "node:assert/strict";
+import { after, before } from "node:test";
+import { chromium } from "playwright-core";
+import { atTheEnd } from "./cleanup.js";
+
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"];
+
+/** @type {import("playwright-core").Browser | undefined} */
+let browser;
+
+/** Starts the browser before the suite and ends it afterwards. */
+export function useBrowser() {
+  before(async () => { browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS }); });
+  after(async () => { await browser?.close(); });
+}
+
+/**
+ * A page in a context of its own. Options are those of `newContext`, and `allow`, a pattern of console messages that the
+ * test provokes.
+ */
+export async function openPage(test, { allow, ...options } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, reducedMotion: "reduce", ...options });
+  const faults = [];
+  const asked = [];
+  await context.addInitScript(() => {
+    globalThis.addEventListener("securitypolicyviolation", (event) => {
+      console.error(`policy violated: ${event.violatedDirective} ${event.blockedURI}`);
+    });
+  });
+  context.on("request", (request) => {
+    asked.push(request.url());
+    const { protocol, hostname } = new URL(request.url());
+    const isLocal = protocol === "file:" || protocol === "data:" || protocol === "blob:" || hostname === "127.0.0.1";
+    if (!isLocal) faults.push(`asked ${request.url()}`);
+  });
+  const page = await context.newPage();
+  page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
+  page.on("console", (message) => {
+    const text = message.text();
+    if (message.type() === "error" && !(allow && allow.test(text))) faults.push(`console: ${text}`);
+  });
+  page.on("dialog", (dialog) => { faults.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  atTheEnd(test, async () => {
+    await context.close();
+    assert.deepEqual(faults, [], "the page asked another host, failed, or broke its policy");
+  });
+  return Object.assign(page, { asked });
+}

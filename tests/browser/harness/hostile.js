@@ -1,0 +1,20 @@
+// What a trace may say that a page must only ever show: in every field, nothing of it runs, loads or hides.
+export const HOSTILE = [
+  "<script>document.title='owned'</script>",
+  "<img src=x onerror=\"document.title='owned'\">",
+  "<svg onload=\"document.title='owned'\">",
+  "</script><script>document.title='owned'</script>",
+  "\"><iframe src=\"https://evil.example/\"></iframe>",
+  "[click](javascript:document.title='owned')",
+  "![tracked](https://evil.example/pixel.png)",
+  "![x](data:image/svg+xml;base64,PHN2Zy8+)",
+  "<a href=\"https://evil.example\" style=\"position:fixed;inset:0\">x</a>",
+  "<style>*{display:none}</style>",
+  "{{constructor.constructor('document.title=1')()}}",
+  "\u202eevil\u202c \u200bzero\u200bwidth \u2066isolated\u2069",
+  "\u001b]0;owned\u0007\u001b[2J\u001b[31mred",
+  "`code` **bold** <b onmouseover=alert(1)>b</b>",
+  "&lt;script&gt;alert(1)&lt;/script&gt;",
+  "javascript:alert(1)", "data:text/html,<script>alert(1)</script>", "//evil.example/x",
+  "__proto__", "constructor", "\u0000null\u0000", "a".repeat(5000),
+];

@@ -1,0 +1,9 @@
+// A running `tracer view`.
+import { firstLine, start } from "./program.js";
+
+/** Starts the viewer on a free port and gives its address, `http://127.0.0.1:PORT`. */
+export async function view(test, dataDir, ...args) {
+  const child = start(test, "tracer", ["view", "--no-browser", "--port", "0", "--json", ...args], dataDir);
+  const told = JSON.parse(await firstLine(child));
+  return { child, origin: new URL(told.url).origin, url: told.url };
+}

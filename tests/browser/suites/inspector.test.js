@@ -1,0 +1,102 @@
+// Features 4, 5 and 6: each step in full by its kind, the conversation, and the evidence of a loop.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { useBrowser } from "../harness/browser.js";
+import { openRun, ROWS } from "../harness/pages.js";
+import { llm, span, time } from "../harness/runs.js";
+import { failed, looped, ok } from "../harness/samples.js";
+
+const inspector = (page) => page.locator("#inspector");
+
+/** Opens the step with this event ID. */
+async function openStep(t, run, number, tab = "") {
+  const at = number.toString(16).padStart(16, "0");
+  const opened = await openRun(t, run, { query: `?fold=0&at=${at}${tab}` });
+  await opened.page.locator(`${ROWS}[aria-selected=true]`).waitFor();
+  return opened;
+}
+
+describe("a step in full", () => {
+  useBrowser();
+
+  test("of a model shows the conversation as it reads, with its Markdown", async (t) => {
+    const { page } = await openStep(t, ok, 3);
+    await inspector(page).getByText("Where is my refund?").first().waitFor();
+    assert.equal(await inspector(page).locator("strong").filter({ hasText: "within three days" }).count(), 1);
+    assert.ok(await inspector(page).locator("li").count() >= 2);
+    assert.match(await inspector(page).locator("pre").first().innerText(), /let days = 3;/);
+    assert.match(await inspector(page).innerText(), /212/);
+  });
+
+  test("of a tool shows arguments and result by their fields, texts with their line breaks", async (t) => {
+    const { page } = await openStep(t, ok, 5);
+    await inspector(page).getByText("refund policy").first().waitFor();
+    for (const tab of await inspector(page).locator("[role=tab]").all()) {
+      const name = await tab.innerText();
+      await tab.click();
+      if (!/raw/i.test(name)) assert.ok(!(await inspector(page).innerText()).includes("\\n"), `an escaped line break in ${name}`);
+    }
+  });
+
+  test("that failed shows its error and the whole stack", async (t) => {
+    const { page } = await openStep(t, failed, 4);
+    await inspector(page).getByText("refund API returned 503").first().waitFor();
+    assert.match(await inspector(page).innerText(), /at refund \(src\/agent\.rs:12\)\n/);
+  });
+
+  test("of a state shows what changed", async (t) => {
+    const state = (number, value) => (id) => ({ ...span(id, number, "state", {}), events: [{ name: "state", timestamp: time(number * 1000),
+      attributes: { state: JSON.stringify(value) } }] });
+    const { page } = await openStep(t, { name: "states", children: (id) => [state(2, { phase: "triage", n: 1 })(id), state(3, { phase: "done", n: 1 })(id)] }, 3);
+    await inspector(page).getByText("phase").first().waitFor();
+    assert.match(await inspector(page).innerText(), /triage[\s\S]*done/);
+  });
+
+  test("of a loop proves it: each link lands on a row that is there, and the cost is told", async (t) => {
+    const { page } = await openStep(t, looped, 6);
+    const links = inspector(page).getByRole("button", { name: /^#\d+/ }).or(inspector(page).getByRole("link", { name: /^#\d+/ }));
+    await links.first().waitFor();
+    assert.ok(await links.count() >= 3);
+    assert.match(await inspector(page).innerText(), /identical/i);
+    await links.nth(1).click();
+    const selected = page.locator(`${ROWS}[aria-selected=true]`);
+    await page.waitForURL(/at=0000000000000004/);
+    assert.match(await selected.innerText(), /search_kb/);
+  });
+
+  test("of the run tells how it was started", async (t) => {
+    const { page } = await openStep(t, ok, 1);
+    await inspector(page).getByText("/home/ada/agent").first().waitFor();
+    assert.match(await inspector(page).innerText(), /--verbose/);
+  });
+});
+
+describe("the transcript", () => {
+  useBrowser();
+
+  test("says each thing once, under its role, with calls and what came of them", async (t) => {
+    const { page } = await openRun(t, { name: "chat", children: (id) => {
+      const message = (role, content) => ({ role, content });
+      const first = [message("system", "Be kind."), message("user", "Where is it?")];
+      const call = (number, messages, answer) => {
+        const made = llm(id, number, "demo-model", "", answer);
+        made.events[0].attributes = { content: JSON.stringify({ messages }), format: "json" };
+        return made;
+      };
+      return [call(2, first, "Let me look."), call(3, [...first, message("assistant", "Let me look."), message("user", "Well?")], "It is here.")];
+    } }, { query: "?view=transcript" });
+    await page.getByText("It is here.").first().waitFor();
+    const told = await page.locator(".transcript").innerText();
+    for (const text of ["Be kind.", "Where is it?", "Let me look.", "Well?", "It is here."]) {
+      assert.equal(told.split(text).length - 1, 1, `${text} is said once`);
+    }
+  });
+
+  test("keeps the selection when one goes there and back", async (t) => {
+    const { page } = await openStep(t, ok, 5);
+    await page.keyboard.press("2");
+    await page.waitForURL(/view=transcript/);
+    await page.keyboard.press("1");
+    assert.match(page.url(), /at=0000000000000005/);
+  });
+});

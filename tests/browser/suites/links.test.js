@@ -1,0 +1,61 @@
+// Feature 12: an address holds the whole view and works in a browser that has never seen the page.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { openPage, useBrowser } from "../harness/browser.js";
+import { openRun, ROWS, viewRuns } from "../harness/pages.js";
+import { large, ok } from "../harness/samples.js";
+
+describe("addresses", () => {
+  useBrowser();
+
+  test("a cold link opens the exact step, selected and on the screen", async (t) => {
+    const { page } = await openRun(t, large(20_000, 5), { query: "?at=0000000000003039&fold=0" });
+    const selected = page.locator(`${ROWS}[aria-selected=true]`);
+    await selected.waitFor();
+    assert.ok(await selected.evaluate((row) => {
+      const { top, bottom } = row.getBoundingClientRect();
+      return top >= 0 && bottom <= innerHeight;
+    }));
+    assert.match(await page.locator("#inspector").innerText(), /12345/);
+  });
+
+  test("the view, the filter and the selection are in the address, and going back returns", async (t) => {
+    const { page } = await openRun(t, ok);
+    await page.locator(ROWS).filter({ hasText: "lookup_customer" }).click();
+    await page.waitForURL(/at=0000000000000002/);
+    await page.keyboard.press("2");
+    await page.waitForURL(/view=transcript/);
+    await page.goBack();
+    await page.waitForURL((url) => !url.search.includes("view="));
+    assert.match(page.url(), /at=0000000000000002/);
+  });
+
+  test("a unique prefix leads to the run, one that fits two lets choose, an unknown one says so", async (t) => {
+    const first = "abcdef01".padEnd(32, "0");
+    const second = "abcdef02".padEnd(32, "0");
+    const { viewer } = await viewRuns(t, [{ ...ok, id: first }, { ...ok, id: second }]);
+    const page = await openPage(t, { allow: /404|300/ });
+    await page.goto(`${viewer.origin}/r/abcdef01`);
+    assert.ok(page.url().includes(first));
+    await page.goto(`${viewer.origin}/r/abcdef0`);
+    assert.equal(await page.locator(`a[href*="${first}"], a[href*="${second}"]`).count(), 2);
+    const answer = await page.goto(`${viewer.origin}/r/ffffff99`);
+    assert.equal(answer.status(), 404);
+    assert.match(await page.locator("body").innerText(), /ffffff99/);
+    await page.goto(`${viewer.origin}/?run_id=${first}`);
+    assert.ok(page.url().includes(`/r/${first}`));
+  });
+
+  test("the copy menu gives the link, the command and the place in the file", async (t) => {
+    const { page, id } = await openRun(t, ok, { permissions: ["clipboard-read", "clipboard-write"] });
+    await page.locator(ROWS).filter({ hasText: "lookup_customer" }).click();
+    const copied = async (item) => {
+      await page.keyboard.press("y");
+      await page.getByRole("menuitem", { name: item }).first().click();
+      return page.evaluate(() => navigator.clipboard.readText());
+    };
+    assert.match(await copied(/link/i), new RegExp(`/r/${id}\\?at=0000000000000002`));
+    assert.match(await copied(/command/i), new RegExp(`tracer show ${id.slice(0, 8)}`));
+    assert.match(await copied(/file|path|line/i), /spans\.jsonl/);
+  });
+});

@@ -1,0 +1,71 @@
+// Features 8 and 9: a running run grows on the screen, and one whose process was killed says so.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { appendFile } from "node:fs/promises";
+import path from "node:path";
+import { openPage, useBrowser } from "../harness/browser.js";
+import { openRun, ROWS } from "../harness/pages.js";
+import { firstLine, start, temporaryFolder } from "../harness/program.js";
+import { tool } from "../harness/runs.js";
+import { damaged, ok, running } from "../harness/samples.js";
+import { view } from "../harness/viewer.js";
+
+/** Starts a real agent that is in a call, and opens its page. */
+async function watched(t) {
+  const dataDir = await temporaryFolder(t);
+  const agent = start(t, "traced", ["wait"], dataDir);
+  await firstLine(agent);
+  const viewer = await view(t, dataDir);
+  const page = await openPage(t);
+  const { runs } = await (await fetch(`${viewer.origin}/api/runs`)).json();
+  await page.goto(`${viewer.origin}/r/${runs[0].trace_id}`);
+  await page.locator("#verdict").waitFor();
+  return { agent, page };
+}
+
+describe("a run that goes on", () => {
+  useBrowser();
+
+  test("of a real agent shows the call that it is in", async (t) => {
+    const { page } = await watched(t);
+    assert.equal(await page.locator(".run-head .standing").innerText(), "running");
+    assert.match(await page.locator("#verdict").innerText(), /^Running for .+; now in #\d+ /);
+  });
+
+  test("killed with kill -9 while it is watched is told as interrupted, with what it was in", async (t) => {
+    const { agent, page } = await watched(t);
+    agent.kill("SIGKILL");
+    await page.locator(".run-head .standing", { hasText: "interrupted" }).waitFor({ timeout: 10_000 });
+    assert.match(await page.locator("#verdict").innerText(), /^Interrupted: its process is gone; it was in #\d+ /);
+  });
+
+  test("grows by its new spans, without being read or built again", async (t) => {
+    const { page, dataDir, id } = await openRun(t, running);
+    await page.locator(ROWS).filter({ hasText: "send_reply" }).waitFor();
+    await page.evaluate(() => { globalThis.kept = document.querySelector(".steps .rows .row"); });
+    const before = page.asked.length;
+    const line = JSON.stringify(tool(id, 20, "appended_tool", { n: 1 }, "done"));
+    const log = path.join(dataDir, "runs", id, "spans.jsonl");
+    await appendFile(log, line.slice(0, 100));
+    await appendFile(log, `${line.slice(100)}\n`);
+    await page.locator(ROWS).filter({ hasText: "appended_tool" }).waitFor({ timeout: 5_000 });
+    assert.ok(await page.evaluate(() => globalThis.kept.isConnected));
+    assert.ok(!page.asked.slice(before).some((url) => url.endsWith("/columns") || url.endsWith("/spans")), "only what is new is asked for");
+  });
+
+  test("that is damaged shows what can be read, and the lines that cannot", async (t) => {
+    const { page } = await openRun(t, damaged);
+    const told = await page.locator("body").innerText();
+    assert.match(told, /cannot be read/);
+    assert.match(told, /spans\.jsonl:2/);
+    assert.match(told, /spans\.jsonl:5/);
+    assert.ok(await page.locator(ROWS).filter({ hasText: "lookup_customer" }).count() === 1);
+  });
+
+  test("whose viewer stops keeps what is shown and says so", async (t) => {
+    const { page, viewer } = await openRun(t, ok, { allow: /ERR_CONNECTION|Failed to load|net::/ });
+    viewer.child.kill("SIGKILL");
+    await page.getByText(/stopped or cannot be reached/).waitFor({ timeout: 15_000 });
+    assert.ok(await page.locator(ROWS).count() > 3);
+  });
+});

@@ -1,0 +1,77 @@
+// The pictures of the documentation, taken of the demo's runs. With TRACER_WRITE_SCREENSHOTS=1 they are written to docs/images.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { mkdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { openPage, useBrowser } from "../harness/browser.js";
+import { temporaryFolder, tracer } from "../harness/program.js";
+import { view } from "../harness/viewer.js";
+
+const DOCS = path.resolve(import.meta.dirname, "../../../docs");
+const IMAGES = path.join(DOCS, "images");
+const WRITES = process.env.TRACER_WRITE_SCREENSHOTS === "1";
+
+/** The demo's runs: one that went well, one that fails the gate. */
+async function demo(t) {
+  const dataDir = await temporaryFolder(t);
+  await tracer(dataDir, "demo");
+  await tracer(dataDir, "demo", "--regression").catch((error) => assert.equal(error.code, 1));
+  const { stdout } = await tracer(dataDir, "list", "--json", "--all", "--trials");
+  const runs = JSON.parse(stdout).runs;
+  const looped = runs.find((run) => run.counts.loop_warnings > 0);
+  const good = runs.findLast((run) => run.counts.loop_warnings === 0);
+  return { dataDir, viewer: await view(t, dataDir), looped: looped.trace_id, good: good.trace_id };
+}
+
+const open = (address) => async (page, { viewer, ...runs }) => {
+  await page.goto(viewer.origin + address(runs));
+  await page.waitForTimeout(600);
+};
+
+const PICTURES = [
+  { name: "runs", take: open(() => "/") },
+  { name: "run", take: async (page, runs) => {
+    await open(({ good }) => `/r/${good}`)(page, runs);
+    for (const key of ["j", "j", "j", "j", "Enter"]) await page.keyboard.press(key);
+  } },
+  { name: "run-dark", look: { colorScheme: "dark" }, take: async (page, runs) => {
+    await open(({ good }) => `/r/${good}`)(page, runs);
+    for (const key of ["j", "j", "j", "Enter"]) await page.keyboard.press(key);
+  } },
+  { name: "loop", take: async (page, runs) => {
+    await open(({ looped }) => `/r/${looped}`)(page, runs);
+    await page.keyboard.press("l");
+    await page.keyboard.press("Enter");
+  } },
+  { name: "transcript", take: open(({ good }) => `/r/${good}?view=transcript`) },
+  { name: "compare", take: open(({ good, looped }) => `/diff/${good}/${looped}`) },
+  { name: "narrow", look: { viewport: { width: 390, height: 800 } }, take: open(({ looped }) => `/r/${looped}`) },
+  { name: "exported", take: async (page, { dataDir, good }) => {
+    const file = path.join(dataDir, "run.html");
+    await tracer(dataDir, "export", good, "--format", "html", "--out", file);
+    await page.goto(pathToFileURL(file).href);
+  } },
+];
+
+describe("the pictures of the documentation", () => {
+  useBrowser();
+
+  test("show pages of the demo's runs that have no fault", async (t) => {
+    const runs = await demo(t);
+    if (WRITES) await mkdir(IMAGES, { recursive: true });
+    for (const { name, look, take } of PICTURES) {
+      const page = await openPage(t, { viewport: { width: 1280, height: 760 }, ...look });
+      await take(page, runs);
+      await page.waitForTimeout(500);
+      const picture = await page.screenshot(WRITES ? { path: path.join(IMAGES, `${name}.png`) } : {});
+      assert.ok(picture.length > 10_000, `${name} is almost empty`);
+    }
+  });
+
+  test("are those that the guide shows", async () => {
+    const guide = await readFile(path.join(DOCS, "the-viewer.md"), "utf8");
+    const shown = [...guide.matchAll(/images\/([a-z-]+)\.png/g)].map((match) => match[1]);
+    assert.deepEqual([...new Set(shown)].sort(), PICTURES.map((picture) => picture.name).sort());
+  });
+});

@@ -1,0 +1,47 @@
+// Feature 11: finding in a run of any size, by words and by what steps are.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { useBrowser } from "../harness/browser.js";
+import { openRun, ROWS } from "../harness/pages.js";
+import { large, ok } from "../harness/samples.js";
+
+const find = (page) => page.getByRole("searchbox", { name: /find/i });
+const selected = (page) => page.locator(`${ROWS}[aria-selected=true]`);
+
+describe("finding in a run", () => {
+  useBrowser();
+
+  test("walks from hit to hit and says how many there are", async (t) => {
+    const { page } = await openRun(t, ok);
+    await find(page).fill("refund");
+    await page.getByText(/of 3|\/ ?3/).first().waitFor();
+    const seen = new Set();
+    for (let hit = 0; hit < 3; hit += 1) {
+      await page.keyboard.press("Enter");
+      await page.waitForTimeout(50);
+      seen.add(await selected(page).getAttribute("aria-rowindex"));
+    }
+    assert.equal(seen.size, 3);
+    await page.waitForURL((url) => url.searchParams.get("q") === "refund");
+  });
+
+  for (const [query, expected] of [["kind:llm", /demo-model/], ["name:send_reply", /send_reply/], ["kind:tool dur:>40ms", /lookup_customer/]]) {
+    test(`understands ${query}`, async (t) => {
+      const { page } = await openRun(t, ok);
+      await find(page).fill(query);
+      await page.keyboard.press("Enter");
+      await page.getByText(/of 1|\/ ?1/).first().waitFor();
+      await selected(page).waitFor();
+      assert.match(await selected(page).innerText(), expected);
+    });
+  }
+
+  test("finds the one failure among 100,000 spans", async (t) => {
+    const { page } = await openRun(t, large(100_000, 77_000));
+    await find(page).fill("error:true");
+    await page.keyboard.press("Enter");
+    await page.getByText(/of 1|\/ ?1/).first().waitFor({ timeout: 15_000 });
+    await selected(page).waitFor();
+    assert.equal(Number((await selected(page).locator(".number").innerText()).replaceAll(/\D/g, "")), 77_001);
+  });
+});

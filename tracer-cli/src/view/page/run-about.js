@@ -1,0 +1,199 @@
+// What a run's page says of the run as a whole: did it work, and if not, where and why; what it cost; what cannot be told; the evidence of
+// its loops; where it ran.
+
+import { getJson, runPath } from "./api.js";
+import { glyph, make } from "./dom.js";
+import { banner, copy } from "./frame.js";
+import { ago, bytes, count, counted, duration, exactly, quantity } from "./units.js";
+
+/** @import { Evidence, LoopReport, Overview, Problem, Standing } from "./contract" */
+/** @import { RunPage } from "./run.js" */
+
+/** The word and the sign of each standing. @type {Record<Standing, { word: string, glyph: import("./dom.js").Glyph }>} */
+export const STANDING = {
+  ok: { word: "ok", glyph: "ok" },
+  failed: { word: "failed", glyph: "error" },
+  loop: { word: "loop", glyph: "loop" },
+  running: { word: "running", glyph: "running" },
+  interrupted: { word: "interrupted", glyph: "interrupted" },
+  damaged: { word: "damaged", glyph: "damaged" },
+};
+
+/** A running process that writes nothing for so long may hang, in milliseconds. */
+const SILENCE = 30_000;
+/** More problems are counted. */
+const MOST_PROBLEMS = 5;
+
+/**
+ * @param {Standing} standing
+ * @returns {HTMLElement}
+ */
+export function standingBadge(standing) {
+  const { word, glyph: sign } = STANDING[standing] ?? STANDING.damaged;
+  return make("span.standing", { data: { standing } }, glyph(sign), word);
+}
+
+/**
+ * @typedef {object} Deeds
+ * @property {(eventId: string) => void} jump
+ * @property {(button: HTMLElement) => void} menu
+ */
+
+/**
+ * @param {Overview} overview
+ * @param {Deeds} deeds
+ * @returns {HTMLElement[]}
+ */
+export function runHead(overview, deeds) {
+  const { totals, standing } = overview;
+  const name = overview.run_name ?? "unnamed run";
+  const isOpen = standing === "running" || standing === "interrupted";
+  const cause = overview.first_cause ?? (isOpen ? overview.in_flight.at(-1)?.span_id : null);
+  const label = standing === "loop" ? "Show the evidence" : isOpen ? "Show the call in flight" : "Jump to the first cause";
+  const menu = make("button.icon", { "aria-label": "Copy and more (y)", title: "Copy and more (y)", "aria-haspopup": "menu", id: "run-menu" }, glyph("more"));
+  menu.addEventListener("click", () => deeds.menu(menu));
+  return [
+    make("div.run-head", null,
+      standingBadge(standing),
+      make("h1", null, name),
+      make("span.id.mono", null, overview.run_id.slice(0, 8),
+        make("button.icon", { "aria-label": "Copy the run's ID", title: overview.run_id, onclick: () => copy(overview.run_id, "ID copied") }, glyph("copy"))),
+      overview.started_at && make("time.muted", { datetime: overview.started_at, title: exactly(Date.parse(overview.started_at)) },
+        ago(Date.parse(overview.started_at), Date.now())),
+      make("div.facts", { id: "facts" }, headFacts(overview)),
+      menu),
+    make("div.verdict", null,
+      make("p", { id: "verdict" }, overview.sentence),
+      cause && make("button.quiet", { id: "first-cause", onclick: () => deeds.jump(cause) }, label, " →"),
+      totals.loop_warnings > 0 && standing !== "loop" && overview.loops.length > 0 &&
+        make("button.quiet", { onclick: () => deeds.jump(overview.loops[0].event_id) }, "Show the loop →")),
+  ];
+}
+
+/** @param {Overview} overview */
+function headFacts({ duration_us: time, totals }) {
+  const { tokens } = totals;
+  /** @param {string} text */
+  const fact = (text) => {
+    const [number, ...words] = text.split(" ");
+    return make("span", null, make("b", null, number), ` ${words.join(" ")}`);
+  };
+  return [
+    time !== null && make("span", null, make("b", null, duration(time))),
+    fact(counted(totals.steps, "step")),
+    totals.llm_calls > 0 && fact(counted(totals.llm_calls, "model call")),
+    totals.tool_calls > 0 && fact(counted(totals.tool_calls, "tool call")),
+    tokens.total !== null && tokens.total > 0 && make("span", { title: `${counted(tokens.input ?? 0, "token")} in, ${counted(tokens.output ?? 0, "token")} out` },
+      make("b", null, quantity(tokens.total)), ` tokens (${quantity(tokens.input ?? 0)}→${quantity(tokens.output ?? 0)})`),
+    totals.errors + totals.failed_calls > 0 && fact(counted(totals.errors + totals.failed_calls, "failure")),
+  ];
+}
+
+/**
+ * Tells of a run that is not whole: what cannot be read, what is going on, what stopped.
+ * @param {Overview} overview
+ * @param {(eventId: string) => void} jump
+ * @param {number} [lastChange] milliseconds since 1970 at which the log last grew
+ */
+export function runBanners(overview, jump, lastChange = Date.now()) {
+  const { standing, problems, more_problems: more } = overview;
+  const all = problems.length + more;
+  banner("problems", all === 0 && overview.cut_tail === null ? null : [
+    make("strong", null, all > 0 ? `${counted(all, "part")} of this run cannot be read as written. ` : "The last line is cut off. "),
+    overview.cut_tail !== null && all > 0 && "The last line is cut off. ",
+    "Everything else is shown.",
+    all > 0 && make("ul.mono", null, problems.slice(0, MOST_PROBLEMS).map((problem) => make("li", null, told(problem))),
+      all > MOST_PROBLEMS && make("li", null, `and ${counted(all - MOST_PROBLEMS, "more", "more")}: tracer validate-trace ${overview.run_id.slice(0, 8)}`)),
+  ].filter((part) => part !== false), "warning");
+  const flying = overview.in_flight.map(({ span_id: id, name, started_at: start }) =>
+    make("button.quiet", { onclick: () => jump(id) }, `${name} (for ${duration((Date.now() - Date.parse(start)) * 1_000)})`));
+  const silent = Date.now() - lastChange;
+  if (standing === "interrupted") {
+    banner("standing", [make("strong", null, "Interrupted. "), "The process is gone and never finished this run; nothing more will come.",
+      ...(overview.in_flight.length > 0 ? [" It was in ", overview.in_flight.map(({ name }) => name).join(", "), "."] : [])], "warning");
+  } else if (standing === "running" && silent > SILENCE) {
+    banner("standing", [make("strong", null, "Still running, but silent. "), `Nothing was recorded for ${duration(silent * 1_000)}. `,
+      ...(flying.length > 0 ? ["In flight: ", ...flying] : [])], "warning");
+  } else {
+    banner("standing", null);
+  }
+}
+
+/** @param {Problem} problem */
+function told({ location, code, message }) {
+  return `${location}: ${message} (${code})`;
+}
+
+/** More places are counted. */
+const MOST_PLACES = 24;
+
+/**
+ * @param {LoopReport} report
+ * @param {(eventId: string) => void} jump
+ * @returns {HTMLElement}
+ */
+export function loopCard(report, jump) {
+  const { cost, evidence } = report;
+  const link = (/** @type {Evidence} */ { event_id: id, number, name }) =>
+    make("button.evidence-link", { title: name, onclick: () => jump(id) }, `#${number}`);
+  const warned = evidence.filter((step) => step.is_evidence);
+  const after = evidence.filter((step) => !step.is_evidence);
+  const places = (/** @type {Evidence[]} */ list) => [...list.slice(0, MOST_PLACES).map(link), list.length > MOST_PLACES ? `and ${count(list.length - MOST_PLACES)} more` : null];
+  const spent = [
+    cost.steps > 0 && counted(cost.steps, "step"), cost.duration_us !== null && duration(cost.duration_us), cost.tokens !== null && cost.tokens > 0 && counted(cost.tokens, "token"),
+  ].filter((part) => part !== false);
+  /** @param {string} label @param {...(Node | string | null)} told */
+  const fact = (label, ...told) => make("div", null, make("dt", null, label), make("dd", null, ...told));
+  return make("section.loop-card", { data: { kind: "loop" } },
+    make("h3", null, glyph("loop"), report.title, make("span.muted", null, ` warned at #${report.number}`)),
+    make("dl.facts-list", null,
+      fact("pattern", `${report.kind ?? "repeated"}: `, make("span.mono", null, report.pattern)),
+      fact("evidence", ...(warned.length > 0 ? places(warned) : ["none of it is in this run"]), report.missing > 0 ? ` and ${count(report.missing)} that are not in this run` : null),
+      after.length > 0 ? fact("repeated on", ...places(after)) : null,
+      ...report.differences.map(({ label, text }) => fact(label, text)),
+      spent.length > 0 ? fact("cost", `${spent.join(", ")} after the first time`) : null,
+      fact("then", ...(report.next ? [link(report.next), ` ${report.next.name}`] : ["nothing more was called"]))));
+}
+
+/** @param {RunPage} page */
+export function runPanel(page) {
+  const { overview } = page;
+  if (!overview) return [];
+  const { environment, run, totals } = overview;
+  const files = make("details", {
+    ontoggle: async () => {
+      if (files.childElementCount > 1) return;
+      const { paths } = await getJson(runPath(page.id, "/paths"));
+      files.append(facts(Object.entries(paths).map(([name, path]) => [name.replace("_", " "), String(path)])));
+    },
+  }, make("summary", null, "Files"));
+  return [
+    ...overview.loops.map((report) => loopCard(report, (event) => page.goTo(event))),
+    section("What it did", facts([
+      ["steps", count(totals.steps)], ["model calls", count(totals.llm_calls)], ["tool calls", count(totals.tool_calls)],
+      ["failed calls", count(totals.failed_calls)], ["errors", count(totals.errors)], ["loop warnings", count(totals.loop_warnings)],
+      ["tokens", totals.tokens.total === null ? "not told" : `${count(totals.tokens.total)} (${count(totals.tokens.input ?? 0)} in, ${count(totals.tokens.output ?? 0)} out)`],
+    ])),
+    section("Where it ran", facts([
+      ["arguments", environment?.argv.join(" ") ?? (overview.standing === "running" ? "known when it has ended" : "not recorded")], ["directory", environment?.cwd ?? ""],
+      ["platform", environment?.platform ?? ""], ["language", environment?.language_version ?? ""],
+      ["started", overview.started_at ? exactly(Date.parse(overview.started_at)) : ""], ["ended", run?.ended_at ? exactly(Date.parse(run.ended_at)) : ""],
+      ["log", bytes(overview.log_bytes)],
+    ])),
+    files,
+  ];
+}
+
+/** @param {[string, string][]} list */
+export function facts(list) {
+  return make("dl.facts-list", null, list.filter(([, value]) => value !== "").map(([name, value]) =>
+    make("div", null, make("dt", null, name), make("dd", null, value))));
+}
+
+/**
+ * @param {string} title
+ * @param {...(Node | string | false | null)} content
+ */
+export function section(title, ...content) {
+  return make("section.part", null, make("h3", null, title), ...content);
+}

@@ -1,0 +1,138 @@
+use std::fs;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tracer_sdk::read::{RunDirectory, outline_run};
+
+use super::super::open_run::OpenRun;
+use super::Source;
+use crate::contents::Contents;
+
+const RUN: &str = "10000000000000000000000000000001";
+
+fn id(number: u8) -> String {
+    format!("{:016x}", u64::from(number) + 1)
+}
+
+/// A span; the first one is the root, unless it is nested in something.
+fn line(number: u8, parent: Option<u8>, second: u8, is_tool: bool, is_open: bool) -> Value {
+    let event = |name: &str, after: u8| json!({"name": name, "timestamp": format!("2026-01-01T00:00:{:02}Z", second + after), "attributes": {}});
+    json!({
+        "trace_id": RUN, "span_id": id(number), "parent_span_id": parent.map(id), "name": "step", "kind": "INTERNAL",
+        "start_time": format!("2026-01-01T00:00:{second:02}Z"),
+        "end_time": (!is_open).then(|| format!("2026-01-01T00:00:{:02}Z", second + 20)),
+        "duration_ms": 1, "attributes": if is_tool { json!({"tracer.tool_name": "search"}) } else { json!({}) },
+        "events": [event("exception", 9), event("other", 1), event("state", 2)],
+        "status_code": "OK", "status_description": "",
+    })
+}
+
+fn meta(status: &str) -> Value {
+    json!({
+        "spec_version": "0.2.0", "trace_id": RUN, "run_name": "nightly", "started_at": "2026-01-01T00:00:00.000000Z",
+        "ended_at": null, "duration_ms": null, "status": status,
+        "counts": {"llm_calls": 0, "tool_calls": 0, "errors": 0, "loop_warnings": 0},
+    })
+}
+
+fn directory(log: &[Value], status: &str) -> (tempfile::TempDir, RunDirectory) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(RUN);
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("meta.json"), meta(status).to_string()).unwrap();
+    let lines: String = log.iter().map(|line| format!("{line}\n")).collect();
+    fs::write(path.join("spans.jsonl"), lines).unwrap();
+    let trace_id = RUN.parse().unwrap();
+    (folder, RunDirectory { trace_id, path })
+}
+
+fn spans() -> impl Strategy<Value = Vec<Value>> {
+    let span = (0u8..8, prop::option::weighted(0.8, 0u8..9), 0u8..20, any::<bool>(), prop::bool::weighted(0.2));
+    prop::collection::vec(span, 0..12).prop_map(|spans| {
+        spans
+            .into_iter()
+            .map(|(number, parent, second, is_tool, is_open)| line(number, parent, second, is_tool, is_open))
+            .collect()
+    })
+}
+
+/// Spans that are nested in spans which end later, and now and then in none that is there.
+fn tree() -> impl Strategy<Value = Vec<Value>> {
+    let span = (prop::option::weighted(0.9, 1u8..5), 0u8..20, any::<bool>());
+    prop::collection::vec(span, 0..12).prop_map(|spans| {
+        (0u8..)
+            .zip(spans)
+            .map(|(number, (above, second, is_tool))| line(number, above.map(|above| number + above), second, is_tool, false))
+            .collect()
+    })
+}
+
+proptest! {
+    // Whatever a log holds: second spans with one ID, spans nested in nothing or in each other, several roots.
+    #[test]
+    fn steps_have_the_numbers_and_totals_that_the_terminal_shows(log in spans(), status in prop::sample::select(vec!["ok", "error", "running"])) {
+        let (_folder, directory) = directory(&log, status);
+        let mut contents = Contents::new(outline_run(&directory.path).unwrap());
+        let run = OpenRun::open(directory).unwrap();
+        prop_assert_eq!(run.timeline.steps(), contents.len());
+        prop_assert_eq!(run.totals(), contents.totals());
+        prop_assert_eq!(run.started(), contents.started());
+        for number in 1..=contents.len() {
+            let expected = contents.read_with_span(number).unwrap().map(|(source, _)| source.record);
+            let row = run.timeline.row_of_step(number).and_then(|row| run.timeline.get(row)).unwrap();
+            let record = run.read_row(row).unwrap().map(|read| read.record);
+            prop_assert_eq!(&record, &expected);
+            let event_id = record.unwrap().event_id;
+            prop_assert_eq!(run.event_id(row), Some(event_id.clone()));
+            prop_assert_eq!(run.row_of(&event_id), run.timeline.row_of_step(number));
+        }
+        // Parents stand before what is nested in them, one level above.
+        for (place, row) in run.timeline.rows.iter().enumerate() {
+            if let Some(parent) = run.timeline.get(row.parent as usize) {
+                prop_assert!((row.parent as usize) < place);
+                prop_assert_eq!(parent.depth + 1, row.depth);
+            } else {
+                prop_assert_eq!(row.depth, 0);
+            }
+        }
+    }
+
+    // A log that grows is arranged as if it had been read at once, and every change is told.
+    #[test]
+    fn a_run_that_was_extended_is_the_run_that_was_opened_anew(log in tree(), first in 0usize..12) {
+        let first = first.min(log.len());
+        let (_folder, directory) = directory(&log[..first], "running");
+        let mut run = OpenRun::open(directory.clone()).unwrap();
+        let (offset, before) = (run.index.read_bytes(), run.timeline.rows.clone());
+        let lines: String = log.iter().map(|line| format!("{line}\n")).collect();
+        fs::write(directory.path.join("spans.jsonl"), lines).unwrap();
+        prop_assert!(run.update().unwrap());
+        let anew = OpenRun::open(directory).unwrap();
+        prop_assert_eq!(&run.timeline.rows, &anew.timeline.rows);
+        let changes = run.changes(offset).unwrap().map(|changes| serde_json::to_value(changes).unwrap());
+        let from = changes.map_or(before.len(), |changes| usize::try_from(changes["from"].as_u64().unwrap()).unwrap());
+        let behind_run = usize::from(run.timeline.get(0).is_some_and(|row| row.number == 0));
+        if before.first().is_some_and(|row| row.number == 0) == (behind_run == 1) {
+            for place in behind_run..from.min(before.len()) {
+                prop_assert_eq!(before[place].source, run.timeline.rows[place].source);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_call_in_flight_is_a_row_and_without_a_root_a_row_stands_for_the_run() {
+    let (_folder, directory) = directory(&[line(2, Some(1), 3, true, false)], "running");
+    let live = format!(
+        "{}\n{}\n",
+        json!({"run_name": "nightly", "started_at": "2026-01-01T00:00:00.000000Z", "pid": 1}),
+        json!({"span_id": id(5), "parent_span_id": id(1), "name": "gpt-5", "type": "LLM_CALL", "start_time": "2026-01-01T00:00:04Z"}),
+    );
+    fs::write(directory.path.join(".live"), live).unwrap();
+    let run = OpenRun::open(directory).unwrap();
+    let sources: Vec<Source> = run.timeline.rows.iter().map(|row| row.source).collect();
+    assert_eq!(sources, [Source::Run, Source::Span(0), Source::InFlight(0)]);
+    assert_eq!(run.standing.word(), "interrupted");
+    assert_eq!(run.row_of("run"), Some(0));
+    assert_eq!(run.row_of(&id(5)), Some(2));
+}

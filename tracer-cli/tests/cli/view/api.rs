@@ -1,0 +1,177 @@
+//! What the paths answer, and what they refuse.
+
+use std::fs;
+
+use crate::sandbox::{FIRST, SECOND, Sandbox, THIRD};
+
+use super::client::Viewer;
+
+fn with_runs() -> (Sandbox, Viewer) {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "first", 1, "ok");
+    sandbox.run(SECOND, "second", 2, "error");
+    sandbox.run(THIRD, "third", 3, "ok");
+    let viewer = Viewer::start(&sandbox);
+    (sandbox, viewer)
+}
+
+#[test]
+fn runs_are_listed_newest_first_and_by_parts() {
+    let (_sandbox, viewer) = with_runs();
+    let ids = |path: &str| -> Vec<String> {
+        let answer = viewer.json(path);
+        let runs = answer["runs"].as_array().unwrap().clone();
+        runs.iter().map(|run| run["trace_id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids("/api/runs"), [THIRD, SECOND, FIRST]);
+    assert_eq!(ids("/api/runs?status=error"), [SECOND]);
+    assert_eq!(ids("/api/runs?q=IR"), [THIRD, FIRST]);
+    assert_eq!(ids("/api/runs?q=f*"), [FIRST]);
+    let first = viewer.json("/api/runs?limit=2");
+    assert_eq!(first["next"], SECOND);
+    assert_eq!(ids(&format!("/api/runs?limit=2&cursor={SECOND}")), [FIRST]);
+    assert!(viewer.json("/api/runs")["next"].is_null());
+    assert_eq!(viewer.json("/api/runs")["spec_version"], "0.2.0");
+}
+
+#[test]
+fn a_run_is_given_as_its_files_hold_it() {
+    let (sandbox, viewer) = with_runs();
+    let meta: serde_json::Value =
+        serde_json::from_slice(&fs::read(sandbox.run_dir(FIRST).join("meta.json")).unwrap()).unwrap();
+    assert_eq!(viewer.json(&format!("/api/runs/{FIRST}"))["run"], meta);
+
+    let spans = viewer.json(&format!("/api/runs/{FIRST}/spans"));
+    let keys: Vec<&String> = spans.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["events", "spans", "spec_version", "trace_id"]);
+    assert_eq!((spans["spans"].as_array().unwrap().len(), spans["events"].as_array().unwrap().len()), (3, 4));
+    let part = viewer.json(&format!("/api/runs/{FIRST}/spans?from=1&limit=1"));
+    assert_eq!(part["spans"][0]["name"], "search_kb");
+    assert_eq!((part["spans"].as_array().unwrap().len(), part["events"].as_array().unwrap().len()), (1, 1));
+
+    let paths = viewer.json(&format!("/api/runs/{FIRST}/paths"))["paths"].clone();
+    assert_eq!(paths["run_dir"], sandbox.run_dir(FIRST).to_str().unwrap());
+    assert!(paths["meta_json"].as_str().unwrap().ends_with("meta.json"));
+    assert!(paths["spans_jsonl"].as_str().unwrap().ends_with("spans.jsonl"));
+}
+
+#[test]
+fn the_table_tells_what_the_spans_tell_of_the_runs_that_are_asked_for() {
+    let (sandbox, viewer) = with_runs();
+    sandbox.files("cccc4444000000000000000000000004", "{}", "");
+    let all = viewer.json("/api/table");
+    assert_eq!(all["runs"].as_array().unwrap().len(), 4);
+    let damaged = all["runs"].as_array().unwrap().iter().find(|run| run["standing"] == "damaged").unwrap();
+    assert!(damaged["problem"].is_string() && damaged["run_name"].is_null());
+    let one = viewer.json(&format!("/api/table?ids={FIRST},{SECOND}"));
+    let details = &one["runs"][0]["details"];
+    assert_eq!((&details["steps"], &details["tokens"]), (&2.into(), &447.into()));
+    assert_eq!(details["path"], serde_json::json!(["tool", "llm"]));
+    assert_eq!(details["subtitle"], "\"Draft a reply\"");
+}
+
+#[test]
+fn a_damaged_run_is_refused_with_its_problems_and_still_shown() {
+    let sandbox = Sandbox::new();
+    let directory = sandbox.run(FIRST, "first", 1, "ok");
+    let log = fs::read_to_string(directory.join("spans.jsonl")).unwrap();
+    fs::write(directory.join("spans.jsonl"), format!("no span\n{log}")).unwrap();
+    let viewer = Viewer::start(&sandbox);
+    let refused = viewer.get(&format!("/api/runs/{FIRST}/spans"));
+    refused.refuses(422, "invalid_run");
+    assert_eq!(refused.json()["error"]["problems"][0]["location"], "spans.jsonl:1");
+    let overview = viewer.json(&format!("/api/runs/{FIRST}/overview"));
+    assert_eq!(overview["problems"][0]["location"], "spans.jsonl:1");
+    assert_eq!(overview["totals"]["steps"], 2);
+    fs::write(directory.join("meta.json"), "{").unwrap();
+    viewer.get(&format!("/api/runs/{FIRST}")).refuses(422, "invalid_run");
+    assert_eq!(viewer.json(&format!("/api/runs/{FIRST}/overview"))["standing"], "damaged");
+}
+
+#[test]
+fn what_is_not_there_and_what_cannot_be_meant_is_told() {
+    let (_sandbox, viewer) = with_runs();
+    let missing = "dddd0000000000000000000000000000";
+    let paths = ["", "/spans", "/paths", "/overview", "/columns", "/rows", "/steps?row=0", "/transcript", "/states", "/search"];
+    for path in paths {
+        viewer.get(&format!("/api/runs/{missing}{path}")).refuses(404, "no_such_run");
+        for id in ["x", &FIRST[..31], &FIRST.to_uppercase(), &"0".repeat(32), "..%2f..", "%00"] {
+            viewer.get(&format!("/api/runs/{id}{path}")).refuses(400, "invalid_trace_id");
+        }
+    }
+    for (path, status, code) in [
+        ("/api", 404, "no_such_path"),
+        ("/api/nothing", 404, "no_such_path"),
+        ("/nothing", 404, "no_such_page"),
+        ("/assets/nothing.js", 404, "no_such_file"),
+        ("/api/runs?limit=0", 400, "invalid_parameter"),
+        ("/api/runs?limit=x", 400, "invalid_parameter"),
+        ("/api/runs?status=good", 400, "invalid_parameter"),
+        ("/api/runs?cursor=x", 400, "invalid_trace_id"),
+        (&format!("/api/runs?cursor={missing}"), 404, "no_such_cursor"),
+        ("/api/table?ids=x", 400, "invalid_trace_id"),
+        ("/api/stream?run=x", 400, "invalid_trace_id"),
+        (&format!("/api/stream?run={missing}"), 404, "no_such_run"),
+        ("/api/diff", 400, "invalid_parameter"),
+        (&format!("/api/diff?a={FIRST}"), 404, "nothing_to_compare"),
+        (&format!("/api/diff?a={FIRST}&b={missing}"), 404, "no_such_run"),
+        (&format!("/api/diff?a={FIRST}&baseline=..%2Fx"), 404, "no_such_baseline"),
+        (&format!("/api/runs/{FIRST}/rows?from=-1"), 400, "invalid_parameter"),
+        (&format!("/api/runs/{FIRST}/rows?limit=501"), 400, "invalid_parameter"),
+        (&format!("/api/runs/{FIRST}/search?q=kind:none"), 400, "invalid_query"),
+        (&format!("/api/runs/{FIRST}/steps/nothing"), 404, "no_such_step"),
+        (&format!("/api/runs/{FIRST}/steps"), 400, "invalid_parameter"),
+        (&format!("/api/runs/{FIRST}/steps?row=99"), 404, "no_such_step"),
+        (&format!("/api/runs/{FIRST}/steps/1111111111111111/values/prompt"), 404, "no_such_value"),
+        (&format!("/api/runs/{FIRST}/steps/1111111111111111/values/none"), 404, "no_such_value"),
+    ] {
+        let response = viewer.get(path);
+        response.refuses(status, code);
+        response.is_guarded();
+    }
+    for method in ["PUT", "OPTIONS", "DELETE"] {
+        viewer.change(method, "/api/runs", "").refuses(405, "method_not_allowed");
+    }
+}
+
+#[test]
+fn nobody_reaches_a_file_by_a_path() {
+    let (sandbox, viewer) = with_runs();
+    fs::write(sandbox.path("secret"), "secret").unwrap();
+    fs::write(sandbox.data_dir().join("runs").join(FIRST).join("other.json"), "secret").unwrap();
+    let ways = ["../../secret", "..%2f..%2fsecret", "%2e%2e/%2e%2e/secret", "..%5c..%5csecret", "%252e%252e%252fsecret",
+        "....//secret", "/etc/passwd", "%2fetc%2fpasswd", "..%c0%af..%c0%afsecret", "%00", "meta.json", ".%00./secret"];
+    for way in ways {
+        for before in ["/", "/assets/", "/api/runs/", "/r/", &format!("/api/runs/{FIRST}/"), &format!("/api/runs/{FIRST}/steps/")] {
+            let response = viewer.get(&format!("{before}{way}"));
+            assert!((300..500).contains(&response.status), "{before}{way}: {response:?}");
+            assert!(!String::from_utf8_lossy(&response.body).contains("root:"), "{before}{way}");
+            assert_ne!(response.body, b"secret", "{before}{way}");
+        }
+    }
+    #[cfg(unix)]
+    {
+        let link = sandbox.data_dir().join("runs/eeee0000000000000000000000000000");
+        std::os::unix::fs::symlink(sandbox.run_dir(FIRST), link).unwrap();
+        viewer.get("/api/runs/eeee0000000000000000000000000000").refuses(404, "no_such_run");
+    }
+}
+
+#[test]
+fn an_answer_that_is_known_is_not_sent_again_until_the_run_changes() {
+    let (sandbox, viewer) = with_runs();
+    for path in ["/columns", "/rows", "/steps?row=1", "/spans", "/transcript"] {
+        let path = format!("/api/runs/{FIRST}{path}");
+        let first = viewer.get(&path);
+        let tag = first.header("etag").unwrap().to_owned();
+        let again = viewer.send("GET", &path, &[("If-None-Match", &tag)], "");
+        assert_eq!((again.status, again.body.len()), (304, 0), "{path}");
+        assert_eq!(again.header("etag"), Some(tag.as_str()));
+        let other = viewer.send("GET", &path.replace(FIRST, SECOND), &[("If-None-Match", &tag)], "");
+        assert_eq!(other.status, 200, "{path}");
+    }
+    let path = format!("/api/runs/{FIRST}/rows");
+    let tag = viewer.get(&path).header("etag").unwrap().to_owned();
+    sandbox.run(FIRST, "renamed", 1, "error");
+    assert_eq!(viewer.send("GET", &path, &[("If-None-Match", &tag)], "").status, 200);
+}

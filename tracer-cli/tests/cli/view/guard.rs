@@ -1,0 +1,127 @@
+//! Who may ask: only requests that name this viewer and come from nowhere else.
+
+use crate::sandbox::{FIRST, Sandbox};
+
+use super::client::Viewer;
+
+fn opened() -> (Sandbox, Viewer) {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "agent", 1, "ok");
+    let viewer = Viewer::start(&sandbox);
+    (sandbox, viewer)
+}
+
+#[test]
+fn a_request_that_names_another_host_is_refused() {
+    let (_sandbox, viewer) = opened();
+    let port = viewer.address.port();
+    let paths = ["/", "/api/runs", "/assets/theme.js", "/api/stream", "/nothing"];
+    let hosts = [
+        "evil.example".to_owned(),
+        format!("evil.example:{port}"),
+        "127.0.0.1".to_owned(),
+        format!("127.0.0.1:{}", port ^ 1),
+        format!("127.0.0.1.evil.example:{port}"),
+        format!("localhost.:{port}"),
+        format!("2130706433:{port}"),
+        format!("0.0.0.0:{port}"),
+        format!("user@127.0.0.1:{port}"),
+        String::new(),
+    ];
+    for path in paths {
+        for host in &hosts {
+            let response = viewer.raw(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"));
+            response.refuses(403, "foreign_host");
+            response.is_guarded();
+        }
+        let two = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+        viewer.raw(&two).refuses(403, "foreign_host");
+        let none = format!("GET {path} HTTP/1.0\r\n\r\n");
+        viewer.raw(&none).refuses(403, "foreign_host");
+        let absolute =
+            format!("GET http://evil.example{path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n");
+        viewer.raw(&absolute).refuses(403, "foreign_host");
+    }
+    for host in [format!("localhost:{port}"), format!("LocalHost:{port}"), format!("[::1]:{port}")] {
+        let ours = viewer.raw(&format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"));
+        assert_eq!(ours.status, 200, "{host}");
+    }
+}
+
+#[test]
+fn a_request_from_another_web_site_is_refused() {
+    let (_sandbox, viewer) = opened();
+    let ours = format!("http://{}", viewer.address);
+    for (name, value) in [
+        ("Origin", "https://evil.example"),
+        ("Origin", "null"),
+        ("Origin", "http://127.0.0.1"),
+        ("Origin", &ours.replace("http://", "https://")),
+        ("Sec-Fetch-Site", "cross-site"),
+        ("Sec-Fetch-Site", "same-site"),
+    ] {
+        for path in ["/", "/api/runs", "/api/stream"] {
+            let response = viewer.send("GET", path, &[(name, value)], "");
+            response.refuses(403, "foreign_origin");
+            response.is_guarded();
+        }
+    }
+    for (name, value) in [("Origin", ours.as_str()), ("Sec-Fetch-Site", "same-origin"), ("Sec-Fetch-Site", "none")] {
+        assert_eq!(viewer.send("GET", "/", &[(name, value)], "").status, 200, "{name}: {value}");
+    }
+}
+
+#[test]
+fn a_change_needs_the_token_and_json() {
+    let (sandbox, viewer) = opened();
+    let path = format!("/api/runs/{FIRST}");
+    let body = r#"{"run_name":"stolen"}"#;
+    let json = ("Content-Type", "application/json");
+    let token = viewer.token();
+    assert_eq!(token.len(), 32);
+    let mut wrong = token.clone();
+    wrong.replace_range(0..1, if token.starts_with('0') { "1" } else { "0" });
+    for headers in [
+        vec![json],
+        vec![json, ("X-Tracer-Token", "")],
+        vec![json, ("X-Tracer-Token", &wrong)],
+        vec![json, ("X-Tracer-Token", &token[..31])],
+        vec![json, ("Cookie", &format!("tracer-token={token}"))],
+    ] {
+        for method in ["PATCH", "DELETE", "POST", "PUT"] {
+            viewer.send(method, &path, &headers, body).refuses(403, "token_needed");
+        }
+        viewer.send("POST", &format!("{path}/restore"), &headers, "{}").refuses(403, "token_needed");
+    }
+    let ours = ("X-Tracer-Token", token.as_str());
+    for content_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
+        let headers = [ours, ("Content-Type", content_type)];
+        viewer.send("PATCH", &path, &headers, body).refuses(415, "json_needed");
+        viewer.send("DELETE", &path, &headers, "").refuses(415, "json_needed");
+    }
+    let foreign = [ours, json, ("Origin", "https://evil.example")];
+    viewer.send("PATCH", &path, &foreign, body).refuses(403, "foreign_origin");
+    assert!(sandbox.run_dir(FIRST).is_dir());
+    assert_eq!(viewer.json(&path)["run"]["run_name"], "agent");
+}
+
+#[test]
+fn on_another_address_everything_needs_the_token_that_is_in_the_printed_one() {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "agent", 1, "ok");
+    let mut viewer = Viewer::start_with(&sandbox, &["--host", "0.0.0.0"]);
+    viewer.address.set_ip("127.0.0.1".parse().unwrap());
+    for path in ["/", "/api/runs", "/assets/theme.js", "/?token=", "/?token=00000000000000000000000000000000"] {
+        viewer.get(path).refuses(403, "token_needed");
+    }
+}
+
+#[test]
+fn every_answer_keeps_a_browser_within_bounds() {
+    let (_sandbox, viewer) = opened();
+    for path in ["/", &format!("/r/{FIRST}"), "/api/runs", "/assets/theme.js", &format!("/r/{FIRST}/export.html")] {
+        let response = viewer.get(path);
+        assert_eq!(response.status, 200, "{path}");
+        response.is_guarded();
+    }
+}

@@ -1,0 +1,11 @@
+//! `tracer view` over TCP: its paths and errors, who may ask, and what it bears.
+
+mod api;
+mod changes;
+mod client;
+mod command;
+mod guard;
+mod limits;
+mod live;
+mod pages;
+mod steps;

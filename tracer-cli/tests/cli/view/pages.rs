@@ -1,0 +1,101 @@
+//! The shells of the pages, their first data, and where addresses lead.
+
+use serde_json::Value;
+
+use crate::sandbox::{FIRST, SECOND, Sandbox, THIRD};
+
+use super::client::{Response, Viewer};
+
+fn opened() -> (Sandbox, Viewer) {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "</script><script>alert(1)</script>", 1, "ok");
+    sandbox.run(SECOND, "second", 2, "ok");
+    sandbox.run(THIRD, "third", 3, "ok");
+    let viewer = Viewer::start(&sandbox);
+    (sandbox, viewer)
+}
+
+/// The first data of a page.
+fn data(page: &Response) -> Value {
+    let (_, behind) = page.text().split_once("id=\"initial-data\">").unwrap();
+    let (data, _) = behind.split_once("</script>").unwrap();
+    assert!(!data.contains('<'), "{data}");
+    serde_json::from_str(data).unwrap()
+}
+
+#[test]
+fn a_page_has_its_first_data_in_it_and_no_name_is_markup() {
+    let (_sandbox, viewer) = opened();
+    let runs = viewer.get("/");
+    assert_eq!(data(&runs)["table"]["runs"].as_array().unwrap().len(), 3);
+    let run = viewer.get(&format!("/r/{FIRST}?view=steps&at=1111111111111111"));
+    let first = data(&run);
+    assert_eq!((&first["run_id"], &first["overview"]["standing"]), (&FIRST.into(), &"ok".into()));
+    assert_eq!(first["rows"]["rows"].as_array().unwrap().len(), 3);
+    for page in [runs, run] {
+        assert!(page.header("content-type").unwrap().starts_with("text/html"));
+        assert!(!page.text().contains("alert(1)</"), "{}", page.text());
+    }
+    let diff = data(&viewer.get(&format!("/diff/{FIRST}/{SECOND}")));
+    assert_eq!((&diff["a"], &diff["b"], &diff["baseline"]), (&FIRST.into(), &SECOND.into(), &Value::Null));
+    let baseline = data(&viewer.get(&format!("/diff/{FIRST}/baseline/nightly")));
+    assert_eq!((&baseline["a"], &baseline["baseline"]), (&FIRST.into(), &"nightly".into()));
+}
+
+#[test]
+fn a_beginning_of_an_id_leads_to_the_run() {
+    let (_sandbox, viewer) = opened();
+    let leads = |path: &str| {
+        let response = viewer.get(path);
+        (response.status, response.header("location").map(str::to_owned))
+    };
+    assert_eq!(
+        leads("/r/bbbb3333?view=transcript"),
+        (302, Some(format!("/r/{THIRD}?view=transcript")))
+    );
+    assert_eq!(leads("/r/bbbb33"), (302, Some(format!("/r/{THIRD}"))));
+    assert_eq!(leads("/r/bbbb3").0, 404);
+    assert_eq!(leads("/r/dddddddd").0, 404);
+    assert_eq!(leads("/r/latest").0, 404);
+    assert_eq!(leads(&format!("/?run={FIRST}")), (302, Some(format!("/r/{FIRST}"))));
+    assert_eq!(leads("/?run_id=bbbb3333"), (302, Some("/r/bbbb3333".to_owned())));
+    assert_eq!(leads("/?run=%2F%2Fevil.example").0, 200);
+    assert_eq!(leads(&format!("/diff/bbbb3333/{FIRST}")), (302, Some(format!("/diff/{THIRD}/{FIRST}"))));
+    assert_eq!(leads("/diff/bbbb3333/dddddddd").0, 404);
+}
+
+#[test]
+fn a_beginning_that_several_runs_have_gives_a_choice() {
+    let sandbox = Sandbox::new();
+    sandbox.run("aaaaaaaa000000000000000000000001", "first", 1, "ok");
+    sandbox.run("aaaaaaaa000000000000000000000002", "second", 2, "ok");
+    let viewer = Viewer::start(&sandbox);
+    let page = viewer.get("/r/aaaaaaaa");
+    assert_eq!(page.status, 300);
+    let names: Vec<Value> = data(&page)["candidates"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["run_name"].clone())
+        .collect();
+    assert_eq!(names, ["first", "second"]);
+}
+
+#[test]
+fn the_files_of_the_page_are_served_and_nothing_else_beside_them() {
+    let (_sandbox, viewer) = opened();
+    let page = viewer.get("/");
+    let files = page.text().split('"').filter(|text| text.starts_with("/assets/"));
+    let mut count = 0;
+    for file in files {
+        let response = viewer.get(file);
+        assert_eq!(response.status, 200, "{file}");
+        let tag = response.header("etag").unwrap().to_owned();
+        assert_eq!(viewer.send("GET", file, &[("If-None-Match", &tag)], "").status, 304);
+        count += 1;
+    }
+    assert!(count > 0);
+    for hidden in ["shell.html", "contract.d.ts", ".gitignore"] {
+        viewer.get(&format!("/assets/{hidden}")).refuses(404, "no_such_file");
+    }
+}
