@@ -10,7 +10,8 @@ mod run;
 #[cfg(target_os = "linux")]
 mod strays;
 mod tail;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 pub(crate) use marker::Marker;
