@@ -17,6 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut list = String::from("[\n");
     for name in names {
         let path = folder.join(&name);
+        let path = path.to_str().ok_or("the path of the source is no text")?;
         writeln!(list, "    ({name:?}, include_bytes!({path:?}).as_slice()),")?;
     }
     list.push_str("]\n");

@@ -13,7 +13,7 @@ use tracer_sdk::format::{Record, RunMeta, SPEC_VERSION, SpanRecord};
 use tracer_sdk::judge::policy::Policy;
 use tracer_sdk::judge::{Baseline, Comparison, Report};
 
-use crate::commands::{list, repair, show, validate_trace};
+use crate::commands::{list, repair, show, validate_trace, view};
 use crate::export::envelope;
 
 /// The version that every document names.
@@ -22,7 +22,7 @@ pub(crate) fn spec_version(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// The file names, and what stands in them.
-fn all() -> [(&'static str, Schema); 12] {
+fn all() -> [(&'static str, Schema); 13] {
     [
         ("meta", schema_of::<RunMeta>("meta.json of a run")),
         ("span", schema_of::<SpanRecord>("A line of spans.jsonl")),
@@ -41,6 +41,7 @@ fn all() -> [(&'static str, Schema); 12] {
             schema_of::<validate_trace::Report<'_>>("`tracer validate-trace --json`"),
         ),
         ("repair", schema_of::<repair::Report>("`tracer repair --json`")),
+        ("view", schema_of::<view::Serving>("`tracer view --json`")),
         ("policy", schema_of::<Policy>("A policy of the gate, as JSON")),
         ("baseline", schema_of::<Baseline>("A baseline of the gate")),
         (

@@ -96,6 +96,20 @@ pub fn start(text: &str, columns: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
+/// The beginning of a text, at most so many bytes.
+pub fn beginning(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len()))
+        .rev()
+        .find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or(0)).unwrap_or_default()
+}
+
+/// The end of a text, at most so many bytes.
+pub fn ending(text: &str, bytes: usize) -> &str {
+    let start = (text.len().saturating_sub(bytes)..=text.len()).find(|start| text.is_char_boundary(*start));
+    text.get(start.unwrap_or(0)..).unwrap_or_default()
+}
+
 /// The text, made printable, in lines of at most `columns`, broken between words where that is possible.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(8);

@@ -1,6 +1,5 @@
 //! What the viewer answers: JSON with the version of the format, or an error that says what is wrong.
 
-
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -70,12 +69,9 @@ impl ApiError {
     }
 
     /// What the disk holds cannot be read now.
-    pub(super) fn unreadable(message: impl ToString) -> Self {
-        Self::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            UNREADABLE,
-            message.to_string(),
-        )
+    #[expect(clippy::needless_pass_by_value, reason = "takes what `map_err` gives")]
+    pub(super) fn unreadable(error: impl ToString) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, UNREADABLE, error.to_string())
     }
 
     /// Whether it says that the disk does not hold what it held.
@@ -193,4 +189,3 @@ pub(super) fn bytes_response(content_type: &'static str, bytes: impl Into<Body>)
     )
         .into_response()
 }
-

@@ -4,6 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::{Request, State};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -62,7 +63,12 @@ impl Guard {
             .map(|name| format!("{}:{port}", name.to_ascii_lowercase()))
             .collect();
         if port == 80 {
-            hosts.extend(hosts.clone().iter().filter_map(|host| host.strip_suffix(":80").map(str::to_owned)));
+            hosts.extend(
+                hosts
+                    .clone()
+                    .iter()
+                    .filter_map(|host| host.strip_suffix(":80").map(str::to_owned)),
+            );
         }
         Self {
             hosts,
@@ -105,7 +111,7 @@ impl Guard {
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
             return Err(foreign());
         };
-        let named = [host.to_str().ok(), uri.authority().map(|authority| authority.as_str())];
+        let named = [host.to_str().ok(), uri.authority().map(Authority::as_str)];
         let is_ours = host.to_str().is_ok() && named.into_iter().flatten().all(|host| self.is_host(host));
         if !is_ours {
             return Err(foreign());
@@ -117,7 +123,10 @@ impl Guard {
             )
         };
         for origin in headers.get_all(header::ORIGIN) {
-            let host = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
+            let host = origin
+                .to_str()
+                .ok()
+                .and_then(|origin| origin.strip_prefix("http://"));
             if !host.is_some_and(|host| self.is_host(host)) {
                 return Err(foreign_origin());
             }
@@ -150,7 +159,10 @@ impl Guard {
     }
 
     fn is_token_in_cookie(&self, headers: &HeaderMap) -> bool {
-        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let cookies = headers
+            .get_all(header::COOKIE)
+            .iter()
+            .filter_map(|value| value.to_str().ok());
         cookies
             .flat_map(|cookies| cookies.split(';'))
             .filter_map(|cookie| cookie.trim().split_once('='))
@@ -177,7 +189,10 @@ impl Guard {
         if !self.is_token(told.as_bytes()) {
             return None;
         }
-        let rest: Vec<&str> = query.split('&').filter(|pair| !pair.starts_with("token=")).collect();
+        let rest: Vec<&str> = query
+            .split('&')
+            .filter(|pair| !pair.starts_with("token="))
+            .collect();
         let path = request.uri().path();
         // A path with two slashes in front would be another host.
         let path = format!("/{}", path.trim_start_matches('/'));
@@ -188,7 +203,9 @@ impl Guard {
         };
         let cookie = format!("{TOKEN_COOKIE}={}; HttpOnly; SameSite=Strict; Path=/", self.token);
         let mut response = Redirect::to(&target).into_response();
-        response.headers_mut().insert(header::SET_COOKIE, HeaderValue::from_str(&cookie).ok()?);
+        response
+            .headers_mut()
+            .insert(header::SET_COOKIE, HeaderValue::from_str(&cookie).ok()?);
         Some(response)
     }
 }

@@ -16,7 +16,14 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/openapi.json");
 /// A trace ID is never all zeros.
 const TRACE_ID: &str = "^(?!0{32})[0-9a-f]{32}$";
 const PARTS: [&str; 8] = [
-    "prompt", "response", "arguments", "result", "state", "difference", "attributes", "raw",
+    "prompt",
+    "response",
+    "arguments",
+    "result",
+    "state",
+    "difference",
+    "attributes",
+    "raw",
 ];
 
 /// One operation of the API.
@@ -30,10 +37,12 @@ struct Operation {
     schema: Value,
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "a schema is made where it is given")]
 fn path_parameter(name: &str, schema: Value) -> Value {
     json!({"name": name, "in": "path", "required": true, "schema": schema})
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "a schema is made where it is given")]
 fn query_parameter(name: &str, description: &str, schema: Value) -> Value {
     json!({"name": name, "in": "query", "description": description, "schema": schema})
 }
@@ -67,7 +76,13 @@ fn get(path: &'static str, summary: &'static str, parameters: Vec<Value>, schema
     }
 }
 
-fn change(method: &'static str, path: &'static str, summary: &'static str, schema: Value, body: Value) -> Operation {
+fn change(
+    method: &'static str,
+    path: &'static str,
+    summary: &'static str,
+    schema: Value,
+    body: Value,
+) -> Operation {
     let token = json!({"name": "X-Tracer-Token", "in": "header", "required": true, "schema": {"type": "string"},
         "description": "The token of this start, which the page has."});
     Operation {
@@ -85,7 +100,11 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
     let text = || json!({"type": "string"});
     let id_text = || json!({"type": "string", "pattern": TRACE_ID});
     let event_id = || path_parameter("event", json!({"type": "string", "pattern": "^[0-9a-z.]+$"}));
-    let row = query_parameter("row", "A row, from 0.", json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}));
+    let row = query_parameter(
+        "row",
+        "A row, from 0.",
+        json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}),
+    );
     let row = Value::Object(
         row.as_object()
             .cloned()
@@ -118,7 +137,11 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
         get(
             "/api/runs/{run}/spans",
             "The spans of a run and the records that they give",
-            vec![run_id(), from("The first span, counted from 0 as they started."), limit(10_000)],
+            vec![
+                run_id(),
+                from("The first span, counted from 0 as they started."),
+                limit(10_000),
+            ],
             of::<api::files::SpansAnswer>(types),
         ),
         get(
@@ -130,7 +153,11 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
         get(
             "/api/table",
             "The runs as the page lists them",
-            vec![query_parameter("ids", "Only these runs, with commas between, looked at.", ids)],
+            vec![query_parameter(
+                "ids",
+                "Only these runs, with commas between, looked at.",
+                ids,
+            )],
             of::<api::table::Table>(types),
         ),
         get(
@@ -193,8 +220,16 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
             "The rows that fit a query",
             vec![
                 run_id(),
-                query_parameter("q", "`kind:tool name:search error:true dur:>1s \"any text\"`.", json!({"type": "string", "maxLength": 200, "pattern": "^[^:]*$"})),
-                query_parameter("after", "The `next` of the answer before.", json!({"type": "integer", "minimum": 0})),
+                query_parameter(
+                    "q",
+                    "`kind:tool name:search error:true dur:>1s \"any text\"`.",
+                    json!({"type": "string", "maxLength": 1000}),
+                ),
+                query_parameter(
+                    "after",
+                    "The `next` of the answer before.",
+                    json!({"type": "integer", "minimum": 0, "maximum": u64::MAX}),
+                ),
                 limit(10_000),
             ],
             of::<api::search::SearchAnswer>(types),
@@ -223,8 +258,16 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
                 "/api/stream",
                 "What changes, as it changes",
                 vec![
-                    query_parameter("run", "The run to watch; the table of runs when left out.", id_text()),
-                    from("How far the log of the run was read, in bytes."),
+                    query_parameter(
+                        "run",
+                        "The run to watch; the table of runs when left out.",
+                        id_text(),
+                    ),
+                    query_parameter(
+                        "from",
+                        "How far the log of the run was read, in bytes.",
+                        json!({"type": "integer", "minimum": 0, "maximum": u64::MAX}),
+                    ),
                     query_parameter("table", "The version of the table that is known.", text()),
                 ],
                 text(),
@@ -276,7 +319,8 @@ fn description() -> Value {
             told["responses"]["200"]["content"]["text/plain"] = json!({"schema": {"type": "string"}});
         }
         if let Some(body) = operation.body {
-            told["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": body}}});
+            told["requestBody"] =
+                json!({"required": true, "content": {"application/json": {"schema": body}}});
         }
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
         path[operation.method] = told;

@@ -66,7 +66,9 @@ async fn listen(options: &Options) -> io::Result<TcpListener> {
     let mut port = options.port;
     for _ in 0..MOST_PORTS {
         match TcpListener::bind((host, port)).await {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse && port != 0 && port < u16::MAX => port += 1,
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && port != 0 && port < u16::MAX => {
+                port += 1;
+            }
             listening => return listening,
         }
     }
@@ -78,7 +80,9 @@ impl Bound {
     pub fn url(&self, path: &str) -> String {
         let address = match self.address {
             // What listens everywhere is reached here.
-            SocketAddr::V4(address) if address.ip().is_unspecified() => format!("127.0.0.1:{}", address.port()),
+            SocketAddr::V4(address) if address.ip().is_unspecified() => {
+                format!("127.0.0.1:{}", address.port())
+            }
             SocketAddr::V6(address) if address.ip().is_unspecified() => format!("[::1]:{}", address.port()),
             address => address.to_string(),
         };
@@ -129,13 +133,10 @@ async fn accept(listener: &TcpListener, viewer: &Viewer) -> io::Result<()> {
         let Ok(place) = Arc::clone(&room).acquire_owned().await else {
             return Ok(());
         };
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
-            Err(_) => {
-                // Too many open files, or a connection that is gone already: others come.
-                tokio::time::sleep(Duration::from_millis(20)).await;
-                continue;
-            }
+        let Ok((stream, _)) = listener.accept().await else {
+            // Too many open files, or a connection that is gone already: others come.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            continue;
         };
         let router = router.clone();
         let viewer = viewer.clone();

@@ -26,7 +26,7 @@ fn faults(name: &str, document: &Value) -> Vec<String> {
 }
 
 #[track_caller]
-fn keeps_to(name: &str, document: &Value) {
+pub(crate) fn keeps_to(name: &str, document: &Value) {
     assert_eq!(faults(name, document), Vec::<String>::new(), "{document:#}");
 }
 

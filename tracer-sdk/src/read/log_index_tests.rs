@@ -2,7 +2,9 @@ use super::super::tests::{directory, meta, span};
 use super::*;
 
 fn text(lines: &[serde_json::Value]) -> String {
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines
+        .iter()
+        .fold(String::new(), |text, line| text + &line.to_string() + "\n")
 }
 
 fn ids(index: &LogIndex) -> Vec<String> {
@@ -35,8 +37,13 @@ fn broken_lines_and_second_spans_are_left_out_and_told() {
     let log = text(&[span(2, Some(1))]) + "{no json\n\n" + &text(&[span(2, Some(1)), span(1, None)]);
     let directory = directory(&meta("ok"), log);
     let index = LogIndex::open(directory.path(), None, false).unwrap();
-    let lines: Vec<u64> = (0..index.len()).map(|position| index.span(position).unwrap().line).collect();
-    assert_eq!((lines, index.first_unreadable_lines()), (vec![1, 5], [2].as_slice()));
+    let lines: Vec<u64> = (0..index.len())
+        .map(|position| index.span(position).unwrap().line)
+        .collect();
+    assert_eq!(
+        (lines, index.first_unreadable_lines()),
+        (vec![1, 5], [2].as_slice())
+    );
     for position in 0..2 {
         let span = index.span(position).unwrap();
         assert_eq!(index.find(span.span_id), Some(position));
@@ -54,7 +61,11 @@ fn calls_that_ask_the_same_have_one_signature() {
         }]);
         span
     };
-    let log = text(&[call(2, "{\"q\":1}"), call(3, "{\"q\":1}"), call(4, "{\"q\":\"__REDACTED__\"}")]);
+    let log = text(&[
+        call(2, "{\"q\":1}"),
+        call(3, "{\"q\":1}"),
+        call(4, "{\"q\":\"__REDACTED__\"}"),
+    ]);
     let directory = directory(&meta("running"), log);
     let index = LogIndex::open(directory.path(), None, true).unwrap();
     let spans: Vec<IndexedSpan> = (0..3).map(|position| index.span(position).unwrap()).collect();
@@ -70,6 +81,10 @@ fn a_log_that_was_written_over_is_another_one() {
     let directory = directory(&meta("ok"), &log);
     let mut index = LogIndex::open(directory.path(), None, false).unwrap();
     assert!(index.extend(false).unwrap());
-    std::fs::write(directory.path().join(SPANS_FILE), log.replace("\"OK\"", "\"UNSET\"")).unwrap();
+    std::fs::write(
+        directory.path().join(SPANS_FILE),
+        log.replace("\"OK\"", "\"UNSET\""),
+    )
+    .unwrap();
     assert!(!index.extend(false).unwrap());
 }

@@ -13,6 +13,7 @@ mod file;
 mod filter;
 mod gather;
 mod index_facts;
+mod indexed_span;
 mod json;
 mod line_reader;
 mod live_file;
@@ -45,12 +46,13 @@ mod any_run_tests;
 mod tests;
 
 pub use filter::{NamePattern, RunFilter, RunState};
+pub use indexed_span::{IndexedSpan, SurfacedRecord};
 pub use live_file::{LiveFile, ProcessIdentity, StartedSpan, read_live_file};
 pub use liveness::{Liveness, liveness};
 #[cfg(any(test, feature = "testing"))]
 pub use load::read_run;
 pub use load::{InvalidRun, LoadedRun, open_run};
-pub use log_index::{IndexedSpan, LogIndex, SurfacedRecord};
+pub use log_index::LogIndex;
 pub use log_part::{LogPart, read_log_part};
 pub use outline::{OutlinedRun, outline_run};
 pub use project::{count_records, spans_to_events};

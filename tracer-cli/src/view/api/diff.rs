@@ -8,7 +8,8 @@ use serde::Serialize;
 use serde_json::Value;
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
 use tracer_sdk::judge::{
-    Call, CallChange, CallPair, Comparison, MetricChange, NameChanges, RunMetrics, Side, ToolChanges, TypeCount,
+    Call, CallChange, CallPair, Comparison, MetricChange, NameChanges, RunMetrics, Side, ToolChanges,
+    TypeCount,
 };
 use tracer_sdk::read::{StreamedRun, stream_run};
 
@@ -90,7 +91,7 @@ pub(in super::super) async fn diff(State(viewer): State<Viewer>, query: Query) -
     let a = trace_id(a)?;
     let b = query.get("b").map(trace_id).transpose()?;
     let baseline = query.get("baseline").map(str::to_owned);
-    let from: usize = query.number("from")?.unwrap_or(0);
+    let from = query.from()?;
     let limit = query.limit("limit", PAIRS, MOST_PAIRS)?;
     let read = viewer.read(move |viewer| {
         let comparison = match (&baseline, b) {
@@ -152,22 +153,24 @@ fn answer(comparison: &Comparison, from: usize, limit: usize) -> DiffAnswer<'_> 
         tools: &comparison.tools,
         models: &comparison.models,
         pair_count,
-        calls: pairs.skip(from).take(limit).map(pair).collect(),
+        calls: pairs.skip(from).take(limit).map(Pair::from).collect(),
         next: (end < pair_count).then_some(end),
     }
 }
 
-fn pair(pair: CallPair<'_>) -> Pair<'_> {
-    let fields = pair.differences.iter().map(|difference| Field {
-        path: &difference.path,
-        before: difference.before.as_ref().map(shortened),
-        after: difference.after.as_ref().map(shortened),
-    });
-    Pair {
-        change: pair.change,
-        before: pair.before,
-        after: pair.after,
-        differences: fields.collect(),
+impl<'a> From<CallPair<'a>> for Pair<'a> {
+    fn from(pair: CallPair<'a>) -> Self {
+        let fields = pair.differences.iter().map(|difference| Field {
+            path: &difference.path,
+            before: difference.before.as_ref().map(shortened),
+            after: difference.after.as_ref().map(shortened),
+        });
+        Self {
+            change: pair.change,
+            before: pair.before,
+            after: pair.after,
+            differences: fields.collect(),
+        }
     }
 }
 
@@ -181,6 +184,9 @@ fn shortened(value: &Value) -> Value {
         return value.clone();
     }
     let said = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let head = said.get(..said.floor_char_boundary(LONGEST_VALUE)).unwrap_or_default();
-    Value::String(format!("{head}{}", text::ELLIPSIS))
+    Value::String(format!(
+        "{}{}",
+        text::beginning(&said, LONGEST_VALUE),
+        text::ELLIPSIS
+    ))
 }

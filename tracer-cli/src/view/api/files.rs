@@ -72,7 +72,7 @@ pub(in super::super) struct SpansAnswer {
 pub(in super::super) async fn run(State(viewer): State<Viewer>, id: RunId) -> Result<Response, ApiError> {
     let answer = viewer.read(move |viewer| {
         let run = viewer.runs().directory(id.0)?.listed();
-        let run = run.meta.map_err(|problems| ApiError::damaged(problems))?;
+        let run = run.meta.map_err(ApiError::damaged)?;
         Ok(RunAnswer {
             spec_version: SPEC_VERSION,
             run,
@@ -107,10 +107,10 @@ pub(in super::super) async fn spans(
     query: Query,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let from: Option<usize> = query.number("from")?;
-    let is_range = from.is_some() || query.get("limit").is_some();
+    let from = query.from()?;
+    let is_range = query.get("from").is_some() || query.get("limit").is_some();
     let limit = query.limit("limit", MOST_IN_RANGE, MOST_IN_RANGE)?;
-    let range = is_range.then_some((from.unwrap_or(0), limit));
+    let range = is_range.then_some((from, limit));
     let (stamp, records) = viewer
         .read(move |viewer| {
             let directory = viewer.runs().directory(id.0)?;

@@ -44,7 +44,7 @@ struct Evidence {
     number: usize,
     name: String,
     /// Whether the warning rests on it; otherwise it came after the warning.
-    is_evidence: bool,
+    in_warning: bool,
 }
 
 /// What the repetitions cost, from the first repeat on.
@@ -86,17 +86,23 @@ pub(in super::super) fn of(run: &OpenRun, steps: &[Step<'_>]) -> Vec<LoopReport>
             else {
                 return None;
             };
-            let told = |step: &Step<'_>, is_evidence: bool| Evidence {
+            let told = |step: &Step<'_>, in_warning: bool| Evidence {
                 event_id: step.record.event_id.clone(),
                 row: run.timeline.row_of_step(step.number),
                 number: step.number,
                 name: step.name(),
-                is_evidence,
+                in_warning,
             };
             let cost = found.cost();
-            let evidence = found.repetitions.iter().enumerate().flat_map(|(number, repetition)| {
-                repetition.iter().map(move |step| (step, number < found.in_evidence))
-            });
+            let evidence = found
+                .repetitions
+                .iter()
+                .enumerate()
+                .flat_map(|(number, repetition)| {
+                    repetition
+                        .iter()
+                        .map(move |step| (step, number < found.in_evidence))
+                });
             Some(LoopReport {
                 event_id: found.warning.record.event_id.clone(),
                 row: run.timeline.row_of_step(found.warning.number),
@@ -108,7 +114,9 @@ pub(in super::super) fn of(run: &OpenRun, steps: &[Step<'_>]) -> Vec<LoopReport>
                     .repetitions
                     .len()
                     .max(usize::try_from(*repetitions).unwrap_or(0)),
-                evidence: evidence.map(|(step, is_evidence)| told(step, is_evidence)).collect(),
+                evidence: evidence
+                    .map(|(step, in_warning)| told(step, in_warning))
+                    .collect(),
                 missing: found.missing,
                 cost: Cost {
                     steps: cost.steps,

@@ -86,14 +86,27 @@ impl Query {
 
     /// A number; `None` when it is not given.
     pub(in super::super) fn number<Number: FromStr>(&self, name: &str) -> Result<Option<Number>, ApiError> {
-        let Some(text) = self.get(name) else { return Ok(None) };
+        let Some(text) = self.get(name) else {
+            return Ok(None);
+        };
         text.parse().map(Some).map_err(|_| {
             ApiError::bad_request("invalid_parameter", format!("`{name}` has to be a whole number"))
         })
     }
 
+    /// Where a part begins: the beginning when it is not given.
+    pub(in super::super) fn from(&self) -> Result<usize, ApiError> {
+        let from: Option<u32> = self.number("from")?;
+        Ok(from.map_or(0, |from| from as usize))
+    }
+
     /// A number of at most `most`, and `otherwise` when it is not given.
-    pub(in super::super) fn limit(&self, name: &str, otherwise: usize, most: usize) -> Result<usize, ApiError> {
+    pub(in super::super) fn limit(
+        &self,
+        name: &str,
+        otherwise: usize,
+        most: usize,
+    ) -> Result<usize, ApiError> {
         let limit = self.number(name)?.unwrap_or(otherwise);
         if (1..=most).contains(&limit) {
             return Ok(limit);

@@ -20,6 +20,7 @@ const ROWS: usize = 200;
 /// Rows of a run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[expect(clippy::struct_field_names, reason = "the names of the API")]
 pub(in super::super) struct Rows {
     /// The version of the trace format.
     #[cfg_attr(test, schemars(schema_with = "crate::schemas::spec_version"))]
@@ -50,7 +51,7 @@ pub(in super::super) async fn rows(
     query: Query,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let from = query.number("from")?.unwrap_or(0);
+    let from = query.from()?;
     let limit = query.limit("limit", ROWS, MOST_ROWS)?;
     let read = viewer.read(move |viewer| {
         viewer.runs().with(id.0, |run| {

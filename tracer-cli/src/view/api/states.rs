@@ -17,6 +17,7 @@ const MOST_STATES: usize = 200;
 /// States of a run.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[expect(clippy::struct_field_names, reason = "the names of the API")]
 pub(in super::super) struct States {
     /// The version of the trace format.
     #[cfg_attr(test, schemars(schema_with = "crate::schemas::spec_version"))]
@@ -46,7 +47,7 @@ pub(in super::super) async fn states(
     id: RunId,
     query: Query,
 ) -> Result<Response, ApiError> {
-    let from: usize = query.number("from")?.unwrap_or(0);
+    let from = query.from()?;
     let limit = query.limit("limit", MOST_STATES, MOST_STATES)?;
     let read = viewer.read(move |viewer| viewer.runs().with(id.0, |run| of(run, from, limit)));
     Ok(json_response(&read.await?))
@@ -73,7 +74,9 @@ fn of(run: &OpenRun, from: usize, limit: usize) -> Result<States, ApiError> {
             row: run.timeline.row_of_step(number),
             number,
             event_id: read.record.event_id,
-            offset_us: start.zip(run.started()).map(|(start, started)| start.microseconds_since(started)),
+            offset_us: start
+                .zip(run.started())
+                .map(|(start, started)| start.microseconds_since(started)),
             state,
         });
     }

@@ -35,27 +35,39 @@ pub(in super::super) async fn step_at(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let id = path.run()?;
-    let row: usize = query
-        .number("row")?
-        .ok_or_else(|| ApiError::bad_request("invalid_parameter", "`row` has to be given: the number of a row, from 0"))?;
-    let read = viewer.read(move |viewer| viewer.runs().with(id, |run| answer(run, row, &headers)));
+    let row: u32 = query.number("row")?.ok_or_else(|| {
+        ApiError::bad_request(
+            "invalid_parameter",
+            "`row` has to be given: the number of a row, from 0",
+        )
+    })?;
+    let read = viewer.read(move |viewer| viewer.runs().with(id, |run| answer(run, row as usize, &headers)));
     read.await
 }
 
 /// A whole part of a step.
-pub(in super::super) async fn value(State(viewer): State<Viewer>, path: Segments) -> Result<Response, ApiError> {
+pub(in super::super) async fn value(
+    State(viewer): State<Viewer>,
+    path: Segments,
+) -> Result<Response, ApiError> {
     let id = path.run()?;
     let event_id = path.at(1).to_owned();
     let missing = || ApiError::not_found("no_such_value", "the step has no such part");
     let part = Part::named(path.at(2)).ok_or_else(missing)?;
     let read = viewer.read(move |viewer| {
         viewer.runs().with(id, |run| {
-            let row = run.timeline.get(row_of(run, &event_id)?).ok_or_else(no_such_step)?;
+            let row = run
+                .timeline
+                .get(row_of(run, &event_id)?)
+                .ok_or_else(no_such_step)?;
             if part == Part::Raw {
                 let line = raw(run, row)?.ok_or_else(missing)?;
                 return Ok(bytes_response("text/plain; charset=utf-8", line));
             }
-            let read = run.read_row(row).map_err(ApiError::unreadable)?.ok_or_else(missing)?;
+            let read = run
+                .read_row(row)
+                .map_err(ApiError::unreadable)?
+                .ok_or_else(missing)?;
             let value = part_of(&read, part).ok_or_else(missing)?;
             Ok(bytes_response("application/json", json_text(&value)?))
         })

@@ -12,9 +12,9 @@ use super::super::run::kind::Kind;
 use super::super::run::open_run::OpenRun;
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
+use crate::render::gist;
 use crate::render::steps::{self, Source};
 use crate::render::turns::{Heard, Turn};
-use crate::render::gist;
 
 /// So many steps are told at once.
 const MOST_STEPS: usize = 200;
@@ -75,7 +75,7 @@ pub(in super::super) async fn transcript(
     query: Query,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let from: usize = query.number("from")?.unwrap_or(0);
+    let from = query.from()?;
     let limit = query.limit("limit", STEPS, MOST_STEPS)?;
     let read = viewer.read(move |viewer| {
         viewer.runs().with(id.0, |run| {
@@ -106,7 +106,10 @@ fn of(run: &OpenRun, from: usize, limit: usize) -> Result<Transcript, ApiError> 
         spec_version: SPEC_VERSION,
         version: run.version(),
         step_count,
-        turns: sources.iter().map(|source| turn(run, source, &mut heard)).collect(),
+        turns: sources
+            .iter()
+            .map(|source| turn(run, source, &mut heard))
+            .collect(),
         next: (end <= step_count).then_some(end - 1),
     })
 }
@@ -137,14 +140,7 @@ fn turn(run: &OpenRun, source: &Source, heard: &mut Heard) -> TurnAnswer {
         error: error(&record.payload),
     };
     match (heard.hear(&record.payload), &record.payload) {
-        (
-            Turn::Model {
-                known,
-                new,
-                answered,
-            },
-            _,
-        ) => {
+        (Turn::Model { known, new, answered }, _) => {
             answer.known_messages = known;
             answer.messages = messages(&new, |_| true, Part::Prompt, &place);
             answer.response = messages(&answered, |_| true, Part::Response, &place);

@@ -5,6 +5,7 @@ use serde_json::Value;
 use tracer_sdk::format::{Payload, TraceId};
 
 use super::super::run::row::ReadRow;
+use crate::render::text;
 
 /// Larger values are cut.
 const LARGEST: usize = 64 * 1024;
@@ -47,7 +48,10 @@ impl Part {
 
     /// The part with a name.
     pub(in super::super) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|(_, known)| *known == name).map(|(part, _)| part)
+        Self::ALL
+            .into_iter()
+            .find(|(_, known)| *known == name)
+            .map(|(part, _)| part)
     }
 
     fn name(self) -> &'static str {
@@ -61,7 +65,12 @@ impl Part {
 impl Place {
     /// The address of a whole part.
     pub(in super::super) fn url(&self, part: Part) -> String {
-        format!("/api/runs/{}/steps/{}/values/{}", self.run_id, self.event_id, part.name())
+        format!(
+            "/api/runs/{}/steps/{}/values/{}",
+            self.run_id,
+            self.event_id,
+            part.name()
+        )
     }
 }
 
@@ -136,9 +145,7 @@ impl Shown {
 
 /// The beginning and the end of a text that is large.
 pub(super) fn ends(text: &str) -> (&str, &str) {
-    let head = text.get(..text.floor_char_boundary(HEAD)).unwrap_or_default();
-    let from = text.ceil_char_boundary(text.len().saturating_sub(TAIL));
-    (head, text.get(from..).unwrap_or_default())
+    (text::beginning(text, HEAD), text::ending(text, TAIL))
 }
 
 /// Whether a text is cut.

@@ -27,6 +27,11 @@ fn line(number: u8, parent: Option<u8>, second: u8, is_tool: bool, is_open: bool
     })
 }
 
+fn lines(log: &[Value]) -> String {
+    log.iter()
+        .fold(String::new(), |lines, line| lines + &line.to_string() + "\n")
+}
+
 fn meta(status: &str) -> Value {
     json!({
         "spec_version": "0.2.0", "trace_id": RUN, "run_name": "nightly", "started_at": "2026-01-01T00:00:00.000000Z",
@@ -40,14 +45,19 @@ fn directory(log: &[Value], status: &str) -> (tempfile::TempDir, RunDirectory) {
     let path = folder.path().join(RUN);
     fs::create_dir(&path).unwrap();
     fs::write(path.join("meta.json"), meta(status).to_string()).unwrap();
-    let lines: String = log.iter().map(|line| format!("{line}\n")).collect();
-    fs::write(path.join("spans.jsonl"), lines).unwrap();
+    fs::write(path.join("spans.jsonl"), lines(log)).unwrap();
     let trace_id = RUN.parse().unwrap();
     (folder, RunDirectory { trace_id, path })
 }
 
 fn spans() -> impl Strategy<Value = Vec<Value>> {
-    let span = (0u8..8, prop::option::weighted(0.8, 0u8..9), 0u8..20, any::<bool>(), prop::bool::weighted(0.2));
+    let span = (
+        0u8..8,
+        prop::option::weighted(0.8, 0u8..9),
+        0u8..20,
+        any::<bool>(),
+        prop::bool::weighted(0.2),
+    );
     prop::collection::vec(span, 0..12).prop_map(|spans| {
         spans
             .into_iter()
@@ -62,7 +72,9 @@ fn tree() -> impl Strategy<Value = Vec<Value>> {
     prop::collection::vec(span, 0..12).prop_map(|spans| {
         (0u8..)
             .zip(spans)
-            .map(|(number, (above, second, is_tool))| line(number, above.map(|above| number + above), second, is_tool, false))
+            .map(|(number, (above, second, is_tool))| {
+                line(number, above.map(|above| number + above), second, is_tool, false)
+            })
             .collect()
     })
 }
@@ -104,8 +116,7 @@ proptest! {
         let (_folder, directory) = directory(&log[..first], "running");
         let mut run = OpenRun::open(directory.clone()).unwrap();
         let (offset, before) = (run.index.read_bytes(), run.timeline.rows.clone());
-        let lines: String = log.iter().map(|line| format!("{line}\n")).collect();
-        fs::write(directory.path.join("spans.jsonl"), lines).unwrap();
+        fs::write(directory.path.join("spans.jsonl"), lines(&log)).unwrap();
         prop_assert!(run.update().unwrap());
         let anew = OpenRun::open(directory).unwrap();
         prop_assert_eq!(&run.timeline.rows, &anew.timeline.rows);
@@ -113,8 +124,9 @@ proptest! {
         let from = changes.map_or(before.len(), |changes| usize::try_from(changes["from"].as_u64().unwrap()).unwrap());
         let behind_run = usize::from(run.timeline.get(0).is_some_and(|row| row.number == 0));
         if before.first().is_some_and(|row| row.number == 0) == (behind_run == 1) {
-            for place in behind_run..from.min(before.len()) {
-                prop_assert_eq!(before[place].source, run.timeline.rows[place].source);
+            let rows = before.iter().zip(&run.timeline.rows).take(from).skip(behind_run);
+            for (before, now) in rows {
+                prop_assert_eq!(before.source, now.source);
             }
         }
     }

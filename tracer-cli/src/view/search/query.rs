@@ -26,8 +26,8 @@ pub(in super::super) struct SearchQuery {
 impl SearchQuery {
     /// Reads a query; tells what is wrong with it.
     pub(in super::super) fn parse(query: &str) -> Result<Self, String> {
-        if query.len() > LONGEST {
-            return Err(format!("a query has at most {LONGEST} bytes"));
+        if query.chars().count() > LONGEST {
+            return Err(format!("a query has at most {LONGEST} characters"));
         }
         let mut parsed = Self::default();
         for (word, is_quoted) in words(query) {
@@ -78,7 +78,10 @@ impl SearchQuery {
 
     /// What every line has that holds all texts, the longest of it; empty when nothing is certain.
     pub(super) fn needle(&self) -> &str {
-        self.plain.iter().max_by_key(|part| part.len()).map_or("", String::as_str)
+        self.plain
+            .iter()
+            .max_by_key(|part| part.len())
+            .map_or("", String::as_str)
     }
 
     /// Whether a step fits as far as its columns tell. A duration of -1 or that is no number is none.
@@ -107,19 +110,14 @@ fn words(query: &str) -> Vec<(String, bool)> {
     let mut words = Vec::new();
     let mut rest = query.trim_start();
     while !rest.is_empty() {
-        let (word, behind, is_quoted) = match rest.strip_prefix('"') {
-            Some(quoted) => {
-                let (word, behind) = quoted.split_once('"').unwrap_or((quoted, ""));
-                (word, behind, true)
-            }
-            None => {
-                let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-                let (word, behind) = rest.split_at(end);
-                (word, behind, false)
-            }
+        let quoted = rest.strip_prefix('"');
+        let (word, behind) = if let Some(quoted) = quoted {
+            quoted.split_once('"').unwrap_or((quoted, ""))
+        } else {
+            rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len()))
         };
         if !word.is_empty() {
-            words.push((word.to_owned(), is_quoted));
+            words.push((word.to_owned(), quoted.is_some()));
         }
         rest = behind.trim_start();
     }
@@ -128,7 +126,9 @@ fn words(query: &str) -> Vec<(String, bool)> {
 
 /// `1.5s`, `20ms`, `500us`, `2m`, `1h` in microseconds; without a unit, milliseconds.
 fn duration(text: &str) -> Option<f64> {
-    let end = text.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(text.len());
+    let end = text
+        .find(|char: char| !char.is_ascii_digit() && char != '.')
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let factor = match unit {
         "us" | "µs" => 1.0,
@@ -145,7 +145,9 @@ fn duration(text: &str) -> Option<f64> {
 /// The longest part of a text that any JSON holds as it is: neither escaped nor written another way.
 fn plain_part(text: &str) -> &str {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || " _-.,:;!?=+*()[]{}<>@#$%^~|".contains(char);
-    text.split(|char| !is_plain(char)).max_by_key(|part| part.len()).unwrap_or_default()
+    text.split(|char| !is_plain(char))
+        .max_by_key(|part| part.len())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -160,9 +162,9 @@ mod tests {
             ("gpt-5", Kind::Llm, false, -1.0),
             ("state", Kind::State, false, f64::NAN),
         ];
-        let fitting = rows.into_iter().filter(|(name, kind, failed, duration)| {
-            query.fits(*kind, name, *failed, *duration)
-        });
+        let fitting = rows
+            .into_iter()
+            .filter(|(name, kind, failed, duration)| query.fits(*kind, name, *failed, *duration));
         fitting.map(|(name, ..)| name).collect()
     }
 

@@ -33,7 +33,12 @@ impl Known {
     /// The runs as they are now.
     pub(in super::super) fn of(listed: &[ListedRun]) -> Self {
         let now = |run: &ListedRun| (Stamp::of(&run.directory.path), standing(run).word());
-        Self(listed.iter().map(|run| (run.directory.trace_id, now(run))).collect())
+        Self(
+            listed
+                .iter()
+                .map(|run| (run.directory.trace_id, now(run)))
+                .collect(),
+        )
     }
 
     /// A text that changes when a run does.
@@ -95,7 +100,10 @@ impl WatchedRuns {
         }
         self.looked = Instant::now();
         let folder = changed(viewer);
-        if folder == self.folder && self.looked_at_all.elapsed() < LONG_PAUSE && !self.has_open_run_changed(viewer) {
+        if folder == self.folder
+            && self.looked_at_all.elapsed() < LONG_PAUSE
+            && !self.has_open_run_changed(viewer)
+        {
             return Ok(Vec::new());
         }
         self.folder = folder;
@@ -106,7 +114,11 @@ impl WatchedRuns {
     /// Whether a run has changed that had not ended.
     fn has_open_run_changed(&self, viewer: &Viewer) -> bool {
         let runs_dir = viewer.runs().store().runs_dir();
-        let mut open = self.known.0.iter().filter(|(_, (_, word))| *word == Standing::Running.word());
+        let mut open = self
+            .known
+            .0
+            .iter()
+            .filter(|(_, (_, word))| *word == Standing::Running.word());
         open.any(|(trace_id, known)| {
             let directory = RunDirectory {
                 trace_id: *trace_id,
@@ -135,8 +147,12 @@ impl WatchedRuns {
         let reload = changed.len() > MOST_RUNS;
         let rows = changed.into_iter().take(if reload { 0 } else { MOST_RUNS });
         let runs = rows.map(|run| table::row(viewer, run, true)).collect();
-        let changes = ChangedRuns { runs, removed, reload };
-        Ok(vec![Change::new("runs", None, &changes)?])
+        let told = ChangedRuns {
+            runs,
+            removed,
+            reload,
+        };
+        Ok(vec![Change::new("runs", None, &told)?])
     }
 }
 

@@ -16,6 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Viewer {
     pub(crate) child: Child,
     pub(crate) address: SocketAddr,
+    /// What it printed.
+    pub(crate) told: Value,
 }
 
 /// An answer.
@@ -28,7 +30,10 @@ pub(crate) struct Response {
 
 impl Response {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let mut found = self.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
+        let mut found = self
+            .headers
+            .iter()
+            .filter(|(known, _)| known.eq_ignore_ascii_case(name));
         found.next().map(|(_, value)| value.as_str())
     }
 
@@ -55,7 +60,10 @@ impl Response {
     #[track_caller]
     pub(crate) fn is_guarded(&self) {
         let policy = self.header("content-security-policy").unwrap_or_default();
-        assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{self:?}");
+        assert!(
+            policy.starts_with("default-src 'none'; script-src 'self';"),
+            "{self:?}"
+        );
         for (name, value) in [
             ("x-content-type-options", "nosniff"),
             ("referrer-policy", "no-referrer"),
@@ -90,7 +98,9 @@ impl Viewer {
             .spawn()
             .unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
         let told: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"));
         assert_eq!(told["status"], "serving");
         let url = told["url"].as_str().unwrap();
@@ -98,6 +108,7 @@ impl Viewer {
         Self {
             child,
             address: host.parse().unwrap(),
+            told,
         }
     }
 
@@ -110,7 +121,12 @@ impl Viewer {
     pub(crate) fn json(&self, path: &str) -> Value {
         let response = self.get(path);
         assert_eq!(response.status, 200, "{path}: {response:?}");
-        assert!(response.header("content-type").unwrap().starts_with("application/json"));
+        assert!(
+            response
+                .header("content-type")
+                .unwrap()
+                .starts_with("application/json")
+        );
         response.json()
     }
 
@@ -124,18 +140,23 @@ impl Viewer {
     /// A change as the page makes it.
     pub(crate) fn change(&self, method: &str, path: &str, body: &str) -> Response {
         let token = self.token();
-        let headers = [("X-Tracer-Token", token.as_str()), ("Content-Type", "application/json")];
+        let headers = [
+            ("X-Tracer-Token", token.as_str()),
+            ("Content-Type", "application/json"),
+        ];
         self.send(method, path, &headers, body)
     }
 
     /// A request with the right host and these headers besides.
     pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
-        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
-        for (name, value) in headers {
-            head += &format!("{name}: {value}\r\n");
-        }
-        if !body.is_empty() || method != "GET" {
-            head += &format!("Content-Length: {}\r\n", body.len());
+        let mut head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n",
+            self.address
+        );
+        let length = body.len().to_string();
+        let sized = (!body.is_empty() || method != "GET").then_some(("Content-Length", length.as_str()));
+        for (name, value) in headers.iter().copied().chain(sized) {
+            head.extend([name, ": ", value, "\r\n"]);
         }
         self.raw(&format!("{head}\r\n{body}"))
     }

@@ -23,13 +23,18 @@ fn a_request_that_is_too_large_is_refused() {
     assert_eq!(head.status, 431);
     let path = viewer.raw(&format!("GET /{large} HTTP/1.1\r\n{host}\r\n"));
     assert!((414..=431).contains(&path.status), "{path:?}");
-    let many: String = (0..2_000).map(|number| format!("X-{number}: 1\r\n")).collect();
-    assert_eq!(viewer.raw(&format!("GET / HTTP/1.1\r\n{host}{many}\r\n")).status, 431);
+    let many: String = "X-Many: 1\r\n".repeat(2_000);
+    assert_eq!(
+        viewer.raw(&format!("GET / HTTP/1.1\r\n{host}{many}\r\n")).status,
+        431
+    );
     let body = viewer.change("PATCH", &format!("/api/runs/{FIRST}"), &large);
     body.refuses(413, "too_large");
     let long = "b".repeat(8_000);
     assert!((400..500).contains(&viewer.get(&format!("/api/runs/{long}")).status));
-    viewer.get(&format!("/api/runs/{FIRST}/search?q={long}")).refuses(400, "invalid_query");
+    viewer
+        .get(&format!("/api/runs/{FIRST}/search?q={long}"))
+        .refuses(400, "invalid_query");
     assert_eq!(viewer.get("/api/runs").status, 200);
 }
 
@@ -96,7 +101,10 @@ fn a_thousand_requests_at_once_are_all_answered() {
         .map(|number| {
             let mut stream = viewer.connect();
             let path = &paths[number % paths.len()];
-            let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", viewer.address);
+            let request = format!(
+                "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+                viewer.address
+            );
             stream.write_all(request.as_bytes()).unwrap();
             stream
         })
@@ -105,7 +113,11 @@ fn a_thousand_requests_at_once_are_all_answered() {
     thread::scope(|scope| {
         let parts = streams.chunks(250).map(|part| {
             let part: Vec<_> = part.iter().map(|stream| stream.try_clone().unwrap()).collect();
-            scope.spawn(move || part.into_iter().map(|mut stream| read_response(&mut stream).status).collect::<Vec<_>>())
+            scope.spawn(move || {
+                part.into_iter()
+                    .map(|mut stream| read_response(&mut stream).status)
+                    .collect::<Vec<_>>()
+            })
         });
         let parts: Vec<_> = parts.collect();
         statuses.extend(parts.into_iter().flat_map(|part| part.join().unwrap()));

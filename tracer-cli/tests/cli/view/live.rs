@@ -16,8 +16,13 @@ struct Events(BufReader<TcpStream>);
 impl Events {
     fn of(viewer: &Viewer, query: &str, last: Option<&str>) -> Self {
         let mut stream = viewer.connect();
-        let last = last.map(|last| format!("Last-Event-ID: {last}\r\n")).unwrap_or_default();
-        let request = format!("GET /api/stream{query} HTTP/1.1\r\nHost: {}\r\n{last}\r\n", viewer.address);
+        let last = last
+            .map(|last| format!("Last-Event-ID: {last}\r\n"))
+            .unwrap_or_default();
+        let request = format!(
+            "GET /api/stream{query} HTTP/1.1\r\nHost: {}\r\n{last}\r\n",
+            viewer.address
+        );
         stream.write_all(request.as_bytes()).unwrap();
         let mut events = Self(BufReader::new(stream));
         assert!(events.line().contains(" 200 "));
@@ -38,9 +43,9 @@ impl Events {
             let line = self.line();
             // The sizes of chunks and empty lines stand between.
             match line.split_once(": ") {
-                Some(("event", told)) => name = told.to_owned(),
-                Some(("id", told)) => id = told.to_owned(),
-                Some(("data", told)) => data = told.to_owned(),
+                Some(("event", told)) => told.clone_into(&mut name),
+                Some(("id", told)) => told.clone_into(&mut id),
+                Some(("data", told)) => told.clone_into(&mut data),
                 _ => {}
             }
             if !data.is_empty() {
@@ -70,7 +75,10 @@ fn a_growing_run_is_told_row_by_row_to_its_end() {
     let viewer = Viewer::start(&sandbox);
     let mut events = Events::of(&viewer, &format!("?run={FIRST}&from={}", lines[0].len()), None);
     let (run, _) = events.next("run");
-    assert_eq!((&run["standing"], &run["totals"]["steps"]), (&"running".into(), &1.into()));
+    assert_eq!(
+        (&run["standing"], &run["totals"]["steps"]),
+        (&"running".into(), &1.into())
+    );
 
     append(&sandbox, &lines[1][..20]);
     append(&sandbox, &lines[1][20..]);
@@ -80,7 +88,11 @@ fn a_growing_run_is_told_row_by_row_to_its_end() {
     assert_eq!(id, (lines[0].len() + lines[1].len()).to_string());
 
     append(&sandbox, lines[2]);
-    std::fs::write(sandbox.run_dir(FIRST).join("meta.json"), meta(FIRST, "agent", 1, "ok").to_string()).unwrap();
+    std::fs::write(
+        sandbox.run_dir(FIRST).join("meta.json"),
+        meta(FIRST, "agent", 1, "ok").to_string(),
+    )
+    .unwrap();
     let (rows, _) = events.next("rows");
     assert_eq!(rows["root"]["text"]["event_id"], "00f067aa0ba902b7");
     loop {
