@@ -34,6 +34,17 @@ export function make(selector, properties, ...children) {
   return element;
 }
 
+/** Characters that cannot be seen, and those that turn round what stands beside them; tabs and newlines are texts' own. */
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/g;
+
+/**
+ * A text in which nothing hides: a character without a shape is shown by its number.
+ * @param {string} text
+ */
+export function visible(text) {
+  return text.replace(HIDDEN, (character) => `‹U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}›`);
+}
+
 /**
  * @param {Node} parent
  * @param {(Child | Child[])[]} children
@@ -41,7 +52,7 @@ export function make(selector, properties, ...children) {
 function add(parent, children) {
   for (const child of children.flat()) {
     if (child === null || child === undefined || child === false) continue;
-    parent.appendChild(child instanceof Node ? child : document.createTextNode(String(child)));
+    parent.appendChild(child instanceof Node ? child : document.createTextNode(visible(String(child))));
   }
 }
 
@@ -61,7 +72,8 @@ export function fill(element, ...children) {
  * @param {string} text
  */
 export function say(node, text) {
-  if (node.textContent !== text) node.textContent = text;
+  const shown = visible(text);
+  if (node.textContent !== shown) node.textContent = shown;
 }
 
 /**

@@ -1,10 +1,37 @@
 // The one place where HTML gets into the page: Markdown of a message, which the server has turned into HTML already. Nothing of it is
 // trusted: it is parsed where nothing loads or runs, and only elements that mean text are made again, with no attribute but a link's.
 
-import { make } from "./dom.js";
+import { make, visible } from "./dom.js";
 
-const ALLOWED = new Set(["p", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li", "h1", "h2", "h3", "h4", "h5", "h6",
-  "hr", "br", "table", "thead", "tbody", "tr", "th", "td", "a", "span", "sup"]);
+const ALLOWED = new Set([
+  "p",
+  "em",
+  "strong",
+  "del",
+  "code",
+  "pre",
+  "blockquote",
+  "ul",
+  "ol",
+  "li",
+  "h1",
+  "h2",
+  "h3",
+  "h4",
+  "h5",
+  "h6",
+  "hr",
+  "br",
+  "table",
+  "thead",
+  "tbody",
+  "tr",
+  "th",
+  "td",
+  "a",
+  "span",
+  "sup",
+]);
 /** A heading of a message must not stand above those of the page. */
 const HEADINGS = /^h[1-6]$/;
 const SCHEMES = ["http:", "https:", "mailto:"];
@@ -27,7 +54,7 @@ export function markdown(html) {
 function copyInto(target, source) {
   for (const node of source.childNodes) {
     if (node.nodeType === Node.TEXT_NODE) {
-      target.append(node.textContent ?? "");
+      target.append(visible(node.textContent ?? ""));
     } else if (node instanceof Element) {
       const tag = node.localName;
       if (tag === "input") {

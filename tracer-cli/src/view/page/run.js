@@ -46,7 +46,11 @@ export class RunPage {
     });
     this.tools = new RunTools(this);
     this.workspace = new Workspace(this);
-    this.head = make("div", { id: "run-head" }, make("div.run-head", null, make("h1", null, "Run ", make("span.mono", null, this.id.slice(0, 8)))));
+    this.head = make(
+      "div",
+      { id: "run-head" },
+      make("div.run-head", null, make("h1", null, "Run ", make("span.mono", null, this.id.slice(0, 8)))),
+    );
     const main = startFrame({ left: [make("span.place", null, this.overview?.run_name ?? "run")] });
     main.append(this.head, this.minimap.element, this.tools.element, this.workspace.element);
     this.showOverview();
@@ -73,7 +77,10 @@ export class RunPage {
     this.following = this.overview?.standing === "running" && this.selected < 0;
     this.tools.showFilters();
     // A run that has ended can only be deleted; that is not urgent.
-    setTimeout(async () => (await import("./live.js")).follow(this), this.overview?.standing === "running" || this.overview?.standing === "interrupted" ? 0 : CALM);
+    setTimeout(
+      async () => (await import("./live.js")).follow(this),
+      this.overview?.standing === "running" || this.overview?.standing === "interrupted" ? 0 : CALM,
+    );
   }
 
   async loadColumns() {
@@ -92,7 +99,10 @@ export class RunPage {
       const moved = rowsMoved(before, columns, firstChange);
       this.texts.forgetFrom(firstChange);
       Object.assign(outline, { kinds: old.kinds, range: old.range, folding: old.folding });
-      for (const [from, to] of [[old.collapsed, outline.collapsed], [old.unfolded, outline.unfolded]]) {
+      for (const [from, to] of [
+        [old.collapsed, outline.collapsed],
+        [old.unfolded, outline.unfolded],
+      ]) {
         for (const row of from) to.add(moved(row));
       }
       outline.update();
@@ -139,7 +149,7 @@ export class RunPage {
     this.steps.changed();
     this.tools.showFilters();
     this.workspace.showView(route.view);
-    if (route.query) this.tools.search.find(route.query);
+    this.tools.search.find(route.query);
     if (route.at) await this.goTo(route.at, { center: first, keepView: true });
   }
 
@@ -213,7 +223,11 @@ export class RunPage {
       this.workspace.putStep(step);
       this.select(step.row, { focus: true, center, open: true });
     } catch {
-      banner("missing", ["The linked step is not in this run (any more). ", make("button.quiet", { onclick: () => banner("missing", null) }, "Dismiss")], "warning");
+      banner(
+        "missing",
+        ["The linked step is not in this run (any more). ", make("button.quiet", { onclick: () => banner("missing", null) }, "Dismiss")],
+        "warning",
+      );
     }
   }
 
