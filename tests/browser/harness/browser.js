@@ -5,6 +5,8 @@ import { after, before } from "node:test";
 import { chromium } from "playwright-core";
 import { atTheEnd } from "./cleanup.js";
 
+/** A busy machine may take so long for anything, in milliseconds; nothing is timed here. */
+const PATIENCE = 45_000;
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"];
@@ -38,6 +40,7 @@ export async function openPage(test, { allow, ...options } = {}) {
     if (!isLocal) faults.push(`asked ${request.url()}`);
   });
   const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE);
   page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
   page.on("console", (message) => {
     const text = message.text();

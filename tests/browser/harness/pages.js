@@ -24,13 +24,14 @@ export async function openRuns(t, runs, { query = "", ...options } = {}) {
   return { ...opened, page };
 }
 
-/** Opens the page of one run. */
+/** Opens the page of one run and waits for what can be used: keys do nothing before there are rows. */
 export async function openRun(t, run, { query = "", ...options } = {}) {
   const { ids: [id], ...opened } = await viewRuns(t, [run]);
   const page = await openPage(t, options);
   const url = `${opened.viewer.origin}/r/${id}`;
   await page.goto(`${url}${query}`);
   await page.locator("#verdict").waitFor();
+  if (!query.includes("view=")) await page.locator(ROWS).first().waitFor();
   return { ...opened, id, page, url };
 }
 

@@ -46,16 +46,19 @@ describe("addresses", () => {
     assert.ok(page.url().includes(`/r/${first}`));
   });
 
-  test("the copy menu gives the link, the command and the place in the file", async (t) => {
+  test("the copy menu gives the link, the command, the place in the file, Markdown and JSON", async (t) => {
     const { page, id } = await openRun(t, ok, { permissions: ["clipboard-read", "clipboard-write"] });
     await page.locator(ROWS).filter({ hasText: "lookup_customer" }).click();
-    const copied = async (item) => {
+    const copied = async (item, message) => {
       await page.keyboard.press("y");
-      await page.getByRole("menuitem", { name: item }).first().click();
+      await page.getByRole("menuitem", { name: item }).click();
+      await page.locator("#toasts").getByText(message).waitFor();
       return page.evaluate(() => navigator.clipboard.readText());
     };
-    assert.match(await copied(/link/i), new RegExp(`/r/${id}\\?at=0000000000000002`));
-    assert.match(await copied(/command/i), new RegExp(`tracer show ${id.slice(0, 8)}`));
-    assert.match(await copied(/file|path|line/i), /spans\.jsonl/);
+    assert.match(await copied("Copy the link", "Link copied"), new RegExp(`/r/${id}\\?at=0000000000000002`));
+    assert.equal(await copied("Copy the command", "Command copied"), `tracer show ${id.slice(0, 8)} --step 1`);
+    assert.match(await copied("Copy file and line", "Place copied"), /spans\.jsonl:1$/);
+    assert.match(await copied("Copy as Markdown", "Step copied as Markdown"), /^### #1 lookup_customer/);
+    assert.equal(JSON.parse(await copied("Copy this step as JSON", "Step copied as JSON")).name, "lookup_customer");
   });
 });
