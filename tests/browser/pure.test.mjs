@@ -18,10 +18,18 @@ function answer(rows) {
   const names = [...new Set(rows.map(({ name }) => name))].map((name) => new TextEncoder().encode(name));
   const known = [...new Set(rows.map(({ name }) => name))];
   const layout = [
-    [Float64Array, ({ start = 0 }) => start], [Float64Array, ({ duration: length = NaN }) => length], [Int32Array, ({ parent = -1 }) => parent],
-    [Uint32Array, (_, row) => row], [Uint32Array, ({ name }) => known.indexOf(name)], [Uint32Array, (_, row) => row + 1],
-    [Uint32Array, ({ signature = 0 }) => signature], [Uint16Array, ({ depth = 0 }) => depth], [Uint8Array, ({ kind }) => KINDS.indexOf(kind)],
-    [Uint8Array, ({ flags = 0 }) => flags], [Uint32Array, () => UNKNOWN], [Uint32Array, () => UNKNOWN],
+    [Float64Array, ({ start = 0 }) => start],
+    [Float64Array, ({ duration: length = NaN }) => length],
+    [Int32Array, ({ parent = -1 }) => parent],
+    [Uint32Array, (_, row) => row],
+    [Uint32Array, ({ name }) => known.indexOf(name)],
+    [Uint32Array, (_, row) => row + 1],
+    [Uint32Array, ({ signature = 0 }) => signature],
+    [Uint16Array, ({ depth = 0 }) => depth],
+    [Uint8Array, ({ kind }) => KINDS.indexOf(kind)],
+    [Uint8Array, ({ flags = 0 }) => flags],
+    [Uint32Array, () => UNKNOWN],
+    [Uint32Array, () => UNKNOWN],
   ];
   const size = layout.reduce((sum, [Column]) => sum + Math.ceil((rows.length * Column.BYTES_PER_ELEMENT) / 8) * 8, 64);
   const buffer = new ArrayBuffer(size + names.reduce((sum, name) => sum + 4 + name.length, 0));
@@ -45,30 +53,56 @@ function answer(rows) {
 /** A run with a search that is repeated, within a group, and a failure. */
 function sample() {
   const search = { name: "search", kind: "tool", parent: 1, depth: 2, signature: 7, duration: 5 };
-  return readColumns(answer([
-    { name: "run", kind: "run", duration: 100 },
-    { name: "research", kind: "other", parent: 0, depth: 1, start: 10, duration: 40 },
-    { ...search, start: 10 }, { ...search, start: 20 }, { ...search, start: 30 }, { ...search, start: 40, signature: 8 },
-    { name: "reply", kind: "tool", parent: 0, depth: 1, start: 60, duration: 20, flags: 1 },
-  ]));
+  return readColumns(
+    answer([
+      { name: "run", kind: "run", duration: 100 },
+      { name: "research", kind: "other", parent: 0, depth: 1, start: 10, duration: 40 },
+      { ...search, start: 10 },
+      { ...search, start: 20 },
+      { ...search, start: 30 },
+      { ...search, start: 40, signature: 8 },
+      { name: "reply", kind: "tool", parent: 0, depth: 1, start: 60, duration: 20, flags: 1 },
+    ]),
+  );
 }
 
 function listed(outline) {
-  return Array.from({ length: outline.length }, (_, index) => `${outline.columns.name(outline.rowAt(index))}${outline.isFold(index) ? ` ×${outline.sizeOf(index)}` : ""}`);
+  return Array.from(
+    { length: outline.length },
+    (_, index) => `${outline.columns.name(outline.rowAt(index))}${outline.isFold(index) ? ` ×${outline.sizeOf(index)}` : ""}`,
+  );
 }
 
 test("durations, moments and quantities are told as the terminal tells them", () => {
-  const cases = [[0, "0 µs"], [999, "999 µs"], [1_000, "1.00 ms"], [9_996, "10.0 ms"], [999_500, "1.00 s"], [8_230_000, "8.23 s"], [59_990_000, "1 min 00 s"], [7_500_000_000, "2 h 05 min"], [93_600_000_000, "1 d 02 h"]];
+  const cases = [
+    [0, "0 µs"],
+    [999, "999 µs"],
+    [1_000, "1.00 ms"],
+    [9_996, "10.0 ms"],
+    [999_500, "1.00 s"],
+    [8_230_000, "8.23 s"],
+    [59_990_000, "1 min 00 s"],
+    [7_500_000_000, "2 h 05 min"],
+    [93_600_000_000, "1 d 02 h"],
+  ];
   for (const [microseconds, told] of cases) assert.equal(duration(microseconds), told);
   const now = Date.parse("2026-11-21T12:00:00Z");
-  assert.deepEqual(["2026-11-21T11:59:59.5Z", "2026-11-21T11:12:00Z", "2026-11-20T11:00:00Z", "2026-01-01T00:00:00Z"].map((then) => ago(Date.parse(then), now)), ["now", "48 min ago", "25 h ago", "2026-01-01"]);
+  assert.deepEqual(
+    ["2026-11-21T11:59:59.5Z", "2026-11-21T11:12:00Z", "2026-11-20T11:00:00Z", "2026-01-01T00:00:00Z"].map((then) =>
+      ago(Date.parse(then), now),
+    ),
+    ["now", "48 min ago", "25 h ago", "2026-01-01"],
+  );
   assert.deepEqual([999, 1_949, 1_950, 999_950].map(quantity), ["999", "1.9k", "2.0k", "1.0M"]);
   assert.equal(bytes(64_500_000), "64.5 MB");
 });
 
 test("ticks are round and lie within the time that is shown", () => {
   const ticks = new Timescale(-10, 5_730_000).ticks(4);
-  assert.deepEqual(ticks.map(({ label }) => label), ["0", "2 s", "4 s"]);
+  assert.deepEqual(
+    ticks.map(({ label }) => label),
+    ["0", "2 s", "4 s"],
+  );
 });
 
 test("repeats of a call are folded from two on, and opened one by one", () => {
@@ -109,9 +143,23 @@ test("a row that is wanted drops the filter that leaves it out", () => {
 test("rows that come later replace the end of the columns, and those that moved are found again", () => {
   const before = sample();
   const row = (start, name, kind, flags = 0) => ({
-    parent_row: 0, number: 9, depth: 1, start_us: start, duration_us: 5, line: 9, signature: 0, flags, tokens_in: 3, tokens_out: null, text: { name, kind },
+    parent_row: 0,
+    number: 9,
+    depth: 1,
+    start_us: start,
+    duration_us: 5,
+    line: 9,
+    signature: 0,
+    flags,
+    tokens_in: 3,
+    tokens_out: null,
+    text: { name, kind },
   });
-  const after = changedColumns(before, { from: 6, rows: [row(55, "think", "llm"), { ...row(60, "reply", "tool", 1), duration_us: 20 }], root: null });
+  const after = changedColumns(before, {
+    from: 6,
+    rows: [row(55, "think", "llm"), { ...row(60, "reply", "tool", 1), duration_us: 20 }],
+    root: null,
+  });
   assert.deepEqual(listed(new Outline(after)).slice(-2), ["think", "reply"]);
   assert.deepEqual(after.tokens(6), { input: 3, output: null });
   assert.equal(rowsMoved(before, after, 6)(6), 7);

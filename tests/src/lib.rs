@@ -24,6 +24,10 @@ pub use schema::Schema;
 pub use wait::wait_until;
 
 #[cfg(doctest)]
+#[doc = include_str!("../../docs/gate-your-agent-in-ci.md")]
+struct GateYourAgentInCi;
+
+#[cfg(doctest)]
 #[doc = include_str!("../../docs/instrument-your-agent.md")]
 struct InstrumentYourAgent;
 

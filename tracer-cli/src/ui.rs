@@ -68,6 +68,9 @@ impl Stream {
     }
 
     fn line(&mut self, line: &Line) -> io::Result<()> {
+        if is_workflow_command(line) {
+            self.writer.write_all("│ ".as_bytes())?;
+        }
         paint(&mut self.writer, line, self.coloured, self.characters)?;
         self.writer.write_all(b"\n")
     }
@@ -179,6 +182,13 @@ impl Ui {
         let _ = self.err.line(line).and_then(|()| self.err.writer.flush());
     }
 
+    /// Tells GitHub Actions something, on standard error, which it reads as well. The only way to do so.
+    pub fn workflow_command(&mut self, command: &str) {
+        self.clear_status();
+        let _ = self.out.writer.flush();
+        let _ = writeln!(self.err.writer, "{command}").and_then(|()| self.err.writer.flush());
+    }
+
     /// Says a next step on standard error.
     pub fn hint(&mut self, hint: &str) {
         self.note(&Line::of("hint: ", Tone::Active).with(hint, Tone::Plain));
@@ -219,6 +229,13 @@ impl Ui {
             self.hint(hint);
         }
     }
+}
+
+/// Whether GitHub Actions would obey the line instead of showing it: a value of a trace may have come to stand first.
+fn is_workflow_command(line: &Line) -> bool {
+    let text = line.pieces().iter().flat_map(|piece| piece.text().chars());
+    let mut text = text.skip_while(|char| char.is_whitespace());
+    text.next() == Some(':') && text.next() == Some(':')
 }
 
 /// Writes a line with or without colour.
@@ -264,4 +281,27 @@ pub(crate) fn painted(lines: &[Line], coloured: bool) -> String {
         text.push(b'\n');
     }
     String::from_utf8(text).unwrap()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_a_ci_server_would_obey_is_known_whatever_its_pieces() {
+        for (line, obeyed) in [
+            (Line::of("::error::x", Tone::Plain), true),
+            (
+                Line::new()
+                    .space(4)
+                    .with(":", Tone::Muted)
+                    .with(":stop-commands::x", Tone::Plain),
+                true,
+            ),
+            (Line::of("main::run", Tone::Plain), false),
+            (Line::new(), false),
+        ] {
+            assert_eq!(is_workflow_command(&line), obeyed, "{line:?}");
+        }
+    }
 }

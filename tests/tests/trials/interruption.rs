@@ -1,9 +1,9 @@
 //! A user who has enough: the gate ends soon, cleans up, and reports what there is.
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use std::process::Child;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use tracer_tests::wait_until;
 
 use crate::workshop::{Outcome, Workshop};

@@ -84,7 +84,11 @@ fn what_cannot_be_run_is_refused_before_the_first_trial() {
         (&["--timeout", "0"], "./agent.sh", "--timeout"),
         (&["--max-steps", "3"], "./agent.sh", "--max-steps"),
         (&["--baseline", "absent.json"], "./agent.sh", "absent.json"),
-        (&["--junit", "/dev/null/junit.xml"], "./agent.sh", "/dev/null/junit.xml"),
+        (
+            &["--junit", "/dev/null/junit.xml"],
+            "./agent.sh",
+            "/dev/null/junit.xml",
+        ),
     ] {
         let outcome = workshop.gate_of(options, &[command]);
         assert_eq!(outcome.code, Some(2), "{outcome:#?}");

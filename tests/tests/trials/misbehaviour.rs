@@ -1,9 +1,11 @@
 //! Whatever a trial does, the gate ends in time, says so, cleans up and writes its report. Every check of this is in
 //! `Workshop::outcome`, which each test goes through.
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::workshop::{Outcome, Workshop};
+use crate::workshop::{Outcome, Workshop, is_running};
 
 /// A trial that is to be ended gets this long.
 const SHORT: &[&str] = &["--trials", "2", "--timeout", "0.5"];
@@ -41,6 +43,16 @@ until test -s "$OUTSIDE/process"; do sleep 0.01; done
 exec "$TRACED" wait"#;
     let workshop = Workshop::new(agent);
     workshop.gate(&["--trials", "1"]).is("pass");
+}
+
+#[test]
+fn a_process_that_was_there_before_the_gate_is_left_alone() {
+    let workshop = Workshop::new(r#"sleep 1000 & exec "$TRACED" wait"#);
+    let server = r#"env -i sleep 1000 > /dev/null 2>&1 & echo $! > "$OUTSIDE/server""#;
+    workshop.gate_after(server, &["--trials", "1"]).is("pass");
+    let server = std::fs::read_to_string(workshop.path("server")).unwrap();
+    assert!(is_running(server.trim()));
+    kill(Pid::from_raw(server.trim().parse().unwrap()), Signal::SIGKILL).unwrap();
 }
 
 #[test]

@@ -141,6 +141,27 @@ impl Workshop {
         self.outcome(child)
     }
 
+    /// Makes trials of the agent from a shell that runs these commands before it becomes the gate.
+    pub(crate) fn gate_after(&self, commands: &str, options: &[&str]) -> Outcome {
+        let gate = self.command(options, &["./agent.sh"]);
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &format!("{commands}\nexec \"$@\""), "sh"])
+            .arg(gate.get_program())
+            .args(gate.get_args())
+            .current_dir(self.workspace())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        for (name, value) in gate.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        self.outcome(shell.spawn().unwrap())
+    }
+
     /// Begins to make trials of the agent.
     pub(crate) fn begin(&self, options: &[&str]) -> Child {
         self.command(options, &["./agent.sh"]).spawn().unwrap()
@@ -183,7 +204,7 @@ fn processes_in(folder: &Path) -> Vec<String> {
         .collect()
 }
 
-fn is_running(id: &str) -> bool {
+pub(crate) fn is_running(id: &str) -> bool {
     fs::read_to_string(format!("/proc/{id}/stat"))
         .is_ok_and(|stat| !stat.rsplit_once(") ").unwrap().1.starts_with('Z'))
 }

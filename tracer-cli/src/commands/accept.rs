@@ -11,6 +11,7 @@ use crate::gate::inputs::{self, BaselineInput};
 use crate::gate::provenance;
 use crate::gate::sample::{self, Allowed, SampleArgs};
 use crate::output_file;
+use crate::render::gate::phrase::Phrase;
 use crate::render::gate::replacement;
 use crate::render::line::{Line, Tone};
 use crate::render::text;
@@ -65,7 +66,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         return Err(smaller(&args.baseline, &old.baseline, &new));
     }
     let changes = replacement::told(&old.baseline, &new);
-    let summary: Vec<String> = changes.iter().map(|change| change.text()).collect();
+    let summary: Vec<String> = changes.iter().map(Phrase::text).collect();
     let accepted = accepted(&old, new, args, summary.join("; "));
     output_file::write_new(&args.baseline, true, accepted.to_json().as_bytes())?;
 

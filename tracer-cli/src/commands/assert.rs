@@ -36,10 +36,6 @@ pub struct Args {
 /// Options that stand for rules of a policy.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Rules")]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a switch of the command line"
-)]
 struct Rules {
     /// The most steps
     #[arg(long, value_name = "N")]

@@ -41,17 +41,14 @@ pub struct Args {
 
 /// Compares.
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
-    let comparison = match &args.baseline {
-        Some(path) => {
-            let input = inputs::baseline(path)?;
-            let after = stored_run::select(args.first.as_deref(), session)?;
-            Comparison::with_baseline(&input.baseline, &after.metrics)
-        }
-        None => {
-            let before = stored_run::select(args.first.as_deref(), session)?;
-            let after = stored_run::select(args.second.as_deref(), session)?;
-            of_runs(before, after)?
-        }
+    let comparison = if let Some(path) = &args.baseline {
+        let input = inputs::baseline(path)?;
+        let after = stored_run::select(args.first.as_deref(), session)?;
+        Comparison::with_baseline(&input.baseline, &after.metrics)
+    } else {
+        let before = stored_run::select(args.first.as_deref(), session)?;
+        let after = stored_run::select(args.second.as_deref(), session)?;
+        of_runs(before, after)?
     };
     show(&comparison, args.format, session)?;
     Ok(Verdict::Done)

@@ -158,7 +158,7 @@ fn tell_github(report: &Report, inconclusive_fails: bool, args: &OutputArgs, ses
         return;
     }
     for command in annotations::commands(annotations(report, inconclusive_fails)) {
-        session.ui.note(&Line::of(command, Tone::Plain));
+        session.ui.workflow_command(&command);
     }
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else {
         return;

@@ -22,7 +22,7 @@ mod workspace;
 
 pub(crate) use attempt::{Attempt, TrialCommand};
 pub(crate) use output::Output;
-pub(crate) use process::{adopt_orphans, end_orphans};
+pub(crate) use process::Orphans;
 pub(crate) use program::Program;
 pub(crate) use schedule::{Next, Plan, Watcher, run_trials};
 pub(crate) use scratch::Scratch;

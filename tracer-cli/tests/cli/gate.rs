@@ -65,7 +65,16 @@ fn limits_are_compared_as_the_gate_compares_them() {
     let sandbox = sandbox();
     let baseline = sandbox.tracer(&["baseline", FIRST, "--out", "b.json"]);
     assert_eq!(baseline.code, Some(0), "{baseline:?}");
-    for (tolerance, code) in [("0", 0), ("0.15", 0)] {
+    // 400 ms × 1.15 is 459.99999999999994 in floating point, and 400 + 60 is 460.
+    for file in ["meta.json", "spans.jsonl"] {
+        let path = sandbox.run_dir(SECOND).join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        let longer = text
+            .replace("\"duration_ms\":400", "\"duration_ms\":460")
+            .replace(":00.400000Z", ":00.460000Z");
+        fs::write(&path, longer).unwrap();
+    }
+    for (tolerance, code) in [("0.15", 0), ("0.14", 1)] {
         let arguments = [
             "assert",
             SECOND,
@@ -74,8 +83,12 @@ fn limits_are_compared_as_the_gate_compares_them() {
             "--duration-tolerance",
             tolerance,
         ];
-        assert_eq!(sandbox.tracer(&arguments).code, Some(code), "{tolerance}");
+        let outcome = sandbox.tracer(&arguments);
+        assert_eq!(outcome.code, Some(code), "{tolerance}: {outcome:?}");
     }
+    sandbox
+        .tracer(&["assert", SECOND, "--no-new-tools"])
+        .fails(2, &["--baseline"]);
     let report = sandbox
         .tracer(&[
             "assert",
@@ -316,7 +329,14 @@ fn files_annotations_and_the_summary_tell_the_same() {
         .unwrap();
     let outcome = Outcome::from(output);
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
-    assert_eq!(json_of(&sandbox, "out/report.json")["verdict"], "fail");
+    // gate-contract 15.3 E7
+    let report = json_of(&sandbox, "out/report.json");
+    assert_eq!(report["verdict"], "fail");
+    assert_eq!(report["gate"]["policy"]["path"], ".tracer/policy.yaml");
+    assert_eq!(
+        report["gate"]["policy"]["sha256"].as_str().map(str::len),
+        Some(64)
+    );
     let junit = fs::read_to_string(sandbox.path("out/junit.xml")).unwrap();
     assert!(junit.contains("<failure "), "{junit}");
     let summary = fs::read_to_string(sandbox.path("summary.md")).unwrap();

@@ -148,3 +148,32 @@ fn a_repair_keeps_to_its_schema_done_planned_and_not_needed() {
     done["repaired"] = json!("yes");
     assert!(!faults("repair", &done).is_empty());
 }
+
+#[test]
+fn comparisons_reports_and_baselines_keep_to_their_schemas() {
+    let sandbox = store();
+    let comparison = sandbox.tracer(&["diff", FIRST, "support-agent", "--format", "json"]);
+    keeps_to("diff", &comparison.json());
+
+    assert_eq!(
+        sandbox.tracer(&["baseline", FIRST, "--out", "b.json"]).code,
+        Some(0)
+    );
+    let baseline = fs::read_to_string(sandbox.path("b.json")).unwrap();
+    keeps_to("baseline", &serde_json::from_str(&baseline).unwrap());
+    let mut report = sandbox
+        .tracer(&[
+            "assert",
+            SECOND,
+            "--baseline",
+            "b.json",
+            "--no-loops",
+            "--format",
+            "json",
+        ])
+        .json();
+    keeps_to("report", &report);
+
+    report["verdict"] = json!("maybe");
+    assert_eq!(faults("report", &report).len(), 1);
+}

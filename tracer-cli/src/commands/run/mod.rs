@@ -16,7 +16,7 @@ use crate::gate::inputs::{self, BaselineInput};
 use crate::gate::outputs;
 use crate::render::line::{Line, Tone};
 use crate::session::Session;
-use crate::trials::{self, Output, Plan, Program, Stop, StopReason, TrialCommand, Workspace};
+use crate::trials::{self, Orphans, Output, Plan, Program, Stop, StopReason, TrialCommand, Workspace};
 use follow::{Followed, Follower};
 pub use options::Args;
 
@@ -73,7 +73,7 @@ fn make_trials(
 ) -> Result<Made, CliError> {
     let store = RunStore::new(session.data_dir()?);
     let stop = Stop::on_signals()?;
-    trials::adopt_orphans();
+    let orphans = Orphans::adopt();
     let mut follower = Follower::new(gate, policy, &command.gate, &stop, store, session);
     let plan = Plan {
         trials: policy.trials,
@@ -86,7 +86,7 @@ fn make_trials(
         mut notices,
         is_decided,
     } = follower.end();
-    if !trials::end_orphans() {
+    if !orphans.end() {
         notices.push("some processes of the trials could not be ended".to_owned());
     }
     let is_whole = is_decided || trials.len() as u64 == u64::from(policy.trials);

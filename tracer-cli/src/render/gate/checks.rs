@@ -250,10 +250,10 @@ fn measured(name: &str, evidence: &MeasuredEvidence, report: &Report) -> Told {
     {
         let aggregate = text::one_line(&evidence.aggregate, 20);
         let range = format!("{} to {}", value(sample.min), value(sample.max));
-        seen += &match evidence.observed {
-            None => format!(" (as far as known {range})"),
-            Some(_) if sample.min.total_cmp(&sample.max).is_eq() => " in all trials".to_owned(),
-            Some(_) => format!(" ({aggregate}; {range})"),
+        seen = match evidence.observed {
+            None => format!("{seen} (as far as known {range})"),
+            Some(_) if sample.min.total_cmp(&sample.max).is_eq() => format!("{seen} in all trials"),
+            Some(_) => format!("{seen} ({aggregate}; {range})"),
         };
     }
     let outside = |number: f64| {

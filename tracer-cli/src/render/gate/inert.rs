@@ -32,13 +32,14 @@ pub fn code(value: &str) -> String {
     format!("`{shown}`")
 }
 
-/// Lines of output in a fenced block.
+/// Lines of output in a fenced block. None begins with what was output: a CI server obeys some beginnings.
 pub fn block<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut block = vec!["```text".to_owned()];
     block.extend(lines.into_iter().map(|line| {
         let start: String = line.chars().take(LONGEST_LINE + 1).collect();
         let printable = text::printable(&start);
-        text::fit(&printable, LONGEST_LINE).chars().map(alike).collect()
+        let line: String = text::fit(&printable, LONGEST_LINE).chars().map(alike).collect();
+        format!("│ {line}")
     }));
     block.push("```".to_owned());
     block

@@ -66,7 +66,7 @@ fn hostile() -> Report {
     trials[24] = crashed(25);
     trials[24].stderr_tail = HOSTILE.join("\n").repeat(500);
     let baseline = Baseline::of_run(&metrics(99, &run(99)), "2026-11-20T10:00:00.000Z");
-    let rows: String = (0..40)
+    let rows: Vec<String> = (0..40)
         .map(|number| {
             let name = format!("tool_calls.{}{number}", HOSTILE[number % HOSTILE.len()]);
             format!(
@@ -77,8 +77,9 @@ fn hostile() -> Report {
         .collect();
     let policy = format!(
         "version: 2\ntrials: 25\nfail_fast: false\nmetrics:\n  required_tools: {{kind: invariant, all_of: [{}]}}\n\
-         x_tracer:\n  metrics:\n{rows}",
-        json!(HOSTILE[0])
+         x_tracer:\n  metrics:\n{}",
+        json!(HOSTILE[0]),
+        rows.concat()
     );
     report(&policy, Some(&baseline), &trials)
 }

@@ -10,9 +10,10 @@ mod run;
 #[cfg(target_os = "linux")]
 mod strays;
 mod tail;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 pub(crate) use marker::Marker;
-pub(crate) use orphans::{adopt_orphans, end_orphans};
+pub(crate) use orphans::Orphans;
 pub(crate) use run::{End, Ended, Launch, run};

@@ -15,30 +15,42 @@ const KILLING: Duration = Duration::from_secs(2);
 /// How often it is looked whether they are gone.
 const GLANCE: Duration = Duration::from_millis(10);
 
-/// From now on, processes whose parent ends become children of this process.
-pub(crate) fn adopt_orphans() {
-    // Without it, a process that hides may stay; nothing else depends on it.
-    let _ = nix::sys::prctl::set_child_subreaper(true);
+/// The orphans that trials leave, from now on until they are ended.
+#[derive(Debug)]
+pub(crate) struct Orphans {
+    are_adopted: bool,
 }
 
-/// Ends every child of this process that is left, and tells whether none is. To be called when no trial is running.
-pub(crate) fn end_orphans() -> bool {
-    let started = Instant::now();
-    while started.elapsed() < KILLING {
-        // What has ended is taken note of, or it would stay as a zombie.
-        while waitpid(None, Some(WaitPidFlag::WNOHANG)).is_ok_and(|status| status.pid().is_some()) {}
-        let ours = Pid::this();
-        let orphans: Vec<Process> = strays::all()
-            .into_iter()
-            .filter(|process| process.parent == ours)
-            .collect();
-        if orphans.is_empty() {
-            return true;
-        }
-        for orphan in orphans {
-            let _ = kill(orphan.id, Signal::SIGKILL);
-        }
-        thread::sleep(GLANCE);
+impl Orphans {
+    /// Makes processes whose parent ends children of this process. Not where it has children already, as a shell leaves
+    /// them that started something and then became this program: nobody could tell theirs from those of a trial.
+    pub(crate) fn adopt() -> Self {
+        let are_adopted = children().is_empty() && nix::sys::prctl::set_child_subreaper(true).is_ok();
+        Self { are_adopted }
     }
-    false
+
+    /// Ends them, and tells whether none is left. To be called when no trial is running.
+    pub(crate) fn end(self) -> bool {
+        let started = Instant::now();
+        while self.are_adopted && started.elapsed() < KILLING {
+            // What has ended is taken note of, or it would stay as a zombie.
+            while waitpid(None, Some(WaitPidFlag::WNOHANG)).is_ok_and(|status| status.pid().is_some()) {}
+            let orphans = children();
+            if orphans.is_empty() {
+                return true;
+            }
+            for orphan in orphans {
+                let _ = kill(orphan.id, Signal::SIGKILL);
+            }
+            thread::sleep(GLANCE);
+        }
+        !self.are_adopted
+    }
+}
+
+fn children() -> Vec<Process> {
+    let ours = Pid::this();
+    let mut all = strays::all();
+    all.retain(|process| process.parent == ours);
+    all
 }

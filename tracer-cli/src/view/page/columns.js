@@ -12,8 +12,6 @@ export const KINDS = ["run", "llm", "tool", "state", "error", "loop", "other"];
 export const FAILED = 1;
 export const IN_FLIGHT = 2;
 export const EVIDENCE = 4;
-export const REDACTED = 8;
-export const TRUNCATED = 16;
 
 const RUN = 0;
 const ERROR = 4;
@@ -21,9 +19,18 @@ const LOOP = 5;
 
 /** What each row is told by, in the order of the answer. */
 const LAYOUT = /** @type {const} */ ([
-  ["start", Float64Array], ["duration", Float64Array], ["parent", Int32Array], ["number", Uint32Array], ["nameId", Uint32Array],
-  ["line", Uint32Array], ["signature", Uint32Array], ["depth", Uint16Array], ["kind", Uint8Array], ["flags", Uint8Array],
-  ["tokensIn", Uint32Array], ["tokensOut", Uint32Array],
+  ["start", Float64Array],
+  ["duration", Float64Array],
+  ["parent", Int32Array],
+  ["number", Uint32Array],
+  ["nameId", Uint32Array],
+  ["line", Uint32Array],
+  ["signature", Uint32Array],
+  ["depth", Uint16Array],
+  ["kind", Uint8Array],
+  ["flags", Uint8Array],
+  ["tokensIn", Uint32Array],
+  ["tokensOut", Uint32Array],
 ]);
 
 /**
@@ -85,8 +92,7 @@ export class Columns {
   }
 
   #lastEnd() {
-    let end = 0;
-    let last = 0;
+    let [end, last] = [0, 0];
     for (let row = 0; row < this.length; row += 1) {
       const start = this.start[row];
       const length = this.duration[row];
@@ -174,8 +180,7 @@ export class Columns {
  * @param {number} count
  */
 function readNames(buffer, offset, count) {
-  const view = new DataView(buffer);
-  const decoder = new TextDecoder();
+  const [view, decoder] = [new DataView(buffer), new TextDecoder()];
   const names = [];
   let position = offset;
   for (let index = 0; index < count; index += 1) {
@@ -215,8 +220,14 @@ function repeats(columns) {
     let next = first + 1;
     if (asked !== 0 && !columns.hasChildren(first) && !columns.isInFlight(first)) {
       const above = parent[first];
-      while (next < length && signature[next] === asked && parent[next] === above &&
-        !columns.hasChildren(next) && !columns.isInFlight(next)) next += 1;
+      while (
+        next < length &&
+        signature[next] === asked &&
+        parent[next] === above &&
+        !columns.hasChildren(next) &&
+        !columns.isInFlight(next)
+      )
+        next += 1;
     }
     if (next - first > 2) ends[first + 1] = next;
     first = next;
@@ -245,8 +256,20 @@ export function changedColumns(columns, { from, rows, root }) {
       id = names.push(text.name) - 1;
       ids.set(text.name, id);
     }
-    const cells = [changed.start_us, changed.duration_us ?? NaN, changed.parent_row, changed.number, id, changed.line, changed.signature, changed.depth,
-      KINDS.indexOf(text.kind), changed.flags, changed.tokens_in ?? UNKNOWN, changed.tokens_out ?? UNKNOWN];
+    const cells = [
+      changed.start_us,
+      changed.duration_us ?? NaN,
+      changed.parent_row,
+      changed.number,
+      id,
+      changed.line,
+      changed.signature,
+      changed.depth,
+      KINDS.indexOf(text.kind),
+      changed.flags,
+      changed.tokens_in ?? UNKNOWN,
+      changed.tokens_out ?? UNKNOWN,
+    ];
     cells.forEach((cell, place) => (arrays[place][row] = cell));
   };
   rows.forEach((changed, index) => put(from + index, changed));

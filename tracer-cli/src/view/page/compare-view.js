@@ -18,8 +18,12 @@ export class CompareView {
     this.picker = make("select", { id: "compare-with", onchange: () => this.compare(this.picker.value) });
     this.content = make("div");
     this.link = make("a", { hidden: true }, "Open as a page");
-    this.element = make("div.scroll.page-content", { role: "region", "aria-label": "Comparison", tabindex: 0 },
-      make("div.panel-tools", null, make("label", { for: "compare-with" }, "This run, compared with"), this.picker, this.link), this.content);
+    this.element = make(
+      "div.scroll.page-content",
+      { role: "region", "aria-label": "Comparison", tabindex: 0 },
+      make("div.panel-tools", null, make("label", { for: "compare-with" }, "This run, compared with"), this.picker, this.link),
+      this.content,
+    );
   }
 
   async show() {
@@ -33,10 +37,18 @@ export class CompareView {
     const previous = same.find((run) => (run.started_at ?? "") < started) ?? same[0];
     if (others.length === 0) return fill(this.content, make("p.empty", null, "There is no other run to compare with."));
     /** @param {RunRow} run */
-    const option = (run) => make("option", { value: run.trace_id }, `${run.run_name ?? "unnamed run"} · ${run.standing} · ${ago(Date.parse(run.started_at ?? ""), Date.now())} · ${run.trace_id.slice(0, 8)}`);
-    fill(this.picker, make("option", { value: "" }, "Pick a run"),
+    const option = (run) =>
+      make(
+        "option",
+        { value: run.trace_id },
+        `${run.run_name ?? "unnamed run"} · ${run.standing} · ${ago(Date.parse(run.started_at ?? ""), Date.now())} · ${run.trace_id.slice(0, 8)}`,
+      );
+    fill(
+      this.picker,
+      make("option", { value: "" }, "Pick a run"),
       same.length > 0 && make("optgroup", { label: "Of the same name" }, same.slice(0, MOST_OFFERED).map(option)),
-      rest.length > 0 && make("optgroup", { label: "Others" }, rest.slice(0, MOST_OFFERED).map(option)));
+      rest.length > 0 && make("optgroup", { label: "Others" }, rest.slice(0, MOST_OFFERED).map(option)),
+    );
     const wanted = this.page.route.against || previous?.trace_id || "";
     this.picker.value = wanted;
     if (wanted) await this.compare(wanted);
@@ -53,7 +65,10 @@ export class CompareView {
       const comparison = await compare(sides);
       if (this.picker.value === other || this.picker.value === "") fill(this.content, comparisonView(comparison, sides));
     } catch (error) {
-      fill(this.content, make("p.empty", null, make("strong", null, "These cannot be compared. "), error instanceof Error ? error.message : String(error)));
+      fill(
+        this.content,
+        make("p.empty", null, make("strong", null, "These cannot be compared. "), error instanceof Error ? error.message : String(error)),
+      );
     }
   }
 }

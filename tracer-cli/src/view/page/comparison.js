@@ -35,22 +35,40 @@ export function comparisonView(comparison, sides) {
   const { before, after, metrics } = comparison;
   const changed = metrics.filter((metric) => metric.before !== metric.after);
   const same = metrics.filter((metric) => metric.before === metric.after);
-  return make("div.comparison", null,
+  return make(
+    "div.comparison",
+    null,
     make("div.sides", null, side("Before", before), side("After", after)),
     make("p.verdict-line", null, inWords(comparison, changed.length)),
-    make("section.part", null, make("h2", null, "Numbers"),
+    make(
+      "section.part",
+      null,
+      make("h2", null, "Numbers"),
       changed.length > 0 ? metricsTable(changed) : make("p.muted", null, "Every number is the same."),
-      same.length > 0 && make("details", null, make("summary", null, `${counted(same.length, "number")} that ${same.length === 1 ? "is" : "are"} the same`), metricsTable(same))),
+      same.length > 0 &&
+        make(
+          "details",
+          null,
+          make("summary", null, `${counted(same.length, "number")} that ${same.length === 1 ? "is" : "are"} the same`),
+          metricsTable(same),
+        ),
+    ),
     names(comparison),
-    make("section.part", null, make("h2", null, "Calls, side by side"), callsTable(comparison, sides)));
+    make("section.part", null, make("h2", null, "Calls, side by side"), callsTable(comparison, sides)),
+  );
 }
 
 /** @param {string} label @param {Side} side */
 function side(label, { kind, run_id: id, run_name: name, status }) {
   const standing = status === "ok" ? "ok" : status === "running" ? "running" : "failed";
-  return make("div.side-card", null, make("span.muted", null, kind === "baseline" ? `${label}, a baseline` : label),
-    make("a", { href: `/r/${id}` }, name ?? "unnamed run"), make("span.mono.muted", null, id.slice(0, 8)),
-    make("span.standing", { data: { standing } }, glyph(STANDING[standing].glyph), status));
+  return make(
+    "div.side-card",
+    null,
+    make("span.muted", null, kind === "baseline" ? `${label}, a baseline` : label),
+    make("a", { href: `/r/${id}` }, name ?? "unnamed run"),
+    make("span.mono.muted", null, id.slice(0, 8)),
+    make("span.standing", { data: { standing } }, glyph(STANDING[standing].glyph), status),
+  );
 }
 
 /**
@@ -61,16 +79,40 @@ function inWords({ is_same: isSame, calls, pair_count: pairs }, numbers) {
   if (isSame) return "Both went the same way and used the same.";
   const counts = new Map();
   for (const { change } of calls) counts.set(change, (counts.get(change) ?? 0) + 1);
-  const told = ["changed", "added", "removed", "moved", "repeated"].filter((change) => counts.has(change)).map((change) => `${count(counts.get(change))} ${change}`);
-  const parts = [told.length > 0 ? `Of the ${pairs > calls.length ? `first ${count(calls.length)} ` : ""}calls, ${told.join(", ")}` : "The calls are the same", numbers > 0 ? `${counted(numbers, "number")} differ${numbers === 1 ? "s" : ""}` : ""];
+  const told = ["changed", "added", "removed", "moved", "repeated"]
+    .filter((change) => counts.has(change))
+    .map((change) => `${count(counts.get(change))} ${change}`);
+  const parts = [
+    told.length > 0
+      ? `Of the ${pairs > calls.length ? `first ${count(calls.length)} ` : ""}calls, ${told.join(", ")}`
+      : "The calls are the same",
+    numbers > 0 ? `${counted(numbers, "number")} differ${numbers === 1 ? "s" : ""}` : "",
+  ];
   return `${parts.filter(Boolean).join("; ")}.`;
 }
 
 /** @param {Comparison["metrics"]} metrics */
 function metricsTable(metrics) {
   const head = ["Number", "Before", "After", "Change"].map((label) => make("th", { scope: "col" }, label));
-  return make("table.metrics", null, make("thead", null, make("tr", null, head)), make("tbody", null, metrics.map(({ metric, before, after }) => make("tr", null,
-    make("th", { scope: "row" }, metric.replaceAll("_", " ").replace(/ ms$/, "")), make("td", null, shown(metric, before)), make("td", null, shown(metric, after)), make("td", null, difference(metric, before, after))))));
+  return make(
+    "table.metrics",
+    null,
+    make("thead", null, make("tr", null, head)),
+    make(
+      "tbody",
+      null,
+      metrics.map(({ metric, before, after }) =>
+        make(
+          "tr",
+          null,
+          make("th", { scope: "row" }, metric.replaceAll("_", " ").replace(/ ms$/, "")),
+          make("td", null, shown(metric, before)),
+          make("td", null, shown(metric, after)),
+          make("td", null, difference(metric, before, after)),
+        ),
+      ),
+    ),
+  );
 }
 
 /** @param {string} metric @param {number | null} value */
@@ -93,9 +135,17 @@ function difference(metric, before, after) {
 function names({ tools, models }) {
   /** @param {string} label @param {string[]} list */
   const line = (label, list) => list.length > 0 && make("div", null, make("dt", null, label), make("dd", null, list.join(", ")));
-  const lines = [line("new tools", tools.added), line("tools no longer called", tools.removed),
-    line("called more often", tools.repeated.map(({ tool, before, after }) => `${tool} (${before} → ${after})`)),
-    tools.is_reordered && line("order", ["the tools are called in another order"]), line("new models", models.added), line("models no longer asked", models.removed)];
+  const lines = [
+    line("new tools", tools.added),
+    line("tools no longer called", tools.removed),
+    line(
+      "called more often",
+      tools.repeated.map(({ tool, before, after }) => `${tool} (${before} → ${after})`),
+    ),
+    tools.is_reordered && line("order", ["the tools are called in another order"]),
+    line("new models", models.added),
+    line("models no longer asked", models.removed),
+  ];
   return lines.some(Boolean) && make("section.part", null, make("h2", null, "Tools and models"), make("dl.facts-list.wide", null, lines));
 }
 
@@ -106,8 +156,22 @@ function callsTable(comparison, sides) {
   const calls = [...comparison.calls];
   let further = comparison.next;
   const body = make("tbody");
-  const table = make("table.calls", null, make("thead", null, make("tr", null, ["Before", "", "After"].map((label) =>
-    label ? make("th", { scope: "col" }, label) : make("th", { scope: "col" }, make("span.unseen", null, "Change"))))), body);
+  const table = make(
+    "table.calls",
+    null,
+    make(
+      "thead",
+      null,
+      make(
+        "tr",
+        null,
+        ["Before", "", "After"].map((label) =>
+          label ? make("th", { scope: "col" }, label) : make("th", { scope: "col" }, make("span.unseen", null, "Change")),
+        ),
+      ),
+    ),
+    body,
+  );
   let next = 0;
   const more = make("button", { onclick: () => extend().catch(showError) });
   const extend = async () => {
@@ -138,18 +202,45 @@ function callsTable(comparison, sides) {
 
 /** @param {CallPair[]} pairs @param {Side} before @param {Side} after */
 function foldRow(pairs, before, after) {
-  const row = make("tr.same-fold", null, make("td", { colspan: 3 }, make("button.quiet", {
-    onclick: () => row.replaceWith(...pairs.slice(0, PART * 4).flatMap((pair) => pairRows(pair, before, after))),
-  }, `${counted(pairs.length, "call")} the same`)));
+  const row = make(
+    "tr.same-fold",
+    null,
+    make(
+      "td",
+      { colspan: 3 },
+      make(
+        "button.quiet",
+        {
+          onclick: () => row.replaceWith(...pairs.slice(0, PART * 4).flatMap((pair) => pairRows(pair, before, after))),
+        },
+        `${counted(pairs.length, "call")} the same`,
+      ),
+    ),
+  );
   return row;
 }
 
 /** @param {CallPair} pair @param {Side} before @param {Side} after */
 function pairRows(pair, before, after) {
-  const rows = [make("tr", { data: { change: pair.change } }, callCell(pair.before, before),
-    make("td.change", null, make("span.sign", { "aria-hidden": "true" }, SIGN[pair.change]), pair.change), callCell(pair.after, after))];
+  const rows = [
+    make(
+      "tr",
+      { data: { change: pair.change } },
+      callCell(pair.before, before),
+      make("td.change", null, make("span.sign", { "aria-hidden": "true" }, SIGN[pair.change]), pair.change),
+      callCell(pair.after, after),
+    ),
+  ];
   for (const { path, before: was, after: is } of pair.differences) {
-    rows.push(make("tr.difference", null, make("td.before", null, was === null ? "not there" : valueView(was)), make("td.mono.muted", null, path), make("td.after", null, is === null ? "not there" : valueView(is))));
+    rows.push(
+      make(
+        "tr.difference",
+        null,
+        make("td.before", null, was === null ? "not there" : valueView(was)),
+        make("td.mono.muted", null, path),
+        make("td.after", null, is === null ? "not there" : valueView(is)),
+      ),
+    );
   }
   return rows;
 }
@@ -159,6 +250,16 @@ function callCell(call, { run_id: run, kind }) {
   if (!call) return make("td");
   const kindName = call.event_type === "LLM_CALL" ? "llm" : "tool";
   const name = call.event_id && kind === "run" ? make("a", { href: `/r/${run}?at=${call.event_id}` }, call.name) : call.name;
-  return make("td", { data: { kind: call.is_failed ? "error" : kindName } }, make("span.call-cell", null, glyph(call.is_failed ? "error" : kindName), name,
-    call.step !== null && make("span.mono.muted", null, `#${call.step}`), call.is_failed && make("span", { class: "failed-word" }, "failed")));
+  return make(
+    "td",
+    { data: { kind: call.is_failed ? "error" : kindName } },
+    make(
+      "span.call-cell",
+      null,
+      glyph(call.is_failed ? "error" : kindName),
+      name,
+      call.step !== null && make("span.mono.muted", null, `#${call.step}`),
+      call.is_failed && make("span", { class: "failed-word" }, "failed"),
+    ),
+  );
 }

@@ -21,12 +21,19 @@ export function mainPanel(step, page, inspector) {
   const failure = step.error && errorView(step.error);
   if (step.llm) return [failure, ...llmPanel(step.llm, page, inspector)];
   if (step.tool) {
-    return [failure, shownSection("Arguments", step.tool.arguments), failure ? null : shownSection("Result", step.tool.result, step.in_flight ? "It has not ended yet." : "Nothing was recorded."),
-      comparedSection("Compared with the call before", step.tool.previous_same_tool, page)];
+    return [
+      failure,
+      shownSection("Arguments", step.tool.arguments),
+      failure ? null : shownSection("Result", step.tool.result, step.in_flight ? "It has not ended yet." : "Nothing was recorded."),
+      comparedSection("Compared with the call before", step.tool.previous_same_tool, page),
+    ];
   }
   if (step.state) {
-    return [comparedSection("What changed", step.state.previous, page), step.state.previous ? null : step.state.difference && shownSection("What changed", step.state.difference),
-      shownSection("State", step.state.state)];
+    return [
+      comparedSection("What changed", step.state.previous, page),
+      step.state.previous ? null : step.state.difference && shownSection("What changed", step.state.difference),
+      shownSection("State", step.state.state),
+    ];
   }
   if (step.loop) return [loopCard(step.loop, (event) => page.goTo(event))];
   if (step.kind === "run") return [failure, ...runPanel(page)];
@@ -50,9 +57,17 @@ function shownSection(title, shown, otherwise = "Nothing was recorded.") {
 function comparedSection(title, previous, page) {
   if (!previous) return null;
   const link = make("button.quiet", { onclick: () => page.goTo(previous.event_id) }, `#${previous.number}`);
-  return section(title, previous.differences.length === 0
-    ? make("p", null, "✓ Identical to ", link)
-    : make("div", null, make("p.muted", null, "Differs from ", link, ` in ${counted(previous.differences.length, "field")}.`), differencesView(previous.differences)));
+  return section(
+    title,
+    previous.differences.length === 0
+      ? make("p", null, "✓ Identical to ", link)
+      : make(
+          "div",
+          null,
+          make("p.muted", null, "Differs from ", link, ` in ${counted(previous.differences.length, "field")}.`),
+          differencesView(previous.differences),
+        ),
+  );
 }
 
 /**
@@ -64,24 +79,47 @@ function llmPanel(llm, page, inspector) {
   const { plain } = inspector;
   const older = llm.messages.slice(0, llm.new_from);
   const fresh = llm.messages.slice(llm.new_from);
-  const toggle = make("button.chip", {
-    "aria-pressed": String(plain), id: "plain-toggle",
-    onclick: () => {
-      inspector.plain = !plain;
-      inspector.render();
+  const toggle = make(
+    "button.chip",
+    {
+      "aria-pressed": String(plain),
+      id: "plain-toggle",
+      onclick: () => {
+        inspector.plain = !plain;
+        inspector.render();
+      },
     },
-  }, "Plain text");
-  const earlier = older.length > 0 && make("details.earlier", {
-    ontoggle: (/** @type {Event} */ event) => {
-      const details = /** @type {HTMLDetailsElement} */ (event.currentTarget);
-      if (details.open && details.childElementCount === 1) details.append(...messageCards(older, plain));
-    },
-  }, make("summary", null, `${counted(older.length, "earlier message")}, as in the call before`));
+    "Plain text",
+  );
+  const earlier =
+    older.length > 0 &&
+    make(
+      "details.earlier",
+      {
+        ontoggle: (/** @type {Event} */ event) => {
+          const details = /** @type {HTMLDetailsElement} */ (event.currentTarget);
+          if (details.open && details.childElementCount === 1) details.append(...messageCards(older, plain));
+        },
+      },
+      make("summary", null, `${counted(older.length, "earlier message")}, as in the call before`),
+    );
   return [
-    make("div.panel-tools", null,
-      make("span.muted", null, llm.previous && fresh.length > 0 && older.length > 0 ? "New since the call before:" : `${counted(llm.messages.length, "message")} in`),
-      llm.previous && make("button.quiet", { onclick: () => page.goTo(llm.previous ?? "") }, "Call before"), make("span.grow"), toggle),
-    earlier, ...messageCards(fresh, plain),
+    make(
+      "div.panel-tools",
+      null,
+      make(
+        "span.muted",
+        null,
+        llm.previous && fresh.length > 0 && older.length > 0
+          ? "New since the call before:"
+          : `${counted(llm.messages.length, "message")} in`,
+      ),
+      llm.previous && make("button.quiet", { onclick: () => page.goTo(llm.previous ?? "") }, "Call before"),
+      make("span.grow"),
+      toggle,
+    ),
+    earlier,
+    ...messageCards(fresh, plain),
     make("h3.divider", null, "Response"),
     ...(llm.response.length > 0 ? messageCards(llm.response, plain) : [make("p.muted", null, "Nothing was recorded.")]),
   ];
@@ -90,10 +128,27 @@ function llmPanel(llm, page, inspector) {
 /** @param {ErrorDetails} error */
 function errorView({ type, message, stack }) {
   const own = stack.filter((line) => line.is_user).length;
-  return make("section.failure", null,
-    make("h3", null, type), make("pre.message-text", null, message),
-    stack.length > 0 && make("details", { open: true }, make("summary", null, `Stack, ${counted(stack.length, "line")}${own > 0 && own < stack.length ? `, ${count(own)} of your code` : ""}`),
-      make("ol.stack.mono", null, stack.map((line) => make("li", { class: line.is_user ? "own" : "muted" }, line.text)))));
+  return make(
+    "section.failure",
+    null,
+    make("h3", null, type),
+    make("pre.message-text", null, message),
+    stack.length > 0 &&
+      make(
+        "details",
+        { open: true },
+        make(
+          "summary",
+          null,
+          `Stack, ${counted(stack.length, "line")}${own > 0 && own < stack.length ? `, ${count(own)} of your code` : ""}`,
+        ),
+        make(
+          "ol.stack.mono",
+          null,
+          stack.map((line) => make("li", { class: line.is_user ? "own" : "muted" }, line.text)),
+        ),
+      ),
+  );
 }
 
 /**
@@ -105,19 +160,62 @@ export function detailsPanel(step, page) {
   const { llm } = step;
   const parent = step.parent_id;
   return [
-    section("Step", facts([
-      ["started", step.start ? `${step.start.replace("T", " ").replace("Z", " UTC")}` : ""], ["ended", step.end ? step.end.replace("T", " ").replace("Z", " UTC") : ""],
-      ["duration", step.duration_us === null ? "" : `${duration(step.duration_us)} (${count(step.duration_us)} µs)`],
-      ["event", step.event_id], ["redacted", step.redactions ? counted(step.redactions, "value") : ""], ["truncated", step.truncations ? counted(step.truncations, "value") : ""],
-    ]), make("p.place", null, step.line !== null && make("button.quiet.mono", { title: "Copy", onclick: () => copy(`${step.file}:${step.line}`, "Place copied") }, `${step.file}:${step.line}`),
-      parent && make("button.quiet", { onclick: () => page.goTo(parent) }, "Parent"))),
-    llm && section("Model", facts([
-      ["model", llm.model], ["provider", llm.provider], ["temperature", llm.temperature === null ? "" : String(llm.temperature)], ["stop reason", llm.stop_reason ?? ""],
-      ["tokens", llm.usage.total === null ? "not told" : `${count(llm.usage.total)} (${count(llm.usage.input ?? 0)} in, ${count(llm.usage.output ?? 0)} out)`],
-    ])),
-    llm && llm.tools_offered.length > 0 && section("Tools offered", make("ul.offered", null, llm.tools_offered.map(({ name, description, parameters }) =>
-      make("li", null, make("b", null, name), description && make("span.muted", null, ` ${description}`),
-        parameters !== null && make("details", null, make("summary", null, "takes"), valueView(parameters)))))),
+    section(
+      "Step",
+      facts([
+        ["started", step.start ? `${step.start.replace("T", " ").replace("Z", " UTC")}` : ""],
+        ["ended", step.end ? step.end.replace("T", " ").replace("Z", " UTC") : ""],
+        ["duration", step.duration_us === null ? "" : `${duration(step.duration_us)} (${count(step.duration_us)} µs)`],
+        ["event", step.event_id],
+        ["redacted", step.redactions ? counted(step.redactions, "value") : ""],
+        ["truncated", step.truncations ? counted(step.truncations, "value") : ""],
+      ]),
+      make(
+        "p.place",
+        null,
+        step.line !== null &&
+          make(
+            "button.quiet.mono",
+            { title: "Copy", onclick: () => copy(`${step.file}:${step.line}`, "Place copied") },
+            `${step.file}:${step.line}`,
+          ),
+        parent && make("button.quiet", { onclick: () => page.goTo(parent) }, "Parent"),
+      ),
+    ),
+    llm &&
+      section(
+        "Model",
+        facts([
+          ["model", llm.model],
+          ["provider", llm.provider],
+          ["temperature", llm.temperature === null ? "" : String(llm.temperature)],
+          ["stop reason", llm.stop_reason ?? ""],
+          [
+            "tokens",
+            llm.usage.total === null
+              ? "not told"
+              : `${count(llm.usage.total)} (${count(llm.usage.input ?? 0)} in, ${count(llm.usage.output ?? 0)} out)`,
+          ],
+        ]),
+      ),
+    llm &&
+      llm.tools_offered.length > 0 &&
+      section(
+        "Tools offered",
+        make(
+          "ul.offered",
+          null,
+          llm.tools_offered.map(({ name, description, parameters }) =>
+            make(
+              "li",
+              null,
+              make("b", null, name),
+              description && make("span.muted", null, ` ${description}`),
+              parameters !== null && make("details", null, make("summary", null, "takes"), valueView(parameters)),
+            ),
+          ),
+        ),
+      ),
     Object.keys(step.meta).length > 0 && section("Metadata", valueView(step.meta)),
     step.attributes && section("Attributes", shownValue(step.attributes)),
   ];
@@ -128,8 +226,14 @@ export function rawPanel(step) {
   if (!step.raw) return [make("p.muted", null, "It is not in the log yet.")];
   const raw = step.raw;
   return [
-    make("div.panel-tools", null, make("span.muted.mono", null, step.line === null ? step.file : `${step.file}:${step.line}`), make("span.muted", null, bytes(raw.size)), make("span.grow"),
-      typeof raw.value === "string" && make("button.quiet", { onclick: () => copy(String(raw.value), "Line copied") }, "Copy the line")),
+    make(
+      "div.panel-tools",
+      null,
+      make("span.muted.mono", null, step.line === null ? step.file : `${step.file}:${step.line}`),
+      make("span.muted", null, bytes(raw.size)),
+      make("span.grow"),
+      typeof raw.value === "string" && make("button.quiet", { onclick: () => copy(String(raw.value), "Line copied") }, "Copy the line"),
+    ),
     make("div.raw.mono", null, raw.value_url ? shownValue(raw) : make("pre", null, textView(String(raw.value)))),
   ];
 }

@@ -19,7 +19,10 @@ async function show() {
     document.title = `${comparison.before.run_name ?? "run"} → ${comparison.after.run_name ?? "run"} · tracer`;
     fill(content, comparisonView(comparison, sides));
   } catch (error) {
-    fill(content, make("p.empty", null, make("strong", null, "These cannot be compared. "), error instanceof Error ? error.message : String(error)));
+    fill(
+      content,
+      make("p.empty", null, make("strong", null, "These cannot be compared. "), error instanceof Error ? error.message : String(error)),
+    );
   }
   content.removeAttribute("aria-busy");
 }

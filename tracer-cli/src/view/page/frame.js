@@ -13,13 +13,16 @@ export function startFrame({ left = [], search = null } = {}) {
   const main = make("main", { id: "main", tabindex: "-1" });
   document.body.prepend(
     make("a.skip", { href: "#main" }, "Skip to the content"),
-    make("header.bar", null,
+    make(
+      "header.bar",
+      null,
       make("a.brand", { href: "/", "aria-label": "tracer: all runs" }, make("span.mark", { "aria-hidden": "true" }), "tracer"),
       ...left,
       make("span.grow"),
       search,
       make("button.icon", { data: { themeToggle: "" }, "aria-label": "Theme" }, glyph("theme")),
-      make("button.icon", { "aria-label": "Keyboard help", title: "Keyboard (?)", onclick: showHelp }, glyph("help"))),
+      make("button.icon", { "aria-label": "Keyboard help", title: "Keyboard (?)", onclick: showHelp }, glyph("help")),
+    ),
     make("section.banners", { id: "banners", "aria-label": "Notices" }),
     main,
     make("div.toasts", { id: "toasts" }),
@@ -62,14 +65,23 @@ export function banner(id, content, tone = "info") {
  * @param {{ label: string, run: () => void }} [action]
  */
 export function toast(text, action) {
-  const element = make("div.toast", null, make("span", null, text),
-    action && make("button.quiet", {
-      onclick: () => {
-        element.remove();
-        action.run();
-      },
-    }, action.label),
-    make("button.icon", { "aria-label": "Dismiss", onclick: () => element.remove() }, glyph("close")));
+  const element = make(
+    "div.toast",
+    null,
+    make("span", null, text),
+    action &&
+      make(
+        "button.quiet",
+        {
+          onclick: () => {
+            element.remove();
+            action.run();
+          },
+        },
+        action.label,
+      ),
+    make("button.icon", { "aria-label": "Dismiss", onclick: () => element.remove() }, glyph("close")),
+  );
   find(document, "#toasts").replaceChildren(element);
   announce(text);
   // What can be undone stays until it is dismissed or the next notice comes.
@@ -96,10 +108,13 @@ export function announce(text, urgent = false) {
     return;
   }
   clearTimeout(waiting);
-  waiting = setTimeout(() => {
-    lastAnnouncement = Date.now();
-    say(find(document, "#announcer"), text);
-  }, Math.max(0, lastAnnouncement + 5_000 - Date.now()));
+  waiting = setTimeout(
+    () => {
+      lastAnnouncement = Date.now();
+      say(find(document, "#announcer"), text);
+    },
+    Math.max(0, lastAnnouncement + 5_000 - Date.now()),
+  );
 }
 
 /**
@@ -109,13 +124,17 @@ export function announce(text, urgent = false) {
 export function showError(error) {
   const message = error instanceof Error ? error.message : String(error);
   const detail = error instanceof Error ? `${error.name}: ${error.message}\n${error.stack ?? ""}` : message;
-  banner("error", [
-    make("strong", null, "Something in this page failed. "),
-    message,
-    " ",
-    make("button.quiet", { onclick: () => copy(detail, "Details copied") }, "Copy the details"),
-    make("button.quiet", { onclick: () => banner("error", null) }, "Dismiss"),
-  ], "error");
+  banner(
+    "error",
+    [
+      make("strong", null, "Something in this page failed. "),
+      message,
+      " ",
+      make("button.quiet", { onclick: () => copy(detail, "Details copied") }, "Copy the details"),
+      make("button.quiet", { onclick: () => banner("error", null) }, "Dismiss"),
+    ],
+    "error",
+  );
 }
 
 /**
@@ -179,7 +198,10 @@ export function bind(group, list) {
 
 /** @param {EventTarget | null} target */
 function isTyping(target) {
-  return target instanceof Element && target.closest("input:not([type=checkbox]):not([type=range]), textarea, select, [contenteditable]") !== null;
+  return (
+    target instanceof Element &&
+    target.closest("input:not([type=checkbox]):not([type=range]), textarea, select, [contenteditable]") !== null
+  );
 }
 
 /** Starts listening. */

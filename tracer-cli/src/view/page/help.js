@@ -5,7 +5,14 @@ import { bindings, lettersOff, setLettersOff } from "./frame.js";
 
 /** @type {Record<string, string>} */
 const SHOWN = {
-  ArrowDown: "↓", ArrowUp: "↑", ArrowRight: "→", ArrowLeft: "←", " ": "Space", Escape: "Esc", PageUp: "PgUp", PageDown: "PgDn",
+  ArrowDown: "↓",
+  ArrowUp: "↑",
+  ArrowRight: "→",
+  ArrowLeft: "←",
+  " ": "Space",
+  Escape: "Esc",
+  PageUp: "PgUp",
+  PageDown: "PgDn",
 };
 
 /** Shows what the keys do. */
@@ -17,18 +24,39 @@ export function showKeys() {
     onchange: () => setLettersOff(off.checked),
   });
   off.checked = lettersOff();
-  const dialog = make("dialog.help", { "aria-labelledby": "help-title", onclose: () => dialog.remove() },
-    make("div.dialog-head", null,
-      make("h2", { id: "help-title" }, "Keyboard"),
-      make("button", { onclick: () => dialog.close() }, "Close")),
-    make("div.help-groups", null, [...groups].map(([group, list]) =>
-      make("section", null,
-        make("h3", null, group),
-        make("dl.keys", null, list.map(({ keys, does }) =>
-          make("div", null,
-            make("dt", null, keys.map((key) => make("kbd", null, SHOWN[key] ?? key))),
-            make("dd", null, does))))))),
-    make("label.switch", { for: "letters-off" }, off, " Switch single-letter keys off"));
+  const dialog = make(
+    "dialog.help",
+    { "aria-labelledby": "help-title", onclose: () => dialog.remove() },
+    make("div.dialog-head", null, make("h2", { id: "help-title" }, "Keyboard"), make("button", { onclick: () => dialog.close() }, "Close")),
+    make(
+      "div.help-groups",
+      null,
+      [...groups].map(([group, list]) =>
+        make(
+          "section",
+          null,
+          make("h3", null, group),
+          make(
+            "dl.keys",
+            null,
+            list.map(({ keys, does }) =>
+              make(
+                "div",
+                null,
+                make(
+                  "dt",
+                  null,
+                  keys.map((key) => make("kbd", null, SHOWN[key] ?? key)),
+                ),
+                make("dd", null, does),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+    make("label.switch", { for: "letters-off" }, off, " Switch single-letter keys off"),
+  );
   document.body.append(dialog);
   dialog.showModal();
 }

@@ -45,12 +45,30 @@ export class Inspector {
     const { step, page } = this;
     if (!step) return;
     const focused = this.element.contains(document.activeElement) ? document.activeElement?.id : "";
-    const tabs = [["", MAIN_TAB[step.kind]], ["details", "Details"], ["raw", "Raw"]];
+    const tabs = [
+      ["", MAIN_TAB[step.kind]],
+      ["details", "Details"],
+      ["raw", "Raw"],
+    ];
     const open = tabs.some(([tab]) => tab === page.route.tab) ? page.route.tab : "";
-    const list = make("div.tabs", { role: "tablist", "aria-label": "About the step" }, tabs.map(([tab, label]) => make("button", {
-      role: "tab", id: `step-tab-${tab || "main"}`, "aria-selected": String(tab === open), "aria-controls": "step-panel", tabindex: tab === open ? 0 : -1,
-      onclick: () => this.openTab(tab),
-    }, label)));
+    const list = make(
+      "div.tabs",
+      { role: "tablist", "aria-label": "About the step" },
+      tabs.map(([tab, label]) =>
+        make(
+          "button",
+          {
+            role: "tab",
+            id: `step-tab-${tab || "main"}`,
+            "aria-selected": String(tab === open),
+            "aria-controls": "step-panel",
+            tabindex: tab === open ? 0 : -1,
+            onclick: () => this.openTab(tab),
+          },
+          label,
+        ),
+      ),
+    );
     list.addEventListener("keydown", (event) => {
       const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (by === undefined) return;
@@ -59,8 +77,11 @@ export class Inspector {
       this.openTab(next);
       document.getElementById(`step-tab-${next || "main"}`)?.focus();
     });
-    const panel = make("div.step-panel", { role: "tabpanel", id: "step-panel", "aria-labelledby": `step-tab-${open || "main"}`, tabindex: 0 },
-      open === "raw" ? rawPanel(step) : open === "details" ? detailsPanel(step, page) : mainPanel(step, page, this));
+    const panel = make(
+      "div.step-panel",
+      { role: "tabpanel", id: "step-panel", "aria-labelledby": `step-tab-${open || "main"}`, tabindex: 0 },
+      open === "raw" ? rawPanel(step) : open === "details" ? detailsPanel(step, page) : mainPanel(step, page, this),
+    );
     fill(this.element, this.#head(step), list, panel);
     this.element.setAttribute("aria-label", `Step ${step.number}, ${step.name}`);
     if (focused) document.getElementById(focused)?.focus();
@@ -74,13 +95,29 @@ export class Inspector {
       step.offset_us !== null && step.kind !== "run" ? `at +${duration(step.offset_us)}` : "",
       step.llm?.usage.total ? `${step.llm.usage.input ?? "?"}→${step.llm.usage.output ?? "?"} tokens` : "",
     ].filter(Boolean);
-    return make("div.step-head", { data: { kind: step.failed && step.kind !== "run" ? "error" : step.kind } },
+    return make(
+      "div.step-head",
+      { data: { kind: step.failed && step.kind !== "run" ? "error" : step.kind } },
       make("button.icon.back", { "aria-label": "Back to the steps", onclick: () => this.page.workspace.close() }, glyph("back")),
-      make("div.step-title", null,
-        make("h2", null, make("span.kind", null, glyph(KIND[step.kind].glyph), KIND[step.kind].word), " ", make("span.step-name", null, step.name),
-          step.number > 0 && make("span.muted.mono", null, ` #${step.number}`)),
-        make("p.muted", null, facts.join(" · "))),
-      make("button.icon", { "aria-label": "Copy the link to this step", title: "Copy the link", onclick: () => copy(location.href, "Link copied") }, glyph("copy")));
+      make(
+        "div.step-title",
+        null,
+        make(
+          "h2",
+          null,
+          make("span.kind", null, glyph(KIND[step.kind].glyph), KIND[step.kind].word),
+          " ",
+          make("span.step-name", null, step.name),
+          step.number > 0 && make("span.muted.mono", null, ` #${step.number}`),
+        ),
+        make("p.muted", null, facts.join(" · ")),
+      ),
+      make(
+        "button.icon",
+        { "aria-label": "Copy the link to this step", title: "Copy the link", onclick: () => copy(location.href, "Link copied") },
+        glyph("copy"),
+      ),
+    );
   }
 
   /** @param {string} tab */

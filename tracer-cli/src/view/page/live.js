@@ -30,22 +30,30 @@ export function follow(page) {
     if (ticks % SILENT_TICKS === 0) runBanners(page.overview, (event) => page.goTo(event), page.lastChange);
   }, TICK);
   // Whoever scrolls back wants to read what is there.
-  page.steps.grid.addEventListener("scroll", () => {
-    if (page.following && !page.steps.list.isAtEnd) page.setFollowing(false);
-  }, { passive: true });
+  page.steps.grid.addEventListener(
+    "scroll",
+    () => {
+      if (page.following && !page.steps.list.isAtEnd) page.setFollowing(false);
+    },
+    { passive: true },
+  );
 }
 
 /** @param {RunPage} page */
 function listenTo(page) {
   const from = page.columns?.logBytes ?? 0;
-  const stop = listen(`/api/stream?run=${encodeURIComponent(page.id)}&from=${from}`, {
-    rows: (changes) => takeUp(page, changes).catch(showError),
-    run: (overview) => showOverview(page, overview),
-    deleted: () => {
-      stop();
-      showDeleted(page);
+  const stop = listen(
+    `/api/stream?run=${encodeURIComponent(page.id)}&from=${from}`,
+    {
+      rows: (changes) => takeUp(page, changes).catch(showError),
+      run: (overview) => showOverview(page, overview),
+      deleted: () => {
+        stop();
+        showDeleted(page);
+      },
     },
-  }, showConnection);
+    showConnection,
+  );
 }
 
 /**
@@ -90,17 +98,21 @@ function showOverview(page, overview) {
 /** @param {RunPage} page */
 function showDeleted(page) {
   announce("This run was deleted", true);
-  const restore = make("button", {
-    onclick: async () => {
-      try {
-        await change("POST", runPath(page.id, "/restore"));
-        banner("deleted", null);
-        listenTo(page);
-      } catch (error) {
-        showError(error);
-      }
+  const restore = make(
+    "button",
+    {
+      onclick: async () => {
+        try {
+          await change("POST", runPath(page.id, "/restore"));
+          banner("deleted", null);
+          listenTo(page);
+        } catch (error) {
+          showError(error);
+        }
+      },
     },
-  }, "Restore");
+    "Restore",
+  );
   banner("deleted", [make("strong", null, "This run was deleted. "), "What is shown here stays until you leave. ", restore], "warning");
 }
 
@@ -112,7 +124,8 @@ function showDeleted(page) {
 function firstDifference(before, after) {
   const shorter = Math.min(before.length, after.length);
   for (let row = 0; row < shorter; row += 1) {
-    if (before.line[row] !== after.line[row] || before.nameId[row] !== after.nameId[row] || before.flags[row] !== after.flags[row]) return row;
+    if (before.line[row] !== after.line[row] || before.nameId[row] !== after.nameId[row] || before.flags[row] !== after.flags[row])
+      return row;
   }
   return shorter;
 }

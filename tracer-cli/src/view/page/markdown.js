@@ -3,8 +3,35 @@
 
 import { make, visible } from "./dom.js";
 
-const ALLOWED = new Set(["p", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li", "h1", "h2", "h3", "h4", "h5", "h6",
-  "hr", "br", "table", "thead", "tbody", "tr", "th", "td", "a", "span", "sup"]);
+const ALLOWED = new Set([
+  "p",
+  "em",
+  "strong",
+  "del",
+  "code",
+  "pre",
+  "blockquote",
+  "ul",
+  "ol",
+  "li",
+  "h1",
+  "h2",
+  "h3",
+  "h4",
+  "h5",
+  "h6",
+  "hr",
+  "br",
+  "table",
+  "thead",
+  "tbody",
+  "tr",
+  "th",
+  "td",
+  "a",
+  "span",
+  "sup",
+]);
 /** A heading of a message must not stand above those of the page. */
 const HEADINGS = /^h[1-6]$/;
 const SCHEMES = ["http:", "https:", "mailto:"];

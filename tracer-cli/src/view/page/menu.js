@@ -23,13 +23,20 @@ export function openMenu(button, label, items) {
     if (refocus) button.focus();
   };
   for (const { label: text, run } of items) {
-    menu.append(make("button", {
-      role: "menuitem", tabindex: -1,
-      onclick: () => {
-        close(true);
-        run();
-      },
-    }, text));
+    menu.append(
+      make(
+        "button",
+        {
+          role: "menuitem",
+          tabindex: -1,
+          onclick: () => {
+            close(true);
+            run();
+          },
+        },
+        text,
+      ),
+    );
   }
   menu.addEventListener("keydown", (event) => {
     const buttons = [...menu.querySelectorAll("button")];

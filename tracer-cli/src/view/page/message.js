@@ -8,10 +8,23 @@ import { ago } from "./units.js";
 const { message = "There is nothing here.", wanted = "", candidates = [] } = initialData();
 const main = startFrame();
 /** @param {{ run_id: string, run_name: string | null, started_at: string | null }} candidate */
-const link = ({ run_id: id, run_name: name, started_at: started }) => make("li", null,
-  make("a", { href: `/r/${id}${location.search}` }, name ?? "unnamed run"), " ", make("span.mono.muted", null, id),
-  started && make("span.muted", null, ` ${ago(Date.parse(started), Date.now())}`));
-main.append(make("div.page-content.told", null,
-  make("h1", null, message), wanted && make("p.mono.muted", null, wanted),
-  candidates.length > 0 && make("section.part", null, make("h2", null, "Did you mean"), make("ul.candidates", null, candidates.map(link))),
-  make("p", null, make("a", { href: "/" }, "All runs"))));
+const link = ({ run_id: id, run_name: name, started_at: started }) =>
+  make(
+    "li",
+    null,
+    make("a", { href: `/r/${id}${location.search}` }, name ?? "unnamed run"),
+    " ",
+    make("span.mono.muted", null, id),
+    started && make("span.muted", null, ` ${ago(Date.parse(started), Date.now())}`),
+  );
+main.append(
+  make(
+    "div.page-content.told",
+    null,
+    make("h1", null, message),
+    wanted && make("p.mono.muted", null, wanted),
+    candidates.length > 0 &&
+      make("section.part", null, make("h2", null, "Did you mean"), make("ul.candidates", null, candidates.map(link))),
+    make("p", null, make("a", { href: "/" }, "All runs")),
+  ),
+);

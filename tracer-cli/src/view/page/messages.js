@@ -22,9 +22,12 @@ export function messageCards(messages, plain) {
  * @returns {HTMLElement}
  */
 export function messageCard({ role, parts }, plain) {
-  return make("article.message", { data: { role: roleClass(role) } },
+  return make(
+    "article.message",
+    { data: { role: roleClass(role) } },
     make("h3.role", null, role),
-    parts.length === 0 ? make("p.muted", null, "(nothing)") : parts.map((part) => partView(part, plain)));
+    parts.length === 0 ? make("p.muted", null, "(nothing)") : parts.map((part) => partView(part, plain)),
+  );
 }
 
 /** @param {string} role */
@@ -42,7 +45,12 @@ export function roleClass(role) {
 function partView(part, plain) {
   switch (part.type) {
     case "thinking":
-      return make("details.thinking", null, make("summary", null, `Thinking, ${counted([...(part.text ?? "")].length, "character")}`), content(part, plain));
+      return make(
+        "details.thinking",
+        null,
+        make("summary", null, `Thinking, ${counted([...(part.text ?? "")].length, "character")}`),
+        content(part, plain),
+      );
     case "call":
       return make("div.call", null, make("p.call-name", null, "calls ", make("b", null, part.name ?? "a tool")), content(part, plain));
     case "result":
@@ -59,10 +67,27 @@ function partView(part, plain) {
  */
 function content(part, plain) {
   const { text, html, value, tail, value_url: url, size } = part;
-  const shown = html !== undefined && !plain ? markdown(html) : text !== undefined ? textView(text) : value !== undefined ? valueView(value) : make("span.muted", null, "(nothing)");
+  const shown =
+    html !== undefined && !plain
+      ? markdown(html)
+      : text !== undefined
+        ? textView(text)
+        : value !== undefined
+          ? valueView(value)
+          : make("span.muted", null, "(nothing)");
   if (!url) return shown;
   /** @type {HTMLElement} */
-  const whole = make("div.value-cut", null, shown,
-    make("p.cut", null, `${bytes(size)} shown of it; the end follows. `, loadAll(url, size, () => whole)), textView(tail ?? ""));
+  const whole = make(
+    "div.value-cut",
+    null,
+    shown,
+    make(
+      "p.cut",
+      null,
+      `${bytes(size)} shown of it; the end follows. `,
+      loadAll(url, size, () => whole),
+    ),
+    textView(tail ?? ""),
+  );
   return whole;
 }

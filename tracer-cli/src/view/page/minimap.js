@@ -29,9 +29,12 @@ export class Minimap {
     this.endSlider = this.#slider("End of the listed time range", SLIDER_STEPS);
     this.startLabel = make("span", null, "0");
     this.endLabel = make("span");
-    this.element = make("section.minimap", { "aria-label": "The whole run over time" },
+    this.element = make(
+      "section.minimap",
+      { "aria-label": "The whole run over time" },
       make("div.minimap-strip", null, this.canvas, this.window, this.position, this.startSlider, this.endSlider),
-      make("div.minimap-times", { "aria-hidden": "true" }, this.startLabel, this.endLabel));
+      make("div.minimap-times", { "aria-hidden": "true" }, this.startLabel, this.endLabel),
+    );
     /** @type {Columns | null} */
     this.columns = null;
     /** @type {number[]} */
@@ -109,7 +112,10 @@ export class Minimap {
     const [from, to] = range ? [this.scale.place(range[0]), this.scale.place(range[1])] : [0, 1];
     this.#showWindow(from, to);
     this.window.hidden = range === null;
-    for (const [slider, place] of /** @type {const} */ ([[this.startSlider, from], [this.endSlider, to]])) {
+    for (const [slider, place] of /** @type {const} */ ([
+      [this.startSlider, from],
+      [this.endSlider, to],
+    ])) {
       slider.value = String(Math.round(place * SLIDER_STEPS));
       slider.setAttribute("aria-valuetext", duration(this.scale.timeAt(place)));
     }

@@ -32,9 +32,12 @@ export class PartedView {
     /** @type {{ from: number, element: HTMLElement }[]} */
     this.parts = [];
     this.busy = false;
-    const observer = new IntersectionObserver((entries) => {
-      for (const entry of entries) if (entry.isIntersecting) this.#extend(entry.target === this.above ? -1 : 1);
-    }, { root: this.element, rootMargin: "600px" });
+    const observer = new IntersectionObserver(
+      (entries) => {
+        for (const entry of entries) if (entry.isIntersecting) this.#extend(entry.target === this.above ? -1 : 1);
+      },
+      { root: this.element, rootMargin: "600px" },
+    );
     observer.observe(this.above);
     observer.observe(this.below);
   }
@@ -68,7 +71,11 @@ export class PartedView {
     try {
       const { items, total } = await this.source.load(from, this.source.size);
       this.total = total;
-      const element = make("div.part-of-list", null, items.map((item) => this.source.render(item)));
+      const element = make(
+        "div.part-of-list",
+        null,
+        items.map((item) => this.source.render(item)),
+      );
       const part = { from, element };
       if (direction < 0) {
         this.parts.unshift(part);

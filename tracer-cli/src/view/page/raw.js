@@ -16,7 +16,10 @@ export class RawView {
     this.paths = make("p.raw-paths.mono.muted");
     this.page = page;
     this.view = new PartedView({
-      label: "The log", size: 50, noun: "span", nothing: "No span has been written yet.",
+      label: "The log",
+      size: 50,
+      noun: "span",
+      nothing: "No span has been written yet.",
       load: async (from, limit) => {
         const { spans } = await getJson(runPath(page.id, "/spans", { from, limit }));
         return { items: /** @type {object[]} */ (spans), total: Math.max(from + spans.length, page.columns?.length ?? 0) };
@@ -30,18 +33,26 @@ export class RawView {
   async show() {
     if (this.view.parts.length > 0) return;
     const { paths } = await getJson(runPath(this.page.id, "/paths"));
-    fill(this.paths, String(paths.spans_jsonl), make("button.quiet", { onclick: () => copy(String(paths.spans_jsonl), "Path copied") }, "Copy the path"));
+    fill(
+      this.paths,
+      String(paths.spans_jsonl),
+      make("button.quiet", { onclick: () => copy(String(paths.spans_jsonl), "Path copied") }, "Copy the path"),
+    );
     await this.view.open(0);
   }
 
   /** @param {object} span */
   #span(span) {
     const text = JSON.stringify(span);
-    const details = make("details.raw-line", {
-      ontoggle: () => {
-        if (details.childElementCount === 1) details.append(make("pre.mono", null, JSON.stringify(span, null, 2)));
+    const details = make(
+      "details.raw-line",
+      {
+        ontoggle: () => {
+          if (details.childElementCount === 1) details.append(make("pre.mono", null, JSON.stringify(span, null, 2)));
+        },
       },
-    }, make("summary.mono", null, text.slice(0, LINE)));
+      make("summary.mono", null, text.slice(0, LINE)),
+    );
     return details;
   }
 }

@@ -50,23 +50,47 @@ export function runHead(overview, deeds) {
   const isOpen = standing === "running" || standing === "interrupted";
   const cause = overview.first_cause ?? (isOpen ? overview.in_flight.at(-1)?.span_id : null);
   const label = standing === "loop" ? "Show the evidence" : isOpen ? "Show the call in flight" : "Jump to the first cause";
-  const menu = make("button.icon", { "aria-label": "Copy and more (y)", title: "Copy and more (y)", "aria-haspopup": "menu", id: "run-menu" }, glyph("more"));
+  const menu = make(
+    "button.icon",
+    { "aria-label": "Copy and more (y)", title: "Copy and more (y)", "aria-haspopup": "menu", id: "run-menu" },
+    glyph("more"),
+  );
   menu.addEventListener("click", () => deeds.menu(menu));
   return [
-    make("div.run-head", null,
+    make(
+      "div.run-head",
+      null,
       standingBadge(standing),
       make("h1", null, name),
-      make("span.id.mono", null, overview.run_id.slice(0, 8),
-        make("button.icon", { "aria-label": "Copy the run's ID", title: overview.run_id, onclick: () => copy(overview.run_id, "ID copied") }, glyph("copy"))),
-      overview.started_at && make("time.muted", { datetime: overview.started_at, title: exactly(Date.parse(overview.started_at)) },
-        ago(Date.parse(overview.started_at), Date.now())),
+      make(
+        "span.id.mono",
+        null,
+        overview.run_id.slice(0, 8),
+        make(
+          "button.icon",
+          { "aria-label": "Copy the run's ID", title: overview.run_id, onclick: () => copy(overview.run_id, "ID copied") },
+          glyph("copy"),
+        ),
+      ),
+      overview.started_at &&
+        make(
+          "time.muted",
+          { datetime: overview.started_at, title: exactly(Date.parse(overview.started_at)) },
+          ago(Date.parse(overview.started_at), Date.now()),
+        ),
       make("div.facts", { id: "facts" }, headFacts(overview)),
-      menu),
-    make("div.verdict", null,
+      menu,
+    ),
+    make(
+      "div.verdict",
+      null,
       make("p", { id: "verdict" }, overview.sentence),
       cause && make("button.quiet", { id: "first-cause", onclick: () => deeds.jump(cause) }, label, " →"),
-      totals.loop_warnings > 0 && standing !== "loop" && overview.loops.length > 0 &&
-        make("button.quiet", { onclick: () => deeds.jump(overview.loops[0].event_id) }, "Show the loop →")),
+      totals.loop_warnings > 0 &&
+        standing !== "loop" &&
+        overview.loops.length > 0 &&
+        make("button.quiet", { onclick: () => deeds.jump(overview.loops[0].event_id) }, "Show the loop →"),
+    ),
   ];
 }
 
@@ -83,8 +107,14 @@ function headFacts({ duration_us: time, totals }) {
     fact(counted(totals.steps, "step")),
     totals.llm_calls > 0 && fact(counted(totals.llm_calls, "model call")),
     totals.tool_calls > 0 && fact(counted(totals.tool_calls, "tool call")),
-    tokens.total !== null && tokens.total > 0 && make("span", { title: `${counted(tokens.input ?? 0, "token")} in, ${counted(tokens.output ?? 0, "token")} out` },
-      make("b", null, quantity(tokens.total)), ` tokens (${quantity(tokens.input ?? 0)}→${quantity(tokens.output ?? 0)})`),
+    tokens.total !== null &&
+      tokens.total > 0 &&
+      make(
+        "span",
+        { title: `${counted(tokens.input ?? 0, "token")} in, ${counted(tokens.output ?? 0, "token")} out` },
+        make("b", null, quantity(tokens.total)),
+        ` tokens (${quantity(tokens.input ?? 0)}→${quantity(tokens.output ?? 0)})`,
+      ),
     totals.errors + totals.failed_calls > 0 && fact(counted(totals.errors + totals.failed_calls, "failure")),
   ];
 }
@@ -98,22 +128,53 @@ function headFacts({ duration_us: time, totals }) {
 export function runBanners(overview, jump, lastChange = Date.now()) {
   const { standing, problems, more_problems: more } = overview;
   const all = problems.length + more;
-  banner("problems", all === 0 && overview.cut_tail === null ? null : [
-    make("strong", null, all > 0 ? `${counted(all, "part")} of this run cannot be read as written. ` : "The last line is cut off. "),
-    overview.cut_tail !== null && all > 0 && "The last line is cut off. ",
-    "Everything else is shown.",
-    all > 0 && make("ul.mono", null, problems.slice(0, MOST_PROBLEMS).map((problem) => make("li", null, told(problem))),
-      all > MOST_PROBLEMS && make("li", null, `and ${counted(all - MOST_PROBLEMS, "more", "more")}: tracer validate-trace ${overview.run_id.slice(0, 8)}`)),
-  ].filter((part) => part !== false), "warning");
+  banner(
+    "problems",
+    all === 0 && overview.cut_tail === null
+      ? null
+      : [
+          make("strong", null, all > 0 ? `${counted(all, "part")} of this run cannot be read as written. ` : "The last line is cut off. "),
+          overview.cut_tail !== null && all > 0 && "The last line is cut off. ",
+          "Everything else is shown.",
+          all > 0 &&
+            make(
+              "ul.mono",
+              null,
+              problems.slice(0, MOST_PROBLEMS).map((problem) => make("li", null, told(problem))),
+              all > MOST_PROBLEMS &&
+                make(
+                  "li",
+                  null,
+                  `and ${counted(all - MOST_PROBLEMS, "more", "more")}: tracer validate-trace ${overview.run_id.slice(0, 8)}`,
+                ),
+            ),
+        ].filter((part) => part !== false),
+    "warning",
+  );
   const flying = overview.in_flight.map(({ span_id: id, name, started_at: start }) =>
-    make("button.quiet", { onclick: () => jump(id) }, `${name} (for ${duration((Date.now() - Date.parse(start)) * 1_000)})`));
+    make("button.quiet", { onclick: () => jump(id) }, `${name} (for ${duration((Date.now() - Date.parse(start)) * 1_000)})`),
+  );
   const silent = Date.now() - lastChange;
   if (standing === "interrupted") {
-    banner("standing", [make("strong", null, "Interrupted. "), "The process is gone and never finished this run; nothing more will come.",
-      ...(overview.in_flight.length > 0 ? [" It was in ", overview.in_flight.map(({ name }) => name).join(", "), "."] : [])], "warning");
+    banner(
+      "standing",
+      [
+        make("strong", null, "Interrupted. "),
+        "The process is gone and never finished this run; nothing more will come.",
+        ...(overview.in_flight.length > 0 ? [" It was in ", overview.in_flight.map(({ name }) => name).join(", "), "."] : []),
+      ],
+      "warning",
+    );
   } else if (standing === "running" && silent > SILENCE) {
-    banner("standing", [make("strong", null, "Still running, but silent. "), `Nothing was recorded for ${duration(silent * 1_000)}. `,
-      ...(flying.length > 0 ? ["In flight: ", ...flying] : [])], "warning");
+    banner(
+      "standing",
+      [
+        make("strong", null, "Still running, but silent. "),
+        `Nothing was recorded for ${duration(silent * 1_000)}. `,
+        ...(flying.length > 0 ? ["In flight: ", ...flying] : []),
+      ],
+      "warning",
+    );
   } else {
     banner("standing", null);
   }
@@ -138,21 +199,36 @@ export function loopCard(report, jump) {
     make("button.evidence-link", { title: name, onclick: () => jump(id) }, `#${number}`);
   const warned = evidence.filter((step) => step.is_evidence);
   const after = evidence.filter((step) => !step.is_evidence);
-  const places = (/** @type {Evidence[]} */ list) => [...list.slice(0, MOST_PLACES).map(link), list.length > MOST_PLACES ? `and ${count(list.length - MOST_PLACES)} more` : null];
+  const places = (/** @type {Evidence[]} */ list) => [
+    ...list.slice(0, MOST_PLACES).map(link),
+    list.length > MOST_PLACES ? `and ${count(list.length - MOST_PLACES)} more` : null,
+  ];
   const spent = [
-    cost.steps > 0 && counted(cost.steps, "step"), cost.duration_us !== null && duration(cost.duration_us), cost.tokens !== null && cost.tokens > 0 && counted(cost.tokens, "token"),
+    cost.steps > 0 && counted(cost.steps, "step"),
+    cost.duration_us !== null && duration(cost.duration_us),
+    cost.tokens !== null && cost.tokens > 0 && counted(cost.tokens, "token"),
   ].filter((part) => part !== false);
   /** @param {string} label @param {...(Node | string | null)} told */
   const fact = (label, ...told) => make("div", null, make("dt", null, label), make("dd", null, ...told));
-  return make("section.loop-card", { data: { kind: "loop" } },
+  return make(
+    "section.loop-card",
+    { data: { kind: "loop" } },
     make("h3", null, glyph("loop"), report.title, make("span.muted", null, ` warned at #${report.number}`)),
-    make("dl.facts-list", null,
+    make(
+      "dl.facts-list",
+      null,
       fact("pattern", `${report.kind ?? "repeated"}: `, make("span.mono", null, report.pattern)),
-      fact("evidence", ...(warned.length > 0 ? places(warned) : ["none of it is in this run"]), report.missing > 0 ? ` and ${count(report.missing)} that are not in this run` : null),
+      fact(
+        "evidence",
+        ...(warned.length > 0 ? places(warned) : ["none of it is in this run"]),
+        report.missing > 0 ? ` and ${count(report.missing)} that are not in this run` : null,
+      ),
       after.length > 0 ? fact("repeated on", ...places(after)) : null,
       ...report.differences.map(({ label, text }) => fact(label, text)),
       spent.length > 0 ? fact("cost", `${spent.join(", ")} after the first time`) : null,
-      fact("then", ...(report.next ? [link(report.next), ` ${report.next.name}`] : ["nothing more was called"]))));
+      fact("then", ...(report.next ? [link(report.next), ` ${report.next.name}`] : ["nothing more was called"])),
+    ),
+  );
 }
 
 /** @param {RunPage} page */
@@ -160,34 +236,59 @@ export function runPanel(page) {
   const { overview } = page;
   if (!overview) return [];
   const { environment, run, totals } = overview;
-  const files = make("details", {
-    ontoggle: async () => {
-      if (files.childElementCount > 1) return;
-      const { paths } = await getJson(runPath(page.id, "/paths"));
-      files.append(facts(Object.entries(paths).map(([name, path]) => [name.replace("_", " "), String(path)])));
+  const files = make(
+    "details",
+    {
+      ontoggle: async () => {
+        if (files.childElementCount > 1) return;
+        const { paths } = await getJson(runPath(page.id, "/paths"));
+        files.append(facts(Object.entries(paths).map(([name, path]) => [name.replace("_", " "), String(path)])));
+      },
     },
-  }, make("summary", null, "Files"));
+    make("summary", null, "Files"),
+  );
   return [
     ...overview.loops.map((report) => loopCard(report, (event) => page.goTo(event))),
-    section("What it did", facts([
-      ["steps", count(totals.steps)], ["model calls", count(totals.llm_calls)], ["tool calls", count(totals.tool_calls)],
-      ["failed calls", count(totals.failed_calls)], ["errors", count(totals.errors)], ["loop warnings", count(totals.loop_warnings)],
-      ["tokens", totals.tokens.total === null ? "not told" : `${count(totals.tokens.total)} (${count(totals.tokens.input ?? 0)} in, ${count(totals.tokens.output ?? 0)} out)`],
-    ])),
-    section("Where it ran", facts([
-      ["arguments", environment?.argv.join(" ") ?? (overview.standing === "running" ? "known when it has ended" : "not recorded")], ["directory", environment?.cwd ?? ""],
-      ["platform", environment?.platform ?? ""], ["language", environment?.language_version ?? ""],
-      ["started", overview.started_at ? exactly(Date.parse(overview.started_at)) : ""], ["ended", run?.ended_at ? exactly(Date.parse(run.ended_at)) : ""],
-      ["log", bytes(overview.log_bytes)],
-    ])),
+    section(
+      "What it did",
+      facts([
+        ["steps", count(totals.steps)],
+        ["model calls", count(totals.llm_calls)],
+        ["tool calls", count(totals.tool_calls)],
+        ["failed calls", count(totals.failed_calls)],
+        ["errors", count(totals.errors)],
+        ["loop warnings", count(totals.loop_warnings)],
+        [
+          "tokens",
+          totals.tokens.total === null
+            ? "not told"
+            : `${count(totals.tokens.total)} (${count(totals.tokens.input ?? 0)} in, ${count(totals.tokens.output ?? 0)} out)`,
+        ],
+      ]),
+    ),
+    section(
+      "Where it ran",
+      facts([
+        ["arguments", environment?.argv.join(" ") ?? (overview.standing === "running" ? "known when it has ended" : "not recorded")],
+        ["directory", environment?.cwd ?? ""],
+        ["platform", environment?.platform ?? ""],
+        ["language", environment?.language_version ?? ""],
+        ["started", overview.started_at ? exactly(Date.parse(overview.started_at)) : ""],
+        ["ended", run?.ended_at ? exactly(Date.parse(run.ended_at)) : ""],
+        ["log", bytes(overview.log_bytes)],
+      ]),
+    ),
     files,
   ];
 }
 
 /** @param {[string, string][]} list */
 export function facts(list) {
-  return make("dl.facts-list", null, list.filter(([, value]) => value !== "").map(([name, value]) =>
-    make("div", null, make("dt", null, name), make("dd", null, value))));
+  return make(
+    "dl.facts-list",
+    null,
+    list.filter(([, value]) => value !== "").map(([name, value]) => make("div", null, make("dt", null, name), make("dd", null, value))),
+  );
 }
 
 /**

@@ -16,12 +16,20 @@ const LONGEST_NAME = 200;
  */
 export function rename(run, name, onRenamed) {
   const input = make("input", { type: "text", value: name, maxlength: LONGEST_NAME, id: "new-name", autocomplete: "off" });
-  const form = make("form", { method: "dialog" },
+  const form = make(
+    "form",
+    { method: "dialog" },
     make("div.dialog-head", null, make("h2", { id: "rename-title" }, "Rename the run")),
-    make("label", { for: "new-name" }, "Name"), " ", input,
-    make("div.dialog-actions", null,
+    make("label", { for: "new-name" }, "Name"),
+    " ",
+    input,
+    make(
+      "div.dialog-actions",
+      null,
       make("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
-      make("button.primary", { type: "submit" }, "Rename")));
+      make("button.primary", { type: "submit" }, "Rename"),
+    ),
+  );
   const dialog = make("dialog.small", { "aria-labelledby": "rename-title", onclose: () => dialog.remove() }, form);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();

@@ -41,7 +41,10 @@ export function bindRunKeys(page) {
     ["E", "previous error", unless(() => seek(page, -1, (row) => isError(page, row)))],
     ["l", "next loop warning", unless(() => seek(page, 1, (row) => page.columns?.isLoop(row) ?? false))],
   ]);
-  bind("Views", VIEWS.map((view, index) => [String(index + 1), view, () => page.setView(view)]));
+  bind(
+    "Views",
+    VIEWS.map((view, index) => [String(index + 1), view, () => page.setView(view)]),
+  );
   bind("Time", [
     ["+", "zoom in", unless(() => zoom(page, 1 / ZOOM))],
     ["-", "zoom out", unless(() => zoom(page, ZOOM))],
@@ -49,11 +52,15 @@ export function bindRunKeys(page) {
     ["a", "earlier", unless(() => pan(page, -PAN))],
     ["d", "later", unless(() => pan(page, PAN))],
     ["f", "zoom to the step", unless(() => fit(page))],
-    ["t", "relative or clock time", () => {
-      steps.absolute = !steps.absolute;
-      steps.grid.toggleAttribute("data-clock", steps.absolute);
-      steps.list.render(true);
-    }],
+    [
+      "t",
+      "relative or clock time",
+      () => {
+        steps.absolute = !steps.absolute;
+        steps.grid.toggleAttribute("data-clock", steps.absolute);
+        steps.list.render(true);
+      },
+    ],
   ]);
   bind("Showing", [
     ["z", "fold repeats", () => tools.toggleFolding()],
@@ -62,16 +69,20 @@ export function bindRunKeys(page) {
     ["F", "follow a running run", () => page.setFollowing(!page.following)],
     ["c", "compare", () => page.setView("compare")],
     ["y", "copy, rename, delete", () => page.openMenu(document.getElementById("run-menu") ?? document.body)],
-    ["Escape", "close, then clear, then back to the steps", () => {
-      if (document.activeElement === tools.search.input) {
-        if (tools.search.input.value) tools.search.clear();
-        return steps.select(Math.max(0, page.selected), { focus: true });
-      }
-      if (workspace.close()) return;
-      if (tools.search.asked) return tools.search.clear();
-      if (page.outline?.isFiltered) return tools.clear();
-      page.setView("steps");
-    }],
+    [
+      "Escape",
+      "close, then clear, then back to the steps",
+      () => {
+        if (document.activeElement === tools.search.input) {
+          if (tools.search.input.value) tools.search.clear();
+          return steps.select(Math.max(0, page.selected), { focus: true });
+        }
+        if (workspace.close()) return;
+        if (tools.search.asked) return tools.search.clear();
+        if (page.outline?.isFiltered) return tools.clear();
+        page.setView("steps");
+      },
+    ],
   ]);
 }
 
@@ -124,7 +135,8 @@ function toSibling(page, step) {
 function toSameName(page, step) {
   const { columns, selected } = page;
   if (!columns || selected < 0) return;
-  const same = (/** @type {number} */ row) => columns.nameId[row] === columns.nameId[selected] && columns.kind[row] === columns.kind[selected];
+  const same = (/** @type {number} */ row) =>
+    columns.nameId[row] === columns.nameId[selected] && columns.kind[row] === columns.kind[selected];
   seek(page, step, same);
 }
 

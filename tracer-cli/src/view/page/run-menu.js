@@ -16,26 +16,30 @@ export function openRunMenu(page, button) {
   const step = page.workspace.inspector?.step;
   const short = page.id.slice(0, 8);
   /** @type {(import("./menu.js").Item | false | null)[]} */
-  const selected = step && page.selected >= 0 ? [
-    { label: "Copy this step as JSON", run: () => copy(asJson(step), "Step copied as JSON") },
-    { label: "Copy as Markdown", run: () => copy(asMarkdown(page, step), "Step copied as Markdown") },
-    step.number > 0 && { label: "Copy the command", run: () => copy(`tracer show ${short} --step ${step.number}`, "Command copied") },
-    step.line !== null && { label: "Copy file and line", run: () => copy(`${step.file}:${step.line}`, "Place copied") },
-  ] : [
-    { label: "Copy the run as JSON", run: () => whole(page.id).catch(showError) },
-    { label: "Copy the command", run: () => copy(`tracer show ${short}`, "Command copied") },
-    { label: "Copy the folder's path", run: () => path(page.id).catch(showError) },
-  ];
+  const selected =
+    step && page.selected >= 0
+      ? [
+          { label: "Copy this step as JSON", run: () => copy(asJson(step), "Step copied as JSON") },
+          { label: "Copy as Markdown", run: () => copy(asMarkdown(page, step), "Step copied as Markdown") },
+          step.number > 0 && { label: "Copy the command", run: () => copy(`tracer show ${short} --step ${step.number}`, "Command copied") },
+          step.line !== null && { label: "Copy file and line", run: () => copy(`${step.file}:${step.line}`, "Place copied") },
+        ]
+      : [
+          { label: "Copy the run as JSON", run: () => whole(page.id).catch(showError) },
+          { label: "Copy the command", run: () => copy(`tracer show ${short}`, "Command copied") },
+          { label: "Copy the folder's path", run: () => path(page.id).catch(showError) },
+        ];
   openMenu(button, "Copy and more", [
     { label: "Copy the link", run: () => copy(location.href, "Link copied") },
     ...selected.filter((item) => item !== null && item !== false),
     { label: "Save as one HTML file", run: () => location.assign(exportAddress(page)) },
     {
       label: "Rename …",
-      run: () => rename(page.id, page.overview?.run_name ?? "", (name) => {
-        if (page.overview) page.overview.run_name = name;
-        page.showOverview();
-      }),
+      run: () =>
+        rename(page.id, page.overview?.run_name ?? "", (name) => {
+          if (page.overview) page.overview.run_name = name;
+          page.showOverview();
+        }),
     },
     { label: "Delete", run: () => remove([page.id], () => {}) },
   ]);
@@ -77,11 +81,16 @@ function asMarkdown(page, step) {
     return typeof value === "string" ? [`**${title}**`, value] : [`**${title}**`, `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``];
   };
   /** @param {Message[]} messages */
-  const said = (messages) => messages.flatMap(({ role, parts }) => parts.flatMap((part) => block(part.name ? `${role} calls ${part.name}` : role, part.text ?? part.value)));
+  const said = (messages) =>
+    messages.flatMap(({ role, parts }) =>
+      parts.flatMap((part) => block(part.name ? `${role} calls ${part.name}` : role, part.text ?? part.value)),
+    );
   return [
     `### #${step.number} ${step.name} (${step.kind}${step.failed ? ", failed" : ""})`,
     ...(step.error ? block(step.error.type, step.error.message) : []),
-    ...block("Arguments", step.tool?.arguments?.value), ...block("Result", step.tool?.result?.value), ...block("State", step.state?.state?.value),
+    ...block("Arguments", step.tool?.arguments?.value),
+    ...block("Result", step.tool?.result?.value),
+    ...block("State", step.state?.state?.value),
     ...(step.llm ? said([...step.llm.messages.slice(step.llm.new_from), ...step.llm.response]) : []),
     `Run \`${page.id}\`, \`tracer show ${page.id.slice(0, 8)} --step ${step.number}\``,
   ].join("\n\n");

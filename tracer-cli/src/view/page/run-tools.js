@@ -31,23 +31,48 @@ export class RunTools {
       onHit: (row) => page.select(row, { center: true }),
     });
     this.tabs = make("div.tabs", { role: "tablist", "aria-label": "Views" });
-    this.tabList = VIEWS.map((view, index) => make("button", {
-      role: "tab", id: `tab-${view}`, "aria-controls": "view", title: `${VIEW_NAMES[view]} (${index + 1})`,
-      onclick: () => page.setView(view),
-    }, VIEW_NAMES[view]));
+    this.tabList = VIEWS.map((view, index) =>
+      make(
+        "button",
+        {
+          role: "tab",
+          id: `tab-${view}`,
+          "aria-controls": "view",
+          title: `${VIEW_NAMES[view]} (${index + 1})`,
+          onclick: () => page.setView(view),
+        },
+        VIEW_NAMES[view],
+      ),
+    );
     this.tabs.append(...this.tabList);
     this.tabs.addEventListener("keydown", (event) => this.#walkTabs(event));
     this.kinds = make("div.chips", { role: "group", "aria-label": "Kinds of steps" });
-    this.chips = FILTERS.map((kind) => make("button.chip", {
-      "aria-pressed": "false", data: { kind }, onclick: () => this.#toggleKind(kind),
-    }, glyph(KIND[kind].glyph), KIND[kind].word));
-    this.fold = make("button.chip", { "aria-pressed": "true", title: "Fold repeats of a call (z)", onclick: () => this.toggleFolding() }, "Fold repeats");
-    this.follow = make("button.chip", { hidden: true, title: "Keep the newest step on the screen (F)", onclick: () => page.setFollowing(!page.following) },
-      glyph("running"), "Follow");
+    this.chips = FILTERS.map((kind) =>
+      make(
+        "button.chip",
+        {
+          "aria-pressed": "false",
+          data: { kind },
+          onclick: () => this.#toggleKind(kind),
+        },
+        glyph(KIND[kind].glyph),
+        KIND[kind].word,
+      ),
+    );
+    this.fold = make(
+      "button.chip",
+      { "aria-pressed": "true", title: "Fold repeats of a call (z)", onclick: () => this.toggleFolding() },
+      "Fold repeats",
+    );
+    this.follow = make(
+      "button.chip",
+      { hidden: true, title: "Keep the newest step on the screen (F)", onclick: () => page.setFollowing(!page.following) },
+      glyph("running"),
+      "Follow",
+    );
     this.kinds.append(...this.chips, this.fold, this.follow);
     this.note = make("div.filter-note", { hidden: true, role: "status" });
-    this.element = make("div", { id: "tools" },
-      make("div.tools", null, this.tabs, this.kinds, this.search.element), this.note);
+    this.element = make("div", { id: "tools" }, make("div.tools", null, this.tabs, this.kinds, this.search.element), this.note);
   }
 
   /** @param {KeyboardEvent} event */
@@ -97,9 +122,15 @@ export class RunTools {
     if (this.note.hidden) return;
     const told = [...outline.kinds].map((kind) => KIND[/** @type {Kind} */ (kind)]?.word ?? kind);
     const range = outline.range ? `from +${duration(outline.range[0])} to +${duration(outline.range[1])}` : "";
-    fill(this.note,
-      make("span", null, `${count(outline.matching)} of ${count(columns.length)} rows: ${[told.join(", "), range].filter(Boolean).join(", ")}`),
-      make("button.quiet", { onclick: () => this.clear() }, "Show all"));
+    fill(
+      this.note,
+      make(
+        "span",
+        null,
+        `${count(outline.matching)} of ${count(columns.length)} rows: ${[told.join(", "), range].filter(Boolean).join(", ")}`,
+      ),
+      make("button.quiet", { onclick: () => this.clear() }, "Show all"),
+    );
   }
 
   /** Lists every step again. */
@@ -110,7 +141,6 @@ export class RunTools {
     outline.range = null;
     this.page.refilter();
   }
-
 }
 
 /** Hits that are asked for at once, so that the first ones are there soon. */
@@ -132,15 +162,23 @@ export class Search {
   constructor(options) {
     this.options = options;
     this.input = make("input", {
-      type: "search", placeholder: "Find in run", "aria-label": "Find in run, for example: refund, kind:tool, name:search, error:true, dur:>1s",
-      title: "Text, or kind:tool name:search error:true dur:>1s", spellcheck: "false", autocomplete: "off", id: "find",
+      type: "search",
+      placeholder: "Find in run",
+      "aria-label": "Find in run, for example: refund, kind:tool, name:search, error:true, dur:>1s",
+      title: "Text, or kind:tool name:search error:true dur:>1s",
+      spellcheck: "false",
+      autocomplete: "off",
+      id: "find",
     });
     this.output = make("output", { for: "find", "aria-live": "polite" });
-    this.element = make("div.find", { role: "search" },
+    this.element = make(
+      "div.find",
+      { role: "search" },
       make("label.search", null, glyph("search"), this.input),
       this.output,
       make("button.icon", { "aria-label": "Previous hit (N)", title: "Previous hit (N)", onclick: () => this.walk(-1) }, glyph("up")),
-      make("button.icon", { "aria-label": "Next hit (n)", title: "Next hit (n)", onclick: () => this.walk(1) }, glyph("down")));
+      make("button.icon", { "aria-label": "Next hit (n)", title: "Next hit (n)", onclick: () => this.walk(1) }, glyph("down")),
+    );
     /** Rows that were found, in ascending order. @type {number[]} */
     this.hits = [];
     this.current = -1;

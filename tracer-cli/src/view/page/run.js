@@ -46,7 +46,11 @@ export class RunPage {
     });
     this.tools = new RunTools(this);
     this.workspace = new Workspace(this);
-    this.head = make("div", { id: "run-head" }, make("div.run-head", null, make("h1", null, "Run ", make("span.mono", null, this.id.slice(0, 8)))));
+    this.head = make(
+      "div",
+      { id: "run-head" },
+      make("div.run-head", null, make("h1", null, "Run ", make("span.mono", null, this.id.slice(0, 8)))),
+    );
     const main = startFrame({ left: [make("span.place", null, this.overview?.run_name ?? "run")] });
     main.append(this.head, this.minimap.element, this.tools.element, this.workspace.element);
     this.showOverview();
@@ -75,7 +79,10 @@ export class RunPage {
     // Fetched at once: the viewer may have stopped when it is needed.
     const { follow } = await import("./live.js");
     // A run that has ended can only be deleted; that is not urgent.
-    setTimeout(() => follow(this), this.overview?.standing === "running" || this.overview?.standing === "interrupted" ? 0 : CALM);
+    setTimeout(
+      () => follow(this),
+      this.overview?.standing === "running" || this.overview?.standing === "interrupted" ? 0 : CALM,
+    );
   }
 
   async loadColumns() {
@@ -94,7 +101,10 @@ export class RunPage {
       const moved = rowsMoved(before, columns, firstChange);
       this.texts.forgetFrom(firstChange);
       Object.assign(outline, { kinds: old.kinds, range: old.range, folding: old.folding });
-      for (const [from, to] of [[old.collapsed, outline.collapsed], [old.unfolded, outline.unfolded]]) {
+      for (const [from, to] of [
+        [old.collapsed, outline.collapsed],
+        [old.unfolded, outline.unfolded],
+      ]) {
         for (const row of from) to.add(moved(row));
       }
       outline.update();
@@ -215,7 +225,11 @@ export class RunPage {
       this.workspace.putStep(step);
       this.select(step.row, { focus: true, center, open: true });
     } catch {
-      banner("missing", ["The linked step is not in this run (any more). ", make("button.quiet", { onclick: () => banner("missing", null) }, "Dismiss")], "warning");
+      banner(
+        "missing",
+        ["The linked step is not in this run (any more). ", make("button.quiet", { onclick: () => banner("missing", null) }, "Dismiss")],
+        "warning",
+      );
     }
   }
 

@@ -7,7 +7,13 @@ import { count } from "./units.js";
 /** @import { RunRow, Standing } from "./contract" */
 
 /** @type {[string, string, number][]} value, label, milliseconds */
-const SINCE = [["", "Any time", 0], ["1h", "Last hour", 3_600_000], ["24h", "Last 24 hours", 86_400_000], ["7d", "Last 7 days", 604_800_000], ["30d", "Last 30 days", 2_592_000_000]];
+const SINCE = [
+  ["", "Any time", 0],
+  ["1h", "Last hour", 3_600_000],
+  ["24h", "Last 24 hours", 86_400_000],
+  ["7d", "Last 7 days", 604_800_000],
+  ["30d", "Last 30 days", 2_592_000_000],
+];
 /** @type {Standing[]} */
 const STANDINGS = ["running", "failed", "loop", "interrupted", "damaged", "ok"];
 
@@ -25,11 +31,21 @@ export class RunsFilters {
   /** @param {() => void} onChange */
   constructor(onChange) {
     this.onChange = onChange;
-    this.input = make("input", { type: "search", placeholder: "Search runs", "aria-label": "Search runs", spellcheck: "false", autocomplete: "off" });
+    this.input = make("input", {
+      type: "search",
+      placeholder: "Search runs",
+      "aria-label": "Search runs",
+      spellcheck: "false",
+      autocomplete: "off",
+    });
     this.search = make("label.search", null, glyph("search"), this.input);
     this.chips = make("div.chips", { role: "group", "aria-label": "Status" });
     this.agent = make("select", { "aria-label": "Name" });
-    this.since = make("select", { "aria-label": "Started" }, SINCE.map(([value, label]) => make("option", { value }, label)));
+    this.since = make(
+      "select",
+      { "aria-label": "Started" },
+      SINCE.map(([value, label]) => make("option", { value }, label)),
+    );
     this.element = make("div.runs-filters", null, this.chips, make("span.grow"), this.agent, this.since);
     this.query = "";
     /** @type {Set<Standing>} */
@@ -139,18 +155,32 @@ export class RunsFilters {
     for (const run of runs) counts.set(run.standing, (counts.get(run.standing) ?? 0) + 1);
     const focused = this.chips.contains(document.activeElement) ? document.activeElement?.getAttribute("data-standing") : null;
     /** @param {Standing | null} standing @param {(Node | string)[]} content */
-    const chip = (standing, content) => make("button.chip", {
-      "aria-pressed": String(standing ? this.standings.has(standing) : this.standings.size === 0),
-      data: { standing: standing ?? "" },
-      onclick: () => this.#set(() => {
-        if (!standing) this.standings.clear();
-        else if (!this.standings.delete(standing)) this.standings.add(standing);
-      }),
-    }, content);
-    fill(this.chips, chip(null, ["All ", make("b", null, count(runs.length))]),
+    const chip = (standing, content) =>
+      make(
+        "button.chip",
+        {
+          "aria-pressed": String(standing ? this.standings.has(standing) : this.standings.size === 0),
+          data: { standing: standing ?? "" },
+          onclick: () =>
+            this.#set(() => {
+              if (!standing) this.standings.clear();
+              else if (!this.standings.delete(standing)) this.standings.add(standing);
+            }),
+        },
+        content,
+      );
+    fill(
+      this.chips,
+      chip(null, ["All ", make("b", null, count(runs.length))]),
       STANDINGS.filter((standing) => (counts.get(standing) ?? 0) > 0 || this.standings.has(standing)).map((standing) =>
-        chip(standing, [make("span.standing", { data: { standing } }, glyph(STANDING[standing].glyph)), STANDING[standing].word, " ",
-          make("b", null, count(counts.get(standing) ?? 0))])));
+        chip(standing, [
+          make("span.standing", { data: { standing } }, glyph(STANDING[standing].glyph)),
+          STANDING[standing].word,
+          " ",
+          make("b", null, count(counts.get(standing) ?? 0)),
+        ]),
+      ),
+    );
     const again = [...this.chips.querySelectorAll("button")].find((button) => button.dataset.standing === focused);
     again?.focus();
   }
@@ -161,7 +191,11 @@ export class RunsFilters {
     const told = names.join("\n");
     if (this.agent.dataset.names === told) return;
     this.agent.dataset.names = told;
-    fill(this.agent, make("option", { value: "" }, "Any name"), names.slice(0, 500).map((name) => make("option", { value: name }, name)));
+    fill(
+      this.agent,
+      make("option", { value: "" }, "Any name"),
+      names.slice(0, 500).map((name) => make("option", { value: name }, name)),
+    );
     this.agent.value = this.name;
   }
 }

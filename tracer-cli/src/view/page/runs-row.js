@@ -50,13 +50,19 @@ export function createRunRow() {
     menu: make("button.icon", { tabindex: -1, "aria-haspopup": "menu" }, glyph("more")),
   };
   parts.standing.append(sign, parts.word);
-  const row = make("div.run-row", { role: "row", tabindex: -1 },
+  const row = make(
+    "div.run-row",
+    { role: "row", tabindex: -1 },
     make("div.cell.mark-cell", { role: "gridcell" }, parts.mark),
     make("div.cell.standing-cell", { role: "gridcell" }, parts.standing),
     make("div.cell.run-cell", { role: "gridcell" }, parts.name, parts.subtitle),
-    parts.started, parts.duration, parts.steps, parts.tokens,
+    parts.started,
+    parts.duration,
+    parts.steps,
+    parts.tokens,
     make("div.cell.path-cell", { role: "gridcell" }, parts.path, parts.pathWords),
-    make("div.cell.menu-cell", { role: "gridcell" }, parts.menu));
+    make("div.cell.menu-cell", { role: "gridcell" }, parts.menu),
+  );
   partsOf.set(row, parts);
   return row;
 }

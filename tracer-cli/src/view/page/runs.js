@@ -1,64 +1,81 @@
 // The page of all runs: a table that is searched, filtered and sorted here, and that fills by itself while runs are recorded.
 
-import { getJson, initialData, listen } from "./api.js";
+import { listen } from "./api.js";
 import { fill, make } from "./dom.js";
 import { bind, copy, showConnection, showError, startFrame } from "./frame.js";
+import { RunsData } from "./runs-data.js";
 import { createRunRow, renderRunRow } from "./runs-row.js";
 import { RunsFilters } from "./runs-filters.js";
 import { count } from "./units.js";
 import { VirtualList } from "./virtual-list.js";
 
-/** @import { RunRow, RunTable } from "./contract" */
+/** @import { RunRow } from "./contract" */
 
-/** So many runs are asked about at once. */
-const MOST_DETAILS = 60;
 /** Times that are told relatively are told anew so often, in milliseconds. */
 const TICK = 10_000;
 
 /** @type {[string, string, string][]} field, label, class */
 const COLUMNS = [
-  ["standing", "Status", "standing-cell"], ["name", "Run", "run-cell"], ["started", "Started", "started"],
-  ["duration", "Duration", "duration"], ["steps", "Steps", "count"], ["tokens", "Tokens", "tokens"],
+  ["standing", "Status", "standing-cell"],
+  ["name", "Run", "run-cell"],
+  ["started", "Started", "started"],
+  ["duration", "Duration", "duration"],
+  ["steps", "Steps", "count"],
+  ["tokens", "Tokens", "tokens"],
 ];
 
 class RunsPage {
   constructor() {
-    /** @type {RunTable} */
-    this.table = initialData().table ?? { data_dir: "", runs: [] };
+    this.data = new RunsData((isOtherList) => (isOtherList ? this.refilter() : this.list.render(true)));
     /** @type {RunRow[]} */
     this.shown = [];
     /** @type {Set<string>} */
     this.marked = new Set();
-    /** @type {Set<string>} */
-    this.asked = new Set();
     this.current = 0;
     this.filters = new RunsFilters(() => this.refilter());
     this.heads = COLUMNS.map(([field, label, name]) => {
-      const head = make("div.cell", { role: "columnheader", class: `cell ${name}` },
-        make("button.sort", { onclick: () => this.filters.sortBy(field) }, label));
+      const head = make(
+        "div.cell",
+        { role: "columnheader", class: `cell ${name}` },
+        make("button.sort", { onclick: () => this.filters.sortBy(field) }, label),
+      );
       return { field, head };
     });
     this.body = make("div.rows", { role: "rowgroup" });
-    this.grid = make("div.runs", { role: "grid", "aria-label": "Runs", "aria-multiselectable": "true" },
-      make("div.sticky", { role: "rowgroup" },
-        make("div.run-row.head", { role: "row", "aria-rowindex": 1 },
+    this.grid = make(
+      "div.runs",
+      { role: "grid", "aria-label": "Runs", "aria-multiselectable": "true" },
+      make(
+        "div.sticky",
+        { role: "rowgroup" },
+        make(
+          "div.run-row.head",
+          { role: "row", "aria-rowindex": 1 },
           make("div.cell.mark-cell", { role: "columnheader" }, make("span.unseen", null, "Marked")),
           ...this.heads.map(({ head }) => head),
           make("div.cell.path-cell", { role: "columnheader" }, "Path"),
-          make("div.cell.menu-cell", { role: "columnheader" }, make("span.unseen", null, "More")))),
-      this.body);
+          make("div.cell.menu-cell", { role: "columnheader" }, make("span.unseen", null, "More")),
+        ),
+      ),
+      this.body,
+    );
     this.empty = make("div.empty", { hidden: true });
     this.actions = make("div.actions", { hidden: true, role: "group", "aria-label": "The marked runs" });
-    const main = startFrame({ left: [make("span.place.mono", { title: this.table.data_dir }, this.table.data_dir)], search: this.filters.search });
+    const main = startFrame({
+      left: [make("span.place.mono", { title: this.data.table.data_dir }, this.data.table.data_dir)],
+      search: this.filters.search,
+    });
     main.append(make("h1.unseen", null, "Runs"), this.filters.element, this.grid, this.empty, this.actions);
     this.list = new VirtualList({
-      scroller: this.grid, body: this.body, createRow: createRunRow,
+      scroller: this.grid,
+      body: this.body,
+      createRow: createRunRow,
       renderRow: (element, index) => {
         renderRunRow(element, index, this.shown[index], this.marked.has(this.shown[index].trace_id));
         element.tabIndex = index === this.current ? 0 : -1;
       },
       onWindow: (first, last) => {
-        this.#needDetails(first, last);
+        this.data.needDetails(this.shown.slice(first, last + 1));
       },
     });
     this.listen();
@@ -90,57 +107,40 @@ class RunsPage {
       ["/", "search runs", () => this.filters.input.focus()],
       [["x", " "], "mark for comparing", () => this.shown[this.current] && this.mark(this.shown[this.current])],
       ["c", "compare the two marked runs", () => this.compare()],
-      ["y", "rename, delete, copy", () => {
-        const button = this.list.rendered.get(this.current)?.querySelector("button");
-        if (button && this.shown[this.current]) this.openMenu(this.shown[this.current], button);
-      }],
-      ["Escape", "clear", () => {
-        if (this.marked.size > 0 && document.activeElement !== this.filters.input) {
-          this.marked.clear();
-          this.showActions();
-        } else {
-          this.filters.clear();
-          this.focus(this.current);
-        }
-      }],
+      [
+        "y",
+        "rename, delete, copy",
+        () => {
+          const button = this.list.rendered.get(this.current)?.querySelector("button");
+          if (button && this.shown[this.current]) this.openMenu(this.shown[this.current], button);
+        },
+      ],
+      [
+        "Escape",
+        "clear",
+        () => {
+          if (this.marked.size > 0 && document.activeElement !== this.filters.input) {
+            this.marked.clear();
+            this.showActions();
+          } else {
+            this.filters.clear();
+            this.focus(this.current);
+          }
+        },
+      ],
     ]);
     addEventListener("popstate", () => this.filters.read());
     setInterval(() => !document.hidden && this.list.render(true), TICK);
-    listen("/api/stream", { runs: (change) => this.takeUp(change) }, showConnection);
-  }
-
-  /** @param {{ runs: RunRow[], removed: string[], reload: boolean }} change */
-  takeUp({ runs, removed, reload }) {
-    if (reload) return this.reload().catch(showError);
-    const changed = new Map(runs.map((run) => [run.trace_id, run]));
-    const gone = new Set(removed);
-    const kept = this.table.runs.filter((run) => !gone.has(run.trace_id)).map((run) => {
-      const now = changed.get(run.trace_id);
-      changed.delete(run.trace_id);
-      if (now) this.asked.delete(run.trace_id);
-      return now ? { ...now, details: now.details ?? run.details } : run;
-    });
-    // Newest first, as the server lists them.
-    this.table.runs = [...changed.values(), ...kept].sort((a, b) => (b.started_at ?? "").localeCompare(a.started_at ?? ""));
-    this.refilter();
-    return undefined;
-  }
-
-  async reload() {
-    const known = new Map(this.table.runs.map((run) => [run.trace_id, run.details]));
-    this.table = await getJson("/api/table");
-    for (const run of this.table.runs) {
-      // What was known is shown until what is known now arrives.
-      if (run.details === null) this.asked.delete(run.trace_id);
-      run.details ??= known.get(run.trace_id) ?? null;
-    }
-    this.refilter();
+    listen("/api/stream", { runs: (change) => this.data.takeUp(change) }, showConnection);
   }
 
   refilter() {
     const focused = this.shown[this.current]?.trace_id;
-    this.shown = this.filters.apply(this.table.runs);
-    this.current = Math.max(0, this.shown.findIndex((run) => run.trace_id === focused));
+    this.shown = this.filters.apply(this.data.table.runs);
+    this.current = Math.max(
+      0,
+      this.shown.findIndex((run) => run.trace_id === focused),
+    );
     for (const { field, head } of this.heads) {
       const order = this.filters.order(field);
       if (order) head.setAttribute("aria-sort", order);
@@ -154,32 +154,34 @@ class RunsPage {
   }
 
   showEmpty() {
-    const hidden = this.table.runs.length - this.shown.length;
+    const hidden = this.data.table.runs.length - this.shown.length;
     this.grid.hidden = this.shown.length === 0;
     this.empty.hidden = this.shown.length > 0;
     if (this.shown.length > 0) return;
     if (hidden > 0) {
-      fill(this.empty, make("p", null, `No run matches ${this.filters.inWords()}; ${count(hidden)} ${hidden === 1 ? "is" : "are"} hidden. `,
-        make("button.quiet", { onclick: () => this.filters.clear() }, "Show all")));
+      fill(
+        this.empty,
+        make(
+          "p",
+          null,
+          `No run matches ${this.filters.inWords()}; ${count(hidden)} ${hidden === 1 ? "is" : "are"} hidden. `,
+          make("button.quiet", { onclick: () => this.filters.clear() }, "Show all"),
+        ),
+      );
     } else {
-      const lines = "tracer demo\n#[tracer::trace]            // on a function of your agent\ntracer view --data-dir DIR  # runs that are elsewhere";
-      fill(this.empty, make("p", null, make("strong", null, `No runs in ${this.table.data_dir || "the data directory"} yet. `), "They appear here as they are recorded."),
-        make("pre", null, lines), make("p", null, make("button.quiet", { onclick: () => copy("tracer demo", "Copied") }, "Copy tracer demo")));
-    }
-  }
-
-  /** @param {number} first @param {number} last */
-  async #needDetails(first, last) {
-    const missing = this.shown.slice(first, last + 1).filter((run) => !run.details && !this.asked.has(run.trace_id)).slice(0, MOST_DETAILS);
-    if (missing.length === 0) return;
-    for (const run of missing) this.asked.add(run.trace_id);
-    try {
-      const answer = /** @type {RunTable} */ (await getJson(`/api/table?ids=${missing.map((run) => run.trace_id).join(",")}`));
-      const found = new Map(answer.runs.map((run) => [run.trace_id, run.details]));
-      for (const run of this.table.runs) run.details = found.get(run.trace_id) ?? run.details;
-      this.list.render(true);
-    } catch {
-      for (const run of missing) this.asked.delete(run.trace_id);
+      const lines =
+        "tracer demo\n#[tracer::trace]            // on a function of your agent\ntracer view --data-dir DIR  # runs that are elsewhere";
+      fill(
+        this.empty,
+        make(
+          "p",
+          null,
+          make("strong", null, `No runs in ${this.data.table.data_dir || "the data directory"} yet. `),
+          "They appear here as they are recorded.",
+        ),
+        make("pre", null, lines),
+        make("p", null, make("button.quiet", { onclick: () => copy("tracer demo", "Copied") }, "Copy tracer demo")),
+      );
     }
   }
 
@@ -200,32 +202,48 @@ class RunsPage {
   }
 
   showActions() {
-    const present = new Set(this.table.runs.map((run) => run.trace_id));
+    const present = new Set(this.data.table.runs.map((run) => run.trace_id));
     for (const run of this.marked) if (!present.has(run)) this.marked.delete(run);
     const size = this.marked.size;
     this.actions.hidden = size === 0;
     this.list.render(true);
     if (size === 0) return;
-    const compare = make("button.primary", { disabled: size !== 2, title: "Two marked runs are compared (c)", onclick: () => this.compare() }, "Compare");
-    fill(this.actions, make("span", { role: "status" }, `${count(size)} marked`), compare,
+    const compare = make(
+      "button.primary",
+      { disabled: size !== 2, title: "Two marked runs are compared (c)", onclick: () => this.compare() },
+      "Compare",
+    );
+    fill(
+      this.actions,
+      make("span", { role: "status" }, `${count(size)} marked`),
+      compare,
       size === 1 && make("a.button", { href: `/r/${[...this.marked][0]}/export.html`, download: "" }, "Export"),
       make("button", { onclick: () => this.remove([...this.marked]) }, "Delete"),
-      make("button.quiet", { onclick: () => {
-        this.marked.clear();
-        this.showActions();
-      } }, "Clear"));
+      make(
+        "button.quiet",
+        {
+          onclick: () => {
+            this.marked.clear();
+            this.showActions();
+          },
+        },
+        "Clear",
+      ),
+    );
   }
 
   compare() {
     // The older run is what was before.
-    const chosen = this.table.runs.filter((run) => this.marked.has(run.trace_id)).sort((a, b) => (a.started_at ?? "").localeCompare(b.started_at ?? ""));
+    const chosen = this.data.table.runs
+      .filter((run) => this.marked.has(run.trace_id))
+      .sort((a, b) => (a.started_at ?? "").localeCompare(b.started_at ?? ""));
     if (chosen.length === 2) location.assign(`/diff/${chosen[0].trace_id}/${chosen[1].trace_id}`);
   }
 
   /** @param {string[]} runs */
   async remove(runs) {
     const { remove } = await import("./run-changes.js");
-    await remove(runs, () => this.reload().catch(showError));
+    await remove(runs, () => this.data.reload().catch(showError));
     this.focus(this.current);
   }
 
@@ -237,7 +255,7 @@ class RunsPage {
       { label: "Copy the link", run: () => copy(`${location.origin}/r/${run.trace_id}`, "Link copied") },
       { label: "Copy the command", run: () => copy(`tracer show ${run.trace_id.slice(0, 8)}`, "Command copied") },
       { label: "Save as one HTML file", run: () => location.assign(`/r/${run.trace_id}/export.html`) },
-      { label: "Rename …", run: () => rename(run.trace_id, run.run_name ?? "", () => this.reload().catch(showError)) },
+      { label: "Rename …", run: () => rename(run.trace_id, run.run_name ?? "", () => this.data.reload().catch(showError)) },
       { label: "Delete", run: () => this.remove([run.trace_id]) },
     ]);
   }

@@ -14,7 +14,10 @@ export class States {
   constructor(page) {
     this.page = page;
     this.view = new PartedView({
-      label: "States", size: 25, noun: "state", nothing: "This run has recorded no state. An agent records one with tracer_sdk::state.",
+      label: "States",
+      size: 25,
+      noun: "state",
+      nothing: "This run has recorded no state. An agent records one with tracer_sdk::state.",
       load: async (from, limit) => {
         const { states, state_count: total } = await getJson(runPath(page.id, "/states", { from, limit }));
         return { items: /** @type {StateEntry[]} */ (states), total };
@@ -32,13 +35,33 @@ export class States {
   /** @param {StateEntry} entry */
   #entry({ row, number, offset_us: offset, state: { state, previous, difference } }) {
     const whole = state && make("details", { open: !previous }, make("summary", null, "The whole state"), shownValue(state));
-    return make("section.turn", { data: { kind: "state", number } },
-      make("div.turn-head", null,
-        make("h2", null, make("button.turn-link", { title: "Show the step", onclick: () => row !== null && this.page.select(row, { open: true }) },
-          glyph("state"), make("span.kind", null, "State"), make("span.mono.muted", null, `#${number}`))),
-        make("span.muted", null, offset ? `+${duration(offset)}` : "0", previous ? ` · ${counted(previous.differences.length, "change")} since #${previous.number}` : " · the first")),
+    return make(
+      "section.turn",
+      { data: { kind: "state", number } },
+      make(
+        "div.turn-head",
+        null,
+        make(
+          "h2",
+          null,
+          make(
+            "button.turn-link",
+            { title: "Show the step", onclick: () => row !== null && this.page.select(row, { open: true }) },
+            glyph("state"),
+            make("span.kind", null, "State"),
+            make("span.mono.muted", null, `#${number}`),
+          ),
+        ),
+        make(
+          "span.muted",
+          null,
+          offset ? `+${duration(offset)}` : "0",
+          previous ? ` · ${counted(previous.differences.length, "change")} since #${previous.number}` : " · the first",
+        ),
+      ),
       previous && previous.differences.length > 0 && differencesView(previous.differences),
       !previous && difference && make("div", null, make("h3.label", null, "What changed, as recorded"), shownValue(difference)),
-      whole);
+      whole,
+    );
   }
 }

@@ -74,8 +74,16 @@ export function createStepRow() {
     bar: make("span.span-bar"),
   };
   parts.step.append(parts.toggle, sign, parts.kind, parts.name, parts.input, parts.output);
-  const row = make("div.row", { role: "row", tabindex: -1 }, parts.number, parts.time, parts.step, parts.tokens, parts.duration,
-    make("div.cell.bars", { role: "gridcell", "aria-hidden": "true" }, parts.bar));
+  const row = make(
+    "div.row",
+    { role: "row", tabindex: -1 },
+    parts.number,
+    parts.time,
+    parts.step,
+    parts.tokens,
+    parts.duration,
+    make("div.cell.bars", { role: "gridcell", "aria-hidden": "true" }, parts.bar),
+  );
   partsOf.set(row, parts);
   return row;
 }

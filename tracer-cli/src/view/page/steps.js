@@ -30,13 +30,25 @@ export class Steps {
     this.options = options;
     this.axis = make("div.axis", { "aria-hidden": "true" });
     this.pinned = make("div.pinned", { "aria-hidden": "true" });
-    this.head = make("div.row.head", { role: "row", "aria-rowindex": 1 },
-      ...[["number", "#"], ["time", "Time"], ["step", "Step"], ["tokens", "Tokens"], ["duration", "Duration"]].map(([name, label]) =>
-        make("div.cell", { role: "columnheader", class: `cell ${name}` }, label)),
-      make("div.cell.bars", { role: "columnheader" }, make("span.unseen", null, "Over time"), this.axis));
+    this.head = make(
+      "div.row.head",
+      { role: "row", "aria-rowindex": 1 },
+      ...[
+        ["number", "#"],
+        ["time", "Time"],
+        ["step", "Step"],
+        ["tokens", "Tokens"],
+        ["duration", "Duration"],
+      ].map(([name, label]) => make("div.cell", { role: "columnheader", class: `cell ${name}` }, label)),
+      make("div.cell.bars", { role: "columnheader" }, make("span.unseen", null, "Over time"), this.axis),
+    );
     this.body = make("div.rows", { role: "rowgroup" });
-    this.grid = make("div.steps", { role: "treegrid", "aria-label": "Steps", "aria-multiselectable": "false" },
-      make("div.sticky", { role: "rowgroup" }, this.head, this.pinned), this.body);
+    this.grid = make(
+      "div.steps",
+      { role: "treegrid", "aria-label": "Steps", "aria-multiselectable": "false" },
+      make("div.sticky", { role: "rowgroup" }, this.head, this.pinned),
+      this.body,
+    );
     this.empty = make("div.empty", { hidden: true });
     this.element = make("div.steps-pane", null, this.grid, this.empty);
     this.list = new VirtualList({
@@ -113,8 +125,15 @@ export class Steps {
     const { columns, outline } = this;
     if (!columns || !outline) return;
     renderStepRow(element, index, {
-      columns, outline, texts: this.options.texts, scale: this.scale, absolute: this.absolute, now: this.now,
-      selected: this.selected, hits: this.hits, isOver: this.isOver,
+      columns,
+      outline,
+      texts: this.options.texts,
+      scale: this.scale,
+      absolute: this.absolute,
+      now: this.now,
+      selected: this.selected,
+      hits: this.hits,
+      isOver: this.isOver,
     });
     element.tabIndex = index === this.list.kept ? 0 : -1;
   }
@@ -168,14 +187,17 @@ export class Steps {
 
   #drawAxis() {
     const ticks = this.scale.ticks(Math.max(1, Math.floor(this.axisWidth / LABEL_WIDTH)));
-    fill(this.axis, ticks.map(({ time, label }) => {
-      const place = this.scale.place(time);
-      // A label that would be cut at the edge says nothing; its line still does.
-      const hasRoom = (1 - place) * this.axisWidth >= LABEL_WIDTH * 0.8;
-      const tick = make("span.tick", null, hasRoom ? label : "");
-      tick.style.left = `${place * 100}%`;
-      return tick;
-    }));
+    fill(
+      this.axis,
+      ticks.map(({ time, label }) => {
+        const place = this.scale.place(time);
+        // A label that would be cut at the edge says nothing; its line still does.
+        const hasRoom = (1 - place) * this.axisWidth >= LABEL_WIDTH * 0.8;
+        const tick = make("span.tick", null, hasRoom ? label : "");
+        tick.style.left = `${place * 100}%`;
+        return tick;
+      }),
+    );
   }
 
   /**
@@ -193,12 +215,19 @@ export class Steps {
     const told = pinned.join();
     if (this.pinned.dataset.rows === told) return;
     this.pinned.dataset.rows = told;
-    fill(this.pinned, pinned.map((above) => {
-      const line = make("div.pinned-row", { data: { row: above } },
-        make("span.kind", { data: { kind: columns.kindName(above) } }, KIND[columns.kindName(above)].word), columns.name(above));
-      line.style.setProperty("--depth", String(Math.min(columns.depth[above], 14)));
-      return line;
-    }));
+    fill(
+      this.pinned,
+      pinned.map((above) => {
+        const line = make(
+          "div.pinned-row",
+          { data: { row: above } },
+          make("span.kind", { data: { kind: columns.kindName(above) } }, KIND[columns.kindName(above)].word),
+          columns.name(above),
+        );
+        line.style.setProperty("--depth", String(Math.min(columns.depth[above], 14)));
+        return line;
+      }),
+    );
   }
 
   /**

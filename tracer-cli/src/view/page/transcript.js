@@ -20,7 +20,10 @@ export class Transcript {
   constructor(page) {
     this.page = page;
     this.view = new PartedView({
-      label: "Transcript", size: PART, noun: "step", nothing: "Nothing has been said in this run.",
+      label: "Transcript",
+      size: PART,
+      noun: "step",
+      nothing: "Nothing has been said in this run.",
       load: async (from, limit) => {
         const { turns, step_count: total } = await getJson(runPath(page.id, "/transcript", { from, limit }));
         return { items: /** @type {Turn[]} */ (turns), total };
@@ -53,28 +56,50 @@ export class Transcript {
   #turn(turn) {
     const { number, kind, name } = turn;
     const row = turn.row;
-    const link = make("button.turn-link", { title: "Show the step", onclick: () => row !== null && this.page.select(row, { open: true }) },
-      glyph(turn.failed ? "error" : KIND[kind].glyph), make("span.kind", null, KIND[kind].word), make("b", null, name), make("span.mono.muted", null, `#${number}`));
-    const told = [turn.offset_us ? `+${duration(turn.offset_us)}` : "", turn.duration_us ? duration(turn.duration_us) : "", turn.in_flight ? "in flight" : ""];
-    return make("section.turn", { data: { kind: turn.failed ? "error" : kind, number } },
+    const link = make(
+      "button.turn-link",
+      { title: "Show the step", onclick: () => row !== null && this.page.select(row, { open: true }) },
+      glyph(turn.failed ? "error" : KIND[kind].glyph),
+      make("span.kind", null, KIND[kind].word),
+      make("b", null, name),
+      make("span.mono.muted", null, `#${number}`),
+    );
+    const told = [
+      turn.offset_us ? `+${duration(turn.offset_us)}` : "",
+      turn.duration_us ? duration(turn.duration_us) : "",
+      turn.in_flight ? "in flight" : "",
+    ];
+    return make(
+      "section.turn",
+      { data: { kind: turn.failed ? "error" : kind, number } },
       make("div.turn-head", null, make("h2", null, link), make("span.muted", null, told.filter(Boolean).join(" · "))),
       turn.known_messages > 0 && make("p.muted", null, `${counted(turn.known_messages, "earlier message")} were said before`),
-      messageCards(turn.messages, false), messageCards(turn.response, false),
-      (turn.arguments || turn.result) && make("div.turn-call", null,
-        turn.arguments && make("div", null, make("h3.label", null, "Arguments"), shownValue(turn.arguments)),
-        turn.result && this.#result(turn.result)),
+      messageCards(turn.messages, false),
+      messageCards(turn.response, false),
+      (turn.arguments || turn.result) &&
+        make(
+          "div.turn-call",
+          null,
+          turn.arguments && make("div", null, make("h3.label", null, "Arguments"), shownValue(turn.arguments)),
+          turn.result && this.#result(turn.result),
+        ),
       turn.gist && make("p.turn-gist", null, turn.gist),
-      turn.error && make("div.failure", null, make("h3.label", null, turn.error.type), make("p.message-text", null, turn.error.message)));
+      turn.error && make("div.failure", null, make("h3.label", null, turn.error.type), make("p.message-text", null, turn.error.message)),
+    );
   }
 
   /** @param {NonNullable<Turn["result"]>} result */
   #result(result) {
     if (result.size <= LONG_RESULT) return make("div", null, make("h3.label", null, "Result"), shownValue(result));
-    const details = make("details", {
-      ontoggle: () => {
-        if (details.childElementCount === 1) details.append(shownValue(result));
+    const details = make(
+      "details",
+      {
+        ontoggle: () => {
+          if (details.childElementCount === 1) details.append(shownValue(result));
+        },
       },
-    }, make("summary", null, `Result, ${counted(result.size, "byte")}`));
+      make("summary", null, `Result, ${counted(result.size, "byte")}`),
+    );
     return details;
   }
 }

@@ -177,7 +177,10 @@ export class Timescale {
  * @param {number} step
  */
 function roundly(time, step) {
-  for (const [unit, name] of /** @type {const} */ ([[1_000_000, "s"], [1_000, "ms"]])) {
+  for (const [unit, name] of /** @type {const} */ ([
+    [1_000_000, "s"],
+    [1_000, "ms"],
+  ])) {
     if (step >= unit / 100 && time >= unit && time < 120_000_000) {
       const decimals = Math.max(0, Math.ceil(-Math.log10(step / unit) - 1e-9));
       return `${(time / unit).toFixed(decimals)} ${name}`;

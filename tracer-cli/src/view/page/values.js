@@ -22,9 +22,18 @@ const TRUNCATED = "__TRUNCATED__";
 export function shownValue(shown) {
   if (!shown.value_url) return valueView(shown.value);
   /** @type {HTMLElement} */
-  const whole = make("div.value-cut", null, textView(shown.head ?? ""),
-    make("p.cut", null, `${bytes(shown.size)} in all; the beginning and the end are shown. `, loadAll(shown.value_url, shown.size, () => whole)),
-    textView(shown.tail ?? ""));
+  const whole = make(
+    "div.value-cut",
+    null,
+    textView(shown.head ?? ""),
+    make(
+      "p.cut",
+      null,
+      `${bytes(shown.size)} in all; the beginning and the end are shown. `,
+      loadAll(shown.value_url, shown.size, () => whole),
+    ),
+    textView(shown.tail ?? ""),
+  );
   return whole;
 }
 
@@ -34,19 +43,23 @@ export function shownValue(shown) {
  * @param {() => HTMLElement} place what the whole is put into
  */
 export function loadAll(url, size, place) {
-  const button = make("button.quiet", {
-    onclick: async () => {
-      button.disabled = true;
-      const text = await getText(url);
-      let value = /** @type {Json} */ (text);
-      try {
-        value = JSON.parse(text);
-      } catch {
-        // A text that is not JSON is shown as it is.
-      }
-      fill(place(), valueView(value));
+  const button = make(
+    "button.quiet",
+    {
+      onclick: async () => {
+        button.disabled = true;
+        const text = await getText(url);
+        let value = /** @type {Json} */ (text);
+        try {
+          value = JSON.parse(text);
+        } catch {
+          // A text that is not JSON is shown as it is.
+        }
+        fill(place(), valueView(value));
+      },
     },
-  }, `Load all ${bytes(size)}`);
+    `Load all ${bytes(size)}`,
+  );
   return button;
 }
 
@@ -59,7 +72,9 @@ export function loadAll(url, size, place) {
 export function valueView(value, name = "", depth = 0) {
   if (typeof value === "string") return textView(value, name);
   if (value === null || typeof value !== "object") return make("span.value.mono", null, String(value));
-  const entries = Array.isArray(value) ? value.map((item, index) => /** @type {[string, Json]} */ ([String(index), item])) : Object.entries(value);
+  const entries = Array.isArray(value)
+    ? value.map((item, index) => /** @type {[string, Json]} */ ([String(index), item]))
+    : Object.entries(value);
   if (entries.length === 0) return make("span.value.mono.muted", null, Array.isArray(value) ? "[ ]" : "{ }");
   const list = make("dl.value-fields");
   const isArray = Array.isArray(value);
@@ -67,12 +82,16 @@ export function valueView(value, name = "", depth = 0) {
     for (const [key, item] of entries.slice(from, from + PART)) list.append(field(key, item, depth, isArray));
     const rest = entries.length - from - PART;
     if (rest <= 0) return;
-    const more = make("button.quiet", {
-      onclick: () => {
-        row.remove();
-        showFrom(from + PART);
+    const more = make(
+      "button.quiet",
+      {
+        onclick: () => {
+          row.remove();
+          showFrom(from + PART);
+        },
       },
-    }, `Show ${count(Math.min(PART, rest))} of ${count(rest)} more`);
+      `Show ${count(Math.min(PART, rest))} of ${count(rest)} more`,
+    );
     const row = make("div", null, make("dt"), make("dd", null, more));
     list.append(row);
   };
@@ -93,8 +112,12 @@ function field(key, value, depth, isIndex) {
   }
   const size = Object.keys(value).length;
   const content = make("div.nested");
-  const details = make("details", { open: depth < OPEN_DEPTH && size <= MOST_OPEN },
-    make("summary", null, make("span.mono.muted", null, Array.isArray(value) ? counted(size, "item") : counted(size, "field"))), content);
+  const details = make(
+    "details",
+    { open: depth < OPEN_DEPTH && size <= MOST_OPEN },
+    make("summary", null, make("span.mono.muted", null, Array.isArray(value) ? counted(size, "item") : counted(size, "field"))),
+    content,
+  );
   const build = () => {
     if (details.open && content.childElementCount === 0) content.append(valueView(value, key, depth + 1));
   };
@@ -113,7 +136,8 @@ export function textView(text, name = "") {
   const element = make(text.includes("\n") ? "pre.value.text" : "span.value.text");
   const parts = text.split(new RegExp(`(${REDACTED}|${TRUNCATED})`));
   for (const part of parts) {
-    if (part === REDACTED) element.append(make("span.mark-left-out", null, name && text === REDACTED ? `‹redacted: ${name}›` : "‹redacted›"));
+    if (part === REDACTED)
+      element.append(make("span.mark-left-out", null, name && text === REDACTED ? `‹redacted: ${name}›` : "‹redacted›"));
     else if (part === TRUNCATED) element.append(make("span.mark-left-out", null, "‹truncated›"));
     else element.append(visible(part));
   }
@@ -127,10 +151,32 @@ export function textView(text, name = "") {
  * @returns {HTMLElement}
  */
 export function differencesView(differences) {
-  return make("table.differences", null,
-    make("thead", null, make("tr", null, make("th", { scope: "col" }, "Field"), make("th", { scope: "col" }, "Before"), make("th", { scope: "col" }, "After"))),
-    make("tbody", null, differences.map(({ of, path, before, after }) => make("tr", null,
-      make("th.mono", { scope: "row" }, path || of),
-      make("td.before", null, before === null ? make("span.muted", null, "not there") : textView(before)),
-      make("td.after", null, after === null ? make("span.muted", null, "not there") : textView(after))))));
+  return make(
+    "table.differences",
+    null,
+    make(
+      "thead",
+      null,
+      make(
+        "tr",
+        null,
+        make("th", { scope: "col" }, "Field"),
+        make("th", { scope: "col" }, "Before"),
+        make("th", { scope: "col" }, "After"),
+      ),
+    ),
+    make(
+      "tbody",
+      null,
+      differences.map(({ of, path, before, after }) =>
+        make(
+          "tr",
+          null,
+          make("th.mono", { scope: "row" }, path || of),
+          make("td.before", null, before === null ? make("span.muted", null, "not there") : textView(before)),
+          make("td.after", null, after === null ? make("span.muted", null, "not there") : textView(after)),
+        ),
+      ),
+    ),
+  );
 }

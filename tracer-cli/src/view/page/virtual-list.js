@@ -103,9 +103,8 @@ export class VirtualList {
     const { scroller } = this.options;
     const height = this.length * this.rowHeight;
     const view = this.#viewHeight();
-    const top = height <= TALLEST
-      ? position * this.rowHeight
-      : (position / Math.max(1, this.length - view / this.rowHeight)) * (TALLEST - view);
+    const top =
+      height <= TALLEST ? position * this.rowHeight : (position / Math.max(1, this.length - view / this.rowHeight)) * (TALLEST - view);
     scroller.scrollTop = Math.max(0, top);
   }
 

@@ -94,7 +94,12 @@ export class Workspace {
     this.page = page;
     this.view = make("div.view", { id: "view", role: "tabpanel", "aria-labelledby": "tab-steps" }, page.steps.element);
     this.splitter = make("div.splitter", {
-      role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the steps", "aria-valuemin": 25, "aria-valuemax": 80,
+      role: "separator",
+      tabindex: 0,
+      "aria-orientation": "vertical",
+      "aria-label": "Width of the steps",
+      "aria-valuemin": 25,
+      "aria-valuemax": 80,
     });
     this.side = make("aside.side", { "aria-label": "The selected step", id: "inspector", tabindex: -1 });
     this.element = make("div.workspace", null, this.view, this.splitter, this.side);
@@ -156,7 +161,15 @@ export class Workspace {
     const told = JSON.stringify([overview.totals, overview.standing, overview.loops, overview.environment]);
     if (told === this.told) return;
     this.told = told;
-    fill(this.side, make("div.step-panel", { tabindex: 0, role: "region", "aria-label": "The run" }, make("h2.unseen", null, "The run"), runPanel(this.page)));
+    fill(
+      this.side,
+      make(
+        "div.step-panel",
+        { tabindex: 0, role: "region", "aria-label": "The run" },
+        make("h2.unseen", null, "The run"),
+        runPanel(this.page),
+      ),
+    );
   }
 
   /** @param {Overview | null} overview */
@@ -169,14 +182,24 @@ export class Workspace {
   hideLoading() {
     const { empty } = this.page.steps;
     empty.hidden = (this.page.outline?.length ?? 0) > 0;
-    fill(empty, make("p", null, this.page.overview?.standing === "running" ? "No step has finished yet; they appear here as they do." : "This run has no steps."));
+    fill(
+      empty,
+      make(
+        "p",
+        null,
+        this.page.overview?.standing === "running" ? "No step has finished yet; they appear here as they do." : "This run has no steps.",
+      ),
+    );
   }
 
   /** @param {unknown} error */
   showFailure(error) {
     this.page.steps.empty.hidden = false;
-    fill(this.page.steps.empty, make("p", null, make("strong", null, "This run cannot be read. "), error instanceof Error ? error.message : String(error)),
-      make("p", null, "What is wrong with it: ", make("code", null, `tracer validate-trace ${this.page.id.slice(0, 8)}`)));
+    fill(
+      this.page.steps.empty,
+      make("p", null, make("strong", null, "This run cannot be read. "), error instanceof Error ? error.message : String(error)),
+      make("p", null, "What is wrong with it: ", make("code", null, `tracer validate-trace ${this.page.id.slice(0, 8)}`)),
+    );
   }
 
   /**

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::check::number;
@@ -73,13 +74,9 @@ impl Baseline {
     ///
     /// [`BaselineError`] when it is no report of version `2.0.x`, or none of a whole, passing sample.
     pub fn of_report(report: &[u8], created_at: &str, force: bool) -> Result<Self, BaselineError> {
-        let document: Value = from_json(report, BaselineErrorCode::NotJson)?;
-        check_version(document.get("report_version"))?;
-        if document
-            .get("trials")
-            .and_then(Value::as_array)
-            .is_none_or(Vec::is_empty)
-        {
+        let head: Versioned = from_json(report, BaselineErrorCode::NotJson)?;
+        check_version(&head.report_version)?;
+        if head.trials.is_empty() {
             return Err(BaselineError::new(
                 BaselineErrorCode::NoTrials,
                 "trials: the report holds no trial",
@@ -271,6 +268,15 @@ fn assemble(
     }
 }
 
+/// What is looked at first: a report of another version may have any form.
+#[derive(Deserialize)]
+struct Versioned {
+    #[serde(default)]
+    report_version: Value,
+    #[serde(default)]
+    trials: Vec<IgnoredAny>,
+}
+
 /// What a baseline needs of a report.
 #[derive(Deserialize)]
 struct SampleReport {
@@ -369,11 +375,9 @@ impl TryFrom<SampleTrial> for Sampled {
 }
 
 /// `2.0.x`: three numbers.
-fn check_version(version: Option<&Value>) -> Result<(), BaselineError> {
+fn check_version(version: &Value) -> Result<(), BaselineError> {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let patch = version
-        .and_then(Value::as_str)
-        .and_then(|text| text.strip_prefix("2.0."));
+    let patch = version.as_str().and_then(|text| text.strip_prefix("2.0."));
     if patch.is_some_and(is_number) {
         return Ok(());
     }

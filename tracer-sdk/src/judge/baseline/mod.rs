@@ -7,9 +7,9 @@ mod error;
 mod read;
 
 pub use acceptance::{Acceptance, AcceptanceSource, AcceptanceVerdict, PreviousBaseline, PullRequest};
+pub use error::{BaselineError, BaselineErrorCode};
 #[cfg(feature = "schema")]
 pub(super) use read::SCHEMA_VERSION;
-pub use error::{BaselineError, BaselineErrorCode};
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

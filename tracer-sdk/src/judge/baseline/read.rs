@@ -25,14 +25,8 @@ impl Baseline {
     ///
     /// [`BaselineError`] that says what is wrong and where.
     pub fn parse(text: &[u8]) -> Result<Self, BaselineError> {
-        let document: Value = from_json(text, BaselineErrorCode::NotJson)?;
-        if !document.is_object() {
-            return Err(BaselineError::new(
-                BaselineErrorCode::NotJson,
-                "the baseline is not a JSON object",
-            ));
-        }
-        check_version(document.get("schema_version"))?;
+        let head: Versioned = from_json(text, BaselineErrorCode::NotJson)?;
+        check_version(&head.schema_version)?;
         let baseline: Self = from_json(text, BaselineErrorCode::WrongShape)?;
         baseline.check()?;
         Ok(baseline)
@@ -142,13 +136,20 @@ impl Baseline {
     }
 }
 
+/// What is looked at first: a file of another version may have any form.
+#[derive(Deserialize)]
+struct Versioned {
+    #[serde(default)]
+    schema_version: Value,
+}
+
 /// `0.2`, `0.2.0` and any `0.3.x`.
-fn check_version(version: Option<&Value>) -> Result<(), BaselineError> {
+fn check_version(version: &Value) -> Result<(), BaselineError> {
     let refused = |what: &str| {
         let message = format!("schema_version: {what}; 0.2 and 0.3.x are");
         Err(BaselineError::new(BaselineErrorCode::UnsupportedVersion, message))
     };
-    let Some(text) = version.and_then(Value::as_str) else {
+    let Some(text) = version.as_str() else {
         return refused("is not a text that is understood");
     };
     let parts: Option<Vec<u32>> = text
@@ -167,11 +168,18 @@ fn check_version(version: Option<&Value>) -> Result<(), BaselineError> {
     }
 }
 
-/// Reads JSON; the error says where and what belongs there, and quotes nothing.
+/// Reads a JSON object; the error says where and what belongs there, and quotes nothing.
 pub(super) fn from_json<'de, T: Deserialize<'de>>(
     text: &'de [u8],
     code: BaselineErrorCode,
 ) -> Result<T, BaselineError> {
+    // A list of the right length would do for a structure.
+    if !text.trim_ascii_start().starts_with(b"{") {
+        return Err(BaselineError::new(
+            BaselineErrorCode::NotJson,
+            "the file is not a JSON object",
+        ));
+    }
     serde_json::from_slice(text).map_err(|error| {
         let told = error.to_string();
         let what = if told.starts_with("missing field") {

@@ -13,7 +13,7 @@ impl Policy {
             };
             let told = check.ignored || rate.mode == Some(CheckMode::ReportOnly);
             if !told && minimum_trials(self.decision, rate.target, rate.confidence).is_none() {
-                let message = "demands a rate that no number of trials can show";
+                let message = "demands a rate that no number of trials that anybody makes can show";
                 let path = format!("metrics.{}.threshold", check.name);
                 return Err(PolicyError::new(Code::ThresholdUnreachable, path, message)
                     .at(check.position)

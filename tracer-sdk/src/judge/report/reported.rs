@@ -33,7 +33,10 @@ use super::{CheckResult, StoppingRule, TrialFailure, Verdict};
 #[non_exhaustive]
 pub struct Report {
     /// The version of the report's form.
-    #[cfg_attr(feature = "schema", schemars(schema_with = "super::super::schema::report_version"))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(schema_with = "super::super::schema::report_version")
+    )]
     pub report_version: String,
     /// How many trials were asked for.
     pub trials_requested: u32,

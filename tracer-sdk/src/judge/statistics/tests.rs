@@ -286,6 +286,8 @@ fn the_noise_of_a_tolerance_is_that_of_the_baselines_own_runs() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     /// The exact interval's error never exceeds what was asked for, whatever the true rate.
     #[test]
     fn an_exact_verdict_is_wrong_no_more_often_than_it_says(

@@ -15,6 +15,7 @@ const MOST_DIFFERENCES: usize = 3;
 
 /// A row: pairs that are alike in a row, or a gap of pairs that are the same on both sides.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly every row is the large one")]
 pub(super) enum Row<'a> {
     /// Pairs of the same calls with the same change.
     Calls {

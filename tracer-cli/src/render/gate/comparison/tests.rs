@@ -3,6 +3,7 @@
 use serde_json::json;
 use tracer_sdk::judge::Comparison;
 
+use super::super::super::line::Line;
 use super::super::super::samples::{Sample, at_widths, error, failed_tool, tool};
 use super::super::samples::{good, metrics, usual, worse};
 use super::*;
@@ -50,10 +51,7 @@ fn a_change_in_the_middle_of_many_calls_is_seen() {
         other => other,
     });
     let comparison = Comparison::of_runs(&metrics(1, &calls(0..20)), &metrics(2, &calls(swapped)));
-    let told: Vec<String> = text::lines(&comparison, 60)
-        .iter()
-        .map(|line| line.text())
-        .collect();
+    let told: Vec<String> = text::lines(&comparison, 60).iter().map(Line::text).collect();
     assert!(
         told.iter()
             .any(|line| line.starts_with('>') && line.contains("moved")),
@@ -75,10 +73,7 @@ fn a_call_that_fails_now_says_so() {
     ));
     let before = Sample::new().step(tool("search_kb", &json!({}), &json!({})));
     let comparison = Comparison::of_runs(&metrics(1, &before), &metrics(2, &failing));
-    let told: Vec<String> = text::lines(&comparison, 60)
-        .iter()
-        .map(|line| line.text())
-        .collect();
+    let told: Vec<String> = text::lines(&comparison, 60).iter().map(Line::text).collect();
     assert!(
         told.iter().any(|line| line.contains("search_kb  fails")),
         "{told:#?}"

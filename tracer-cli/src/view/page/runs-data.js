@@ -1,0 +1,68 @@
+// The runs of the table: what the server told when the page opened, what it tells since, and what the spans of the runs on the screen tell.
+
+import { getJson, initialData } from "./api.js";
+import { showError } from "./frame.js";
+
+/** @import { RunRow, RunTable } from "./contract" */
+
+/** So many runs are asked about at once. */
+const MOST_DETAILS = 60;
+
+export class RunsData {
+  /** @param {(isOtherList: boolean) => void} onChange told whether there are other runs, or only more is known of them */
+  constructor(onChange) {
+    this.onChange = onChange;
+    /** @type {RunTable} */
+    this.table = initialData().table ?? { data_dir: "", runs: [] };
+    /** @type {Set<string>} */
+    this.asked = new Set();
+  }
+
+  /** @param {{ runs: RunRow[], removed: string[], reload: boolean }} change */
+  takeUp({ runs, removed, reload }) {
+    if (reload) return this.reload().catch(showError);
+    const changed = new Map(runs.map((run) => [run.trace_id, run]));
+    const gone = new Set(removed);
+    const kept = this.table.runs
+      .filter((run) => !gone.has(run.trace_id))
+      .map((run) => {
+        const now = changed.get(run.trace_id);
+        changed.delete(run.trace_id);
+        if (now) this.asked.delete(run.trace_id);
+        return now ? { ...now, details: now.details ?? run.details } : run;
+      });
+    // Newest first, as the server lists them.
+    this.table.runs = [...changed.values(), ...kept].sort((a, b) => (b.started_at ?? "").localeCompare(a.started_at ?? ""));
+    this.onChange(true);
+    return undefined;
+  }
+
+  async reload() {
+    const known = new Map(this.table.runs.map((run) => [run.trace_id, run.details]));
+    this.table = await getJson("/api/table");
+    for (const run of this.table.runs) {
+      // What was known is shown until what is known now arrives.
+      if (run.details === null) this.asked.delete(run.trace_id);
+      run.details ??= known.get(run.trace_id) ?? null;
+    }
+    this.onChange(true);
+  }
+
+  /**
+   * Asks what the spans of runs tell, where that is not known yet.
+   * @param {RunRow[]} runs
+   */
+  async needDetails(runs) {
+    const missing = runs.filter((run) => !run.details && !this.asked.has(run.trace_id)).slice(0, MOST_DETAILS);
+    if (missing.length === 0) return;
+    for (const run of missing) this.asked.add(run.trace_id);
+    try {
+      const answer = /** @type {RunTable} */ (await getJson(`/api/table?ids=${missing.map((run) => run.trace_id).join(",")}`));
+      const found = new Map(answer.runs.map((run) => [run.trace_id, run.details]));
+      for (const run of this.table.runs) run.details = found.get(run.trace_id) ?? run.details;
+      this.onChange(false);
+    } catch {
+      for (const run of missing) this.asked.delete(run.trace_id);
+    }
+  }
+}
