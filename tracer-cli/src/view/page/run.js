@@ -79,10 +79,7 @@ export class RunPage {
     // Fetched at once: the viewer may have stopped when it is needed.
     const { follow } = await import("./live.js");
     // A run that has ended can only be deleted; that is not urgent.
-    setTimeout(
-      () => follow(this),
-      this.overview?.standing === "running" || this.overview?.standing === "interrupted" ? 0 : CALM,
-    );
+    setTimeout(() => follow(this), this.overview?.standing === "running" || this.overview?.standing === "interrupted" ? 0 : CALM);
   }
 
   async loadColumns() {
