@@ -34,10 +34,11 @@ describe("a run that goes on", () => {
 
   test("of a real agent ends on the screen when it ends, and its call is told in full", async (t) => {
     const { agent, page } = await watched(t);
-    await page.locator(ROWS).filter({ hasText: "in flight" }).waitFor();
+    const inFlight = page.locator(ROWS).filter({ hasText: "gpt-5" }).filter({ hasText: "in flight" });
+    await inFlight.waitFor();
     agent.stdin.write("\n");
     await page.locator(".run-head .standing", { hasText: "ok" }).waitFor();
-    await page.locator(ROWS).filter({ hasText: "in flight" }).waitFor({ state: "hidden" });
+    await inFlight.waitFor({ state: "hidden" });
     assert.deepEqual(await names(page), ["waiting", "before", "gpt-5"]);
     assert.match(await page.locator("#verdict").innerText(), /^Ended ok/);
   });
