@@ -279,5 +279,6 @@ fn yaml(policy: &Value) -> String {
         .unwrap()
         .iter()
         .filter(|(key, _)| *key != "version");
-    object.map(|(key, value)| format!("{key}: {value}\n")).collect()
+    let lines: Vec<String> = object.map(|(key, value)| format!("{key}: {value}")).collect();
+    lines.join("\n")
 }
