@@ -73,7 +73,8 @@ impl OpenRun {
         let mut from = first_new.map_or(rows.len(), |position| position + behind_root);
         // With the root, what is nested in nothing that is there goes behind all that is nested in the root.
         let is_any_outside = rows.iter().skip(behind_root).any(|row| row.parent == NONE);
-        if is_root_new && is_any_outside || rows.iter().any(|row| !is_new(row) && self.was_moved(row, is_new)) {
+        if is_root_new && is_any_outside || rows.iter().any(|row| !is_new(row) && self.was_moved(row, is_new))
+        {
             from = behind_root;
         }
         if !is_root_new && from == rows.len() && offset == self.index.read_bytes() {
@@ -87,7 +88,9 @@ impl OpenRun {
             version: self.version(),
             row_count: rows.len(),
             from,
-            rows: changed.map(|(number, row)| self.changed_row(number, row)).collect::<Result<_, _>>()?,
+            rows: changed
+                .map(|(number, row)| self.changed_row(number, row))
+                .collect::<Result<_, _>>()?,
             root: root.map(|row| self.changed_row(0, row)).transpose()?,
             reload,
         }))
@@ -98,7 +101,9 @@ impl OpenRun {
     fn was_moved(&self, row: &Row, is_new: impl Fn(&Row) -> bool) -> bool {
         let parent = self.timeline.get(row.parent as usize);
         parent.is_some_and(|parent| {
-            parent.number > 0 && is_new(parent) && cells_of(self, parent).start_us > cells_of(self, row).start_us
+            parent.number > 0
+                && is_new(parent)
+                && cells_of(self, parent).start_us > cells_of(self, row).start_us
         })
     }
 
