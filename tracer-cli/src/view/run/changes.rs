@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::columns::{Cells, cells_of, parent};
 use super::open_run::OpenRun;
 use super::row::RowText;
-use super::timeline::{Row, Source};
+use super::timeline::{NONE, Row, Source};
 use crate::view::answer::ApiError;
 
 /// More changed rows are not sent: the page asks for the columns again.
@@ -71,7 +71,10 @@ impl OpenRun {
         let behind_root = usize::from(rows.first().is_some_and(|row| row.number == 0));
         let first_new = rows.iter().skip(behind_root).position(is_new);
         let mut from = first_new.map_or(rows.len(), |position| position + behind_root);
-        if rows.iter().any(|row| !is_new(row) && self.was_moved(row, is_new)) {
+        // With the root, what is nested in nothing that is there goes behind all that is nested in the root.
+        let is_any_outside = rows.iter().skip(behind_root).any(|row| row.parent == NONE);
+        if is_root_new && is_any_outside || rows.iter().any(|row| !is_new(row) && self.was_moved(row, is_new))
+        {
             from = behind_root;
         }
         if !is_root_new && from == rows.len() && offset == self.index.read_bytes() {
@@ -85,7 +88,9 @@ impl OpenRun {
             version: self.version(),
             row_count: rows.len(),
             from,
-            rows: changed.map(|(number, row)| self.changed_row(number, row)).collect::<Result<_, _>>()?,
+            rows: changed
+                .map(|(number, row)| self.changed_row(number, row))
+                .collect::<Result<_, _>>()?,
             root: root.map(|row| self.changed_row(0, row)).transpose()?,
             reload,
         }))
@@ -96,7 +101,9 @@ impl OpenRun {
     fn was_moved(&self, row: &Row, is_new: impl Fn(&Row) -> bool) -> bool {
         let parent = self.timeline.get(row.parent as usize);
         parent.is_some_and(|parent| {
-            parent.number > 0 && is_new(parent) && cells_of(self, parent).start_us > cells_of(self, row).start_us
+            parent.number > 0
+                && is_new(parent)
+                && cells_of(self, parent).start_us > cells_of(self, row).start_us
         })
     }
 
