@@ -4,10 +4,10 @@ import { describe, test } from "node:test";
 import { appendFile } from "node:fs/promises";
 import path from "node:path";
 import { openPage, useBrowser } from "../harness/browser.js";
-import { openRun, ROWS } from "../harness/pages.js";
+import { names, openRun, ROWS } from "../harness/pages.js";
 import { firstLine, start, temporaryFolder } from "../harness/program.js";
 import { tool } from "../harness/runs.js";
-import { damaged, ok, running } from "../harness/samples.js";
+import { damaged, large, ok, running } from "../harness/samples.js";
 import { view } from "../harness/viewer.js";
 
 /** Starts a real agent that is in a call, and opens its page. */
@@ -32,10 +32,39 @@ describe("a run that goes on", () => {
     assert.match(await page.locator("#verdict").innerText(), /^Running for .+; now in #\d+ /);
   });
 
+  test("of a real agent ends on the screen when it ends, and its call is told in full", async (t) => {
+    const { agent, page } = await watched(t);
+    const inFlight = page.locator(ROWS).filter({ hasText: "gpt-5" }).filter({ hasText: "in flight" });
+    await inFlight.waitFor();
+    agent.stdin.write("\n");
+    await page.locator(".run-head .standing", { hasText: "ok" }).waitFor();
+    await inFlight.waitFor({ state: "hidden" });
+    assert.deepEqual(await names(page), ["waiting", "before", "gpt-5"]);
+    assert.match(await page.locator("#verdict").innerText(), /^Ended ok/);
+  });
+
+  test("is followed to its newest step, until one scrolls back", async (t) => {
+    const { page, dataDir, id } = await openRun(t, { ...large(300, -1), status: "running" }, { query: "?fold=0" });
+    const log = path.join(dataDir, "runs", id, "spans.jsonl");
+    const append = (number) => appendFile(log, `${JSON.stringify(tool(id, number, `appended_${number}`, { n: number }, "done"))}\n`);
+    const follow = page.getByRole("button", { name: "Follow" });
+    await follow.and(page.locator("[aria-pressed=true]")).waitFor();
+    await append(400);
+    await page.locator(ROWS).filter({ hasText: "appended_400" }).waitFor();
+    await page.locator(".steps").evaluate((steps) => { steps.scrollTop = 0; });
+    await follow.and(page.locator("[aria-pressed=false]")).waitFor();
+    const rows = await page.locator(".steps").getAttribute("aria-rowcount");
+    await append(401);
+    await page.waitForFunction((before) => document.querySelector(".steps").getAttribute("aria-rowcount") !== before, rows);
+    assert.equal(await page.locator(".steps").evaluate((steps) => steps.scrollTop), 0);
+    await page.keyboard.press("F");
+    await page.locator(ROWS).filter({ hasText: "appended_401" }).waitFor();
+  });
+
   test("killed with kill -9 while it is watched is told as interrupted, with what it was in", async (t) => {
     const { agent, page } = await watched(t);
     agent.kill("SIGKILL");
-    await page.locator(".run-head .standing", { hasText: "interrupted" }).waitFor({ timeout: 10_000 });
+    await page.locator(".run-head .standing", { hasText: "interrupted" }).waitFor();
     assert.match(await page.locator("#verdict").innerText(), /^Interrupted: its process is gone; it was in #\d+ /);
   });
 
@@ -48,7 +77,7 @@ describe("a run that goes on", () => {
     const log = path.join(dataDir, "runs", id, "spans.jsonl");
     await appendFile(log, line.slice(0, 100));
     await appendFile(log, `${line.slice(100)}\n`);
-    await page.locator(ROWS).filter({ hasText: "appended_tool" }).waitFor({ timeout: 5_000 });
+    await page.locator(ROWS).filter({ hasText: "appended_tool" }).waitFor();
     assert.ok(await page.evaluate(() => globalThis.kept.isConnected));
     assert.ok(!page.asked.slice(before).some((url) => url.endsWith("/columns") || url.endsWith("/spans")), "only what is new is asked for");
   });
@@ -65,7 +94,7 @@ describe("a run that goes on", () => {
   test("whose viewer stops keeps what is shown and says so", async (t) => {
     const { page, viewer } = await openRun(t, ok, { allow: /ERR_CONNECTION|Failed to load|net::/ });
     viewer.child.kill("SIGKILL");
-    await page.getByText(/stopped or cannot be reached/).waitFor({ timeout: 15_000 });
+    await page.getByText(/stopped or cannot be reached/).waitFor();
     assert.ok(await page.locator(ROWS).count() > 3);
   });
 });

@@ -76,11 +76,10 @@ export class RunPage {
     this.workspace.showRun();
     this.following = this.overview?.standing === "running" && this.selected < 0;
     this.tools.showFilters();
+    // Fetched at once: the viewer may have stopped when it is needed.
+    const { follow } = await import("./live.js");
     // A run that has ended can only be deleted; that is not urgent.
-    setTimeout(
-      async () => (await import("./live.js")).follow(this),
-      this.overview?.standing === "running" || this.overview?.standing === "interrupted" ? 0 : CALM,
-    );
+    setTimeout(() => follow(this), this.overview?.standing === "running" || this.overview?.standing === "interrupted" ? 0 : CALM);
   }
 
   async loadColumns() {
@@ -148,7 +147,7 @@ export class RunPage {
     outline.update();
     this.steps.changed();
     this.tools.showFilters();
-    this.workspace.showView(route.view);
+    this.workspace.showView(route.view, !first);
     this.tools.search.find(route.query);
     if (route.at) await this.goTo(route.at, { center: first, keepView: true });
   }

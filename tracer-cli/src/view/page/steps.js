@@ -14,6 +14,8 @@ import { VirtualList } from "./virtual-list.js";
 const MOST_PINNED = 3;
 /** A pixel of room at both ends of the time that is shown. */
 const MARGIN = 0.01;
+/** What the label of a tick takes, in pixels. */
+const LABEL_WIDTH = 64;
 
 /**
  * @typedef {object} Options
@@ -184,12 +186,15 @@ export class Steps {
   }
 
   #drawAxis() {
-    const ticks = this.scale.ticks(Math.max(1, Math.floor(this.axisWidth / 64)));
+    const ticks = this.scale.ticks(Math.max(1, Math.floor(this.axisWidth / LABEL_WIDTH)));
     fill(
       this.axis,
       ticks.map(({ time, label }) => {
-        const tick = make("span.tick", null, label);
-        tick.style.left = `${this.scale.place(time) * 100}%`;
+        const place = this.scale.place(time);
+        // A label that would be cut at the edge says nothing; its line still does.
+        const hasRoom = (1 - place) * this.axisWidth >= LABEL_WIDTH * 0.8;
+        const tick = make("span.tick", null, hasRoom ? label : "");
+        tick.style.left = `${place * 100}%`;
         return tick;
       }),
     );

@@ -202,13 +202,16 @@ export class Workspace {
     );
   }
 
-  /** @param {View} view */
-  async showView(view) {
+  /**
+   * @param {View} view
+   * @param {boolean} [focus] whether the view may take the focus; a page that has just been opened leaves it where it is
+   */
+  async showView(view, focus = true) {
     this.shown = view;
     this.page.tools.showFilters();
     this.view.setAttribute("aria-labelledby", `tab-${view}`);
     this.element.classList.toggle("alone", view === "compare" || view === "raw");
-    const hadFocus = this.view.contains(document.activeElement) || document.activeElement === document.body;
+    const hadFocus = focus && (this.view.contains(document.activeElement) || document.activeElement === document.body);
     if (view === "steps") {
       const { steps, selected } = this.page;
       if (steps.element.isConnected) return;
