@@ -96,15 +96,11 @@ impl OpenRun {
         }))
     }
 
-    /// Whether a row that was there before now stands further down, in a new row that began after it; only a clock that
-    /// was set back gives such rows.
+    /// Whether a row that was there before now stands further down, in a new row that comes after it in time; only a clock
+    /// that was set back gives such rows.
     fn was_moved(&self, row: &Row, is_new: impl Fn(&Row) -> bool) -> bool {
         let parent = self.timeline.get(row.parent as usize);
-        parent.is_some_and(|parent| {
-            parent.number > 0
-                && is_new(parent)
-                && cells_of(self, parent).start_us > cells_of(self, row).start_us
-        })
+        parent.is_some_and(|parent| parent.number > row.number && is_new(parent))
     }
 
     fn changed_row(&self, number: usize, row: &Row) -> Result<ChangedRow, ApiError> {
