@@ -1,5 +1,7 @@
 //! What a gate reads and writes keeps to the JSON Schemas in `docs/schemas`, and what is wrong does not.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
 use serde_json::{Map, Value, json};
 use tracer_sdk::judge::policy::{Overrides, Policy};
 use tracer_sdk::judge::{
@@ -67,7 +69,7 @@ fn trials() -> Vec<Trial> {
     let mut failed = Trial::failed(3, TrialFailure::new(FailureReason::Timeout).with("after 600 s"));
     failed.exit = Some(ProcessExit::Signal(9));
     failed.wall_time_ms = Some(600_000);
-    failed.stderr_tail = "still waiting".to_owned();
+    "still waiting".clone_into(&mut failed.stderr_tail);
     let mut sound = Trial::of_run(1, run(2));
     sound.exit = Some(ProcessExit::Code(0));
     vec![sound, Trial::of_run(2, broken_run()), failed]
@@ -277,5 +279,6 @@ fn yaml(policy: &Value) -> String {
         .unwrap()
         .iter()
         .filter(|(key, _)| *key != "version");
-    object.map(|(key, value)| format!("{key}: {value}\n")).collect()
+    let lines: Vec<String> = object.map(|(key, value)| format!("{key}: {value}")).collect();
+    lines.join("\n")
 }

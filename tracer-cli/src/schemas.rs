@@ -85,7 +85,12 @@ pub(crate) fn tell_in_plain_text(schema: &mut Schema) {
 /// A text without `(specification, …)` and the like.
 fn without_references(text: &str) -> String {
     let mut kept = text.to_owned();
-    for reference in [" (specification, ", " (decisions, ", " (gate contract, ", " (`spec/gate.md`, "] {
+    for reference in [
+        " (specification, ",
+        " (decisions, ",
+        " (gate contract, ",
+        " (`spec/gate.md`, ",
+    ] {
         while let Some((before, (_, after))) = kept
             .split_once(reference)
             .and_then(|(before, rest)| Some((before, rest.split_once(')')?)))

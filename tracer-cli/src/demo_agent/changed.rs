@@ -32,7 +32,8 @@ pub(crate) fn answer_ticket() -> Result<(), GuardrailExceeded> {
         {"role": "user", "content": QUESTION},
         {"role": "tool", "content": found},
     ]});
-    let decided = json!({"role": "assistant", "content": "I could not verify this. A colleague will look at it."});
+    let decided =
+        json!({"role": "assistant", "content": "I could not verify this. A colleague will look at it."});
     ask_model(&asked, &decided, Usage::new(3_085, 74), Duration::from_millis(90))?;
 
     tracer_sdk::state(&json!({"phase": "answered", "ticket": QUESTION}))

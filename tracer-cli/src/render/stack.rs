@@ -34,14 +34,17 @@ pub fn lines(stack: &str) -> impl Iterator<Item = (&str, bool)> {
     let mut judged: Vec<(&str, bool)> = Vec::with_capacity(lines.len());
     for (number, line) in lines.iter().enumerate() {
         let trimmed = line.trim_start();
-        let is_place = trimmed.starts_with("at ") && starts_a_frame(lines.get(number.wrapping_sub(1)).copied());
+        let is_place =
+            trimmed.starts_with("at ") && starts_a_frame(lines.get(number.wrapping_sub(1)).copied());
         let is_user = if is_place {
             judged.last().is_some_and(|(_, is_user)| *is_user)
         } else {
             let place = lines
                 .get(number + 1)
                 .filter(|next| next.trim_start().starts_with("at ") && starts_a_frame(Some(line)));
-            is_frame(trimmed) && !is_foreign(trimmed) && !place.is_some_and(|place| is_foreign(place.trim_start()))
+            is_frame(trimmed)
+                && !is_foreign(trimmed)
+                && !place.is_some_and(|place| is_foreign(place.trim_start()))
         };
         judged.push((line, is_user));
     }
@@ -56,7 +59,10 @@ fn starts_a_frame(line: Option<&str>) -> bool {
 
 /// Whether the line is a frame at all, of Rust, Python or JavaScript.
 fn is_frame(line: &str) -> bool {
-    starts_a_frame(Some(line)) || line.starts_with("File \"") || line.starts_with("at ") || line.contains(".rs:")
+    starts_a_frame(Some(line))
+        || line.starts_with("File \"")
+        || line.starts_with("at ")
+        || line.contains(".rs:")
 }
 
 fn is_foreign(line: &str) -> bool {
@@ -71,7 +77,10 @@ mod tests {
     use super::*;
 
     fn own(stack: &str) -> Vec<&str> {
-        lines(stack).filter(|(_, is_user)| *is_user).map(|(line, _)| line.trim()).collect()
+        lines(stack)
+            .filter(|(_, is_user)| *is_user)
+            .map(|(line, _)| line.trim())
+            .collect()
     }
 
     #[test]

@@ -78,7 +78,9 @@ pub fn name(record: &Record) -> String {
         Payload::StateUpdate { .. } => "state".to_owned(),
         Payload::Error(_) => "error".to_owned(),
         Payload::LoopWarning { .. } => "loop warning".to_owned(),
-        Payload::RunStart { .. } | Payload::RunEnd { .. } | Payload::Unknown { .. } => gist::word(&record.name),
+        Payload::RunStart { .. } | Payload::RunEnd { .. } | Payload::Unknown { .. } => {
+            gist::word(&record.name)
+        }
     }
 }
 

@@ -22,14 +22,7 @@ pub fn lines(steps: &[Step<'_>], width: usize) -> Vec<Line> {
     for step in in_time {
         let turn = heard.hear(&step.record.payload);
         let block = match (turn, &step.record.payload) {
-            (
-                Turn::Model {
-                    known,
-                    new,
-                    answered,
-                },
-                _,
-            ) => model_call(step, known, &new, &answered, width),
+            (Turn::Model { known, new, answered }, _) => model_call(step, known, &new, &answered, width),
             (Turn::Tool, Payload::ToolCall { args, result, .. }) => tool_call(step, args, result, width),
             _ => other(step, width),
         };

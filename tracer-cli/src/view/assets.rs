@@ -27,7 +27,9 @@ pub(super) struct Assets {
 
 impl Assets {
     pub(super) fn new(folder: Option<PathBuf>) -> Self {
-        let files = FILES.iter().map(|(name, bytes)| (*name, (*bytes, version(bytes))));
+        let files = FILES
+            .iter()
+            .map(|(name, bytes)| (*name, (*bytes, version(bytes))));
         Self {
             files: files.collect(),
             folder,

@@ -81,7 +81,10 @@ mod tests {
             ("[x](JaVaScRiPt:alert(1))", "<span>x</span>"),
             ("[x](data:text/html,1)", "<span>x</span>"),
             ("<javascript:alert(1)>", "<span>javascript:alert(1)</span>"),
-            ("![cat](https://a.example/cat.png)", "<a href=\"https://a.example/cat.png\""),
+            (
+                "![cat](https://a.example/cat.png)",
+                "<a href=\"https://a.example/cat.png\"",
+            ),
             ("[x](https://a.example/\"onclick=\"alert(1))", "&quot;"),
             ("[x](//a.example)", "<span>x</span>"),
         ];
@@ -96,8 +99,15 @@ mod tests {
 
     #[test]
     fn structure_stays() {
-        let html = to_html("# Title\n\n- one\n- **two**\n\n```rust\nfn a() {}\n```\n\n|a|b|\n|-|-|\n|1|2|\n").unwrap();
-        for tag in ["<h1>", "<li>", "<strong>", "<code class=\"language-rust\">", "<table>"] {
+        let html = to_html("# Title\n\n- one\n- **two**\n\n```rust\nfn a() {}\n```\n\n|a|b|\n|-|-|\n|1|2|\n")
+            .unwrap();
+        for tag in [
+            "<h1>",
+            "<li>",
+            "<strong>",
+            "<code class=\"language-rust\">",
+            "<table>",
+        ] {
             assert!(html.contains(tag), "{html}");
         }
     }

@@ -70,12 +70,10 @@ struct Candidate {
 pub(super) async fn run(State(viewer): State<Viewer>, path: Segments, uri: Uri) -> Response {
     let wanted = path.at(0).to_owned();
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-    let read = viewer.read(move |viewer| {
-        match named(viewer, &wanted) {
-            Some(id) if id == wanted => run_page(viewer, trace_id(&id)?),
-            Some(id) => Ok(found(&format!("/r/{id}{query}"))),
-            None => not_found(viewer, &wanted),
-        }
+    let read = viewer.read(move |viewer| match named(viewer, &wanted) {
+        Some(id) if id == wanted => run_page(viewer, trace_id(&id)?),
+        Some(id) => Ok(found(&format!("/r/{id}{query}"))),
+        None => not_found(viewer, &wanted),
     });
     page(read.await)
 }
@@ -133,10 +131,16 @@ pub(super) async fn diff_with_baseline(State(viewer): State<Viewer>, path: Segme
 /// The whole ID of the run that a part of an address names.
 fn named(viewer: &Viewer, wanted: &str) -> Option<String> {
     if let Ok(trace_id) = wanted.parse() {
-        return viewer.runs().directory(trace_id).ok().map(|run| run.trace_id.to_string());
+        return viewer
+            .runs()
+            .directory(trace_id)
+            .ok()
+            .map(|run| run.trace_id.to_string());
     }
     let is_prefix = is_id_like(wanted) && wanted.len() >= SHORTEST_PREFIX;
-    let selected = is_prefix.then(|| viewer.runs().store().select(wanted).ok()).flatten();
+    let selected = is_prefix
+        .then(|| viewer.runs().store().select(wanted).ok())
+        .flatten();
     selected.map(|run| run.trace_id.to_string())
 }
 
@@ -144,7 +148,9 @@ fn named(viewer: &Viewer, wanted: &str) -> Option<String> {
 fn encoded(text: &str) -> String {
     text.bytes()
         .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                char::from(byte).to_string()
+            }
             byte => format!("%{byte:02X}"),
         })
         .collect()
@@ -183,7 +189,9 @@ fn not_found(viewer: &Viewer, wanted: &str) -> Result<Response, ApiError> {
             "Several runs have IDs that begin so.",
             candidates,
         ),
-        Err(SelectError::NotFound { candidates }) => (StatusCode::NOT_FOUND, "No run has this ID.", candidates),
+        Err(SelectError::NotFound { candidates }) => {
+            (StatusCode::NOT_FOUND, "No run has this ID.", candidates)
+        }
         // A word for a run, or a prefix that is too short for an address.
         Ok(directory) => (StatusCode::NOT_FOUND, "No run has this ID.", vec![directory]),
         Err(_) => (StatusCode::NOT_FOUND, "No run has this ID.", Vec::new()),
@@ -230,7 +238,10 @@ fn page(made: Result<Response, ApiError>) -> Response {
 
 /// The shell of a page with its title and its first data.
 fn shell(viewer: &Viewer, page: &str, title: &str, data: &impl Serialize) -> Result<Response, ApiError> {
-    let (shell, _) = viewer.assets().get(assets::SHELL).ok_or_else(ApiError::internal)?;
+    let (shell, _) = viewer
+        .assets()
+        .get(assets::SHELL)
+        .ok_or_else(ApiError::internal)?;
     let shell = String::from_utf8_lossy(&shell);
     let data = String::from_utf8(json_text(data)?).map_err(|_| ApiError::internal())?;
     let values = [
@@ -240,7 +251,10 @@ fn shell(viewer: &Viewer, page: &str, title: &str, data: &impl Serialize) -> Res
         // Within a script, only this could end it.
         ("initial_data", data.replace('<', "\\u003c")),
     ];
-    Ok(bytes_response("text/html; charset=utf-8", filled(&shell, &values)))
+    Ok(bytes_response(
+        "text/html; charset=utf-8",
+        filled(&shell, &values),
+    ))
 }
 
 /// The template with each `{{name}}` replaced, once: what was filled in is not looked at again.

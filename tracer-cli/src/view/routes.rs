@@ -27,7 +27,9 @@ pub(super) fn router(viewer: &Viewer) -> Router {
         .route("/api/table", get(api::table::get))
         .route(
             "/api/runs/{run}",
-            get(api::files::run).patch(api::changes::rename).delete(api::changes::delete),
+            get(api::files::run)
+                .patch(api::changes::rename)
+                .delete(api::changes::delete),
         )
         .route("/api/runs/{run}/spans", get(api::files::spans))
         .route("/api/runs/{run}/paths", get(api::files::paths))
@@ -56,7 +58,11 @@ pub(super) fn router(viewer: &Viewer) -> Router {
 
 async fn nothing_here(uri: Uri) -> Response {
     if uri.path().starts_with("/api") {
-        return ApiError::not_found("no_such_path", "the API has no such path; docs/viewer-api.md lists them").into_response();
+        return ApiError::not_found(
+            "no_such_path",
+            "the API has no such path; docs/viewer-api.md lists them",
+        )
+        .into_response();
     }
     ApiError::not_found("no_such_page", "there is no such page").into_response()
 }

@@ -8,8 +8,8 @@ use super::log::{Known, LinePlace, Visit};
 use super::project::{child_type, is_failed, named, text, usage};
 use super::span::{Indexed, Span};
 use super::tally::{Surfaced, surfaced};
-use crate::format::names::{self, Name, event_keys, events, markers};
 use crate::format::EventType;
+use crate::format::names::{self, Name, event_keys, events, markers};
 
 const OPEN: u8 = 1;
 const REDACTED: u8 = 2;

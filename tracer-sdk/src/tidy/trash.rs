@@ -82,7 +82,8 @@ impl Trash {
             // An older one with this ID was deleted before.
             remove_run(&inside)?;
         }
-        Disk.rename(&run.path, &inside.path).map_err(TidyError::at(&run.path))
+        Disk.rename(&run.path, &inside.path)
+            .map_err(TidyError::at(&run.path))
     }
 
     /// Takes a run out again. `false` says that it is not there any more.

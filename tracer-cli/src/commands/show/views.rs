@@ -3,11 +3,11 @@
 use tracer_sdk::format::Payload;
 
 use super::Shown;
-use crate::render::telling::MOST_STEPS;
 use crate::error::CliError;
 use crate::render::line::{Line, Tone};
 use crate::render::step_filter::StepFilter;
 use crate::render::step_page::StepPage;
+use crate::render::telling::MOST_STEPS;
 use crate::render::{steps, text, transcript};
 use crate::session::Session;
 

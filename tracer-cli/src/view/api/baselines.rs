@@ -32,7 +32,9 @@ pub(in super::super) struct Baselines {
 
 /// Lists the baselines.
 pub(in super::super) async fn baselines() -> Result<Response, ApiError> {
-    let listed = tokio::task::spawn_blocking(names).await.map_err(|_| ApiError::internal())?;
+    let listed = tokio::task::spawn_blocking(names)
+        .await
+        .map_err(|_| ApiError::internal())?;
     Ok(json_response(&Baselines {
         spec_version: SPEC_VERSION,
         baselines: listed,
@@ -59,7 +61,10 @@ fn names() -> Vec<String> {
 /// The nearest folder of baselines.
 fn folder() -> Option<PathBuf> {
     let directory = std::env::current_dir().ok()?;
-    directory.ancestors().map(|above| above.join(FOLDER)).find(|folder| folder.is_dir())
+    directory
+        .ancestors()
+        .map(|above| above.join(FOLDER))
+        .find(|folder| folder.is_dir())
 }
 
 /// Whether it names a file in the folder and nothing else.

@@ -113,9 +113,11 @@ fn changed(trace_id: TraceId, change: &'static str, run_name: Option<String>) ->
 fn refused(error: TidyError) -> ApiError {
     match error {
         TidyError::Damaged { problems, .. } => ApiError::damaged(problems),
-        TidyError::Live | TidyError::Unknown => {
-            ApiError::new(StatusCode::CONFLICT, "live_run", format!("{error}; wait until it has ended"))
-        }
+        TidyError::Live | TidyError::Unknown => ApiError::new(
+            StatusCode::CONFLICT,
+            "live_run",
+            format!("{error}; wait until it has ended"),
+        ),
         error => ApiError::new(StatusCode::CONFLICT, "not_changed", error.to_string()),
     }
 }
@@ -130,13 +132,15 @@ async fn json_body(request: Request) -> Result<Vec<u8>, ApiError> {
         ));
     }
     let body: Limited<Body> = Limited::new(request.into_body(), MOST_BODY_BYTES);
-    let read = tokio::time::timeout(BODY_TIME, body.collect()).await.map_err(|_| {
-        ApiError::new(
-            StatusCode::REQUEST_TIMEOUT,
-            "too_slow",
-            "the body did not arrive in time",
-        )
-    })?;
+    let read = tokio::time::timeout(BODY_TIME, body.collect())
+        .await
+        .map_err(|_| {
+            ApiError::new(
+                StatusCode::REQUEST_TIMEOUT,
+                "too_slow",
+                "the body did not arrive in time",
+            )
+        })?;
     let whole = read.map_err(|_| {
         ApiError::new(
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -148,7 +152,9 @@ async fn json_body(request: Request) -> Result<Vec<u8>, ApiError> {
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let content_type = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
     content_type.is_some_and(|told| {
         told.split(';')
             .next()

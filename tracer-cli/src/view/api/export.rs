@@ -27,7 +27,9 @@ pub(in super::super) async fn html(
 ) -> Result<Response, ApiError> {
     let kinds = query.get("kind").map(kinds).transpose()?.unwrap_or_default();
     let text = query.get("q").filter(|text| !text.is_empty());
-    let only_failures = query.get("errors").is_some_and(|errors| errors == "1" || errors == "true");
+    let only_failures = query
+        .get("errors")
+        .is_some_and(|errors| errors == "1" || errors == "true");
     let filter = StepFilter::new(&kinds, only_failures, text);
     let read = viewer.read(move |viewer| {
         let directory = viewer.runs().directory(id.0)?;

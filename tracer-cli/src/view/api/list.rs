@@ -30,7 +30,10 @@ pub(in super::super) struct RunsAnswer {
 pub(in super::super) async fn runs(State(viewer): State<Viewer>, query: Query) -> Result<Response, ApiError> {
     let limit = query.limit("limit", MOST_RUNS, MOST_RUNS)?;
     let status = query.get("status").map(statuses).transpose()?;
-    let name = query.get("q").filter(|name| !name.is_empty()).map(NamePattern::new);
+    let name = query
+        .get("q")
+        .filter(|name| !name.is_empty())
+        .map(NamePattern::new);
     let cursor = query.get("cursor").map(trace_id).transpose()?;
     let answer = viewer.read(move |viewer| {
         let listed = listed(viewer)?;
@@ -39,13 +42,18 @@ pub(in super::super) async fn runs(State(viewer): State<Viewer>, query: Query) -
             Some(last) => {
                 let place = listed.iter().position(|run| run.directory.trace_id == last);
                 place.ok_or_else(|| {
-                    ApiError::not_found("no_such_cursor", "the run of the cursor is gone; begin again without it")
+                    ApiError::not_found(
+                        "no_such_cursor",
+                        "the run of the cursor is gone; begin again without it",
+                    )
                 })? + 1
             }
         };
         let passes = |meta: &RunMeta| {
             status.as_ref().is_none_or(|wanted| wanted.contains(&meta.status))
-                && name.as_ref().is_none_or(|name| name.matches(meta.run_name.as_deref().unwrap_or_default()))
+                && name
+                    .as_ref()
+                    .is_none_or(|name| name.matches(meta.run_name.as_deref().unwrap_or_default()))
         };
         let mut metas = listed
             .into_iter()
@@ -82,7 +90,10 @@ fn statuses(text: &str) -> Result<Vec<RunStatus>, ApiError> {
     text.split(',')
         .map(|word| {
             RunStatus::from_word(word).ok_or_else(|| {
-                ApiError::bad_request("invalid_parameter", "`status` holds `running`, `ok` or `error`, with commas between")
+                ApiError::bad_request(
+                    "invalid_parameter",
+                    "`status` holds `running`, `ok` or `error`, with commas between",
+                )
             })
         })
         .collect()

@@ -102,7 +102,10 @@ struct Environment {
 }
 
 /// Tells how a run went.
-pub(in super::super) async fn overview(State(viewer): State<Viewer>, id: RunId) -> Result<Response, ApiError> {
+pub(in super::super) async fn overview(
+    State(viewer): State<Viewer>,
+    id: RunId,
+) -> Result<Response, ApiError> {
     let read = viewer.read(move |viewer| viewer.runs().with(id.0, of));
     Ok(json_response(&read.await?))
 }

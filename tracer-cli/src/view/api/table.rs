@@ -61,7 +61,11 @@ pub(in super::super) struct TableRow {
 /// The table as the page of all runs begins with.
 pub(in super::super) fn first(viewer: &Viewer) -> Result<Table, ApiError> {
     let runs = listed(viewer)?;
-    let wanted: HashSet<TraceId> = runs.iter().take(FIRST_DETAILS).map(|run| run.directory.trace_id).collect();
+    let wanted: HashSet<TraceId> = runs
+        .iter()
+        .take(FIRST_DETAILS)
+        .map(|run| run.directory.trace_id)
+        .collect();
     Ok(table(viewer, &runs, &wanted))
 }
 
@@ -96,7 +100,11 @@ pub(in super::super) fn row(viewer: &Viewer, run: &ListedRun, look: bool) -> Tab
         duration_ms: meta.and_then(|meta| meta.duration_ms),
         duration_us: meta.and_then(duration),
         counts: meta.map(|meta| meta.counts),
-        problem: run.meta.as_ref().err().and_then(|problems| Some(problems.first()?.to_string())),
+        problem: run
+            .meta
+            .as_ref()
+            .err()
+            .and_then(|problems| Some(problems.first()?.to_string())),
         details,
     }
 }

@@ -43,7 +43,12 @@ pub(super) struct DifferenceAnswer {
 }
 
 /// A tool call; `None` for any other record.
-pub(super) fn of(run: &OpenRun, number: usize, payload: &Payload, place: &Place) -> Result<Option<ToolCall>, ApiError> {
+pub(super) fn of(
+    run: &OpenRun,
+    number: usize,
+    payload: &Payload,
+    place: &Place,
+) -> Result<Option<ToolCall>, ApiError> {
     let Payload::ToolCall {
         tool_name,
         args,
@@ -56,7 +61,9 @@ pub(super) fn of(run: &OpenRun, number: usize, payload: &Payload, place: &Place)
     let previous = run.previous(number, |event_type, name| {
         event_type == EventType::ToolCall && name == tool_name
     });
-    let before = previous.map(|row| Ok((row.number as usize, run.read_row(row)?))).transpose();
+    let before = previous
+        .map(|row| Ok((row.number as usize, run.read_row(row)?)))
+        .transpose();
     let before = before.map_err(|error: tracer_sdk::read::RecordError| ApiError::unreadable(error))?;
     let previous_same_tool = before.and_then(|(number, read)| {
         let record = read?.record;

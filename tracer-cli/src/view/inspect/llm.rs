@@ -77,7 +77,10 @@ pub(super) fn of(
     let asked = conversation::prompt(prompt);
     let answered = conversation::response(response);
     let previous = run.previous(number, |event_type, _| event_type == EventType::LlmCall);
-    let before = previous.map(|row| run.read_row(row)).transpose().map_err(ApiError::unreadable)?;
+    let before = previous
+        .map(|row| run.read_row(row))
+        .transpose()
+        .map_err(ApiError::unreadable)?;
     let before = before.flatten();
     let heard: Vec<Message> = match before.as_ref().map(|read| &read.record.payload) {
         Some(Payload::LlmCall { prompt, response, .. }) => {
@@ -88,11 +91,19 @@ pub(super) fn of(
         _ => Vec::new(),
     };
     let is_new: Vec<bool> = asked.iter().map(|message| !heard.contains(message)).collect();
-    let new_from = is_new.iter().rposition(|is_new| !is_new).map_or(0, |last| last + 1);
+    let new_from = is_new
+        .iter()
+        .rposition(|is_new| !is_new)
+        .map_or(0, |last| last + 1);
     Ok(Some(LlmCall {
         model: model.clone(),
         provider: provider.clone(),
-        messages: messages(&asked, |number| is_new.get(number).copied().unwrap_or(true), Part::Prompt, place),
+        messages: messages(
+            &asked,
+            |number| is_new.get(number).copied().unwrap_or(true),
+            Part::Prompt,
+            place,
+        ),
         new_from,
         previous: before.map(|read| read.record.event_id),
         response: messages(&answered, |_| true, Part::Response, place),
@@ -111,7 +122,9 @@ pub(super) fn of(
 fn tools(prompt: &Value, span: Option<&SpanRecord>) -> Vec<OfferedTool> {
     let stored = || {
         let attributes = &span?.attributes;
-        let text = TOOL_DEFINITIONS.into_iter().find_map(|key| attributes.get(key)?.as_str())?;
+        let text = TOOL_DEFINITIONS
+            .into_iter()
+            .find_map(|key| attributes.get(key)?.as_str())?;
         unpacked(text)
     };
     let tools = prompt.get("tools").cloned().or_else(stored);
@@ -122,7 +135,9 @@ fn tools(prompt: &Value, span: Option<&SpanRecord>) -> Vec<OfferedTool> {
         .filter_map(|tool| {
             let inner = tool.get("function").unwrap_or(tool);
             let text = |key: &str| inner.get(key).and_then(Value::as_str).map(str::to_owned);
-            let parameters = ["parameters", "input_schema"].into_iter().find_map(|key| inner.get(key));
+            let parameters = ["parameters", "input_schema"]
+                .into_iter()
+                .find_map(|key| inner.get(key));
             Some(OfferedTool {
                 name: text("name")?,
                 description: text("description"),

@@ -62,7 +62,11 @@ pub(in super::super) fn messages(
         .map(|(number, message)| MessageAnswer {
             role: gist::word(&message.role),
             is_new: is_new(number),
-            parts: message.parts.iter().map(|said| answer(said, part, place)).collect(),
+            parts: message
+                .parts
+                .iter()
+                .map(|said| answer(said, part, place))
+                .collect(),
         })
         .collect()
 }
@@ -108,7 +112,13 @@ fn of_text(kind: &'static str, text: &str, part: Part, place: &Place) -> PartAns
     }
 }
 
-fn of_value(kind: &'static str, name: Option<String>, value: &Value, part: Part, place: &Place) -> PartAnswer {
+fn of_value(
+    kind: &'static str,
+    name: Option<String>,
+    value: &Value,
+    part: Part,
+    place: &Place,
+) -> PartAnswer {
     let text = value.to_string();
     if is_large(&text) {
         return PartAnswer {

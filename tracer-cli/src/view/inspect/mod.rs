@@ -12,6 +12,6 @@ pub(super) use cut::{Part, Place, Shown, part_of};
 pub(super) use error::{ErrorDetails, error};
 pub(super) use messages::{MessageAnswer, messages};
 pub(super) use state::{StateDetails, of as state};
-pub(super) use step::{inspect, raw};
 #[cfg(test)]
 pub(super) use step::Step;
+pub(super) use step::{inspect, raw};

@@ -30,7 +30,9 @@ pub(in super::super) fn of(
         return Ok(None);
     };
     let before = run.previous(number, |event_type, _| event_type == EventType::StateUpdate);
-    let before = before.map(|row| Ok((row.number as usize, run.read_row(row)?))).transpose();
+    let before = before
+        .map(|row| Ok((row.number as usize, run.read_row(row)?)))
+        .transpose();
     let before = before.map_err(|error: tracer_sdk::read::RecordError| ApiError::unreadable(error))?;
     let previous = before.and_then(|(number, read)| {
         let record = read?.record;
@@ -47,7 +49,9 @@ pub(in super::super) fn of(
     });
     Ok(Some(StateDetails {
         state: Shown::of(state, Part::State, place),
-        difference: diff.as_ref().and_then(|diff| Shown::of(diff, Part::Difference, place)),
+        difference: diff
+            .as_ref()
+            .and_then(|diff| Shown::of(diff, Part::Difference, place)),
         previous,
     }))
 }

@@ -104,7 +104,9 @@ pub(in super::super) fn inspect(run: &OpenRun, number: usize, row: &Row) -> Resu
         in_flight: read.in_flight,
         start: Some(record.ts.clone()),
         end: span.and_then(|span| Some(span.end_time.as_ref()?.text().to_owned())),
-        offset_us: start.zip(run.started()).map(|(start, started)| start.microseconds_since(started)),
+        offset_us: start
+            .zip(run.started())
+            .map(|(start, started)| start.microseconds_since(started)),
         duration_us: match row.source {
             Source::Span(_) => indexed.and_then(|span| span.duration_us),
             _ => None,
@@ -177,7 +179,9 @@ pub(in super::super) fn raw(run: &OpenRun, row: &Row) -> Result<Option<String>, 
 
 /// The evidence of a loop warning.
 fn loop_report(run: &OpenRun, row: &Row, event_id: &str) -> Result<Option<LoopReport>, ApiError> {
-    let is_warning = run.outline(row).is_some_and(|(event_type, _)| event_type == EventType::LoopWarning);
+    let is_warning = run
+        .outline(row)
+        .is_some_and(|(event_type, _)| event_type == EventType::LoopWarning);
     if !is_warning {
         return Ok(None);
     }

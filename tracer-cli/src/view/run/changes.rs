@@ -73,7 +73,8 @@ impl OpenRun {
         let mut from = first_new.map_or(rows.len(), |position| position + behind_root);
         // With the root, what is nested in nothing that is there goes behind all that is nested in the root.
         let is_any_outside = rows.iter().skip(behind_root).any(|row| row.parent == NONE);
-        if is_root_new && is_any_outside || rows.iter().any(|row| !is_new(row) && self.was_moved(row, is_new)) {
+        if is_root_new && is_any_outside || rows.iter().any(|row| !is_new(row) && self.was_moved(row, is_new))
+        {
             from = behind_root;
         }
         if !is_root_new && from == rows.len() && offset == self.index.read_bytes() {
@@ -87,19 +88,19 @@ impl OpenRun {
             version: self.version(),
             row_count: rows.len(),
             from,
-            rows: changed.map(|(number, row)| self.changed_row(number, row)).collect::<Result<_, _>>()?,
+            rows: changed
+                .map(|(number, row)| self.changed_row(number, row))
+                .collect::<Result<_, _>>()?,
             root: root.map(|row| self.changed_row(0, row)).transpose()?,
             reload,
         }))
     }
 
-    /// Whether a row that was there before now stands further down, in a new row that began after it; only a clock that
-    /// was set back gives such rows.
+    /// Whether a row that was there before now stands further down, in a new row that comes after it in time; only a clock
+    /// that was set back gives such rows.
     fn was_moved(&self, row: &Row, is_new: impl Fn(&Row) -> bool) -> bool {
         let parent = self.timeline.get(row.parent as usize);
-        parent.is_some_and(|parent| {
-            parent.number > 0 && is_new(parent) && cells_of(self, parent).start_us > cells_of(self, row).start_us
-        })
+        parent.is_some_and(|parent| parent.number > row.number && is_new(parent))
     }
 
     fn changed_row(&self, number: usize, row: &Row) -> Result<ChangedRow, ApiError> {

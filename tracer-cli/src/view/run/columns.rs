@@ -115,17 +115,29 @@ pub(in super::super) fn encode(run: &OpenRun) -> Vec<u8> {
     bytes.extend(microseconds(read).to_le_bytes());
     bytes.resize(HEADER_BYTES, 0);
     column(&mut bytes, cells.iter().map(|cells| cells.start_us.to_le_bytes()));
-    column(&mut bytes, cells.iter().map(|cells| cells.duration_us.to_le_bytes()));
+    column(
+        &mut bytes,
+        cells.iter().map(|cells| cells.duration_us.to_le_bytes()),
+    );
     column(&mut bytes, rows.iter().map(|row| parent(row).to_le_bytes()));
     column(&mut bytes, rows.iter().map(|row| row.number.to_le_bytes()));
     column(&mut bytes, cells.iter().map(|cells| cells.name.to_le_bytes()));
     column(&mut bytes, cells.iter().map(|cells| cells.line.to_le_bytes()));
-    column(&mut bytes, cells.iter().map(|cells| cells.signature.to_le_bytes()));
+    column(
+        &mut bytes,
+        cells.iter().map(|cells| cells.signature.to_le_bytes()),
+    );
     column(&mut bytes, rows.iter().map(|row| row.depth.to_le_bytes()));
     column(&mut bytes, cells.iter().map(|cells| [cells.kind.number()]));
     column(&mut bytes, cells.iter().map(|cells| [cells.flags]));
-    column(&mut bytes, cells.iter().map(|cells| cells.tokens_in.to_le_bytes()));
-    column(&mut bytes, cells.iter().map(|cells| cells.tokens_out.to_le_bytes()));
+    column(
+        &mut bytes,
+        cells.iter().map(|cells| cells.tokens_in.to_le_bytes()),
+    );
+    column(
+        &mut bytes,
+        cells.iter().map(|cells| cells.tokens_out.to_le_bytes()),
+    );
     bytes.extend(names_bytes);
     bytes
 }

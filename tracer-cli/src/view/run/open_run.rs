@@ -60,7 +60,8 @@ impl OpenRun {
     /// Whether the files are as they were when they were read last, and whether the process is.
     pub(in super::super) fn is_current(&self) -> bool {
         let stamp = Stamp::of(&self.directory.path);
-        stamp == self.stamp && (!self.standing.is_open() || standing(&self.directory.clone().listed()) == self.standing)
+        stamp == self.stamp
+            && (!self.standing.is_open() || standing(&self.directory.clone().listed()) == self.standing)
     }
 
     /// Reads what has changed. `false` says that the log is another one: the run has to be opened anew.
@@ -82,10 +83,14 @@ impl OpenRun {
     /// Puts the rows in their order.
     fn arrange(&mut self) {
         self.surfaced = self.index.surfaced().collect();
-        let live = self.standing.is_open().then(|| read_live_file(&self.directory.path));
+        let live = self
+            .standing
+            .is_open()
+            .then(|| read_live_file(&self.directory.path));
         // A stale `.live` says nothing about a run that has ended.
         self.in_flight = live.flatten().map(|live| live.started).unwrap_or_default();
-        self.in_flight.retain(|started| self.index.find(started.span_id).is_none());
+        self.in_flight
+            .retain(|started| self.index.find(started.span_id).is_none());
         self.timeline = Timeline::new(&self.index, &self.in_flight, self.standing.is_open());
         self.evidence = self.find_evidence();
     }
@@ -134,7 +139,10 @@ impl OpenRun {
             Source::Run => Some((EventType::RunStart, false)),
             Source::Span(position) => {
                 let span = self.index.span(position as usize)?;
-                Some((span.event_type, span.is_failed || span.event_type == EventType::Error))
+                Some((
+                    span.event_type,
+                    span.is_failed || span.event_type == EventType::Error,
+                ))
             }
             Source::Surfaced(number) => {
                 let surfaced = self.surfaced.get(number as usize)?;
@@ -228,6 +236,7 @@ impl OpenRun {
 
     /// A text that changes when the run does.
     pub(in super::super) fn version(&self) -> String {
-        self.stamp.version(&(self.standing.word(), self.directory.trace_id))
+        self.stamp
+            .version(&(self.standing.word(), self.directory.trace_id))
     }
 }

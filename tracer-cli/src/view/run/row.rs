@@ -113,10 +113,17 @@ impl OpenRun {
             return (first.source == Source::Run).then_some(0);
         }
         if let Ok(span_id) = event_id.parse() {
-            if let Some(row) = self.index.find(span_id).and_then(|span| self.timeline.row_of_span(span)) {
+            if let Some(row) = self
+                .index
+                .find(span_id)
+                .and_then(|span| self.timeline.row_of_span(span))
+            {
                 return Some(row);
             }
-            let place = self.in_flight.iter().position(|started| started.span_id == span_id)?;
+            let place = self
+                .in_flight
+                .iter()
+                .position(|started| started.span_id == span_id)?;
             let source = Source::InFlight(u32::try_from(place).ok()?);
             return self.timeline.rows.iter().position(|row| row.source == source);
         }
@@ -155,8 +162,12 @@ impl OpenRun {
             EventType::RunStart => gist::Gist::default(),
             _ => gist::of(payload),
         };
-        let failure = gist::failure(payload)
-            .map(|error| text::one_line(&format!("{}: {}", error.error_type, error.message), LONGEST_FAILURE));
+        let failure = gist::failure(payload).map(|error| {
+            text::one_line(
+                &format!("{}: {}", error.error_type, error.message),
+                LONGEST_FAILURE,
+            )
+        });
         Ok(RowText {
             row: number,
             kind: Kind::of(read.record.event_type()),

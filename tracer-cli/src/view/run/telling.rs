@@ -10,7 +10,11 @@ impl OpenRun {
     /// The telling steps, in the order of time.
     pub(in super::super) fn telling(&self) -> Result<Vec<Source>, RecordError> {
         let numbers = telling::numbers(self.timeline.steps(), |wanted| {
-            let mut numbers: Vec<usize> = self.rows_of(wanted).iter().map(|row| row.number as usize).collect();
+            let mut numbers: Vec<usize> = self
+                .rows_of(wanted)
+                .iter()
+                .map(|row| row.number as usize)
+                .collect();
             numbers.sort_unstable();
             numbers
         });
@@ -18,10 +22,17 @@ impl OpenRun {
     }
 
     /// The steps with these numbers.
-    pub(in super::super) fn steps(&self, numbers: impl IntoIterator<Item = usize>) -> Result<Vec<Source>, RecordError> {
+    pub(in super::super) fn steps(
+        &self,
+        numbers: impl IntoIterator<Item = usize>,
+    ) -> Result<Vec<Source>, RecordError> {
         let mut sources = Vec::new();
         for number in numbers {
-            let Some(row) = self.timeline.row_of_step(number).and_then(|row| self.timeline.get(row)) else {
+            let Some(row) = self
+                .timeline
+                .row_of_step(number)
+                .and_then(|row| self.timeline.get(row))
+            else {
                 continue;
             };
             let Some(read) = self.read_row(row)? else { continue };

@@ -98,13 +98,21 @@ impl Timeline {
 
     /// The row of the step with a number.
     pub(in super::super) fn row_of_step(&self, number: usize) -> Option<usize> {
-        let row = self.row_of_number.get(number).copied().filter(|row| *row != NONE)?;
+        let row = self
+            .row_of_number
+            .get(number)
+            .copied()
+            .filter(|row| *row != NONE)?;
         Some(row as usize)
     }
 
     /// The row of the span at a place of the index.
     pub(in super::super) fn row_of_span(&self, position: usize) -> Option<usize> {
-        let row = self.row_of_span.get(position).copied().filter(|row| *row != NONE)?;
+        let row = self
+            .row_of_span
+            .get(position)
+            .copied()
+            .filter(|row| *row != NONE)?;
         Some(row as usize)
     }
 }
@@ -129,11 +137,17 @@ fn in_time(index: &LogIndex, surfaced: &[SurfacedRecord], in_flight: &[StartedSp
     for (place, record) in (0..).zip(surfaced) {
         if record.event_type != EventType::RunEnd {
             let offset = index.span(record.span).map_or(0, |root| root.offset);
-            keyed.push(((record.instant, 1, offset, record.number), Source::Surfaced(place)));
+            keyed.push((
+                (record.instant, 1, offset, record.number),
+                Source::Surfaced(place),
+            ));
         }
     }
     for (place, started) in (0..).zip(in_flight) {
-        keyed.push(((started.start_time.instant(), u8::MAX, 0, place), Source::InFlight(place)));
+        keyed.push((
+            (started.start_time.instant(), u8::MAX, 0, place),
+            Source::InFlight(place),
+        ));
     }
     keyed.sort_unstable_by_key(|(key, _)| *key);
     let mut has_started = false;

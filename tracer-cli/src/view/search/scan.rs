@@ -217,7 +217,11 @@ impl Scan<'_> {
         if is_root {
             for (number, row) in self.run.timeline.rows.iter().enumerate() {
                 if let Source::Surfaced(surfaced) = row.source
-                    && self.run.surfaced.get(surfaced as usize).is_some_and(|record| record.span == position)
+                    && self
+                        .run
+                        .surfaced
+                        .get(surfaced as usize)
+                        .is_some_and(|record| record.span == position)
                 {
                     self.check(number)?;
                 }

@@ -83,7 +83,9 @@ pub(super) async fn stream(
     query: Query,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let last = headers.get(LAST_EVENT_ID).and_then(|last| last.to_str().ok()?.parse().ok());
+    let last = headers
+        .get(LAST_EVENT_ID)
+        .and_then(|last| last.to_str().ok()?.parse().ok());
     let last = match last {
         Some(last) => Some(last),
         None => query.number("last_event_id")?.or(query.number("from")?),

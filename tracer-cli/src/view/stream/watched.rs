@@ -62,7 +62,11 @@ impl WatchedRun {
     pub(super) fn look(&mut self, viewer: &Viewer) -> Result<Vec<Change>, ApiError> {
         if viewer.runs().directory(self.trace_id).is_err() {
             self.is_deleted = true;
-            return Ok(vec![Change::new("deleted", None, &json!({"run_id": self.trace_id}))?]);
+            return Ok(vec![Change::new(
+                "deleted",
+                None,
+                &json!({"run_id": self.trace_id}),
+            )?]);
         }
         let begun = Instant::now();
         if self.not_before.is_some_and(|moment| begun < moment) {
@@ -83,7 +87,11 @@ impl WatchedRun {
             return Ok(changes);
         }
         let end = run.index.read_bytes();
-        let in_flight: Vec<String> = run.in_flight.iter().map(|started| started.span_id.to_string()).collect();
+        let in_flight: Vec<String> = run
+            .in_flight
+            .iter()
+            .map(|started| started.span_id.to_string())
+            .collect();
         let known = self.offset.unwrap_or(end);
         let is_moved = known != end || in_flight != self.in_flight;
         let is_first = self.version.is_empty() && self.offset.is_none();

@@ -21,7 +21,9 @@ fn runs_are_listed_newest_first_and_by_parts() {
     let ids = |path: &str| -> Vec<String> {
         let answer = viewer.json(path);
         let runs = answer["runs"].as_array().unwrap().clone();
-        runs.iter().map(|run| run["trace_id"].as_str().unwrap().to_owned()).collect()
+        runs.iter()
+            .map(|run| run["trace_id"].as_str().unwrap().to_owned())
+            .collect()
     };
     assert_eq!(ids("/api/runs"), [THIRD, SECOND, FIRST]);
     assert_eq!(ids("/api/runs?status=error"), [SECOND]);
@@ -44,10 +46,22 @@ fn a_run_is_given_as_its_files_hold_it() {
     let spans = viewer.json(&format!("/api/runs/{FIRST}/spans"));
     let keys: Vec<&String> = spans.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["events", "spans", "spec_version", "trace_id"]);
-    assert_eq!((spans["spans"].as_array().unwrap().len(), spans["events"].as_array().unwrap().len()), (3, 4));
+    assert_eq!(
+        (
+            spans["spans"].as_array().unwrap().len(),
+            spans["events"].as_array().unwrap().len()
+        ),
+        (3, 4)
+    );
     let part = viewer.json(&format!("/api/runs/{FIRST}/spans?from=1&limit=1"));
     assert_eq!(part["spans"][0]["name"], "search_kb");
-    assert_eq!((part["spans"].as_array().unwrap().len(), part["events"].as_array().unwrap().len()), (1, 1));
+    assert_eq!(
+        (
+            part["spans"].as_array().unwrap().len(),
+            part["events"].as_array().unwrap().len()
+        ),
+        (1, 1)
+    );
 
     let paths = viewer.json(&format!("/api/runs/{FIRST}/paths"))["paths"].clone();
     assert_eq!(paths["run_dir"], sandbox.run_dir(FIRST).to_str().unwrap());
@@ -61,7 +75,12 @@ fn the_table_tells_what_the_spans_tell_of_the_runs_that_are_asked_for() {
     sandbox.files("cccc4444000000000000000000000004", "{}", "");
     let all = viewer.json("/api/table");
     assert_eq!(all["runs"].as_array().unwrap().len(), 4);
-    let damaged = all["runs"].as_array().unwrap().iter().find(|run| run["standing"] == "damaged").unwrap();
+    let damaged = all["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|run| run["standing"] == "damaged")
+        .unwrap();
     assert!(damaged["problem"].is_string() && damaged["run_name"].is_null());
     let one = viewer.json(&format!("/api/table?ids={FIRST},{SECOND}"));
     let details = &one["runs"][0]["details"];
@@ -79,24 +98,54 @@ fn a_damaged_run_is_refused_with_its_problems_and_still_shown() {
     let viewer = Viewer::start(&sandbox);
     let refused = viewer.get(&format!("/api/runs/{FIRST}/spans"));
     refused.refuses(422, "invalid_run");
-    assert_eq!(refused.json()["error"]["problems"][0]["location"], "spans.jsonl:1");
+    assert_eq!(
+        refused.json()["error"]["problems"][0]["location"],
+        "spans.jsonl:1"
+    );
     let overview = viewer.json(&format!("/api/runs/{FIRST}/overview"));
     assert_eq!(overview["problems"][0]["location"], "spans.jsonl:1");
     assert_eq!(overview["totals"]["steps"], 2);
     fs::write(directory.join("meta.json"), "{").unwrap();
-    viewer.get(&format!("/api/runs/{FIRST}")).refuses(422, "invalid_run");
-    assert_eq!(viewer.json(&format!("/api/runs/{FIRST}/overview"))["standing"], "damaged");
+    viewer
+        .get(&format!("/api/runs/{FIRST}"))
+        .refuses(422, "invalid_run");
+    assert_eq!(
+        viewer.json(&format!("/api/runs/{FIRST}/overview"))["standing"],
+        "damaged"
+    );
 }
 
 #[test]
 fn what_is_not_there_and_what_cannot_be_meant_is_told() {
     let (_sandbox, viewer) = with_runs();
     let missing = "dddd0000000000000000000000000000";
-    let paths = ["", "/spans", "/paths", "/overview", "/columns", "/rows", "/steps?row=0", "/transcript", "/states", "/search"];
+    let paths = [
+        "",
+        "/spans",
+        "/paths",
+        "/overview",
+        "/columns",
+        "/rows",
+        "/steps?row=0",
+        "/transcript",
+        "/states",
+        "/search",
+    ];
     for path in paths {
-        viewer.get(&format!("/api/runs/{missing}{path}")).refuses(404, "no_such_run");
-        for id in ["x", &FIRST[..31], &FIRST.to_uppercase(), &"0".repeat(32), "..%2f..", "%00"] {
-            viewer.get(&format!("/api/runs/{id}{path}")).refuses(400, "invalid_trace_id");
+        viewer
+            .get(&format!("/api/runs/{missing}{path}"))
+            .refuses(404, "no_such_run");
+        for id in [
+            "x",
+            &FIRST[..31],
+            &FIRST.to_uppercase(),
+            &"0".repeat(32),
+            "..%2f..",
+            "%00",
+        ] {
+            viewer
+                .get(&format!("/api/runs/{id}{path}"))
+                .refuses(400, "invalid_trace_id");
         }
     }
     for (path, status, code) in [
@@ -115,22 +164,48 @@ fn what_is_not_there_and_what_cannot_be_meant_is_told() {
         ("/api/diff", 400, "invalid_parameter"),
         (&format!("/api/diff?a={FIRST}"), 404, "nothing_to_compare"),
         (&format!("/api/diff?a={FIRST}&b={missing}"), 404, "no_such_run"),
-        (&format!("/api/diff?a={FIRST}&baseline=..%2Fx"), 404, "no_such_baseline"),
-        (&format!("/api/runs/{FIRST}/rows?from=-1"), 400, "invalid_parameter"),
-        (&format!("/api/runs/{FIRST}/rows?limit=501"), 400, "invalid_parameter"),
-        (&format!("/api/runs/{FIRST}/search?q=kind:none"), 400, "invalid_query"),
+        (
+            &format!("/api/diff?a={FIRST}&baseline=..%2Fx"),
+            404,
+            "no_such_baseline",
+        ),
+        (
+            &format!("/api/runs/{FIRST}/rows?from=-1"),
+            400,
+            "invalid_parameter",
+        ),
+        (
+            &format!("/api/runs/{FIRST}/rows?limit=501"),
+            400,
+            "invalid_parameter",
+        ),
+        (
+            &format!("/api/runs/{FIRST}/search?q=kind:none"),
+            400,
+            "invalid_query",
+        ),
         (&format!("/api/runs/{FIRST}/steps/nothing"), 404, "no_such_step"),
         (&format!("/api/runs/{FIRST}/steps"), 400, "invalid_parameter"),
         (&format!("/api/runs/{FIRST}/steps?row=99"), 404, "no_such_step"),
-        (&format!("/api/runs/{FIRST}/steps/1111111111111111/values/prompt"), 404, "no_such_value"),
-        (&format!("/api/runs/{FIRST}/steps/1111111111111111/values/none"), 404, "no_such_value"),
+        (
+            &format!("/api/runs/{FIRST}/steps/1111111111111111/values/prompt"),
+            404,
+            "no_such_value",
+        ),
+        (
+            &format!("/api/runs/{FIRST}/steps/1111111111111111/values/none"),
+            404,
+            "no_such_value",
+        ),
     ] {
         let response = viewer.get(path);
         response.refuses(status, code);
         response.is_guarded();
     }
     for method in ["PUT", "OPTIONS", "DELETE"] {
-        viewer.change(method, "/api/runs", "").refuses(405, "method_not_allowed");
+        viewer
+            .change(method, "/api/runs", "")
+            .refuses(405, "method_not_allowed");
     }
 }
 
@@ -138,14 +213,43 @@ fn what_is_not_there_and_what_cannot_be_meant_is_told() {
 fn nobody_reaches_a_file_by_a_path() {
     let (sandbox, viewer) = with_runs();
     fs::write(sandbox.path("secret"), "secret").unwrap();
-    fs::write(sandbox.data_dir().join("runs").join(FIRST).join("other.json"), "secret").unwrap();
-    let ways = ["../../secret", "..%2f..%2fsecret", "%2e%2e/%2e%2e/secret", "..%5c..%5csecret", "%252e%252e%252fsecret",
-        "....//secret", "/etc/passwd", "%2fetc%2fpasswd", "..%c0%af..%c0%afsecret", "%00", "meta.json", ".%00./secret"];
+    fs::write(
+        sandbox.data_dir().join("runs").join(FIRST).join("other.json"),
+        "secret",
+    )
+    .unwrap();
+    let ways = [
+        "../../secret",
+        "..%2f..%2fsecret",
+        "%2e%2e/%2e%2e/secret",
+        "..%5c..%5csecret",
+        "%252e%252e%252fsecret",
+        "....//secret",
+        "/etc/passwd",
+        "%2fetc%2fpasswd",
+        "..%c0%af..%c0%afsecret",
+        "%00",
+        "meta.json",
+        ".%00./secret",
+    ];
     for way in ways {
-        for before in ["/", "/assets/", "/api/runs/", "/r/", &format!("/api/runs/{FIRST}/"), &format!("/api/runs/{FIRST}/steps/")] {
+        for before in [
+            "/",
+            "/assets/",
+            "/api/runs/",
+            "/r/",
+            &format!("/api/runs/{FIRST}/"),
+            &format!("/api/runs/{FIRST}/steps/"),
+        ] {
             let response = viewer.get(&format!("{before}{way}"));
-            assert!((300..500).contains(&response.status), "{before}{way}: {response:?}");
-            assert!(!String::from_utf8_lossy(&response.body).contains("root:"), "{before}{way}");
+            assert!(
+                (300..500).contains(&response.status),
+                "{before}{way}: {response:?}"
+            );
+            assert!(
+                !String::from_utf8_lossy(&response.body).contains("root:"),
+                "{before}{way}"
+            );
             assert_ne!(response.body, b"secret", "{before}{way}");
         }
     }
@@ -153,7 +257,9 @@ fn nobody_reaches_a_file_by_a_path() {
     {
         let link = sandbox.data_dir().join("runs/eeee0000000000000000000000000000");
         std::os::unix::fs::symlink(sandbox.run_dir(FIRST), link).unwrap();
-        viewer.get("/api/runs/eeee0000000000000000000000000000").refuses(404, "no_such_run");
+        viewer
+            .get("/api/runs/eeee0000000000000000000000000000")
+            .refuses(404, "no_such_run");
     }
 }
 
@@ -167,11 +273,19 @@ fn an_answer_that_is_known_is_not_sent_again_until_the_run_changes() {
         let again = viewer.send("GET", &path, &[("If-None-Match", &tag)], "");
         assert_eq!((again.status, again.body.len()), (304, 0), "{path}");
         assert_eq!(again.header("etag"), Some(tag.as_str()));
-        let other = viewer.send("GET", &path.replace(FIRST, SECOND), &[("If-None-Match", &tag)], "");
+        let other = viewer.send(
+            "GET",
+            &path.replace(FIRST, SECOND),
+            &[("If-None-Match", &tag)],
+            "",
+        );
         assert_eq!(other.status, 200, "{path}");
     }
     let path = format!("/api/runs/{FIRST}/rows");
     let tag = viewer.get(&path).header("etag").unwrap().to_owned();
     sandbox.run(FIRST, "renamed", 1, "error");
-    assert_eq!(viewer.send("GET", &path, &[("If-None-Match", &tag)], "").status, 200);
+    assert_eq!(
+        viewer.send("GET", &path, &[("If-None-Match", &tag)], "").status,
+        200
+    );
 }

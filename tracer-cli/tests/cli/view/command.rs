@@ -24,7 +24,9 @@ fn it_opens_the_run_that_is_named_or_else_the_newest_or_waits_for_the_first() {
 fn a_run_that_is_not_there_and_an_address_that_is_not_ours_are_refused() {
     let sandbox = Sandbox::new();
     sandbox.run(FIRST, "agent", 1, "ok");
-    sandbox.tracer(&["view", "--no-browser", "nothing"]).fails(2, &["no run has an ID"]);
+    sandbox
+        .tracer(&["view", "--no-browser", "nothing"])
+        .fails(2, &["no run has an ID"]);
     sandbox
         .tracer(&["view", "--no-browser", "--host", "192.0.2.1"])
         .fails(2, &["cannot listen on 192.0.2.1:8712", "--port 0"]);

@@ -30,20 +30,31 @@ fn a_request_that_names_another_host_is_refused() {
     ];
     for path in paths {
         for host in &hosts {
-            let response = viewer.raw(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"));
+            let response = viewer.raw(&format!(
+                "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+            ));
             response.refuses(403, "foreign_host");
             response.is_guarded();
         }
-        let two = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+        let two = format!(
+            "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
+        );
         viewer.raw(&two).refuses(403, "foreign_host");
         let none = format!("GET {path} HTTP/1.0\r\n\r\n");
         viewer.raw(&none).refuses(403, "foreign_host");
-        let absolute =
-            format!("GET http://evil.example{path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n");
+        let absolute = format!(
+            "GET http://evil.example{path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n"
+        );
         viewer.raw(&absolute).refuses(403, "foreign_host");
     }
-    for host in [format!("localhost:{port}"), format!("LocalHost:{port}"), format!("[::1]:{port}")] {
-        let ours = viewer.raw(&format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"));
+    for host in [
+        format!("localhost:{port}"),
+        format!("LocalHost:{port}"),
+        format!("[::1]:{port}"),
+    ] {
+        let ours = viewer.raw(&format!(
+            "GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        ));
         assert_eq!(ours.status, 200, "{host}");
     }
 }
@@ -66,8 +77,16 @@ fn a_request_from_another_web_site_is_refused() {
             response.is_guarded();
         }
     }
-    for (name, value) in [("Origin", ours.as_str()), ("Sec-Fetch-Site", "same-origin"), ("Sec-Fetch-Site", "none")] {
-        assert_eq!(viewer.send("GET", "/", &[(name, value)], "").status, 200, "{name}: {value}");
+    for (name, value) in [
+        ("Origin", ours.as_str()),
+        ("Sec-Fetch-Site", "same-origin"),
+        ("Sec-Fetch-Site", "none"),
+    ] {
+        assert_eq!(
+            viewer.send("GET", "/", &[(name, value)], "").status,
+            200,
+            "{name}: {value}"
+        );
     }
 }
 
@@ -89,18 +108,32 @@ fn a_change_needs_the_token_and_json() {
         vec![json, ("Cookie", &format!("tracer-token={token}"))],
     ] {
         for method in ["PATCH", "DELETE", "POST", "PUT"] {
-            viewer.send(method, &path, &headers, body).refuses(403, "token_needed");
+            viewer
+                .send(method, &path, &headers, body)
+                .refuses(403, "token_needed");
         }
-        viewer.send("POST", &format!("{path}/restore"), &headers, "{}").refuses(403, "token_needed");
+        viewer
+            .send("POST", &format!("{path}/restore"), &headers, "{}")
+            .refuses(403, "token_needed");
     }
     let ours = ("X-Tracer-Token", token.as_str());
-    for content_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
+    for content_type in [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data",
+    ] {
         let headers = [ours, ("Content-Type", content_type)];
-        viewer.send("PATCH", &path, &headers, body).refuses(415, "json_needed");
-        viewer.send("DELETE", &path, &headers, "").refuses(415, "json_needed");
+        viewer
+            .send("PATCH", &path, &headers, body)
+            .refuses(415, "json_needed");
+        viewer
+            .send("DELETE", &path, &headers, "")
+            .refuses(415, "json_needed");
     }
     let foreign = [ours, json, ("Origin", "https://evil.example")];
-    viewer.send("PATCH", &path, &foreign, body).refuses(403, "foreign_origin");
+    viewer
+        .send("PATCH", &path, &foreign, body)
+        .refuses(403, "foreign_origin");
     assert!(sandbox.run_dir(FIRST).is_dir());
     assert_eq!(viewer.json(&path)["run"]["run_name"], "agent");
 }
@@ -111,7 +144,13 @@ fn on_another_address_everything_needs_the_token_that_is_in_the_printed_one() {
     sandbox.run(FIRST, "agent", 1, "ok");
     let mut viewer = Viewer::start_with(&sandbox, &["--host", "0.0.0.0"]);
     viewer.address.set_ip("127.0.0.1".parse().unwrap());
-    for path in ["/", "/api/runs", "/assets/theme.js", "/?token=", "/?token=00000000000000000000000000000000"] {
+    for path in [
+        "/",
+        "/api/runs",
+        "/assets/theme.js",
+        "/?token=",
+        "/?token=00000000000000000000000000000000",
+    ] {
         viewer.get(path).refuses(403, "token_needed");
     }
 }
@@ -119,7 +158,13 @@ fn on_another_address_everything_needs_the_token_that_is_in_the_printed_one() {
 #[test]
 fn every_answer_keeps_a_browser_within_bounds() {
     let (_sandbox, viewer) = opened();
-    for path in ["/", &format!("/r/{FIRST}"), "/api/runs", "/assets/theme.js", &format!("/r/{FIRST}/export.html")] {
+    for path in [
+        "/",
+        &format!("/r/{FIRST}"),
+        "/api/runs",
+        "/assets/theme.js",
+        &format!("/r/{FIRST}/export.html"),
+    ] {
         let response = viewer.get(path);
         assert_eq!(response.status, 200, "{path}");
         response.is_guarded();

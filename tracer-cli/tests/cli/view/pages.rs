@@ -30,16 +30,25 @@ fn a_page_has_its_first_data_in_it_and_no_name_is_markup() {
     assert_eq!(data(&runs)["table"]["runs"].as_array().unwrap().len(), 3);
     let run = viewer.get(&format!("/r/{FIRST}?view=steps&at=1111111111111111"));
     let first = data(&run);
-    assert_eq!((&first["run_id"], &first["overview"]["standing"]), (&FIRST.into(), &"ok".into()));
+    assert_eq!(
+        (&first["run_id"], &first["overview"]["standing"]),
+        (&FIRST.into(), &"ok".into())
+    );
     assert_eq!(first["rows"]["rows"].as_array().unwrap().len(), 3);
     for page in [runs, run] {
         assert!(page.header("content-type").unwrap().starts_with("text/html"));
         assert!(!page.text().contains("alert(1)</"), "{}", page.text());
     }
     let diff = data(&viewer.get(&format!("/diff/{FIRST}/{SECOND}")));
-    assert_eq!((&diff["a"], &diff["b"], &diff["baseline"]), (&FIRST.into(), &SECOND.into(), &Value::Null));
+    assert_eq!(
+        (&diff["a"], &diff["b"], &diff["baseline"]),
+        (&FIRST.into(), &SECOND.into(), &Value::Null)
+    );
     let baseline = data(&viewer.get(&format!("/diff/{FIRST}/baseline/nightly")));
-    assert_eq!((&baseline["a"], &baseline["baseline"]), (&FIRST.into(), &"nightly".into()));
+    assert_eq!(
+        (&baseline["a"], &baseline["baseline"]),
+        (&FIRST.into(), &"nightly".into())
+    );
 }
 
 #[test]
@@ -57,10 +66,16 @@ fn a_beginning_of_an_id_leads_to_the_run() {
     assert_eq!(leads("/r/bbbb3").0, 404);
     assert_eq!(leads("/r/dddddddd").0, 404);
     assert_eq!(leads("/r/latest").0, 404);
-    assert_eq!(leads(&format!("/?run={FIRST}")), (302, Some(format!("/r/{FIRST}"))));
+    assert_eq!(
+        leads(&format!("/?run={FIRST}")),
+        (302, Some(format!("/r/{FIRST}")))
+    );
     assert_eq!(leads("/?run_id=bbbb3333"), (302, Some("/r/bbbb3333".to_owned())));
     assert_eq!(leads("/?run=%2F%2Fevil.example").0, 200);
-    assert_eq!(leads(&format!("/diff/bbbb3333/{FIRST}")), (302, Some(format!("/diff/{THIRD}/{FIRST}"))));
+    assert_eq!(
+        leads(&format!("/diff/bbbb3333/{FIRST}")),
+        (302, Some(format!("/diff/{THIRD}/{FIRST}")))
+    );
     assert_eq!(leads("/diff/bbbb3333/dddddddd").0, 404);
 }
 
@@ -91,11 +106,16 @@ fn the_files_of_the_page_are_served_and_nothing_else_beside_them() {
         let response = viewer.get(file);
         assert_eq!(response.status, 200, "{file}");
         let tag = response.header("etag").unwrap().to_owned();
-        assert_eq!(viewer.send("GET", file, &[("If-None-Match", &tag)], "").status, 304);
+        assert_eq!(
+            viewer.send("GET", file, &[("If-None-Match", &tag)], "").status,
+            304
+        );
         count += 1;
     }
     assert!(count > 0);
     for hidden in ["shell.html", "contract.d.ts", ".gitignore"] {
-        viewer.get(&format!("/assets/{hidden}")).refuses(404, "no_such_file");
+        viewer
+            .get(&format!("/assets/{hidden}"))
+            .refuses(404, "no_such_file");
     }
 }

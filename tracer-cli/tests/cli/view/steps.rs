@@ -35,7 +35,9 @@ impl Columns {
     fn f64s(&self, column: usize) -> Vec<f64> {
         let start = self.starts()[column];
         let values = self.0[start..start + self.rows() * 8].chunks(8);
-        values.map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap())).collect()
+        values
+            .map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap()))
+            .collect()
     }
 
     fn u32s(&self, column: usize) -> Vec<u32> {
@@ -88,7 +90,11 @@ fn the_columns_hold_every_row() {
     assert_eq!(columns.u32s(10), [u32::MAX, u32::MAX, 412]);
     assert_eq!(columns.u32s(11), [u32::MAX, u32::MAX, 35]);
     let names = columns.names();
-    let shown: Vec<&str> = columns.u32s(4).into_iter().map(|name| names[name as usize].as_str()).collect();
+    let shown: Vec<&str> = columns
+        .u32s(4)
+        .into_iter()
+        .map(|name| names[name as usize].as_str())
+        .collect();
     assert_eq!(shown, ["agent", "search_kb", "demo-model"]);
 }
 
@@ -109,16 +115,31 @@ fn rows_say_what_went_in_and_what_came_out() {
 fn a_step_is_told_by_its_kind() {
     let (_sandbox, viewer) = opened();
     let tool = ask(&viewer, "/steps/1111111111111111");
-    assert_eq!((&tool["row"], &tool["number"], &tool["kind"]), (&1.into(), &1.into(), &"tool".into()));
-    assert_eq!(tool["tool"]["arguments"]["value"], json!({"query": "refund policy"}));
+    assert_eq!(
+        (&tool["row"], &tool["number"], &tool["kind"]),
+        (&1.into(), &1.into(), &"tool".into())
+    );
+    assert_eq!(
+        tool["tool"]["arguments"]["value"],
+        json!({"query": "refund policy"})
+    );
     assert_eq!(tool["tool"]["result"]["value"], json!({"hits": 2}));
     assert_eq!((&tool["line"], &tool["duration_us"]), (&1.into(), &20_000.into()));
     assert!(tool["raw"]["value"].as_str().unwrap().contains("refund policy"));
     let llm = ask(&viewer, "/steps?row=2");
-    assert_eq!(llm["llm"]["messages"][0]["parts"][0]["html"], "<p>Draft a reply</p>\n");
-    assert_eq!(llm["llm"]["usage"], json!({"input": 412, "output": 35, "total": 447}));
+    assert_eq!(
+        llm["llm"]["messages"][0]["parts"][0]["html"],
+        "<p>Draft a reply</p>\n"
+    );
+    assert_eq!(
+        llm["llm"]["usage"],
+        json!({"input": 412, "output": 35, "total": 447})
+    );
     let run = ask(&viewer, "/steps/00f067aa0ba902b7");
-    assert_eq!((&run["kind"], &run["run"]["run_name"]), (&"run".into(), &"agent".into()));
+    assert_eq!(
+        (&run["kind"], &run["run"]["run_name"]),
+        (&"run".into(), &"agent".into())
+    );
 }
 
 #[test]
@@ -127,13 +148,20 @@ fn a_large_value_is_cut_and_can_be_had_whole() {
     let directory = sandbox.run(FIRST, "agent", 1, "ok");
     let log = directory.join("spans.jsonl");
     let large = "word ".repeat(40_000);
-    let text = std::fs::read_to_string(&log).unwrap().replace("refund policy", &large);
+    let text = std::fs::read_to_string(&log)
+        .unwrap()
+        .replace("refund policy", &large);
     std::fs::write(&log, text).unwrap();
     let viewer = Viewer::start(&sandbox);
     let arguments = ask(&viewer, "/steps/1111111111111111")["tool"]["arguments"].clone();
     assert!(arguments["value"].is_null());
     assert!(arguments["size"].as_u64().unwrap() > 200_000);
-    assert!(arguments["head"].as_str().unwrap().starts_with("{\"query\":\"word"));
+    assert!(
+        arguments["head"]
+            .as_str()
+            .unwrap()
+            .starts_with("{\"query\":\"word")
+    );
     let whole = viewer.json(arguments["value_url"].as_str().unwrap());
     assert_eq!(whole["query"], large);
     let raw = viewer.get(&format!("/api/runs/{FIRST}/steps/1111111111111111/values/raw"));
@@ -151,17 +179,30 @@ fn a_search_finds_what_is_said_and_what_the_columns_tell() {
     assert_eq!(hits("kind:llm"), json!([2]));
     assert_eq!(hits("name:search%20dur:%3E1ms"), json!([1]));
     assert_eq!(hits("kind:llm%20refund"), json!([]));
-    assert_eq!(hits("trace_id"), json!([]), "a key of the format is not what was said");
+    assert_eq!(
+        hits("trace_id"),
+        json!([]),
+        "a key of the format is not what was said"
+    );
     let part = ask(&viewer, "/search?limit=1");
-    assert_eq!((&part["hits"], &part["next"], &part["done"]), (&json!([0]), &1.into(), &false.into()));
+    assert_eq!(
+        (&part["hits"], &part["next"], &part["done"]),
+        (&json!([0]), &1.into(), &false.into())
+    );
 }
 
 #[test]
 fn a_transcript_says_what_is_new() {
     let (_sandbox, viewer) = opened();
     let transcript = ask(&viewer, "/transcript?limit=1");
-    assert_eq!((&transcript["step_count"], &transcript["next"]), (&2.into(), &1.into()));
-    assert_eq!(transcript["turns"][0]["arguments"]["value"], json!({"query": "refund policy"}));
+    assert_eq!(
+        (&transcript["step_count"], &transcript["next"]),
+        (&2.into(), &1.into())
+    );
+    assert_eq!(
+        transcript["turns"][0]["arguments"]["value"],
+        json!({"query": "refund policy"})
+    );
     let rest = ask(&viewer, "/transcript?from=1");
     assert_eq!(rest["turns"][0]["messages"][0]["role"], "user");
     assert_eq!(rest["turns"][0]["response"][0]["parts"][0]["text"], "Dear Ada");
@@ -174,9 +215,18 @@ fn two_runs_are_compared() {
     let (sandbox, viewer) = opened();
     sandbox.run(crate::sandbox::SECOND, "agent", 2, "error");
     let diff = viewer.json(&format!("/api/diff?a={FIRST}&b={}", crate::sandbox::SECOND));
-    assert_eq!((&diff["before"]["status"], &diff["after"]["status"]), (&"ok".into(), &"error".into()));
-    assert_eq!((&diff["pair_count"], &diff["is_same"]), (&2.into(), &false.into()));
+    assert_eq!(
+        (&diff["before"]["status"], &diff["after"]["status"]),
+        (&"ok".into(), &"error".into())
+    );
+    assert_eq!(
+        (&diff["pair_count"], &diff["is_same"]),
+        (&2.into(), &false.into())
+    );
     assert_eq!(diff["calls"][0]["change"], "same");
-    let part = viewer.json(&format!("/api/diff?a={FIRST}&b={}&limit=1", crate::sandbox::SECOND));
+    let part = viewer.json(&format!(
+        "/api/diff?a={FIRST}&b={}&limit=1",
+        crate::sandbox::SECOND
+    ));
     assert_eq!(part["next"], 1);
 }
