@@ -1,10 +1,19 @@
 // Feature 10: two runs side by side, in the words of `tracer diff`.
 import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
 import { describe, test } from "node:test";
+import { assertAccessible, LOOKS } from "../harness/axe.js";
 import { openPage, useBrowser } from "../harness/browser.js";
 import { ROWS, viewRuns } from "../harness/pages.js";
 import { tracer } from "../harness/program.js";
 import { looped, ok } from "../harness/samples.js";
+
+/** Writes the policy of the project that the viewer is started in. */
+async function writePolicy(dataDir, text) {
+  await mkdir(path.join(dataDir, ".tracer"), { recursive: true });
+  await writeFile(path.join(dataDir, ".tracer/policy.yaml"), text);
+}
 
 describe("comparing two runs", () => {
   useBrowser();
@@ -48,5 +57,43 @@ describe("comparing two runs", () => {
     await page.getByText("escalate_to_human").first().waitFor();
     await page.getByRole("link", { name: "Open as a page" }).click();
     await page.waitForURL(`${viewer.origin}/diff/${before}/${now}`);
+  });
+
+  test("from the page of a run chooses a baseline, which stands behind the runs", async (t) => {
+    const { dataDir, viewer, ids: [kept, now] } = await viewRuns(t, [ok, looped]);
+    await tracer(dataDir, "baseline", kept, "--out", ".tracer/baselines/support.json");
+    const page = await openPage(t);
+    await page.goto(`${viewer.origin}/r/${now}?view=compare`);
+    const picker = page.getByRole("combobox", { name: /compared with/ });
+    await picker.selectOption({ label: "support" });
+    assert.equal(await picker.locator("optgroup").last().getAttribute("label"), "Baselines");
+    await page.getByText("Before, a baseline").waitFor();
+    await page.reload();
+    await page.getByText("Before, a baseline").waitFor();
+    await page.getByRole("link", { name: "Open as a page" }).click();
+    await page.waitForURL(`${viewer.origin}/diff/${now}/baseline/support`);
+  });
+
+  test("with a policy tells its verdict and its checks, those that failed first", async (t) => {
+    const { dataDir, viewer, ids: [before, after] } = await viewRuns(t, [ok, looped]);
+    await writePolicy(dataDir, "version: 2\nmetrics:\n  stop_condition_reached: {kind: invariant}\n  no_loops: {kind: invariant}\n");
+    for (const look of LOOKS) {
+      const page = await openPage(t, look);
+      await page.goto(`${viewer.origin}/diff/${before}/${after}`);
+      const policy = page.locator(".policy");
+      assert.match(await policy.locator(".judgement").innerText(), /✗\s*FAIL\s+1 check failed, 2 passed/);
+      const [first] = await policy.locator("tbody tr").allInnerTexts();
+      assert.match(first, /^no_loops\s+✗\s*failed\s/);
+      await assertAccessible(page, `a policy: ${look.colorScheme}, ${look.viewport.width} px`);
+    }
+  });
+
+  test("says why a policy does not judge, and compares all the same", async (t) => {
+    const { dataDir, viewer, ids: [before, after] } = await viewRuns(t, [ok, looped]);
+    await writePolicy(dataDir, "version: 2\nmetrics:\n  no_such_metric: {kind: invariant}\n");
+    const page = await openPage(t);
+    await page.goto(`${viewer.origin}/diff/${before}/${after}`);
+    await page.getByText("escalate_to_human").first().waitFor();
+    assert.match(await page.locator(".policy").innerText(), /Not judged: .*policy\.yaml:3:3: /);
   });
 });

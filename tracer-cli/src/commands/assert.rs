@@ -2,14 +2,12 @@
 
 use std::path::PathBuf;
 
-use tracer_sdk::judge::policy::{Bound, ExpectedStatus, Overrides, Policy};
-use tracer_sdk::judge::{EnvironmentFingerprint, Gate, GateDetails, InputFile, Report, Trial};
+use tracer_sdk::judge::policy::{Bound, ExpectedStatus, Overrides};
 
 use super::Verdict;
 use crate::error::CliError;
-use crate::gate::inputs::{self, BaselineInput};
 use crate::gate::outputs::{self, OutputArgs};
-use crate::gate::stored_run::{self, StoredRun};
+use crate::gate::{inputs, one_run, stored_run};
 use crate::session::Session;
 
 /// Options of `tracer assert`.
@@ -130,36 +128,14 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let (policy, policy_file) = inputs::policy(args.policy.as_deref(), &args.rules.overrides())?;
     let policy = policy.for_one_run();
     let baseline = args.baseline.as_deref().map(inputs::baseline).transpose()?;
-    let stored = stored_run::select(args.run_id.as_deref(), session)?;
-    let report = judged(&policy, policy_file, baseline, stored)?;
-    outputs::publish(&report, policy.on_inconclusive, &args.output, session)
-}
-
-/// The report on a stored run.
-pub(crate) fn judged(
-    policy: &Policy,
-    policy_file: Option<InputFile>,
-    baseline: Option<BaselineInput>,
-    stored: StoredRun,
-) -> Result<Report, CliError> {
     let (baseline, baseline_file) = baseline.map(|input| (input.baseline, input.file)).unzip();
-    let path = policy_file.as_ref().map(|file| PathBuf::from(&file.path));
-    let gate =
-        Gate::new(policy, baseline.as_ref()).map_err(|error| inputs::refused(path.as_deref(), &error))?;
-    let details = GateDetails {
-        tracer_version: env!("CARGO_PKG_VERSION").to_owned(),
-        policy: policy_file,
-        baseline: baseline_file,
-        notices: inputs::notices(policy, &gate),
-        ..GateDetails::default()
-    };
-    let trials = [Trial::of_run(1, stored.metrics)];
-    let judgement = gate.judge(&trials);
-    Ok(Report::new(
-        judgement,
-        &trials,
+    let stored = stored_run::select(args.run_id.as_deref(), session)?;
+    let report = one_run::judged(
+        &policy,
+        policy_file,
         baseline.as_ref(),
-        EnvironmentFingerprint::new(),
-        details,
-    ))
+        baseline_file,
+        stored.metrics,
+    )?;
+    outputs::publish(&report, policy.on_inconclusive, &args.output, session)
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod baseline_file;
 pub(crate) mod inputs;
+pub(crate) mod one_run;
 pub(crate) mod outputs;
 pub(crate) mod provenance;
 pub(crate) mod sample;

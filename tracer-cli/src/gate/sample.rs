@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tracer_sdk::format::{RunStatus, Timestamp};
-use tracer_sdk::judge::Baseline;
+use tracer_sdk::judge::{Baseline, RunMetrics};
 
 use super::{inputs, stored_run};
 use crate::commands::now;
@@ -64,11 +64,16 @@ fn of_run(run_id: Option<&str>, force: bool, session: &mut Session) -> Result<Ba
         }
         RunStatus::Error | RunStatus::Ok => {}
     }
-    let mut baseline = Baseline::of_run(&stored.metrics, &moment(now()));
+    Ok(of_ended(&stored.metrics))
+}
+
+/// A baseline of a run that has ended; it is told when it did not end well.
+pub(crate) fn of_ended(run: &RunMetrics) -> Baseline {
+    let mut baseline = Baseline::of_run(run, &moment(now()));
     if let Some(provenance) = &mut baseline.x_tracer {
-        provenance.forced = stored.metrics.status != RunStatus::Ok;
+        provenance.forced = run.status != RunStatus::Ok;
     }
-    Ok(baseline)
+    baseline
 }
 
 /// The moment as baselines have it, to the millisecond.

@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
-use tracer_sdk::judge::Comparison;
 use tracer_sdk::read::RunStore;
 use tracer_sdk::settings::Settings;
 
 use super::answer::ApiError;
-use super::api::diff::LastComparison;
+use super::api::diff::{Compared, LastComparison};
 use super::assets::Assets;
 use super::guard::Guard;
 use super::runs::Runs;
@@ -85,17 +84,17 @@ impl Viewer {
     }
 
     /// What was compared last, when it was this.
-    pub(super) fn last_comparison(&self, key: &str) -> Option<Arc<Comparison>> {
+    pub(super) fn last_comparison(&self, key: &str) -> Option<Arc<Compared>> {
         let last = self.0.last_comparison.lock();
-        let (known, comparison) = last.as_ref()?;
-        (known == key).then(|| Arc::clone(comparison))
+        let (known, compared) = last.as_ref()?;
+        (known == key).then(|| Arc::clone(compared))
     }
 
     /// Keeps what was compared.
-    pub(super) fn compared(&self, key: String, comparison: Comparison) -> Arc<Comparison> {
-        let comparison = Arc::new(comparison);
-        *self.0.last_comparison.lock() = Some((key, Arc::clone(&comparison)));
-        comparison
+    pub(super) fn compared(&self, key: String, compared: Compared) -> Arc<Compared> {
+        let compared = Arc::new(compared);
+        *self.0.last_comparison.lock() = Some((key, Arc::clone(&compared)));
+        compared
     }
 
     /// Ends when the viewer stops.

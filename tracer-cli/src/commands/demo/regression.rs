@@ -7,10 +7,11 @@ use tracer_sdk::judge::policy::Overrides;
 use tracer_sdk::judge::{Baseline, InputFile, Report};
 
 use super::recorded::record;
-use crate::commands::{Verdict, assert, now};
+use crate::commands::{Verdict, now};
 use crate::demo_agent;
 use crate::error::CliError;
-use crate::gate::{inputs, sample, stored_run};
+use crate::gate::inputs::{self, BaselineInput};
+use crate::gate::{one_run, sample, stored_run};
 use crate::output_file;
 use crate::render::gate::{markdown, next, text};
 use crate::render::line::{Line, Tone};
@@ -83,9 +84,18 @@ fn judge(
     session: &mut Session,
 ) -> Result<Report, CliError> {
     let (policy, file) = inputs::policy(Some(policy_file), &Overrides::default())?;
-    let baseline = inputs::baseline(baseline_file)?;
+    let BaselineInput {
+        baseline,
+        file: baseline_file,
+    } = inputs::baseline(baseline_file)?;
     let stored = stored_run::select(Some(trace_id), session)?;
-    assert::judged(&policy.for_one_run(), file, Some(baseline), stored)
+    one_run::judged(
+        &policy.for_one_run(),
+        file,
+        Some(&baseline),
+        Some(baseline_file),
+        stored.metrics,
+    )
 }
 
 /// The report as a workflow would give it: with the files of a repository, and with a command to try again.

@@ -1,5 +1,6 @@
 //! The checks of a report as people read them: what was allowed, what was seen, in which trials; failures first.
 
+use serde::Serialize;
 use tracer_sdk::judge::{
     AllowedRange, CheckMode, CheckResult, Direction, DistributionalEvidence, Evidence, InvariantEvidence,
     MeasuredEvidence, Report, ReportedTrial, SingleTrialEvidence, StatisticalEvidence, Threshold, Verdict,
@@ -10,8 +11,13 @@ use super::super::text;
 use super::numbers::{self, percent};
 use super::phrase::Phrase;
 
+/// A longer name is cut.
+const LONGEST_NAME: usize = 60;
+
 /// What became of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// It does not hold.
     Failed,
@@ -81,6 +87,11 @@ pub struct ToldCheck {
 }
 
 impl ToldCheck {
+    /// Its name on one line.
+    pub fn printable_name(&self) -> String {
+        text::printable(&text::one_line(&self.name, LONGEST_NAME)).into_owned()
+    }
+
     /// The trials that speak against it and those that do not tell: `2, 4–6; unknown in 3`.
     pub fn told_trials(&self) -> String {
         let [against, unknown] = &self.trials;

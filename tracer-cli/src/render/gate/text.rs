@@ -78,7 +78,9 @@ fn head(report: &Report, checks: &[ToldCheck], width: usize) -> Vec<Line> {
 
 fn check_lines(checks: &[ToldCheck], trials: usize, width: usize) -> Vec<Line> {
     let mut lines = Vec::new();
-    let names = checks.iter().map(|check| plain_text::width(&name(check)));
+    let names = checks
+        .iter()
+        .map(|check| plain_text::width(&check.printable_name()));
     let column = names.max().unwrap_or(0).min(width / 2);
     for check in checks {
         let sign = Line::of(check.outcome.sign(), check.outcome.tone()).space(1);
@@ -86,7 +88,7 @@ fn check_lines(checks: &[ToldCheck], trials: usize, width: usize) -> Vec<Line> {
             lines.extend(failed(check, sign, trials, width));
             continue;
         }
-        let name = plain_text::fit(&name(check), column).into_owned();
+        let name = plain_text::fit(&check.printable_name(), column).into_owned();
         let padding = column.saturating_sub(plain_text::width(&name)) + 2;
         let mut seen = check.seen.text();
         if check.outcome == Outcome::Reported {
@@ -104,7 +106,7 @@ fn check_lines(checks: &[ToldCheck], trials: usize, width: usize) -> Vec<Line> {
 /// A check that did not pass, whole: what was allowed, what was seen, where.
 fn failed(check: &ToldCheck, sign: Line, trials: usize, width: usize) -> Vec<Line> {
     let mut lines = vec![
-        sign.with(name(check), Tone::Strong)
+        sign.with(check.printable_name(), Tone::Strong)
             .space(2)
             .with(check.outcome.word(), check.outcome.tone())
             .fitted(width),
@@ -130,10 +132,6 @@ fn failed(check: &ToldCheck, sign: Line, trials: usize, width: usize) -> Vec<Lin
         }
     }
     lines
-}
-
-fn name(check: &ToldCheck) -> String {
-    plain_text::printable(&plain_text::one_line(&check.name, 60)).into_owned()
 }
 
 fn trial_lines(report: &Report, width: usize) -> Vec<Line> {

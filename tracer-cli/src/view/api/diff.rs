@@ -17,6 +17,7 @@ use super::super::answer::{ApiError, json_response};
 use super::super::run::stamp::Stamp;
 use super::super::viewer::Viewer;
 use super::baselines;
+use super::policy::{Against, PolicyAnswer, ProjectPolicy};
 use super::request::{Query, trace_id};
 use crate::render::text;
 
@@ -48,6 +49,8 @@ pub(in super::super) struct DiffAnswer<'a> {
     records: &'a [TypeCount],
     tools: &'a ToolChanges,
     models: &'a NameChanges,
+    /// What the project's policy says of what is now; null when there is no policy.
+    policy: Option<&'a PolicyAnswer>,
     /// How many pairs of calls there are.
     pair_count: usize,
     /// Pairs of calls, in the order in which one reads them.
@@ -81,7 +84,14 @@ struct Field<'a> {
 }
 
 /// What was compared last: a page asks for its pairs a part at a time.
-pub(in super::super) type LastComparison = Option<(String, Arc<Comparison>)>;
+pub(in super::super) type LastComparison = Option<(String, Arc<Compared>)>;
+
+/// What a comparison found.
+#[derive(Debug)]
+pub(in super::super) struct Compared {
+    comparison: Comparison,
+    policy: Option<PolicyAnswer>,
+}
 
 /// Compares.
 pub(in super::super) async fn diff(State(viewer): State<Viewer>, query: Query) -> Result<Response, ApiError> {
@@ -94,7 +104,7 @@ pub(in super::super) async fn diff(State(viewer): State<Viewer>, query: Query) -
     let from = query.from()?;
     let limit = query.limit("limit", PAIRS, MOST_PAIRS)?;
     let read = viewer.read(move |viewer| {
-        let comparison = match (&baseline, b) {
+        let compared = match (&baseline, b) {
             (Some(name), _) => with_baseline(viewer, a, name)?,
             (None, Some(b)) => of_runs(viewer, a, b)?,
             (None, None) => {
@@ -104,7 +114,7 @@ pub(in super::super) async fn diff(State(viewer): State<Viewer>, query: Query) -
                 ));
             }
         };
-        Ok(json_response(&answer(&comparison, from, limit)))
+        Ok(json_response(&answer(&compared, from, limit)))
     });
     read.await
 }
@@ -118,28 +128,36 @@ fn metrics(run: &StreamedRun) -> Result<RunMetrics, ApiError> {
     RunMetrics::gather(&run.meta, run.records.clone()).map_err(ApiError::unreadable)
 }
 
-fn of_runs(viewer: &Viewer, a: TraceId, b: TraceId) -> Result<Arc<Comparison>, ApiError> {
+fn of_runs(viewer: &Viewer, a: TraceId, b: TraceId) -> Result<Arc<Compared>, ApiError> {
     let stamps = [a, b].map(|id| viewer.runs().directory(id).map(|run| Stamp::of(&run.path)));
     let [before, after] = stamps;
-    let key = before?.version(&(a, b, after?));
+    let policy = ProjectPolicy::read();
+    let policy_version = policy.as_ref().and_then(ProjectPolicy::version);
+    let key = before?.version(&(a, b, after?, policy_version));
     if let Some(known) = viewer.last_comparison(&key) {
         return Ok(known);
     }
     let (mut before, mut after) = (open(viewer, a)?, open(viewer, b)?);
-    let mut comparison = Comparison::of_runs(&metrics(&before)?, &metrics(&after)?);
+    let (was, is) = (metrics(&before)?, metrics(&after)?);
+    let mut comparison = Comparison::of_runs(&was, &is);
     comparison
         .look_up_differences(&mut before.records, &mut after.records, MOST_LOOKED_UP)
         .map_err(ApiError::unreadable)?;
-    Ok(viewer.compared(key, comparison))
+    let policy = policy.map(|policy| policy.judge(Against::Run(&was), is));
+    Ok(viewer.compared(key, Compared { comparison, policy }))
 }
 
-fn with_baseline(viewer: &Viewer, a: TraceId, name: &str) -> Result<Arc<Comparison>, ApiError> {
+fn with_baseline(viewer: &Viewer, a: TraceId, name: &str) -> Result<Arc<Compared>, ApiError> {
     let baseline = baselines::read(name)?;
     let run = open(viewer, a)?;
-    Ok(Arc::new(Comparison::with_baseline(&baseline, &metrics(&run)?)))
+    let metrics = metrics(&run)?;
+    let comparison = Comparison::with_baseline(&baseline, &metrics);
+    let policy = ProjectPolicy::read().map(|policy| policy.judge(Against::Baseline(baseline), metrics));
+    Ok(Arc::new(Compared { comparison, policy }))
 }
 
-fn answer(comparison: &Comparison, from: usize, limit: usize) -> DiffAnswer<'_> {
+fn answer(compared: &Compared, from: usize, limit: usize) -> DiffAnswer<'_> {
+    let comparison = &compared.comparison;
     let pairs = comparison.calls.pairs();
     let pair_count = pairs.len();
     let end = from.saturating_add(limit);
@@ -152,6 +170,7 @@ fn answer(comparison: &Comparison, from: usize, limit: usize) -> DiffAnswer<'_> 
         records: &comparison.records,
         tools: &comparison.tools,
         models: &comparison.models,
+        policy: compared.policy.as_ref(),
         pair_count,
         calls: pairs.skip(from).take(limit).map(Pair::from).collect(),
         next: (end < pair_count).then_some(end),

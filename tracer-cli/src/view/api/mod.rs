@@ -9,6 +9,7 @@ pub(super) mod files;
 pub(super) mod list;
 pub(super) mod loops;
 pub(super) mod overview;
+pub(super) mod policy;
 pub(super) mod request;
 pub(super) mod rows;
 pub(super) mod search;

@@ -1,4 +1,4 @@
-// The compare view of a run's page: this run after another that is picked, the one before of the same name first.
+// The compare view of a run's page: this run after another that is picked, the one before of the same name first, or after a baseline.
 
 import { getJson } from "./api.js";
 import { compare, comparisonView } from "./comparison.js";
@@ -10,6 +10,8 @@ import { ago } from "./units.js";
 
 /** More runs are found on the page of all runs. */
 const MOST_OFFERED = 200;
+/** In front of the name of a baseline, where else an ID of a run stands. */
+const BASELINE = "baseline:";
 
 export class CompareView {
   /** @param {RunPage} page */
@@ -28,14 +30,16 @@ export class CompareView {
 
   async show() {
     if (this.picker.childElementCount > 0) return;
-    const { runs } = await getJson("/api/table");
+    const [{ runs }, { baselines }] = await Promise.all([getJson("/api/table"), getJson("/api/baselines")]);
     const own = this.page.overview?.run_name ?? null;
     const started = this.page.overview?.started_at ?? "";
     const others = /** @type {RunRow[]} */ (runs).filter((run) => run.trace_id !== this.page.id && run.started_at);
     const same = others.filter((run) => run.run_name === own);
     const rest = others.filter((run) => run.run_name !== own);
     const previous = same.find((run) => (run.started_at ?? "") < started) ?? same[0];
-    if (others.length === 0) return fill(this.content, make("p.empty", null, "There is no other run to compare with."));
+    if (others.length + baselines.length === 0) {
+      return fill(this.content, make("p.empty", null, "There is no other run to compare with, and no baseline."));
+    }
     /** @param {RunRow} run */
     const option = (run) =>
       make(
@@ -45,23 +49,27 @@ export class CompareView {
       );
     fill(
       this.picker,
-      make("option", { value: "" }, "Pick a run"),
+      make("option", { value: "" }, baselines.length > 0 ? "Pick a run or a baseline" : "Pick a run"),
       same.length > 0 && make("optgroup", { label: "Of the same name" }, same.slice(0, MOST_OFFERED).map(option)),
       rest.length > 0 && make("optgroup", { label: "Others" }, rest.slice(0, MOST_OFFERED).map(option)),
+      baselines.length > 0 && make("optgroup", { label: "Baselines" }, /** @type {string[]} */ (baselines).map(baselineOption)),
     );
     const wanted = this.page.route.against || previous?.trace_id || "";
     this.picker.value = wanted;
     if (wanted) await this.compare(wanted);
   }
 
-  /** @param {string} other */
+  /** @param {string} other ID of a run, or a baseline's name behind `baseline:` */
   async compare(other) {
     this.page.setRoute({ against: other });
     this.link.hidden = !other;
     if (!other) return fill(this.content);
-    this.link.href = `/diff/${other}/${this.page.id}`;
+    const baseline = other.startsWith(BASELINE) ? other.slice(BASELINE.length) : null;
+    this.link.href =
+      baseline === null ? `/diff/${other}/${this.page.id}` : `/diff/${this.page.id}/baseline/${encodeURIComponent(baseline)}`;
     try {
-      const sides = { a: other, b: this.page.id };
+      /** @type {Record<string, string>} */
+      const sides = baseline === null ? { a: other, b: this.page.id } : { a: this.page.id, baseline };
       const comparison = await compare(sides);
       if (this.picker.value === other || this.picker.value === "") fill(this.content, comparisonView(comparison, sides));
     } catch (error) {
@@ -71,4 +79,9 @@ export class CompareView {
       );
     }
   }
+}
+
+/** @param {string} name */
+function baselineOption(name) {
+  return make("option", { value: BASELINE + name }, name);
 }

@@ -3,6 +3,7 @@
 import { getJson } from "./api.js";
 import { glyph, make } from "./dom.js";
 import { showError } from "./frame.js";
+import { policySection } from "./policy-checks.js";
 import { STANDING } from "./run-about.js";
 import { count, counted, duration } from "./units.js";
 import { valueView } from "./values.js";
@@ -40,6 +41,7 @@ export function comparisonView(comparison, sides) {
     null,
     make("div.sides", null, side("Before", before), side("After", after)),
     make("p.verdict-line", null, inWords(comparison, changed.length)),
+    policySection(comparison),
     make(
       "section.part",
       null,

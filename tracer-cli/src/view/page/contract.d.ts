@@ -151,6 +151,28 @@ export interface CallPair {
   after: Call | null;
   differences: { path: string; before: Json; after: Json }[];
 }
+export interface PolicyCheck {
+  name: string;
+  outcome: "failed" | "undecided" | "passed" | "reported";
+  sign: string;
+  word: string;
+  allowed: string;
+  seen: string;
+}
+export interface PolicyJudgement {
+  verdict: "pass" | "fail" | "inconclusive";
+  sign: string;
+  word: string;
+  tally: string;
+  notices: string[];
+  checks: PolicyCheck[];
+}
+/** What the project's policy says of the side after: a judgement, or why there is none. */
+export interface PolicyAnswer {
+  file: string;
+  problem: { message: string; hints: string[] } | null;
+  judgement: PolicyJudgement | null;
+}
 export interface Comparison {
   before: Side;
   after: Side;
@@ -158,6 +180,7 @@ export interface Comparison {
   metrics: { metric: string; before: number | null; after: number | null }[];
   tools: { added: string[]; removed: string[]; repeated: { tool: string; before: number; after: number }[]; is_reordered: boolean };
   models: { added: string[]; removed: string[] };
+  policy: PolicyAnswer | null;
   calls: CallPair[];
   pair_count: number;
   next: number | null;

@@ -29,7 +29,7 @@ export const VIEWS = /** @type {const} */ (["steps", "transcript", "state", "com
  * @property {string} query what is searched for
  * @property {[number, number] | null} range microseconds from the start of the run
  * @property {boolean} folding whether repeats are folded
- * @property {string} against run that is compared with
+ * @property {string} against run, or `baseline:` and a name, that is compared with
  */
 
 /**

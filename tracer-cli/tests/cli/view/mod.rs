@@ -8,4 +8,5 @@ mod guard;
 mod limits;
 mod live;
 mod pages;
+mod policy;
 mod steps;

@@ -1,0 +1,39 @@
+//! One run judged by the rules of the gate, as if it were its only trial.
+
+use std::path::PathBuf;
+
+use tracer_sdk::judge::policy::Policy;
+use tracer_sdk::judge::{
+    Baseline, EnvironmentFingerprint, Gate, GateDetails, InputFile, Report, RunMetrics, Trial,
+};
+
+use super::inputs;
+use crate::error::CliError;
+
+/// The report on a run by a policy for one run.
+pub(crate) fn judged(
+    policy: &Policy,
+    policy_file: Option<InputFile>,
+    baseline: Option<&Baseline>,
+    baseline_file: Option<InputFile>,
+    run: RunMetrics,
+) -> Result<Report, CliError> {
+    let path = policy_file.as_ref().map(|file| PathBuf::from(&file.path));
+    let gate = Gate::new(policy, baseline).map_err(|error| inputs::refused(path.as_deref(), &error))?;
+    let details = GateDetails {
+        tracer_version: env!("CARGO_PKG_VERSION").to_owned(),
+        policy: policy_file,
+        baseline: baseline_file,
+        notices: inputs::notices(policy, &gate),
+        ..GateDetails::default()
+    };
+    let trials = [Trial::of_run(1, run)];
+    let judgement = gate.judge(&trials);
+    Ok(Report::new(
+        judgement,
+        &trials,
+        baseline,
+        EnvironmentFingerprint::new(),
+        details,
+    ))
+}

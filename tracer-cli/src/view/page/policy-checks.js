@@ -1,0 +1,55 @@
+// What the project's policy says of the run after: the verdict, and every check with what was allowed and seen.
+
+import { make } from "./dom.js";
+
+/** @import { Comparison, PolicyCheck, PolicyJudgement } from "./contract" */
+
+/**
+ * @param {Comparison} comparison
+ * @returns {HTMLElement | null} nothing when there is no policy
+ */
+export function policySection({ before, policy }) {
+  if (!policy) return null;
+  const against = before.kind === "baseline" ? "the baseline" : "the run before";
+  return make(
+    "section.part.policy",
+    null,
+    make("h2", null, "Policy"),
+    make("p.muted", null, "The run after, judged by ", make("code", null, policy.file), ` against ${against}.`),
+    policy.problem && make("p", null, make("strong", null, "Not judged: "), policy.problem.message),
+    policy.problem?.hints.map((hint) => make("p.muted", null, `hint: ${hint}`)),
+    policy.judgement && judgementParts(policy.judgement),
+  );
+}
+
+/** @param {PolicyJudgement} judgement */
+function judgementParts({ verdict, sign, word, tally, notices, checks }) {
+  return [
+    make("p.judgement", null, outcome(verdict, sign, word), ` ${tally}`),
+    ...notices.map((notice) => make("p.notice-line", null, notice)),
+    checks.length > 0 && checksTable(checks),
+  ];
+}
+
+/** @param {PolicyCheck[]} checks */
+function checksTable(checks) {
+  const head = ["Check", "Outcome", "Allowed", "Seen"].map((label) => make("th", { scope: "col" }, label));
+  return make("table.metrics.checks", null, make("thead", null, make("tr", null, head)), make("tbody", null, checks.map(checkRow)));
+}
+
+/** @param {PolicyCheck} check */
+function checkRow({ name, outcome: became, sign, word, allowed, seen }) {
+  return make(
+    "tr",
+    { data: { outcome: became } },
+    make("th", { scope: "row" }, name),
+    make("td", null, outcome(became, sign, word)),
+    make("td", null, allowed),
+    make("td", null, seen),
+  );
+}
+
+/** @param {PolicyCheck["outcome"] | PolicyJudgement["verdict"]} became @param {string} sign @param {string} word */
+function outcome(became, sign, word) {
+  return make("span.outcome", { data: { outcome: became } }, make("span.sign", { "aria-hidden": "true" }, sign), word);
+}
