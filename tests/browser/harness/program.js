@@ -29,6 +29,11 @@ export async function tracer(dataDir, ...args) {
   return run(path.join(PROGRAMS, "tracer"), args, { env: environment(dataDir), cwd: dataDir, maxBuffer: 64 << 20 });
 }
 
+/** Runs another of the programs to its end, however it ends. */
+export async function finished(dataDir, name, ...args) {
+  return run(path.join(PROGRAMS, name), args, { env: environment(dataDir), cwd: dataDir }).catch((error) => error);
+}
+
 /** Starts a program; it is ended with the test. */
 export function start(test, name, args, dataDir, options = {}) {
   const child = spawn(path.join(PROGRAMS, name), args, {

@@ -1,21 +1,22 @@
-// The pictures of the documentation, taken of the demo's runs. With TRACER_WRITE_SCREENSHOTS=1 they are written to docs/images.
+// The pictures of the documentation, taken of runs of the demo and of the example agent. With TRACER_WRITE_SCREENSHOTS=1 they are written to docs/images.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { openPage, useBrowser } from "../harness/browser.js";
-import { temporaryFolder, tracer } from "../harness/program.js";
+import { finished, temporaryFolder, tracer } from "../harness/program.js";
 import { view } from "../harness/viewer.js";
 
 const DOCS = path.resolve(import.meta.dirname, "../../../docs");
 const IMAGES = path.join(DOCS, "images");
 const WRITES = process.env.TRACER_WRITE_SCREENSHOTS === "1";
 
-/** The demo's runs: one that went well, one that fails the gate. */
+/** The demo's runs, one that went well and one that fails the gate, and some of the example agent. */
 async function demo(t) {
   const dataDir = await temporaryFolder(t);
   await tracer(dataDir, "demo");
+  for (const fault of ["tool", "error", "panic"]) await finished(dataDir, "agent", "--fail", fault, "What do 3 parcels to Norway cost?");
   await tracer(dataDir, "demo", "--regression").catch((error) => assert.equal(error.code, 1));
   const { stdout } = await tracer(dataDir, "list", "--json", "--all", "--trials");
   const runs = JSON.parse(stdout).runs;
@@ -30,7 +31,7 @@ const open = (address) => async (page, { viewer, ...runs }) => {
 };
 
 const PICTURES = [
-  { name: "runs", take: open(() => "/") },
+  { name: "runs", look: { viewport: { width: 1280, height: 340 } }, take: open(() => "/") },
   { name: "run", take: async (page, runs) => {
     await open(({ good }) => `/r/${good}`)(page, runs);
     for (const key of ["j", "j", "j", "j", "Enter"]) await page.keyboard.press(key);
@@ -57,7 +58,7 @@ const PICTURES = [
 describe("the pictures of the documentation", () => {
   useBrowser();
 
-  test("show pages of the demo's runs that have no fault", async (t) => {
+  test("show pages of real runs that have no fault", async (t) => {
     const runs = await demo(t);
     if (WRITES) await mkdir(IMAGES, { recursive: true });
     for (const { name, look, take } of PICTURES) {

@@ -39,7 +39,7 @@ export interface Totals {
   loop_warnings: number; in_flight: number;
   tokens: { input: number | null; output: number | null; total: number | null };
 }
-export interface Evidence { event_id: string; row: number | null; number: number; name: string; is_evidence: boolean }
+export interface Evidence { event_id: string; row: number | null; number: number; name: string; in_warning: boolean }
 export interface LoopReport {
   event_id: string;
   row: number | null;

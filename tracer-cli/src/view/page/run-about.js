@@ -197,8 +197,8 @@ export function loopCard(report, jump) {
   const { cost, evidence } = report;
   const link = (/** @type {Evidence} */ { event_id: id, number, name }) =>
     make("button.evidence-link", { title: name, onclick: () => jump(id) }, `#${number}`);
-  const warned = evidence.filter((step) => step.is_evidence);
-  const after = evidence.filter((step) => !step.is_evidence);
+  const warned = evidence.filter((step) => step.in_warning);
+  const after = evidence.filter((step) => !step.in_warning);
   const places = (/** @type {Evidence[]} */ list) => [
     ...list.slice(0, MOST_PLACES).map(link),
     list.length > MOST_PLACES ? `and ${count(list.length - MOST_PLACES)} more` : null,

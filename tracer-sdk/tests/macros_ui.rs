@@ -1,4 +1,5 @@
-//! What `#[trace]` says of mistakes, and what it must accept: one rule a file under `ui`.
+//! What `#[trace]` says of mistakes, and what it must accept: one rule a file under `ui`. Here, and not in the package of
+//! the tests, because every dependency of the package is built once more for these files.
 //!
 //! The compiler's own words in the snapshots are those of the pinned toolchain. `TRYBUILD=overwrite` renews them.
 
@@ -6,6 +7,6 @@
 #[test]
 fn mistakes_are_told_on_the_offending_token_and_what_is_allowed_compiles() {
     let cases = trybuild::TestCases::new();
-    cases.compile_fail("ui/err/*.rs");
-    cases.pass("ui/ok/*.rs");
+    cases.compile_fail("tests/ui/err/*.rs");
+    cases.pass("tests/ui/ok/*.rs");
 }
