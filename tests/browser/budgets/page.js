@@ -2,31 +2,33 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { percentile } from "./statistics.js";
 
-/** Gathers the page's long tasks and the delays of its input events, from its first moment. */
-function gather() {
-  const seen = { tasks: [], events: [] };
+/** Gathers from the page's first moment: when its first rows were there, its long tasks, the delays of its input events. */
+function gather(rows) {
+  const seen = { tasks: [], events: [], firstRows: null };
   globalThis.measured = seen;
   new PerformanceObserver((list) => seen.tasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: "longtask", buffered: true });
   new PerformanceObserver((list) => seen.events.push(...list.getEntries().map((entry) => entry.duration)))
     .observe({ type: "event", buffered: true, durationThreshold: 16 });
+  const look = () => {
+    const row = document.querySelector(rows);
+    if (row !== null && row.getBoundingClientRect().height > 0) seen.firstRows = performance.now();
+    else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
 }
 
-/** Opens an address and waits for what `rows` selects; gives the times in milliseconds. */
+/** Opens an address and waits for what `rows` selects; gives the times since the navigation began, in milliseconds. */
 export async function opened(browser, url, rows, timeout = 60_000) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
-  await context.addInitScript(gather);
+  await context.addInitScript(gather, rows);
   const page = await context.newPage();
   const requests = [];
   page.on("response", async (response) => {
     requests.push({ url: response.url(), bytes: await response.body().then((body) => body.length, () => 0) });
   });
-  const from = performance.now();
   await page.goto(url, { waitUntil: "commit" });
-  await page.waitForFunction((selector) => {
-    const row = document.querySelector(selector);
-    return row !== null && row.getBoundingClientRect().height > 0;
-  }, rows, { timeout, polling: "raf" });
-  const firstRows = performance.now() - from;
+  const told = await page.waitForFunction(() => globalThis.measured.firstRows, null, { timeout, polling: 50 });
+  const firstRows = await told.jsonValue();
   await sleep(500);
   const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? null);
   return { page, context, requests, firstRows, paint };

@@ -1,7 +1,7 @@
 //! The files of the page: in the executable, or from a folder while the page is developed.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -50,6 +50,31 @@ impl Assets {
         let (bytes, version) = self.files.get(name)?;
         Some((Cow::Borrowed(*bytes), version.clone()))
     }
+
+    /// The modules that a module loads at once and those that these load, itself not among them. Named in the shell, all of them are
+    /// asked for together, not each when the one before it was read.
+    pub(super) fn imports(&self, module: &str) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        let mut waiting = vec![module.to_owned()];
+        while let Some(name) = waiting.pop() {
+            let Some((bytes, _)) = self.get(&name) else {
+                continue;
+            };
+            let text = String::from_utf8_lossy(&bytes);
+            for imported in text.lines().filter_map(imported) {
+                if imported != module && found.insert(imported.to_owned()) {
+                    waiting.push(imported.to_owned());
+                }
+            }
+        }
+        found
+    }
+}
+
+/// The file of the page that this line of a module imports.
+fn imported(line: &str) -> Option<&str> {
+    let (_, file) = line.strip_prefix("import ")?.split_once(" from \"./")?;
+    file.strip_suffix("\";")
 }
 
 fn version(bytes: &[u8]) -> String {

@@ -244,7 +244,12 @@ fn shell(viewer: &Viewer, page: &str, title: &str, data: &impl Serialize) -> Res
         .ok_or_else(ApiError::internal)?;
     let shell = String::from_utf8_lossy(&shell);
     let data = String::from_utf8(json_text(data)?).map_err(|_| ApiError::internal())?;
+    let imports = viewer.assets().imports(&format!("{page}.js"));
+    let preload = imports.iter().fold(String::new(), |links, name| {
+        links + &format!("<link rel=\"modulepreload\" href=\"/assets/{name}\">\n")
+    });
     let values = [
+        ("preload", preload),
         ("token", viewer.guard().token().to_owned()),
         ("title", escaped(title)),
         ("page", page.to_owned()),
