@@ -4,15 +4,19 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use axum::http::HeaderMap;
+use axum::response::Response;
 use parking_lot::Mutex;
 use tokio::sync::watch;
+use tracer_sdk::format::TraceId;
 use tracer_sdk::read::RunStore;
 use tracer_sdk::settings::Settings;
 
-use super::answer::ApiError;
+use super::answer::{ApiError, not_modified, with_version};
 use super::api::diff::{Compared, LastComparison};
 use super::assets::Assets;
 use super::guard::Guard;
+use super::run::open_run::OpenRun;
 use super::runs::Runs;
 use super::seen::Seen;
 
@@ -113,5 +117,24 @@ impl Viewer {
         tokio::task::spawn_blocking(move || read(&viewer))
             .await
             .unwrap_or_else(|_| Err(ApiError::internal()))
+    }
+
+    /// Answers with what `tell` makes of a run, unless whoever asks has this version of it already.
+    pub(super) async fn answer_of_run(
+        &self,
+        trace_id: TraceId,
+        headers: HeaderMap,
+        tell: impl FnOnce(&OpenRun) -> Result<Response, ApiError> + Send + 'static,
+    ) -> Result<Response, ApiError> {
+        let read = self.read(move |viewer| {
+            viewer.runs().with(trace_id, |run| {
+                let version = run.version();
+                match not_modified(&headers, &version) {
+                    Some(response) => Ok(response),
+                    None => Ok(with_version(tell(run)?, &version)),
+                }
+            })
+        });
+        read.await
     }
 }

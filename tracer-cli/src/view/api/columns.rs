@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 
-use super::super::answer::{ApiError, bytes_response, not_modified, with_version};
+use super::super::answer::{ApiError, bytes_response};
 use super::super::run::columns::encode;
 use super::super::viewer::Viewer;
 use super::request::RunId;
@@ -15,17 +15,8 @@ pub(in super::super) async fn columns(
     id: RunId,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let read = viewer.read(move |viewer| {
-        viewer.runs().with(id.0, |run| {
-            let version = run.version();
-            if let Some(response) = not_modified(&headers, &version) {
-                return Ok(response);
-            }
-            Ok(with_version(
-                bytes_response("application/octet-stream", encode(run)),
-                &version,
-            ))
-        })
+    let told = viewer.answer_of_run(id.0, headers, |run| {
+        Ok(bytes_response("application/octet-stream", encode(run)))
     });
-    read.await
+    told.await
 }

@@ -152,7 +152,7 @@ fn with_baseline(viewer: &Viewer, a: TraceId, name: &str) -> Result<Arc<Compared
     let run = open(viewer, a)?;
     let metrics = metrics(&run)?;
     let comparison = Comparison::with_baseline(&baseline, &metrics);
-    let policy = ProjectPolicy::read().map(|policy| policy.judge(Against::Baseline(baseline), metrics));
+    let policy = ProjectPolicy::read().map(|policy| policy.judge(Against::Baseline(&baseline), metrics));
     Ok(Arc::new(Compared { comparison, policy }))
 }
 

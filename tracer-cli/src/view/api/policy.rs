@@ -1,5 +1,6 @@
 //! What the project's policy says of a run that is compared: judged as `tracer assert` does, told in the same words.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use serde::Serialize;
@@ -71,7 +72,7 @@ struct PolicyCheck {
 /// What a run is judged against.
 pub(super) enum Against<'a> {
     /// A baseline of the project.
-    Baseline(Baseline),
+    Baseline(&'a Baseline),
     /// The run before: a baseline is made of it.
     Run(&'a RunMetrics),
 }
@@ -113,15 +114,15 @@ impl ProjectPolicy {
     }
 }
 
-impl Against<'_> {
-    fn baseline(self) -> Result<Baseline, CliError> {
+impl<'a> Against<'a> {
+    fn baseline(self) -> Result<Cow<'a, Baseline>, CliError> {
         match self {
-            Self::Baseline(baseline) => Ok(baseline),
+            Self::Baseline(baseline) => Ok(Cow::Borrowed(baseline)),
             Self::Run(run) if run.status == RunStatus::Running => {
                 Err(CliError::input("the run before has not ended")
                     .with_hint("wait until it has, or compare with another run"))
             }
-            Self::Run(run) => Ok(sample::of_ended(run)),
+            Self::Run(run) => Ok(Cow::Owned(sample::of_ended(run))),
         }
     }
 }

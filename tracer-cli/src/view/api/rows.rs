@@ -6,7 +6,7 @@ use axum::response::Response;
 use serde::Serialize;
 use tracer_sdk::format::SPEC_VERSION;
 
-use super::super::answer::{ApiError, json_response, not_modified, with_version};
+use super::super::answer::{ApiError, json_response};
 use super::super::run::open_run::OpenRun;
 use super::super::run::row::RowText;
 use super::super::viewer::Viewer;
@@ -53,14 +53,9 @@ pub(in super::super) async fn rows(
 ) -> Result<Response, ApiError> {
     let from = query.from()?;
     let limit = query.limit("limit", ROWS, MOST_ROWS)?;
-    let read = viewer.read(move |viewer| {
-        viewer.runs().with(id.0, |run| {
-            let version = run.version();
-            if let Some(response) = not_modified(&headers, &version) {
-                return Ok(response);
-            }
-            Ok(with_version(json_response(&of(run, from, limit)?), &version))
-        })
+    let told = viewer.answer_of_run(id.0, headers, move |run| {
+        let part = of(run, from, limit)?;
+        Ok(json_response(&part))
     });
-    read.await
+    told.await
 }

@@ -6,7 +6,7 @@ use axum::response::Response;
 use serde::Serialize;
 use tracer_sdk::format::{EventType, Payload, SPEC_VERSION};
 
-use super::super::answer::{ApiError, json_response, not_modified, with_version};
+use super::super::answer::{ApiError, json_response};
 use super::super::inspect::{ErrorDetails, MessageAnswer, Part, Place, Shown, error, messages};
 use super::super::run::kind::Kind;
 use super::super::run::open_run::OpenRun;
@@ -77,16 +77,11 @@ pub(in super::super) async fn transcript(
 ) -> Result<Response, ApiError> {
     let from = query.from()?;
     let limit = query.limit("limit", STEPS, MOST_STEPS)?;
-    let read = viewer.read(move |viewer| {
-        viewer.runs().with(id.0, |run| {
-            let version = run.version();
-            if let Some(response) = not_modified(&headers, &version) {
-                return Ok(response);
-            }
-            Ok(with_version(json_response(&of(run, from, limit)?), &version))
-        })
+    let told = viewer.answer_of_run(id.0, headers, move |run| {
+        let part = of(run, from, limit)?;
+        Ok(json_response(&part))
     });
-    read.await
+    told.await
 }
 
 /// The steps from a number on, counted from 0.

@@ -54,7 +54,8 @@ export class CompareView {
       rest.length > 0 && make("optgroup", { label: "Others" }, rest.slice(0, MOST_OFFERED).map(option)),
       baselines.length > 0 && make("optgroup", { label: "Baselines" }, /** @type {string[]} */ (baselines).map(baselineOption)),
     );
-    const wanted = this.page.route.against || previous?.trace_id || "";
+    const kept = own !== null && baselines.includes(own) ? BASELINE + own : "";
+    const wanted = this.page.route.against || previous?.trace_id || kept;
     this.picker.value = wanted;
     if (wanted) await this.compare(wanted);
   }

@@ -51,5 +51,5 @@ function checkRow({ name, outcome: became, sign, word, allowed, seen }) {
 
 /** @param {PolicyCheck["outcome"] | PolicyJudgement["verdict"]} became @param {string} sign @param {string} word */
 function outcome(became, sign, word) {
-  return make("span.outcome", { data: { outcome: became } }, make("span.sign", { "aria-hidden": "true" }, sign), word);
+  return make("span.judged", { data: { outcome: became } }, make("span.sign", { "aria-hidden": "true" }, sign), word);
 }

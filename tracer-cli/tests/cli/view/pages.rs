@@ -123,7 +123,8 @@ fn the_files_of_the_page_are_served_and_nothing_else_beside_them() {
 #[test]
 fn a_page_names_every_module_that_it_loads_at_once() {
     let (_sandbox, viewer) = opened();
-    let page = viewer.get("/").text();
+    let answer = viewer.get("/");
+    let page = answer.text();
     let preloads =
         |file: &str| page.contains(&format!(r#"<link rel="modulepreload" href="/assets/{file}">"#));
     assert!(preloads("runs-row.js"), "imported by the page's module");
