@@ -4,6 +4,7 @@ import { getBytes, getJson, initialData, runPath, Texts } from "./api.js";
 import { readColumns, rowsMoved } from "./columns.js";
 import { fill, make } from "./dom.js";
 import { banner, showError, startFrame } from "./frame.js";
+import { follow } from "./live.js";
 import { Minimap } from "./minimap.js";
 import { Outline } from "./outline.js";
 import { runBanners, runHead } from "./run-about.js";
@@ -76,8 +77,6 @@ export class RunPage {
     this.workspace.showRun();
     this.following = this.overview?.standing === "running" && this.selected < 0;
     this.tools.showFilters();
-    // Fetched at once: the viewer may have stopped when it is needed.
-    const { follow } = await import("./live.js");
     // A run that has ended can only be deleted; that is not urgent.
     setTimeout(() => follow(this), this.overview?.standing === "running" || this.overview?.standing === "interrupted" ? 0 : CALM);
   }
