@@ -15,13 +15,12 @@ export async function liveDelays(browser, server, dataDir, { existing, spans = 3
   const page = await context.newPage();
   await page.goto(`${server.origin}/r/${id}`);
   await page.waitForSelector(".rows .row");
-  await page.keyboard.press("End");
-  await page.keyboard.press("Shift+F");
-  await sleep(500);
+  // A running run is followed from the start: the newest row is on the screen.
+  await page.getByRole("button", { name: "Follow" }).and(page.locator("[aria-pressed=true]")).waitFor();
   const delays = [];
   for (let number = 0; number < spans; number += 1) {
     const name = `appended-${number}`;
-    const shown = page.waitForFunction((wanted) => document.body.textContent.includes(wanted) && Date.now(), name, { polling: "raf", timeout: 10_000 });
+    const shown = page.waitForFunction((wanted) => [...document.querySelectorAll(".rows .row .name")].some((cell) => cell.textContent === wanted) && Date.now(), name, { polling: "raf", timeout: 10_000 });
     await sleep(50);
     const line = JSON.stringify(span(meta.trace_id, existing + 10 + number, name, { "tracer.tool_name": name }));
     await appendFile(log, `${line}\n`);
