@@ -192,7 +192,7 @@ export class Steps {
       ticks.map(({ time, label }) => {
         const place = this.scale.place(time);
         // A label that would be cut at the edge says nothing; its line still does.
-        const hasRoom = (1 - place) * this.axisWidth >= LABEL_WIDTH * 0.8;
+        const hasRoom = (1 - place) * this.axisWidth >= LABEL_WIDTH * 0.65;
         const tick = make("span.tick", null, hasRoom ? label : "");
         tick.style.left = `${place * 100}%`;
         return tick;
