@@ -17,7 +17,7 @@ pub struct Args {
     #[command(flatten)]
     sample: SampleArgs,
 
-    /// The file to write [default: .tracer/baselines/<name of the run>.json]
+    /// The file to write [default: .tracer/baselines/NAME.json, after the run]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 

@@ -1,7 +1,7 @@
 //! The viewer: a server on this machine that gives runs to its own page and to local tools (decisions, section 12).
 //!
-//! A request passes [`guard`], which lets nobody in but the page and local tools; [`routes`] finds who answers it: a
-//! page of [`pages`], a file of [`assets`], or a function of [`api`]. These ask [`runs`] for a run, which keeps the
+//! A request passes `guard`, which lets nobody in but the page and local tools; `routes` finds who answers it: a
+//! page of `pages`, a file of `assets`, or a function of `api`. These ask `runs` for a run, which keeps the
 //! index of those that were looked at last. Reading happens on threads that may wait, never on those that serve.
 
 mod answer;
