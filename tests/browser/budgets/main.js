@@ -13,7 +13,7 @@ import { median } from "./statistics.js";
 import { report } from "./table.js";
 
 const RUN = "ffffffff000000000000000000000001";
-const ROWS = ".rows .row";
+const ROWS = ".rows .row:not([hidden])";
 const SCROLLER = "[role=treegrid]";
 const PYTHON_ROWS = ".event, .event-item, .event-header";
 /** The Python viewer needs most of a minute and 5 GB for more. */

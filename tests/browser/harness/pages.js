@@ -5,7 +5,7 @@ import { writeRun } from "./runs.js";
 import { view } from "./viewer.js";
 
 /** The rows of steps that are on the screen. */
-export const ROWS = ".steps .rows .row";
+export const ROWS = ".steps .rows .row:not([hidden])";
 
 /** Starts a viewer on runs written by hand and gives what a test needs of it. */
 export async function viewRuns(t, runs) {

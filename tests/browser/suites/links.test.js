@@ -49,6 +49,7 @@ describe("addresses", () => {
   test("the copy menu gives the link, the command, the place in the file, Markdown and JSON", async (t) => {
     const { page, id } = await openRun(t, ok, { permissions: ["clipboard-read", "clipboard-write"] });
     await page.locator(ROWS).filter({ hasText: "lookup_customer" }).click();
+    await page.waitForURL(/at=0000000000000002/);
     const copied = async (item, message) => {
       await page.keyboard.press("y");
       await page.getByRole("menuitem", { name: item }).click();

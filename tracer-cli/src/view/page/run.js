@@ -62,11 +62,8 @@ export class RunPage {
   /** Loads what the first paint did not need. */
   async start() {
     const slow = setTimeout(() => this.workspace.showLoading(this.overview), PATIENCE);
+    // The rows come first: of a large run they are there long before all of it has been checked.
     try {
-      if (!this.overview) {
-        this.overview = await getJson(runPath(this.id, "/overview"));
-        this.showOverview();
-      }
       await this.loadColumns();
     } catch (error) {
       return this.workspace.showFailure(error);
@@ -74,6 +71,10 @@ export class RunPage {
       clearTimeout(slow);
     }
     await this.applyRoute(true);
+    if (!this.overview) {
+      this.overview = await getJson(runPath(this.id, "/overview"));
+      this.showOverview();
+    }
     this.workspace.showRun();
     this.following = this.overview?.standing === "running" && this.selected < 0;
     this.tools.showFilters();
