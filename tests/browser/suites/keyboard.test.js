@@ -32,7 +32,7 @@ describe("by keyboard alone", () => {
     }
     await assertFocused(page, "a run");
     await page.keyboard.press("Enter");
-    await page.locator("#verdict").waitFor();
+    await page.locator(ROWS).first().waitFor();
     await page.keyboard.press("e");
     await assertFocused(page, "the error");
     await page.keyboard.press("Enter");
