@@ -9,6 +9,7 @@ mod cut;
 mod environment;
 mod harmless;
 mod keys;
+mod noticed;
 mod scan;
 mod shapes;
 mod tails;
