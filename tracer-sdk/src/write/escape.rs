@@ -85,8 +85,10 @@ fn first_escape(chunk: &[u8; CHUNK]) -> Option<usize> {
     // Without an early end, so that all bytes are compared together.
     let mut marks = [0; CHUNK];
     for (mark, &byte) in marks.iter_mut().zip(chunk) {
-        let must_be_escaped = (byte < 0x20) | (byte == b'"') | (byte == b'\\');
-        *mark = if must_be_escaped { u8::MAX } else { 0 };
+        *mark = match byte {
+            ..0x20 | b'"' | b'\\' => u8::MAX,
+            _ => 0,
+        };
     }
     match u128::from_le_bytes(marks) {
         0 => None,

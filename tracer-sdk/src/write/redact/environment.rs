@@ -1,7 +1,7 @@
 //! The process's own secrets: literal values of environment variables with a secret-like name.
 
 use super::keys::{KeyVerdict, Keys};
-use super::shapes::{Beside, Sign, by_last_word};
+use super::shapes::{Beside, Notice, Sign, by_last_word};
 
 /// Shorter values would be found in ordinary text.
 const SHORTEST_VALUE: usize = 8;
@@ -34,7 +34,7 @@ impl EnvironmentSecrets {
         Self(values)
     }
 
-    pub(super) fn noticed_by(&self, notice: &mut dyn FnMut(Sign<'_>)) {
+    pub(super) fn noticed_by(&self, notice: &mut Notice<'_>) {
         for value in &self.0 {
             if let Some([first, second, third]) = value.as_bytes().first_chunk() {
                 notice(Sign {

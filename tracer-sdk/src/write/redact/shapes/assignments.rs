@@ -6,7 +6,7 @@
 use super::headers::Header;
 use super::names::{self, Name};
 use super::values::{is_code, is_digest, is_number, is_placeholder, is_plausible, looks_random};
-use super::{ANY, Beside, Found, Sign};
+use super::{ANY, Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::Text;
 
@@ -22,7 +22,7 @@ const SHORTEST_NUMBER: usize = 6;
 /// Names in the query of a URL that the key rule does not know.
 const QUERY_NAMES: [&[u8]; 6] = [b"sig", b"signature", b"x-amz-signature", b"key", b"auth", b"pwd"];
 
-pub(super) fn noticed_by(notice: &mut dyn FnMut(Sign<'_>)) {
+pub(super) fn noticed_by(notice: &mut Notice<'_>) {
     for first in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_\"'` \t]:" {
         for separator in b"=:" {
             notice(Sign {

@@ -67,10 +67,13 @@ const ANY: [u8; 256] = {
     all
 };
 
+/// Takes signs.
+pub(super) type Notice<'n> = dyn FnMut(Sign<'_>) + 'n;
+
 /// A family of secrets.
 pub(super) struct Shape {
     /// Names the signs that one is noticed by.
-    pub(super) noticed_by: fn(&mut dyn FnMut(Sign<'_>)),
+    pub(super) noticed_by: fn(&mut Notice<'_>),
     /// The secret noticed by the pair at a position, if it is one.
     pub(super) find: fn(&Text<'_>, usize, &Keys) -> Option<Found>,
 }

@@ -3,11 +3,11 @@
 use super::assignments::quoted_end;
 use super::names::{self, Name};
 use super::values::{is_number, is_placeholder, is_plausible, looks_random};
-use super::{Beside, Found, Sign};
+use super::{Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::{Text, is_url_safe};
 
-pub(super) fn noticed_by(notice: &mut dyn FnMut(Sign<'_>)) {
+pub(super) fn noticed_by(notice: &mut Notice<'_>) {
     notice(Sign {
         pair: *b"--",
         beside: Beside::After(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"),

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::formats::{FORMATS, Format};
 use super::values::{is_blank, looks_random};
-use super::{ANY, Beside, Found, Sign};
+use super::{ANY, Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::Text;
 
@@ -46,7 +46,7 @@ fn before_last_pair(format: &'static Format) -> Option<&'static u8> {
     format.prefix.iter().rev().nth(2)
 }
 
-pub(super) fn noticed_by(notice: &mut dyn FnMut(Sign<'_>)) {
+pub(super) fn noticed_by(notice: &mut Notice<'_>) {
     for format in FORMATS {
         let Some(pair) = last_pair(format) else { continue };
         let beside = match (pair, before_last_pair(format)) {

@@ -1,13 +1,13 @@
 //! Tokens known by their parts: JWTs, Discord and Telegram bot tokens.
 
-use super::{Beside, Found, Sign};
+use super::{Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::{Text, is_url_safe};
 
 /// What base64 for URLs is made of, as [`is_url_safe`] tells.
 const URL_SAFE: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 
-pub(super) fn noticed_by(notice: &mut dyn FnMut(Sign<'_>)) {
+pub(super) fn noticed_by(notice: &mut Notice<'_>) {
     notice(Sign {
         pair: *b"yJ",
         beside: Beside::Before(b"e"),
