@@ -27,8 +27,6 @@ pub mod statistics;
 
 #[cfg(test)]
 mod samples;
-#[cfg(test)]
-mod vectors;
 
 pub use baseline::{
     Acceptance, AcceptanceSource, AcceptanceVerdict, Baseline, BaselineError, BaselineErrorCode,

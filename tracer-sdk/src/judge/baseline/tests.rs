@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::super::samples::{metrics, metrics_of_vector, recorded, run_of, run_with};
-use super::super::vectors::measured;
 use super::*;
+use crate::vectors::measured;
 use crate::{Usage, llm_call, tool_call};
 
 const NOW: &str = "2026-01-01T00:00:00.000Z";

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::super::samples::{letters, metrics_of_vector, recorded, run_of_vector, tools};
-use super::super::vectors::measured;
 use super::super::{Baseline, RunMetrics};
 use super::*;
+use crate::vectors::measured;
 use crate::{llm_call, tool_call};
 
 fn changes(comparison: &Comparison) -> Vec<(CallChange, String)> {
