@@ -131,7 +131,9 @@ class RunsPage {
     ]);
     addEventListener("popstate", () => this.filters.read());
     setInterval(() => !document.hidden && this.list.render(true), TICK);
-    listen("/api/stream", { runs: (change) => this.data.takeUp(change) }, showConnection);
+    // Whatever was recorded since the table was made is told first.
+    const path = () => `/api/stream?table=${encodeURIComponent(this.data.table.version)}`;
+    listen(path, { runs: (change) => this.data.takeUp(change) }, showConnection);
   }
 
   refilter() {

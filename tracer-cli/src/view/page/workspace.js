@@ -92,7 +92,11 @@ export class Workspace {
   /** @param {RunPage} page */
   constructor(page) {
     this.page = page;
-    this.view = make("div.view", { id: "view", role: "tabpanel", "aria-labelledby": "tab-steps" }, page.steps.element);
+    this.view = make(
+      "div.view",
+      { id: "view", role: "tabpanel", "aria-labelledby": "tab-steps" },
+      page.route.view === "steps" && page.steps.element,
+    );
     this.splitter = make("div.splitter", {
       role: "separator",
       tabindex: 0,
@@ -175,8 +179,21 @@ export class Workspace {
   /** @param {Overview | null} overview */
   showLoading(overview) {
     const size = overview?.log_bytes ? ` of ${bytes(overview.log_bytes)}` : "";
-    this.page.steps.empty.hidden = false;
-    fill(this.page.steps.empty, make("p", null, `Reading the run${size} …`));
+    this.#tell(make("p", null, `Reading the run${size} …`));
+  }
+
+  /**
+   * Says something in the place of the view.
+   * @param {HTMLElement[]} told
+   */
+  #tell(...told) {
+    const { element, empty } = this.page.steps;
+    if (element.isConnected) {
+      empty.hidden = false;
+      fill(empty, ...told);
+    } else {
+      fill(this.view, make("div.empty", null, ...told));
+    }
   }
 
   hideLoading() {
@@ -194,9 +211,7 @@ export class Workspace {
 
   /** @param {unknown} error */
   showFailure(error) {
-    this.page.steps.empty.hidden = false;
-    fill(
-      this.page.steps.empty,
+    this.#tell(
       make("p", null, make("strong", null, "This run cannot be read. "), error instanceof Error ? error.message : String(error)),
       make("p", null, "What is wrong with it: ", make("code", null, `tracer validate-trace ${this.page.id.slice(0, 8)}`)),
     );
