@@ -43,6 +43,7 @@ pub use report::{
     AllowedRange, CheckKind, CheckMode, CheckResult, ConfidenceBounds, DecisionRule, Direction,
     DistributionalEvidence, Evidence, FailureReason, GateDetails, InputFile, InvariantEvidence, Judgement,
     MeasuredEvidence, ProcessExit, Report, ReportMetadata, ReportedTrial, SampleRange, SingleTrialEvidence,
-    StatisticalEvidence, StoppingRule, Threshold, Trial, TrialCheck, TrialDetails, TrialFailure, TrialTools, Verdict,
+    StatisticalEvidence, StoppingRule, Threshold, Trial, TrialCheck, TrialDetails, TrialFailure, TrialTools,
+    Verdict,
 };
 pub use signature::Signature;

@@ -1,4 +1,7 @@
 //! The group `run_assertions` of the vectors: one recorded run, judged by the rules of a policy of version 1.
+//!
+//! Compared are the verdicts, the bounds and the values. The rows that the existing gate's `assert` makes of them, with a
+//! reason code each, have no counterpart: here a recorded run gives the report of one trial (gate, section 5).
 
 use serde_json::Value;
 
