@@ -58,6 +58,13 @@ describe("the steps", () => {
     await eventually(async () => assert.ok(await page.evaluate(() => document.getElementsByTagName("*").length) < 3_000));
   });
 
+  for (const run of [ok, large(20_000, 3)]) {
+    test(`are asked for once, with the page itself: ${run.name}`, async (t) => {
+      const { page } = await openRun(t, run);
+      assert.equal(page.asked.filter((url) => url.endsWith("/columns")).length, 1);
+    });
+  }
+
   test("zoom to a range that is dragged on the minimap, and back", async (t) => {
     const { page } = await openRun(t, large(200, 3));
     const box = await page.locator(".minimap").first().boundingBox();

@@ -119,7 +119,7 @@ export class Workspace {
     /** What was told of the run last. */
     this.told = "";
     this.#listen();
-    this.setSplit(this.#storedSplit());
+    this.#split(this.#storedSplit());
   }
 
   #storedSplit() {
@@ -130,12 +130,21 @@ export class Workspace {
     }
   }
 
-  /** @param {number} percent of the width that the view gets */
-  setSplit(percent) {
+  /**
+   * @param {number} percent of the width that the view gets
+   * @returns {number} as much of it as it may have
+   */
+  #split(percent) {
     const split = Math.min(80, Math.max(25, Math.round(percent)));
     this.element.style.setProperty("--split", `${split}fr`);
     this.element.style.setProperty("--rest", `${100 - split}fr`);
     this.splitter.setAttribute("aria-valuenow", String(split));
+    return split;
+  }
+
+  /** @param {number} percent of the width that the view gets from now on */
+  setSplit(percent) {
+    const split = this.#split(percent);
     try {
       localStorage.setItem(SPLIT, String(split));
     } catch {
