@@ -26,8 +26,8 @@ pub(crate) type Loop = LoopWarning<SpanId>;
 #[derive(Debug)]
 pub(crate) struct Written<'a> {
     pub(crate) id: SpanId,
-    /// What the limits count it as; structure counts as nothing.
-    pub(crate) kind: Option<EventKind>,
+    /// What the limits count it as.
+    pub(crate) kind: EventKind,
     /// What the loop detector knows it by.
     pub(crate) signature: Option<&'a str>,
     /// The place that was kept for it when it started.
@@ -83,10 +83,9 @@ impl Progress {
         elapsed: Duration,
         now: Timestamp,
     ) -> Option<Loop> {
-        let _ = match (written.reservation, written.kind) {
-            (Some(reservation), _) => self.monitor.finish(reservation, elapsed),
-            (None, Some(kind)) => self.monitor.record(kind, elapsed),
-            (None, None) => Ok(()),
+        let _ = match written.reservation {
+            Some(reservation) => self.monitor.finish(reservation, elapsed),
+            None => self.monitor.record(written.kind, elapsed),
         };
         let warning = written
             .signature

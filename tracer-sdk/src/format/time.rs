@@ -1,6 +1,7 @@
 //! Points in time: six digits and a `Z` when written, any RFC 3339 date-time with a zone when read.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use chrono::{NaiveDate, NaiveDateTime};
@@ -43,6 +44,9 @@ impl fmt::Display for InvalidTime {
 }
 
 impl std::error::Error for InvalidTime {}
+
+/// Where the digits after the point are in what [`Timestamp::write`] writes.
+const FRACTION: Range<usize> = 20..26;
 
 /// How many bytes [`Timestamp::write`] writes.
 pub(crate) const WRITTEN_LENGTH: usize = "2026-01-01T00:00:00.000000Z".len();
@@ -142,6 +146,20 @@ impl Timestamp {
             y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', n1, n2, b':', s1, s2, b'.', f1,
             f2, f3, f4, f5, f6, b'Z',
         ]
+    }
+
+    /// As [`Timestamp::to_bytes`], where the form of an instant near by is known: most spans end in the second in which
+    /// they started.
+    pub(crate) fn to_bytes_near(self, other: Self, mut known: [u8; WRITTEN_LENGTH]) -> [u8; WRITTEN_LENGTH] {
+        let is_leap = |time: Self| time.nanoseconds >= 1_000_000_000;
+        if self.seconds != other.seconds || is_leap(self) || is_leap(other) {
+            return self.to_bytes();
+        }
+        let micros = self.nanoseconds / 1_000;
+        let ([f1, f2], [f3, f4]) = (two_digits(micros / 10_000), two_digits(micros / 100 % 100));
+        let [f5, f6] = two_digits(micros % 100);
+        known[FRACTION].copy_from_slice(&[f1, f2, f3, f4, f5, f6]);
+        known
     }
 }
 
@@ -417,6 +435,18 @@ mod tests {
             let time = Timestamp::from_unix_microseconds(microseconds);
             prop_assert_eq!(time.unix_microseconds(), microseconds);
             prop_assert_eq!(time.to_string().parse(), Ok(time));
+        }
+
+        #[test]
+        fn a_time_near_another_is_written_as_alone(
+            seconds in 0i64..1_000_000_000,
+            nanoseconds in 0u32..2_000_000_000,
+            later in 0i64..2,
+            other in 0u32..2_000_000_000,
+        ) {
+            let time = Timestamp::from_parts(seconds + later, nanoseconds);
+            let other = Timestamp::from_parts(seconds, other);
+            prop_assert_eq!(time.to_bytes_near(other, other.to_bytes()), time.to_bytes());
         }
     }
 }

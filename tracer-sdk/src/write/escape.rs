@@ -30,28 +30,19 @@ pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
 /// Most of what is written passes through here, and most of it needs no escape. Bytes are copied in steps of a fixed
 /// size, and taken off again where that was too much: that costs less than copying just the bytes that are wanted.
 pub(crate) fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.reserve(bytes.len() + WORD);
+    out.reserve(bytes.len() + CHUNK);
     let mut rest = bytes;
-    while let Some((word, after)) = rest.split_first_chunk::<WORD>() {
-        if let Some((chunk, after)) = rest.split_first_chunk::<CHUNK>()
-            && rest.len() >= LONG
-            && !needs_escape(chunk)
-        {
-            out.extend_from_slice(chunk);
-            rest = after;
-            continue;
-        }
-        out.extend_from_slice(word);
-        let found = must_be_escaped(u64::from_le_bytes(*word));
-        if found == 0 {
-            rest = after;
-        } else {
-            let before = (found.trailing_zeros() / u8::BITS) as usize;
-            out.truncate(out.len() - (WORD - before));
-            // `before` is below the length of a word.
-            push_escape(out, rest[before]);
-            rest = &rest[before + 1..];
-        }
+    while let Some((chunk, after)) = rest.split_first_chunk::<CHUNK>() {
+        out.extend_from_slice(chunk);
+        rest = match first_escape(chunk) {
+            None => after,
+            Some(position) => {
+                out.truncate(out.len() - (CHUNK - position));
+                // `position` is below the length of a chunk.
+                push_escape(out, rest[position]);
+                &rest[position + 1..]
+            }
+        };
     }
     push_few(out, rest);
 }
@@ -61,7 +52,7 @@ pub(crate) fn needs_no_escape(text: &str) -> bool {
     text.bytes().all(|byte| ESCAPES[usize::from(byte)] == 0)
 }
 
-/// As [`push_escaped`], for less than a word.
+/// As [`push_escaped`], for less than a chunk.
 fn push_few(out: &mut Vec<u8>, bytes: &[u8]) {
     if bytes.iter().all(|&byte| ESCAPES[usize::from(byte)] == 0) {
         return out.extend_from_slice(bytes);
@@ -86,32 +77,23 @@ fn push_escape(out: &mut Vec<u8>, byte: u8) {
     }
 }
 
-/// Where so much is left, it pays to look at whole chunks first: prose has few escapes, short texts of JSON many.
-const LONG: usize = 128;
-
 /// How many bytes the compiler compares at once.
 const CHUNK: usize = 16;
 
-/// Without an early end, so that all bytes are compared together.
-fn needs_escape(chunk: &[u8; CHUNK]) -> bool {
-    let must_be_escaped = |byte: u8| u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
-    chunk.iter().fold(0, |any, &byte| any | must_be_escaped(byte)) != 0
-}
-
-/// How many bytes are looked at together where escapes are many.
-const WORD: usize = 8;
-
-const ONES: u64 = u64::from_le_bytes([1; WORD]);
-const HIGH_BITS: u64 = ONES << 7;
-
-/// Zero when nothing must be escaped; otherwise its lowest bit is the high bit of the first byte that must be.
-const fn must_be_escaped(word: u64) -> u64 {
-    // Subtracting borrows into a high bit that was not set, from the first byte that is less on; those after it, which
-    // the borrow may have reached, are looked at again.
-    let quote = word ^ (ONES * b'"' as u64);
-    let backslash = word ^ (ONES * b'\\' as u64);
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    (quote.wrapping_sub(ONES) & !quote | backslash.wrapping_sub(ONES) & !backslash | control) & HIGH_BITS
+/// Where the first byte is that must be escaped.
+fn first_escape(chunk: &[u8; CHUNK]) -> Option<usize> {
+    // Without an early end, so that all bytes are compared together.
+    let mut marks = [0; CHUNK];
+    for (mark, &byte) in marks.iter_mut().zip(chunk) {
+        *mark = match byte {
+            ..0x20 | b'"' | b'\\' => u8::MAX,
+            _ => 0,
+        };
+    }
+    match u128::from_le_bytes(marks) {
+        0 => None,
+        found => Some((found.trailing_zeros() / u8::BITS) as usize),
+    }
 }
 
 #[cfg(test)]

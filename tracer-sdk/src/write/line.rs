@@ -53,12 +53,12 @@ pub(crate) fn write_line(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &mut Dra
     }
 }
 
-/// What stands before the parent of a span; the zeros are filled in. What has a fixed size is put together before it is
+/// What stands before the name of a span; the zeros are filled in. What has a fixed size is put together before it is
 /// appended, because every appending asks for room.
-const IDS: &[u8; 93] =
-    br#"{"trace_id":"00000000000000000000000000000000","span_id":"0000000000000000","parent_span_id":"#;
+const IDS: &[u8; 119] = br#"{"trace_id":"00000000000000000000000000000000","span_id":"0000000000000000","parent_span_id":"0000000000000000","name":"#;
 const TRACE_ID: Range<usize> = 13..13 + TraceId::LENGTH;
 const SPAN_ID: Range<usize> = 58..58 + SpanId::LENGTH;
+const PARENT_ID: Range<usize> = 94..94 + SpanId::LENGTH;
 
 /// What stands between the kind and the duration.
 const TIMES: &[u8; 100] =
@@ -74,26 +74,19 @@ fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
     let mut ids = *IDS;
     ids[TRACE_ID].copy_from_slice(&head.trace_id.to_hex());
     ids[SPAN_ID].copy_from_slice(&head.span_id.to_hex());
-    out.extend_from_slice(&ids);
-    match head.parent_span_id {
-        Some(parent) => {
-            out.push(b'"');
-            out.extend_from_slice(&parent.to_hex());
-            out.push(b'"');
-        }
-        None => out.extend_from_slice(b"null"),
+    if let Some(parent) = head.parent_span_id {
+        ids[PARENT_ID].copy_from_slice(&parent.to_hex());
+        out.extend_from_slice(&ids);
+    } else {
+        out.extend_from_slice(&ids[..PARENT_ID.start - 1]);
+        out.extend_from_slice(br#"null,"name":"#);
     }
-    out.extend_from_slice(br#","name":"#);
     push_string(out, cut_to(head.name, MAX_FIXED_TEXT_BYTES));
     out.extend_from_slice(br#","kind":""#);
     out.extend_from_slice(head.kind.as_str().as_bytes());
 
     let start = head.start.to_bytes();
-    let end = if head.end == head.start {
-        start
-    } else {
-        head.end.to_bytes()
-    };
+    let end = head.end.to_bytes_near(head.start, start);
     let mut times = *TIMES;
     times[START].copy_from_slice(&start);
     times[END].copy_from_slice(&end);
@@ -126,9 +119,13 @@ fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
     }
     out.extend_from_slice(br#"],"status_code":""#);
     out.extend_from_slice(head.status_code.as_str().as_bytes());
-    out.extend_from_slice(br#"","status_description":"#);
-    push_string(out, cut_to(head.status_description, MAX_FIXED_TEXT_BYTES));
-    out.extend_from_slice(b"}\n");
+    if head.status_description.is_empty() {
+        out.extend_from_slice(b"\",\"status_description\":\"\"}\n");
+    } else {
+        out.extend_from_slice(br#"","status_description":"#);
+        push_string(out, cut_to(head.status_description, MAX_FIXED_TEXT_BYTES));
+        out.extend_from_slice(b"}\n");
+    }
 }
 
 fn write_entries(out: &mut Vec<u8>, entries: &[Entry], draft: &Draft) {

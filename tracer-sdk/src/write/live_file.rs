@@ -13,8 +13,8 @@ use super::files::{FileSystem, Open, OpenFile, write_all};
 use super::open_entries::{OpenEntries, OpenEntry};
 use crate::format::{LIVE_FILE, SpanId, Timestamp};
 
-/// How many lines may be those of ended spans before the file is rewritten.
-const MAX_ENDED_LINES: usize = 64;
+/// How many lines may be those of ended spans before the file is rewritten: some 40 KB, which readers read whole.
+const MAX_ENDED_LINES: usize = 256;
 /// How much of its buffer is kept after the file was rewritten.
 const KEPT_BYTES: usize = 64 * 1024;
 

@@ -311,17 +311,14 @@ impl RunFiles {
         let lost = appended.lost.as_ref().map_or(0, |(lines, _)| *lines);
         let handled = usize::try_from(appended.written + lost).unwrap_or(usize::MAX);
         let written = usize::try_from(appended.written).unwrap_or(usize::MAX);
-        // Taken out and put back, so that its memory is kept.
-        let mut waiting = std::mem::take(&mut self.pending);
-        let handled = handled.min(waiting.len());
-        for (position, pending) in waiting.drain(..handled).enumerate() {
+        let handled = handled.min(self.pending.len());
+        for (position, pending) in self.pending.drain(..handled).enumerate() {
             if position < written {
-                self.count(pending.event_type);
+                count(&mut self.counts, pending.event_type);
             } else if let Some(parent) = pending.as_parent {
                 self.losses.keep_parent(parent);
             }
         }
-        self.pending = waiting;
         self.written += appended.written;
         match appended.lost {
             Some((lines, error)) => {
@@ -331,14 +328,14 @@ impl RunFiles {
             None => Ok(()),
         }
     }
+}
 
-    fn count(&mut self, event_type: EventType) {
-        match event_type {
-            EventType::LlmCall => self.counts.llm_calls += 1,
-            EventType::ToolCall => self.counts.tool_calls += 1,
-            EventType::Error => self.counts.errors += 1,
-            EventType::LoopWarning => self.counts.loop_warnings += 1,
-            _ => {}
-        }
+fn count(counts: &mut Counts, event_type: EventType) {
+    match event_type {
+        EventType::LlmCall => counts.llm_calls += 1,
+        EventType::ToolCall => counts.tool_calls += 1,
+        EventType::Error => counts.errors += 1,
+        EventType::LoopWarning => counts.loop_warnings += 1,
+        _ => {}
     }
 }

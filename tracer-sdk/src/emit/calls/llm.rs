@@ -1,13 +1,12 @@
 //! Model calls (decisions, section 1; specification, `LLM_CALL`).
 
 use std::borrow::Cow;
-use std::fmt::Display;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::timed::{Timed, builder_methods, timed_methods};
-use crate::emit::error::ErrorInfo;
+use super::methods::{call_methods, timed_call_methods, timed_methods};
+use super::timed::{Gathered, Timed};
 use crate::emit::open_span::OpenSpan;
 use crate::emit::slot::Slot;
 use crate::format::names::{self, events};
@@ -65,7 +64,7 @@ pub struct LlmCall {
 }
 
 impl LlmCall {
-    builder_methods!();
+    call_methods!();
 
     /// Whose model it is: `openai`, `anthropic`, `local`, …
     ///
@@ -161,22 +160,6 @@ impl LlmCall {
         self
     }
 
-    /// Writes the call.
-    ///
-    /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").response("Because.").record());
-    /// assert_eq!(run.spans[0].name, "gpt-5");
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`GuardrailExceeded`] when the run has crossed one of its limits; the call is written all the same.
-    #[inline]
-    pub fn record(mut self) -> Result<(), GuardrailExceeded> {
-        self.span.take().map_or(Ok(()), OpenSpan::record)
-    }
-
     /// Starts timing the call, just before it is made.
     ///
     /// ```
@@ -199,15 +182,12 @@ impl LlmCall {
     #[inline]
     pub fn start(self) -> Result<LlmSpan, GuardrailExceeded> {
         let timed = Timed::start(self.span, Some("the call was dropped before it was answered"))?;
-        Ok(LlmSpan {
-            timed,
-            stream: Stream::default(),
-        })
+        Ok(LlmSpan { timed })
     }
 }
 
 /// A model call that is under way. It ends when [`LlmSpan::end`] is called or when it is dropped; one that is dropped
-/// without a response, an error or a chunk is told as cancelled.
+/// without a response or an error is told as cancelled, with what was streamed.
 ///
 /// ```
 /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
@@ -223,8 +203,7 @@ impl LlmCall {
 #[must_use = "the call ends when this is dropped: bind it with `let mut call = …`"]
 #[derive(Debug)]
 pub struct LlmSpan {
-    timed: Timed,
-    stream: Stream,
+    timed: Timed<Stream>,
 }
 
 /// A streamed answer so far.
@@ -238,8 +217,31 @@ struct Stream {
 /// How much of a streamed answer is kept in memory, in bytes; the settings cut it further.
 const MAX_STREAM_BYTES: usize = 1024 * 1024;
 
+impl Stream {
+    fn add(&mut self, text: &str, span: &OpenSpan) {
+        self.first_after.get_or_insert_with(|| span.elapsed_since_start());
+        self.chunks += 1;
+        if self.text.len() < MAX_STREAM_BYTES {
+            self.text.push_str(text);
+        }
+    }
+}
+
+impl Gathered for Stream {
+    fn tell(&self, span: &mut OpenSpan) {
+        let Some(after) = self.first_after else { return };
+        let milliseconds = after.as_secs_f64() * 1_000.0;
+        span.scalar(names::TIME_TO_FIRST_CHUNK, Scalar::Float(milliseconds));
+        span.scalar(names::CHUNKS, Scalar::Unsigned(self.chunks));
+        if !self.text.is_empty() {
+            span.message(events::RESPONSE, EventTime::End, self.text.as_str());
+        }
+    }
+}
+
 impl LlmSpan {
     timed_methods!();
+    timed_call_methods!();
 
     /// What the model answered: a string, or anything structured.
     ///
@@ -253,11 +255,11 @@ impl LlmSpan {
     /// assert_eq!(run.spans[0].events[0].attributes["content"], "Because.");
     /// ```
     pub fn response<T: Serialize + ?Sized>(&mut self, response: &T) -> &mut Self {
-        if let Some(span) = self.timed.span() {
+        if let Some((span, stream)) = self.timed.parts() {
             span.message(events::RESPONSE, EventTime::End, response);
+            span.answered();
+            stream.text.clear();
         }
-        self.stream.text.clear();
-        self.timed.answered();
         self
     }
 
@@ -276,15 +278,8 @@ impl LlmSpan {
     /// assert_eq!(run.spans[0].attributes["tracer.chunks"], 3);
     /// ```
     pub fn chunk(&mut self, text: &str) -> &mut Self {
-        let Some(span) = self.timed.span() else {
-            return self;
-        };
-        if self.stream.first_after.is_none() {
-            self.stream.first_after = Some(span.elapsed_since_start());
-        }
-        self.stream.chunks += 1;
-        if self.stream.text.len() < MAX_STREAM_BYTES {
-            self.stream.text.push_str(text);
+        if let Some((span, stream)) = self.timed.parts() {
+            stream.add(text, span);
         }
         self
     }
@@ -323,63 +318,9 @@ impl LlmSpan {
     pub fn stop_reason(&mut self, reason: &str) -> &mut Self {
         if let Some(span) = self.timed.span() {
             span.text(names::FINISH_REASONS, reason);
+            span.answered();
         }
-        self.timed.answered();
         self
-    }
-
-    /// Says that the call failed, with the error's type and message.
-    ///
-    /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| {
-    ///     let mut call = tracer_sdk::llm_call("gpt-5").start()?;
-    ///     call.fail(&std::io::Error::other("connection reset"));
-    ///     call.end()
-    /// });
-    /// assert_eq!(run.spans[0].status_description, "connection reset");
-    /// ```
-    pub fn fail<E: Display + ?Sized>(&mut self, error: &E) -> &mut Self {
-        if let Some(span) = self.timed.span() {
-            span.fail(ErrorInfo::of(error));
-        }
-        self.timed.answered();
-        self
-    }
-
-    /// Ends the call now and writes it.
-    ///
-    /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").start()?.end());
-    /// assert!(run.spans[0].duration_ms.is_some());
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`GuardrailExceeded`] when the run has crossed one of its limits; the call is written all the same.
-    pub fn end(mut self) -> Result<(), GuardrailExceeded> {
-        self.write_stream();
-        // A new value takes the place of `timed`, because `self` has a `Drop` of its own.
-        std::mem::replace(&mut self.timed, Timed::nothing()).end()
-    }
-
-    fn write_stream(&mut self) {
-        let Some(span) = self.timed.span() else { return };
-        if let Some(after) = self.stream.first_after {
-            let milliseconds = after.as_secs_f64() * 1_000.0;
-            span.scalar(names::TIME_TO_FIRST_CHUNK, Scalar::Float(milliseconds));
-            span.scalar(names::CHUNKS, Scalar::Unsigned(self.stream.chunks));
-            if !self.stream.text.is_empty() {
-                span.message(events::RESPONSE, EventTime::End, self.stream.text.as_str());
-            }
-        }
-    }
-}
-
-impl Drop for LlmSpan {
-    fn drop(&mut self) {
-        self.write_stream();
     }
 }
 

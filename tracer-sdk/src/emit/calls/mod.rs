@@ -4,6 +4,7 @@
 //! outside of a run. `record()` writes it after the fact; `start()` turns it into a timed span.
 
 pub(crate) mod llm;
+mod methods;
 pub(crate) mod span;
 pub(crate) mod state;
 pub(crate) mod timed;

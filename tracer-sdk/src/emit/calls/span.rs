@@ -5,7 +5,8 @@ use std::fmt::Display;
 
 use serde::Serialize;
 
-use super::timed::{Timed, timed_methods};
+use super::methods::timed_methods;
+use super::timed::Timed;
 use crate::emit::error::ErrorInfo;
 use crate::emit::slot::Slot;
 use crate::format::EventType;

@@ -9,19 +9,33 @@ use crate::emit::slot::Slot;
 use crate::format::SpanId;
 use crate::guardrails::GuardrailExceeded;
 
-/// A started span, or nothing outside of a run.
+/// A started span with what is gathered for it until it ends, or nothing outside of a run.
 #[derive(Debug)]
-pub(crate) struct Timed {
+pub(crate) struct Timed<G: Gathered = ()> {
     span: Slot,
+    gathered: G,
 }
 
-impl Timed {
+/// What is gathered for a span while it is under way.
+pub(crate) trait Gathered: Default {
+    /// The span ends: this goes into it.
+    fn tell(&self, span: &mut OpenSpan);
+}
+
+impl Gathered for () {
+    fn tell(&self, _: &mut OpenSpan) {}
+}
+
+impl<G: Gathered> Timed<G> {
     #[inline]
     pub(crate) fn start(mut span: Slot, unanswered: Option<&'static str>) -> Result<Self, GuardrailExceeded> {
         if let Some(span) = span.as_mut() {
             span.start(unanswered)?;
         }
-        Ok(Self { span })
+        Ok(Self {
+            span,
+            gathered: G::default(),
+        })
     }
 
     /// A span outside of every run.
@@ -29,6 +43,7 @@ impl Timed {
     pub(crate) fn nothing() -> Self {
         Self {
             span: Slot::default(),
+            gathered: G::default(),
         }
     }
 
@@ -36,15 +51,13 @@ impl Timed {
         self.span.as_mut()
     }
 
-    pub(crate) fn id(&self) -> Option<SpanId> {
-        self.span.as_ref().map(OpenSpan::id)
+    /// The span and what is gathered for it.
+    pub(crate) fn parts(&mut self) -> Option<(&mut OpenSpan, &mut G)> {
+        Some((self.span.as_mut()?, &mut self.gathered))
     }
 
-    /// The span has its answer: dropping it is a good end.
-    pub(crate) fn answered(&mut self) {
-        if let Some(span) = self.span.as_mut() {
-            span.answered();
-        }
+    pub(crate) fn id(&self) -> Option<SpanId> {
+        self.span.as_ref().map(OpenSpan::id)
     }
 
     pub(crate) fn enter(&mut self) -> Option<ContextGuard> {
@@ -66,197 +79,22 @@ impl Timed {
 
     #[inline]
     pub(crate) fn end(mut self) -> Result<(), GuardrailExceeded> {
-        self.span.take().map_or(Ok(()), OpenSpan::end)
+        self.take().map_or(Ok(()), OpenSpan::end)
+    }
+
+    #[inline]
+    fn take(&mut self) -> Option<OpenSpan> {
+        let mut span = self.span.take()?;
+        self.gathered.tell(&mut span);
+        Some(span)
     }
 }
 
-impl Drop for Timed {
+impl<G: Gathered> Drop for Timed<G> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(span) = self.span.take() {
+        if let Some(span) = self.take() {
             span.end_dropped();
         }
     }
 }
-
-/// The methods that every timed span has.
-macro_rules! timed_methods {
-    () => {
-        /// Makes this span the parent of what is recorded on this thread until the guard is dropped.
-        ///
-        /// Not across an `.await`: use `instrument` there.
-        ///
-        /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// let run = recorded(|| {
-        ///     let mut plan = tracer_sdk::span("plan").start();
-        ///     let _inside = plan.enter();
-        ///     tracer_sdk::tool_call("search").record()
-        /// });
-        /// assert_eq!(run.spans[0].parent_span_id, Some(run.spans[1].span_id));
-        /// ```
-        pub fn enter(&mut self) -> Option<crate::ContextGuard> {
-            self.timed.enter()
-        }
-
-        /// The context of this span, to be carried into threads and tasks; `None` outside of a run.
-        ///
-        /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// let run = recorded(|| {
-        ///     let mut plan = tracer_sdk::span("plan").start();
-        ///     let search = || tracer_sdk::tool_call("search").record();
-        ///     match plan.context() {
-        ///         Some(context) => std::thread::spawn(context.wrap(search)).join().unwrap(),
-        ///         None => search(),
-        ///     }
-        /// });
-        /// assert_eq!(run.spans[0].parent_span_id, Some(run.spans[1].span_id));
-        /// ```
-        #[must_use]
-        pub fn context(&mut self) -> Option<crate::Context> {
-            self.timed.context()
-        }
-
-        /// Runs a closure whose recordings become children of this span.
-        ///
-        /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// let run = recorded(|| {
-        ///     let mut plan = tracer_sdk::span("plan").start();
-        ///     plan.in_scope(|| tracer_sdk::tool_call("search").record())
-        /// });
-        /// assert_eq!(run.spans[0].parent_span_id, Some(run.spans[1].span_id));
-        /// ```
-        pub fn in_scope<R>(&mut self, work: impl FnOnce() -> R) -> R {
-            self.timed.in_scope(work)
-        }
-
-        /// Wraps a future whose recordings become children of this span.
-        ///
-        /// ```
-        /// # #[tokio::main(flavor = "current_thread")]
-        /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-        /// # let folder = tempfile::tempdir().unwrap();
-        /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-        /// let run = tracer_sdk::Run::new("research").config(&config).start();
-        /// let mut plan = tracer_sdk::span("plan").start();
-        /// plan.instrument(async { tracer_sdk::tool_call("search").record() }).await?;
-        /// plan.end();
-        /// # let directory = run.dir().unwrap();
-        /// # run.finish();
-        /// let spans = tracer_sdk::read::open_run(&directory)?.spans;
-        /// assert_eq!(spans[0].parent_span_id, Some(spans[1].span_id));
-        /// # Ok(()) }
-        /// ```
-        pub fn instrument<F: std::future::Future>(&mut self, future: F) -> crate::InContext<F> {
-            self.timed.instrument(future)
-        }
-
-        /// Adds an attribute of your own; a structured value is stored as JSON text.
-        ///
-        /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// let run = recorded(|| {
-        ///     let mut plan = tracer_sdk::span("plan").start();
-        ///     plan.attribute("steps", &4);
-        ///     Ok(())
-        /// });
-        /// assert_eq!(run.spans[0].attributes["steps"], 4);
-        /// ```
-        pub fn attribute<T: serde::Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
-            if let Some(span) = self.timed.span() {
-                span.user(key, value);
-            }
-            self
-        }
-
-        /// The span's ID; `None` outside of a run.
-        ///
-        /// ```
-        /// assert_eq!(tracer_sdk::span("outside of a run").start().id(), None);
-        /// # let folder = tempfile::tempdir().unwrap();
-        /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-        /// let run = tracer_sdk::Run::new("research").config(&config).start();
-        /// assert!(tracer_sdk::span("plan").start().id().is_some());
-        /// ```
-        #[must_use]
-        pub fn id(&self) -> Option<crate::format::SpanId> {
-            self.timed.id()
-        }
-    };
-}
-
-pub(crate) use timed_methods;
-
-/// The methods that every recorder of a call has, on the builder.
-macro_rules! builder_methods {
-    () => {
-        /// Adds an attribute of your own; a structured value is stored as JSON text.
-        ///
-        /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// let run = recorded(|| tracer_sdk::tool_call("search").attribute("attempt", &2).record());
-        /// assert_eq!(run.spans[0].attributes["attempt"], 2);
-        /// ```
-        pub fn attribute<T: serde::Serialize + ?Sized>(mut self, key: &str, value: &T) -> Self {
-            if let Some(span) = self.span.as_mut() {
-                span.user(key, value);
-            }
-            self
-        }
-
-        /// Attaches metadata of your own, an object; it comes back as `meta` of the projected record.
-        ///
-        /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// use serde_json::json;
-        ///
-        /// let run = recorded(|| tracer_sdk::tool_call("search").meta(&json!({"step": 7})).record());
-        /// assert_eq!(run.records()[1].meta["step"], 7);
-        /// ```
-        pub fn meta<T: serde::Serialize + ?Sized>(mut self, value: &T) -> Self {
-            if let Some(span) = self.span.as_mut() {
-                span.meta(value);
-            }
-            self
-        }
-
-        /// Says that the call failed, with the error's type and message.
-        ///
-        /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// let run = recorded(|| tracer_sdk::tool_call("search").error("the index is not there").record());
-        /// assert_eq!(run.spans[0].status_description, "the index is not there");
-        /// ```
-        pub fn error<E: std::fmt::Display + ?Sized>(mut self, error: &E) -> Self {
-            if let Some(span) = self.span.as_mut() {
-                span.fail(crate::ErrorInfo::of(error));
-            }
-            self
-        }
-
-        /// How long the call took; it ended just now. Without it the call has no duration.
-        ///
-        /// ```
-        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// use std::time::Instant;
-        ///
-        /// let run = recorded(|| {
-        ///     let before = Instant::now();
-        ///     // … the call …
-        ///     tracer_sdk::tool_call("search").duration(before.elapsed()).record()
-        /// });
-        /// assert!(run.spans[0].duration_ms.is_some());
-        /// ```
-        #[inline]
-        pub fn duration(mut self, duration: std::time::Duration) -> Self {
-            if let Some(span) = self.span.as_mut() {
-                span.set_duration(duration);
-            }
-            self
-        }
-    };
-}
-
-pub(crate) use builder_methods;

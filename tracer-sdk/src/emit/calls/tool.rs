@@ -1,13 +1,11 @@
 //! Tool calls (decisions, section 1; specification, `TOOL_CALL`).
 
 use std::borrow::Cow;
-use std::fmt::Display;
 
 use serde::Serialize;
 
-use super::timed::{Timed, builder_methods, timed_methods};
-use crate::emit::error::ErrorInfo;
-use crate::emit::open_span::OpenSpan;
+use super::methods::{call_methods, timed_call_methods, timed_methods};
+use super::timed::Timed;
 use crate::emit::slot::Slot;
 use crate::format::EventType;
 use crate::format::names::{event_keys, events};
@@ -57,7 +55,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    builder_methods!();
+    call_methods!();
 
     /// What the tool is given.
     ///
@@ -94,22 +92,6 @@ impl ToolCall {
             span.json_event(events::TOOL_RESULT, EventTime::End, event_keys::RESULT, result);
         }
         self
-    }
-
-    /// Writes the call.
-    ///
-    /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
-    /// assert_eq!(run.counts().tool_calls, 1);
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`GuardrailExceeded`] when the run has crossed one of its limits; the call is written all the same.
-    #[inline]
-    pub fn record(mut self) -> Result<(), GuardrailExceeded> {
-        self.span.take().map_or(Ok(()), OpenSpan::record)
     }
 
     /// Starts timing the call, just before the tool runs.
@@ -161,6 +143,7 @@ pub struct ToolSpan {
 
 impl ToolSpan {
     timed_methods!();
+    timed_call_methods!();
 
     /// What the tool gave.
     ///
@@ -176,42 +159,8 @@ impl ToolSpan {
     pub fn result<T: Serialize + ?Sized>(&mut self, result: &T) -> &mut Self {
         if let Some(span) = self.timed.span() {
             span.json_event(events::TOOL_RESULT, EventTime::End, event_keys::RESULT, result);
+            span.answered();
         }
-        self.timed.answered();
         self
-    }
-
-    /// Says that the call failed, with the error's type and message.
-    ///
-    /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| {
-    ///     let mut call = tracer_sdk::tool_call("search").start()?;
-    ///     call.fail("the index is not there");
-    ///     call.end()
-    /// });
-    /// assert_eq!(run.spans[0].status_description, "the index is not there");
-    /// ```
-    pub fn fail<E: Display + ?Sized>(&mut self, error: &E) -> &mut Self {
-        if let Some(span) = self.timed.span() {
-            span.fail(ErrorInfo::of(error));
-        }
-        self.timed.answered();
-        self
-    }
-
-    /// Ends the call now and writes it.
-    ///
-    /// ```
-    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-    /// let run = recorded(|| tracer_sdk::tool_call("search").start()?.end());
-    /// assert!(run.spans[0].duration_ms.is_some());
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`GuardrailExceeded`] when the run has crossed one of its limits; the call is written all the same.
-    pub fn end(self) -> Result<(), GuardrailExceeded> {
-        self.timed.end()
     }
 }

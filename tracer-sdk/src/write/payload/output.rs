@@ -98,16 +98,16 @@ impl<'a> Output<'a> {
             return self.secret();
         }
         self.count_node()?;
-        let cleaned = self.redactor.clean_to(text, self.longest_string());
+        let (cleaned, is_plain) = self.redactor.value(text, self.longest_string());
         self.written.redacted = self.written.redacted.saturating_add(cleaned.redacted);
         self.written.truncated |= cleaned.truncated;
         let start = self.out.len();
-        if !self.append_string(&cleaned.text) {
+        if !self.append(&cleaned.text, is_plain) {
             let room = self.limit.saturating_sub(start);
             if room < SHORTEST_CUT {
                 return self.stop();
             }
-            self.append_string(&fitting(&cleaned.text, room));
+            self.append(&fitting(&cleaned.text, room), false);
             self.written.truncated = true;
         }
         self.awaiting = false;
@@ -247,12 +247,7 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Appends a JSON string, unless the budget does not hold it.
-    fn append_string(&mut self, text: &str) -> bool {
-        self.append(text, false)
-    }
-
-    /// As [`append_string`](Self::append_string), for a text that may be known to need no escape.
+    /// Appends a JSON string, unless the budget does not hold it; the text may be known to need no escape.
     fn append(&mut self, text: &str, is_plain: bool) -> bool {
         let start = self.out.len();
         if is_plain {

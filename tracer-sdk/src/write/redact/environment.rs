@@ -1,7 +1,7 @@
 //! The process's own secrets: literal values of environment variables with a secret-like name.
 
 use super::keys::{KeyVerdict, Keys};
-use super::shapes::by_last_word;
+use super::shapes::{Beside, Notice, Sign, by_last_word};
 
 /// Shorter values would be found in ordinary text.
 const SHORTEST_VALUE: usize = 8;
@@ -34,11 +34,15 @@ impl EnvironmentSecrets {
         Self(values)
     }
 
-    /// The first two bytes of every value.
-    pub(super) fn triggers(&self) -> impl Iterator<Item = [u8; 2]> {
-        self.0
-            .iter()
-            .filter_map(|value| value.as_bytes().first_chunk::<2>().copied())
+    pub(super) fn noticed_by(&self, notice: &mut Notice<'_>) {
+        for value in &self.0 {
+            if let Some([first, second, third]) = value.as_bytes().first_chunk() {
+                notice(Sign {
+                    pair: [*first, *second],
+                    beside: Beside::After(&[*third]),
+                });
+            }
+        }
     }
 
     /// Where the value that begins at `start` ends.

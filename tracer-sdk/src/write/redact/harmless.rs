@@ -1,4 +1,4 @@
-//! Short names that were found harmless before: a program's field names, tools and models come again and again.
+//! Short texts that were found harmless before: a program's field names, tools, models and states come again and again.
 //!
 //! Each thread remembers a few, for the redactor that it worked with last. What is remembered is compared as a whole,
 //! so that a name is taken for harmless only when this very name was.
@@ -47,18 +47,34 @@ thread_local! {
     };
 }
 
-/// Whether this redactor, on this thread, found `name` harmless before.
-pub(super) fn is_known(redactor: RedactorId, name: &str) -> bool {
+/// What a thread knows of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// The redactor found it harmless before.
+    Harmless,
+    /// Nothing, and nothing else is in its place.
+    Nothing,
+    /// Nothing, and another name is in its place.
+    Another,
+}
+
+/// What this thread knows of `name` from this redactor.
+pub(super) fn look(redactor: RedactorId, name: &str) -> Known {
     let known = HARMLESS.try_with(|harmless| {
         let harmless = harmless.borrow();
         let remembered = &harmless.names[place(name)];
-        harmless.redactor == redactor
-            && !name.is_empty()
-            && usize::from(remembered.length) == name.len()
+        if harmless.redactor != redactor || remembered.length == 0 {
+            Known::Nothing
+        } else if usize::from(remembered.length) == name.len()
             && remembered.bytes.starts_with(name.as_bytes())
+        {
+            Known::Harmless
+        } else {
+            Known::Another
+        }
     });
     // A thread that is ending remembers nothing.
-    known.unwrap_or(false)
+    known.unwrap_or(Known::Another)
 }
 
 /// Remembers that `redactor` found `name` harmless, in the place of another one.
@@ -98,23 +114,27 @@ fn place(name: &str) -> usize {
 mod tests {
     use super::*;
 
+    fn is_harmless(redactor: RedactorId, name: &str) -> bool {
+        look(redactor, name) == Known::Harmless
+    }
+
     #[test]
     fn a_name_is_known_to_the_redactor_that_found_it_harmless() {
         let [one, other] = [RedactorId::new(), RedactorId::new()];
         remember(one, "customer");
-        assert!(is_known(one, "customer"));
-        assert!(!is_known(other, "customer"));
+        assert!(is_harmless(one, "customer"));
+        assert!(!is_harmless(other, "customer"));
         remember(other, "order");
         assert!(
-            !is_known(one, "customer"),
+            !is_harmless(one, "customer"),
             "what another redactor found is forgotten"
         );
-        assert!(!is_known(other, "customer"));
-        assert!(is_known(other, "order"));
+        assert!(!is_harmless(other, "customer"));
+        assert!(is_harmless(other, "order"));
     }
 
     #[test]
-    fn only_the_very_name_is_known() {
+    fn only_the_very_name_is_harmless() {
         let redactor = RedactorId::new();
         remember(redactor, "customer_id");
         for other in ["cuxtomer_id", "cxstomer_id", "customer_xd"] {
@@ -123,7 +143,7 @@ mod tests {
                 place("customer_id"),
                 "the places do not tell them apart"
             );
-            assert!(!is_known(redactor, other), "{other}");
+            assert!(!is_harmless(redactor, other), "{other}");
         }
     }
 
@@ -132,10 +152,19 @@ mod tests {
         let redactor = RedactorId::new();
         let longest = "n".repeat(LONGEST);
         remember(redactor, &longest);
-        assert!(is_known(redactor, &longest));
+        assert!(is_harmless(redactor, &longest));
         for name in [String::new(), "n".repeat(LONGEST + 1), "n".repeat(300)] {
             remember(redactor, &name);
-            assert!(!is_known(redactor, &name), "{} bytes", name.len());
+            assert!(!is_harmless(redactor, &name), "{} bytes", name.len());
         }
+    }
+
+    #[test]
+    fn a_place_is_told_that_another_name_has() {
+        let redactor = RedactorId::new();
+        assert_eq!(look(redactor, "customer_id"), Known::Nothing);
+        remember(redactor, "customer_id");
+        assert_eq!(look(redactor, "cxstomer_id"), Known::Another);
+        assert_eq!(look(RedactorId::new(), "cxstomer_id"), Known::Nothing);
     }
 }

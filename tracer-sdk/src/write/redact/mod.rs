@@ -9,6 +9,7 @@ mod cut;
 mod environment;
 mod harmless;
 mod keys;
+mod noticed;
 mod scan;
 mod shapes;
 mod tails;
@@ -24,7 +25,7 @@ pub(crate) use keys::KeyVerdict;
 
 use super::escape::needs_no_escape;
 use environment::EnvironmentSecrets;
-use harmless::RedactorId;
+use harmless::{Known, RedactorId};
 use keys::Keys;
 pub(crate) use scan::SEEN_PAST_THE_CUT;
 use scan::Scanner;
@@ -83,6 +84,17 @@ pub(crate) struct Member<'a> {
     pub(crate) verdict: KeyVerdict,
     /// What the key says about a string although the rule says nothing: `aws_secret_access_key`.
     pub(crate) name: Option<Name>,
+}
+
+impl<'a> Member<'a> {
+    fn harmless(key: &'a str) -> Self {
+        Self {
+            key: Cleaned::unchanged(key),
+            is_plain: true,
+            verdict: KeyVerdict::Keep,
+            name: None,
+        }
+    }
 }
 
 /// A string after redaction and cutting.
@@ -152,14 +164,29 @@ impl Redactor {
 
     /// The key of a member, cut to `max_bytes`, and what it says about the value.
     pub(crate) fn member<'a>(&self, key: &'a str, max_bytes: usize) -> Member<'a> {
-        if key.len() <= max_bytes && harmless::is_known(self.id, key) {
-            return Member {
-                key: Cleaned::unchanged(key),
-                is_plain: true,
-                verdict: KeyVerdict::Keep,
-                name: None,
-            };
+        if key.len() <= max_bytes && harmless::look(self.id, key) == Known::Harmless {
+            return Member::harmless(key);
         }
+        self.unknown_member(key, max_bytes)
+    }
+
+    /// A string under a key, cut to `max_bytes`, and whether it is known to need no escape. A short one that comes again
+    /// and again is remembered as keys are, but takes no key's place.
+    pub(crate) fn value<'a>(&self, text: &'a str, max_bytes: usize) -> (Cleaned<'a>, bool) {
+        if text.len() > harmless::LONGEST.min(max_bytes) {
+            return (self.clean_to(text, max_bytes), false);
+        }
+        match harmless::look(self.id, text) {
+            Known::Harmless => (Cleaned::unchanged(text), true),
+            Known::Another => (self.clean_to(text, max_bytes), false),
+            Known::Nothing => {
+                let member = self.unknown_member(text, max_bytes);
+                (member.key, member.is_plain)
+            }
+        }
+    }
+
+    fn unknown_member<'a>(&self, key: &'a str, max_bytes: usize) -> Member<'a> {
         let member = Member {
             key: self.clean_to(key, max_bytes),
             is_plain: needs_no_escape(key),

@@ -1,15 +1,17 @@
 //! The search for secrets in a string: one pass over its bytes, then exact recognisers where something may begin.
 //!
-//! Every shape names the pairs of neighbouring bytes that it is noticed by. The pass looks each pair of the text up in
-//! one table; ordinary text has few hits. A recogniser then decides and tells where the secret begins and ends.
+//! Every shape names the pairs of neighbouring bytes that it is noticed by; ordinary text has few of them. Where one is,
+//! a recogniser decides and tells where the secret begins and ends.
 //! Markers are never part of a secret, so that cleaning a cleaned text changes nothing.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use super::Cleaned;
 use super::cut::{character_boundary, cut};
 use super::environment::EnvironmentSecrets;
 use super::keys::Keys;
+use super::noticed::Noticed;
 use super::shapes::{Found, SHAPES};
 use super::text::Text;
 use crate::format::names::markers::REDACTED;
@@ -24,38 +26,37 @@ pub(crate) const SEEN_PAST_THE_CUT: usize = OVERLAP + 4;
 /// What replacing and cutting changed may, rarely, be noticed by another shape: so often is it looked at again.
 const MOST_PASSES: usize = 4;
 
-/// How many pairs of bytes there are.
-const PAIRS: usize = 1 << 16;
-
-/// How many pairs are looked at together.
-const TOGETHER: usize = 8;
-
-/// The bit of the environment's values in the table; shapes have the bits below.
+/// The bit of the environment's values; shapes have the bits below.
 const ENVIRONMENT: u8 = 1 << 7;
+
+/// What the shapes are noticed by.
+static SHAPES_NOTICED: LazyLock<Noticed> = LazyLock::new(|| {
+    let mut noticed = Noticed::nothing();
+    for (number, shape) in SHAPES.iter().enumerate() {
+        (shape.noticed_by)(&mut |sign| noticed.add(&sign, 1 << number));
+    }
+    noticed
+});
 
 /// Finds secrets.
 #[derive(Debug)]
 pub(super) struct Scanner {
-    /// For each pair of bytes one bit for each shape that is noticed by it.
-    noticed: Box<[u8; PAIRS]>,
+    /// For each shape one bit.
+    noticed: Noticed,
     environment: EnvironmentSecrets,
 }
 
 impl Scanner {
     pub(super) fn new(environment: EnvironmentSecrets) -> Self {
-        #[expect(
-            clippy::large_stack_arrays,
-            reason = "64 KiB, once in a run, and only where nothing is optimised"
-        )]
-        let mut noticed = Box::new([0; PAIRS]);
-        let mut notice = |[first, second]: [u8; 2], bit: u8| noticed[pair(first, second)] |= bit;
-        for (number, shape) in SHAPES.iter().enumerate() {
-            (shape.noticed_by)(&mut |pair| notice(pair, 1 << number));
-        }
-        for pair in environment.triggers() {
-            notice(pair, ENVIRONMENT);
-        }
+        let mut noticed = SHAPES_NOTICED.clone();
+        environment.noticed_by(&mut |sign| noticed.add(&sign, ENVIRONMENT));
         Self { noticed, environment }
+    }
+
+    /// From now on texts are not passed in steps.
+    #[cfg(test)]
+    pub(super) fn look_everywhere(&mut self) {
+        self.noticed.look_everywhere();
     }
 
     /// `text` without secrets, then cut to `max_bytes`.
@@ -114,7 +115,7 @@ impl Scanner {
         let mut result: Option<String> = None;
         let mut copied = 0;
         let mut position = 0;
-        while let Some((at, bits)) = self.next_noticed(text.bytes(), position) {
+        while let Some((at, bits)) = self.noticed.next(text.bytes(), position) {
             if at >= keep {
                 break;
             }
@@ -141,51 +142,6 @@ impl Scanner {
         Some(result)
     }
 
-    /// The next place at or after `position` whose two bytes something is noticed by.
-    fn next_noticed(&self, bytes: &[u8], mut position: usize) -> Option<(usize, u8)> {
-        // Most pairs are noticed by nothing: look at some together, without a decision for each.
-        while let Some(together) = bytes
-            .get(position..)
-            .and_then(<[u8]>::first_chunk::<{ TOGETHER + 1 }>)
-        {
-            if self.notices_any(together) {
-                break;
-            }
-            position += TOGETHER;
-        }
-        let rest = bytes.get(position..)?;
-        // The last pairs together with some that were looked at before.
-        if rest.len() <= TOGETHER
-            && let Some(together) = bytes.last_chunk::<{ TOGETHER + 1 }>()
-            && !self.notices_any(together)
-        {
-            return None;
-        }
-        let bits = rest.windows(2).map(|two| match two {
-            [first, second] => self.noticed[pair(*first, *second)],
-            _ => 0,
-        });
-        bits.enumerate()
-            .find(|(_, bits)| *bits != 0)
-            .map(|(offset, bits)| (position + offset, bits))
-    }
-
-    /// Whether something is noticed by one of the pairs of neighbours.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the lowest two bytes are what is wanted"
-    )]
-    fn notices_any(&self, [bytes @ .., last]: &[u8; TOGETHER + 1]) -> bool {
-        // Two numbers hold all pairs, four each: taking them apart costs less than putting each pair together.
-        let even = u64::from_le_bytes(*bytes);
-        let odd = even >> 8 | u64::from(*last) << 56;
-        let pairs = [0, 16, 32, 48].map(|shift| {
-            let (even, odd) = ((even >> shift) as u16, (odd >> shift) as u16);
-            self.noticed[usize::from(even)] | self.noticed[usize::from(odd)]
-        });
-        pairs.iter().fold(0, |any, bits| any | bits) != 0
-    }
-
     fn recognise(&self, text: &Text<'_>, at: usize, bits: u8, keys: &Keys) -> Option<Found> {
         if bits & ENVIRONMENT != 0
             && let Some(end) = self.environment.find(text.bytes(), at)
@@ -203,9 +159,4 @@ impl Scanner {
         }
         None
     }
-}
-
-/// The number of a pair of bytes, below [`PAIRS`]: little-endian, as several are taken out of one number.
-const fn pair(first: u8, second: u8) -> usize {
-    u16::from_le_bytes([first, second]) as usize
 }

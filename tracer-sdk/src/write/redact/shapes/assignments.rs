@@ -3,10 +3,10 @@
 //! How sure a value must look depends on how sure its place is: JSON, an environment variable, an option and a query
 //! say that a value is meant; `token: …` may as well be code or prose.
 
-use super::Found;
 use super::headers::Header;
 use super::names::{self, Name};
 use super::values::{is_code, is_digest, is_number, is_placeholder, is_plausible, looks_random};
+use super::{ANY, Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::Text;
 
@@ -22,10 +22,14 @@ const SHORTEST_NUMBER: usize = 6;
 /// Names in the query of a URL that the key rule does not know.
 const QUERY_NAMES: [&[u8]; 6] = [b"sig", b"signature", b"x-amz-signature", b"key", b"auth", b"pwd"];
 
-pub(super) fn noticed_by(notice: &mut dyn FnMut([u8; 2])) {
+pub(super) fn noticed_by(notice: &mut Notice<'_>) {
     for first in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_\"'` \t]:" {
-        notice([*first, b'=']);
-        notice([*first, b':']);
+        for separator in b"=:" {
+            notice(Sign {
+                pair: [*first, *separator],
+                beside: Beside::After(&ANY),
+            });
+        }
     }
 }
 

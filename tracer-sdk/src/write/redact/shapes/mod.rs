@@ -41,10 +41,39 @@ impl Found {
     }
 }
 
+/// Two neighbouring bytes that something is noticed by.
+#[derive(Debug)]
+pub(super) struct Sign<'a> {
+    pub(super) pair: [u8; 2],
+    /// What may stand on one side of them.
+    pub(super) beside: Beside<'a>,
+}
+
+/// The bytes of which there is always one on this side of a pair; with any other there is nothing to be noticed.
+#[derive(Debug)]
+pub(super) enum Beside<'a> {
+    Before(&'a [u8]),
+    After(&'a [u8]),
+}
+
+/// Every byte.
+const ANY: [u8; 256] = {
+    let mut all = [0; 256];
+    let mut byte = u8::MAX;
+    while byte > 0 {
+        all[byte as usize] = byte;
+        byte -= 1;
+    }
+    all
+};
+
+/// Takes signs.
+pub(super) type Notice<'n> = dyn FnMut(Sign<'_>) + 'n;
+
 /// A family of secrets.
 pub(super) struct Shape {
-    /// Names the pairs of bytes that one is noticed by.
-    pub(super) noticed_by: fn(&mut dyn FnMut([u8; 2])),
+    /// Names the signs that one is noticed by.
+    pub(super) noticed_by: fn(&mut Notice<'_>),
     /// The secret noticed by the pair at a position, if it is one.
     pub(super) find: fn(&Text<'_>, usize, &Keys) -> Option<Found>,
 }

@@ -1,15 +1,21 @@
 //! Options in a command line: `--api-key value`, `"--api-key", "value"`, `-u user:password`. With `=` they are assignments.
 
-use super::Found;
 use super::assignments::quoted_end;
 use super::names::{self, Name};
 use super::values::{is_number, is_placeholder, is_plausible, looks_random};
+use super::{Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::{Text, is_url_safe};
 
-pub(super) fn noticed_by(notice: &mut dyn FnMut([u8; 2])) {
-    notice(*b"--");
-    notice(*b"-u");
+pub(super) fn noticed_by(notice: &mut Notice<'_>) {
+    notice(Sign {
+        pair: *b"--",
+        beside: Beside::After(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+    });
+    notice(Sign {
+        pair: *b"-u",
+        beside: Beside::Before(b" \t\n\r\x0c"),
+    });
 }
 
 pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {

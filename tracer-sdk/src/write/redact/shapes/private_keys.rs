@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::Found;
+use super::{Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::Text;
 
@@ -16,8 +16,11 @@ const LONGEST_LABEL: usize = 40;
 /// The longest block that is looked for.
 const LONGEST_BLOCK: usize = 64 * 1024;
 
-pub(super) fn noticed_by(notice: &mut dyn FnMut([u8; 2])) {
-    notice(*b"-B");
+pub(super) fn noticed_by(notice: &mut Notice<'_>) {
+    notice(Sign {
+        pair: *b"-B",
+        beside: Beside::Before(b"-"),
+    });
 }
 
 pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {

@@ -4,9 +4,9 @@
 
 use std::sync::LazyLock;
 
-use super::Found;
 use super::formats::{FORMATS, Format};
 use super::values::{is_blank, looks_random};
+use super::{ANY, Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::Text;
 
@@ -15,7 +15,7 @@ static BY_PAIR: LazyLock<Vec<Vec<Candidate>>> = LazyLock::new(|| {
     let mut slots: Vec<Vec<Candidate>> = (0..256).map(|_| Vec::new()).collect();
     for format in FORMATS {
         if let Some(slot) = last_pair(format).and_then(|pair| slots.get_mut(slot(pair))) {
-            let before = format.prefix.iter().rev().nth(2).copied();
+            let before = before_last_pair(format).copied();
             slot.push(Candidate { before, format });
         }
     }
@@ -41,8 +41,22 @@ fn last_pair(format: &Format) -> Option<[u8; 2]> {
     format.prefix.last_chunk().copied()
 }
 
-pub(super) fn noticed_by(notice: &mut dyn FnMut([u8; 2])) {
-    FORMATS.iter().filter_map(last_pair).for_each(notice);
+/// The byte before the last two of the prefix.
+fn before_last_pair(format: &'static Format) -> Option<&'static u8> {
+    format.prefix.iter().rev().nth(2)
+}
+
+pub(super) fn noticed_by(notice: &mut Notice<'_>) {
+    for format in FORMATS {
+        let Some(pair) = last_pair(format) else { continue };
+        let beside = match (pair, before_last_pair(format)) {
+            // Words have these signs more seldom than the two letters before them.
+            ([_, b'-' | b'_' | b'$' | b'/'], _) => Beside::After(&ANY),
+            (_, Some(before)) => Beside::Before(std::slice::from_ref(before)),
+            (_, None) => Beside::Before(&ANY),
+        };
+        notice(Sign { pair, beside });
+    }
 }
 
 pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {

@@ -1,7 +1,7 @@
 //! Credentials after the name of their scheme, outside a header too: `Bearer …`, `Basic …`.
 
-use super::Found;
 use super::values::{is_plausible, looks_random};
+use super::{Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::Text;
 
@@ -11,9 +11,17 @@ const SHORTEST_BEARER: usize = 10;
 /// Shorter words after `basic` are prose.
 const SHORTEST_BASIC: usize = 8;
 
-pub(super) fn noticed_by(notice: &mut dyn FnMut([u8; 2])) {
-    for pair in [*b"Be", *b"be", *b"BE", *b"Ba", *b"ba", *b"BA"] {
-        notice(pair);
+pub(super) fn noticed_by(notice: &mut Notice<'_>) {
+    for (pairs, after) in [
+        ([*b"Be", *b"be", *b"BE"], b"aA"),
+        ([*b"Ba", *b"ba", *b"BA"], b"sS"),
+    ] {
+        for pair in pairs {
+            notice(Sign {
+                pair,
+                beside: Beside::After(after),
+            });
+        }
     }
 }
 

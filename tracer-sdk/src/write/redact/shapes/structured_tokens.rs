@@ -1,16 +1,26 @@
 //! Tokens known by their parts: JWTs, Discord and Telegram bot tokens.
 
-use super::Found;
+use super::{Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::{Text, is_url_safe};
 
-pub(super) fn noticed_by(notice: &mut dyn FnMut([u8; 2])) {
-    notice(*b"yJ");
-    notice(*b":A");
-    for first in 0..=u8::MAX {
-        if is_url_safe(first) {
-            notice([b'.', first]);
-        }
+/// What base64 for URLs is made of, as [`is_url_safe`] tells.
+const URL_SAFE: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+
+pub(super) fn noticed_by(notice: &mut Notice<'_>) {
+    notice(Sign {
+        pair: *b"yJ",
+        beside: Beside::Before(b"e"),
+    });
+    notice(Sign {
+        pair: *b":A",
+        beside: Beside::Before(b"0123456789"),
+    });
+    for first in URL_SAFE {
+        notice(Sign {
+            pair: [b'.', *first],
+            beside: Beside::Before(URL_SAFE),
+        });
     }
 }
 

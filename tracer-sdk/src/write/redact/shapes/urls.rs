@@ -2,13 +2,16 @@
 
 use memchr::{memchr, memrchr};
 
-use super::Found;
 use super::values::{is_number, is_placeholder, looks_random};
+use super::{Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::Text;
 
-pub(super) fn noticed_by(notice: &mut dyn FnMut([u8; 2])) {
-    notice(*b"//");
+pub(super) fn noticed_by(notice: &mut Notice<'_>) {
+    notice(Sign {
+        pair: *b"//",
+        beside: Beside::Before(b":"),
+    });
 }
 
 pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {

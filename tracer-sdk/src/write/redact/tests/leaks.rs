@@ -178,6 +178,33 @@ fn none_of_two_thousand_secrets_leaves_a_piece_of_itself() {
     }
 }
 
+/// Wherever the steps fall in which a text is passed, what is found is what looking at every pair finds.
+fn check_steps(text: &str) -> Result<(), TestCaseError> {
+    let environment = || [("APP_PASSWORD".to_owned(), "b=12345678".to_owned())];
+    let in_steps = Redactor::new(&RedactionSettings::default(), environment());
+    let mut everywhere = Redactor::new(&RedactionSettings::default(), environment());
+    everywhere.scanner.look_everywhere();
+    for shift in 0..8 {
+        let text = " ".repeat(shift) + text;
+        prop_assert_eq!(
+            in_steps.clean_to(&text, FIELD_BYTES),
+            everywhere.clean_to(&text, FIELD_BYTES),
+            "{}",
+            text
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn passing_a_text_in_steps_misses_no_secret() {
+    for fake in fakes(13, SHAPES.len() * 8) {
+        check_steps(&fake.text).unwrap();
+        check_steps(&fake.secret).unwrap();
+        check_steps(&format!("the b=12345678 {}", fake.secret)).unwrap();
+    }
+}
+
 proptest! {
     #[test]
     fn no_secret_leaves_whatever_is_around_it(
@@ -205,6 +232,13 @@ proptest! {
         let once = redactor.text(&text).into_owned();
         prop_assert!(once.len() <= max_field_bytes);
         prop_assert_eq!(redactor.text(&once), once.as_str(), "{}", text);
+    }
+
+    #[test]
+    fn in_a_mixture_of_pieces_steps_miss_nothing(
+        pieces in proptest::collection::vec(proptest::sample::select(PIECES), 0..60),
+    ) {
+        check_steps(&pieces.concat())?;
     }
 
     #[test]

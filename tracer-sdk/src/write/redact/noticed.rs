@@ -1,0 +1,102 @@
+//! Where in a text something may begin: pairs of neighbouring bytes, looked up in tables.
+//!
+//! Ordinary text is passed in steps of two bytes: only every second pair is looked up. A pair that lies across two steps
+//! is not missed, because each comes with the bytes that may stand on one side of it, and then the pair of that side is
+//! looked for as well. Where one of them comes up, every pair is looked at.
+
+use super::shapes::{Beside, Sign};
+
+/// How many pairs of bytes there are.
+const PAIRS: usize = 1 << 16;
+
+/// How many bytes are passed together.
+const TOGETHER: usize = 8;
+
+/// What is noticed by which pair.
+#[derive(Debug, Clone)]
+pub(super) struct Noticed {
+    /// For each pair one bit for everything that is noticed by it.
+    by_pair: Box<[u8; PAIRS]>,
+    /// For each pair whether it is one that something is noticed by, or overlaps one in a text.
+    in_steps: Box<[bool; PAIRS]>,
+}
+
+impl Noticed {
+    pub(super) fn nothing() -> Self {
+        #[expect(
+            clippy::large_stack_arrays,
+            reason = "64 KiB, once in a process, and only where nothing is optimised"
+        )]
+        Self {
+            by_pair: Box::new([0; PAIRS]),
+            in_steps: Box::new([false; PAIRS]),
+        }
+    }
+
+    /// From now on `sign` is noticed, and told with this bit.
+    pub(super) fn add(&mut self, sign: &Sign<'_>, bit: u8) {
+        let [first, second] = sign.pair;
+        self.by_pair[pair(first, second)] |= bit;
+        self.in_steps[pair(first, second)] = true;
+        match sign.beside {
+            Beside::Before(bytes) => bytes
+                .iter()
+                .for_each(|before| self.in_steps[pair(*before, first)] = true),
+            Beside::After(bytes) => bytes
+                .iter()
+                .for_each(|after| self.in_steps[pair(second, *after)] = true),
+        }
+    }
+
+    /// From now on texts are not passed in steps.
+    #[cfg(test)]
+    pub(super) fn look_everywhere(&mut self) {
+        self.in_steps.fill(true);
+    }
+
+    /// The next place at or after `position` where something is noticed, and the bits of what.
+    pub(super) fn next(&self, bytes: &[u8], position: usize) -> Option<(usize, u8)> {
+        let mut passed = position;
+        loop {
+            let blocks = bytes.get(passed..)?.as_chunks::<TOGETHER>().0;
+            let hit = blocks.iter().position(|block| self.may_be_in(*block));
+            let start = passed + hit.unwrap_or(blocks.len()) * TOGETHER;
+            let end = hit.map_or(bytes.len(), |_| start + TOGETHER);
+            // A pair across the end of the block before may be seen by the one beside it, which is in this block.
+            let found = self.first_in(bytes, start.saturating_sub(1).max(position), end);
+            if found.is_some() || hit.is_none() {
+                return found;
+            }
+            passed = end;
+        }
+    }
+
+    /// Whether something may be noticed within the block or across one of its ends.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the lowest two bytes are what is wanted"
+    )]
+    fn may_be_in(&self, block: [u8; TOGETHER]) -> bool {
+        let word = u64::from_le_bytes(block);
+        // Without a decision for each.
+        let pairs = [0, 16, 32, 48].map(|shift| self.in_steps[usize::from((word >> shift) as u16)]);
+        pairs.iter().fold(false, |any, found| any | found)
+    }
+
+    /// The first pair that begins in `start..end` and something is noticed by.
+    fn first_in(&self, bytes: &[u8], start: usize, end: usize) -> Option<(usize, u8)> {
+        let part = bytes.get(start..bytes.len().min(end + 1))?;
+        let bits = part.windows(2).map(|two| match two {
+            [first, second] => self.by_pair[pair(*first, *second)],
+            _ => 0,
+        });
+        bits.enumerate()
+            .find(|(_, bits)| *bits != 0)
+            .map(|(offset, bits)| (start + offset, bits))
+    }
+}
+
+/// The number of a pair of bytes, below [`PAIRS`]: little-endian, as several are taken out of one number.
+const fn pair(first: u8, second: u8) -> usize {
+    u16::from_le_bytes([first, second]) as usize
+}
