@@ -151,21 +151,10 @@ impl LogIndex {
         // Lines that cannot be read give problems and no entry, or an entry without facts.
         let facts = std::mem::take(&mut scanned.visitor);
         let mut lines = facts.lines().peekable();
-        let mut kept = Vec::with_capacity(facts.len());
-        self.make_room(self.entries.len() + scanned.entries.len());
-        for entry in scanned.entries {
-            if lines.next_if_eq(&entry.line()).is_none() {
-                continue;
-            }
-            let position = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-            let is_new = entry.is_own() && self.table.find(&self.entries, entry.span_id()).is_none();
-            if is_new {
-                self.entries.push(entry);
-                self.table.insert(&self.entries, position);
-            }
-            kept.push(is_new);
-        }
+        let mut entries = std::mem::take(&mut scanned.entries);
+        entries.retain(|entry| lines.next_if_eq(&entry.line()).is_some());
         drop(lines);
+        let kept = self.add_entries(entries);
         let (problems, more) = scanned.problems.into_parts();
         self.add_unreadable(problems.filter_map(|problem| line_of(&problem.location)), more);
         for surfaced in self.facts.take_over(facts, &kept) {
@@ -178,6 +167,30 @@ impl LogIndex {
         }
         self.end = scanned.end;
         Ok(())
+    }
+
+    /// Adds those entries that are the first of their ID and belong to the run; tells which.
+    fn add_entries(&mut self, mut entries: Vec<Entry>) -> Vec<bool> {
+        let start = self.entries.len();
+        self.make_room(start + entries.len());
+        if self.entries.is_empty() {
+            // A whole log is not copied.
+            self.entries = entries;
+        } else {
+            self.entries.append(&mut entries);
+        }
+        let mut end = start;
+        let mut kept = Vec::with_capacity(self.entries.len() - start);
+        for place in start..self.entries.len() {
+            self.entries.swap(end, place);
+            let position = u32::try_from(end).unwrap_or(u32::MAX);
+            let is_own = self.entries.get(end).is_some_and(Entry::is_own);
+            let is_new = is_own && self.table.insert(&self.entries, position).is_none();
+            end += usize::from(is_new);
+            kept.push(is_new);
+        }
+        self.entries.truncate(end);
+        kept
     }
 
     /// The table finds a span by its ID; it is made anew when it is full.
