@@ -3,10 +3,10 @@
 //! `docs/viewer-api.md` tells the layout.
 
 use std::collections::HashMap;
-use std::slice::IterMut;
 
 use tracer_sdk::format::{EventType, Timestamp};
 
+use super::column_bytes::{Columns, bytes_of_all};
 use super::kind::Kind;
 use super::open_run::OpenRun;
 use super::timeline::{NONE, Row, Source};
@@ -96,14 +96,7 @@ pub(in super::super) fn encode(run: &OpenRun) -> Vec<u8> {
     let started = run.started().unwrap_or(Timestamp::from_unix_microseconds(0));
     let mut names = NameTable::new(run);
     // Every row is told once, straight to where its cells lie: nothing is as large as the columns but they.
-    let mut bytes = vec![
-        0;
-        HEADER_BYTES
-            + COLUMN_BYTES
-                .map(|width| column_bytes(width, rows.len()))
-                .iter()
-                .sum::<usize>()
-    ];
+    let mut bytes = vec![0; HEADER_BYTES + bytes_of_all(rows.len())];
     let mut columns = Columns::new(bytes.get_mut(HEADER_BYTES..).unwrap_or_default(), rows.len());
     for row in rows {
         columns.push(row, &cells(run, row, started, &mut names));
@@ -127,81 +120,6 @@ pub(in super::super) fn encode(run: &OpenRun) -> Vec<u8> {
         *place = byte;
     }
     bytes
-}
-
-/// How many bytes a cell of each column has.
-const COLUMN_BYTES: [usize; 12] = [8, 8, 4, 4, 4, 4, 4, 2, 1, 1, 4, 4];
-
-/// How many bytes a column has: the next one begins at a multiple of eight.
-fn column_bytes(cell: usize, rows: usize) -> usize {
-    (cell * rows).next_multiple_of(8)
-}
-
-/// The columns that are not filled yet, each up to its next cell.
-struct Columns<'a> {
-    start: IterMut<'a, [u8; 8]>,
-    duration: IterMut<'a, [u8; 8]>,
-    parent: IterMut<'a, [u8; 4]>,
-    number: IterMut<'a, [u8; 4]>,
-    name: IterMut<'a, [u8; 4]>,
-    line: IterMut<'a, [u8; 4]>,
-    signature: IterMut<'a, [u8; 4]>,
-    depth: IterMut<'a, [u8; 2]>,
-    kind: IterMut<'a, [u8; 1]>,
-    flags: IterMut<'a, [u8; 1]>,
-    tokens_in: IterMut<'a, [u8; 4]>,
-    tokens_out: IterMut<'a, [u8; 4]>,
-}
-
-impl<'a> Columns<'a> {
-    /// The columns of so many rows, one after the other as [`COLUMN_BYTES`] has them.
-    fn new(bytes: &'a mut [u8], rows: usize) -> Self {
-        let mut rest = bytes;
-        Self {
-            start: column(&mut rest, rows),
-            duration: column(&mut rest, rows),
-            parent: column(&mut rest, rows),
-            number: column(&mut rest, rows),
-            name: column(&mut rest, rows),
-            line: column(&mut rest, rows),
-            signature: column(&mut rest, rows),
-            depth: column(&mut rest, rows),
-            kind: column(&mut rest, rows),
-            flags: column(&mut rest, rows),
-            tokens_in: column(&mut rest, rows),
-            tokens_out: column(&mut rest, rows),
-        }
-    }
-
-    /// Fills the next cell of every column.
-    fn push(&mut self, row: &Row, cells: &Cells) {
-        put(&mut self.start, cells.start_us.to_le_bytes());
-        put(&mut self.duration, cells.duration_us.to_le_bytes());
-        put(&mut self.parent, parent(row).to_le_bytes());
-        put(&mut self.number, row.number.to_le_bytes());
-        put(&mut self.name, cells.name.to_le_bytes());
-        put(&mut self.line, cells.line.to_le_bytes());
-        put(&mut self.signature, cells.signature.to_le_bytes());
-        put(&mut self.depth, row.depth.to_le_bytes());
-        put(&mut self.kind, [cells.kind.number()]);
-        put(&mut self.flags, [cells.flags]);
-        put(&mut self.tokens_in, cells.tokens_in.to_le_bytes());
-        put(&mut self.tokens_out, cells.tokens_out.to_le_bytes());
-    }
-}
-
-/// Takes a column from the beginning of what is left.
-fn column<'a, const BYTES: usize>(rest: &mut &'a mut [u8], rows: usize) -> IterMut<'a, [u8; BYTES]> {
-    let taken = rest
-        .split_off_mut(..column_bytes(BYTES, rows))
-        .unwrap_or_default();
-    taken.as_chunks_mut().0.iter_mut()
-}
-
-fn put<const BYTES: usize>(column: &mut IterMut<'_, [u8; BYTES]>, value: [u8; BYTES]) {
-    if let Some(cell) = column.next() {
-        *cell = value;
-    }
 }
 
 /// The row that a row is nested in, -1 for none.
