@@ -40,20 +40,20 @@ pub(super) struct Columns<'a> {
 impl<'a> Columns<'a> {
     /// The columns of so many rows, one after the other as [`COLUMN_BYTES`] has them.
     pub(super) fn new(bytes: &'a mut [u8], rows: usize) -> Self {
-        let mut rest = bytes;
+        let mut rest = Rest(bytes);
         Self {
-            start: column(&mut rest, rows),
-            duration: column(&mut rest, rows),
-            parent: column(&mut rest, rows),
-            number: column(&mut rest, rows),
-            name: column(&mut rest, rows),
-            line: column(&mut rest, rows),
-            signature: column(&mut rest, rows),
-            depth: column(&mut rest, rows),
-            kind: column(&mut rest, rows),
-            flags: column(&mut rest, rows),
-            tokens_in: column(&mut rest, rows),
-            tokens_out: column(&mut rest, rows),
+            start: rest.column(rows),
+            duration: rest.column(rows),
+            parent: rest.column(rows),
+            number: rest.column(rows),
+            name: rest.column(rows),
+            line: rest.column(rows),
+            signature: rest.column(rows),
+            depth: rest.column(rows),
+            kind: rest.column(rows),
+            flags: rest.column(rows),
+            tokens_in: rest.column(rows),
+            tokens_out: rest.column(rows),
         }
     }
 
@@ -74,12 +74,15 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Takes a column from the beginning of what is left.
-fn column<'a, const BYTES: usize>(rest: &mut &'a mut [u8], rows: usize) -> IterMut<'a, [u8; BYTES]> {
-    let taken = rest
-        .split_off_mut(..column_bytes(BYTES, rows))
-        .unwrap_or_default();
-    taken.as_chunks_mut().0.iter_mut()
+/// The bytes that are no column yet.
+struct Rest<'a>(&'a mut [u8]);
+
+impl<'a> Rest<'a> {
+    /// Takes a column from the beginning.
+    fn column<const BYTES: usize>(&mut self, rows: usize) -> IterMut<'a, [u8; BYTES]> {
+        let taken = self.0.split_off_mut(..column_bytes(BYTES, rows));
+        taken.unwrap_or_default().as_chunks_mut().0.iter_mut()
+    }
 }
 
 fn put<const BYTES: usize>(column: &mut IterMut<'_, [u8; BYTES]>, value: [u8; BYTES]) {
