@@ -11,7 +11,7 @@ const META: &str = r#"{"spec_version":"0.2.0","trace_id":"1000000000000000000000
 "counts":{"llm_calls":0,"tool_calls":0,"errors":0,"loop_warnings":0}}"#;
 
 /// A `meta.json` is refused, or means the same when it is written and read again.
-pub(crate) fn meta(bytes: &[u8]) {
+pub fn meta(bytes: &[u8]) {
     if let Ok(run) = read_run(bytes, b"") {
         let written = serde_json::to_vec(&run.meta).expect("metadata is written");
         let again = read_run(&written, b"").expect("what was read is read again");
@@ -20,7 +20,7 @@ pub(crate) fn meta(bytes: &[u8]) {
 }
 
 /// Lines of a log are refused, or give the same records when the spans are written and read again.
-pub(crate) fn span_line(bytes: &[u8]) {
+pub fn span_line(bytes: &[u8]) {
     if let Ok(run) = read_run(META.as_bytes(), bytes) {
         let mut written = Vec::new();
         for span in &run.spans {
@@ -34,7 +34,7 @@ pub(crate) fn span_line(bytes: &[u8]) {
 }
 
 /// All readers say the same of a run directory. The bytes are `meta.json`, a line `---`, and `spans.jsonl`.
-pub(crate) fn run_directory(bytes: &[u8]) {
+pub fn run_directory(bytes: &[u8]) {
     const BETWEEN: &[u8] = b"\n---\n";
     let directory = tempfile::tempdir().expect("a folder");
     let split = bytes.windows(BETWEEN.len()).position(|window| window == BETWEEN);
@@ -72,7 +72,7 @@ pub(crate) fn run_directory(bytes: &[u8]) {
 }
 
 /// A secret of the environment does not survive wherever it stands, and no text is longer than its limit.
-pub(crate) fn redact_text(bytes: &[u8]) {
+pub fn redact_text(bytes: &[u8]) {
     const SECRET: &str = "a-very-private-value";
     let mut settings = Settings::with_data_dir("unused");
     settings.max_field_bytes = 400;

@@ -1,8 +1,4 @@
 #![no_main]
-//! See `checks::meta`.
+//! See `tracer_fuzz::meta`.
 
-#[allow(dead_code, reason = "each target uses one of the checks")]
-#[path = "../checks.rs"]
-mod checks;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checks::meta(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tracer_fuzz::meta(bytes));

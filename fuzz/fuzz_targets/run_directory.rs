@@ -1,8 +1,4 @@
 #![no_main]
-//! See `checks::run_directory`.
+//! See `tracer_fuzz::run_directory`.
 
-#[allow(dead_code, reason = "each target uses one of the checks")]
-#[path = "../checks.rs"]
-mod checks;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checks::run_directory(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tracer_fuzz::run_directory(bytes));

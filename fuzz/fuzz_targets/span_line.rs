@@ -1,8 +1,4 @@
 #![no_main]
-//! See `checks::span_line`.
+//! See `tracer_fuzz::span_line`.
 
-#[allow(dead_code, reason = "each target uses one of the checks")]
-#[path = "../checks.rs"]
-mod checks;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checks::span_line(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tracer_fuzz::span_line(bytes));

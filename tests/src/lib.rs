@@ -10,6 +10,7 @@
 pub mod any_value;
 pub mod data_dir;
 pub mod finished;
+pub mod gate_vectors;
 pub mod guide;
 pub mod program;
 pub mod recording;

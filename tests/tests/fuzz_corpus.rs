@@ -3,11 +3,12 @@
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::missing_panics_doc,
     reason = "a test fails by panicking"
 )]
 
 #[path = "../../fuzz/checks.rs"]
-mod checks;
+pub mod checks;
 
 fn replay(target: &str, check: fn(&[u8])) {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus");

@@ -11,6 +11,7 @@ use tracer_sdk::judge::{
 use tracer_sdk::testing::capture;
 use tracer_sdk::{Usage, llm_call, tool_call};
 use tracer_tests::Schema;
+use tracer_tests::gate_vectors::measured;
 
 const NOW: &str = "2026-01-01T00:00:00.000Z";
 
@@ -201,15 +202,8 @@ const ONLY_THE_READER: [(&str, &str); 4] = [
 #[test]
 fn the_schema_of_policies_takes_what_the_reader_takes() {
     let schema = Schema::of("policy");
-    let vectors: Value =
-        serde_json::from_str(include_str!("../../tracer-sdk/tests/gate/gate-vectors.json")).unwrap();
-    let policies = vectors["vectors"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|vector| vector["group"] == "policy");
     let mut compared = (0, 0);
-    for vector in policies {
+    for vector in measured("policy") {
         let (name, text) = (
             vector["name"].as_str().unwrap(),
             vector["input"]["yaml"].as_str().unwrap(),

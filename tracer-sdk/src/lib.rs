@@ -14,6 +14,8 @@ pub mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod tidy;
+#[cfg(test)]
+mod vectors;
 mod write;
 
 pub use emit::{

@@ -6,7 +6,7 @@ import path from "node:path";
 import { chromium } from "playwright-core";
 import { given } from "./arguments.js";
 import { liveDelays } from "./live.js";
-import { elements, keyDelays, longestTask, opened, scrollFrames } from "./page.js";
+import { elements, keyDelays, longestTask, opened, requested, scrollFrames } from "./page.js";
 import { peakMemory, rendererMemory } from "./process.js";
 import { pythonView, tracerView } from "./server.js";
 import { median } from "./statistics.js";
@@ -37,7 +37,8 @@ async function store() {
   const dataDir = path.join(plan.folder, "store");
   const found = await repeated(async () => {
     const server = await tracerView(plan.tracer, dataDir);
-    const { context, requests, paint } = await opened(browser, `${server.origin}/`, "tbody tr, [role=row]:not(.head)");
+    const { context, paint } = await opened(browser, `${server.origin}/`, "tbody tr, [role=row]:not(.head)");
+    const requests = await requested(browser, `${server.origin}/`);
     const weigh = (list) => list.reduce((sum, request) => sum + request.bytes, 0) / 1000;
     const assets = requests.filter((request) => new URL(request.url).pathname.startsWith("/assets/"));
     const foreign = requests.filter((request) => new URL(request.url).origin !== server.origin && !request.url.startsWith("data:")).length;

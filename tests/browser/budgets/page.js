@@ -17,21 +17,34 @@ function gather(rows) {
   requestAnimationFrame(look);
 }
 
-/** Opens an address and waits for what `rows` selects; gives the times since the navigation began, in milliseconds. */
+/** A new window of the browser loads its own parts (bars, menus) for so many milliseconds, with all the machine has. */
+const NEW_WINDOW = 2_500;
+
+/** Opens an address in a new tab and waits for what `rows` selects; gives the times since the navigation began, in milliseconds. */
 export async function opened(browser, url, rows, timeout = 60_000) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
   await context.addInitScript(gather, rows);
   const page = await context.newPage();
-  const requests = [];
-  page.on("response", async (response) => {
-    requests.push({ url: response.url(), bytes: await response.body().then((body) => body.length, () => 0) });
-  });
+  await sleep(NEW_WINDOW);
   await page.goto(url, { waitUntil: "commit" });
   const told = await page.waitForFunction(() => globalThis.measured.firstRows, null, { timeout, polling: 50 });
   const firstRows = await told.jsonValue();
   await sleep(500);
   const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? null);
-  return { page, context, requests, firstRows, paint };
+  return { page, context, firstRows, paint };
+}
+
+/** What an address asks for until nothing more is asked, with the bytes of each answer. Asking for these slows the page. */
+export async function requested(browser, url) {
+  const page = await browser.newPage();
+  const requests = [];
+  page.on("response", async (response) => {
+    requests.push({ url: response.url(), bytes: await response.body().then((body) => body.length, () => 0) });
+  });
+  await page.goto(url);
+  await sleep(1_000);
+  await page.close();
+  return requests;
 }
 
 /** The longest task of the main thread until now; a task under 50 ms is not told by the browser. */

@@ -2,11 +2,16 @@
 // fails the test.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { chromium } from "playwright-core";
 import { atTheEnd } from "./cleanup.js";
 
 /** A busy machine may take so long for anything, in milliseconds; nothing is timed here. */
 const PATIENCE = 45_000;
+/** How many times slower the page is made, and its answers late, to find tests that do not wait for what they look at. */
+const SLOWNESS = Number(process.env.TRACER_BROWSER_SLOWNESS ?? 1);
+/** By so many milliseconds an answer is late at most, for each time that the page is slower. */
+const LATENESS = 60;
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"];
@@ -18,6 +23,30 @@ let browser;
 export function useBrowser() {
   before(async () => { browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS }); });
   after(async () => { await browser?.close(); });
+}
+
+/**
+ * Waits until an assertion holds, and gives what it gives: what a page shows comes a moment after what was done to it.
+ * @template Given
+ * @param {() => Promise<Given>} assertion
+ */
+export async function eventually(assertion) {
+  for (const until = Date.now() + PATIENCE; ; await sleep(40)) {
+    try {
+      return await assertion();
+    } catch (fault) {
+      if (Date.now() > until) throw fault;
+    }
+  }
+}
+
+async function slowDown(context, page) {
+  const session = await context.newCDPSession(page);
+  await session.send("Emulation.setCPUThrottlingRate", { rate: SLOWNESS });
+  await context.route(/^http/, async (route) => {
+    await sleep(Math.random() * LATENESS * SLOWNESS);
+    await route.continue().catch(() => {});
+  });
 }
 
 /**
@@ -41,6 +70,7 @@ export async function openPage(test, { allow, ...options } = {}) {
   });
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE);
+  if (SLOWNESS > 1) await slowDown(context, page);
   page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
   page.on("console", (message) => {
     const text = message.text();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { assertAccessible, LOOKS } from "../harness/axe.js";
-import { openPage, useBrowser } from "../harness/browser.js";
+import { eventually, openPage, useBrowser } from "../harness/browser.js";
 import { ROWS, viewRuns } from "../harness/pages.js";
 import { damaged, empty, failed, looped, ok, running } from "../harness/samples.js";
 
@@ -32,7 +32,7 @@ describe("accessibility", () => {
     for (const path of ["/", `/r/${ids[0]}`, `/r/${ids[1]}?view=transcript`]) {
       await page.goto(viewer.origin + path);
       await page.waitForTimeout(250);
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 320), path);
+      await eventually(async () => assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 320), path));
     }
   });
 
@@ -42,8 +42,8 @@ describe("accessibility", () => {
     await page.goto(`${viewer.origin}/r/${ids[0]}?fold=0`);
     await page.locator(ROWS).first().waitFor();
     for (const row of await page.locator(ROWS).all()) {
-      assert.ok(await row.locator("svg").count() > 0);
-      assert.match(await row.innerText(), /\b(Run|LLM|Tool|State|Error|Loop|Span)\b/i);
+      await eventually(async () => assert.ok(await row.locator("svg").count() > 0));
+      await eventually(async () => assert.match(await row.innerText(), /\b(Run|LLM|Tool|State|Error|Loop|Span)\b/i));
     }
   });
 });

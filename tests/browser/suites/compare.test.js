@@ -4,7 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { assertAccessible, LOOKS } from "../harness/axe.js";
-import { openPage, useBrowser } from "../harness/browser.js";
+import { eventually, openPage, useBrowser } from "../harness/browser.js";
 import { ROWS, viewRuns } from "../harness/pages.js";
 import { tracer } from "../harness/program.js";
 import { looped, ok } from "../harness/samples.js";
@@ -23,8 +23,9 @@ describe("comparing two runs", () => {
     const page = await openPage(t);
     await page.goto(`${viewer.origin}/diff/${before}/${after}`);
     await page.getByText("escalate_to_human").first().waitFor();
-    const told = await page.locator("main").innerText();
-    for (const text of [/before/i, /after/i, /send_reply/, /search_kb/, /tool call count/i, /tokens/i]) assert.match(told, text);
+    for (const text of [/before/i, /after/i, /send_reply/, /search_kb/, /tool call count/i, /tokens/i]) {
+      await eventually(async () => assert.match(await page.locator("main").innerText(), text));
+    }
   });
 
   test("tells the same numbers as the terminal", async (t) => {
@@ -43,7 +44,7 @@ describe("comparing two runs", () => {
     const page = await openPage(t);
     await page.goto(`${viewer.origin}/diff/${now}/baseline/support`);
     await page.getByText("escalate_to_human").first().waitFor();
-    assert.match(await page.locator(".sides").innerText(), /before[\s\S]*support[\s\S]*after[\s\S]*loop-agent/i);
+    await eventually(async () => assert.match(await page.locator(".sides").innerText(), /before[\s\S]*support[\s\S]*after[\s\S]*loop-agent/i));
     await page.getByRole("link", { name: "escalate_to_human" }).click();
     await page.waitForURL((url) => url.pathname === `/r/${now}` && url.searchParams.has("at"));
     await page.locator(`${ROWS}[aria-selected=true]`).filter({ hasText: "escalate_to_human" }).waitFor();
@@ -66,7 +67,7 @@ describe("comparing two runs", () => {
     await page.goto(`${viewer.origin}/r/${now}?view=compare`);
     const picker = page.getByRole("combobox", { name: /compared with/ });
     await picker.selectOption({ label: "support" });
-    assert.equal(await picker.locator("optgroup").last().getAttribute("label"), "Baselines");
+    await eventually(async () => assert.equal(await picker.locator("optgroup").last().getAttribute("label"), "Baselines"));
     await page.getByText("Before, a baseline").waitFor();
     await page.reload();
     await page.getByText("Before, a baseline").waitFor();
@@ -81,9 +82,8 @@ describe("comparing two runs", () => {
       const page = await openPage(t, look);
       await page.goto(`${viewer.origin}/diff/${before}/${after}`);
       const policy = page.locator(".policy");
-      assert.match(await policy.locator(".judgement").innerText(), /✗\s*FAIL\s+1 check failed, 2 passed/);
-      const [first] = await policy.locator("tbody tr").allInnerTexts();
-      assert.match(first, /^no_loops\s+✗\s*failed\s/);
+      await eventually(async () => assert.match(await policy.locator(".judgement").innerText(), /✗\s*FAIL\s+1 check failed, 2 passed/));
+      await eventually(async () => assert.match(await policy.locator("tbody tr").first().innerText(), /^no_loops\s+✗\s*failed\s/));
       await assertAccessible(page, `a policy: ${look.colorScheme}, ${look.viewport.width} px`);
     }
   });
@@ -94,6 +94,6 @@ describe("comparing two runs", () => {
     const page = await openPage(t);
     await page.goto(`${viewer.origin}/diff/${before}/${after}`);
     await page.getByText("escalate_to_human").first().waitFor();
-    assert.match(await page.locator(".policy").innerText(), /Not judged: .*policy\.yaml:3:3: /);
+    await eventually(async () => assert.match(await page.locator(".policy").innerText(), /Not judged: .*policy\.yaml:3:3: /));
   });
 });

@@ -5,7 +5,7 @@ import { stat } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { assertAccessible, LOOKS } from "../harness/axe.js";
-import { openPage, useBrowser } from "../harness/browser.js";
+import { eventually, openPage, useBrowser } from "../harness/browser.js";
 import { HOSTILE } from "../harness/hostile.js";
 import { temporaryFolder, tracer } from "../harness/program.js";
 import { llm, span, tool, writeRun } from "../harness/runs.js";
@@ -36,7 +36,7 @@ describe("the exported page", () => {
     const { url, file } = await exported(t, thousand);
     const page = await openPage(t);
     await page.goto(url);
-    assert.equal(await page.locator(".step").count(), 999);
+    await eventually(async () => assert.equal(await page.locator(".step").count(), 999));
     assert.deepEqual(page.asked, [url]);
     assert.ok((await stat(file)).size < 4 << 20);
   });
@@ -45,24 +45,24 @@ describe("the exported page", () => {
     const { url } = await exported(t, thousand);
     const page = await openPage(t, { javaScriptEnabled: false });
     await page.goto(url);
-    assert.match(await page.locator(".sentence").innerText(), /^Ended ok/);
-    assert.equal(await page.locator(".tools").isVisible(), false);
+    await eventually(async () => assert.match(await page.locator(".sentence").innerText(), /^Ended ok/));
+    await eventually(async () => assert.equal(await page.locator(".tools").isVisible(), false));
     const step = page.locator("#step-9");
-    assert.equal(await step.locator(".inside").isVisible(), false);
+    await eventually(async () => assert.equal(await step.locator(".inside").isVisible(), false));
     await step.locator("summary").first().click();
-    assert.match(await step.locator(".inside").innerText(), /Question 10\?/);
+    await eventually(async () => assert.match(await step.locator(".inside").innerText(), /Question 10\?/));
   });
 
   test("finds steps, folds them, and follows a link to one", async (t) => {
     const { url } = await exported(t, thousand);
     const page = await openPage(t);
     await page.goto(`${url}#step-500`);
-    assert.equal(await page.locator("#step-500 .inside").isVisible(), true);
+    await eventually(async () => assert.equal(await page.locator("#step-500 .inside").isVisible(), true));
     await page.getByRole("searchbox").fill("refund 777");
-    assert.equal(await page.locator(".step:visible").count(), 1);
-    assert.equal(await page.locator("output").innerText(), "1 of 999 steps");
+    await eventually(async () => assert.equal(await page.locator(".step:visible").count(), 1));
+    await eventually(async () => assert.equal(await page.locator("output").innerText(), "1 of 999 steps"));
     await page.getByRole("button", { name: "Unfold all" }).click();
-    assert.match(await page.locator(".step:visible .inside").innerText(), /hits\s+777/);
+    await eventually(async () => assert.match(await page.locator(".step:visible .inside").innerText(), /hits\s+777/));
   });
 
   test("has no violation of axe in both themes and three widths, folded and unfolded", async (t) => {
@@ -100,7 +100,7 @@ describe("the exported page", () => {
     await page.getByRole("button", { name: "Unfold all" }).click();
     assert.equal(await page.title(), title);
     assert.ok(title.startsWith("<script>"), "the run's name as it is, in words");
-    assert.equal(await page.locator("main :is(iframe, img, object, a, .steps script)").count(), 0);
+    await eventually(async () => assert.equal(await page.locator("main :is(iframe, img, object, a, .steps script)").count(), 0));
     assert.deepEqual(page.asked, [url]);
   });
 });

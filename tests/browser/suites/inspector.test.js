@@ -1,8 +1,8 @@
 // Features 4, 5 and 6: each step in full by its kind, the conversation, and the evidence of a loop.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { useBrowser } from "../harness/browser.js";
-import { openRun, ROWS } from "../harness/pages.js";
+import { eventually, openPage, useBrowser } from "../harness/browser.js";
+import { openRun, ROWS, viewRuns } from "../harness/pages.js";
 import { llm, span, time } from "../harness/runs.js";
 import { failed, looped, ok } from "../harness/samples.js";
 
@@ -22,10 +22,10 @@ describe("a step in full", () => {
   test("of a model shows the conversation as it reads, with its Markdown", async (t) => {
     const { page } = await openStep(t, ok, 3);
     await inspector(page).getByText("Where is my refund?").first().waitFor();
-    assert.equal(await inspector(page).locator("strong").filter({ hasText: "within three days" }).count(), 1);
-    assert.ok(await inspector(page).locator("li").count() >= 2);
-    assert.match(await inspector(page).locator("pre").first().innerText(), /let days = 3;/);
-    assert.match(await inspector(page).innerText(), /212/);
+    await eventually(async () => assert.equal(await inspector(page).locator("strong").filter({ hasText: "within three days" }).count(), 1));
+    await eventually(async () => assert.ok(await inspector(page).locator("li").count() >= 2));
+    await eventually(async () => assert.match(await inspector(page).locator("pre").first().innerText(), /let days = 3;/));
+    await eventually(async () => assert.match(await inspector(page).innerText(), /212/));
   });
 
   test("of a tool shows arguments and result by their fields, texts with their line breaks", async (t) => {
@@ -41,7 +41,7 @@ describe("a step in full", () => {
   test("that failed shows its error and the whole stack", async (t) => {
     const { page } = await openStep(t, failed, 4);
     await inspector(page).getByText("refund API returned 503").first().waitFor();
-    assert.match(await inspector(page).innerText(), /at refund \(src\/agent\.rs:12\)\n/);
+    await eventually(async () => assert.match(await inspector(page).innerText(), /at refund \(src\/agent\.rs:12\)\n/));
   });
 
   test("of a state shows what changed", async (t) => {
@@ -49,25 +49,25 @@ describe("a step in full", () => {
       attributes: { state: JSON.stringify(value) } }] });
     const { page } = await openStep(t, { name: "states", children: (id) => [state(2, { phase: "triage", n: 1 })(id), state(3, { phase: "done", n: 1 })(id)] }, 3);
     await inspector(page).getByText("phase").first().waitFor();
-    assert.match(await inspector(page).innerText(), /triage[\s\S]*done/);
+    await eventually(async () => assert.match(await inspector(page).innerText(), /triage[\s\S]*done/));
   });
 
   test("of a loop proves it: each link lands on a row that is there, and the cost is told", async (t) => {
     const { page } = await openStep(t, looped, 6);
     const links = inspector(page).getByRole("button", { name: /^#\d+/ }).or(inspector(page).getByRole("link", { name: /^#\d+/ }));
     await links.first().waitFor();
-    assert.match(await inspector(page).innerText(), /evidence\s*#2\s*#3\s*#4\s*repeated on\s*#6\s*#7/);
-    assert.match(await inspector(page).innerText(), /identical/i);
+    await eventually(async () => assert.match(await inspector(page).innerText(), /evidence\s*#2\s*#3\s*#4\s*repeated on\s*#6\s*#7/));
+    await eventually(async () => assert.match(await inspector(page).innerText(), /identical/i));
     await links.nth(1).click();
     const selected = page.locator(`${ROWS}[aria-selected=true]`);
     await page.waitForURL(/at=0000000000000004/);
-    assert.match(await selected.innerText(), /search_kb/);
+    await eventually(async () => assert.match(await selected.innerText(), /search_kb/));
   });
 
   test("of the run tells how it was started", async (t) => {
     const { page } = await openStep(t, ok, 1);
     await inspector(page).getByText("/home/ada/agent").first().waitFor();
-    assert.match(await inspector(page).innerText(), /--verbose/);
+    await eventually(async () => assert.match(await inspector(page).innerText(), /--verbose/));
   });
 });
 
@@ -85,11 +85,25 @@ describe("the transcript", () => {
       };
       return [call(2, first, "Let me look."), call(3, [...first, message("assistant", "Let me look."), message("user", "Well?")], "It is here.")];
     } }, { query: "?view=transcript" });
-    await page.getByText("It is here.").first().waitFor();
-    const told = await page.locator(".transcript").innerText();
+    const transcript = page.locator(".transcript");
+    await transcript.getByText("It is here.").waitFor();
+    const told = await transcript.innerText();
     for (const text of ["Be kind.", "Where is it?", "Let me look.", "Well?", "It is here."]) {
       assert.equal(told.split(text).length - 1, 1, `${text} is said once`);
     }
+  });
+
+  test("is what a link to it shows from the first moment, never the steps", async (t) => {
+    const { viewer, ids: [id] } = await viewRuns(t, [ok]);
+    const page = await openPage(t);
+    await page.addInitScript((rows) => {
+      globalThis.rowsSeen = 0;
+      new MutationObserver(() => { globalThis.rowsSeen += document.querySelectorAll(rows).length; })
+        .observe(document, { childList: true, subtree: true });
+    }, ROWS);
+    await page.goto(`${viewer.origin}/r/${id}?view=transcript`);
+    await page.locator(".transcript").getByText("Where is my refund?").first().waitFor();
+    assert.equal(await page.evaluate(() => globalThis.rowsSeen), 0);
   });
 
   test("keeps the selection when one goes there and back", async (t) => {
@@ -97,6 +111,6 @@ describe("the transcript", () => {
     await page.keyboard.press("2");
     await page.waitForURL(/view=transcript/);
     await page.keyboard.press("1");
-    assert.match(page.url(), /at=0000000000000005/);
+    await page.waitForURL(/at=0000000000000005/);
   });
 });

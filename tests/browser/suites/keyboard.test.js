@@ -1,7 +1,7 @@
 // Everything without a mouse: find, open, read, copy, compare, delete and undo; and the focus is never lost.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { useBrowser } from "../harness/browser.js";
+import { eventually, useBrowser } from "../harness/browser.js";
 import { openRun, openRuns, ROWS } from "../harness/pages.js";
 import { failed, large, looped, ok } from "../harness/samples.js";
 
@@ -77,7 +77,7 @@ describe("by keyboard alone", () => {
     await page.keyboard.press("Escape");
     await help.waitFor({ state: "hidden" });
     await assertFocused(page, "after help");
-    assert.ok(await page.evaluate(() => document.activeElement.matches("[role=row]")));
+    await eventually(async () => assert.ok(await page.evaluate(() => document.activeElement.matches("[role=row]"))));
   });
 
   test("the focus stays on the selected row while rows come and go", async (t) => {
@@ -87,7 +87,7 @@ describe("by keyboard alone", () => {
       await page.keyboard.press(key);
       await assertFocused(page, key);
     }
-    assert.equal(await page.locator(`${ROWS}[aria-selected=true]`).getAttribute("aria-rowindex"), String(50_001));
+    await eventually(async () => assert.equal(await page.locator(`${ROWS}[aria-selected=true]`).getAttribute("aria-rowindex"), String(50_001)));
   });
 
   test("letters do nothing while one types, and can be switched off", async (t) => {

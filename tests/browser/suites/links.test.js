@@ -1,7 +1,7 @@
 // Feature 12: an address holds the whole view and works in a browser that has never seen the page.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { openPage, useBrowser } from "../harness/browser.js";
+import { eventually, openPage, useBrowser } from "../harness/browser.js";
 import { openRun, ROWS, viewRuns } from "../harness/pages.js";
 import { large, ok } from "../harness/samples.js";
 
@@ -12,11 +12,11 @@ describe("addresses", () => {
     const { page } = await openRun(t, large(20_000, 5), { query: "?at=0000000000003039&fold=0" });
     const selected = page.locator(`${ROWS}[aria-selected=true]`);
     await selected.waitFor();
-    assert.ok(await selected.evaluate((row) => {
+    await eventually(async () => assert.ok(await selected.evaluate((row) => {
       const { top, bottom } = row.getBoundingClientRect();
       return top >= 0 && bottom <= innerHeight;
-    }));
-    assert.match(await page.locator("#inspector").innerText(), /12345/);
+    })));
+    await eventually(async () => assert.match(await page.locator("#inspector").innerText(), /12345/));
   });
 
   test("the view, the filter and the selection are in the address, and going back returns", async (t) => {
@@ -27,7 +27,7 @@ describe("addresses", () => {
     await page.waitForURL(/view=transcript/);
     await page.goBack();
     await page.waitForURL((url) => !url.search.includes("view="));
-    assert.match(page.url(), /at=0000000000000002/);
+    await page.waitForURL(/at=0000000000000002/);
   });
 
   test("a unique prefix leads to the run, one that fits two lets choose, an unknown one says so", async (t) => {
@@ -36,14 +36,14 @@ describe("addresses", () => {
     const { viewer } = await viewRuns(t, [{ ...ok, id: first }, { ...ok, id: second }]);
     const page = await openPage(t, { allow: /404|300/ });
     await page.goto(`${viewer.origin}/r/abcdef01`);
-    assert.ok(page.url().includes(first));
+    await page.waitForURL(`**/r/${first}`);
     await page.goto(`${viewer.origin}/r/abcdef0`);
-    assert.equal(await page.locator(`a[href*="${first}"], a[href*="${second}"]`).count(), 2);
+    await eventually(async () => assert.equal(await page.locator(`a[href*="${first}"], a[href*="${second}"]`).count(), 2));
     const answer = await page.goto(`${viewer.origin}/r/ffffff99`);
     assert.equal(answer.status(), 404);
-    assert.match(await page.locator("body").innerText(), /ffffff99/);
+    await eventually(async () => assert.match(await page.locator("body").innerText(), /ffffff99/));
     await page.goto(`${viewer.origin}/?run_id=${first}`);
-    assert.ok(page.url().includes(`/r/${first}`));
+    await page.waitForURL(`**/r/${first}`);
   });
 
   test("the copy menu gives the link, the command, the place in the file, Markdown and JSON", async (t) => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { appendFile } from "node:fs/promises";
 import path from "node:path";
-import { openPage, useBrowser } from "../harness/browser.js";
+import { eventually, openPage, useBrowser } from "../harness/browser.js";
 import { names, openRun, ROWS } from "../harness/pages.js";
 import { firstLine, start, temporaryFolder } from "../harness/program.js";
 import { tool } from "../harness/runs.js";
@@ -28,8 +28,8 @@ describe("a run that goes on", () => {
 
   test("of a real agent shows the call that it is in", async (t) => {
     const { page } = await watched(t);
-    assert.equal(await page.locator(".run-head .standing").innerText(), "running");
-    assert.match(await page.locator("#verdict").innerText(), /^Running for .+; now in #\d+ /);
+    await eventually(async () => assert.equal(await page.locator(".run-head .standing").innerText(), "running"));
+    await eventually(async () => assert.match(await page.locator("#verdict").innerText(), /^Running for .+; now in #\d+ /));
   });
 
   test("of a real agent ends on the screen when it ends, and its call is told in full", async (t) => {
@@ -39,8 +39,8 @@ describe("a run that goes on", () => {
     agent.stdin.write("\n");
     await page.locator(".run-head .standing", { hasText: "ok" }).waitFor();
     await inFlight.waitFor({ state: "hidden" });
-    assert.deepEqual(await names(page), ["waiting", "before", "gpt-5"]);
-    assert.match(await page.locator("#verdict").innerText(), /^Ended ok/);
+    await eventually(async () => assert.deepEqual(await names(page), ["waiting", "before", "gpt-5"]));
+    await eventually(async () => assert.match(await page.locator("#verdict").innerText(), /^Ended ok/));
   });
 
   test("is followed to its newest step, until one scrolls back", async (t) => {
@@ -65,7 +65,7 @@ describe("a run that goes on", () => {
     const { agent, page } = await watched(t);
     agent.kill("SIGKILL");
     await page.locator(".run-head .standing", { hasText: "interrupted" }).waitFor();
-    assert.match(await page.locator("#verdict").innerText(), /^Interrupted: its process is gone; it was in #\d+ /);
+    await eventually(async () => assert.match(await page.locator("#verdict").innerText(), /^Interrupted: its process is gone; it was in #\d+ /));
   });
 
   test("grows by its new spans, without being read or built again", async (t) => {
@@ -78,23 +78,22 @@ describe("a run that goes on", () => {
     await appendFile(log, line.slice(0, 100));
     await appendFile(log, `${line.slice(100)}\n`);
     await page.locator(ROWS).filter({ hasText: "appended_tool" }).waitFor();
-    assert.ok(await page.evaluate(() => globalThis.kept.isConnected));
+    await eventually(async () => assert.ok(await page.evaluate(() => globalThis.kept.isConnected)));
     assert.ok(!page.asked.slice(before).some((url) => url.endsWith("/columns") || url.endsWith("/spans")), "only what is new is asked for");
   });
 
   test("that is damaged shows what can be read, and the lines that cannot", async (t) => {
     const { page } = await openRun(t, damaged);
-    const told = await page.locator("body").innerText();
-    assert.match(told, /cannot be read/);
-    assert.match(told, /spans\.jsonl:2/);
-    assert.match(told, /spans\.jsonl:5/);
-    assert.ok(await page.locator(ROWS).filter({ hasText: "lookup_customer" }).count() === 1);
+    for (const text of [/cannot be read/, /spans\.jsonl:2/, /spans\.jsonl:5/]) {
+      await eventually(async () => assert.match(await page.locator("body").innerText(), text));
+    }
+    await eventually(async () => assert.ok(await page.locator(ROWS).filter({ hasText: "lookup_customer" }).count() === 1));
   });
 
   test("whose viewer stops keeps what is shown and says so", async (t) => {
     const { page, viewer } = await openRun(t, ok, { allow: /ERR_CONNECTION|Failed to load|net::/ });
     viewer.child.kill("SIGKILL");
     await page.getByText(/stopped or cannot be reached/).waitFor();
-    assert.ok(await page.locator(ROWS).count() > 3);
+    await eventually(async () => assert.ok(await page.locator(ROWS).count() > 3));
   });
 });

@@ -1,7 +1,7 @@
 // Feature 11: finding in a run of any size, by words and by what steps are.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { useBrowser } from "../harness/browser.js";
+import { eventually, useBrowser } from "../harness/browser.js";
 import { openRun, ROWS } from "../harness/pages.js";
 import { large, ok } from "../harness/samples.js";
 
@@ -33,7 +33,7 @@ describe("finding in a run", () => {
       await page.keyboard.press("Enter");
       await told(page, "1/1").waitFor();
       await selected(page).waitFor();
-      assert.match(await selected(page).innerText(), expected);
+      await eventually(async () => assert.match(await selected(page).innerText(), expected));
     });
   }
 
@@ -43,6 +43,6 @@ describe("finding in a run", () => {
     await page.keyboard.press("Enter");
     await told(page, "1/1").waitFor();
     await selected(page).waitFor();
-    assert.equal(Number((await selected(page).locator(".number").innerText()).replaceAll(/\D/g, "")), 77_001);
+    await eventually(async () => assert.equal(Number((await selected(page).locator(".number").innerText()).replaceAll(/\D/g, "")), 77_001));
   });
 });

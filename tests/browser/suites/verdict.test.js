@@ -1,7 +1,7 @@
 // Feature 7: the first sentence says whether the run worked, and a key leads to the first cause.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { useBrowser } from "../harness/browser.js";
+import { eventually, useBrowser } from "../harness/browser.js";
 import { openRun, ROWS } from "../harness/pages.js";
 import { damaged, empty, failed, looped, ok, running } from "../harness/samples.js";
 
@@ -18,10 +18,12 @@ describe("the verdict", () => {
   ]) {
     test(`of ${run.name} is told in one sentence`, async (t) => {
       const { page } = await openRun(t, run);
-      const told = await page.locator("#verdict").innerText();
-      if (sentence instanceof RegExp) assert.match(told, sentence);
-      else assert.equal(told, sentence);
-      assert.equal(await page.locator(".run-head .standing").innerText(), standing);
+      await eventually(async () => {
+        const told = await page.locator("#verdict").innerText();
+        if (sentence instanceof RegExp) assert.match(told, sentence);
+        else assert.equal(told, sentence);
+      });
+      await eventually(async () => assert.equal(await page.locator(".run-head .standing").innerText(), standing));
     });
   }
 
@@ -29,8 +31,8 @@ describe("the verdict", () => {
     const { page, url } = await openRun(t, failed);
     await page.locator("#first-cause").click();
     await page.waitForURL((address) => address.searchParams.get("at") === "0000000000000004");
-    assert.match(await page.locator(`${ROWS}[aria-selected=true]`).innerText(), /refund_api/);
-    assert.match(await page.locator("#inspector").innerText(), /src\/agent\.rs:12/);
+    await eventually(async () => assert.match(await page.locator(`${ROWS}[aria-selected=true]`).innerText(), /refund_api/));
+    await eventually(async () => assert.match(await page.locator("#inspector").innerText(), /src\/agent\.rs:12/));
     assert.ok(page.url().startsWith(url));
   });
 });

@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 
 mod agents;
+mod exit_codes;
 mod interruption;
 mod isolation;
 mod misbehaviour;

@@ -93,24 +93,40 @@ impl Workshop {
         RunStore::new(self.path("store")).list().unwrap_or_default()
     }
 
-    fn command(&self, options: &[&str], command: &[&str]) -> Command {
-        let mut gate = Command::new(GATE);
+    /// The tracer, called in the workspace.
+    pub(crate) fn tracer(&self) -> Command {
+        self.program(GATE)
+    }
+
+    /// The traced program, called in the workspace: no trial, but a run like any other.
+    pub(crate) fn traced(&self) -> Command {
+        self.program(TRACED)
+    }
+
+    fn program(&self, executable: &str) -> Command {
+        let mut program = Command::new(executable);
         let tracers = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TRACER_"));
         for (name, _) in tracers {
-            gate.env_remove(name);
+            program.env_remove(name);
         }
-        gate.args(["run", "--policy", "policy.yaml", "--json-out"])
-            .arg(self.path("report.json"))
-            .args(options)
-            .arg("--")
-            .args(command)
+        program
             .current_dir(self.workspace())
             .env("TRACER_DATA_DIR", self.path("store"))
             .env("TMPDIR", self.path("tmp"))
             .env("TRACED", TRACED)
             .env("OUTSIDE", self.folder.path())
             .env_remove("GITHUB_ACTIONS")
-            .stdin(Stdio::null())
+            .stdin(Stdio::null());
+        program
+    }
+
+    fn command(&self, options: &[&str], command: &[&str]) -> Command {
+        let mut gate = self.tracer();
+        gate.args(["run", "--policy", "policy.yaml", "--json-out"])
+            .arg(self.path("report.json"))
+            .args(options)
+            .arg("--")
+            .args(command)
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
         gate

@@ -64,7 +64,7 @@ fn allowed(target: &CowStr<'_>, link_type: LinkType) -> Option<String> {
 fn opening(target: &str) -> String {
     format!(
         "<a href=\"{}\" rel=\"noopener noreferrer nofollow\" target=\"_blank\">",
-        super::pages::escaped(target)
+        super::shell::escaped(target)
     )
 }
 

@@ -20,6 +20,7 @@ mod runs;
 mod search;
 mod seen;
 mod server;
+mod shell;
 mod stream;
 mod viewer;
 

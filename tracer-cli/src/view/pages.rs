@@ -1,16 +1,17 @@
-//! The pages: one shell, with the data of the first paint already in it.
+//! The pages: each is the shell with the data of its first paint.
 
 use axum::extract::State;
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use tracer_sdk::read::SelectError;
+use tracer_sdk::format::{SPANS_FILE, TraceId};
+use tracer_sdk::read::{RunDirectory, SelectError};
 
-use super::answer::{ApiError, bytes_response, json_text};
+use super::answer::{ApiError, bytes_response};
 use super::api;
 use super::api::baselines::is_name;
 use super::api::request::{Query, Segments, trace_id};
-use super::assets;
+use super::shell::Shell;
 use super::viewer::Viewer;
 
 /// A run whose log has more bytes is looked into only when its page asks.
@@ -29,7 +30,7 @@ pub(super) async fn runs(State(viewer): State<Viewer>, query: Query) -> Response
     }
     let read = viewer.read(|viewer| {
         let first = api::table::first(viewer)?;
-        shell(viewer, "runs", "Runs · tracer", &FirstRuns { table: &first })
+        Shell::new(viewer, "runs", "Runs · tracer", &[])?.with(&FirstRuns { table: &first })
     });
     page(read.await)
 }
@@ -103,7 +104,7 @@ pub(super) async fn diff(State(viewer): State<Viewer>, path: Segments) -> Respon
             b: Some(second),
             baseline: None,
         };
-        shell(viewer, "diff", "Compare · tracer", &data)
+        Shell::new(viewer, "diff", "Compare · tracer", &[])?.with(&data)
     });
     page(read.await)
 }
@@ -123,7 +124,7 @@ pub(super) async fn diff_with_baseline(State(viewer): State<Viewer>, path: Segme
             b: None,
             baseline: Some(name),
         };
-        shell(viewer, "diff", "Compare · tracer", &data)
+        Shell::new(viewer, "diff", "Compare · tracer", &[])?.with(&data)
     });
     page(read.await)
 }
@@ -156,29 +157,36 @@ fn encoded(text: &str) -> String {
         .collect()
 }
 
-fn run_page(viewer: &Viewer, trace_id: tracer_sdk::format::TraceId) -> Result<Response, ApiError> {
-    let log = viewer
-        .runs()
-        .directory(trace_id)?
-        .path
-        .join(tracer_sdk::format::SPANS_FILE);
-    let bytes = log.symlink_metadata().map_or(0, |log| log.len());
+/// The page of a run: its shell goes out before the run is read, which takes as long as the browser needs for the modules.
+fn run_page(viewer: &Viewer, trace_id: TraceId) -> Result<Response, ApiError> {
+    let directory = viewer.runs().directory(trace_id)?;
+    let meta = directory.clone().listed().meta.ok();
+    let name = meta.and_then(|meta| meta.run_name);
+    let title = format!("{} · tracer", name.as_deref().unwrap_or("(unnamed)"));
+    let columns = format!("/api/runs/{trace_id}/columns");
+    let shell = Shell::new(viewer, "run", &title, &[columns])?;
+    let viewer = viewer.clone();
+    Ok(shell.begun(move || first_data(&viewer, &directory)))
+}
+
+/// What the page of a run begins with.
+fn first_data(viewer: &Viewer, directory: &RunDirectory) -> FirstRun {
     let mut first = FirstRun {
-        run_id: trace_id.to_string(),
+        run_id: directory.trace_id.to_string(),
         overview: None,
         rows: None,
     };
-    let mut title = "Run · tracer".to_owned();
+    let log = directory.path.join(SPANS_FILE);
+    let bytes = log.symlink_metadata().map_or(0, |log| log.len());
     if bytes <= MOST_BYTES_AT_ONCE {
         // What cannot be read now is told when the page asks for it.
-        let _ = viewer.runs().with(trace_id, |run| {
-            title = format!("{} · tracer", run.name().unwrap_or("(unnamed)"));
+        let _ = viewer.runs().with(directory.trace_id, |run| {
             first.overview = Some(api::overview::of(run)?);
             first.rows = Some(api::rows::of(run, 0, FIRST_ROWS)?);
             Ok(())
         });
     }
-    shell(viewer, "run", &title, &first)
+    first
 }
 
 /// Which runs may have been meant.
@@ -205,7 +213,7 @@ fn not_found(viewer: &Viewer, wanted: &str) -> Result<Response, ApiError> {
             .take(20)
             .map(|directory| {
                 let run_id = directory.trace_id.to_string();
-                let meta = directory.listed().meta.ok();
+                let meta = directory.clone().listed().meta.ok();
                 Candidate {
                     run_id,
                     started_at: meta.as_ref().map(|meta| meta.started_at.text().to_owned()),
@@ -214,7 +222,7 @@ fn not_found(viewer: &Viewer, wanted: &str) -> Result<Response, ApiError> {
             })
             .collect(),
     };
-    let mut response = shell(viewer, "message", "Not found · tracer", &told)?;
+    let mut response = Shell::new(viewer, "message", "Not found · tracer", &[])?.with(&told)?;
     *response.status_mut() = status;
     Ok(response)
 }
@@ -234,65 +242,4 @@ fn page(made: Result<Response, ApiError>) -> Response {
         *response.status_mut() = error.status();
         response
     })
-}
-
-/// The shell of a page with its title and its first data.
-fn shell(viewer: &Viewer, page: &str, title: &str, data: &impl Serialize) -> Result<Response, ApiError> {
-    let (shell, _) = viewer
-        .assets()
-        .get(assets::SHELL)
-        .ok_or_else(ApiError::internal)?;
-    let shell = String::from_utf8_lossy(&shell);
-    let data = String::from_utf8(json_text(data)?).map_err(|_| ApiError::internal())?;
-    let imports = viewer.assets().imports(&format!("{page}.js"));
-    let preload = imports.iter().fold(String::new(), |links, name| {
-        links + &format!("<link rel=\"modulepreload\" href=\"/assets/{name}\">\n")
-    });
-    let values = [
-        ("preload", preload),
-        ("token", viewer.guard().token().to_owned()),
-        ("title", escaped(title)),
-        ("page", page.to_owned()),
-        // Within a script, only this could end it.
-        ("initial_data", data.replace('<', "\\u003c")),
-    ];
-    Ok(bytes_response(
-        "text/html; charset=utf-8",
-        filled(&shell, &values),
-    ))
-}
-
-/// The template with each `{{name}}` replaced, once: what was filled in is not looked at again.
-fn filled(template: &str, values: &[(&str, String)]) -> String {
-    let mut filled = String::with_capacity(template.len());
-    let mut rest = template;
-    while let Some((before, after)) = rest.split_once("{{") {
-        filled.push_str(before);
-        let Some((name, behind)) = after.split_once("}}") else {
-            filled.push_str("{{");
-            rest = after;
-            continue;
-        };
-        if let Some((_, value)) = values.iter().find(|(known, _)| *known == name) {
-            filled.push_str(value);
-        }
-        rest = behind;
-    }
-    filled + rest
-}
-
-/// A text as HTML holds it.
-pub(super) fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            char => escaped.push(char),
-        }
-    }
-    escaped
 }

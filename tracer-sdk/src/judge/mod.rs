@@ -27,8 +27,6 @@ pub mod statistics;
 
 #[cfg(test)]
 mod samples;
-#[cfg(test)]
-mod vectors;
 
 pub use baseline::{
     Acceptance, AcceptanceSource, AcceptanceVerdict, Baseline, BaselineError, BaselineErrorCode,
@@ -45,6 +43,7 @@ pub use report::{
     AllowedRange, CheckKind, CheckMode, CheckResult, ConfidenceBounds, DecisionRule, Direction,
     DistributionalEvidence, Evidence, FailureReason, GateDetails, InputFile, InvariantEvidence, Judgement,
     MeasuredEvidence, ProcessExit, Report, ReportMetadata, ReportedTrial, SampleRange, SingleTrialEvidence,
-    StatisticalEvidence, StoppingRule, Threshold, Trial, TrialCheck, TrialDetails, TrialFailure, Verdict,
+    StatisticalEvidence, StoppingRule, Threshold, Trial, TrialCheck, TrialDetails, TrialFailure, TrialTools,
+    Verdict,
 };
 pub use signature::Signature;

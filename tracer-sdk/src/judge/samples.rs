@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::RunMetrics;
-use super::vectors::measured;
 use crate::GuardrailExceeded;
 use crate::read::{LoadedRun, read_run};
 use crate::testing::capture;
+use crate::vectors::measured;
 
 /// A run of the group `extract_run_metrics`, or `guardrail`, which the vectors name but do not hold.
 pub(super) fn run_of_vector(name: &str) -> LoadedRun {

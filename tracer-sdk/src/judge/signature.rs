@@ -69,8 +69,8 @@ impl Signature {
 
 #[cfg(test)]
 mod tests {
-    use super::super::vectors::measured;
     use super::*;
+    use crate::vectors::measured;
 
     #[test]
     fn the_vectors_give_their_text_and_digest() {

@@ -187,7 +187,7 @@ fn invariant(check: &CheckResult, evidence: &InvariantEvidence, report: &Report)
         None => Phrase::words(kept(all)),
         Some(first) => {
             let trial = report.trials.iter().find(|trial| trial.trial == *first);
-            match trial.map(|trial| how_broken(check, &evidence.description, trial)) {
+            match trial.map(|trial| how_broken(check, evidence, trial)) {
                 Some(how) if !how.is_empty() => {
                     Phrase::words(broken(against.len(), all) + ": ").followed_by(how)
                 }
@@ -199,7 +199,7 @@ fn invariant(check: &CheckResult, evidence: &InvariantEvidence, report: &Report)
 }
 
 /// How a trial broke an invariant, as far as the report knows.
-fn how_broken(check: &CheckResult, description: &str, trial: &ReportedTrial) -> Phrase {
+fn how_broken(check: &CheckResult, evidence: &InvariantEvidence, trial: &ReportedTrial) -> Phrase {
     let name = check.check_name.as_str();
     if let Some(failure) = &trial.details.failure {
         return Phrase::value(failure.to_string());
@@ -224,28 +224,17 @@ fn how_broken(check: &CheckResult, description: &str, trial: &ReportedTrial) -> 
             Some(signature) => Phrase::words("ended ").and_value(&signature.final_status),
             None => Phrase::default(),
         },
-        "required_tools" | "forbidden_tools" => tools(name == "forbidden_tools", description, trial),
-        _ => Phrase::default(),
-    }
-}
-
-/// Which of the tools that the description lists behind its colon were called, or were not.
-fn tools(called: bool, description: &str, trial: &ReportedTrial) -> Phrase {
-    let Some((signature, (_, listed))) = trial
-        .structural_signature
-        .as_ref()
-        .zip(description.split_once(": "))
-    else {
-        return Phrase::default();
-    };
-    let told: Vec<&str> = listed
-        .split(", ")
-        .filter(|tool| signature.tool_path.iter().any(|known| known == tool) == called)
-        .collect();
-    match (told.is_empty(), called) {
-        (true, _) => Phrase::default(),
-        (false, true) => Phrase::words("called ").and_value(told.join(", ")),
-        (false, false) => Phrase::words("no call of ").and_value(told.join(", ")),
+        _ => match evidence.tools.iter().find(|broken| broken.trial == trial.trial) {
+            Some(broken) => {
+                let how = if name == "required_tools" {
+                    "no call of "
+                } else {
+                    "called "
+                };
+                Phrase::words(how).and_value(broken.tools.join(", "))
+            }
+            None => Phrase::default(),
+        },
     }
 }
 
@@ -310,11 +299,13 @@ fn statistical(check: &CheckResult, evidence: &StatisticalEvidence) -> Told {
         percent(evidence.confidence_bounds.lower),
         percent(evidence.confidence_bounds.upper)
     );
-    (
-        Phrase::words(allowed),
-        Phrase::words(seen),
-        check.violating_trials().collect(),
-    )
+    in_words(check, allowed, seen)
+}
+
+/// What is told of a check that has an outcome for each trial.
+fn in_words(check: &CheckResult, allowed: String, seen: String) -> Told {
+    let against = check.violating_trials().collect();
+    (Phrase::words(allowed), Phrase::words(seen), against)
 }
 
 fn single_trial(check: &CheckResult, evidence: &SingleTrialEvidence) -> Told {
@@ -325,11 +316,7 @@ fn single_trial(check: &CheckResult, evidence: &SingleTrialEvidence) -> Told {
         text::counted(evidence.baseline_trials.into(), "trial")
     );
     let seen = numbers::value(name, evidence.observed);
-    (
-        Phrase::words(allowed),
-        Phrase::words(seen),
-        check.violating_trials().collect(),
-    )
+    in_words(check, allowed, seen)
 }
 
 fn distributional(check: &CheckResult, evidence: &DistributionalEvidence) -> Told {
@@ -346,11 +333,7 @@ fn distributional(check: &CheckResult, evidence: &DistributionalEvidence) -> Tol
         percent(evidence.confidence_bounds.lower),
         percent(evidence.confidence_bounds.upper)
     );
-    (
-        Phrase::words(allowed),
-        Phrase::words(seen),
-        check.violating_trials().collect(),
-    )
+    in_words(check, allowed, seen)
 }
 
 fn beyond_which(check: &CheckResult, bound: f64) -> String {

@@ -61,6 +61,9 @@ fn a_list_of_tools_tells_which_of_them_is_meant() {
     assert_eq!(required[2], "broken: no call of send_reply");
     let rule = "forbidden_tools: {kind: invariant, none_of: [admin_delete, escalate_to_human]}";
     assert_eq!(only(rule, None, &worse)[2], "broken: called escalate_to_human");
+    // A comma in a name does not make two of it.
+    let rule = "forbidden_tools: {kind: invariant, none_of: ['a, search_kb', escalate_to_human]}";
+    assert_eq!(only(rule, None, &worse)[2], "broken: called escalate_to_human");
 }
 
 #[test]

@@ -61,12 +61,12 @@ pub(in super::super) async fn rename(
         let message = format!("`run_name` has to have 1 to {LONGEST_NAME} characters");
         return Err(ApiError::bad_request("invalid_body", message));
     }
-    let answer = viewer.read(move |viewer| {
+    let change = move |viewer: &Viewer| {
         let run = viewer.runs().directory(id.0)?;
         let run_name = tidy::rename_run(&run, &name, viewer.settings()).map_err(refused)?;
         Ok(changed(id.0, "renamed", Some(run_name)))
-    });
-    Ok(json_response(&answer.await?))
+    };
+    answer(&viewer, change).await
 }
 
 /// Puts a run into the trash, which is emptied when the viewer stops.
@@ -76,13 +76,13 @@ pub(in super::super) async fn delete(
     request: Request,
 ) -> Result<Response, ApiError> {
     json_body(request).await?;
-    let answer = viewer.read(move |viewer| {
+    let change = move |viewer: &Viewer| {
         let run = viewer.runs().directory(id.0)?;
         Trash::of(viewer.runs().store()).put(&run).map_err(refused)?;
         viewer.runs().close(id.0);
         Ok(changed(id.0, "deleted", None))
-    });
-    Ok(json_response(&answer.await?))
+    };
+    answer(&viewer, change).await
 }
 
 /// Takes a run out of the trash.
@@ -92,13 +92,21 @@ pub(in super::super) async fn restore(
     request: Request,
 ) -> Result<Response, ApiError> {
     json_body(request).await?;
-    let answer = viewer.read(move |viewer| {
+    let change = move |viewer: &Viewer| {
         if Trash::of(viewer.runs().store()).restore(id.0).map_err(refused)? {
             return Ok(changed(id.0, "restored", None));
         }
         Err(no_such_run())
-    });
-    Ok(json_response(&answer.await?))
+    };
+    answer(&viewer, change).await
+}
+
+/// Makes a change and tells it.
+async fn answer(
+    viewer: &Viewer,
+    change: impl FnOnce(&Viewer) -> Result<Changed, ApiError> + Send + 'static,
+) -> Result<Response, ApiError> {
+    Ok(json_response(&viewer.read(change).await?))
 }
 
 fn changed(trace_id: TraceId, change: &'static str, run_name: Option<String>) -> Changed {

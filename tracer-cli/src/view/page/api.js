@@ -104,7 +104,7 @@ const GRACE = 1_500;
 
 /**
  * Listens to the server as long as the page is visible: a browser allows six connections to one server, for all its tabs.
- * @param {string} path
+ * @param {() => string} path asked for at every connection
  * @param {Record<string, (data: any) => void>} listeners by event name
  * @param {(connected: boolean) => void} [onConnection]
  * @returns {() => void} stops listening
@@ -125,8 +125,8 @@ export function listen(path, listeners, onConnection = () => {}) {
 
   const open = () => {
     if (stopped || source || document.hidden) return;
-    const resumed = last ? `${path}${path.includes("?") ? "&" : "?"}last_event_id=${encodeURIComponent(last)}` : path;
-    const opened = new EventSource(resumed);
+    const resumed = last ? `&last_event_id=${encodeURIComponent(last)}` : "";
+    const opened = new EventSource(path() + resumed);
     source = opened;
     opened.addEventListener("open", () => {
       retry = 500;

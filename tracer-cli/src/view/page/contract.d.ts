@@ -30,7 +30,7 @@ export interface RunRow {
   problem: string | null;
   details: Details | null;
 }
-export interface RunTable { data_dir: string; runs: RunRow[] }
+export interface RunTable { data_dir: string; version: string; runs: RunRow[] }
 
 export interface Problem { code: string; location: string; message: string }
 export interface InFlight { span_id: string; name: string; kind: Kind; started_at: string }

@@ -11,8 +11,6 @@ import { fill, find, glyph, installGlyphs, make, say } from "./dom.js";
 export function startFrame({ left = [], search = null } = {}) {
   installGlyphs();
   const main = make("main", { id: "main", tabindex: "-1" });
-  // The shell's own bar was there for the first moment only.
-  document.getElementById("first-bar")?.remove();
   document.body.prepend(
     make("a.skip", { href: "#main" }, "Skip to the content"),
     make(

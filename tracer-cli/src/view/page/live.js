@@ -43,7 +43,7 @@ export function follow(page) {
 function listenTo(page) {
   const from = page.columns?.logBytes ?? 0;
   const stop = listen(
-    `/api/stream?run=${encodeURIComponent(page.id)}&from=${from}`,
+    () => `/api/stream?run=${encodeURIComponent(page.id)}&from=${from}`,
     {
       rows: (changes) => takeUp(page, changes).catch(showError),
       run: (overview) => showOverview(page, overview),

@@ -41,6 +41,7 @@ export class Minimap {
     this.hits = [];
     this.scale = new Timescale(0, 1);
     this.#listenToPointer();
+    this.waiting = false;
     new ResizeObserver(() => this.draw()).observe(this.canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
     new MutationObserver(() => this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
@@ -143,7 +144,19 @@ export class Minimap {
     this.draw();
   }
 
+  /** Draws after the next frame: measuring the strip in the middle of a change would lay the page out once more. */
   draw() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() =>
+      setTimeout(() => {
+        this.waiting = false;
+        this.#draw();
+      }),
+    );
+  }
+
+  #draw() {
     const { canvas, columns } = this;
     const context = canvas.getContext("2d");
     if (!columns || !context || canvas.clientWidth === 0) return;

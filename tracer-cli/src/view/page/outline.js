@@ -5,16 +5,24 @@
 /** Marks an entry of the list that stands for a fold and not for its first row. */
 const FOLD = 0x8000_0000;
 
-/** What is asked of the list. */
+/**
+ * What is asked of the list.
+ * @typedef {object} Asked
+ * @property {Iterable<string>} [kinds] that are listed; none lists all
+ * @property {[number, number] | null} [range] time that is listed, in microseconds from the start of the run
+ * @property {boolean} [folding] whether repeats are folded
+ */
+
 export class Outline {
-  /** @param {Columns} columns */
-  constructor(columns) {
+  /**
+   * @param {Columns} columns
+   * @param {Asked} [asked]
+   */
+  constructor(columns, { kinds = [], range = null, folding = true } = {}) {
     this.columns = columns;
-    /** Kinds that are listed; empty lists all. @type {Set<string>} */
-    this.kinds = new Set();
-    /** Time range that is listed, in microseconds from the start of the run. @type {[number, number] | null} */
-    this.range = null;
-    this.folding = true;
+    this.kinds = new Set(kinds);
+    this.range = range;
+    this.folding = folding;
     /** @type {Set<number>} */
     this.collapsed = new Set();
     /** Folds that were opened one by one, by their first row. @type {Set<number>} */

@@ -23,8 +23,11 @@ const PATIENCE = 150;
 const CALM = 5_000;
 
 export class RunPage {
-  constructor() {
-    const initial = initialData();
+  /**
+   * @param {any} initial what the server put into the page
+   * @param {Columns | null} columns of a run whose rows are known already
+   */
+  constructor(initial, columns) {
     this.id = /** @type {string} */ (initial.overview?.run_id ?? initial.run_id ?? location.pathname.split("/")[2]);
     /** @type {Overview | null} */
     this.overview = initial.overview ?? null;
@@ -55,20 +58,23 @@ export class RunPage {
     const main = startFrame({ left: [make("span.place", null, this.overview?.run_name ?? "run")] });
     main.append(this.head, this.minimap.element, this.tools.element, this.workspace.element);
     this.showOverview();
+    if (columns) this.showColumns(columns, 0);
     bindRunKeys(this);
     addEventListener("popstate", () => this.applyRoute());
   }
 
   /** Loads what the first paint did not need. */
   async start() {
-    const slow = setTimeout(() => this.workspace.showLoading(this.overview), PATIENCE);
     // The rows come first: of a large run they are there long before all of it has been checked.
-    try {
-      await this.loadColumns();
-    } catch (error) {
-      return this.workspace.showFailure(error);
-    } finally {
-      clearTimeout(slow);
+    if (!this.columns) {
+      const slow = setTimeout(() => this.workspace.showLoading(this.overview), PATIENCE);
+      try {
+        await this.loadColumns();
+      } catch (error) {
+        return this.workspace.showFailure(error);
+      } finally {
+        clearTimeout(slow);
+      }
     }
     await this.applyRoute(true);
     if (!this.overview) {
@@ -83,7 +89,7 @@ export class RunPage {
   }
 
   async loadColumns() {
-    this.showColumns(readColumns(await getBytes(runPath(this.id, "/columns"))), 0);
+    this.showColumns(await columnsOf(this.id), 0);
   }
 
   /**
@@ -92,12 +98,11 @@ export class RunPage {
    * @param {number} firstChange rows before it are the same as they were
    */
   showColumns(columns, firstChange) {
-    const outline = new Outline(columns);
     const { columns: before, outline: old } = this;
+    const outline = new Outline(columns, old ?? this.route);
     if (before && old) {
       const moved = rowsMoved(before, columns, firstChange);
       this.texts.forgetFrom(firstChange);
-      Object.assign(outline, { kinds: old.kinds, range: old.range, folding: old.folding });
       for (const [from, to] of [
         [old.collapsed, outline.collapsed],
         [old.unfolded, outline.unfolded],
@@ -141,11 +146,13 @@ export class RunPage {
     this.route = readRoute();
     const { outline, route } = this;
     if (!outline) return;
-    outline.kinds = new Set(route.kinds);
-    outline.range = route.range;
-    outline.folding = route.folding;
-    outline.update();
-    this.steps.changed();
+    if (!first) {
+      outline.kinds = new Set(route.kinds);
+      outline.range = route.range;
+      outline.folding = route.folding;
+      outline.update();
+      this.steps.changed();
+    }
     this.tools.showFilters();
     this.workspace.showView(route.view, !first);
     this.tools.search.find(route.query);
@@ -237,4 +244,12 @@ export class RunPage {
   }
 }
 
-new RunPage().start().catch(showError);
+/** @param {string} id */
+async function columnsOf(id) {
+  return readColumns(await getBytes(runPath(id, "/columns")));
+}
+
+const initial = initialData();
+// What the server has read already is here with the modules: the page is built once, with its rows, not step by step.
+const columns = initial.overview ? await columnsOf(initial.run_id).catch(() => null) : null;
+new RunPage(initial, columns).start().catch(showError);

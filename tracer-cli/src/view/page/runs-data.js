@@ -13,7 +13,7 @@ export class RunsData {
   constructor(onChange) {
     this.onChange = onChange;
     /** @type {RunTable} */
-    this.table = initialData().table ?? { data_dir: "", runs: [] };
+    this.table = initialData().table ?? { data_dir: "", version: "", runs: [] };
     /** @type {Set<string>} */
     this.asked = new Set();
   }

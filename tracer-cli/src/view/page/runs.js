@@ -80,7 +80,6 @@ class RunsPage {
     });
     this.listen();
     this.refilter();
-    this.list.measure();
   }
 
   listen() {
@@ -120,8 +119,7 @@ class RunsPage {
         "clear",
         () => {
           if (this.marked.size > 0 && document.activeElement !== this.filters.input) {
-            this.marked.clear();
-            this.showActions();
+            this.unmark();
           } else {
             this.filters.clear();
             this.focus(this.current);
@@ -131,7 +129,9 @@ class RunsPage {
     ]);
     addEventListener("popstate", () => this.filters.read());
     setInterval(() => !document.hidden && this.list.render(true), TICK);
-    listen("/api/stream", { runs: (change) => this.data.takeUp(change) }, showConnection);
+    // Whatever was recorded since the table was made is told first.
+    const path = () => `/api/stream?table=${encodeURIComponent(this.data.table.version)}`;
+    listen(path, { runs: (change) => this.data.takeUp(change) }, showConnection);
   }
 
   refilter() {
@@ -146,6 +146,8 @@ class RunsPage {
       if (order) head.setAttribute("aria-sort", order);
       else head.removeAttribute("aria-sort");
     }
+    const present = new Set(this.data.table.runs.map((run) => run.trace_id));
+    for (const run of this.marked) if (!present.has(run)) this.marked.delete(run);
     this.list.kept = this.current;
     this.grid.setAttribute("aria-rowcount", String(this.shown.length + 1));
     this.list.reset(this.shown.length);
@@ -201,12 +203,15 @@ class RunsPage {
     this.showActions();
   }
 
+  unmark() {
+    this.marked.clear();
+    this.list.render(true);
+    this.showActions();
+  }
+
   showActions() {
-    const present = new Set(this.data.table.runs.map((run) => run.trace_id));
-    for (const run of this.marked) if (!present.has(run)) this.marked.delete(run);
     const size = this.marked.size;
     this.actions.hidden = size === 0;
-    this.list.render(true);
     if (size === 0) return;
     const compare = make(
       "button.primary",
@@ -219,16 +224,7 @@ class RunsPage {
       compare,
       size === 1 && make("a.button", { href: `/r/${[...this.marked][0]}/export.html`, download: "" }, "Export"),
       make("button", { onclick: () => this.remove([...this.marked]) }, "Delete"),
-      make(
-        "button.quiet",
-        {
-          onclick: () => {
-            this.marked.clear();
-            this.showActions();
-          },
-        },
-        "Clear",
-      ),
+      make("button.quiet", { onclick: () => this.unmark() }, "Clear"),
     );
   }
 

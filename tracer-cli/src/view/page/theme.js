@@ -1,5 +1,5 @@
-// The theme: chosen here, before the first paint, so that no page flashes in the wrong colours. A classic script for that reason.
-// The style sheet does the rest through `data-theme` on the root element.
+// The theme: chosen here, before the first module shows anything, so that no page flashes in the wrong colours. The style sheet does the
+// rest through `data-theme` on the root element.
 (() => {
   const KEY = "tracer-theme";
   const THEMES = ["system", "light", "dark"];

@@ -5,6 +5,8 @@
 const TALLEST = 15_000_000;
 /** Rows rendered beyond each edge, so that fast scrolling shows no gap. */
 const BEYOND = 4;
+/** How much of the window's height the list has, until it is known. */
+const LIKELY_SHARE = 0.75;
 
 /**
  * @template {HTMLElement} Row
@@ -35,6 +37,8 @@ export class VirtualList {
     this.first = 0;
     this.last = -1;
     this.frame = 0;
+    /** Whether the page has been laid out since the list is there. */
+    this.measured = false;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.ordering = undefined;
     options.scroller.addEventListener("scroll", () => this.schedule(), { passive: true });
@@ -45,6 +49,7 @@ export class VirtualList {
   measure() {
     const height = parseFloat(getComputedStyle(this.options.body).getPropertyValue("--row-height"));
     if (height > 0) this.rowHeight = height;
+    this.measured = true;
     this.#resize();
     this.render();
   }
@@ -85,12 +90,15 @@ export class VirtualList {
 
   #viewHeight() {
     const { scroller, body } = this.options;
+    // Asking now would lay the page out twice; the first frame tells.
+    if (!this.measured) return innerHeight * LIKELY_SHARE;
     return Math.max(0, scroller.clientHeight - body.offsetTop);
   }
 
   /** Rows above the upper edge, with the fraction of the row that is cut. */
   #position() {
     const { scroller } = this.options;
+    if (!this.measured) return 0;
     const height = this.length * this.rowHeight;
     if (height <= TALLEST) return scroller.scrollTop / this.rowHeight;
     const view = this.#viewHeight();
@@ -114,6 +122,7 @@ export class VirtualList {
    * @param {"nearest" | "center"} [how]
    */
   show(index, how = "nearest") {
+    this.measured = true;
     const seen = this.#viewHeight() / this.rowHeight;
     const position = this.#position();
     if (how === "center") this.#scrollTo(index - seen / 2 + 0.5);
@@ -135,7 +144,7 @@ export class VirtualList {
     // Read before anything is written: reading in between would lay the page out for every row.
     const position = this.#position();
     const seen = this.#viewHeight() / this.rowHeight;
-    const { scrollTop } = scroller;
+    const scrollTop = this.measured ? scroller.scrollTop : 0;
     this.first = Math.max(0, Math.floor(position) - BEYOND);
     this.last = Math.min(this.length - 1, Math.ceil(position + seen) + BEYOND);
     const anew = onWindow?.(Math.max(0, Math.floor(position)), Math.min(this.length - 1, Math.ceil(position + seen) - 1)) || again;

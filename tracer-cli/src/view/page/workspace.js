@@ -92,7 +92,11 @@ export class Workspace {
   /** @param {RunPage} page */
   constructor(page) {
     this.page = page;
-    this.view = make("div.view", { id: "view", role: "tabpanel", "aria-labelledby": "tab-steps" }, page.steps.element);
+    this.view = make(
+      "div.view",
+      { id: "view", role: "tabpanel", "aria-labelledby": "tab-steps" },
+      page.route.view === "steps" && page.steps.element,
+    );
     this.splitter = make("div.splitter", {
       role: "separator",
       tabindex: 0,
@@ -115,7 +119,7 @@ export class Workspace {
     /** What was told of the run last. */
     this.told = "";
     this.#listen();
-    this.setSplit(this.#storedSplit());
+    this.#split(this.#storedSplit());
   }
 
   #storedSplit() {
@@ -126,12 +130,21 @@ export class Workspace {
     }
   }
 
-  /** @param {number} percent of the width that the view gets */
-  setSplit(percent) {
+  /**
+   * @param {number} percent of the width that the view gets
+   * @returns {number} as much of it as it may have
+   */
+  #split(percent) {
     const split = Math.min(80, Math.max(25, Math.round(percent)));
     this.element.style.setProperty("--split", `${split}fr`);
     this.element.style.setProperty("--rest", `${100 - split}fr`);
     this.splitter.setAttribute("aria-valuenow", String(split));
+    return split;
+  }
+
+  /** @param {number} percent of the width that the view gets from now on */
+  setSplit(percent) {
+    const split = this.#split(percent);
     try {
       localStorage.setItem(SPLIT, String(split));
     } catch {
@@ -175,8 +188,21 @@ export class Workspace {
   /** @param {Overview | null} overview */
   showLoading(overview) {
     const size = overview?.log_bytes ? ` of ${bytes(overview.log_bytes)}` : "";
-    this.page.steps.empty.hidden = false;
-    fill(this.page.steps.empty, make("p", null, `Reading the run${size} …`));
+    this.#tell(make("p", null, `Reading the run${size} …`));
+  }
+
+  /**
+   * Says something in the place of the view.
+   * @param {HTMLElement[]} told
+   */
+  #tell(...told) {
+    const { element, empty } = this.page.steps;
+    if (element.isConnected) {
+      empty.hidden = false;
+      fill(empty, ...told);
+    } else {
+      fill(this.view, make("div.empty", null, ...told));
+    }
   }
 
   hideLoading() {
@@ -194,9 +220,7 @@ export class Workspace {
 
   /** @param {unknown} error */
   showFailure(error) {
-    this.page.steps.empty.hidden = false;
-    fill(
-      this.page.steps.empty,
+    this.#tell(
       make("p", null, make("strong", null, "This run cannot be read. "), error instanceof Error ? error.message : String(error)),
       make("p", null, "What is wrong with it: ", make("code", null, `tracer validate-trace ${this.page.id.slice(0, 8)}`)),
     );

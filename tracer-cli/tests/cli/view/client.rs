@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{FIRST, Sandbox};
 
 /// So long a test waits for an answer before it fails.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -18,6 +18,14 @@ pub(crate) struct Viewer {
     pub(crate) address: SocketAddr,
     /// What it printed.
     pub(crate) told: Value,
+}
+
+/// A viewer of a sandbox with one run.
+pub(crate) fn opened() -> (Sandbox, Viewer) {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "agent", 1, "ok");
+    let viewer = Viewer::start(&sandbox);
+    (sandbox, viewer)
 }
 
 /// An answer.

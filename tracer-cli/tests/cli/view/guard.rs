@@ -2,14 +2,7 @@
 
 use crate::sandbox::{FIRST, Sandbox};
 
-use super::client::Viewer;
-
-fn opened() -> (Sandbox, Viewer) {
-    let sandbox = Sandbox::new();
-    sandbox.run(FIRST, "agent", 1, "ok");
-    let viewer = Viewer::start(&sandbox);
-    (sandbox, viewer)
-}
+use super::client::{Viewer, opened};
 
 #[test]
 fn a_request_that_names_another_host_is_refused() {

@@ -3,16 +3,9 @@
 use std::io::{Read, Write};
 use std::thread;
 
-use crate::sandbox::{FIRST, Sandbox};
+use crate::sandbox::FIRST;
 
-use super::client::{Viewer, read_response};
-
-fn opened() -> (Sandbox, Viewer) {
-    let sandbox = Sandbox::new();
-    sandbox.run(FIRST, "agent", 1, "ok");
-    let viewer = Viewer::start(&sandbox);
-    (sandbox, viewer)
-}
+use super::client::{opened, read_response};
 
 #[test]
 fn a_request_that_is_too_large_is_refused() {

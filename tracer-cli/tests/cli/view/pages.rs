@@ -131,3 +131,13 @@ fn a_page_names_every_module_that_it_loads_at_once() {
     assert!(preloads("units.js"), "imported by what the page's module imports");
     assert!(!preloads("help.js"), "loaded when it is needed");
 }
+
+#[test]
+fn the_page_of_a_run_has_its_rows_asked_for_before_its_modules_are_there() {
+    let (_sandbox, viewer) = opened();
+    let answer = viewer.get(&format!("/r/{SECOND}"));
+    let (before, after) = answer.text().split_once("id=\"initial-data\">").unwrap();
+    let link = format!(r#"<link rel="preload" as="fetch" crossorigin href="/api/runs/{SECOND}/columns">"#);
+    assert!(before.contains(&link), "{before}");
+    assert!(after.contains(SECOND), "the first data follow");
+}

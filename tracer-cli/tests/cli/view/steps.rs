@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::sandbox::{FIRST, Sandbox};
 
-use super::client::Viewer;
+use super::client::{Viewer, opened};
 
 /// The columns of a run, as a page reads them.
 struct Columns(Vec<u8>);
@@ -61,13 +61,6 @@ impl Columns {
             })
             .collect()
     }
-}
-
-fn opened() -> (Sandbox, Viewer) {
-    let sandbox = Sandbox::new();
-    sandbox.run(FIRST, "agent", 1, "ok");
-    let viewer = Viewer::start(&sandbox);
-    (sandbox, viewer)
 }
 
 fn ask(viewer: &Viewer, path: &str) -> Value {

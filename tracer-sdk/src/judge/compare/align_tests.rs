@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::super::samples::{letters, tools};
-use super::super::super::vectors::computed;
 use super::*;
+use crate::vectors::computed;
 
 fn names(list: &Value) -> CallList {
     let names = list

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::super::samples::{letters, metrics_of_vector, recorded, run_of_vector, tools};
-use super::super::vectors::measured;
 use super::super::{Baseline, RunMetrics};
 use super::*;
+use crate::vectors::{floats, measured};
 use crate::{llm_call, tool_call};
 
 fn changes(comparison: &Comparison) -> Vec<(CallChange, String)> {
@@ -50,18 +50,6 @@ fn the_differences_of_the_vectors_are_found() {
             expected["summary_diff"]["total_tokens"][0] = Value::Null;
         }
         assert_eq!(floats(&ours), floats(&expected), "{name}");
-    }
-}
-
-fn floats(value: &Value) -> Value {
-    match value {
-        Value::Number(number) => json!(number.as_f64()),
-        Value::Array(items) => items.iter().map(floats).collect(),
-        Value::Object(object) => object
-            .iter()
-            .map(|(key, value)| (key.clone(), floats(value)))
-            .collect(),
-        plain => plain.clone(),
     }
 }
 

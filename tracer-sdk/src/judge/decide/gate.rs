@@ -169,6 +169,7 @@ impl<'a> Gate<'a> {
         let outcomes = self.outcomes(trials);
         let rows = Rows {
             policy: self.policy,
+            baseline: self.baseline,
             trials,
             outcomes: &outcomes,
         };

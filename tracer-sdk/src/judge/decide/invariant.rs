@@ -8,17 +8,34 @@ use crate::judge::{Baseline, RunMetrics};
 
 /// Whether a run keeps an invariant.
 pub(super) fn holds(invariant: &Invariant, run: &RunMetrics, baseline: Option<&Baseline>) -> bool {
-    let called = &run.signature.tool_path;
     match invariant {
         Invariant::StopConditionReached(required) => (run.status == RunStatus::Ok) == *required,
-        Invariant::ForbiddenTools(forbidden) => !forbidden.iter().any(|tool| called.contains(tool)),
-        Invariant::KnownTools => {
-            let known = baseline.map(known_tools).unwrap_or_default();
-            called.iter().all(|tool| known.contains(tool.as_str()))
+        Invariant::ForbiddenTools(_) | Invariant::KnownTools | Invariant::RequiredTools(_) => {
+            tools_against(invariant, run, baseline).is_empty()
         }
-        Invariant::RequiredTools(required) => required.iter().all(|tool| called.contains(tool)),
         Invariant::NoLoops => !run.has_loops(),
         Invariant::NoGuardrails => run.guardrail_stops.is_empty(),
+    }
+}
+
+/// The tools by which a run breaks an invariant: called and not allowed, or required and not called.
+pub(super) fn tools_against<'a>(
+    invariant: &'a Invariant,
+    run: &'a RunMetrics,
+    baseline: Option<&Baseline>,
+) -> Vec<&'a String> {
+    let called = &run.signature.tool_path;
+    match invariant {
+        Invariant::ForbiddenTools(forbidden) => {
+            forbidden.iter().filter(|tool| called.contains(tool)).collect()
+        }
+        Invariant::KnownTools => {
+            let known = baseline.map(known_tools).unwrap_or_default();
+            let is_new = |tool: &&String| !known.contains(tool.as_str());
+            called.iter().filter(is_new).collect()
+        }
+        Invariant::RequiredTools(required) => required.iter().filter(|tool| !called.contains(tool)).collect(),
+        Invariant::StopConditionReached(_) | Invariant::NoLoops | Invariant::NoGuardrails => Vec::new(),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::outcomes::Outcomes;
 use super::plan::Planned;
-use super::values::{count, unknown_trials, values};
+use super::values::{count, judged_run, unknown_trials, values};
 use super::{distributional, invariant, measured, statistical};
-use crate::judge::policy::{Policy, Rule};
+use crate::judge::policy::{Invariant, Policy, Rule};
 use crate::judge::{
-    CheckKind, CheckMode, CheckResult, DecisionRule, Evidence, InvariantEvidence, StoppingRule, Trial,
-    Verdict,
+    Baseline, CheckKind, CheckMode, CheckResult, DecisionRule, Evidence, InvariantEvidence, StoppingRule,
+    Trial, TrialTools, Verdict,
 };
 
 /// What a rule made of the trials.
@@ -22,6 +22,7 @@ pub(super) struct Decision {
 /// What the rows of a gate are made of.
 pub(super) struct Rows<'a> {
     pub(super) policy: &'a Policy,
+    pub(super) baseline: Option<&'a Baseline>,
     pub(super) trials: &'a [Trial],
     pub(super) outcomes: &'a Outcomes,
 }
@@ -30,8 +31,8 @@ impl Rows<'_> {
     /// The row that every gate has: whether each trial counts at all.
     pub(super) fn agent_process(&self) -> CheckResult {
         let outcomes = self.trials.iter().map(Trial::is_sound).collect();
-        let description = "the process ends well and leaves exactly one completed trace".to_owned();
-        let decision = invariant_decision(outcomes, description);
+        let description = "the process ends well and leaves exactly one completed trace";
+        let decision = invariant_decision(outcomes, description.to_owned(), Vec::new());
         self.row("agent_process", CheckKind::Invariant, CheckMode::Gating, decision)
     }
 
@@ -44,9 +45,11 @@ impl Rows<'_> {
         let sample = planned.sample.as_deref();
         let method = self.policy.decision;
         let decision = match &planned.check.rule {
-            Rule::Invariant(rule) => {
-                invariant_decision(self.outcomes.of(planned), invariant::description(rule))
-            }
+            Rule::Invariant(rule) => invariant_decision(
+                self.outcomes.of(planned),
+                invariant::description(rule),
+                self.tools_against(rule),
+            ),
             Rule::Measured(rule) => {
                 let (verdict, evidence) = measured::decide(rule, &values, sample);
                 Decision {
@@ -74,6 +77,17 @@ impl Rows<'_> {
         })
     }
 
+    fn tools_against(&self, invariant: &Invariant) -> Vec<TrialTools> {
+        let told = |trial: &Trial| {
+            let tools = invariant::tools_against(invariant, judged_run(trial)?, self.baseline);
+            (!tools.is_empty()).then(|| TrialTools {
+                trial: trial.number,
+                tools: tools.into_iter().cloned().collect(),
+            })
+        };
+        self.trials.iter().filter_map(told).collect()
+    }
+
     fn row(&self, name: &str, kind: CheckKind, mode: CheckMode, decision: Decision) -> CheckResult {
         let (verdict, decision_rule) = match mode {
             CheckMode::Gating => (Some(decision.verdict), decision.rule),
@@ -96,7 +110,7 @@ impl Rows<'_> {
     }
 }
 
-fn invariant_decision(outcomes: Vec<bool>, description: String) -> Decision {
+fn invariant_decision(outcomes: Vec<bool>, description: String, tools: Vec<TrialTools>) -> Decision {
     let violations = count(outcomes.iter().filter(|kept| !**kept).count());
     let verdict = match (violations, outcomes.is_empty()) {
         // Nothing was seen.
@@ -111,6 +125,7 @@ fn invariant_decision(outcomes: Vec<bool>, description: String) -> Decision {
         evidence: Evidence::Invariant(InvariantEvidence {
             violations,
             description,
+            tools,
         }),
     }
 }

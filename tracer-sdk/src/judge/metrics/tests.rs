@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::super::samples::{metrics, metrics_of_vector, recorded, run_of, run_with};
-use super::super::vectors::measured;
 use super::{Metric, RunMetrics};
 use crate::format::{RunStatus, SpanKind};
 use crate::guardrails::Guardrails;
 use crate::testing::Capture;
+use crate::vectors::measured;
 use crate::{Usage, llm_call, tool_call};
 
 #[test]

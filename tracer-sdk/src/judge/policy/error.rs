@@ -66,6 +66,8 @@ pub enum PolicyErrorCode {
     MetricsNotMapping,
     /// A metric that does not exist.
     UnknownMetric,
+    /// A check to be ignored that does not exist.
+    UnknownCheck,
     /// A plan metric under a version below 2.1.
     #[serde(rename = "metric_needs_2_1")]
     MetricNeedsMinorOne,
@@ -140,6 +142,7 @@ impl PolicyErrorCode {
             Self::TrialsInvalid => "trials_invalid",
             Self::MetricsNotMapping => "metrics_not_mapping",
             Self::UnknownMetric => "unknown_metric",
+            Self::UnknownCheck => "unknown_check",
             Self::MetricNeedsMinorOne => "metric_needs_2_1",
             Self::PlanMetricUnsupported => "plan_metric_unsupported",
             Self::KindInvalid => "kind_invalid",

@@ -138,7 +138,10 @@ fn ignored_checks(field: &Field<'_>) -> Result<Vec<String>, PolicyError> {
         Some(unknown) => {
             let names: Vec<_> = OLD_CHECKS.iter().map(|(old, _)| *old).collect();
             Err(field
-                .error(Code::NotAllowed, format!("names `{unknown}`, which is no check"))
+                .error(
+                    Code::UnknownCheck,
+                    format!("names `{unknown}`, which is no check"),
+                )
                 .hint(format!("the checks are {}", names.join(", "))))
         }
     }

@@ -44,6 +44,8 @@ use serde::Serialize;
 use super::statistics::IntervalMethod;
 pub use error::{PolicyError, PolicyErrorCode};
 use fields::Fields;
+#[cfg(test)]
+pub(super) use overrides::OLD_CHECKS;
 pub use overrides::{Bound, ExpectedStatus, Overrides};
 pub use rules::{Aggregate, Check, Distributional, Invariant, Measured, Rule, Statistical, Tolerance};
 pub use version::PolicyVersion;

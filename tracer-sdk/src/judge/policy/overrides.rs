@@ -125,7 +125,7 @@ pub(super) const BOUNDED_NUMBERS: &[BoundedNumber] = &[
 ];
 
 /// The names of checks in the old format, and the metrics that they became.
-pub(super) const OLD_CHECKS: &[(&str, &str)] = &[
+pub(in crate::judge) const OLD_CHECKS: &[(&str, &str)] = &[
     ("step_count", "step_count"),
     ("tool_calls", "tool_call_count"),
     ("new_tools", "forbidden_tools"),
@@ -301,10 +301,12 @@ impl Overrides {
                 None => {
                     let names: Vec<_> = OLD_CHECKS.iter().map(|(old, _)| *old).collect();
                     let message = format!("names `{ignored}`, which is no check of this policy");
-                    return Err(PolicyError::new(Code::NotAllowed, OPTION, message).hint(format!(
-                        "a check is a metric of the policy, or one of {}",
-                        names.join(", ")
-                    )));
+                    return Err(
+                        PolicyError::new(Code::UnknownCheck, OPTION, message).hint(format!(
+                            "a check is a metric of the policy, or one of {}",
+                            names.join(", ")
+                        )),
+                    );
                 }
             }
         }

@@ -91,7 +91,7 @@ impl Verdict {
 ///     trials_used: 2,
 ///     trials_budgeted: 2,
 ///     trial_outcomes: vec![true, false],
-///     evidence: Evidence::Invariant(InvariantEvidence { violations: 1, description: "no loops".to_owned() }),
+///     evidence: Evidence::Invariant(InvariantEvidence::new(1, "no loops")),
 ///     unknown_trials: Vec::new(),
 /// };
 /// assert_eq!(check.violating_trials().collect::<Vec<_>>(), [2]);
@@ -136,7 +136,7 @@ impl CheckResult {
     /// #     check_name: "no_loops".to_owned(), kind: CheckKind::Invariant, direction: None, mode: CheckMode::Gating,
     /// #     verdict: Some(Verdict::Pass), decision_rule: DecisionRule::Invariant, stopping_rule: StoppingRule::FixedN,
     /// #     trials_used: 1, trials_budgeted: 1, trial_outcomes: vec![true], unknown_trials: Vec::new(),
-    /// #     evidence: Evidence::Invariant(InvariantEvidence { violations: 0, description: String::new() }),
+    /// #     evidence: Evidence::Invariant(InvariantEvidence::new(0, "")),
     /// # };
     /// assert_eq!(check.violating_trials().count(), 0);
     /// ```

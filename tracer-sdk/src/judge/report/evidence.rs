@@ -7,7 +7,7 @@ use serde::Serialize;
 /// ```
 /// use tracer_sdk::judge::{Evidence, InvariantEvidence};
 ///
-/// let evidence = Evidence::Invariant(InvariantEvidence { violations: 0, description: "no loops".to_owned() });
+/// let evidence = Evidence::Invariant(InvariantEvidence::new(0, "no loops"));
 /// assert_eq!(serde_json::to_value(&evidence)?["violations"], 0);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -32,8 +32,8 @@ pub enum Evidence {
 /// ```
 /// use tracer_sdk::judge::InvariantEvidence;
 ///
-/// let evidence = InvariantEvidence { violations: 1, description: "no tool of: admin_delete".to_owned() };
-/// assert_eq!(evidence.violations, 1);
+/// let evidence = InvariantEvidence::new(1, "the run ends with status ok");
+/// assert!(evidence.tools.is_empty());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -42,6 +42,45 @@ pub struct InvariantEvidence {
     pub violations: u32,
     /// What it asks for.
     pub description: String,
+    /// Where it is about tools, those that broke it, for each trial that broke it by them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<TrialTools>,
+}
+
+impl InvariantEvidence {
+    /// Evidence that is not about tools.
+    ///
+    /// ```
+    /// use tracer_sdk::judge::InvariantEvidence;
+    ///
+    /// assert_eq!(InvariantEvidence::new(2, "no loops").violations, 2);
+    /// ```
+    #[must_use]
+    pub fn new(violations: u32, description: impl Into<String>) -> Self {
+        Self {
+            violations,
+            description: description.into(),
+            tools: Vec::new(),
+        }
+    }
+}
+
+/// The tools by which one trial broke an invariant: called and not allowed, or required and not called.
+///
+/// ```
+/// use tracer_sdk::judge::TrialTools;
+///
+/// let broken = TrialTools { trial: 2, tools: vec!["admin_delete".to_owned()] };
+/// assert_eq!(serde_json::to_string(&broken)?, r#"{"trial":2,"tools":["admin_delete"]}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TrialTools {
+    /// The trial, by number from 1.
+    pub trial: u32,
+    /// The tools, by name.
+    pub tools: Vec<String>,
 }
 
 /// What a measured check rests on.

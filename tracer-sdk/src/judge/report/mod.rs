@@ -15,7 +15,7 @@ pub(super) use build::REPORT_VERSION;
 pub use check::{CheckKind, CheckMode, CheckResult, DecisionRule, Direction, StoppingRule, Verdict};
 pub use evidence::{
     AllowedRange, ConfidenceBounds, DistributionalEvidence, Evidence, InvariantEvidence, MeasuredEvidence,
-    SampleRange, SingleTrialEvidence, StatisticalEvidence, Threshold,
+    SampleRange, SingleTrialEvidence, StatisticalEvidence, Threshold, TrialTools,
 };
 pub use judgement::Judgement;
 pub use reported::{GateDetails, InputFile, Report, ReportMetadata, ReportedTrial, TrialCheck, TrialDetails};

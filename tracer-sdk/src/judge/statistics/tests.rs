@@ -7,7 +7,7 @@ use super::binomial::{at_least, exactly};
 use super::*;
 use crate::judge::Verdict;
 use crate::judge::policy::Aggregate;
-use crate::judge::vectors::{Vector, computed, measured};
+use crate::vectors::{Vector, computed, measured};
 
 /// What the notes of the vectors allow.
 const WILSON: f64 = 1e-12;

@@ -4,7 +4,7 @@ use super::{baseline_of_steps, calling, crashed, of_steps, policy, run, trial, t
 use crate::format::RunStatus;
 use crate::judge::policy::{Aggregate, Distributional, Measured, OnInconclusive, Overrides, Policy};
 use crate::judge::statistics::{IntervalMethod, chance_of_exceeding};
-use crate::judge::{CheckResult, Direction, Evidence, Gate, Judgement, Trial, Verdict};
+use crate::judge::{Baseline, CheckResult, Direction, Evidence, Gate, Judgement, Trial, Verdict};
 
 use super::super::{distributional, measured};
 
@@ -211,4 +211,50 @@ fn a_distributional_check_with_a_value_that_is_not_known_never_passes() {
     let judgement = gate.judge(&[crashed(1)]);
     assert_eq!(row(&judgement, "step_count").verdict, Some(Verdict::Inconclusive));
     assert_eq!(judgement.verdict, Verdict::Fail);
+}
+
+#[test]
+fn the_tools_that_broke_an_invariant_are_named_trial_by_trial() {
+    let policy = policy(
+        3,
+        "forbidden_tools: {kind: invariant, none_of: ['delete, all', other]}, \
+         required_tools: {kind: invariant, all_of: [reply, search]}",
+    );
+    let judgement = judged(
+        &policy,
+        &[
+            trial(1, calling("delete, all")),
+            trial(2, calling("search")),
+            crashed(3),
+        ],
+    );
+    let broken = |name: &str| match &row(&judgement, name).evidence {
+        Evidence::Invariant(evidence) => {
+            let tools = evidence.tools.iter();
+            tools
+                .map(|broken| (broken.trial, broken.tools.join("; ")))
+                .collect::<Vec<_>>()
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(broken("forbidden_tools"), [(1, "delete, all".to_owned())]);
+    assert_eq!(
+        broken("required_tools"),
+        [(1, "reply; search".to_owned()), (2, "reply".to_owned())]
+    );
+    assert_eq!(broken("agent_process"), []);
+
+    let known = Baseline::of_run(&calling("search"), "2026-01-01T00:00:00.000Z");
+    let no_new_tools = Overrides {
+        no_new_tools: true,
+        ..Overrides::default()
+    };
+    let policy = Policy::without_file(&no_new_tools).unwrap().for_one_run();
+    let gate = Gate::new(&policy, Some(&known)).unwrap();
+    let judgement = gate.judge(&[trial(1, calling("delete"))]);
+    let told = serde_json::to_value(&row(&judgement, "forbidden_tools").evidence).unwrap();
+    assert_eq!(
+        told["tools"],
+        serde_json::json!([{"trial": 1, "tools": ["delete"]}])
+    );
 }

@@ -1,5 +1,6 @@
 //! Decisions: against the vectors of the contract, and what the gate promises beyond them.
 
+mod assertions;
 mod evidence;
 mod preflight;
 mod promises;

@@ -7,8 +7,8 @@ use super::{calling, crashed, of_steps, policy, run, trials, with_ours};
 use crate::judge::decide::statistical;
 use crate::judge::policy::{Policy, Statistical};
 use crate::judge::statistics::{IntervalMethod, Target};
-use crate::judge::vectors::{Vector, computed};
 use crate::judge::{Gate, StopReason, Trial, Verdict};
+use crate::vectors::{Vector, computed};
 
 fn reason(policy: &Policy, trials: &[Trial]) -> Option<StopReason> {
     Gate::new(policy, None).unwrap().stop_reason(trials)

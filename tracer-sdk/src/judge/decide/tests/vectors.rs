@@ -9,8 +9,8 @@ use crate::judge::decide::{distributional, invariant, measured, statistical};
 use crate::judge::policy::{Aggregate, Distributional, Invariant, Measured, Statistical, Tolerance};
 use crate::judge::samples::metrics_of_vector;
 use crate::judge::statistics::{IntervalMethod, Target};
-use crate::judge::vectors::{self, Vector};
 use crate::judge::{Baseline, CheckMode, DecisionRule, Direction, RunMetrics, Verdict};
+use crate::vectors::{self, Vector};
 
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap()

@@ -167,7 +167,7 @@ fn an_ignored_check_is_told_and_not_judged_by_its_old_name_or_its_new() {
     };
     assert_eq!(
         Policy::without_file(&unknown).unwrap_err().code.as_str(),
-        "not_allowed"
+        "unknown_check"
     );
     // A file may name a check that it does not enable.
     let policy = read("assert: {ignored_checks: [new_tools, step_count]}\n").unwrap();
@@ -177,7 +177,7 @@ fn an_ignored_check_is_told_and_not_judged_by_its_old_name_or_its_new() {
             .unwrap_err()
             .code
             .as_str(),
-        "not_allowed"
+        "unknown_check"
     );
 }
 

@@ -6,7 +6,7 @@ use crate::judge::policy::{
     Bound, Check, Invariant, Overrides, Policy, PolicyError, PolicySource, PolicyWarning, Rule,
 };
 use crate::judge::statistics::Target;
-use crate::judge::vectors::{Vector, measured};
+use crate::vectors::{Vector, measured};
 
 /// Where this gate differs from the existing one: the vector, the code here, and why.
 const DIFFERENCES: &[(&str, &str, &str)] = &[
