@@ -145,10 +145,10 @@ fn what_is_left_out_leaves_names_and_tokens_with_their_spans() {
     assert!(index.extend(true).unwrap());
     let again = LogIndex::open(directory.path(), None, true).unwrap();
     for index in [&index, &again] {
-        let names: Vec<&str> = (0..index.len())
+        let found: Vec<&str> = (0..index.len())
             .map(|position| index.name(&index.span(position).unwrap()))
             .collect();
-        assert_eq!(names, ["a", "b", "a", "c"]);
+        assert_eq!(found, ["a", "b", "a", "c"]);
         let third = index.span(2).unwrap();
         assert_eq!((third.line, index.find(third.span_id)), (6, Some(2)));
     }
