@@ -5,11 +5,6 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-use std::time::UNIX_EPOCH;
-
-use parking_lot::Mutex;
 
 use super::gather::read_meta_file;
 use super::live_file::read_live_file;
@@ -17,6 +12,9 @@ use super::liveness::{Liveness, liveness};
 use super::load::{InvalidRun, LoadedRun, open_run};
 use super::salvage::{SalvagedRun, salvage_run};
 use crate::format::{Problem, ProblemCode, RUNS_FOLDER, RunMeta, RunStatus, Timestamp, TraceId};
+use readers::{Placed, read_all};
+
+mod readers;
 
 #[cfg(test)]
 mod tests;
@@ -184,48 +182,6 @@ impl RunStore {
     }
 }
 
-/// A run and when it started, or else when its directory was last changed.
-type Placed = (Option<Timestamp>, ListedRun);
-
-/// How many runs a thread reads before it takes more: few, so that all threads together go through the disk in order.
-const RUNS_AT_ONCE: usize = 8;
-/// A thread is worth its start when it has so many runs to read.
-const RUNS_FOR_A_READER: usize = 64;
-/// A disk answers many questions at once, and a reader of small files does nothing but wait for it: many more threads
-/// than there are processors. Each has one file open, and a process may have few: on some systems 256.
-const MAX_READERS: usize = 128;
-
-/// Reads the metadata of every run, in several threads when there are many; in no order.
-fn read_all(runs_dir: &Path, entries: &[(u64, TraceId)]) -> Vec<Placed> {
-    let placed = |(_, trace_id): &(u64, TraceId)| {
-        let run = RunDirectory::in_folder(runs_dir, *trace_id).listed();
-        (run.started().or_else(|| changed(&run.directory.path)), run)
-    };
-    let readers = entries.len().div_ceil(RUNS_FOR_A_READER).min(MAX_READERS);
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::with_capacity(entries.len()));
-    let work = || {
-        let mut read: Vec<Placed> = Vec::with_capacity(RUNS_AT_ONCE);
-        loop {
-            let start = next.fetch_add(RUNS_AT_ONCE, Ordering::Relaxed);
-            let end = entries.len().min(start.saturating_add(RUNS_AT_ONCE));
-            let Some(taken) = entries.get(start..end).filter(|taken| !taken.is_empty()) else {
-                break;
-            };
-            read.extend(taken.iter().map(placed));
-            done.lock().append(&mut read);
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 1..readers {
-            // Without another thread, this one reads alone.
-            let _ = thread::Builder::new().spawn_scoped(scope, work);
-        }
-        work();
-    });
-    done.into_inner()
-}
-
 /// The inode number, where there is one: it tells the order in which directories lie.
 fn place_on_disk(entry: &fs::DirEntry) -> u64 {
     #[cfg(unix)]
@@ -237,19 +193,6 @@ fn place_on_disk(entry: &fs::DirEntry) -> u64 {
         let _ = entry;
         0
     }
-}
-
-/// When a directory was last changed.
-fn changed(path: &Path) -> Option<Timestamp> {
-    let since = fs::metadata(path)
-        .ok()?
-        .modified()
-        .ok()?
-        .duration_since(UNIX_EPOCH)
-        .ok()?;
-    Some(Timestamp::from_unix_microseconds(
-        i64::try_from(since.as_micros()).ok()?,
-    ))
 }
 
 /// Where a run lies.
