@@ -3,6 +3,9 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::log::{Known, LinePlace, Visit};
 use super::project::{child_type, is_failed, named, text, usage};
@@ -10,6 +13,14 @@ use super::span::{Indexed, Span};
 use super::tally::{Surfaced, surfaced};
 use crate::format::EventType;
 use crate::format::names::{self, Name, event_keys, events, markers};
+
+/// What a line is searched for, and what it is marked with then; prepared once, not for each line.
+static MARKERS: LazyLock<[(Finder<'static>, u8); 2]> = LazyLock::new(|| {
+    [
+        (Finder::new(markers::REDACTED), REDACTED),
+        (Finder::new(markers::TRUNCATED), TRUNCATED),
+    ]
+});
 
 const OPEN: u8 = 1;
 const REDACTED: u8 = 2;
@@ -94,13 +105,11 @@ impl Visit for Gatherer {
     type Attributes<'a> = Indexed<'a>;
 
     fn look(&mut self, line: &[u8]) {
-        let holds = |marker: &str| memchr::memmem::find(line, marker.as_bytes()).is_some();
         self.marks = 0;
-        if holds(markers::REDACTED) {
-            self.marks |= REDACTED;
-        }
-        if holds(markers::TRUNCATED) {
-            self.marks |= TRUNCATED;
+        for (finder, mark) in MARKERS.iter() {
+            if finder.find(line).is_some() {
+                self.marks |= mark;
+            }
         }
     }
 
@@ -147,10 +156,6 @@ impl Visit for Gatherer {
 }
 
 impl Gatherer {
-    pub(super) fn len(&self) -> usize {
-        self.facts.len()
-    }
-
     pub(super) fn get(&self, position: usize) -> Option<&Fact> {
         self.facts.get(position)
     }
@@ -172,15 +177,22 @@ impl Gatherer {
     }
 
     /// Adds those facts of another part that are kept, and gives what its roots surface.
-    pub(super) fn take_over(&mut self, other: Self, kept: &[bool]) -> Vec<Surfaced> {
+    pub(super) fn take_over(&mut self, mut other: Self, kept: &[bool]) -> Vec<Surfaced> {
+        let mut kept = kept.iter();
+        other.facts.retain(|_| kept.next() == Some(&true));
+        if self.facts.is_empty() && self.names.texts.is_empty() {
+            // The facts of a whole log are not copied.
+            self.facts = other.facts;
+            self.names = other.names;
+            return other.surfaced;
+        }
         let numbers: Vec<u32> = other
             .names
             .texts
             .iter()
             .map(|text| self.names.number(text))
             .collect();
-        let facts = other.facts.into_iter().zip(kept).filter(|(_, kept)| **kept);
-        self.facts.extend(facts.map(|(fact, _)| Fact {
+        self.facts.extend(other.facts.into_iter().map(|fact| Fact {
             name: numbers.get(fact.name as usize).copied().unwrap_or_default(),
             ..fact
         }));

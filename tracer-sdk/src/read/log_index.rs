@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::file::{self, OpenError};
+use super::growing_file::{is_same, whole_lines_end};
 use super::index_facts::{Fact, Gatherer};
 use super::indexed_span::{IndexedSpan, SurfacedRecord};
 use super::line_reader::read_at;
@@ -34,15 +35,17 @@ const MOST_UNREADABLE: usize = 1_000;
 #[derive(Debug)]
 pub struct LogIndex {
     path: PathBuf,
-    file: Option<Arc<File>>,
+    pub(super) file: Option<Arc<File>>,
     trace_id: Option<TraceId>,
-    entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry>,
     facts: Gatherer,
     surfaced: Vec<(usize, Surfaced)>,
     table: IdTable,
     room: usize,
     unreadable: Vec<u64>,
     unreadable_lines: u64,
+    /// Whether every line that is not blank holds a span of the run without a problem, and each another one.
+    pub(super) is_clean: bool,
     end: LineStart,
     /// Of the last span's line, to tell a log that was written over from one that has grown.
     last_line: u64,
@@ -74,6 +77,7 @@ impl LogIndex {
             room: 0,
             unreadable: Vec::new(),
             unreadable_lines: 0,
+            is_clean: true,
             end: LineStart::FILE,
             last_line: 0,
         };
@@ -151,21 +155,12 @@ impl LogIndex {
         // Lines that cannot be read give problems and no entry, or an entry without facts.
         let facts = std::mem::take(&mut scanned.visitor);
         let mut lines = facts.lines().peekable();
-        let mut kept = Vec::with_capacity(facts.len());
-        self.make_room(self.entries.len() + scanned.entries.len());
-        for entry in scanned.entries {
-            if lines.next_if_eq(&entry.line()).is_none() {
-                continue;
-            }
-            let position = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-            let is_new = entry.is_own() && self.table.find(&self.entries, entry.span_id()).is_none();
-            if is_new {
-                self.entries.push(entry);
-                self.table.insert(&self.entries, position);
-            }
-            kept.push(is_new);
-        }
+        let mut entries = std::mem::take(&mut scanned.entries);
+        self.is_clean &= scanned.is_whole && scanned.problems.is_empty();
+        entries.retain(|entry| lines.next_if_eq(&entry.line()).is_some());
         drop(lines);
+        let kept = self.add_entries(entries);
+        self.is_clean &= !kept.contains(&false);
         let (problems, more) = scanned.problems.into_parts();
         self.add_unreadable(problems.filter_map(|problem| line_of(&problem.location)), more);
         for surfaced in self.facts.take_over(facts, &kept) {
@@ -178,6 +173,30 @@ impl LogIndex {
         }
         self.end = scanned.end;
         Ok(())
+    }
+
+    /// Adds those entries that are the first of their ID and belong to the run; tells which.
+    fn add_entries(&mut self, mut entries: Vec<Entry>) -> Vec<bool> {
+        let start = self.entries.len();
+        self.make_room(start + entries.len());
+        if self.entries.is_empty() {
+            // A whole log is not copied.
+            self.entries = entries;
+        } else {
+            self.entries.append(&mut entries);
+        }
+        let mut end = start;
+        let mut kept = Vec::with_capacity(self.entries.len() - start);
+        for place in start..self.entries.len() {
+            self.entries.swap(end, place);
+            let position = u32::try_from(end).unwrap_or(u32::MAX);
+            let is_own = self.entries.get(end).is_some_and(Entry::is_own);
+            let is_new = is_own && self.table.insert(&self.entries, position).is_none();
+            end += usize::from(is_new);
+            kept.push(is_new);
+        }
+        self.entries.truncate(end);
+        kept
     }
 
     /// The table finds a span by its ID; it is made anew when it is full.
@@ -447,35 +466,6 @@ fn line_of(location: &str) -> Option<u64> {
     let rest = location.strip_prefix(SPANS_FILE)?.strip_prefix(':')?;
     let digits = rest.split('.').next()?;
     digits.parse().ok()
-}
-
-/// Where the last whole line ends, at or behind `start`.
-fn whole_lines_end(file: &File, start: u64, length: u64) -> io::Result<u64> {
-    const STEP: u64 = 64 * 1024;
-    let mut end = length;
-    let mut bytes = Vec::new();
-    while end > start {
-        let from = end.saturating_sub(STEP).max(start);
-        read_at(file, from, end - from, &mut bytes)?;
-        if let Some(newline) = memchr::memrchr(b'\n', &bytes) {
-            return Ok(from + newline as u64 + 1);
-        }
-        end = from;
-    }
-    Ok(start)
-}
-
-/// Whether both are one file.
-fn is_same(before: &std::fs::Metadata, after: &std::fs::Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        before.dev() == after.dev() && before.ino() == after.ino()
-    }
-    #[cfg(not(unix))]
-    {
-        before.created().ok() == after.created().ok()
-    }
 }
 
 #[cfg(test)]

@@ -88,3 +88,68 @@ fn a_log_that_was_written_over_is_another_one() {
     .unwrap();
     assert!(!index.extend(false).unwrap());
 }
+
+#[test]
+fn what_the_index_tells_of_a_completed_run_is_what_its_outline_tells() {
+    let root = span(1, None);
+    for spans in [
+        vec![span(2, Some(1)), root.clone()],
+        vec![span(2, Some(9)), span(3, Some(4)), span(4, Some(3)), root.clone()],
+        vec![span(2, Some(1))],
+        vec![root.clone(), span(2, None)],
+    ] {
+        let directory = directory(&meta("ok"), text(&spans));
+        let outlined = crate::read::outline_run(directory.path()).unwrap();
+        let index = LogIndex::open(directory.path(), None, false).unwrap();
+        let (problems, more) = index.completed_run_problems().unwrap();
+        assert_eq!((problems, more), (outlined.problems, outlined.more_problems));
+    }
+}
+
+#[test]
+fn of_a_log_with_a_problem_the_index_alone_tells_nothing() {
+    let (call, root) = (span(2, Some(1)), span(1, None));
+    let mut stranger = span(3, Some(1));
+    stranger["trace_id"] = "90000000000000000000000000000009".into();
+    let mut faulty = span(3, Some(1));
+    faulty["kind"] = 7.into();
+    for (odd, is_told) in [
+        (call.clone(), false),
+        (stranger, false),
+        (faulty, false),
+        (span(3, Some(1)), true),
+    ] {
+        let directory = directory(&meta("ok"), text(&[call.clone(), odd, root.clone()]));
+        let index = LogIndex::open(directory.path(), None, false).unwrap();
+        assert_eq!(index.completed_run_problems().is_some(), is_told);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let index = LogIndex::open(directory.path(), None, false).unwrap();
+    assert_eq!(index.completed_run_problems(), None);
+}
+
+#[test]
+fn what_is_left_out_leaves_names_and_tokens_with_their_spans() {
+    let named = |id: u64, name: &str| {
+        let mut span = span(id, Some(1));
+        span["attributes"] = serde_json::json!({"tracer.tool_name": name});
+        span
+    };
+    let mut stranger = named(7, "stranger");
+    stranger["trace_id"] = "90000000000000000000000000000009".into();
+    let first = text(&[named(2, "a"), stranger, named(2, "again"), named(3, "b")]);
+    let directory = directory(&meta("running"), &first);
+    let mut index = LogIndex::open(directory.path(), None, true).unwrap();
+    let whole = first + &text(&[named(3, "again"), named(4, "a"), named(5, "c")]);
+    std::fs::write(directory.path().join(SPANS_FILE), whole).unwrap();
+    assert!(index.extend(true).unwrap());
+    let again = LogIndex::open(directory.path(), None, true).unwrap();
+    for index in [&index, &again] {
+        let found: Vec<&str> = (0..index.len())
+            .map(|position| index.name(&index.span(position).unwrap()))
+            .collect();
+        assert_eq!(found, ["a", "b", "a", "c"]);
+        let third = index.span(2).unwrap();
+        assert_eq!((third.line, index.find(third.span_id)), (6, Some(2)));
+    }
+}

@@ -1,15 +1,10 @@
 //! A data directory: which runs it holds, told from their metadata alone (specification, *Run directory*).
 
-use std::cmp::Reverse;
 use std::error::Error;
 use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::UNIX_EPOCH;
-
-use parking_lot::Mutex;
 
 use super::gather::read_meta_file;
 use super::live_file::read_live_file;
@@ -17,6 +12,9 @@ use super::liveness::{Liveness, liveness};
 use super::load::{InvalidRun, LoadedRun, open_run};
 use super::salvage::{SalvagedRun, salvage_run};
 use crate::format::{Problem, ProblemCode, RUNS_FOLDER, RunMeta, RunStatus, Timestamp, TraceId};
+use readers::{Placed, read_all};
+
+mod readers;
 
 #[cfg(test)]
 mod tests;
@@ -94,17 +92,17 @@ impl RunStore {
     ///
     /// [`StoreError`] when the folder is missing or cannot be read.
     pub fn directories(&self) -> Result<Vec<RunDirectory>, StoreError> {
-        let mut directories: Vec<RunDirectory> = self
-            .entries()?
+        let mut ids: Vec<TraceId> = self.entries()?.into_iter().map(|(_, id)| id).collect();
+        ids.sort_unstable();
+        let runs_dir = self.runs_dir();
+        Ok(ids
             .into_iter()
-            .map(|(_, directory)| directory)
-            .collect();
-        directories.sort_unstable_by_key(|directory| directory.trace_id);
-        Ok(directories)
+            .map(|id| RunDirectory::in_folder(&runs_dir, id))
+            .collect())
     }
 
-    /// The directories of all runs in no order, each with where it lies on the disk.
-    fn entries(&self) -> Result<Vec<(u64, RunDirectory)>, StoreError> {
+    /// The IDs of all runs in no order, each with where its directory lies on the disk.
+    fn entries(&self) -> Result<Vec<(u64, TraceId)>, StoreError> {
         let runs_dir = self.runs_dir();
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => StoreError::Missing {
@@ -115,7 +113,7 @@ impl RunStore {
                 source: error,
             },
         };
-        let mut directories = Vec::new();
+        let mut entries = Vec::new();
         for entry in fs::read_dir(&runs_dir).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let id = entry
@@ -125,11 +123,10 @@ impl RunStore {
             // A run that is deleted meanwhile is no run.
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if let (Some(trace_id), true) = (id, is_directory) {
-                let path = entry.path();
-                directories.push((place_on_disk(&entry), RunDirectory { trace_id, path }));
+                entries.push((place_on_disk(&entry), trace_id));
             }
         }
-        Ok(directories)
+        Ok(entries)
     }
 
     /// All runs, the newest first, those of one instant by ID. Only `meta.json` is read, and a damaged one is an entry
@@ -169,9 +166,9 @@ impl RunStore {
     /// [`StoreError`] when the folder is missing or cannot be read.
     pub fn listed_newest(&self, limit: usize) -> Result<Vec<ListedRun>, StoreError> {
         let mut entries = self.entries()?;
-        // A disk that has to be asked answers much faster in its own order; the last one is read first.
-        entries.sort_unstable_by_key(|(place, _)| Reverse(*place));
-        let mut runs = read_all(entries.into_iter().map(|(_, directory)| directory).collect());
+        // A disk that has to be asked answers much faster in its own order.
+        entries.sort_unstable();
+        let mut runs = read_all(&self.runs_dir(), &entries);
         let newest_first = |one: &Placed, other: &Placed| {
             let by_id = || one.1.directory.trace_id.cmp(&other.1.directory.trace_id);
             other.0.cmp(&one.0).then_with(by_id)
@@ -185,49 +182,6 @@ impl RunStore {
     }
 }
 
-/// A run and when it started, or else when its directory was last changed.
-type Placed = (Option<Timestamp>, ListedRun);
-
-/// How many runs a thread reads before it takes more: about those whose places lie in one block of the disk.
-const RUNS_AT_ONCE: usize = 32;
-/// A disk answers many questions at once, and a reader of small files does nothing but wait for it: more threads than
-/// there are processors.
-const MAX_READERS: usize = 32;
-
-/// Reads the metadata of every run, in several threads when there are many; in no order.
-fn read_all(directories: Vec<RunDirectory>) -> Vec<Placed> {
-    let placed = |directory: RunDirectory| {
-        let run = directory.listed();
-        (run.started().or_else(|| changed(&run.directory.path)), run)
-    };
-    if directories.len() <= RUNS_AT_ONCE {
-        return directories.into_iter().map(placed).collect();
-    }
-    let readers = directories.len().div_ceil(RUNS_AT_ONCE).min(MAX_READERS);
-    let waiting = Mutex::new(directories);
-    let done = Mutex::new(Vec::new());
-    let work = || loop {
-        let taken = {
-            let mut waiting = waiting.lock();
-            let rest = waiting.len().saturating_sub(RUNS_AT_ONCE);
-            waiting.split_off(rest)
-        };
-        if taken.is_empty() {
-            break;
-        }
-        let read: Vec<Placed> = taken.into_iter().map(placed).collect();
-        done.lock().extend(read);
-    };
-    thread::scope(|scope| {
-        for _ in 1..readers {
-            // Without another thread, this one reads alone.
-            let _ = thread::Builder::new().spawn_scoped(scope, work);
-        }
-        work();
-    });
-    done.into_inner()
-}
-
 /// The inode number, where there is one: it tells the order in which directories lie.
 fn place_on_disk(entry: &fs::DirEntry) -> u64 {
     #[cfg(unix)]
@@ -239,19 +193,6 @@ fn place_on_disk(entry: &fs::DirEntry) -> u64 {
         let _ = entry;
         0
     }
-}
-
-/// When a directory was last changed.
-fn changed(path: &Path) -> Option<Timestamp> {
-    let since = fs::metadata(path)
-        .ok()?
-        .modified()
-        .ok()?
-        .duration_since(UNIX_EPOCH)
-        .ok()?;
-    Some(Timestamp::from_unix_microseconds(
-        i64::try_from(since.as_micros()).ok()?,
-    ))
 }
 
 /// Where a run lies.
@@ -272,6 +213,14 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
+    /// The directory of a run in the folder of all runs.
+    fn in_folder(runs_dir: &Path, trace_id: TraceId) -> Self {
+        Self {
+            trace_id,
+            path: runs_dir.join(trace_id.to_string()),
+        }
+    }
+
     /// Reads the run's `meta.json`.
     ///
     /// ```

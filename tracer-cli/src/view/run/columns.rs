@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use tracer_sdk::format::{EventType, Timestamp};
 
+use super::column_bytes::{Columns, bytes_of_all};
 use super::kind::Kind;
 use super::open_run::OpenRun;
 use super::timeline::{NONE, Row, Source};
@@ -94,51 +95,30 @@ pub(in super::super) fn encode(run: &OpenRun) -> Vec<u8> {
     let rows = &run.timeline.rows;
     let started = run.started().unwrap_or(Timestamp::from_unix_microseconds(0));
     let mut names = NameTable::new(run);
-    let cells: Vec<Cells> = rows
-        .iter()
-        .map(|row| cells(run, row, started, &mut names))
-        .collect();
-    let mut names_bytes = Vec::new();
+    // Every row is told once, straight to where its cells lie: nothing is as large as the columns but they.
+    let mut bytes = vec![0; HEADER_BYTES + bytes_of_all(rows.len())];
+    let mut columns = Columns::new(bytes.get_mut(HEADER_BYTES..).unwrap_or_default(), rows.len());
+    for row in rows {
+        columns.push(row, &cells(run, row, started, &mut names));
+    }
+    let names_start = bytes.len();
     for name in &names.names {
-        names_bytes.extend(u32::try_from(name.len()).unwrap_or(0).to_le_bytes());
-        names_bytes.extend(name.as_bytes());
+        bytes.extend(u32::try_from(name.len()).unwrap_or(0).to_le_bytes());
+        bytes.extend(name.as_bytes());
     }
     let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
-    let mut bytes = Vec::with_capacity(HEADER_BYTES + rows.len() * 56 + 128 + names_bytes.len());
-    bytes.extend(MAGIC);
-    bytes.extend(count(rows.len()));
-    bytes.extend(count(names.names.len()));
-    bytes.extend(count(names_bytes.len()));
-    bytes.extend([0; 4]);
-    bytes.extend(microseconds(started.unix_microseconds()).to_le_bytes());
+    let mut header = Vec::with_capacity(HEADER_BYTES);
+    header.extend(MAGIC);
+    header.extend(count(rows.len()));
+    header.extend(count(names.names.len()));
+    header.extend(count(bytes.len() - names_start));
+    header.extend([0; 4]);
+    header.extend(microseconds(started.unix_microseconds()).to_le_bytes());
     let read = i64::try_from(run.index.read_bytes()).unwrap_or(i64::MAX);
-    bytes.extend(microseconds(read).to_le_bytes());
-    bytes.resize(HEADER_BYTES, 0);
-    column(&mut bytes, cells.iter().map(|cells| cells.start_us.to_le_bytes()));
-    column(
-        &mut bytes,
-        cells.iter().map(|cells| cells.duration_us.to_le_bytes()),
-    );
-    column(&mut bytes, rows.iter().map(|row| parent(row).to_le_bytes()));
-    column(&mut bytes, rows.iter().map(|row| row.number.to_le_bytes()));
-    column(&mut bytes, cells.iter().map(|cells| cells.name.to_le_bytes()));
-    column(&mut bytes, cells.iter().map(|cells| cells.line.to_le_bytes()));
-    column(
-        &mut bytes,
-        cells.iter().map(|cells| cells.signature.to_le_bytes()),
-    );
-    column(&mut bytes, rows.iter().map(|row| row.depth.to_le_bytes()));
-    column(&mut bytes, cells.iter().map(|cells| [cells.kind.number()]));
-    column(&mut bytes, cells.iter().map(|cells| [cells.flags]));
-    column(
-        &mut bytes,
-        cells.iter().map(|cells| cells.tokens_in.to_le_bytes()),
-    );
-    column(
-        &mut bytes,
-        cells.iter().map(|cells| cells.tokens_out.to_le_bytes()),
-    );
-    bytes.extend(names_bytes);
+    header.extend(microseconds(read).to_le_bytes());
+    for (place, byte) in bytes.iter_mut().zip(header) {
+        *place = byte;
+    }
     bytes
 }
 
@@ -148,12 +128,6 @@ pub(in super::super) fn parent(row: &Row) -> i32 {
         NONE => -1,
         parent => i32::try_from(parent).unwrap_or(-1),
     }
-}
-
-/// Adds a column, which begins at a multiple of eight bytes.
-fn column<const BYTES: usize>(bytes: &mut Vec<u8>, values: impl Iterator<Item = [u8; BYTES]>) {
-    bytes.extend(values.flatten());
-    bytes.resize(bytes.len().next_multiple_of(8), 0);
 }
 
 /// The cells of one row; its name is left out.

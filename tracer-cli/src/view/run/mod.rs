@@ -1,6 +1,7 @@
 //! A run as the viewer holds it: the index of its log, the order of its rows, and how it stands.
 
 pub(super) mod changes;
+mod column_bytes;
 pub(super) mod columns;
 pub(super) mod kind;
 pub(super) mod open_run;

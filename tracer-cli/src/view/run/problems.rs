@@ -1,4 +1,4 @@
-//! What is wrong with a run, found when it is first asked for: it takes another look at the whole log.
+//! What is wrong with a run, found when it is first asked for: a log with a problem takes another look at all of it.
 
 use tracer_sdk::format::{Problem, ProblemCode, SPANS_FILE};
 use tracer_sdk::read::outline_run;
@@ -24,10 +24,22 @@ impl Problems {
         if run.standing == Standing::Running {
             return Self::of_lines(run);
         }
+        if let Some((problems, more)) = Self::from_index(run) {
+            return Self::new(problems, more, None);
+        }
         match outline_run(&run.directory.path) {
             Ok(outlined) => Self::new(outlined.problems, outlined.more_problems, outlined.cut_tail),
             Err(invalid) => Self::new(invalid.problems, invalid.more_problems, None),
         }
+    }
+
+    /// The problems of a completed run whose metadata and lines have none: those of its spans with each other.
+    fn from_index(run: &OpenRun) -> Option<(Vec<Problem>, u64)> {
+        let meta = run.meta.as_ref().ok()?;
+        meta.status
+            .is_completed()
+            .then(|| run.index.completed_run_problems())
+            .flatten()
     }
 
     fn new(mut problems: Vec<Problem>, more: u64, cut_tail: Option<u64>) -> Self {

@@ -202,12 +202,22 @@ fn parents(
             .or_else(|| item_in_flight.get(&id).copied())
             .unwrap_or(if stands_in { run } else { NONE })
     };
+    // Spans that follow each other are mostly nested in the same one.
+    let mut last: Option<(SpanId, u32)> = None;
+    let mut of_parent = |id: SpanId| match last {
+        Some((last_id, item)) if last_id == id => item,
+        _ => {
+            let item = of_id(id);
+            last = Some((id, item));
+            item
+        }
+    };
     let parent = |item: &Item| match item.source {
         Source::Run => NONE,
         Source::Span(position) => index
             .span(position as usize)
             .and_then(|span| span.parent_span_id)
-            .map_or(NONE, of_id),
+            .map_or(NONE, &mut of_parent),
         Source::Surfaced(number) => surfaced
             .get(number as usize)
             .map_or(NONE, |record| of_span(record.span)),

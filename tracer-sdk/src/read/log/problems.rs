@@ -44,9 +44,9 @@ impl Problems {
         self.kept.truncate(MAX_PROBLEMS);
     }
 
-    #[cfg(test)]
+    /// Whether there is none.
     pub(in super::super) fn is_empty(&self) -> bool {
-        self.kept.is_empty()
+        self.kept.is_empty() && self.more == 0
     }
 
     /// The problems that are kept, and how many there are besides.

@@ -1,6 +1,7 @@
 //! Which runs a store lists, in which order, and what it passes over.
 
 use super::super::tests::{meta, store_with};
+use super::readers::{MAX_READERS, Reader};
 use super::*;
 
 #[test]
@@ -95,4 +96,19 @@ fn a_run_without_metadata_yet_is_alive_while_its_lock_is_held() {
     assert_eq!(store.list().unwrap()[0].liveness(), Liveness::Running);
     drop(live);
     assert_eq!(store.list().unwrap()[0].liveness(), Liveness::Interrupted);
+}
+
+#[test]
+fn all_lists_of_a_process_together_have_only_so_many_readers() {
+    let ids: Vec<String> = (1..300).map(|number| format!("{number:032x}")).collect();
+    let runs: Vec<(&str, &str)> = ids
+        .iter()
+        .map(|id| (id.as_str(), "2026-01-01T00:00:00Z"))
+        .collect();
+    let (_data, store) = store_with(&runs);
+    let readers: Vec<Reader> = (0..MAX_READERS * 2).map_while(|_| Reader::take()).collect();
+    assert!(readers.len() <= MAX_READERS);
+    let listed = store.list().unwrap();
+    assert_eq!(listed.len(), 299, "whoever finds no reader free reads alone");
+    assert!(listed.iter().all(|run| run.meta.is_ok()));
 }
