@@ -18,9 +18,10 @@ pub(super) type Placed = (Option<Timestamp>, ListedRun);
 const RUNS_AT_ONCE: usize = 8;
 /// A thread is worth its start when it has so many runs to read.
 const RUNS_FOR_A_READER: usize = 64;
-/// A disk answers many questions at once, and a reader of small files does nothing but wait for it: many more threads
-/// than there are processors. Each has one file open, and a process may have few: on some systems 256.
-pub(super) const MAX_READERS: usize = 128;
+/// A disk answers many questions at once, and a reader of small files does nothing but wait for it: more threads than
+/// there are processors; four times as many gained nothing. Each has one file open, and a process may have few: on some
+/// systems 256.
+pub(super) const MAX_READERS: usize = 32;
 
 /// How many more threads read, for all lists that are made at the same time: what a process may open is for all of them.
 static READERS: AtomicUsize = AtomicUsize::new(0);
