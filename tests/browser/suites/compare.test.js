@@ -7,7 +7,7 @@ import { assertAccessible, LOOKS } from "../harness/axe.js";
 import { eventually, openPage, useBrowser } from "../harness/browser.js";
 import { ROWS, viewRuns } from "../harness/pages.js";
 import { tracer } from "../harness/program.js";
-import { looped, ok } from "../harness/samples.js";
+import { failed, looped, ok } from "../harness/samples.js";
 
 /** Writes the policy of the project that the viewer is started in. */
 async function writePolicy(dataDir, text) {
@@ -26,6 +26,14 @@ describe("comparing two runs", () => {
     for (const text of [/before/i, /after/i, /send_reply/, /search_kb/, /tool call count/i, /tokens/i]) {
       await eventually(async () => assert.match(await page.locator("main").innerText(), text));
     }
+  });
+
+  test("says of each side how it stands, as the table of runs does", async (t) => {
+    const { viewer, ids: [before, after] } = await viewRuns(t, [looped, failed]);
+    const page = await openPage(t);
+    await page.goto(`${viewer.origin}/diff/${before}/${after}`);
+    await page.locator(".sides .standing").nth(1).waitFor();
+    assert.deepEqual(await page.locator(".sides .standing").allInnerTexts(), ["loop", "failed"]);
   });
 
   test("tells the same numbers as the terminal", async (t) => {

@@ -4,7 +4,7 @@ import { getJson } from "./api.js";
 import { glyph, make } from "./dom.js";
 import { showError } from "./frame.js";
 import { policySection } from "./policy-checks.js";
-import { STANDING } from "./run-about.js";
+import { standingBadge } from "./run-about.js";
 import { count, counted, duration } from "./units.js";
 import { valueView } from "./values.js";
 
@@ -34,12 +34,13 @@ export function compare(sides, from = 0) {
  */
 export function comparisonView(comparison, sides) {
   const { before, after, metrics } = comparison;
+  const loops = comparison.records.find((record) => record.event_type === "LOOP_WARNING");
   const changed = metrics.filter((metric) => metric.before !== metric.after);
   const same = metrics.filter((metric) => metric.before === metric.after);
   return make(
     "div.comparison",
     null,
-    make("div.sides", null, side("Before", before), side("After", after)),
+    make("div.sides", null, side("Before", before, loops?.before ?? 0), side("After", after, loops?.after ?? 0)),
     make("p.verdict-line", null, inWords(comparison, changed.length)),
     policySection(comparison),
     make(
@@ -60,16 +61,21 @@ export function comparisonView(comparison, sides) {
   );
 }
 
-/** @param {string} label @param {Side} side */
-function side(label, { kind, run_id: id, run_name: name, status }) {
-  const standing = status === "ok" ? "ok" : status === "running" ? "running" : "failed";
+/**
+ * @param {string} label
+ * @param {Side} side
+ * @param {number} loops how many loop warnings it has
+ */
+function side(label, { kind, run_id: id, run_name: name, status }, loops) {
+  const ended = status === "ok" ? (loops > 0 ? "loop" : "ok") : "failed";
+  const standing = status === "running" ? "running" : ended;
   return make(
     "div.side-card",
     null,
     make("span.muted", null, kind === "baseline" ? `${label}, a baseline` : label),
     make("a", { href: `/r/${id}` }, name ?? "unnamed run"),
     make("span.mono.muted", null, id.slice(0, 8)),
-    make("span.standing", { data: { standing } }, glyph(STANDING[standing].glyph), status),
+    standingBadge(standing),
   );
 }
 

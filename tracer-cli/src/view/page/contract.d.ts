@@ -178,6 +178,7 @@ export interface Comparison {
   after: Side;
   is_same: boolean;
   metrics: { metric: string; before: number | null; after: number | null }[];
+  records: { event_type: string; before: number; after: number }[];
   tools: { added: string[]; removed: string[]; repeated: { tool: string; before: number; after: number }[]; is_reordered: boolean };
   models: { added: string[]; removed: string[] };
   policy: PolicyAnswer | null;

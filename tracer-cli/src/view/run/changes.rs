@@ -73,8 +73,7 @@ impl OpenRun {
         let mut from = first_new.map_or(rows.len(), |position| position + behind_root);
         // With the root, what is nested in nothing that is there goes behind all that is nested in the root.
         let is_any_outside = rows.iter().skip(behind_root).any(|row| row.parent == NONE);
-        if is_root_new && is_any_outside || rows.iter().any(|row| !is_new(row) && self.was_moved(row, is_new))
-        {
+        if is_root_new && is_any_outside || self.was_any_moved(is_new) {
             from = behind_root;
         }
         if !is_root_new && from == rows.len() && offset == self.index.read_bytes() {
@@ -96,11 +95,22 @@ impl OpenRun {
         }))
     }
 
-    /// Whether a row that was there before now stands further down, in a new row that comes after it in time; only a clock
-    /// that was set back gives such rows.
-    fn was_moved(&self, row: &Row, is_new: impl Fn(&Row) -> bool) -> bool {
-        let parent = self.timeline.get(row.parent as usize);
-        parent.is_some_and(|parent| parent.number > row.number && is_new(parent))
+    /// Whether a row that was there before now stands further down: in a new row which comes after it in time, or is nested
+    /// in one that does. Only a clock that was set back gives such rows.
+    fn was_any_moved(&self, is_new: impl Fn(&Row) -> bool) -> bool {
+        // Of each row: the last in time of it and what it is nested in, and the same of the nearest new row that it is in.
+        let mut lasts: Vec<(u32, u32)> = Vec::with_capacity(self.timeline.rows.len());
+        for row in &self.timeline.rows {
+            let above = row.parent as usize;
+            let (last_above, under_new) = lasts.get(above).copied().unwrap_or_default();
+            let is_in_new = self.timeline.get(above).is_some_and(&is_new);
+            let under_new = if is_in_new { last_above } else { under_new };
+            if under_new > row.number && !is_new(row) {
+                return true;
+            }
+            lasts.push((last_above.max(row.number), under_new));
+        }
+        false
     }
 
     fn changed_row(&self, number: usize, row: &Row) -> Result<ChangedRow, ApiError> {

@@ -109,27 +109,49 @@ proptest! {
         }
     }
 
-    // A log that grows is arranged as if it had been read at once, and every change is told.
     #[test]
     fn a_run_that_was_extended_is_the_run_that_was_opened_anew(log in tree(), first in 0usize..12) {
-        let first = first.min(log.len());
-        let (_folder, directory) = directory(&log[..first], "running");
-        let mut run = OpenRun::open(directory.clone()).unwrap();
-        let (offset, before) = (run.index.read_bytes(), run.timeline.rows.clone());
-        fs::write(directory.path.join("spans.jsonl"), lines(&log)).unwrap();
-        prop_assert!(run.update().unwrap());
-        let anew = OpenRun::open(directory).unwrap();
-        prop_assert_eq!(&run.timeline.rows, &anew.timeline.rows);
-        let changes = run.changes(offset).unwrap().map(|changes| serde_json::to_value(changes).unwrap());
-        let from = changes.map_or(before.len(), |changes| usize::try_from(changes["from"].as_u64().unwrap()).unwrap());
-        let behind_run = usize::from(run.timeline.get(0).is_some_and(|row| row.number == 0));
-        if before.first().is_some_and(|row| row.number == 0) == (behind_run == 1) {
-            let rows = before.iter().zip(&run.timeline.rows).take(from).skip(behind_run);
-            for (before, now) in rows {
-                prop_assert_eq!(before.source, now.source);
-            }
+        check_growth(&log, first.min(log.len()))?;
+    }
+}
+
+/// A log that grows is arranged as if it had been read at once, and every change is told.
+fn check_growth(log: &[Value], first: usize) -> Result<(), TestCaseError> {
+    let (_folder, directory) = directory(&log[..first], "running");
+    let mut run = OpenRun::open(directory.clone()).unwrap();
+    let (offset, before) = (run.index.read_bytes(), run.timeline.rows.clone());
+    fs::write(directory.path.join("spans.jsonl"), lines(log)).unwrap();
+    prop_assert!(run.update().unwrap());
+    let anew = OpenRun::open(directory).unwrap();
+    prop_assert_eq!(&run.timeline.rows, &anew.timeline.rows);
+    let changes = run
+        .changes(offset)
+        .unwrap()
+        .map(|changes| serde_json::to_value(changes).unwrap());
+    let from = changes.map_or(before.len(), |changes| {
+        usize::try_from(changes["from"].as_u64().unwrap()).unwrap()
+    });
+    let behind_run = usize::from(run.timeline.get(0).is_some_and(|row| row.number == 0));
+    if before.first().is_some_and(|row| row.number == 0) == (behind_run == 1) {
+        let rows = before.iter().zip(&run.timeline.rows).take(from).skip(behind_run);
+        for (before, now) in rows {
+            prop_assert_eq!(before.source, now.source);
         }
     }
+    Ok(())
+}
+
+#[test]
+fn a_row_that_moves_with_a_new_one_into_one_that_comes_later_is_told() {
+    let log = [
+        line(0, None, 0, false, false),
+        line(2, Some(6), 7, false, false),
+        line(5, None, 8, false, false),
+        // New: 2 is nested in 6, which began before it, and 6 in 7, which began after both.
+        line(6, Some(7), 0, false, false),
+        line(7, None, 9, false, false),
+    ];
+    check_growth(&log, 3).unwrap();
 }
 
 #[test]
