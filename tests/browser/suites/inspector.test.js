@@ -104,6 +104,7 @@ describe("the transcript", () => {
     await page.goto(`${viewer.origin}/r/${id}?view=transcript`);
     await page.locator(".transcript").getByText("Where is my refund?").first().waitFor();
     assert.equal(await page.evaluate(() => globalThis.rowsSeen), 0);
+    assert.equal(await page.locator(".minimap-position").isVisible(), false, "no step is on the screen");
   });
 
   test("keeps the selection when one goes there and back", async (t) => {

@@ -90,8 +90,8 @@ export class VirtualList {
 
   #viewHeight() {
     const { scroller, body } = this.options;
-    // Asking now would lay the page out twice; the first frame tells.
-    if (!this.measured) return innerHeight * LIKELY_SHARE;
+    // Asking before the first frame would lay the page out twice; and a list that is not shown has no height.
+    if (!this.measured || scroller.clientHeight === 0) return innerHeight * LIKELY_SHARE;
     return Math.max(0, scroller.clientHeight - body.offsetTop);
   }
 
