@@ -6,7 +6,7 @@
 mod std {}
 mod core {}
 
-#[allow(dead_code, reason = "there to be in the way")]
+#[expect(dead_code, reason = "there to be in the way")]
 trait InTheWay: ::std::marker::Sized {
     fn enter(self) {}
     fn clone(self) {}
@@ -18,7 +18,7 @@ trait InTheWay: ::std::marker::Sized {
 
 impl<T> InTheWay for T {}
 
-#[allow(dead_code, reason = "there to be in the way")]
+#[expect(dead_code, reason = "there to be in the way")]
 enum Option {
     None,
 }

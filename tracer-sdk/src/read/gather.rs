@@ -14,9 +14,6 @@ use crate::format::{META_FILE, Problem, ProblemCode, RunStatus, SPANS_FILE, Trac
 /// The files of the `0.1` format.
 const LEGACY_FILES: [&str; 2] = ["run.json", "events.jsonl"];
 
-/// Room for any ordinary `meta.json`, in bytes.
-const ORDINARY_META_BYTES: usize = 4096;
-
 /// A run directory, read.
 #[derive(Debug)]
 pub(super) struct Gathered<V> {
@@ -139,14 +136,15 @@ fn gather_files<V: Visit>(
 
 /// Reads the `meta.json` of a run directory.
 pub(super) fn read_meta_file(directory: &Path) -> MetaReading {
-    let mut room = [0; ORDINARY_META_BYTES];
-    let mut more = Vec::new();
-    let read =
-        file::open(&directory.join(META_FILE)).and_then(|file| Ok(read_small(&file, &mut room, &mut more)?));
-    let bytes = match read {
-        Ok(bytes) => bytes,
-        Err(error) => return MetaReading::nothing(file_problem(META_FILE, &error)),
-    };
+    // Room for any ordinary file, so that it is read at once.
+    let mut bytes = Vec::with_capacity(4096);
+    let read = file::open(&directory.join(META_FILE)).and_then(|file| {
+        file.take(MAX_META_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+        Ok(())
+    });
+    if let Err(error) = read {
+        return MetaReading::nothing(file_problem(META_FILE, &error));
+    }
     if bytes.len() > MAX_META_BYTES {
         let message = format!(
             "is larger than {} MiB, which no run's metadata is",
@@ -154,7 +152,7 @@ pub(super) fn read_meta_file(directory: &Path) -> MetaReading {
         );
         return MetaReading::nothing(Problem::new(ProblemCode::UnreadableFile, META_FILE, message));
     }
-    let mut reading = read_meta(bytes);
+    let mut reading = read_meta(&bytes);
     let named: Option<TraceId> = directory
         .file_name()
         .and_then(|name| name.to_str())
@@ -170,24 +168,6 @@ pub(super) fn read_meta_file(directory: &Path) -> MetaReading {
         ));
     }
     reading
-}
-
-/// The content of a `meta.json`, up to one byte over its limit: in `room` where that is enough, else in `more`. Whoever
-/// lists very many runs allocates nothing for what is read.
-fn read_small<'a>(mut file: &File, room: &'a mut [u8], more: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
-    let mut filled = 0;
-    while let Some(rest) = room.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match file.read(rest) {
-            Ok(0) => return Ok(room.get(..filled).unwrap_or_default()),
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    more.extend_from_slice(room);
-    file.take((MAX_META_BYTES + 1 - more.len()) as u64)
-        .read_to_end(more)?;
-    Ok(more)
 }
 
 /// Reads the `spans.jsonl` of a run directory. A run that is running may not have one yet.
