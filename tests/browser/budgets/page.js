@@ -11,8 +11,12 @@ function gather(rows) {
     .observe({ type: "event", buffered: true, durationThreshold: 16 });
   const look = () => {
     const row = document.querySelector(rows);
-    if (row !== null && row.getBoundingClientRect().height > 0) seen.firstRows = performance.now();
-    else requestAnimationFrame(look);
+    if (row === null || row.getBoundingClientRect().height === 0) {
+      requestAnimationFrame(look);
+      return;
+    }
+    seen.firstRows = performance.now();
+    console.debug("first rows");
   };
   requestAnimationFrame(look);
 }
@@ -26,10 +30,12 @@ export async function opened(browser, url, rows, timeout = 60_000) {
   await context.addInitScript(gather, rows);
   const page = await context.newPage();
   await sleep(NEW_WINDOW);
+  // The page tells by itself: to ask it would load a script into it that takes as long as some of what is measured.
+  const told = page.waitForEvent("console", { predicate: (message) => message.text() === "first rows", timeout });
   await page.goto(url, { waitUntil: "commit" });
-  const told = await page.waitForFunction(() => globalThis.measured.firstRows, null, { timeout, polling: 50 });
-  const firstRows = await told.jsonValue();
+  await told;
   await sleep(500);
+  const firstRows = await page.evaluate(() => globalThis.measured.firstRows);
   const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? null);
   return { page, context, firstRows, paint };
 }

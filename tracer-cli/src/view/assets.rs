@@ -1,80 +1,79 @@
-//! The files of the page: in the executable, or from a folder while the page is developed.
+//! What the pages are made of: one script for each, the style sheet, the shell. In the executable, or from a folder while the page is
+//! developed.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
+use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 
 use super::answer::{ApiError, bytes_response, not_modified, with_version};
+use super::page_script;
 use super::viewer::Viewer;
 
 /// Name and content of each file in the executable.
 const FILES: &[(&str, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/page_files.rs"));
 /// The page that the others are made from; it is not served as it is.
 pub(super) const SHELL: &str = "shell.html";
+/// The modules of the pages. Each is served with all that it needs, and no other module is served.
+const PAGES: [&str; 4] = ["diff.js", "message.js", "run.js", "runs.js"];
 
-/// The files of the page.
+/// What the pages are made of.
 #[derive(Debug)]
 pub(super) struct Assets {
-    files: BTreeMap<&'static str, (&'static [u8], String)>,
+    /// Made when they are first asked for; from a folder, every time.
+    made: BTreeMap<&'static str, OnceLock<Option<Asset>>>,
     folder: Option<PathBuf>,
 }
 
+/// A file as it is served, with its version.
+type Asset = (Bytes, String);
+
 impl Assets {
     pub(super) fn new(folder: Option<PathBuf>) -> Self {
-        let files = FILES
-            .iter()
-            .map(|(name, bytes)| (*name, (*bytes, version(bytes))));
-        Self {
-            files: files.collect(),
-            folder,
-        }
+        let names = FILES.iter().map(|(name, _)| *name);
+        let made = names
+            .filter(|name| PAGES.contains(name) || !name.ends_with(".js"))
+            .map(|name| (name, OnceLock::new()))
+            .collect();
+        Self { made, folder }
     }
 
-    /// A file with its version.
-    pub(super) fn get(&self, name: &str) -> Option<(Cow<'static, [u8]>, String)> {
-        let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.".contains(char);
-        if name.starts_with('.') || !name.chars().all(is_plain) {
-            return None;
+    /// A script, the style sheet or the shell.
+    pub(super) fn get(&self, name: &str) -> Option<Asset> {
+        let (name, made) = self.made.get_key_value(name)?;
+        if self.folder.is_some() {
+            return self.make(name);
         }
-        if let Some(folder) = &self.folder {
-            let bytes = fs::read(folder.join(name)).ok()?;
-            let version = version(&bytes);
-            return Some((bytes.into(), version));
-        }
-        let (bytes, version) = self.files.get(name)?;
-        Some((Cow::Borrowed(*bytes), version.clone()))
+        made.get_or_init(|| self.make(name)).clone()
     }
 
-    /// The modules that a module loads at once and those that these load, itself not among them. Named in the shell, all of them are
-    /// asked for together, not each when the one before it was read.
-    pub(super) fn imports(&self, module: &str) -> BTreeSet<String> {
-        let mut found = BTreeSet::new();
-        let mut waiting = vec![module.to_owned()];
-        while let Some(name) = waiting.pop() {
-            let Some((bytes, _)) = self.get(&name) else {
-                continue;
-            };
-            let text = String::from_utf8_lossy(&bytes);
-            for imported in text.lines().filter_map(imported) {
-                if imported != module && found.insert(imported.to_owned()) {
-                    waiting.push(imported.to_owned());
-                }
+    fn make(&self, name: &str) -> Option<Asset> {
+        let text = |module: &str| String::from_utf8(self.file(module)?.into()).ok();
+        let bytes = if PAGES.contains(&name) {
+            Bytes::from(page_script::of(name, text))
+        } else {
+            self.file(name)?
+        };
+        let version = version(&bytes);
+        Some((bytes, version))
+    }
+
+    /// A file of the page, as it was written.
+    fn file(&self, name: &str) -> Option<Bytes> {
+        match &self.folder {
+            Some(folder) => fs::read(folder.join(name)).ok().map(Bytes::from),
+            None => {
+                let (_, bytes) = FILES.iter().find(|(known, _)| *known == name)?;
+                Some(Bytes::from_static(bytes))
             }
         }
-        found
     }
-}
-
-/// The file of the page that this line of a module imports.
-fn imported(line: &str) -> Option<&str> {
-    let (_, file) = line.strip_prefix("import ")?.split_once(" from \"./")?;
-    file.strip_suffix("\";")
 }
 
 fn version(bytes: &[u8]) -> String {
@@ -93,7 +92,7 @@ fn content_type(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Serves a file of the page.
+/// Serves what a page is made of.
 pub(super) async fn file(
     State(viewer): State<Viewer>,
     name: Result<Path<String>, axum::extract::rejection::PathRejection>,
@@ -106,7 +105,7 @@ pub(super) async fn file(
     if let Some(response) = not_modified(&headers, &version) {
         return Ok(response);
     }
-    let mut response = with_version(bytes_response(content_type, bytes.into_owned()), &version);
+    let mut response = with_version(bytes_response(content_type, bytes), &version);
     let asked_again = HeaderValue::from_static("no-cache");
     response.headers_mut().insert(header::CACHE_CONTROL, asked_again);
     Ok(response)

@@ -12,6 +12,7 @@ mod inspect;
 mod markdown;
 #[cfg(test)]
 mod openapi;
+mod page_script;
 mod pages;
 mod pieces;
 mod routes;

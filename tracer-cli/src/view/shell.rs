@@ -21,8 +21,8 @@ pub(super) struct Shell {
 }
 
 impl Shell {
-    /// The shell of the page whose module is named `page`. `needed` are paths whose answers the page asks for as soon as its modules
-    /// are there: the browser asks for them at once.
+    /// The shell of the page whose module is named `page`. `needed` are paths whose answers the page asks for as soon as its script
+    /// is there: the browser asks for them at once.
     pub(super) fn new(viewer: &Viewer, page: &str, title: &str, needed: &[String]) -> Result<Self, ApiError> {
         let (template, _) = viewer
             .assets()
@@ -30,16 +30,13 @@ impl Shell {
             .ok_or_else(ApiError::internal)?;
         let template = String::from_utf8_lossy(&template);
         let (before, after) = template.split_once(DATA).ok_or_else(ApiError::internal)?;
-        let modules = viewer.assets().imports(&format!("{page}.js")).into_iter();
-        let links = modules
-            .map(|name| format!("<link rel=\"modulepreload\" href=\"/assets/{name}\">\n"))
-            .chain(needed.iter().map(|path| {
-                format!(
-                    "<link rel=\"preload\" as=\"fetch\" crossorigin href=\"{}\">\n",
-                    escaped(path)
-                )
-            }))
-            .collect();
+        let link = |path: &String| {
+            format!(
+                "<link rel=\"preload\" as=\"fetch\" crossorigin href=\"{}\">\n",
+                escaped(path)
+            )
+        };
+        let links = needed.iter().map(link).collect();
         let values = [
             ("preload", links),
             ("token", viewer.guard().token().to_owned()),

@@ -115,33 +115,18 @@ const GLYPHS = {
 
 /** @typedef {keyof typeof GLYPHS} Glyph */
 
-/** Puts the signs into the document once, so that each use is one small element. */
-export function installGlyphs() {
-  const sprite = document.createElementNS(SVG, "svg");
-  sprite.setAttribute("class", "sprite");
-  sprite.setAttribute("aria-hidden", "true");
-  for (const [name, path] of Object.entries(GLYPHS)) {
-    const symbol = document.createElementNS(SVG, "symbol");
-    symbol.id = `glyph-${name}`;
-    symbol.setAttribute("viewBox", "0 0 16 16");
-    const shape = document.createElementNS(SVG, "path");
-    shape.setAttribute("d", path);
-    symbol.append(shape);
-    sprite.append(symbol);
-  }
-  document.body.append(sprite);
-}
-
 /**
- * A sign; decoration, because a word always stands beside it.
+ * A sign; decoration, because a word always stands beside it. Its shape is in it: a reference to one shape for all costs the browser a
+ * copy of that shape for each use.
  * @param {Glyph} name
  * @returns {SVGSVGElement}
  */
 export function glyph(name) {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("class", "glyph");
+  svg.setAttribute("viewBox", "0 0 16 16");
   svg.setAttribute("aria-hidden", "true");
-  svg.append(document.createElementNS(SVG, "use"));
+  svg.append(document.createElementNS(SVG, "path"));
   setGlyph(svg, name);
   return svg;
 }
@@ -151,7 +136,6 @@ export function glyph(name) {
  * @param {Glyph} name
  */
 export function setGlyph(svg, name) {
-  const reference = `#glyph-${name}`;
-  const use = svg.firstElementChild;
-  if (use && use.getAttribute("href") !== reference) use.setAttribute("href", reference);
+  const path = svg.firstElementChild;
+  if (path && path.getAttribute("d") !== GLYPHS[name]) path.setAttribute("d", GLYPHS[name]);
 }

@@ -1,7 +1,8 @@
 // What every page has: the bar at the top, banners, short notices with an undo, announcements, one place where errors are seen, and the
 // keyboard: one table of what each key does, which `help.js` shows.
 
-import { fill, find, glyph, installGlyphs, make, say } from "./dom.js";
+import { fill, find, glyph, make, say } from "./dom.js";
+import { startTheme } from "./theme.js";
 
 /**
  * Builds the frame around a page.
@@ -9,7 +10,6 @@ import { fill, find, glyph, installGlyphs, make, say } from "./dom.js";
  * @returns {HTMLElement} where the page goes
  */
 export function startFrame({ left = [], search = null } = {}) {
-  installGlyphs();
   const main = make("main", { id: "main", tabindex: "-1" });
   document.body.prepend(
     make("a.skip", { href: "#main" }, "Skip to the content"),
@@ -29,7 +29,7 @@ export function startFrame({ left = [], search = null } = {}) {
     make("div.unseen", { id: "announcer", "aria-live": "polite", role: "status" }),
     make("div.unseen", { id: "alarm", "aria-live": "assertive", role: "alert" }),
   );
-  document.dispatchEvent(new Event("tracer:bar"));
+  startTheme();
   bind("Everywhere", [
     ["?", "this help", showHelp],
     ["g r", "all runs", () => location.assign("/")],

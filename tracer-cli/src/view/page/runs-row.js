@@ -6,8 +6,6 @@ import { ago, count, duration, exactly, quantity } from "./units.js";
 
 /** @import { Kind, RunRow } from "./contract" */
 
-const CELLS = 12;
-
 /**
  * @typedef {object} Parts
  * @property {HTMLInputElement} mark
@@ -22,7 +20,6 @@ const CELLS = 12;
  * @property {HTMLElement} tokens
  * @property {HTMLElement} path
  * @property {HTMLElement} pathWords
- * @property {HTMLElement[]} cells
  * @property {HTMLButtonElement} menu
  */
 
@@ -32,7 +29,6 @@ const partsOf = new WeakMap();
 /** @returns {HTMLDivElement} */
 export function createRunRow() {
   const sign = glyph("ok");
-  const cells = Array.from({ length: CELLS }, () => make("i"));
   const parts = {
     mark: make("input", { type: "checkbox", tabindex: -1 }),
     sign,
@@ -45,8 +41,7 @@ export function createRunRow() {
     steps: make("div.cell.count", { role: "gridcell" }),
     tokens: make("div.cell.tokens", { role: "gridcell" }),
     pathWords: make("span.unseen"),
-    path: make("span.path", { "aria-hidden": "true" }, cells),
-    cells,
+    path: make("span.path", { "aria-hidden": "true" }),
     menu: make("button.icon", { tabindex: -1, "aria-haspopup": "menu" }, glyph("more")),
   };
   parts.standing.append(sign, parts.word);
@@ -101,7 +96,9 @@ export function renderRunRow(element, index, run, marked) {
   say(parts.steps, steps === null ? "" : `${count(steps)}${details && !details.is_whole ? "+" : ""}`);
   say(parts.tokens, details?.tokens == null ? "" : quantity(details.tokens));
   const path = details?.path ?? [];
-  parts.cells.forEach((cell, place) => {
+  while (parts.path.childElementCount < path.length) parts.path.append(make("i"));
+  [...parts.path.children].forEach((cell, place) => {
+    if (!(cell instanceof HTMLElement)) return;
     cell.hidden = place >= path.length;
     cell.dataset.kind = path[place] ?? "";
   });

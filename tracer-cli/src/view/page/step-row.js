@@ -62,7 +62,7 @@ export function createStepRow() {
   const parts = {
     number: make("div.cell.number", { role: "gridcell" }),
     time: make("div.cell.time", { role: "gridcell" }),
-    toggle: make("span.toggle", { "aria-hidden": "true" }, glyph("open")),
+    toggle: make("span.toggle", { "aria-hidden": "true" }),
     sign,
     kind: make("span.kind"),
     name: make("span.name"),
@@ -112,8 +112,12 @@ export function renderStepRow(element, index, scene) {
   element.setAttribute("aria-rowindex", String(index + 2));
   element.setAttribute("aria-level", String(depth + 1));
   element.setAttribute("aria-selected", String(row === scene.selected));
-  if (isParent || isFold) element.setAttribute("aria-expanded", String(isParent && isOpen));
-  else element.removeAttribute("aria-expanded");
+  if (isParent || isFold) {
+    element.setAttribute("aria-expanded", String(isParent && isOpen));
+    if (!parts.toggle.firstChild) parts.toggle.append(glyph("open"));
+  } else {
+    element.removeAttribute("aria-expanded");
+  }
   element.classList.toggle("failed", failed);
   element.classList.toggle("hit", scene.hits.has(row));
   element.classList.toggle("context", outline.passing?.[row] === 2);

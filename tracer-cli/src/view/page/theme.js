@@ -1,33 +1,16 @@
-// The theme: chosen here, before the first module shows anything, so that no page flashes in the wrong colours. The style sheet does the
-// rest through `data-theme` on the root element.
-(() => {
-  const KEY = "tracer-theme";
-  const THEMES = ["system", "light", "dark"];
-  const root = document.documentElement;
+// The theme: that of the system, or light or dark as the reader chose. The style sheet does the rest through `data-theme` on the root
+// element. The page's script keeps the browser from painting until it has run, so no page flashes in the wrong colours.
 
-  /** @param {string} theme */
-  function apply(theme) {
-    root.dataset.theme = theme;
-    for (const button of document.querySelectorAll("[data-theme-toggle]")) {
-      button.setAttribute("aria-label", `Theme: ${theme}. Change it`);
-      button.setAttribute("title", `Theme: ${theme}`);
-    }
-  }
+const KEY = "tracer-theme";
+const THEMES = ["system", "light", "dark"];
 
-  /** Storage can be switched off in the browser; the theme is then that of the system. */
-  function stored() {
-    try {
-      const theme = localStorage.getItem(KEY) ?? "";
-      return THEMES.includes(theme) ? theme : "system";
-    } catch {
-      return "system";
-    }
-  }
-
+/** Shows the theme that was chosen, on the page and on the button that changes it. */
+export function startTheme() {
   apply(stored());
   document.addEventListener("click", (event) => {
     if (!(event.target instanceof Element) || !event.target.closest("[data-theme-toggle]")) return;
-    const next = THEMES[(THEMES.indexOf(root.dataset.theme ?? "system") + 1) % THEMES.length] ?? "system";
+    const shown = document.documentElement.dataset.theme ?? "system";
+    const next = THEMES[(THEMES.indexOf(shown) + 1) % THEMES.length] ?? "system";
     try {
       localStorage.setItem(KEY, next);
     } catch {
@@ -37,5 +20,23 @@
   });
   // Another tab changed it.
   addEventListener("storage", () => apply(stored()));
-  document.addEventListener("tracer:bar", () => apply(root.dataset.theme ?? "system"));
-})();
+}
+
+/** @param {string} theme */
+function apply(theme) {
+  document.documentElement.dataset.theme = theme;
+  for (const button of document.querySelectorAll("[data-theme-toggle]")) {
+    button.setAttribute("aria-label", `Theme: ${theme}. Change it`);
+    button.setAttribute("title", `Theme: ${theme}`);
+  }
+}
+
+/** Storage can be switched off in the browser; the theme is then that of the system. */
+function stored() {
+  try {
+    const theme = localStorage.getItem(KEY) ?? "";
+    return THEMES.includes(theme) ? theme : "system";
+  } catch {
+    return "system";
+  }
+}

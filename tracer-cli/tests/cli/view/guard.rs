@@ -8,7 +8,7 @@ use super::client::{Viewer, opened};
 fn a_request_that_names_another_host_is_refused() {
     let (_sandbox, viewer) = opened();
     let port = viewer.address.port();
-    let paths = ["/", "/api/runs", "/assets/theme.js", "/api/stream", "/nothing"];
+    let paths = ["/", "/api/runs", "/assets/run.js", "/api/stream", "/nothing"];
     let hosts = [
         "evil.example".to_owned(),
         format!("evil.example:{port}"),
@@ -140,7 +140,7 @@ fn on_another_address_everything_needs_the_token_that_is_in_the_printed_one() {
     for path in [
         "/",
         "/api/runs",
-        "/assets/theme.js",
+        "/assets/run.js",
         "/?token=",
         "/?token=00000000000000000000000000000000",
     ] {
@@ -155,7 +155,7 @@ fn every_answer_keeps_a_browser_within_bounds() {
         "/",
         &format!("/r/{FIRST}"),
         "/api/runs",
-        "/assets/theme.js",
+        "/assets/run.js",
         &format!("/r/{FIRST}/export.html"),
     ] {
         let response = viewer.get(path);

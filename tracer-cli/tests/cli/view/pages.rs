@@ -97,23 +97,35 @@ fn a_beginning_that_several_runs_have_gives_a_choice() {
 }
 
 #[test]
-fn the_files_of_the_page_are_served_and_nothing_else_beside_them() {
+fn a_page_is_one_light_script_and_one_style_sheet_and_no_other_file_is_served() {
     let (_sandbox, viewer) = opened();
-    let page = viewer.get("/");
-    let files = page.text().split('"').filter(|text| text.starts_with("/assets/"));
-    let mut count = 0;
-    for file in files {
-        let response = viewer.get(file);
-        assert_eq!(response.status, 200, "{file}");
-        let tag = response.header("etag").unwrap().to_owned();
-        assert_eq!(
-            viewer.send("GET", file, &[("If-None-Match", &tag)], "").status,
-            304
-        );
-        count += 1;
+    for path in [
+        "/",
+        &format!("/r/{FIRST}"),
+        &format!("/diff/{FIRST}/{SECOND}"),
+        "/r/nothing",
+    ] {
+        let page = viewer.get(path);
+        let files: Vec<&str> = page
+            .text()
+            .split('"')
+            .filter(|text| text.starts_with("/assets/"))
+            .collect();
+        assert_eq!(files.len(), 2, "{path}: {files:?}");
+        let mut bytes = page.body.len();
+        for file in files {
+            let response = viewer.get(file);
+            assert_eq!(response.status, 200, "{file}");
+            let tag = response.header("etag").unwrap().to_owned();
+            assert_eq!(
+                viewer.send("GET", file, &[("If-None-Match", &tag)], "").status,
+                304
+            );
+            bytes += response.body.len();
+        }
+        assert!(bytes < 200_000, "{path}: {bytes} bytes");
     }
-    assert!(count > 0);
-    for hidden in ["shell.html", "contract.d.ts", ".gitignore"] {
+    for hidden in ["units.js", "shell.html", "contract.d.ts", ".gitignore"] {
         viewer
             .get(&format!("/assets/{hidden}"))
             .refuses(404, "no_such_file");
@@ -121,15 +133,19 @@ fn the_files_of_the_page_are_served_and_nothing_else_beside_them() {
 }
 
 #[test]
-fn a_page_names_every_module_that_it_loads_at_once() {
+fn the_script_of_a_page_asks_for_no_other() {
     let (_sandbox, viewer) = opened();
-    let answer = viewer.get("/");
-    let page = answer.text();
-    let preloads =
-        |file: &str| page.contains(&format!(r#"<link rel="modulepreload" href="/assets/{file}">"#));
-    assert!(preloads("runs-row.js"), "imported by the page's module");
-    assert!(preloads("units.js"), "imported by what the page's module imports");
-    assert!(!preloads("help.js"), "loaded when it is needed");
+    for page in ["diff", "message", "run", "runs"] {
+        let answer = viewer.get(&format!("/assets/{page}.js"));
+        let script = answer.text();
+        let asks = |line: &str| line.starts_with("import ") || line.contains("import(\"");
+        let asking: Vec<&str> = script.lines().filter(|line| asks(line)).collect();
+        assert_eq!(asking, [""; 0], "{page}");
+        assert!(
+            script.contains("const help$ = "),
+            "{page}: what is shown late is in it"
+        );
+    }
 }
 
 #[test]
