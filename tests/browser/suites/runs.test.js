@@ -1,10 +1,14 @@
 // Feature 1: all runs in one table, searched, filtered and sorted, with its state in the address.
 import assert from "node:assert/strict";
+import { rm, writeFile } from "node:fs/promises";
+import path from "node:path";
 import { describe, test } from "node:test";
 import { eventually, openPage, useBrowser } from "../harness/browser.js";
 import { openRuns, viewRuns } from "../harness/pages.js";
+import { temporaryFolder } from "../harness/program.js";
 import { writeRun } from "../harness/runs.js";
 import { damaged, failed, looped, ok, running } from "../harness/samples.js";
+import { view } from "../harness/viewer.js";
 
 const ROW = ".run-row:not(.head):not([hidden])";
 const rowNames = (page) => page.locator(`${ROW} .run-name`).allInnerTexts();
@@ -77,6 +81,19 @@ describe("the table of runs", () => {
     await writeRun(dataDir, ok);
     await page.locator(ROW).filter({ hasText: "support-agent" }).waitFor();
     await eventually(async () => assert.equal(await page.locator(ROW).count(), 1));
+  });
+
+  test("says why the runs cannot be listed, and lists them when they can", async (t) => {
+    const dataDir = await temporaryFolder(t);
+    await writeFile(path.join(dataDir, "runs"), "no directory");
+    const viewer = await view(t, dataDir);
+    const page = await openPage(t, { allow: /status of 500/ });
+    await page.goto(`${viewer.origin}/`);
+    await page.getByText("The runs cannot be listed.").waitFor();
+    await rm(path.join(dataDir, "runs"));
+    await writeRun(dataDir, ok);
+    await page.locator(ROW).filter({ hasText: "support-agent" }).waitFor();
+    await eventually(async () => assert.ok(!(await page.getByText("The runs cannot be listed.").isVisible())));
   });
 
   test("knows of a run that was recorded before it listened, and of one while its tab was hidden", async (t) => {

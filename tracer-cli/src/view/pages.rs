@@ -28,17 +28,29 @@ pub(super) async fn runs(State(viewer): State<Viewer>, query: Query) -> Response
             return found(&format!("/r/{run}"));
         }
     }
-    let read = viewer.read(|viewer| {
-        let first = api::table::first(viewer)?;
-        Shell::new(viewer, "runs", "Runs · tracer", &[])?.with(&FirstRuns { table: &first })
-    });
-    page(read.await)
+    let shell = Shell::new(&viewer, "runs", "Runs · tracer", &[]);
+    page(shell.map(|shell| shell.begun(move || first_runs(&viewer))))
 }
 
 /// What the page of all runs begins with.
 #[derive(Serialize)]
-struct FirstRuns<'a> {
-    table: &'a api::table::Table,
+struct FirstRuns {
+    table: Option<api::table::Table>,
+    /// Why there is no table.
+    problem: Option<String>,
+}
+
+fn first_runs(viewer: &Viewer) -> FirstRuns {
+    match api::table::first(viewer) {
+        Ok(table) => FirstRuns {
+            table: Some(table),
+            problem: None,
+        },
+        Err(error) => FirstRuns {
+            table: None,
+            problem: Some(error.message().to_owned()),
+        },
+    }
 }
 
 /// What the page of a run begins with.

@@ -12,15 +12,19 @@ export class RunsData {
   /** @param {(isOtherList: boolean) => void} onChange told whether there are other runs, or only more is known of them */
   constructor(onChange) {
     this.onChange = onChange;
+    const { table, problem } = initialData();
     /** @type {RunTable} */
-    this.table = initialData().table ?? { data_dir: "", version: "", runs: [] };
+    this.table = table ?? { data_dir: "", version: "", runs: [] };
+    /** Why the runs cannot be listed. */
+    this.problem = /** @type {string} */ (problem ?? "");
     /** @type {Set<string>} */
     this.asked = new Set();
   }
 
   /** @param {{ runs: RunRow[], removed: string[], reload: boolean }} change */
   takeUp({ runs, removed, reload }) {
-    if (reload) return this.reload().catch(showError);
+    // Without a list there is nothing that could change.
+    if (reload || this.problem) return this.reload().catch(showError);
     const changed = new Map(runs.map((run) => [run.trace_id, run]));
     const gone = new Set(removed);
     const kept = this.table.runs
@@ -40,6 +44,7 @@ export class RunsData {
   async reload() {
     const known = new Map(this.table.runs.map((run) => [run.trace_id, run.details]));
     this.table = await getJson("/api/table");
+    this.problem = "";
     for (const run of this.table.runs) {
       // What was known is shown until what is known now arrives.
       if (run.details === null) this.asked.delete(run.trace_id);

@@ -160,7 +160,9 @@ class RunsPage {
     this.grid.hidden = this.shown.length === 0;
     this.empty.hidden = this.shown.length > 0;
     if (this.shown.length > 0) return;
-    if (hidden > 0) {
+    if (this.data.problem) {
+      fill(this.empty, make("p", null, make("strong", null, "The runs cannot be listed. "), this.data.problem));
+    } else if (hidden > 0) {
       fill(
         this.empty,
         make(

@@ -149,6 +149,19 @@ fn the_script_of_a_page_asks_for_no_other() {
 }
 
 #[test]
+fn the_page_of_runs_that_cannot_be_listed_says_why() {
+    let sandbox = Sandbox::without_data_directory();
+    std::fs::create_dir(sandbox.data_dir()).unwrap();
+    std::fs::write(sandbox.data_dir().join("runs"), "no directory").unwrap();
+    let viewer = Viewer::start(&sandbox);
+    let page = viewer.get("/");
+    let first = data(&page);
+    assert!(first["table"].is_null());
+    let problem = first["problem"].as_str().unwrap();
+    assert!(problem.contains("runs"), "{problem}");
+}
+
+#[test]
 fn the_page_of_a_run_has_its_rows_asked_for_before_its_modules_are_there() {
     let (_sandbox, viewer) = opened();
     let answer = viewer.get(&format!("/r/{SECOND}"));
