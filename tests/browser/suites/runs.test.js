@@ -90,6 +90,9 @@ describe("the table of runs", () => {
     const page = await openPage(t, { allow: /status of 500/ });
     await page.goto(`${viewer.origin}/`);
     await page.getByText("The runs cannot be listed.").waitFor();
+    await page.waitForResponse((response) => response.url().includes("/api/stream"));
+    await page.waitForTimeout(2_000);
+    assert.equal(await page.getByText("cannot be reached").count(), 0);
     await rm(path.join(dataDir, "runs"));
     await writeRun(dataDir, ok);
     await page.locator(ROW).filter({ hasText: "support-agent" }).waitFor();

@@ -131,7 +131,9 @@ class RunsPage {
     setInterval(() => !document.hidden && this.list.render(true), TICK);
     // Whatever was recorded since the table was made is told first.
     const path = () => `/api/stream?table=${encodeURIComponent(this.data.table.version)}`;
-    listen(path, { runs: (change) => this.data.takeUp(change) }, showConnection);
+    // Runs that cannot be listed cannot be told of either; the page says so already.
+    const onConnection = (/** @type {boolean} */ connected) => showConnection(connected || this.data.problem !== "");
+    listen(path, { runs: (change) => this.data.takeUp(change) }, onConnection);
   }
 
   refilter() {
