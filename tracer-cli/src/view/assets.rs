@@ -23,6 +23,8 @@ pub(super) const SHELL: &str = "shell.html";
 /// The modules of the pages. Each is served with all that it needs, and no other module is served.
 const PAGES: [&str; 4] = ["diff.js", "message.js", "run.js", "runs.js"];
 
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
 /// What the pages are made of.
 #[derive(Debug)]
 pub(super) struct Assets {
@@ -38,7 +40,7 @@ impl Assets {
     pub(super) fn new(folder: Option<PathBuf>) -> Self {
         let names = FILES.iter().map(|(name, _)| *name);
         let made = names
-            .filter(|name| PAGES.contains(name) || !name.ends_with(".js"))
+            .filter(|name| PAGES.contains(name) || content_type(name) != Some(SCRIPT))
             .map(|name| (name, OnceLock::new()))
             .collect();
         Self { made, folder }
@@ -66,13 +68,11 @@ impl Assets {
 
     /// A file of the page, as it was written.
     fn file(&self, name: &str) -> Option<Bytes> {
-        match &self.folder {
-            Some(folder) => fs::read(folder.join(name)).ok().map(Bytes::from),
-            None => {
-                let (_, bytes) = FILES.iter().find(|(known, _)| *known == name)?;
-                Some(Bytes::from_static(bytes))
-            }
+        if let Some(folder) = &self.folder {
+            return fs::read(folder.join(name)).ok().map(Bytes::from);
         }
+        let (_, bytes) = FILES.iter().find(|(known, _)| *known == name)?;
+        Some(Bytes::from_static(bytes))
     }
 }
 
@@ -85,7 +85,7 @@ fn version(bytes: &[u8]) -> String {
 fn content_type(name: &str) -> Option<&'static str> {
     let (_, extension) = name.rsplit_once('.')?;
     Some(match extension {
-        "js" => "text/javascript; charset=utf-8",
+        "js" => SCRIPT,
         "css" => "text/css; charset=utf-8",
         "svg" => "image/svg+xml",
         _ => return None,
