@@ -91,6 +91,7 @@ describe("the table of runs", () => {
     await page.goto(`${viewer.origin}/`);
     await page.getByText("The runs cannot be listed.").waitFor();
     await page.waitForResponse((response) => response.url().includes("/api/stream"));
+    // A lost connection is told after a moment; this one is refused for the reason that the page says already.
     await page.waitForTimeout(2_000);
     assert.equal(await page.getByText("cannot be reached").count(), 0);
     await rm(path.join(dataDir, "runs"));

@@ -1,5 +1,5 @@
-//! One script of a page: its module with all that it imports. A browser that asks for each of twenty modules spends as long on asking
-//! as on all the rest of a page's start.
+//! One script of a page: its module with all that it imports. A browser that asks for each of twenty modules spends a sixth of a
+//! page's start on asking.
 //!
 //! Each module becomes a function that runs once, when somebody first needs what it exports; `import()` calls it as well, so that a
 //! part that is shown late costs nothing before but its text. The page's modules are written for it: an import or an export is one

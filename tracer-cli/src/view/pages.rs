@@ -169,7 +169,7 @@ fn encoded(text: &str) -> String {
         .collect()
 }
 
-/// The page of a run: its shell goes out before the run is read, which takes as long as the browser needs for the modules.
+/// The page of a run: its shell goes out before the run is read, which takes as long as the browser needs for the script.
 fn run_page(viewer: &Viewer, trace_id: TraceId) -> Result<Response, ApiError> {
     let directory = viewer.runs().directory(trace_id)?;
     let meta = directory.clone().listed().meta.ok();

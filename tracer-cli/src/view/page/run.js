@@ -250,6 +250,6 @@ async function columnsOf(id) {
 }
 
 const initial = initialData();
-// What the server has read already is here with the modules: the page is built once, with its rows, not step by step.
+// What the server has read already is here with the script: the page is built once, with its rows, not step by step.
 const columns = initial.overview ? await columnsOf(initial.run_id).catch(() => null) : null;
 new RunPage(initial, columns).start().catch(showError);

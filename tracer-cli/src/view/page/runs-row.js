@@ -97,8 +97,7 @@ export function renderRunRow(element, index, run, marked) {
   say(parts.tokens, details?.tokens == null ? "" : quantity(details.tokens));
   const path = details?.path ?? [];
   while (parts.path.childElementCount < path.length) parts.path.append(make("i"));
-  [...parts.path.children].forEach((cell, place) => {
-    if (!(cell instanceof HTMLElement)) return;
+  parts.path.querySelectorAll("i").forEach((cell, place) => {
     cell.hidden = place >= path.length;
     cell.dataset.kind = path[place] ?? "";
   });

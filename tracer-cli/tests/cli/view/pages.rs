@@ -162,7 +162,7 @@ fn the_page_of_runs_that_cannot_be_listed_says_why() {
 }
 
 #[test]
-fn the_page_of_a_run_has_its_rows_asked_for_before_its_modules_are_there() {
+fn the_page_of_a_run_has_its_rows_asked_for_before_its_script_is_there() {
     let (_sandbox, viewer) = opened();
     let answer = viewer.get(&format!("/r/{SECOND}"));
     let (before, after) = answer.text().split_once("id=\"initial-data\">").unwrap();
