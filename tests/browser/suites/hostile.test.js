@@ -1,9 +1,12 @@
 // Nothing that a trace says becomes markup, runs, loads or hides: in rows, inspector, transcript, the table of runs.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { describe, test } from "node:test";
-import { useBrowser } from "../harness/browser.js";
+import { eventually, openPage, useBrowser } from "../harness/browser.js";
+import { atTheEnd } from "../harness/cleanup.js";
 import { HOSTILE } from "../harness/hostile.js";
-import { openRun, ROWS } from "../harness/pages.js";
+import { openRun, ROWS, viewRuns } from "../harness/pages.js";
 import { llm, span, tool } from "../harness/runs.js";
 
 const run = {
@@ -57,5 +60,28 @@ describe("hostile content", () => {
     await isInert(page, "runs");
     await page.getByRole("button", { name: /^More for/ }).click();
     await isInert(page, "menu");
+  });
+});
+
+describe("another site of this machine", () => {
+  useBrowser();
+
+  test("opens no page of the viewer and holds no window of it", async (t) => {
+    const { viewer, ids: [id] } = await viewRuns(t, [run]);
+    const site = createServer((_, response) => response.end("<!doctype html><title>other</title>")).listen(0, "127.0.0.1");
+    atTheEnd(t, () => site.close());
+    await once(site, "listening");
+    const page = await openPage(t, { allow: /403|CORS|ERR_FAILED/ });
+    await page.goto(`http://127.0.0.1:${site.address().port}/`);
+    const [popup] = await Promise.all([
+      page.context().waitForEvent("page"),
+      page.evaluate((url) => { globalThis.held = window.open(url); }, `${viewer.origin}/r/${id}`),
+    ]);
+    await popup.waitForLoadState();
+    await eventually(async () => assert.match(await popup.locator("body").innerText(), /foreign_origin/));
+    // A browser parts the windows: to the other site its own looks closed.
+    await eventually(async () => assert.equal(await page.evaluate(() => globalThis.held.closed), true));
+    const asked = await page.evaluate((url) => fetch(url).then(() => "answered", () => "refused"), `${viewer.origin}/api/runs`);
+    assert.equal(asked, "refused");
   });
 });

@@ -163,3 +163,20 @@ fn every_answer_keeps_a_browser_within_bounds() {
         response.is_guarded();
     }
 }
+
+#[test]
+fn a_window_is_parted_from_its_opener_unless_the_browser_says_that_no_other_site_asked() {
+    const PARTED: &str = "cross-origin-opener-policy";
+    let (_sandbox, viewer) = opened();
+    for (site, opener_policy) in [
+        (None, Some("same-origin")),
+        (Some("cross-site"), Some("same-origin")),
+        (Some("same-site"), Some("same-origin")),
+        (Some("none"), None),
+        (Some("same-origin"), None),
+    ] {
+        let headers: Vec<_> = site.map(|site| ("Sec-Fetch-Site", site)).into_iter().collect();
+        let response = viewer.send("GET", "/", &headers, "");
+        assert_eq!(response.header(PARTED), opener_policy, "{site:?}");
+    }
+}
