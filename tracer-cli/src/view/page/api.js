@@ -168,6 +168,8 @@ export function listen(path, listeners, onConnection = () => {}) {
 const LARGEST_RANGE = 200;
 /** Rows that nobody asked for are fetched too when so few lie between two that somebody did. */
 const SMALLEST_GAP = 40;
+/** Questions that wait for their answers at once. While somebody drags the bar, most rows are gone before they could be answered. */
+const MOST_QUESTIONS = 2;
 /** Rows that are kept. */
 const MOST_KEPT = 8_000;
 
@@ -183,6 +185,9 @@ export class Texts {
     this.rows = new Map();
     /** @type {Set<number>} */
     this.asked = new Set();
+    this.questions = 0;
+    /** Rows that are asked for when there is an answer. @type {number[]} */
+    this.waiting = [];
   }
 
   /**
@@ -204,10 +209,12 @@ export class Texts {
   }
 
   /**
-   * Asks for the rows that are not here yet.
+   * Asks for the rows that are not here yet; of those that have to wait, the last that were needed.
    * @param {number[]} rows in ascending order
    */
   need(rows) {
+    this.waiting = this.questions < MOST_QUESTIONS ? [] : rows;
+    if (this.waiting.length > 0) return;
     const missing = rows.filter((row) => !this.rows.has(row) && !this.asked.has(row));
     let first = missing[0];
     if (first === undefined) return;
@@ -228,6 +235,7 @@ export class Texts {
    */
   async #ask(first, last) {
     for (let row = first; row <= last; row += 1) this.asked.add(row);
+    this.questions += 1;
     try {
       const answer = await getJson(runPath(this.run, "/rows", { from: first, limit: last - first + 1 }));
       this.put(answer.rows);
@@ -235,6 +243,9 @@ export class Texts {
     } catch {
       // The rows show their names; scrolling to them again asks again.
       for (let row = first; row <= last; row += 1) this.asked.delete(row);
+    } finally {
+      this.questions -= 1;
+      this.need(this.waiting);
     }
   }
 

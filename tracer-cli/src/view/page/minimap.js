@@ -40,6 +40,8 @@ export class Minimap {
     /** @type {number[]} */
     this.hits = [];
     this.scale = new Timescale(0, 1);
+    /** The range that is shown; nothing while somebody is choosing another. */
+    this.told = "";
     this.#listenToPointer();
     this.waiting = false;
     new ResizeObserver(() => this.draw()).observe(this.canvas);
@@ -54,6 +56,7 @@ export class Minimap {
   #slider(label, value) {
     const slider = make("input", { type: "range", min: 0, max: SLIDER_STEPS, value, step: 5, "aria-label": label });
     slider.addEventListener("input", () => {
+      this.told = "";
       const [from, to] = [Number(this.startSlider.value), Number(this.endSlider.value)].sort((a, b) => a - b);
       this.#choose((from ?? 0) / SLIDER_STEPS, (to ?? SLIDER_STEPS) / SLIDER_STEPS);
     });
@@ -83,7 +86,10 @@ export class Minimap {
       this.canvas.setPointerCapture(event.pointerId);
     });
     this.canvas.addEventListener("pointermove", (event) => {
-      if (began !== null) this.#showWindow(Math.min(began, place(event)), Math.max(began, place(event)));
+      if (began === null) return;
+      this.told = "";
+      this.window.hidden = false;
+      this.#showWindow(Math.min(began, place(event)), Math.max(began, place(event)));
     });
     this.canvas.addEventListener("pointerup", (event) => {
       if (began === null) return;
@@ -111,14 +117,19 @@ export class Minimap {
    */
   setRange(range, seen) {
     const [from, to] = range ? [this.scale.place(range[0]), this.scale.place(range[1])] : [0, 1];
-    this.#showWindow(from, to);
-    this.window.hidden = range === null;
-    for (const [slider, place] of /** @type {const} */ ([
-      [this.startSlider, from],
-      [this.endSlider, to],
-    ])) {
-      slider.value = String(Math.round(place * SLIDER_STEPS));
-      slider.setAttribute("aria-valuetext", duration(this.scale.timeAt(place)));
+    const told = `${range} of ${this.scale.to}`;
+    // Scrolling tells the same range with every frame.
+    if (told !== this.told) {
+      this.told = told;
+      this.#showWindow(from, to);
+      this.window.hidden = range === null;
+      for (const [slider, place] of /** @type {const} */ ([
+        [this.startSlider, from],
+        [this.endSlider, to],
+      ])) {
+        slider.value = String(Math.round(place * SLIDER_STEPS));
+        slider.setAttribute("aria-valuetext", duration(this.scale.timeAt(place)));
+      }
     }
     this.position.hidden = seen === null;
     if (seen) {
@@ -133,7 +144,6 @@ export class Minimap {
    * @param {number} to
    */
   #showWindow(from, to) {
-    this.window.hidden = false;
     this.window.style.left = `${from * 100}%`;
     this.window.style.width = `${(to - from) * 100}%`;
   }

@@ -63,7 +63,7 @@ export function runHead(overview, deeds) {
       standingBadge(standing),
       make("h1", null, name),
       make(
-        "span.id.mono",
+        "span.id",
         null,
         overview.run_id.slice(0, 8),
         make(

@@ -40,7 +40,7 @@ export class RunPage {
     this.selected = -1;
     this.following = false;
     this.lastChange = Date.now();
-    this.texts = new Texts(this.id, () => this.steps.list.render(true));
+    this.texts = new Texts(this.id, () => this.steps.list.schedule(true));
     if (initial.rows) this.texts.put(initial.rows.rows);
     this.minimap = new Minimap({ onRange: (range) => this.setRange(range), onJump: (time) => this.jumpToTime(time) });
     this.steps = new Steps({
@@ -53,7 +53,7 @@ export class RunPage {
     this.head = make(
       "div",
       { id: "run-head" },
-      make("div.run-head", null, make("h1", null, "Run ", make("span.mono", null, this.id.slice(0, 8)))),
+      make("div.run-head", null, make("h1", null, "Run ", this.id.slice(0, 8))),
     );
     const main = startFrame({ left: [make("span.place", null, this.overview?.run_name ?? "run")] });
     main.append(this.head, this.minimap.element, this.tools.element, this.workspace.element);

@@ -62,7 +62,7 @@ class RunsPage {
     this.empty = make("div.empty", { hidden: true });
     this.actions = make("div.actions", { hidden: true, role: "group", "aria-label": "The marked runs" });
     const main = startFrame({
-      left: [make("span.place.mono", { title: this.data.table.data_dir }, this.data.table.data_dir)],
+      left: [make("span.place", { title: this.data.table.data_dir }, this.data.table.data_dir)],
       search: this.filters.search,
     });
     main.append(make("h1.unseen", null, "Runs"), this.filters.element, this.grid, this.empty, this.actions);

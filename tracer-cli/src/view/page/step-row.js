@@ -29,6 +29,7 @@ const DEEPEST_INDENT = 14;
  * @property {Columns} columns
  * @property {Outline} outline
  * @property {Texts} texts
+ * @property {number} room how many characters of a text can be seen
  * @property {Timescale} scale
  * @property {boolean} absolute whether times are those of the clock
  * @property {number} now microseconds from the start of the run
@@ -145,19 +146,28 @@ export function renderStepRow(element, index, scene) {
  * @param {RowText | undefined} text
  * @param {Scene} scene
  */
-function renderStep(parts, row, text, { columns, now, isOver }) {
+function renderStep(parts, row, text, { columns, room, now, isOver }) {
   const { input, output } = columns.tokens(row);
   const known = input !== null || output !== null;
   const inFlight = (columns.flags[row] & IN_FLIGHT) !== 0;
   const length = columns.duration[row];
-  say(parts.input, text?.gist.input ?? "");
-  say(parts.output, text?.failure ?? text?.gist.output ?? (inFlight ? (isOver ? "never ended" : "in flight") : ""));
+  say(parts.input, shortened(text?.gist.input ?? "", room));
+  say(parts.output, shortened(text?.failure ?? text?.gist.output ?? (inFlight ? (isOver ? "never ended" : "in flight") : ""), room));
   parts.output.classList.toggle("broken", Boolean(text?.failure));
   say(parts.tokens, known ? `${input === null ? "?" : quantity(input)}→${output === null ? "?" : quantity(output)}` : "");
   parts.duration.classList.toggle("ticking", inFlight && !isOver);
   if (inFlight && isOver) say(parts.duration, "");
   else if (inFlight) say(parts.duration, `${duration(now - columns.start[row])}+`);
   else say(parts.duration, length > 0 || (length === 0 && isTimed(columns.kindName(row))) ? duration(length) : "");
+}
+
+/**
+ * @param {string} text
+ * @param {number} most characters
+ */
+function shortened(text, most) {
+  // Half of a pair of surrogates is no character.
+  return text.length > most ? `${text.slice(0, most).replace(/[\ud800-\udbff]$/, "")}…` : text;
 }
 
 /**

@@ -16,6 +16,10 @@ const MOST_PINNED = 3;
 const MARGIN = 0.01;
 /** What the label of a tick takes, in pixels. */
 const LABEL_WIDTH = 64;
+/** Pixels of a narrow character: a text that fills a cell has no more characters than fit by this measure. */
+const NARROW = 5;
+/** How many characters of a text are rendered until the width of a row is known. */
+const LIKELY_ROOM = 100;
 
 /**
  * @typedef {object} Options
@@ -30,16 +34,17 @@ export class Steps {
     this.options = options;
     this.axis = make("div.axis", { "aria-hidden": "true" });
     this.pinned = make("div.pinned", { "aria-hidden": "true" });
+    const heads = [
+      ["number", "#"],
+      ["time", "Time"],
+      ["step", "Step"],
+      ["tokens", "Tokens"],
+      ["duration", "Duration"],
+    ].map(([name, label]) => make("div.cell", { role: "columnheader", class: `cell ${name}` }, label));
     this.head = make(
       "div.row.head",
       { role: "row", "aria-rowindex": 1 },
-      ...[
-        ["number", "#"],
-        ["time", "Time"],
-        ["step", "Step"],
-        ["tokens", "Tokens"],
-        ["duration", "Duration"],
-      ].map(([name, label]) => make("div.cell", { role: "columnheader", class: `cell ${name}` }, label)),
+      ...heads,
       make("div.cell.bars", { role: "columnheader" }, make("span.unseen", null, "Over time"), this.axis),
     );
     this.body = make("div.rows", { role: "rowgroup" });
@@ -69,6 +74,14 @@ export class Steps {
       this.axisWidth = entry.contentRect.width;
       this.#drawAxis();
     }).observe(this.axis);
+    /** How many characters of a text can be seen in a row: a browser shapes all of a text, however little of it is seen. */
+    this.room = LIKELY_ROOM;
+    new ResizeObserver(([entry]) => {
+      const room = Math.ceil(entry.contentRect.width / NARROW);
+      const isMore = room > this.room;
+      this.room = room;
+      if (isMore) this.list.render(true);
+    }).observe(heads[2]);
     this.absolute = false;
     /** Whether nothing that is in flight will end any more. */
     this.isOver = false;
@@ -128,6 +141,7 @@ export class Steps {
       columns,
       outline,
       texts: this.options.texts,
+      room: this.room,
       scale: this.scale,
       absolute: this.absolute,
       now: this.now,

@@ -3,8 +3,10 @@
 
 /** Safely below what browsers allow an element to be, in pixels. */
 const TALLEST = 15_000_000;
-/** Rows rendered beyond each edge, so that fast scrolling shows no gap. */
+/** Rows rendered beyond each edge, so that scrolling on shows no gap. */
 const BEYOND = 4;
+/** The list rests when it has not been rendered for so many milliseconds. */
+const REST = 200;
 /** How much of the window's height the list has, until it is known. */
 const LIKELY_SHARE = 0.75;
 
@@ -37,10 +39,14 @@ export class VirtualList {
     this.first = 0;
     this.last = -1;
     this.frame = 0;
+    /** Whether the next frame renders all rows anew. */
+    this.again = false;
     /** Whether the page has been laid out since the list is there. */
     this.measured = false;
+    /** Whether rows beyond the edges are missing. */
+    this.lacksBeyond = false;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
-    this.ordering = undefined;
+    this.resting = undefined;
     options.scroller.addEventListener("scroll", () => this.schedule(), { passive: true });
     new ResizeObserver(() => this.measure()).observe(options.scroller);
   }
@@ -51,7 +57,7 @@ export class VirtualList {
     if (height > 0) this.rowHeight = height;
     this.measured = true;
     this.#resize();
-    this.render();
+    this.render(false, this.lacksBeyond);
   }
 
   /**
@@ -75,11 +81,15 @@ export class VirtualList {
     this.options.body.style.height = `${Math.min(this.length * this.rowHeight, TALLEST)}px`;
   }
 
-  /** Renders with the next frame. */
-  schedule() {
+  /**
+   * Renders with the next frame.
+   * @param {boolean} [again] whether rows that stay are rendered anew
+   */
+  schedule(again = false) {
+    this.again ||= again;
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;
-      this.render();
+      this.render(this.again);
     });
   }
 
@@ -138,16 +148,23 @@ export class VirtualList {
 
   /**
    * @param {boolean} [again] whether rows that stay are rendered anew
+   * @param {boolean} [onlySeen] whether the rows beyond the edges can wait
    */
-  render(again = false) {
+  render(again = false, onlySeen = false) {
     const { scroller, body, renderRow, onWindow } = this.options;
+    this.again = false;
     // Read before anything is written: reading in between would lay the page out for every row.
     const position = this.#position();
     const seen = this.#viewHeight() / this.rowHeight;
     const scrollTop = this.measured ? scroller.scrollTop : 0;
-    this.first = Math.max(0, Math.floor(position) - BEYOND);
-    this.last = Math.min(this.length - 1, Math.ceil(position + seen) + BEYOND);
-    const anew = onWindow?.(Math.max(0, Math.floor(position)), Math.min(this.length - 1, Math.ceil(position + seen) - 1)) || again;
+    const firstSeen = Math.max(0, Math.floor(position));
+    const lastSeen = Math.min(this.length - 1, Math.ceil(position + seen) - 1);
+    // After a jump the next one is as likely as a step: only what is seen, until the list rests.
+    this.lacksBeyond = this.length > 0 && (onlySeen || firstSeen > this.last || lastSeen < this.first);
+    const beyond = this.lacksBeyond ? 0 : BEYOND;
+    this.first = Math.max(0, firstSeen - beyond);
+    this.last = Math.min(this.length - 1, lastSeen + beyond);
+    const anew = onWindow?.(firstSeen, lastSeen) || again;
     const lowest = Math.max(0, Math.min(this.length * this.rowHeight, TALLEST) - this.rowHeight);
     const wanted = new Set();
     for (let index = this.first; index <= this.last; index += 1) wanted.add(index);
@@ -155,7 +172,6 @@ export class VirtualList {
     for (const [index, row] of this.rendered) {
       if (wanted.has(index)) continue;
       this.rendered.delete(index);
-      row.hidden = true;
       this.spare.push(row);
     }
     for (const index of wanted) {
@@ -175,8 +191,15 @@ export class VirtualList {
       // A kept row far away must not stretch the list.
       row.style.transform = `translateY(${Math.min(Math.max(top, 0), lowest)}px)`;
     }
-    clearTimeout(this.ordering);
-    this.ordering = setTimeout(() => this.#order(), 200);
+    // Not before: a row that is hidden and shown again is styled again.
+    for (const row of this.spare) row.hidden = true;
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => this.#rest(), REST);
+  }
+
+  #rest() {
+    if (this.lacksBeyond) this.render();
+    else this.#order();
   }
 
   /** Puts the elements into the order of the list, for those who read the page in that order; the focused one stays where it is. */
