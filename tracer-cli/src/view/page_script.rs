@@ -4,6 +4,9 @@
 //! Each module becomes a function that runs once, when somebody first needs what it exports; `import()` calls it as well, so that a
 //! part that is shown late costs nothing before but its text. The page's modules are written for it: an import or an export is one
 //! line (`imported`, `exported`), names are never re-exported or reassigned, and no module imports itself by a detour.
+//!
+//! A function in parentheses is compiled while the script is still loading, any other first looked over and compiled when it is
+//! called, while the page waits: a third of its scripts' time. So what the page needs at once stands in parentheses.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -11,59 +14,93 @@ use std::fmt::Write;
 /// What all functions of modules are made with.
 const ONCE: &str = "const once$ = (make) => { let made; return () => (made ??= make()); };\n";
 
+/// The modules that a script still lacks.
+#[derive(Default)]
+struct Missing {
+    needed_at_once: Vec<String>,
+    needed_late: Vec<String>,
+}
+
+impl Missing {
+    /// The next module, and whether it is needed at once.
+    fn next(&mut self) -> Option<(String, bool)> {
+        let at_once = self.needed_at_once.pop().map(|name| (name, true));
+        at_once.or_else(|| self.needed_late.pop().map(|name| (name, false)))
+    }
+}
+
 /// The script of the page whose module has this name. `read` gives the text of a module; one that is missing is left out, and the
 /// browser says so.
 pub(super) fn of(page: &str, read: impl Fn(&str) -> Option<String>) -> String {
     let mut script = ONCE.to_owned();
     let mut seen = BTreeSet::from([page.to_owned()]);
-    let mut waiting = Vec::new();
-    let (first, _) = joinable(page, &read, &mut waiting);
-    while let Some(name) = waiting.pop() {
-        if seen.insert(name.clone()) {
-            let (code, exports) = joinable(&name, &read, &mut waiting);
-            let exports = exports.join(", ");
-            // Writing to a string does not fail.
-            let _ = writeln!(
-                script,
-                "const {} = once$(() => {{\n{code}return {{ {exports} }};\n}});",
-                function(&name)
-            );
+    let mut missing = Missing::default();
+    let first = joinable(page, &read);
+    missing.needed_at_once.extend(first.imports);
+    missing.needed_late.extend(first.late_imports);
+    while let Some((name, at_once)) = missing.next() {
+        if !seen.insert(name.clone()) {
+            continue;
         }
+        let module = joinable(&name, &read);
+        let (open, close) = if at_once { ("(", ")") } else { ("", "") };
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            script,
+            "const {} = once$({open}() => {{\n{}return {{ {} }};\n}}{close});",
+            function(&name),
+            module.code,
+            module.exports.join(", ")
+        );
+        let imports = if at_once {
+            &mut missing.needed_at_once
+        } else {
+            &mut missing.needed_late
+        };
+        imports.extend(module.imports);
+        missing.needed_late.extend(module.late_imports);
     }
     // It alone may wait at its top, and it needs all others.
-    script + &first
+    script + &first.code
 }
 
-/// The code of a module with calls in the place of its imports, and the names that it exports. What it imports joins those that wait.
-fn joinable(
-    name: &str,
-    read: impl Fn(&str) -> Option<String>,
-    waiting: &mut Vec<String>,
-) -> (String, Vec<String>) {
+/// A module as a part of a script.
+#[derive(Default)]
+struct Joinable {
+    /// With calls in the place of its imports.
+    code: String,
+    /// Names.
+    exports: Vec<String>,
+    /// Files.
+    imports: Vec<String>,
+    /// Files that it imports by `import()`.
+    late_imports: Vec<String>,
+}
+
+fn joinable(name: &str, read: impl Fn(&str) -> Option<String>) -> Joinable {
     let text = without_comments(&read(name).unwrap_or_default());
-    let mut code = String::with_capacity(text.len());
-    let mut exports = Vec::new();
+    let mut module = Joinable::default();
     for line in text.lines() {
         if let Some((names, file)) = imported(line) {
             let names = names.replace(" as ", ": ");
-            let _ = writeln!(code, "const {names} = {}();", function(file));
-            waiting.push(file.to_owned());
+            let _ = writeln!(module.code, "const {names} = {}();", function(file));
+            module.imports.push(file.to_owned());
             continue;
         }
         let line = exported(line).map_or(line, |(name, declaration)| {
-            exports.push(name.to_owned());
+            module.exports.push(name.to_owned());
             declaration
         });
         let mut rest = line;
         while let Some((before, file, after)) = imported_late(rest) {
-            let _ = write!(code, "{before}Promise.resolve({}())", function(file));
-            waiting.push(file.to_owned());
+            let _ = write!(module.code, "{before}Promise.resolve({}())", function(file));
+            module.late_imports.push(file.to_owned());
             rest = after;
         }
-        code.push_str(rest);
-        code.push('\n');
+        module.code.push_str(rest);
+        module.code.push('\n');
     }
-    (code, exports)
+    module
 }
 
 /// `import { fill, make } from "./dom.js";`: the names with their braces, and the file.
@@ -159,18 +196,18 @@ mod tests {
         let script = of("page.js", |name| modules.get(name).map(|text| (*text).to_owned()));
         let expected = "\
 const once$ = (make) => { let made; return () => (made ??= make()); };
-const help_text$ = once$(() => {
-class Help {}
-const help = new Help();
-return { Help, help };
-});
-const api$ = once$(() => {
+const api$ = once$((() => {
 async function ask() {
 return 1; // at once
 }
 const MOST = 2;
 let own = 1;
 return { ask, MOST };
+}));
+const help_text$ = once$(() => {
+class Help {}
+const help = new Help();
+return { Help, help };
 });
 const { ask: question } = api$();
 const { help } = await Promise.resolve(help_text$());

@@ -50,11 +50,7 @@ export class RunPage {
     });
     this.tools = new RunTools(this);
     this.workspace = new Workspace(this);
-    this.head = make(
-      "div",
-      { id: "run-head" },
-      make("div.run-head", null, make("h1", null, "Run ", this.id.slice(0, 8))),
-    );
+    this.head = make("div", { id: "run-head" }, make("div.run-head", null, make("h1", null, "Run ", this.id.slice(0, 8))));
     const main = startFrame({ left: [make("span.place", null, this.overview?.run_name ?? "run")] });
     main.append(this.head, this.minimap.element, this.tools.element, this.workspace.element);
     this.showOverview();

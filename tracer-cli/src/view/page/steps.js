@@ -3,6 +3,7 @@
 
 import { fill, make } from "./dom.js";
 import { createStepRow, KIND, renderStepRow } from "./step-row.js";
+import { TimeAxis } from "./time-axis.js";
 import { Timescale } from "./units.js";
 import { VirtualList } from "./virtual-list.js";
 
@@ -14,8 +15,6 @@ import { VirtualList } from "./virtual-list.js";
 const MOST_PINNED = 3;
 /** A pixel of room at both ends of the time that is shown. */
 const MARGIN = 0.01;
-/** What the label of a tick takes, in pixels. */
-const LABEL_WIDTH = 64;
 /** Pixels of a narrow character: a text that fills a cell has no more characters than fit by this measure. */
 const NARROW = 5;
 /** How many characters of a text are rendered until the width of a row is known. */
@@ -32,7 +31,7 @@ export class Steps {
   /** @param {Options} options */
   constructor(options) {
     this.options = options;
-    this.axis = make("div.axis", { "aria-hidden": "true" });
+    this.axis = new TimeAxis();
     this.pinned = make("div.pinned", { "aria-hidden": "true" });
     const heads = [
       ["number", "#"],
@@ -45,7 +44,7 @@ export class Steps {
       "div.row.head",
       { role: "row", "aria-rowindex": 1 },
       ...heads,
-      make("div.cell.bars", { role: "columnheader" }, make("span.unseen", null, "Over time"), this.axis),
+      make("div.cell.bars", { role: "columnheader" }, make("span.unseen", null, "Over time"), this.axis.element),
     );
     this.body = make("div.rows", { role: "rowgroup" });
     this.grid = make(
@@ -69,11 +68,6 @@ export class Steps {
     this.outline = null;
     this.selected = -1;
     this.scale = new Timescale(0, 1);
-    this.axisWidth = 0;
-    new ResizeObserver(([entry]) => {
-      this.axisWidth = entry.contentRect.width;
-      this.#drawAxis();
-    }).observe(this.axis);
     /** How many characters of a text can be seen in a row: a browser shapes all of a text, however little of it is seen. */
     this.room = LIKELY_ROOM;
     new ResizeObserver(([entry]) => {
@@ -169,7 +163,7 @@ export class Steps {
     const isOther = scale.from !== this.scale.from || scale.to !== this.scale.to;
     if (isOther) {
       this.scale = scale;
-      this.#drawAxis();
+      this.axis.show(scale);
     }
     this.options.onSeen(isAll ? null : [scale.from, scale.to]);
     return isOther;
@@ -197,21 +191,6 @@ export class Steps {
     if (to < from) return new Timescale(0, end);
     const margin = (to - from) * MARGIN;
     return new Timescale(from - margin, to + margin);
-  }
-
-  #drawAxis() {
-    const ticks = this.scale.ticks(Math.max(1, Math.floor(this.axisWidth / LABEL_WIDTH)));
-    fill(
-      this.axis,
-      ticks.map(({ time, label }) => {
-        const place = this.scale.place(time);
-        // A label that would be cut at the edge says nothing; its line still does.
-        const hasRoom = (1 - place) * this.axisWidth >= LABEL_WIDTH * 0.65;
-        const tick = make("span.tick", null, hasRoom ? label : "");
-        tick.style.left = `${place * 100}%`;
-        return tick;
-      }),
-    );
   }
 
   /**

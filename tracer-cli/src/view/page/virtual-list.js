@@ -7,8 +7,10 @@ const TALLEST = 15_000_000;
 const BEYOND = 4;
 /** The list rests when it has not been rendered for so many milliseconds. */
 const REST = 200;
-/** How much of the window's height the list has, until it is known. */
-const LIKELY_SHARE = 0.75;
+/** How many rows are seen, until it is known. */
+const LIKELY_ROWS = 24;
+/** So many of them are in the page's first frame, so that it comes early; the others are in the second. */
+const FIRST_ROWS = 8;
 
 /**
  * @template {HTMLElement} Row
@@ -48,7 +50,10 @@ export class VirtualList {
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.resting = undefined;
     options.scroller.addEventListener("scroll", () => this.schedule(), { passive: true });
-    new ResizeObserver(() => this.measure()).observe(options.scroller);
+    new ResizeObserver(() => {
+      if (this.measured) this.measure();
+      else requestAnimationFrame(() => this.measure());
+    }).observe(options.scroller);
   }
 
   /** Reads the height of a row from the style sheet and renders. */
@@ -100,8 +105,8 @@ export class VirtualList {
 
   #viewHeight() {
     const { scroller, body } = this.options;
-    // Asking before the first frame would lay the page out twice; and a list that is not shown has no height.
-    if (!this.measured || scroller.clientHeight === 0) return innerHeight * LIKELY_SHARE;
+    // Asking before the first frame, even for the window's height, would lay the page out twice; and a list that is not shown has none.
+    if (!this.measured || scroller.clientHeight === 0) return LIKELY_ROWS * this.rowHeight;
     return Math.max(0, scroller.clientHeight - body.offsetTop);
   }
 
@@ -163,7 +168,7 @@ export class VirtualList {
     this.lacksBeyond = this.length > 0 && (onlySeen || firstSeen > this.last || lastSeen < this.first);
     const beyond = this.lacksBeyond ? 0 : BEYOND;
     this.first = Math.max(0, firstSeen - beyond);
-    this.last = Math.min(this.length - 1, lastSeen + beyond);
+    this.last = Math.min(this.length - 1, this.measured ? lastSeen + beyond : FIRST_ROWS - 1);
     const anew = onWindow?.(firstSeen, lastSeen) || again;
     const lowest = Math.max(0, Math.min(this.length * this.rowHeight, TALLEST) - this.rowHeight);
     const wanted = new Set();
