@@ -19,7 +19,7 @@ const PYTHON_ROWS = ".event, .event-item, .event-header";
 /** The Python viewer needs most of a minute and 5 GB for more. */
 const MOST_PYTHON_SPANS = 10_000;
 /** A frame waits for the screen's next one, of which there are 60 a second: what takes two of them takes 33.3 ms. */
-const TWO_FRAMES = 33.4;
+const TWO_FRAMES = 33.5;
 /** What first rows may take, in milliseconds, by the number of spans. */
 const FIRST_ROWS = new Map([[1_000, 150], [10_000, 250], [100_000, 600], [1_000_000, 3_000]]);
 
