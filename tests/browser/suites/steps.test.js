@@ -1,8 +1,9 @@
 // Features 2 and 3: rows that say something, as a tree with bars over time and a minimap.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { eventually, useBrowser } from "../harness/browser.js";
-import { names, openRun, ROWS } from "../harness/pages.js";
+import { setTimeout as sleep } from "node:timers/promises";
+import { eventually, openPage, useBrowser } from "../harness/browser.js";
+import { names, openRun, ROWS, viewRuns } from "../harness/pages.js";
 import { large, looped, ok } from "../harness/samples.js";
 import { tool } from "../harness/runs.js";
 
@@ -64,6 +65,70 @@ describe("the steps", () => {
       assert.equal(page.asked.filter((url) => url.endsWith("/columns")).length, 1);
     });
   }
+
+  test("come in two frames, of which the first is small and so comes soon", async (t) => {
+    const { viewer, ids: [id] } = await viewRuns(t, [large(500, 7)]);
+    const page = await openPage(t);
+    await page.addInitScript((rows) => {
+      const look = () => {
+        globalThis.firstRows = document.querySelectorAll(rows).length;
+        if (globalThis.firstRows === 0) requestAnimationFrame(look);
+      };
+      requestAnimationFrame(look);
+    }, ROWS);
+    await page.goto(`${viewer.origin}/r/${id}`);
+    await eventually(async () => assert.ok(await page.locator(ROWS).count() > 15));
+    assert.equal(await page.evaluate(() => globalThis.firstRows), 8);
+  });
+
+  test("that are leapt to are those on the screen, and those beyond its edges when the list rests", async (t) => {
+    const { page } = await openRun(t, large(5_000, 77));
+    const [rendered, fitting] = await page.evaluate((rows) => new Promise((resolve) => {
+      const steps = document.querySelector(".steps");
+      const height = document.querySelector(rows).offsetHeight;
+      // Behind the list's own listener: this frame's rows are there, and nothing has been answered yet.
+      steps.addEventListener("scroll", () => requestAnimationFrame(() => resolve([document.querySelectorAll(rows).length,
+        Math.ceil(steps.clientHeight / height)])), { once: true });
+      steps.scrollTop = steps.scrollHeight / 2;
+    }), ROWS);
+    // One row is cut at each edge, and one is kept for the focus.
+    assert.ok(rendered <= fitting + 2, `${rendered} rows where ${fitting} fit`);
+    await eventually(async () => assert.ok(await page.locator(ROWS).count() >= rendered + 6));
+  });
+
+  test("that nobody waits for any more are not asked for while the bar is dragged", async (t) => {
+    const { page } = await openRun(t, large(5_000, 77));
+    const LATE = 300;
+    const asked = [];
+    await page.route(/\/rows\?/, async (route) => {
+      asked.push(route.request().url());
+      await sleep(LATE);
+      await route.continue();
+    });
+    const PLACES = 60;
+    const time = await page.evaluate(async (places) => {
+      const steps = document.querySelector(".steps");
+      const from = performance.now();
+      for (let place = 1; place <= places; place += 1) {
+        steps.scrollTop = (steps.scrollHeight * place) / (places + 1);
+        await new Promise(requestAnimationFrame);
+      }
+      return performance.now() - from;
+    }, PLACES);
+    await eventually(async () => assert.match(await page.locator(ROWS).nth(12).innerText(), /page=\d/));
+    // Two questions at a time, and those that began when the bar rested.
+    assert.ok(asked.length <= 2 * Math.ceil(time / LATE) + 4, `${asked.length} questions in ${time} ms`);
+  });
+
+  test("say as much of a long text as can be seen, and more on a wider page", async (t) => {
+    const { page } = await openRun(t, { name: "agent", children: (id) => [tool(id, 2, "search", { query: "why ".repeat(200) }, "because ".repeat(200))] },
+      { viewport: { width: 1000, height: 800 } });
+    const input = page.locator(`${ROWS} .gist`).nth(2);
+    await eventually(async () => assert.match(await input.textContent(), /why why.*…$/));
+    const { length } = await input.textContent();
+    await page.setViewportSize({ width: 2600, height: 800 });
+    await eventually(async () => assert.ok((await input.textContent()).length > length));
+  });
 
   test("zoom to a range that is dragged on the minimap, and back", async (t) => {
     const { page } = await openRun(t, large(200, 3));
