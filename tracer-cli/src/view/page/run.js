@@ -246,6 +246,9 @@ async function columnsOf(id) {
 }
 
 const initial = initialData();
-// What the server has read already is here with the script: the page is built once, with its rows, not step by step.
-const columns = initial.overview ? await columnsOf(initial.run_id).catch(() => null) : null;
+// What the server has read already is here with the script: the page is built once, with its rows, not step by step. Otherwise it is built
+// in a task of its own, not in the one that ends the parsing of the document and lays it out.
+const columns = initial.overview
+  ? await columnsOf(initial.run_id).catch(() => null)
+  : await new Promise((resolve) => setTimeout(() => resolve(null)));
 new RunPage(initial, columns).start().catch(showError);
