@@ -12,7 +12,7 @@ const ASKED_EVERY = 1_000;
 
 /** Gathers from the page's first moment: when its first rows were there, and its long tasks. */
 function gather(rows) {
-  const seen = { tasks: [], firstRows: null, paint: null };
+  const seen = { tasks: [], firstRows: null };
   globalThis.measured = seen;
   new PerformanceObserver((list) => seen.tasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: "longtask", buffered: true });
   const look = () => {
@@ -27,7 +27,7 @@ function gather(rows) {
 const TOLD = `JSON.stringify({ ...measured, paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? null })`;
 
 export class BareBrowser {
-  /** Starts the browser without a page. */
+  /** Starts the browser with an empty page, which nothing is done with. */
   static async start(program, flags) {
     const folder = await mkdtemp(path.join(tmpdir(), "tracer-browser-"));
     const args = ["--headless=new", "--remote-debugging-pipe", `--user-data-dir=${folder}`, "--no-first-run", ...flags, "about:blank"];
