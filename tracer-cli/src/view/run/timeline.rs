@@ -149,7 +149,8 @@ fn in_time(index: &LogIndex, surfaced: &[SurfacedRecord], in_flight: &[StartedSp
             Source::InFlight(place),
         ));
     }
-    keyed.sort_unstable_by_key(|(key, _)| *key);
+    // The stable sort finds what is in order already: nearly all of a log that was written as it happened.
+    keyed.sort_by_key(|(key, _)| *key);
     let mut has_started = false;
     let mut number = 0;
     let items = keyed.into_iter().map(|(_, source)| {

@@ -147,9 +147,14 @@ impl Entry {
 const EMPTY: u32 = u32::MAX;
 
 /// Finds the first entry with an ID: a table of positions, at most six bytes for each entry.
+///
+/// The bits of a slot that no position needs hold a part of the hash: entries that only stand next to the one that is
+/// looked for are told from it without being fetched, which is what takes time in a table of a million.
 #[derive(Debug)]
 pub(in super::super) struct IdTable {
     slots: Vec<u32>,
+    /// The bits of a slot that hold the position.
+    position: u32,
     /// Keyed at random, so that no file can be made that fills one corner of the table.
     hasher: RandomState,
 }
@@ -157,55 +162,64 @@ pub(in super::super) struct IdTable {
 impl IdTable {
     /// A table with room for so many entries.
     pub(in super::super) fn with_room_for(count: usize) -> Self {
+        // All ones are no position of so many, so that no slot that is taken looks empty.
+        let needed = u32::try_from(count).map_or(0, u32::leading_zeros);
         Self {
             slots: vec![EMPTY; count + count / 3 + 1],
+            position: u32::MAX.checked_shr(needed).unwrap_or(0),
             hasher: RandomState::new(),
         }
     }
 
     /// The position of the first entry with this ID.
     pub(in super::super) fn find(&self, entries: &[Entry], id: SpanId) -> Option<u32> {
-        let slot = self.slot(entries, id);
-        self.slots.get(slot).copied().filter(|found| *found != EMPTY)
+        let (slot, _) = self.slot(entries, id);
+        let found = self.slots.get(slot).filter(|found| **found != EMPTY)?;
+        Some(found & self.position)
     }
 
     /// Puts an entry in; tells the position of the one with its ID that was there before. The table goes on with the
     /// first of them, or with the first that belongs to the run and can be read, if there is one.
     pub(in super::super) fn insert(&mut self, entries: &[Entry], position: u32) -> Option<u32> {
         let entry = entries.get(position as usize)?;
-        let slot = self.slot(entries, entry.span_id);
+        let (slot, mark) = self.slot(entries, entry.span_id);
         let found = self.slots.get_mut(slot)?;
         if *found == EMPTY {
-            *found = position;
+            *found = mark | position;
             return None;
         }
-        let before = *found;
+        let before = *found & self.position;
         if entry.is_own() && entries.get(before as usize).is_some_and(|first| !first.is_own()) {
-            *found = position;
+            *found = mark | position;
         }
         Some(before)
     }
 
-    /// The slot that holds the ID, or the free one where it belongs: a quarter of the slots is always free.
-    fn slot(&self, entries: &[Entry], id: SpanId) -> usize {
-        let hash = u128::from(self.hasher.hash_one(id));
+    /// The slot that holds the ID, or the free one where it belongs, of which a quarter always is; and what the slot
+    /// holds besides the position.
+    fn slot(&self, entries: &[Entry], id: SpanId) -> (usize, u32) {
+        let hash = self.hasher.hash_one(id);
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "half of a good hash is a good hash"
+        )]
+        let mark = hash as u32 & !self.position;
         // The upper half of the product of a hash and the length is evenly spread below the length.
-        let mut slot = usize::try_from((hash * self.slots.len() as u128) >> 64).unwrap_or(0);
+        let product = u128::from(hash) * self.slots.len() as u128;
+        let mut slot = usize::try_from(product >> 64).unwrap_or(0);
         loop {
             match self.slots.get(slot) {
-                Some(&position) if position != EMPTY => {
-                    if entries
-                        .get(position as usize)
-                        .is_none_or(|entry| entry.span_id == id)
-                    {
-                        return slot;
+                Some(&held) if held != EMPTY => {
+                    let entry = || entries.get((held & self.position) as usize);
+                    if held & !self.position == mark && entry().is_none_or(|entry| entry.span_id == id) {
+                        return (slot, mark);
                     }
                     slot += 1;
                     if slot == self.slots.len() {
                         slot = 0;
                     }
                 }
-                _ => return slot,
+                _ => return (slot, mark),
             }
         }
     }

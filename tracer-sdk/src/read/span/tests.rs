@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::visitor::SPAN_FIELDS;
+use super::visitor::{Field, SPAN_FIELDS};
 use super::*;
 
 fn valid() -> Value {
@@ -65,6 +65,13 @@ fn a_valid_line_is_read_whole_and_unknown_fields_are_ignored() {
     );
     let identity = reading.identity.unwrap();
     assert_eq!(identity.span_id.to_string(), "2222222222222222");
+}
+
+#[test]
+fn fields_are_numbered_as_they_are_named() {
+    let numbers = SPAN_FIELDS.map(|field| Field::of(field).unwrap() as usize);
+    assert!(numbers.into_iter().eq(0..SPAN_FIELDS.len()), "{numbers:?}");
+    assert!(Field::of("resource").is_none());
 }
 
 #[test]
