@@ -66,6 +66,32 @@ describe("the steps", () => {
     });
   }
 
+  test("of a large run are shown from the first ones on, while the others come, and stay as they are then", async (t) => {
+    const { viewer, ids: [id] } = await viewRuns(t, [large(20_000, 3)]);
+    const page = await openPage(t);
+    let comes = () => {};
+    const others = new Promise((resolve) => { comes = resolve; });
+    await page.route((url) => url.pathname.endsWith("/columns") && !url.search, async (route) => {
+      await others;
+      await route.continue();
+    });
+    await page.goto(`${viewer.origin}/r/${id}?fold=0`);
+    const rows = () => page.locator(".steps").getAttribute("aria-rowcount").then(Number);
+    await eventually(async () => assert.equal(await rows(), 201));
+    const chosen = page.locator(`${ROWS}[data-row="5"]`);
+    await chosen.click();
+    await eventually(async () => assert.equal(await chosen.getAttribute("aria-selected"), "true"));
+    const before = await chosen.innerText();
+    // Longer than the page waits before it asks for patience.
+    await sleep(300);
+    assert.ok(!(await page.locator(".empty").isVisible()), "nobody is told to wait for what is there");
+    comes();
+    await eventually(async () => assert.ok(await rows() > 20_000));
+    assert.equal(await chosen.getAttribute("aria-selected"), "true");
+    assert.equal(await chosen.innerText(), before);
+    await eventually(async () => assert.match(await page.locator(".minimap canvas").getAttribute("aria-label"), /20,00\d steps/));
+  });
+
   test("come in two frames, of which the first is small and so comes soon", async (t) => {
     const { viewer, ids: [id] } = await viewRuns(t, [large(500, 7)]);
     const page = await openPage(t);

@@ -170,8 +170,8 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
             content_type: "application/octet-stream",
             ..get(
                 "/api/runs/{run}/columns",
-                "Every row of a run, as columns of numbers",
-                vec![run_id()],
+                "The rows of a run, all or the first ones, as columns of numbers",
+                vec![run_id(), limit(u32::MAX)],
                 json!({"type": "string", "format": "binary"}),
             )
         },

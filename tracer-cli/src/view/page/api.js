@@ -51,12 +51,25 @@ export async function getText(path) {
   return (await ask(path)).text();
 }
 
+/** An answer of more bytes is put together as it comes; all at once, that would hold the page up. */
+const LARGE_ANSWER = 1_048_576;
+
 /**
  * @param {string} path
  * @returns {Promise<ArrayBuffer>}
  */
 export async function getBytes(path) {
-  return (await ask(path)).arrayBuffer();
+  const response = await ask(path);
+  const size = Number(response.headers.get("Content-Length"));
+  const reader = size > LARGE_ANSWER ? response.body?.getReader() : undefined;
+  if (!reader) return response.arrayBuffer();
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    bytes.set(piece.value, at);
+    at += piece.value.length;
+  }
+  return bytes.buffer;
 }
 
 /**

@@ -117,11 +117,11 @@ function showDeleted(page) {
 }
 
 /**
- * The first row that is not the same in two readings of a run.
+ * The first row that is not the same in two readings of a run, of which one may lack the end.
  * @param {Columns} before
  * @param {Columns} after
  */
-function firstDifference(before, after) {
+export function firstDifference(before, after) {
   const shorter = Math.min(before.length, after.length);
   for (let row = 0; row < shorter; row += 1) {
     if (before.line[row] !== after.line[row] || before.nameId[row] !== after.nameId[row] || before.flags[row] !== after.flags[row])

@@ -4,7 +4,7 @@ import { getBytes, getJson, initialData, runPath, Texts } from "./api.js";
 import { readColumns, rowsMoved } from "./columns.js";
 import { fill, make } from "./dom.js";
 import { banner, showError, startFrame } from "./frame.js";
-import { follow } from "./live.js";
+import { firstDifference, follow } from "./live.js";
 import { Minimap } from "./minimap.js";
 import { Outline } from "./outline.js";
 import { runBanners, runHead } from "./run-about.js";
@@ -19,6 +19,8 @@ import { readRoute, Workspace, writeRoute } from "./workspace.js";
 
 /** Loading that takes longer is told, in milliseconds. */
 const PATIENCE = 150;
+/** So many rows are shown while those of a run that takes long are on their way. */
+const FIRST_ROWS = 200;
 /** A run that has ended is followed after so many milliseconds. */
 const CALM = 5_000;
 
@@ -63,9 +65,9 @@ export class RunPage {
   async start() {
     // The rows come first: of a large run they are there long before all of it has been checked.
     if (!this.columns) {
-      const slow = setTimeout(() => this.workspace.showLoading(this.overview), PATIENCE);
+      const slow = setTimeout(() => this.columns ?? this.workspace.showLoading(this.overview), PATIENCE);
       try {
-        await this.loadColumns();
+        await this.loadFromFirst();
       } catch (error) {
         return this.workspace.showFailure(error);
       } finally {
@@ -86,6 +88,23 @@ export class RunPage {
 
   async loadColumns() {
     this.showColumns(await columnsOf(this.id), 0);
+  }
+
+  /** Loads the rows of a run that takes long; the first ones are shown as soon as they are there. */
+  async loadFromFirst() {
+    const all = columnsOf(this.id);
+    const { view, at, kinds, range } = this.route;
+    const isBeginning = view === "steps" && !at && kinds.length === 0 && !range;
+    const first = isBeginning ? await Promise.race([columnsOf(this.id, FIRST_ROWS).catch(() => all), all]) : null;
+    if (first?.length === FIRST_ROWS) {
+      this.columns = first;
+      this.outline = new Outline(first, this.route);
+      this.steps.show(first, this.outline);
+      this.workspace.hideLoading();
+    }
+    const columns = await all;
+    await nextTask();
+    this.showColumns(columns, first ? firstDifference(first, columns) : 0);
   }
 
   /**
@@ -240,15 +259,21 @@ export class RunPage {
   }
 }
 
-/** @param {string} id */
-async function columnsOf(id) {
-  return readColumns(await getBytes(runPath(id, "/columns")));
+/** Lets the page answer to what was done with it meanwhile. */
+function nextTask() {
+  return new Promise((resolve) => setTimeout(resolve));
+}
+
+/**
+ * @param {string} id
+ * @param {number | null} [limit] how many rows, when not all
+ */
+async function columnsOf(id, limit = null) {
+  return readColumns(await getBytes(runPath(id, "/columns", { limit })));
 }
 
 const initial = initialData();
 // What the server has read already is here with the script: the page is built once, with its rows, not step by step. Otherwise it is built
 // in a task of its own, not in the one that ends the parsing of the document and lays it out.
-const columns = initial.overview
-  ? await columnsOf(initial.run_id).catch(() => null)
-  : await new Promise((resolve) => setTimeout(() => resolve(null)));
+const columns = initial.overview ? await columnsOf(initial.run_id).catch(() => null) : await nextTask().then(() => null);
 new RunPage(initial, columns).start().catch(showError);

@@ -90,9 +90,11 @@ pub(in super::super) fn microseconds(value: i64) -> f64 {
     value as f64
 }
 
-/// The columns of all rows.
-pub(in super::super) fn encode(run: &OpenRun) -> Vec<u8> {
+/// The columns of the first rows, at most so many.
+pub(in super::super) fn encode(run: &OpenRun, limit: usize) -> Vec<u8> {
     let rows = &run.timeline.rows;
+    // What a row is nested in stands before it: a beginning is a tree of its own.
+    let rows = rows.get(..limit).unwrap_or(rows);
     let started = run.started().unwrap_or(Timestamp::from_unix_microseconds(0));
     let mut names = NameTable::new(run);
     // Every row is told once, straight to where its cells lie: nothing is as large as the columns but they.

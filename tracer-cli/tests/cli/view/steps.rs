@@ -92,6 +92,30 @@ fn the_columns_hold_every_row() {
 }
 
 #[test]
+fn the_first_rows_are_told_alone() {
+    let (_sandbox, viewer) = opened();
+    let path = format!("/api/runs/{FIRST}/columns");
+    let (all, two) = (
+        Columns(viewer.get(&path).body),
+        Columns(viewer.get(&format!("{path}?limit=2")).body),
+    );
+    assert_eq!((all.rows(), two.rows()), (3, 2));
+    for column in [2, 3, 4, 5, 6, 10, 11] {
+        assert_eq!(two.u32s(column), all.u32s(column)[..2], "{column}");
+    }
+    assert_eq!(
+        (two.f64s(0), two.names()),
+        (all.f64s(0)[..2].to_vec(), all.names())
+    );
+    assert_eq!(viewer.get(&format!("{path}?limit=9")).body, all.0);
+    for limit in ["0", "-1", "4294967296", "x"] {
+        viewer
+            .get(&format!("{path}?limit={limit}"))
+            .refuses(400, "invalid_parameter");
+    }
+}
+
+#[test]
 fn rows_say_what_went_in_and_what_came_out() {
     let (_sandbox, viewer) = opened();
     let rows = ask(&viewer, "/rows?from=1&limit=1");
