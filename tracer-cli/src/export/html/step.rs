@@ -11,6 +11,8 @@ use crate::render::{gist, text, units};
 
 /// Deeper levels keep this indentation.
 const DEEPEST_INDENT: usize = 4;
+/// So many columns of what went in and came out can be seen in a line of the page; when they do not fit, each has half.
+const GIST_COLUMNS: usize = 110;
 /// How many units wide a bar is drawn.
 const BAR: u64 = 1_000;
 
@@ -60,7 +62,7 @@ fn line(step: &Step<'_>, total: Option<u64>) -> Markup {
             span.name { (step.name()) } " "
             @if step.failed() { span.failed { "failed " } }
             @if step.in_flight { span.running { "in flight " } }
-            span.muted { (gist.before) @if let Some(after) = &gist.after { " → " (after) } }
+            span.muted { (gist.fitted(GIST_COLUMNS)) }
         }
         span.number.tokens { @if let Some(tokens) = tokens { (tokens) " tokens" } }
         span.time { @if let Some(took) = took { (took) } }

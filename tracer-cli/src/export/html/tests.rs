@@ -51,6 +51,20 @@ fn the_page_says_what_happened_and_every_step_in_full() {
 }
 
 #[test]
+fn a_line_tells_what_came_out_however_long_what_went_in_is() {
+    let question = "where is my refund ".repeat(20);
+    let sample = Sample::new().step(samples::tool(
+        "search_kb",
+        &json!({"query": question}),
+        &json!({"hits": 2}),
+    ));
+    let page = page(&sample, &[]).0;
+    let (line, inside) = page.split_once("</summary>").unwrap();
+    assert!(line.contains("… → hits=2</span>"), "{line}");
+    assert!(!line.contains(question.trim()) && inside.contains(question.trim()));
+}
+
+#[test]
 fn nothing_that_a_trace_says_is_markup() {
     let hostile = "</script><script>alert(1)</script><img src=x onerror=alert(1)>";
     let sample = Sample::new()
