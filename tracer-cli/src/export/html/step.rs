@@ -11,8 +11,10 @@ use crate::render::{gist, text, units};
 
 /// Deeper levels keep this indentation.
 const DEEPEST_INDENT: usize = 4;
-/// So many columns of what went in and came out can be seen in a line of the page; when they do not fit, each has half.
-const GIST_COLUMNS: usize = 110;
+/// So many columns of a name, and of what went in and came out, can be seen in a line of the page.
+const LINE_COLUMNS: usize = 96;
+/// What went in and came out has at least so many; when they do not fit, each has half.
+const LEAST_GIST_COLUMNS: usize = 40;
 /// How many units wide a bar is drawn.
 const BAR: u64 = 1_000;
 
@@ -45,7 +47,9 @@ fn kind(step: &Step<'_>) -> &'static str {
 }
 
 fn line(step: &Step<'_>, total: Option<u64>) -> Markup {
-    let gist = gist::of(&step.record.payload);
+    let name = step.name();
+    let room = LINE_COLUMNS.saturating_sub(text::width(&name));
+    let gist = gist::of(&step.record.payload).fitted(room.max(LEAST_GIST_COLUMNS));
     let tokens = match &step.record.payload {
         Payload::LlmCall { usage, .. } => gist::tokens(usage),
         _ => None,
@@ -59,10 +63,10 @@ fn line(step: &Step<'_>, total: Option<u64>) -> Markup {
         span.time.offset { @if let Some(offset) = step.offset { "+" (units::duration(offset)) } }
         span.what {
             span.glyph aria-hidden="true" { (step.glyph()) } " "
-            span.name { (step.name()) } " "
+            span.name { (name) } " "
             @if step.failed() { span.failed { "failed " } }
             @if step.in_flight { span.running { "in flight " } }
-            span.muted { (gist.fitted(GIST_COLUMNS)) }
+            span.muted { (gist) }
         }
         span.number.tokens { @if let Some(tokens) = tokens { (tokens) " tokens" } }
         span.time { @if let Some(took) = took { (took) } }
