@@ -52,7 +52,7 @@ fn the_page_says_what_happened_and_every_step_in_full() {
 
 #[test]
 fn a_line_tells_what_came_out_however_long_what_went_in_is() {
-    let question = "where is my refund ".repeat(20);
+    let question = "where is my refund ".repeat(10);
     let sample = Sample::new().step(samples::tool(
         "search_kb",
         &json!({"query": question}),
