@@ -65,7 +65,9 @@ export class RunPage {
   async start() {
     // The rows come first: of a large run they are there long before all of it has been checked.
     if (!this.columns) {
-      const slow = setTimeout(() => this.columns ?? this.workspace.showLoading(this.overview), PATIENCE);
+      const slow = setTimeout(() => {
+        if (!this.columns) this.workspace.showLoading(this.overview);
+      }, PATIENCE);
       try {
         await this.loadFromFirst();
       } catch (error) {
@@ -94,6 +96,7 @@ export class RunPage {
   async loadFromFirst() {
     const all = columnsOf(this.id);
     const { view, at, kinds, range } = this.route;
+    // Whatever else is asked for may lie anywhere in the run.
     const isBeginning = view === "steps" && !at && kinds.length === 0 && !range;
     const first = isBeginning ? await Promise.race([columnsOf(this.id, FIRST_ROWS).catch(() => all), all]) : null;
     if (first?.length === FIRST_ROWS) {

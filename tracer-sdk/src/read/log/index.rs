@@ -153,8 +153,8 @@ const EMPTY: u32 = u32::MAX;
 #[derive(Debug)]
 pub(in super::super) struct IdTable {
     slots: Vec<u32>,
-    /// The bits of a slot that hold the position.
-    position: u32,
+    /// The bits of a slot that hold a position; the others hold a part of the hash.
+    position_bits: u32,
     /// Keyed at random, so that no file can be made that fills one corner of the table.
     hasher: RandomState,
 }
@@ -166,7 +166,7 @@ impl IdTable {
         let needed = u32::try_from(count).map_or(0, u32::leading_zeros);
         Self {
             slots: vec![EMPTY; count + count / 3 + 1],
-            position: u32::MAX.checked_shr(needed).unwrap_or(0),
+            position_bits: u32::MAX.checked_shr(needed).unwrap_or(0),
             hasher: RandomState::new(),
         }
     }
@@ -175,7 +175,7 @@ impl IdTable {
     pub(in super::super) fn find(&self, entries: &[Entry], id: SpanId) -> Option<u32> {
         let (slot, _) = self.slot(entries, id);
         let found = self.slots.get(slot).filter(|found| **found != EMPTY)?;
-        Some(found & self.position)
+        Some(found & self.position_bits)
     }
 
     /// Puts an entry in; tells the position of the one with its ID that was there before. The table goes on with the
@@ -188,7 +188,7 @@ impl IdTable {
             *found = mark | position;
             return None;
         }
-        let before = *found & self.position;
+        let before = *found & self.position_bits;
         if entry.is_own() && entries.get(before as usize).is_some_and(|first| !first.is_own()) {
             *found = mark | position;
         }
@@ -203,15 +203,15 @@ impl IdTable {
             clippy::cast_possible_truncation,
             reason = "half of a good hash is a good hash"
         )]
-        let mark = hash as u32 & !self.position;
+        let mark = hash as u32 & !self.position_bits;
         // The upper half of the product of a hash and the length is evenly spread below the length.
         let product = u128::from(hash) * self.slots.len() as u128;
         let mut slot = usize::try_from(product >> 64).unwrap_or(0);
         loop {
             match self.slots.get(slot) {
                 Some(&held) if held != EMPTY => {
-                    let entry = || entries.get((held & self.position) as usize);
-                    if held & !self.position == mark && entry().is_none_or(|entry| entry.span_id == id) {
+                    let entry = || entries.get((held & self.position_bits) as usize);
+                    if held & !self.position_bits == mark && entry().is_none_or(|entry| entry.span_id == id) {
                         return (slot, mark);
                     }
                     slot += 1;

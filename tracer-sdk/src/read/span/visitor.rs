@@ -254,35 +254,26 @@ impl<'de, A: ReadAttributes<'de>> LineFields<'de, A> {
         map: &mut M,
         inside: &mut bool,
     ) -> Result<(), M::Error> {
+        let mut scalar = || map.next_value_seed(ScalarSeed(&mut *inside));
         match field {
+            Field::TraceId => self.trace_id = Some(fields::id(TraceId::LENGTH)(scalar()?)),
+            Field::SpanId => self.span_id = Some(fields::id(SpanId::LENGTH)(scalar()?)),
+            Field::ParentSpanId => {
+                self.parent_span_id = Some(fields::or_null(scalar()?, fields::id(SpanId::LENGTH)));
+            }
+            Field::Name => self.name = Some(fields::text(scalar()?)),
+            Field::Kind => self.kind = Some(kind(scalar()?)),
+            Field::StartTime => self.start_time = Some(fields::time(scalar()?)),
+            Field::EndTime => self.end_time = Some(fields::or_null(scalar()?, fields::time)),
+            Field::DurationMs => self.duration_ms = Some(fields::or_null(scalar()?, fields::whole_number)),
             Field::Attributes => {
                 self.attributes = Some(map.next_value_seed(AttributesSeed::new(inside))?);
-                return Ok(());
             }
-            Field::Events => {
-                self.events = Some(map.next_value_seed(EventsSeed::new(inside))?);
-                return Ok(());
-            }
-            _ => {}
-        }
-        let value = map.next_value_seed(ScalarSeed(inside))?;
-        match field {
-            Field::TraceId => self.trace_id = Some(fields::id(TraceId::LENGTH)(value)),
-            Field::SpanId => self.span_id = Some(fields::id(SpanId::LENGTH)(value)),
-            Field::ParentSpanId => {
-                self.parent_span_id = Some(fields::or_null(value, fields::id(SpanId::LENGTH)));
-            }
-            Field::Name => self.name = Some(fields::text(value)),
-            Field::Kind => self.kind = Some(kind(value)),
-            Field::StartTime => self.start_time = Some(fields::time(value)),
-            Field::EndTime => self.end_time = Some(fields::or_null(value, fields::time)),
-            Field::DurationMs => self.duration_ms = Some(fields::or_null(value, fields::whole_number)),
+            Field::Events => self.events = Some(map.next_value_seed(EventsSeed::new(inside))?),
             Field::StatusCode => {
-                self.status_code = Some(fields::word(StatusCode::from_word, "OK, ERROR, UNSET")(value));
+                self.status_code = Some(fields::word(StatusCode::from_word, "OK, ERROR, UNSET")(scalar()?));
             }
-            Field::StatusDescription => self.status_description = Some(fields::text(value)),
-            // They have been read.
-            Field::Attributes | Field::Events => {}
+            Field::StatusDescription => self.status_description = Some(fields::text(scalar()?)),
         }
         Ok(())
     }
