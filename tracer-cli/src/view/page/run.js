@@ -104,6 +104,7 @@ export class RunPage {
       this.outline = new Outline(first, this.route);
       this.steps.show(first, this.outline);
       this.workspace.hideLoading();
+      this.tools.showFilters();
     }
     const columns = await all;
     await nextTask();
