@@ -12,6 +12,7 @@ mod demo_agent;
 pub mod error;
 pub mod export;
 mod gate;
+mod invocation;
 pub mod json;
 mod output_file;
 pub mod progress;
@@ -43,7 +44,8 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2));
         }
     };
-    let mut session = Session::new(Ui::new(cli.colour, cli.ascii), cli.data_dir);
+    let ui = Ui::new(cli.colour, cli.ascii);
+    let mut session = Session::new(ui, cli.data_dir).started_as(invocation::of_this_process());
     let verdict = match cli.command.run(&mut session) {
         Ok(verdict) => verdict,
         Err(error) => return report(&mut session.ui, &error),

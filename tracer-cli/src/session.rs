@@ -18,6 +18,8 @@ pub struct Session {
     /// Where output goes.
     pub ui: Ui,
     data_dir_option: Option<PathBuf>,
+    /// What the user typed in front of the arguments.
+    invocation: String,
 }
 
 impl Session {
@@ -26,7 +28,14 @@ impl Session {
         Self {
             ui,
             data_dir_option: data_dir,
+            invocation: "tracer".to_owned(),
         }
+    }
+
+    /// The same, with suggested commands as the user types them: `cargo run -p tracer-cli --` instead of `tracer`.
+    #[must_use]
+    pub fn started_as(self, invocation: String) -> Self {
+        Self { invocation, ..self }
     }
 
     /// The settings in code: the option wins over the environment and the settings files.
@@ -56,8 +65,8 @@ impl Session {
     /// A command line that does what is suggested in the same data directory.
     pub fn command(&self, rest: &str) -> String {
         match &self.data_dir_option {
-            None => format!("tracer {rest}"),
-            Some(path) => format!("tracer --data-dir {} {rest}", quoted(path)),
+            None => format!("{} {rest}", self.invocation),
+            Some(path) => format!("{} --data-dir {} {rest}", self.invocation, quoted(path)),
         }
     }
 

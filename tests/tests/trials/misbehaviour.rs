@@ -34,6 +34,15 @@ fn a_trial_that_hangs_is_ended_and_its_unfinished_run_is_kept() {
 }
 
 #[test]
+fn a_trial_that_left_no_trace_comes_with_the_way_to_leave_one() {
+    let outcome = gate("true", SHORT);
+    assert_eq!(outcome.reason(), "no_trace");
+    let notices = outcome.report["gate"]["notices"].to_string();
+    assert!(notices.contains("#[tracer_sdk::trace]"), "{notices}");
+    assert!(notices.contains("$TRACER_DATA_DIR"), "{notices}");
+}
+
+#[test]
 fn a_trial_that_forks_leaves_no_process() {
     let agent = r#"
 sleep 1000 &

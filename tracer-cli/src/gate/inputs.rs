@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tracer_sdk::judge::policy::{Overrides, Policy, PolicyError};
+use tracer_sdk::judge::policy::{Overrides, Policy, PolicyError, PolicyErrorCode};
 use tracer_sdk::judge::{Baseline, Gate, InputFile, sha256_hex};
 
 use crate::error::CliError;
@@ -34,6 +34,13 @@ pub(crate) fn policy(
 
 /// What is said of a policy that cannot be used; a mistake in an option is not one of the file.
 pub(crate) fn refused(path: Option<&Path>, error: &PolicyError) -> CliError {
+    if path.is_none() && error.code == PolicyErrorCode::NothingToCheck {
+        return CliError::input(format!(
+            "no policy found: {POLICY_FILE} does not exist, and no option sets a check that decides"
+        ))
+        .with_hint("write one: tracer init")
+        .with_hint("or name one: --policy FILE");
+    }
     let place = match path {
         Some(path) if error.position.is_some() => format!("{}:", path.display()),
         _ => String::new(),

@@ -39,6 +39,20 @@ fn it_says_where_the_run_is_and_what_to_type_next() {
 }
 
 #[test]
+fn what_to_type_next_is_what_works_where_the_demo_was_started() {
+    let sandbox = Sandbox::without_data_directory();
+    // As Cargo describes the package that it runs.
+    let mut command = sandbox.command(&["demo"]);
+    command
+        .env("CARGO_PKG_NAME", "tracer-cli")
+        .env("CARGO_MANIFEST_DIR", sandbox.path("tracer-cli"));
+    let said = Outcome::from(command.output().unwrap());
+    let said = said.stdout + &said.stderr;
+    assert!(said.contains("cargo run -p tracer-cli -- list"), "{said}");
+    assert!(!said.contains("  tracer "), "{said}");
+}
+
+#[test]
 fn its_run_tells_the_story_in_order() {
     let (sandbox, _) = with_demo();
     let export = sandbox.tracer(&["export", "--out", "-"]).json();

@@ -51,12 +51,23 @@ fn a_recorded_run_is_judged_by_the_policy() {
 fn nothing_to_check_is_an_error() {
     // gate-contract 15.1 P5
     let sandbox = sandbox();
+    file(&sandbox, "empty.yaml", "version: 2\nmetrics: {}\n");
     sandbox
-        .tracer(&["assert", SECOND])
-        .fails(2, &["no check that would decide anything", "hint: "]);
+        .tracer(&["assert", SECOND, "--policy", "empty.yaml"])
+        .fails(2, &["has no check", "hint: "]);
     sandbox
         .tracer(&["assert", SECOND, "--no-loops", "--ignore-check", "no_loops"])
-        .fails(2, &["no check"]);
+        .fails(2, &["no option sets a check that decides"]);
+}
+
+#[test]
+fn without_a_policy_the_command_that_writes_one_is_named() {
+    let sandbox = sandbox();
+    for command in [["assert", SECOND].as_slice(), &["run", "--", "true"]] {
+        sandbox
+            .tracer(command)
+            .fails(2, &["no policy found", ".tracer/policy.yaml", "tracer init"]);
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod follow;
 mod options;
 
 use std::num::NonZeroU32;
+use std::path::Path;
 
 use tracer_sdk::judge::policy::Policy;
 use tracer_sdk::judge::{FailureReason, Gate, GateDetails, Report, Trial, TrialFailure};
@@ -31,7 +32,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         None => (None, None),
     };
     let gate = Gate::new(&policy, baseline.as_ref())
-        .map_err(|error| inputs::refused(args.policy.as_deref(), &error))?;
+        .map_err(|error| inputs::refused(policy_file.as_ref().map(|file| Path::new(&file.path)), &error))?;
     let (command, details) = command(args, &policy, session)?;
     outputs::prepare(&args.output)?;
     let environment = environment::fingerprint(&command.workspace)?;
@@ -51,7 +52,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         ended_at: Some(now().to_string()),
         policy: policy_file,
         baseline: baseline_file,
-        notices: [notices, made.notices].concat(),
+        notices: [notices, made.notices, how_to_leave_a_trace(&made.trials)].concat(),
         ..details
     };
     let report = Report::new(judgement, &made.trials, baseline.as_ref(), environment, details);
@@ -140,6 +141,22 @@ fn command(args: &Args, policy: &Policy, session: &Session) -> Result<(TrialComm
         output,
     };
     Ok((command, details))
+}
+
+/// What to do about an agent that records nothing: the first thing that a new user meets.
+fn how_to_leave_a_trace(trials: &[Trial]) -> Vec<String> {
+    let left_none = |trial: &Trial| {
+        let failure = trial.failure.as_ref();
+        failure.is_some_and(|failure| failure.reason == FailureReason::NoTrace)
+    };
+    let notice = "to leave a trace, annotate the agent's entry function with #[tracer_sdk::trace] \
+                  (docs/instrument-your-agent.md), or write a run in the trace format into $TRACER_DATA_DIR, which \
+                  each trial sets (docs/trace-format.md)";
+    if trials.iter().any(left_none) {
+        vec![notice.to_owned()]
+    } else {
+        Vec::new()
+    }
 }
 
 fn is_interrupted(trial: &Trial) -> bool {
