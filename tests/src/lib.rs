@@ -29,7 +29,7 @@ pub use wait::wait_until;
 struct GateYourAgentInCi;
 
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/instrument-your-agent.md")]
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/instrument-your-agent.md"))]
 struct InstrumentYourAgent;
 
 #[cfg(doctest)]
