@@ -1,7 +1,9 @@
-//! Which files belong to a folder: Git knows it, or else it is told from their names.
+//! Which files belong to a folder: Git knows it, or else it is told from their names. What was listed may have been
+//! replaced since, so it is looked at again when it is needed.
 
+use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use walkdir::{DirEntry, WalkDir};
@@ -82,6 +84,72 @@ pub(super) fn found(root: &Path) -> Result<Vec<PathBuf>, CliError> {
         }
     }
     Ok(files)
+}
+
+/// What is at the place of a file that was listed.
+#[derive(Debug)]
+pub(super) enum Listed {
+    /// A regular file, opened: what is read is what was looked at.
+    File(File),
+    /// A link, and what it points to.
+    Link(PathBuf),
+    /// Nothing that belongs to the workspace: it was removed, or it is a folder, a pipe or a device, or a folder above
+    /// it is a link, behind which lies what belongs to somebody else. Git goes on listing what it tracked there.
+    Nothing,
+}
+
+/// Looks at a file of a workspace, named relative to its root.
+pub(super) fn look_at(root: &Path, file: &Path) -> io::Result<Listed> {
+    let mut path = root.to_owned();
+    for folder in file.parent().unwrap_or(Path::new("")).components() {
+        // A list that leads out of the workspace is not followed.
+        let Component::Normal(name) = folder else {
+            return Ok(Listed::Nothing);
+        };
+        path.push(name);
+        if !fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
+            return Ok(Listed::Nothing);
+        }
+    }
+    let path = root.join(file);
+    let kind = match fs::symlink_metadata(&path) {
+        Ok(metadata) => metadata.file_type(),
+        Err(error) if is_missing(&error) => return Ok(Listed::Nothing),
+        Err(error) => return Err(error),
+    };
+    if kind.is_symlink() {
+        return fs::read_link(&path).map(Listed::Link);
+    }
+    if !kind.is_file() {
+        return Ok(Listed::Nothing);
+    }
+    let opened = open_without_following(&path)?;
+    // It may have been replaced by a pipe or a device just now.
+    Ok(if opened.metadata()?.is_file() {
+        Listed::File(opened)
+    } else {
+        Listed::Nothing
+    })
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+/// Opens a file to read it; a link is refused, and a pipe does not block.
+#[cfg(unix)]
+fn open_without_following(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = nix::fcntl::OFlag::O_NOFOLLOW | nix::fcntl::OFlag::O_NONBLOCK;
+    File::options().read(true).custom_flags(flags.bits()).open(path)
+}
+
+#[cfg(not(unix))]
+fn open_without_following(path: &Path) -> io::Result<File> {
+    File::open(path)
 }
 
 fn is_hidden(entry: &DirEntry) -> bool {

@@ -192,3 +192,203 @@ fn a_copy_is_given_up_when_the_user_stops() {
     let error = copy(&look(folder.path()).unwrap(), target.path(), || true).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::Interrupted);
 }
+
+/// What lies outside of a workspace, and must stay as it is whatever is copied.
+struct Outside {
+    folder: TempDir,
+    before: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl Outside {
+    fn new() -> Self {
+        let folder = with_files(&["a.txt", "deep/b.txt"]);
+        let before = all_files(folder.path());
+        Self { folder, before }
+    }
+
+    #[track_caller]
+    fn is_as_it_was(&self, case: &str) {
+        assert_eq!(all_files(self.folder.path()), self.before, "{case}");
+    }
+}
+
+/// Every file below a folder with what is in it, links not followed.
+fn all_files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {
+        let entry = entry.unwrap();
+        if entry.file_type().is_file() {
+            files.push((entry.path().to_owned(), fs::read(entry.path()).unwrap()));
+        }
+    }
+    files
+}
+
+/// A repository that tracks `data/a.txt`, `data/deep/b.txt` and `other`.
+fn tracked() -> TempDir {
+    let folder = with_files(&["data/a.txt", "data/deep/b.txt", "other"]);
+    git(folder.path(), &["init", "--quiet"]);
+    git(folder.path(), &["add", "."]);
+    folder
+}
+
+type Change = fn(&Path, &Path);
+
+/// The ways in which a tracked tree comes to lead somewhere else: each is given the workspace and the folder outside.
+const WAYS_OUT: [(&str, Change); 9] = [
+    ("a tracked folder becomes a link", |root, outside| {
+        fs::remove_dir_all(root.join("data")).unwrap();
+        symlink(outside, root.join("data")).unwrap();
+    }),
+    ("a folder within a tracked folder becomes a link", |root, outside| {
+        fs::remove_dir_all(root.join("data/deep")).unwrap();
+        symlink(outside.join("deep"), root.join("data/deep")).unwrap();
+    }),
+    ("a tracked folder becomes a link to a link", |root, outside| {
+        fs::remove_dir_all(root.join("data")).unwrap();
+        symlink(outside, root.join("hop")).unwrap();
+        symlink("hop", root.join("data")).unwrap();
+    }),
+    ("a tracked folder becomes a link that leads nowhere", |root, outside| {
+        fs::remove_dir_all(root.join("data")).unwrap();
+        symlink(outside.join("absent"), root.join("data")).unwrap();
+    }),
+    ("a tracked folder becomes a link to itself", |root, _| {
+        fs::remove_dir_all(root.join("data")).unwrap();
+        symlink("data", root.join("data")).unwrap();
+    }),
+    ("a tracked folder becomes a link to the workspace", |root, _| {
+        fs::remove_dir_all(root.join("data")).unwrap();
+        symlink(root, root.join("data")).unwrap();
+    }),
+    ("a tracked file becomes a link", |root, outside| {
+        fs::remove_file(root.join("data/a.txt")).unwrap();
+        symlink(outside.join("a.txt"), root.join("data/a.txt")).unwrap();
+    }),
+    ("a tracked file becomes a hard link", |root, outside| {
+        fs::remove_file(root.join("data/a.txt")).unwrap();
+        fs::hard_link(outside.join("a.txt"), root.join("data/a.txt")).unwrap();
+    }),
+    ("a tracked folder becomes a file", |root, outside| {
+        fs::remove_dir_all(root.join("data")).unwrap();
+        fs::copy(outside.join("a.txt"), root.join("data")).unwrap();
+    }),
+];
+
+#[test]
+fn no_copy_ever_writes_to_what_is_outside_of_it() {
+    for (case, change) in WAYS_OUT {
+        let (folder, outside) = (tracked(), Outside::new());
+        let root = folder.path().canonicalize().unwrap();
+        change(&root, outside.folder.path());
+        let original = all_files(&root);
+        let copy = copied(&look(&root).unwrap());
+        outside.is_as_it_was(case);
+        assert_eq!(all_files(&root), original, "{case}");
+        // What a trial does to the files of its copy stays there, too; a link that leads out is the user's own.
+        for (file, _) in all_files(copy.path()) {
+            fs::write(file, "a trial was here").unwrap();
+        }
+        outside.is_as_it_was(case);
+        assert_eq!(all_files(&root), original, "{case}");
+    }
+}
+
+#[test]
+fn what_changes_between_listing_and_copying_is_not_followed() {
+    for (case, change) in WAYS_OUT {
+        let (folder, outside) = (tracked(), Outside::new());
+        let root = folder.path().canonicalize().unwrap();
+        let workspace = look(&root).unwrap();
+        change(&root, outside.folder.path());
+        let copy = copied(&workspace);
+        outside.is_as_it_was(case);
+        assert_eq!(
+            fs::read_to_string(copy.path().join("other")).unwrap(),
+            "other",
+            "{case}: the rest is copied"
+        );
+    }
+}
+
+#[test]
+fn a_target_is_created_and_never_opened_through_what_is_there() {
+    // Whoever lists first has the place: a link that was copied is no folder to copy into.
+    let (folder, outside) = (tracked(), Outside::new());
+    let target = tempfile::tempdir().unwrap();
+    symlink(outside.folder.path(), target.path().join("data")).unwrap();
+    symlink(outside.folder.path().join("a.txt"), target.path().join("other")).unwrap();
+    copy(&look(folder.path()).unwrap(), target.path(), || false).unwrap();
+    outside.is_as_it_was("links in the target");
+}
+
+#[test]
+fn a_workspace_that_is_changed_all_the_time_is_copied_without_harm() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let (folder, outside) = (tracked(), Outside::new());
+    let root = folder.path().canonicalize().unwrap();
+    let workspace = look(&root).unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                // The folder and a link to the outside take turns.
+                fs::rename(root.join("data"), root.join("aside")).unwrap();
+                symlink(outside.folder.path(), root.join("data")).unwrap();
+                fs::remove_file(root.join("data")).unwrap();
+                fs::rename(root.join("aside"), root.join("data")).unwrap();
+            }
+        });
+        for _ in 0..200 {
+            let target = tempfile::tempdir().unwrap();
+            // What vanishes while it is read is an error of that trial; what matters is what was not touched.
+            let _ = copy(&workspace, target.path(), || false);
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    outside.is_as_it_was("a race");
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_blocks_nothing() {
+    let folder = tracked();
+    let workspace = look(folder.path()).unwrap();
+    fs::remove_file(folder.path().join("other")).unwrap();
+    nix::unistd::mkfifo(&folder.path().join("other"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let copy = copied(&workspace);
+    assert!(!copy.path().join("other").exists());
+    fingerprint(&workspace).unwrap();
+}
+
+#[test]
+fn another_repository_in_the_workspace_is_left_out_whatever_its_place_becomes() {
+    let outside = Outside::new();
+    let folder = tracked();
+    let inner = folder.path().join("vendored");
+    fs::create_dir(&inner).unwrap();
+    git(&inner, &["init", "--quiet"]);
+    fs::write(inner.join("a.txt"), "inner").unwrap();
+    git(&inner, &["add", "."]);
+    git(&inner, &["commit", "--quiet", "--message", "first"]);
+    // As a submodule is tracked: a commit in the place of a folder.
+    git(folder.path(), &["-c", "advice.addEmbeddedRepo=false", "add", "vendored"]);
+    let copy = copied(&look(folder.path()).unwrap());
+    assert!(!copy.path().join("vendored").exists());
+
+    fs::remove_dir_all(&inner).unwrap();
+    symlink(outside.folder.path(), &inner).unwrap();
+    copied(&look(folder.path()).unwrap());
+    outside.is_as_it_was("a submodule becomes a link");
+}
+
+#[test]
+fn what_lies_behind_a_link_is_no_part_of_the_fingerprint() {
+    let (folder, outside) = (tracked(), Outside::new());
+    fs::remove_dir_all(folder.path().join("data")).unwrap();
+    symlink(outside.folder.path(), folder.path().join("data")).unwrap();
+    let print = || fingerprint(&look(folder.path()).unwrap()).unwrap();
+    let before = print();
+    fs::write(outside.folder.path().join("a.txt"), "changed").unwrap();
+    assert_eq!(print(), before);
+}
