@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long, short = 'm', alias = "message", value_name = "TEXT")]
     reason: String,
 
-    /// Replace a larger sample by a smaller one, and take a run that failed
+    /// Replace a larger sample by a smaller one, or that of another agent, and take a run that failed
     #[arg(long)]
     force: bool,
 }
@@ -57,6 +57,12 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     } else {
         sample::take(&args.sample, allowed, session)?
     };
+    if let Some((known, agent)) = old.baseline.agent().zip(new.agent())
+        && known != agent
+        && !args.force
+    {
+        return Err(inputs::foreign_baseline(&old.baseline, &old.file.path, agent));
+    }
     if new.behaves_like(&old.baseline) {
         let told = format!("{} already matches, nothing was written", shown(&args.baseline));
         session.ui.lines(&[Line::of(told, Tone::Plain)])?;

@@ -24,6 +24,10 @@ pub struct Args {
     #[arg(long, short, value_name = "FILE")]
     baseline: Option<PathBuf>,
 
+    /// Compare with the baseline although it is one of another agent
+    #[arg(long, requires = "baseline")]
+    force: bool,
+
     #[command(flatten)]
     rules: Rules,
 
@@ -71,6 +75,10 @@ struct Rules {
     #[arg(long, requires = "baseline")]
     no_new_tools: bool,
 
+    /// Every tool that all runs of the baseline call
+    #[arg(long, requires = "baseline")]
+    still_called: bool,
+
     /// No call over and over with the same arguments
     #[arg(long)]
     no_loops: bool,
@@ -110,6 +118,7 @@ impl Rules {
             cost_tokens: bound(self.max_cost_tokens, self.cost_tolerance),
             duration_ms: bound(self.max_duration_ms, self.duration_tolerance),
             no_new_tools: self.no_new_tools,
+            still_called: self.still_called,
             no_loops: self.no_loops,
             no_guardrails: self.no_guardrails,
             expect_status: self.expect_status.map(|status| match status {
@@ -128,8 +137,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let (policy, policy_file) = inputs::policy(args.policy.as_deref(), &args.rules.overrides())?;
     let policy = policy.for_one_run();
     let baseline = args.baseline.as_deref().map(inputs::baseline).transpose()?;
-    let (baseline, baseline_file) = baseline.map(|input| (input.baseline, input.file)).unzip();
     let stored = stored_run::select(args.run_id.as_deref(), session)?;
+    if let Some(input) = baseline.as_ref().filter(|_| !args.force) {
+        inputs::refuse_foreign_run(input, &stored.metrics)?;
+    }
+    let (baseline, baseline_file) = baseline.map(|input| (input.baseline, input.file)).unzip();
     let report = one_run::judged(
         &policy,
         policy_file,

@@ -11,7 +11,7 @@ const LONGEST: usize = 64;
 
 /// The usual place of a baseline: `.tracer/baselines/<name>.json`.
 pub(crate) fn usual_path(baseline: &Baseline) -> PathBuf {
-    let name = baseline.source_run_name.as_deref().map(file_name);
+    let name = baseline.agent().map(file_name);
     let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| {
         let id: String = baseline.source_run_id.chars().take(8).collect();
         file_name(&format!("run-{id}"))
@@ -19,11 +19,10 @@ pub(crate) fn usual_path(baseline: &Baseline) -> PathBuf {
     Path::new(FOLDER).join(format!("{name}.json"))
 }
 
-/// A name that every file system takes: without the time stamp that run names end in by default, and without
-/// anything but letters, digits, dots, dashes and underscores.
-fn file_name(run_name: &str) -> String {
+/// A name that every file system takes: without anything but letters, digits, dots, dashes and underscores.
+fn file_name(agent: &str) -> String {
     let mut name = String::new();
-    for char in without_time_stamp(run_name).chars().take(LONGEST * 4) {
+    for char in agent.chars().take(LONGEST * 4) {
         let is_plain = char.is_alphanumeric() || matches!(char, '.' | '_');
         match (is_plain, name.ends_with('-')) {
             (true, _) => name.push(char),
@@ -38,42 +37,24 @@ fn file_name(run_name: &str) -> String {
     name.trim_matches(['-', '.']).to_owned()
 }
 
-/// The name without ` - 2026-11-21 07:05` at its end.
-fn without_time_stamp(name: &str) -> &str {
-    const FORM: &str = " - dddd-dd-dd dd:dd";
-    let Some(start) = name
-        .len()
-        .checked_sub(FORM.len())
-        .filter(|start| name.is_char_boundary(*start))
-    else {
-        return name;
-    };
-    let (before, stamp) = name.split_at(start);
-    let fits = stamp.chars().zip(FORM.chars()).all(|(char, form)| match form {
-        'd' => char.is_ascii_digit(),
-        form => char == form,
-    });
-    if fits { before } else { name }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     #[test]
-    fn a_name_becomes_a_file_in_its_folder_without_its_time_stamp() {
+    fn a_name_becomes_a_file_in_its_folder() {
         // gate-contract 15.4 R7
-        for (run_name, file) in [
+        for (agent, file) in [
             ("support-agent", "support-agent"),
             ("team/agent: x", "team-agent-x"),
-            ("src/main.rs:answer - 2026-11-21 07:05", "src-main.rs-answer"),
+            ("src/main.rs:answer", "src-main.rs-answer"),
             ("../../etc/passwd", "etc-passwd"),
             ("..", ""),
             ("a\0b\nc", "a-b-c"),
             ("über agent", "über-agent"),
         ] {
-            assert_eq!(file_name(run_name), file);
+            assert_eq!(file_name(agent), file);
         }
     }
 

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tracer_sdk::judge::policy::{Overrides, Policy, PolicyError, PolicyErrorCode};
-use tracer_sdk::judge::{Baseline, Gate, InputFile, sha256_hex};
+use tracer_sdk::judge::{Baseline, Gate, InputFile, RunMetrics, sha256_hex};
 
 use crate::error::CliError;
+use crate::render::text;
 
 /// Where the policy is looked for when no option names one.
 pub(crate) const POLICY_FILE: &str = ".tracer/policy.yaml";
@@ -79,6 +80,52 @@ pub(crate) fn baseline(path: &Path) -> Result<BaselineInput, CliError> {
 /// The text of a report: which of it is used is the SDK's matter.
 pub(crate) fn report(path: &Path) -> Result<Vec<u8>, CliError> {
     read("report", path, "write one: tracer run --json-out FILE -- COMMAND")
+}
+
+/// Refuses a run of another agent than that of the baseline.
+pub(crate) fn refuse_foreign_run(input: &BaselineInput, run: &RunMetrics) -> Result<(), CliError> {
+    match input.baseline.foreign_agent(run) {
+        Some(agent) => Err(foreign_baseline(&input.baseline, &input.file.path, agent)),
+        None => Ok(()),
+    }
+}
+
+/// What is said of a baseline whose agent is not the one that is judged.
+pub(crate) fn foreign_baseline(baseline: &Baseline, path: &str, agent: &str) -> CliError {
+    let known = baseline.agent().unwrap_or_default();
+    CliError::input(format!(
+        "the baseline {path} is of the agent {}, and this is {}",
+        named(known),
+        named(agent)
+    ))
+    .with_hint("take the baseline of this agent, or make one: tracer baseline --from-report FILE")
+    .with_hint("or say that it is meant: --force")
+}
+
+/// Where runs have no name, the program that was run tells agents apart; it is known before the first trial.
+pub(crate) fn refuse_baseline_of_another_program(
+    baseline: &Baseline,
+    path: &str,
+    command: &[String],
+) -> Result<(), CliError> {
+    let program = |command: &[String]| {
+        let name = Path::new(command.first()?).file_name()?;
+        Some(name.to_string_lossy().into_owned())
+    };
+    let known = baseline.x_tracer.as_ref().and_then(|ours| program(&ours.command));
+    match (baseline.agent(), known, program(command)) {
+        (None, Some(known), Some(this)) if known != this => Err(CliError::input(format!(
+            "the baseline {path} is of the program {}, and this is {}",
+            named(&known),
+            named(&this)
+        ))
+        .with_hint("take the baseline of this program, or say that it is meant: --force")),
+        _ => Ok(()),
+    }
+}
+
+fn named(name: &str) -> String {
+    text::printable(&text::one_line(name, 80)).into_owned()
 }
 
 fn input(path: &Path, bytes: &[u8]) -> InputFile {

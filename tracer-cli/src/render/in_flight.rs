@@ -15,6 +15,7 @@ pub fn record(run_id: TraceId, started: &StartedSpan) -> Record {
         name: started.name.clone(),
         payload: begun(started),
         meta: Map::new(),
+        marks: None,
     }
 }
 

@@ -72,6 +72,7 @@ impl Sample {
             },
             payload,
             meta: Map::new(),
+            marks: None,
         };
         let start = Payload::RunStart {
             run_name: Some("support-agent".to_owned()),

@@ -19,7 +19,7 @@ pub use gate_trial::GateTrial;
 pub use ids::{InvalidId, SpanId, TraceId};
 pub use meta::{Counts, Dropped, RunMeta, RunStatus};
 pub use problem::{Problem, ProblemCode};
-pub use record::{ErrorPayload, EventType, Payload, Record, Usage};
+pub use record::{ErrorPayload, EventType, OtherMarks, Payload, Record, Usage};
 pub use span::{SpanEvent, SpanKind, SpanRecord, StatusCode};
 pub use time::{InvalidTime, StoredTime, Timestamp};
 pub use version::{SPEC_VERSION, Support, support};

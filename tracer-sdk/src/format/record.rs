@@ -89,6 +89,27 @@ pub struct Record {
     pub payload: Payload,
     /// The user's own metadata.
     pub meta: Map<String, Value>,
+    /// What its span marks itself as besides, where it does; no part of the JSON.
+    pub marks: Option<Box<OtherMarks>>,
+}
+
+/// What a span marks itself as beside the type of its record. The projection gives each span one type; whoever must not
+/// be deceived by how a call is spelt, a gate, looks at the other marks, too.
+///
+/// ```
+/// use tracer_sdk::format::OtherMarks;
+///
+/// // A model call whose span names a tool.
+/// let marks = OtherMarks { tools: vec!["admin_delete".to_owned()], usage: None };
+/// assert_ne!(marks, OtherMarks::default());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OtherMarks {
+    /// Tools that the span names, other than that of the payload: in an attribute, or in a name of the form
+    /// `execute_tool NAME`.
+    pub tools: Vec<String>,
+    /// The tokens that the span of a tool call reports, when it also names a model or reports tokens.
+    pub usage: Option<Usage>,
 }
 
 impl Record {

@@ -28,17 +28,23 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 /// The first 64 bits of the SHA-256 digest of what `write` writes: tells calls apart and stays the same in every version
 /// of this program.
 pub(super) fn fingerprint(write: impl FnOnce(&mut Hashing)) -> u64 {
-    let mut hashing = Hashing(Sha256::new());
+    let mut hashing = Hashing::default();
     write(&mut hashing);
-    let digest = hashing.0.finalize();
-    digest
-        .iter()
-        .take(8)
-        .fold(0, |value, byte| value << 8 | u64::from(*byte))
+    hashing.first_bits()
 }
 
 /// Takes what is hashed, as a writer.
+#[derive(Default)]
 pub(super) struct Hashing(Sha256);
+
+impl Hashing {
+    /// The first 64 bits of the digest.
+    pub(super) fn first_bits(self) -> u64 {
+        let digest = self.0.finalize();
+        let first = digest.iter().take(8);
+        first.fold(0, |value, byte| value << 8 | u64::from(*byte))
+    }
+}
 
 impl Write for Hashing {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

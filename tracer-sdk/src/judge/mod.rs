@@ -16,6 +16,7 @@ mod baseline;
 mod compare;
 mod decide;
 mod digest;
+mod independence;
 mod metrics;
 pub mod policy;
 mod repeats;
@@ -28,6 +29,8 @@ pub mod statistics;
 #[cfg(test)]
 mod samples;
 
+#[cfg(feature = "testing")]
+pub(crate) use baseline::agent_of;
 pub use baseline::{
     Acceptance, AcceptanceSource, AcceptanceVerdict, Baseline, BaselineError, BaselineErrorCode,
     BaselineSummary, EnvironmentFingerprint, PreviousBaseline, Provenance, PullRequest, TrialSample,
@@ -38,7 +41,10 @@ pub use compare::{
 };
 pub use decide::{Gate, StopReason};
 pub use digest::sha256_hex;
-pub use metrics::{CountMismatch, GuardrailStop, Metric, RepeatedCalls, RunMetrics};
+pub use independence::Independence;
+pub use metrics::{
+    Bounds, CountMismatch, GuardrailStop, Metric, MissingSpans, RepeatedCalls, RunMetrics,
+};
 pub use report::{
     AllowedRange, CheckKind, CheckMode, CheckResult, ConfidenceBounds, DecisionRule, Direction,
     DistributionalEvidence, Evidence, FailureReason, GateDetails, InputFile, InvariantEvidence, Judgement,

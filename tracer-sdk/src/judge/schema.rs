@@ -16,6 +16,11 @@ pub(super) fn sha256(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "pattern": "^[0-9a-f]{64}$"})
 }
 
+/// The SHA-256 digest of something that may not be there.
+pub(super) fn sha256_or_null(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": ["string", "null"], "pattern": "^[0-9a-f]{64}$"})
+}
+
 /// The versions of a report that are written.
 pub(super) fn report_version(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"const": super::report::REPORT_VERSION})
@@ -138,6 +143,15 @@ fn metrics() -> Value {
 
 fn tools() -> Value {
     json!({"type": "array", "items": {"type": "string", "minLength": 1}})
+}
+
+/// A check of the tools against those of the baseline.
+fn against_baseline(description: &str) -> Value {
+    let mut allow = tools();
+    allow["description"] = json!("Tools that the check does not ask about; `*` is any text, `?` any one character.");
+    json!({
+        "description": description, "type": "object", "properties": {"allow": allow}, "additionalProperties": false,
+    })
 }
 
 fn invariant(description: &str, own: &Value, required: &[&str]) -> Value {
@@ -271,6 +285,15 @@ fn extension() -> Value {
                     "llm_call_count": numeric, "error_count": numeric, "loop_warning_count": numeric,
                 },
                 "patternProperties": {"^tool_calls\\..": numeric},
+                "additionalProperties": false,
+            },
+            "checks": {
+                "description": "More checks of every trial, against the baseline.",
+                "type": "object",
+                "properties": {
+                    "no_new_tools": against_baseline("No trial calls a tool that no run of the baseline called."),
+                    "still_called": against_baseline("Every trial calls each tool that all runs of the baseline called."),
+                },
                 "additionalProperties": false,
             },
             "judged_by_rate": {

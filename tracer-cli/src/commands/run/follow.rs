@@ -4,12 +4,15 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use tracer_sdk::format::GateTrial;
+use tracer_sdk::format::{GateTrial, Timestamp};
 use tracer_sdk::judge::policy::Policy;
-use tracer_sdk::judge::{CheckKind, CheckResult, Gate, Trial, Verdict};
-use tracer_sdk::read::{RunDirectory, RunStore};
+use tracer_sdk::judge::{
+    Baseline, CheckKind, CheckResult, FailureReason, Gate, Independence, RunMetrics, Trial, TrialFailure, Verdict,
+};
+use tracer_sdk::read::{RunDirectory, RunStore, stream_run};
 use tracer_sdk::tidy::{self, TidyError};
 
+use crate::commands::now;
 use crate::render::line::{Line, Tone};
 use crate::render::trial_progress::{self, HowFar};
 use crate::session::Session;
@@ -18,6 +21,11 @@ use crate::trials::{Attempt, Next, Scratch, Stop, StopReason, Watcher};
 /// Follows the trials of one gate.
 pub(super) struct Follower<'a> {
     gate: &'a Gate<'a>,
+    /// The baseline whose agent the trials must be of; `None` where any will do.
+    of_agent: Option<&'a Baseline>,
+    independence: Independence,
+    /// Runs that start before are not of this gate.
+    began: Timestamp,
     budgeted: u32,
     id: &'a str,
     stop: &'a Stop,
@@ -41,12 +49,15 @@ pub(super) struct Followed {
     pub(super) notices: Vec<String>,
     /// Whether they stopped because the verdict was known.
     pub(super) is_decided: bool,
+    /// The agent of the trials, when it is not that of the baseline: they stopped because of that.
+    pub(super) foreign_agent: Option<String>,
 }
 
 impl<'a> Follower<'a> {
     pub(super) fn new(
         gate: &'a Gate<'a>,
         policy: &Policy,
+        of_agent: Option<&'a Baseline>,
         id: &'a str,
         stop: &'a Stop,
         store: RunStore,
@@ -54,6 +65,9 @@ impl<'a> Follower<'a> {
     ) -> Self {
         Self {
             gate,
+            of_agent,
+            independence: Independence::default(),
+            began: now(),
             budgeted: policy.trials,
             id,
             stop,
@@ -73,8 +87,10 @@ impl<'a> Follower<'a> {
         self.followed
     }
 
-    /// Takes the runs of a trial into the store. What cannot be kept was judged all the same.
-    fn keep(&mut self, number: u32, runs: &[RunDirectory]) {
+    /// Takes the runs of a trial into the store. What cannot be kept was judged all the same, but a run that the store
+    /// has is none of this trial's.
+    fn keep(&mut self, trial: &mut Trial, runs: &[RunDirectory]) {
+        let number = trial.number;
         let mark = GateTrial {
             id: self.id.to_owned(),
             trial: u64::from(number),
@@ -82,11 +98,41 @@ impl<'a> Follower<'a> {
         for run in runs {
             match tidy::adopt_run(run, &self.store, &mark) {
                 Ok(_) => {}
-                Err(TidyError::Exists) => self.notice(format!(
-                    "trial {number}: another run with the ID {} was there already, so this one is not kept",
-                    run.trace_id
-                )),
+                Err(TidyError::Exists) => {
+                    trial.fail(not_independent("a run with its trace ID was in the store before"));
+                    self.notice(format!(
+                        "trial {number}: another run with the ID {} was there already, so this one is not kept",
+                        run.trace_id
+                    ));
+                }
                 Err(error) => self.notice(format!("trial {number}: its run is not kept: {error}")),
+            }
+        }
+    }
+
+    /// Fails a trial that left a copy of a run which was in the store before, under an ID of its own. A run that started
+    /// within this gate is none, so that a store is seldom looked through.
+    fn refuse_copy_of_stored_run(&self, trial: &mut Trial) {
+        let Some(run) = &trial.metrics else {
+            return;
+        };
+        let Some(started) = run.started_at.filter(|started| *started < self.began) else {
+            return;
+        };
+        let stored = self.store.list().unwrap_or_default();
+        let same_start = stored.iter().filter(|stored| {
+            let meta = stored.meta.as_ref().ok();
+            meta.is_some_and(|meta| meta.started_at.instant() == started)
+        });
+        for stored in same_start {
+            let content = stream_run(&stored.directory.path)
+                .ok()
+                .and_then(|stored| RunMetrics::gather(&stored.meta, stored.records).ok())
+                .map(|metrics| metrics.content);
+            if content == Some(run.content) {
+                let id: String = stored.directory.trace_id.to_string().chars().take(8).collect();
+                trial.fail(not_independent(&format!("it is a copy of the run {id}, which was in the store before")));
+                return;
             }
         }
     }
@@ -111,15 +157,15 @@ impl<'a> Follower<'a> {
         let (Some(trial), Some(outcomes)) = (self.followed.trials.last(), judgement.invariants.last()) else {
             return;
         };
-        let not_kept: Vec<&str> = outcomes
-            .iter()
-            .filter(|(_, kept)| !**kept)
-            .map(|(name, _)| name.as_str())
-            .collect();
-        if trial.is_sound() && not_kept.is_empty() {
-            self.passed += 1;
-        } else {
+        let with = |wanted: Option<bool>| -> Vec<&str> {
+            let found = outcomes.iter().filter(|(_, kept)| **kept == wanted);
+            found.map(|(name, _)| name.as_str()).collect()
+        };
+        let not_kept = with(Some(false));
+        if !trial.is_sound() || !not_kept.is_empty() {
             self.failed += 1;
+        } else if with(None).is_empty() {
+            self.passed += 1;
         }
         if !self.session.ui.shows_status() {
             let line = trial_progress::ended(trial, &not_kept, self.budgeted);
@@ -152,6 +198,10 @@ fn is_lost(check: &CheckResult) -> bool {
     check.kind == CheckKind::Invariant && check.verdict == Some(Verdict::Fail)
 }
 
+fn not_independent(detail: &str) -> TrialFailure {
+    TrialFailure::new(FailureReason::NotIndependent).with(detail)
+}
+
 impl Watcher<Attempt> for Follower<'_> {
     fn started(&mut self, number: u32) {
         self.running.insert(number);
@@ -168,13 +218,22 @@ impl Watcher<Attempt> for Follower<'_> {
 
     fn take(&mut self, attempt: Attempt) -> Next {
         let Attempt {
-            trial,
+            mut trial,
             runs,
             has_survivors,
             scratch,
         } = attempt;
-        self.keep(trial.number, &runs);
+        self.independence.check(&mut trial);
+        self.refuse_copy_of_stored_run(&mut trial);
+        self.keep(&mut trial, &runs);
         self.clean_up(trial.number, has_survivors, scratch);
+        let foreign = self.of_agent.zip(trial.metrics.as_ref());
+        let foreign = foreign.and_then(|(baseline, run)| baseline.foreign_agent(run));
+        if let Some(agent) = foreign {
+            self.followed.foreign_agent = Some(agent.to_owned());
+            self.followed.is_decided = true;
+            return Next::Enough;
+        }
         self.followed.trials.push(trial);
         self.judge();
         if self.stop.reason() == Some(StopReason::Interrupted) {

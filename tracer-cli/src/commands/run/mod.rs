@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use tracer_sdk::judge::policy::Policy;
-use tracer_sdk::judge::{FailureReason, Gate, GateDetails, Report, Trial, TrialFailure};
+use tracer_sdk::judge::{Baseline, FailureReason, Gate, GateDetails, Report, Trial, TrialFailure};
 use tracer_sdk::read::RunStore;
 
 use super::{Verdict, now};
@@ -34,6 +34,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let gate = Gate::new(&policy, baseline.as_ref())
         .map_err(|error| inputs::refused(policy_file.as_ref().map(|file| Path::new(&file.path)), &error))?;
     let (command, details) = command(args, &policy, session)?;
+    // Whose trials must be those of the baseline's agent.
+    let of_agent = baseline.as_ref().zip(baseline_file.as_ref()).filter(|_| !args.force);
+    if let Some((baseline, file)) = of_agent {
+        inputs::refuse_baseline_of_another_program(baseline, &file.path, &details.command)?;
+    }
     outputs::prepare(&args.output)?;
     let environment = environment::fingerprint(&command.workspace)?;
     let notices = inputs::notices(&policy, &gate);
@@ -42,7 +47,10 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     }
 
     let started = now();
-    let made = make_trials(&gate, &policy, &command, session)?;
+    let made = make_trials(&gate, &policy, of_agent.map(|(baseline, _)| baseline), &command, session)?;
+    if let Some(((baseline, file), agent)) = of_agent.zip(made.foreign_agent.as_deref()) {
+        return Err(inputs::foreign_baseline(baseline, &file.path, agent));
+    }
     let mut judgement = gate.judge(&made.trials);
     if made.was_interrupted {
         judgement.abort_reason = Some("interrupted".to_owned());
@@ -64,18 +72,20 @@ struct Made {
     trials: Vec<Trial>,
     notices: Vec<String>,
     was_interrupted: bool,
+    foreign_agent: Option<String>,
 }
 
 fn make_trials(
     gate: &Gate<'_>,
     policy: &Policy,
+    of_agent: Option<&Baseline>,
     command: &TrialCommand,
     session: &mut Session,
 ) -> Result<Made, CliError> {
     let store = RunStore::new(session.data_dir()?);
     let stop = Stop::on_signals()?;
     let orphans = Orphans::adopt();
-    let mut follower = Follower::new(gate, policy, &command.gate, &stop, store, session);
+    let mut follower = Follower::new(gate, policy, of_agent, &command.gate, &stop, store, session);
     let plan = Plan {
         trials: policy.trials,
         jobs: NonZeroU32::new(policy.jobs).unwrap_or(NonZeroU32::MIN),
@@ -86,6 +96,7 @@ fn make_trials(
         mut trials,
         mut notices,
         is_decided,
+        foreign_agent,
     } = follower.end();
     if !orphans.end() {
         notices.push("some processes of the trials could not be ended".to_owned());
@@ -100,6 +111,7 @@ fn make_trials(
         trials,
         notices,
         was_interrupted,
+        foreign_agent,
     })
 }
 

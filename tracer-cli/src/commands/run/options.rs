@@ -27,6 +27,10 @@ pub struct Args {
     #[arg(long, short, value_name = "FILE")]
     pub(super) baseline: Option<PathBuf>,
 
+    /// Compare with the baseline although it is one of another agent
+    #[arg(long, requires = "baseline")]
+    pub(super) force: bool,
+
     /// How many trials, instead of what the policy says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     trials: Option<u32>,

@@ -173,9 +173,24 @@ fn told_check(check: &CheckResult, report: &Report) -> ToldCheck {
         outcome: Outcome::of(check),
         name: check.check_name.clone(),
         allowed,
-        seen,
+        seen: match missing(check, report) {
+            Some(missing) => seen.and("; ").and_value(missing),
+            None => seen,
+        },
         trials: [against, check.unknown_trials.clone()],
     }
+}
+
+/// What is missing from the first trial of which a check does not know the outcome.
+fn missing(check: &CheckResult, report: &Report) -> Option<String> {
+    let unknown = |trial: &&ReportedTrial| check.unknown_trials.contains(&trial.trial);
+    let trials = report.trials.iter().filter(unknown);
+    let mut missing = trials.filter_map(|trial| Some((trial.trial, trial.details.missing_spans.as_ref()?)));
+    let (trial, missing) = missing.next()?;
+    Some(match report.trials.len() {
+        1 => missing.to_string(),
+        _ => format!("of trial {trial} {missing}"),
+    })
 }
 
 type Told = (Phrase, Phrase, Vec<u32>);
@@ -184,7 +199,8 @@ fn invariant(check: &CheckResult, evidence: &InvariantEvidence, report: &Report)
     let against: Vec<u32> = check.violating_trials().collect();
     let all = report.trials.len() as u64;
     let seen = match against.first() {
-        None => Phrase::words(kept(all)),
+        None if check.unknown_trials.is_empty() => Phrase::words(kept(all)),
+        None => Phrase::words("not known whether it was kept"),
         Some(first) => {
             let trial = report.trials.iter().find(|trial| trial.trial == *first);
             match trial.map(|trial| how_broken(check, evidence, trial)) {
@@ -226,7 +242,7 @@ fn how_broken(check: &CheckResult, evidence: &InvariantEvidence, trial: &Reporte
         },
         _ => match evidence.tools.iter().find(|broken| broken.trial == trial.trial) {
             Some(broken) => {
-                let how = if name == "required_tools" {
+                let how = if matches!(name, "required_tools" | "still_called") {
                     "no call of "
                 } else {
                     "called "

@@ -6,7 +6,7 @@ use quick_junit::{NonSuccessKind, Report as Document, SerializeError, TestCase, 
 use tracer_sdk::judge::{Report, ReportedTrial};
 
 use super::checks::{self, Outcome, ToldCheck};
-use super::text::why;
+use super::text::{is_undecided, why};
 use super::verdict;
 
 /// A longer text is cut: a test server shows these on one page.
@@ -74,6 +74,10 @@ pub fn told(check: &ToldCheck) -> String {
 fn trial_case(trial: &ReportedTrial) -> TestCase {
     let status = if trial.passed {
         TestCaseStatus::success()
+    } else if is_undecided(trial) {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(cut(&why(trial)));
+        status
     } else {
         // An error, as JUnit has it, is a test that could not tell; a failure one that told the worse.
         let kind = if trial.details.failure.is_some() {

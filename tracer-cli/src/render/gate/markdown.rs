@@ -7,7 +7,7 @@ use super::bounded::{self, Section};
 use super::checks::{self, Outcome, ToldCheck};
 use super::inert::{self, code};
 use super::next::Next;
-use super::text::{exit, is_told_by_output, short_id, why};
+use super::text::{exit, is_told_by_output, is_undecided, short_id, why};
 use super::{MARKDOWN_LIMIT, changes, numbers, verdict};
 
 /// The comment's first line, by which the next run finds it.
@@ -214,7 +214,11 @@ fn row(trial: &ReportedTrial) -> String {
     format!(
         "| {} | {} | {} | {} | {} | {} | {} | {} |",
         trial.trial,
-        if trial.passed { "✅" } else { "❌" },
+        match trial.passed {
+            true => "✅",
+            false if is_undecided(trial) => "⚪",
+            false => "❌",
+        },
         run.unwrap_or_default(),
         exit(trial),
         value("step_count"),

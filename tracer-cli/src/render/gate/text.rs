@@ -1,6 +1,6 @@
 //! A report as lines for a terminal: the verdict, the checks, the trials, what changed.
 
-use tracer_sdk::judge::{Report, ReportedTrial};
+use tracer_sdk::judge::{Report, ReportedTrial, TrialCheck};
 
 use super::super::layout::{Align, Column, Table};
 use super::super::line::{Line, Tone};
@@ -179,6 +179,8 @@ fn trial_lines(report: &Report, width: usize) -> Vec<Line> {
 fn cells(trial: &ReportedTrial) -> Vec<Line> {
     let (sign, tone) = if trial.passed {
         ("✓", Tone::Good)
+    } else if is_undecided(trial) {
+        ("?", Tone::Warning)
     } else {
         ("✗", Tone::Bad)
     };
@@ -224,13 +226,31 @@ pub(super) fn why(trial: &ReportedTrial) -> String {
     if let Some(failure) = &trial.details.failure {
         return failure.to_string();
     }
-    let broken: Vec<&str> = trial
-        .checks
-        .iter()
-        .filter(|check| !check.passed)
-        .map(|check| check.check_name.as_str())
-        .collect();
-    broken.join(", ")
+    let with = |is_wanted: fn(&TrialCheck) -> bool| -> Vec<&str> {
+        let found = trial.checks.iter().filter(|check| is_wanted(check));
+        found.map(|check| check.check_name.as_str()).collect()
+    };
+    let mut told = with(|check| !check.passed && !is_unknown(check)).join(", ");
+    if let Some(missing) = &trial.details.missing_spans {
+        if !told.is_empty() {
+            told.push_str("; ");
+        }
+        told.push_str(&missing.to_string());
+    }
+    told
+}
+
+/// Whether a trial did nothing wrong as far as is known, and not everything is known.
+pub(super) fn is_undecided(trial: &ReportedTrial) -> bool {
+    !trial.passed
+        && trial.details.failure.is_none()
+        && trial.process_exit_code.is_none_or(|code| code == 0)
+        && trial.checks.iter().all(|check| check.passed || is_unknown(check))
+}
+
+/// Whether what is known of a trial does not tell an outcome.
+fn is_unknown(check: &TrialCheck) -> bool {
+    check.reason_code == "unknown"
 }
 
 /// Whether what the process said tells why the trial failed.

@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::Value;
-
-use super::check::number;
+use super::agent::agent_of;
 use super::error::{BaselineError, BaselineErrorCode};
-use super::read::{SCHEMA_VERSION, from_json};
+use super::read::SCHEMA_VERSION;
+use super::report::SampleReport;
 use super::{
     Acceptance, Baseline, BaselineSummary, EnvironmentFingerprint, Metric, Provenance, Signature, TrialSample,
 };
@@ -29,14 +26,13 @@ impl Baseline {
     pub fn of_run(run: &RunMetrics, created_at: &str) -> Self {
         let events = run.guardrail_events.iter();
         let mut baseline = assemble(vec![Sampled::of(run)], None, created_at);
-        let loops = Some(run.repeats.len() as u64);
         // A record is made of what JSON knows.
         baseline.guardrail_events = Some(
             events
                 .map(|record| serde_json::to_value(record).unwrap_or_default())
                 .collect(),
         );
-        baseline.sealed(None, false, loops)
+        baseline.sealed(Provenance::of(&[run]))
     }
 
     /// A baseline of all the runs of a sample, in order; `None` of no run. Metrics that are not known of every run are
@@ -54,8 +50,7 @@ impl Baseline {
     #[must_use]
     pub fn of_runs(runs: &[&RunMetrics], created_at: &str) -> Option<Self> {
         let sampled: Vec<Sampled> = runs.iter().map(|run| Sampled::of(run)).collect();
-        let loops = runs.iter().map(|run| run.repeats.len() as u64).max();
-        (!sampled.is_empty()).then(|| assemble(sampled, None, created_at).sealed(None, false, loops))
+        (!sampled.is_empty()).then(|| assemble(sampled, None, created_at).sealed(Provenance::of(runs)))
     }
 
     /// A baseline of all the trials of a gate, from the text of its report. A report whose gate did not pass is taken
@@ -74,38 +69,35 @@ impl Baseline {
     ///
     /// [`BaselineError`] when it is no report of version `2.0.x`, or none of a whole, passing sample.
     pub fn of_report(report: &[u8], created_at: &str, force: bool) -> Result<Self, BaselineError> {
-        let head: Versioned = from_json(report, BaselineErrorCode::NotJson)?;
-        check_version(&head.report_version)?;
-        if head.trials.is_empty() {
-            return Err(BaselineError::new(
-                BaselineErrorCode::NoTrials,
-                "trials: the report holds no trial",
-            ));
-        }
-        let report: SampleReport = from_json(report, BaselineErrorCode::WrongShape)?;
-        report.check_whole()?;
-        let verdict = report.verdict;
-        if verdict != Some(Verdict::Pass) && !force {
+        let report = SampleReport::parse(report)?;
+        let verdict = report.verdict();
+        let forced = verdict != Some(Verdict::Pass);
+        if forced && !force {
             let told = verdict.map_or("missing", Verdict::as_str);
             return Err(BaselineError::new(
                 BaselineErrorCode::NotPassed,
                 format!("verdict: the gate of this report did not pass, it is {told}"),
             ));
         }
-        let environment = report
-            .metadata
-            .environment_fingerprint
-            .filter(|known| !known.is_empty());
-        let loops = report.trials.iter().map(|trial| {
-            let details = trial.details.as_ref()?;
-            Some(details.repeats.len() as u64)
-        });
-        let loops: Option<Vec<u64>> = loops.collect();
-        let loops = loops.and_then(|loops| loops.into_iter().max());
-        let forced = verdict != Some(Verdict::Pass);
-        let sampled: Result<Vec<Sampled>, BaselineError> =
-            report.trials.into_iter().map(Sampled::try_from).collect();
-        Ok(assemble(sampled?, environment, created_at).sealed(verdict, forced, loops))
+        if let Some((trial, missing)) = report.incomplete_trial()
+            && !force
+        {
+            return Err(BaselineError::new(
+                BaselineErrorCode::NotPassed,
+                format!("trials: of trial {trial} {missing}"),
+            ));
+        }
+        let sample = report.into_sample()?;
+        let provenance = Provenance {
+            report_verdict: verdict,
+            forced,
+            repeated_calls: sample.repeated_calls,
+            agent: common_agent(&sample.runs),
+            command: sample.command,
+            possible_tools: sample.possible_tools,
+            digest: String::new(),
+        };
+        Ok(assemble(sample.runs, sample.environment, created_at).sealed(provenance))
     }
 
     /// The same behaviour as another baseline, as far as both tell: everything but when it was, how long it took, and
@@ -165,24 +157,47 @@ impl Baseline {
         self
     }
 
-    fn sealed(mut self, report_verdict: Option<Verdict>, forced: bool, repeated_calls: Option<u64>) -> Self {
-        self.x_tracer = Some(Provenance {
-            digest: self.sample_digest(),
-            report_verdict,
-            forced,
-            repeated_calls,
-        });
+    /// The baseline with what is known of its sample, and the digest of all that.
+    fn sealed(mut self, provenance: Provenance) -> Self {
+        self.x_tracer = Some(provenance);
+        let digest = self.sample_digest();
+        if let Some(provenance) = &mut self.x_tracer {
+            provenance.digest = digest;
+        }
         self
     }
 }
 
+impl Provenance {
+    /// Of runs that no gate made.
+    fn of(runs: &[&RunMetrics]) -> Self {
+        let sampled: Vec<Sampled> = runs.iter().map(|run| Sampled::of(run)).collect();
+        Self {
+            digest: String::new(),
+            report_verdict: None,
+            forced: false,
+            repeated_calls: runs.iter().map(|run| run.repeats.len() as u64).max(),
+            agent: common_agent(&sampled),
+            command: Vec::new(),
+            possible_tools: runs.iter().flat_map(|run| run.possible_tools.keys().cloned()).collect(),
+        }
+    }
+}
+
+/// The agent of all the runs; `None` when they have none, or several.
+fn common_agent(runs: &[Sampled]) -> Option<String> {
+    let mut agents = runs.iter().map(|run| agent_of(run.run_name.as_deref()?));
+    let first = agents.next().flatten()?;
+    agents.all(|agent| agent == Some(first)).then(|| first.to_owned())
+}
+
 /// One run of a sample.
-struct Sampled {
-    run_id: String,
-    run_name: Option<String>,
-    metrics: BTreeMap<String, f64>,
-    invariants: BTreeMap<String, bool>,
-    signature: Signature,
+pub(super) struct Sampled {
+    pub(super) run_id: String,
+    pub(super) run_name: Option<String>,
+    pub(super) metrics: BTreeMap<String, f64>,
+    pub(super) invariants: BTreeMap<String, bool>,
+    pub(super) signature: Signature,
 }
 
 impl Sampled {
@@ -266,123 +281,4 @@ fn assemble(
         acceptance: None,
         x_tracer: None,
     }
-}
-
-/// What is looked at first: a report of another version may have any form.
-#[derive(Deserialize)]
-struct Versioned {
-    #[serde(default)]
-    report_version: Value,
-    #[serde(default)]
-    trials: Vec<IgnoredAny>,
-}
-
-/// What a baseline needs of a report.
-#[derive(Deserialize)]
-struct SampleReport {
-    #[serde(default)]
-    verdict: Option<Verdict>,
-    metadata: SampleMetadata,
-    trials: Vec<SampleTrial>,
-}
-
-#[derive(Deserialize)]
-struct SampleMetadata {
-    trials_used: u64,
-    trials_budgeted: u64,
-    #[serde(default)]
-    environment_fingerprint: Option<EnvironmentFingerprint>,
-}
-
-#[derive(Deserialize)]
-struct SampleTrial {
-    trial: u64,
-    #[serde(default)]
-    trace_id: Option<String>,
-    #[serde(default)]
-    run_name: Option<String>,
-    metric_values: BTreeMap<String, Value>,
-    #[serde(default)]
-    structural_signature: Option<Signature>,
-    invariant_outcomes: BTreeMap<String, bool>,
-    /// Ours; absent in reports of other tools.
-    #[serde(default)]
-    details: Option<SampleDetails>,
-}
-
-#[derive(Deserialize)]
-struct SampleDetails {
-    #[serde(default)]
-    failure: Option<Value>,
-    #[serde(default)]
-    repeats: Vec<Value>,
-}
-
-impl SampleReport {
-    fn check_whole(&self) -> Result<(), BaselineError> {
-        let (used, budgeted) = (self.metadata.trials_used, self.metadata.trials_budgeted);
-        if used != budgeted || used != self.trials.len() as u64 {
-            let held = self.trials.len();
-            return Err(BaselineError::new(
-                BaselineErrorCode::TruncatedSample,
-                format!("metadata: {used} of {budgeted} trials were run, and the report holds {held}"),
-            ));
-        }
-        Ok(())
-    }
-}
-
-impl TryFrom<SampleTrial> for Sampled {
-    type Error = BaselineError;
-
-    fn try_from(trial: SampleTrial) -> Result<Self, BaselineError> {
-        let number_of_trial = trial.trial;
-        let failed = trial
-            .details
-            .as_ref()
-            .is_some_and(|details| details.failure.as_ref().is_some_and(|f| !f.is_null()));
-        let (Some(run_id), Some(signature), false) = (trial.trace_id, trial.structural_signature, failed)
-        else {
-            return Err(BaselineError::new(
-                BaselineErrorCode::FailedTrial,
-                format!("trials: trial {number_of_trial} left no run that counts"),
-            ));
-        };
-        let mut metrics = BTreeMap::new();
-        for (name, value) in trial.metric_values {
-            // Not known, and told so.
-            if value.is_null() {
-                continue;
-            }
-            let Some(value) = number(&value) else {
-                return Err(BaselineError::new(
-                    BaselineErrorCode::WrongShape,
-                    format!(
-                        "trials: trial {number_of_trial} has a metric value that is no number of zero or more"
-                    ),
-                ));
-            };
-            metrics.insert(name, value);
-        }
-        Ok(Self {
-            run_id,
-            run_name: trial.run_name,
-            metrics,
-            invariants: trial.invariant_outcomes,
-            signature,
-        })
-    }
-}
-
-/// `2.0.x`: three numbers.
-fn check_version(version: &Value) -> Result<(), BaselineError> {
-    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let patch = version.as_str().and_then(|text| text.strip_prefix("2.0."));
-    if patch.is_some_and(is_number) {
-        return Ok(());
-    }
-    Err(BaselineError::new(
-        BaselineErrorCode::UnsupportedVersion,
-        "report_version: is not understood; 2.0.x is",
-    ))
 }

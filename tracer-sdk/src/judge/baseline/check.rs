@@ -23,7 +23,7 @@ impl Baseline {
     /// ```
     #[must_use]
     pub fn sample_digest(&self) -> String {
-        let measured = json!({
+        let mut measured = json!({
             "source_run_ids": self.source_run_ids,
             "source_run_name": self.source_run_name,
             "summary": self.summary,
@@ -31,6 +31,17 @@ impl Baseline {
             "trial_sample": self.trial_sample,
             "guardrail_events": self.guardrail_events,
         });
+        if let Some(ours) = &self.x_tracer {
+            // Files from before these were kept have them empty.
+            let kept = [
+                ("agent", json!(ours.agent), ours.agent.is_none()),
+                ("command", json!(ours.command), ours.command.is_empty()),
+                ("possible_tools", json!(ours.possible_tools), ours.possible_tools.is_empty()),
+            ];
+            for (name, value, _) in kept.into_iter().filter(|(_, _, is_empty)| !is_empty) {
+                measured[name] = value;
+            }
+        }
         let mut text = Vec::new();
         // Writing to memory cannot fail.
         let _ = write_canonical(&measured, &mut text);

@@ -47,6 +47,8 @@ pub enum BaselineErrorCode {
     NotPassed,
     /// The report holds a trial that does not count.
     FailedTrial,
+    /// The report contradicts itself, or was edited.
+    WrongReport,
 }
 
 impl BaselineError {
@@ -79,6 +81,9 @@ impl BaselineError {
             | BaselineErrorCode::TruncatedSample
             | BaselineErrorCode::FailedTrial => {
                 "make a report of a whole sample: tracer run --no-fail-fast --json-out FILE"
+            }
+            BaselineErrorCode::WrongReport => {
+                "take a report as `tracer run --json-out FILE` wrote it; one that was changed is no evidence"
             }
             BaselineErrorCode::NotPassed => "fix what failed first, or say that it is meant: --force",
         }

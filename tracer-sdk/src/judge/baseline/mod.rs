@@ -1,10 +1,13 @@
 //! What is usual: the file that a candidate is compared with (gate contract, section 9; `spec/gate.md`, section 1).
 
 mod acceptance;
+mod agent;
 mod build;
 mod check;
 mod error;
 mod read;
+mod report;
+mod tools;
 
 pub use acceptance::{Acceptance, AcceptanceSource, AcceptanceVerdict, PreviousBaseline, PullRequest};
 pub use error::{BaselineError, BaselineErrorCode};
@@ -12,10 +15,13 @@ pub use error::{BaselineError, BaselineErrorCode};
 pub(super) use read::SCHEMA_VERSION;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+#[cfg(feature = "testing")]
+pub(crate) use agent::agent_of;
 
 use super::{Metric, Signature};
 
@@ -172,6 +178,15 @@ pub struct Provenance {
     /// The most loops that were found in a run of the sample; null when its report does not tell.
     #[serde(default)]
     pub repeated_calls: Option<u64>,
+    /// The agent that was sampled: the label of its runs without a time stamp; null when they have none, or several.
+    #[serde(default)]
+    pub agent: Option<String>,
+    /// The command that the trials ran, secrets redacted; empty when none was run.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// Tools that spans of the sample name which are something else in the first place.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub possible_tools: BTreeSet<String>,
 }
 
 #[cfg(test)]

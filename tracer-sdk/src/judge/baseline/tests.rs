@@ -44,9 +44,11 @@ fn a_run_gives_the_baseline_of_the_vector() {
 
 #[test]
 fn a_report_gives_the_baseline_of_the_vector() {
-    for vector in measured("create_baseline_from_report") {
-        let mut report = vector.input.clone();
-        report["verdict"] = json!("pass");
+    for mut vector in measured("create_baseline_from_report") {
+        let report = independent(vector.input.clone());
+        let ids: Vec<Value> = trace_ids(&report);
+        vector.expected["source_run_id"] = ids[0].clone();
+        vector.expected["source_run_ids"] = json!(ids);
         let baseline = Baseline::of_report(report.to_string().as_bytes(), NOW, false).unwrap();
         assert_told_alike(&baseline, &vector);
         assert_eq!(Baseline::parse(baseline.to_json().as_bytes()).unwrap(), baseline);
@@ -54,9 +56,22 @@ fn a_report_gives_the_baseline_of_the_vector() {
 }
 
 fn report() -> Value {
-    let mut report = measured("create_baseline_from_report")[0].input.clone();
+    independent(measured("create_baseline_from_report")[0].input.clone())
+}
+
+/// Difference: the vector's report has the same trace several times, and trials are independent only if their traces are
+/// (gate-2, section 1). Here each has its own.
+fn independent(mut report: Value) -> Value {
     report["verdict"] = json!("pass");
+    for (trial, number) in report["trials"].as_array_mut().unwrap().iter_mut().zip(1..) {
+        trial["trace_id"] = json!(format!("{number:032x}"));
+    }
     report
+}
+
+fn trace_ids(report: &Value) -> Vec<Value> {
+    let trials = report["trials"].as_array().unwrap().iter();
+    trials.map(|trial| trial["trace_id"].clone()).collect()
 }
 
 #[test]
@@ -245,9 +260,8 @@ fn what_is_not_known_of_every_run_is_not_in_the_sample() {
 // gate-contract 15.4 R9
 #[test]
 fn a_run_without_a_duration_gives_a_baseline_without_one() {
-    let (mut meta, mut spans) = run_with(&[]);
-    meta["duration_ms"] = Value::Null;
-    spans[0]["duration_ms"] = Value::Null;
+    let (mut meta, spans) = run_with(&[]);
+    meta["duration_ms"] = json!(99);
     let baseline = Baseline::of_run(&metrics(&run_of(&meta, &spans)), NOW);
     assert_eq!(baseline.sample(&Metric::LatencyMs), None);
     assert!(Baseline::parse(baseline.to_json().as_bytes()).is_ok());
@@ -320,4 +334,159 @@ fn trials_that_do_not_count_make_no_baseline() {
     failed["trials"][2]["details"] = json!({"failure": {"reason": "timeout", "detail": ""}});
     let error = Baseline::of_report(failed.to_string().as_bytes(), NOW, true).unwrap_err();
     assert_eq!(error.code, BaselineErrorCode::FailedTrial);
+}
+
+/// A report as this program writes it, of two trials.
+fn own_report() -> Value {
+    use crate::judge::policy::{Overrides, Policy};
+    use crate::judge::{Gate, GateDetails, Report, Trial};
+
+    let text = "version: 2\ntrials: 2\nmetrics: {no_loops: {kind: invariant}, step_count: {kind: measured, \
+         direction: upper, limit: 9}}\n";
+    let policy = Policy::parse(text, &Overrides::default()).unwrap();
+    let runs = [recorded(|| tool_call("search").record()), recorded(|| tool_call("search").record())];
+    let trials: Vec<Trial> = (1_u32..)
+        .zip(runs)
+        .map(|(number, mut run)| {
+            // Captured runs all have the same.
+            run.trace_id = crate::format::TraceId::from_u128(number.into()).unwrap();
+            Trial::of_run(number, run)
+        })
+        .collect();
+    let judgement = Gate::new(&policy, None).unwrap().judge(&trials);
+    let gate = GateDetails {
+        command: vec!["agent".to_owned(), "--fast".to_owned()],
+        ..GateDetails::default()
+    };
+    serde_json::to_value(Report::new(judgement, &trials, None, Map::new(), gate)).unwrap()
+}
+
+fn code_of(report: &Value) -> Option<BaselineErrorCode> {
+    // With `force`, which is for a verdict that is meant: nothing makes a report right that does not add up.
+    Baseline::of_report(report.to_string().as_bytes(), NOW, true).err().map(|error| error.code)
+}
+
+#[test]
+fn a_report_that_was_edited_is_no_source_of_a_baseline() {
+    let report = own_report();
+    assert_eq!(code_of(&report), None);
+    let edits: [(&str, fn(&mut Value)); 9] = [
+        ("a trial removed, and every number of trials with it", |report| {
+            report["trials"].as_array_mut().unwrap().pop();
+            for place in ["/metadata/trials_used", "/metadata/trials_budgeted", "/trials_requested"] {
+                *report.pointer_mut(place).unwrap() = json!(1);
+            }
+            for check in report["aggregate_results"].as_array_mut().unwrap() {
+                check["trials_used"] = json!(1);
+                check["trials_budgeted"] = json!(1);
+                check["trial_outcomes"].as_array_mut().unwrap().pop();
+            }
+        }),
+        ("the verdict", |report| report["verdict"] = json!("fail")),
+        ("a number", |report| report["trials"][0]["metric_values"]["step_count"] = json!(2.0)),
+        ("a tool", |report| report["trials"][1]["structural_signature"]["tool_path"] = json!([])),
+        ("the command", |report| report["gate"]["command"] = json!(["another"])),
+        ("a notice", |report| report["gate"]["notices"] = json!(["x"])),
+        ("a detail", |report| report["trials"][0]["details"]["wall_time_ms"] = json!(5)),
+        ("another digest", |report| report["gate"]["digest"] = json!("0".repeat(64))),
+        ("no digest", |report| {
+            report["gate"].as_object_mut().unwrap().remove("digest");
+        }),
+    ];
+    for (what, edit) in edits {
+        let mut edited = report.clone();
+        edit(&mut edited);
+        assert_eq!(code_of(&edited), Some(BaselineErrorCode::WrongReport), "{what}");
+    }
+    // How the text is laid out, and how a whole number is written, is no edit.
+    let pretty = serde_json::to_string_pretty(&report).unwrap().replace("1.0", "1");
+    assert!(Baseline::of_report(pretty.as_bytes(), NOW, false).is_ok());
+}
+
+#[test]
+fn a_report_of_another_tool_must_add_up() {
+    let report = || {
+        let mut report = own_report();
+        report.as_object_mut().unwrap().remove("gate");
+        report
+    };
+    assert_eq!(code_of(&report()), None);
+    let edits: [(&str, fn(&mut Value)); 9] = [
+        ("a verdict that its checks do not give", |report| {
+            report["verdict"] = json!("fail");
+            report["passed"] = json!(false);
+        }),
+        ("passed and not", |report| report["passed"] = json!(false)),
+        ("a check that its trials do not give", |report| {
+            report["aggregate_results"][1]["trial_outcomes"] = json!([true, false]);
+        }),
+        ("a check that tells otherwise of a trial", |report| {
+            report["trials"][0]["invariant_outcomes"]["no_loops"] = json!(false);
+            report["trials"][0]["passed"] = json!(false);
+        }),
+        ("a trial that passed with another exit code", |report| report["trials"][0]["process_exit_code"] = json!(3)),
+        ("the same trace twice", |report| {
+            report["trials"][1]["trace_id"] = report["trials"][0]["trace_id"].clone();
+        }),
+        ("a number of a trial", |report| report["trials"][1]["trial"] = json!(5)),
+        ("checks of another number of trials", |report| {
+            report["aggregate_results"][0]["trials_used"] = json!(9);
+        }),
+        ("tools that nobody called", |report| {
+            report["trials"][1]["structural_signature"]["tool_path"] = json!(["delete", "search"]);
+        }),
+    ];
+    for (what, edit) in edits {
+        let mut edited = report();
+        edit(&mut edited);
+        assert_eq!(code_of(&edited), Some(BaselineErrorCode::WrongReport), "{what}");
+    }
+}
+
+#[test]
+fn a_trial_that_lost_spans_does_not_show_what_is_usual() {
+    let mut lossy = own_report();
+    lossy.as_object_mut().unwrap().remove("gate");
+    lossy["trials"][1]["details"]["missing_spans"] = json!({"spans": 3, "reason": "disk full"});
+    let error = Baseline::of_report(lossy.to_string().as_bytes(), NOW, false).unwrap_err();
+    assert_eq!(error.code, BaselineErrorCode::NotPassed);
+    assert!(error.to_string().contains("of trial 2 3 spans are missing"), "{error}");
+    assert_eq!(code_of(&lossy), None, "when it is meant");
+}
+
+#[test]
+fn a_baseline_says_of_which_agent_and_command_it_is() {
+    let baseline = Baseline::of_report(own_report().to_string().as_bytes(), NOW, false).unwrap();
+    assert_eq!(baseline.agent(), Some("captured"));
+    let ours = baseline.x_tracer.as_ref().unwrap();
+    assert_eq!(ours.command, ["agent", "--fast"]);
+    assert_eq!(Baseline::parse(baseline.to_json().as_bytes()).unwrap(), baseline);
+    // Both are under the digest.
+    for edited in [
+        baseline.to_json().replace("\"--fast\"", "\"--slow\""),
+        baseline.to_json().replace("\"agent\": \"captured\"", "\"agent\": \"other\""),
+    ] {
+        assert_ne!(edited, baseline.to_json());
+        assert_eq!(Baseline::parse(edited.as_bytes()).unwrap_err().code, BaselineErrorCode::WrongDigest);
+    }
+}
+
+#[test]
+fn runs_with_different_names_are_of_no_agent_that_is_known() {
+    let named = |name: &str| {
+        let mut run = recorded(|| Ok(()));
+        run.run_name = Some(name.to_owned());
+        run
+    };
+    let agent = |first: &str, second: &str| {
+        let (first, second) = (named(first), named(second));
+        Baseline::of_runs(&[&first, &second], NOW).unwrap().agent().map(str::to_owned)
+    };
+    assert_eq!(
+        agent("a.rs:answer - 2026-01-01 07:05", "a.rs:answer - 2026-01-02 08:06").as_deref(),
+        Some("a.rs:answer")
+    );
+    assert_eq!(agent("a", "b"), None);
+    assert_eq!(agent(" - 2026-01-01 07:05", " - 2026-01-01 07:05"), None);
+    assert_eq!(agent("ü - 2026-01-01 07:05", "ü").as_deref(), Some("ü"));
 }

@@ -7,7 +7,7 @@ use crate::judge::statistics::{
     IntervalMethod, RateInterval, Target, chance_of_exceeding, minimum_baseline_trials,
 };
 use crate::judge::{
-    ConfidenceBounds, DecisionRule, Direction, DistributionalEvidence, Evidence, SingleTrialEvidence,
+    Bounds, ConfidenceBounds, DecisionRule, Direction, DistributionalEvidence, Evidence, SingleTrialEvidence,
     Threshold, Verdict,
 };
 
@@ -57,23 +57,25 @@ fn verdict(
     (verdict, interval)
 }
 
-/// Whether the check fails whatever the values are that are not known, in `trials` trials.
+/// Whether a value lies beyond the bound for certain; `None` when it does not tell.
+fn certainly_beyond(rule: &Distributional, bound: f64, value: Bounds) -> Option<bool> {
+    let [least, most] = [value.least, value.most].map(|end| is_beyond(rule, bound, end));
+    (least == most).then_some(least)
+}
+
+/// Whether the check fails whatever the values are within theirs, in `trials` trials.
 pub(super) fn must_fail(
     rule: &Distributional,
     method: IntervalMethod,
     sample: &[f64],
-    known: &[f64],
+    possible: &[Bounds],
     trials: u32,
 ) -> bool {
     let Some(bound) = bound(rule, sample) else {
         return false;
     };
-    let beyond = count(
-        known
-            .iter()
-            .filter(|value| is_beyond(rule, bound, **value))
-            .count(),
-    );
+    let is_certain = |value: &&Bounds| certainly_beyond(rule, bound, **value) == Some(true);
+    let beyond = count(possible.iter().filter(is_certain).count());
     verdict(rule, method, beyond, trials, count(sample.len())).0 == Verdict::Fail
 }
 
@@ -81,22 +83,23 @@ pub(super) fn must_fail(
 pub(super) fn decide(
     rule: &Distributional,
     method: IntervalMethod,
-    values: &[Option<f64>],
+    values: &[Option<Bounds>],
     sample: &[f64],
 ) -> Option<Decision> {
     let bound = bound(rule, sample)?;
-    let outcomes = values
-        .iter()
-        .map(|value| value.is_some_and(|value| !is_beyond(rule, bound, value)))
-        .collect();
+    let outcome = |value: &Option<Bounds>| value.and_then(|value| certainly_beyond(rule, bound, value));
+    let are_beyond: Vec<Option<bool>> = values.iter().map(outcome).collect();
+    let outcomes = are_beyond.iter().map(|is_beyond| *is_beyond == Some(false)).collect();
+    let exact = |value: &Option<Bounds>| value.and_then(Bounds::exact);
     let baseline_trials = count(sample.len());
     let baseline_n_min = minimum_baseline_trials(rule.coverage);
-    if let [value] = values {
-        let verdict = match value {
+    if let ([value], [is_beyond]) = (values, &*are_beyond) {
+        let verdict = match is_beyond {
             None => Verdict::Inconclusive,
-            Some(value) if is_beyond(rule, bound, *value) => Verdict::Fail,
-            Some(_) => Verdict::Pass,
+            Some(true) => Verdict::Fail,
+            Some(false) => Verdict::Pass,
         };
+        let observed = exact(value);
         return Some(Decision {
             verdict,
             rule: DecisionRule::Tolerance,
@@ -106,15 +109,14 @@ pub(super) fn decide(
                 baseline_trials,
                 baseline_n_min,
                 prediction_bound: bound,
-                observed: *value,
-                delta: value.map(|value| value - bound),
+                observed,
+                delta: observed.map(|value| value - bound),
             }),
         });
     }
 
-    let known = values.iter().flatten().copied();
-    let (beyond, within): (Vec<f64>, Vec<f64>) = known.partition(|value| is_beyond(rule, bound, *value));
-    let (beyond, within, trials) = (count(beyond.len()), count(within.len()), count(values.len()));
+    let count_of = |wanted| count(are_beyond.iter().filter(|is_beyond| **is_beyond == Some(wanted)).count());
+    let (beyond, within, trials) = (count_of(true), count_of(false), count(values.len()));
     let (mut verdict, interval) = verdict(rule, method, beyond, trials, baseline_trials);
     if verdict != Verdict::Fail && beyond + within < trials {
         verdict = Verdict::Inconclusive;
@@ -137,7 +139,7 @@ pub(super) fn decide(
             baseline_trials,
             baseline_n_min,
             prediction_bound: bound,
-            values: values.to_vec(),
+            values: values.iter().map(exact).collect(),
             harmful_exceedances: beyond,
         }),
     })

@@ -1,7 +1,9 @@
 //! A policy and a baseline that go together, and what they decide about trials.
 
+use std::collections::BTreeMap;
+
 use super::certain;
-use super::outcomes::Outcomes;
+use super::outcomes::{Outcome, Outcomes};
 use super::plan::{Planned, plan};
 use super::rows::{Rows, stopping_rule};
 use super::values::count;
@@ -137,7 +139,7 @@ impl<'a> Gate<'a> {
         }
         let outcomes = self.outcomes(trials);
         let violated = |planned: &Planned<'_>| {
-            planned.is_gating() && outcomes.of(planned).iter().any(|outcome| !*outcome)
+            planned.is_gating() && outcomes.of(planned).contains(&Outcome::Broken)
         };
         let is_invariant = |planned: &&Planned<'_>| matches!(planned.check.rule, Rule::Invariant(_));
         if self.checks.iter().filter(is_invariant).any(violated) {
@@ -186,7 +188,7 @@ impl<'a> Gate<'a> {
         Judgement {
             verdict,
             checks,
-            invariants: outcomes.by_trial,
+            invariants: outcomes.by_trial.into_iter().map(known).collect(),
             trials_budgeted: self.policy.trials,
             stopping_rule: stopping_rule(self.policy),
             abort_reason: stopped
@@ -201,8 +203,13 @@ impl<'a> Gate<'a> {
     }
 }
 
+/// The outcomes of one trial as a judgement has them.
+fn known(outcomes: BTreeMap<String, Outcome>) -> BTreeMap<String, Option<bool>> {
+    outcomes.into_iter().map(|(name, outcome)| (name, outcome.known())).collect()
+}
+
 /// One FAIL fails a gate; otherwise one INCONCLUSIVE leaves it undecided (the contract of the gate, section 8).
-pub(super) fn compose(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+pub(in crate::judge) fn compose(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     verdicts.fold(Verdict::Pass, |all, verdict| match (all, verdict) {
         (Verdict::Fail, _) | (_, Verdict::Fail) => Verdict::Fail,
         (Verdict::Inconclusive, _) | (_, Verdict::Inconclusive) => Verdict::Inconclusive,

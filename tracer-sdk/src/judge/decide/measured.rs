@@ -1,8 +1,8 @@
 //! One number of the sample against a tolerance or a limit (the contract of the gate, section 7.2).
 
 use crate::judge::policy::{Aggregate, Measured};
-use crate::judge::statistics::{aggregate, chance_beyond};
-use crate::judge::{AllowedRange, Direction, MeasuredEvidence, SampleRange, Verdict};
+use crate::judge::statistics::{Noise, aggregate, chance_beyond};
+use crate::judge::{AllowedRange, Bounds, Direction, MeasuredEvidence, SampleRange, Verdict};
 
 /// What doubles lose when a share of a baseline is computed: 15 % of 100 is 15, and 115 is allowed.
 const ROUNDING: f64 = 1e-9;
@@ -37,39 +37,48 @@ fn below(allowed: AllowedRange, value: f64) -> bool {
         .is_some_and(|lower| value < lower - lower.abs().max(1.0) * ROUNDING)
 }
 
-/// Whether the aggregate is out of bounds whatever the values are that are not known.
-///
-/// Every metric counts something: none is below zero.
-pub(super) fn must_fail(rule: &Measured, allowed: AllowedRange, known: &[f64], unknown: usize) -> bool {
-    let with = |value: f64| {
-        let mut values = known.to_vec();
-        values.extend(std::iter::repeat_n(value, unknown));
+/// Whether the aggregate is out of bounds whatever the values are within theirs.
+pub(super) fn must_fail(rule: &Measured, allowed: AllowedRange, values: &[Bounds]) -> bool {
+    let (least, most) = extremes(rule, values);
+    least.is_some_and(|least| above(allowed, least)) || most.is_some_and(|most| below(allowed, most))
+}
+
+/// Whether the aggregate is within bounds whatever the values are within theirs.
+fn must_pass(rule: &Measured, allowed: AllowedRange, values: &[Bounds]) -> bool {
+    let (least, most) = extremes(rule, values);
+    least.is_some_and(|least| !below(allowed, least)) && most.is_some_and(|most| !above(allowed, most))
+}
+
+/// The least and the most that the aggregate can be: each aggregate grows with every value.
+fn extremes(rule: &Measured, values: &[Bounds]) -> (Option<f64>, Option<f64>) {
+    let of = |end: fn(&Bounds) -> f64| {
+        let values: Vec<f64> = values.iter().map(end).collect();
         aggregate(&values, rule.aggregate)
     };
-    with(0.0).is_some_and(|least| above(allowed, least))
-        || with(f64::INFINITY).is_some_and(|most| below(allowed, most))
+    (of(|value| value.least), of(|value| value.most))
 }
 
 /// What the trials' values say, and what that rests on.
 pub(super) fn decide(
     rule: &Measured,
-    values: &[Option<f64>],
+    values: &[Option<Bounds>],
     baseline: Option<&[f64]>,
 ) -> (Verdict, MeasuredEvidence) {
     let allowed = allowed(rule, baseline);
-    let known: Vec<f64> = values.iter().flatten().copied().collect();
-    let unknown = values.len() - known.len();
+    let known: Vec<f64> = values.iter().filter_map(|value| value.and_then(Bounds::exact)).collect();
     let usual = baseline.and_then(|sample| aggregate(sample, rule.aggregate));
-    let observed = if unknown == 0 {
+    let observed = if known.len() == values.len() {
         aggregate(&known, rule.aggregate)
     } else {
         None
     };
-    let verdict = if must_fail(rule, allowed, &known, unknown) {
+    let possible: Vec<Bounds> = values.iter().map(|value| value.unwrap_or(Bounds::ANYTHING)).collect();
+    let verdict = if must_fail(rule, allowed, &possible) {
         Verdict::Fail
-    } else if observed.is_some() {
+    } else if values.iter().all(Option::is_some) && must_pass(rule, allowed, &possible) {
         Verdict::Pass
     } else {
+        // Also where a value of which nothing is known could not change the rest: missing is not zero.
         Verdict::Inconclusive
     };
     let evidence = MeasuredEvidence {
@@ -92,9 +101,13 @@ fn range(known: &[f64]) -> Option<SampleRange> {
 }
 
 /// How likely an agent that did not change fails the check, as far as the baseline's sample tells.
-pub(super) fn false_alarms(rule: &Measured, sample: &[f64], trials: u32) -> f64 {
+pub(super) fn false_alarms(rule: &Measured, sample: &[f64], trials: u32) -> Noise {
     let allowed = allowed(rule, Some(sample));
     let too_much = chance_beyond(sample, trials, rule.aggregate, |value| above(allowed, value));
     let too_little = chance_beyond(sample, trials, rule.aggregate, |value| below(allowed, value));
-    (too_much + too_little).min(1.0)
+    match rule.direction {
+        Direction::Upper => too_much,
+        Direction::Lower => too_little,
+        Direction::Both => too_much.or(too_little),
+    }
 }

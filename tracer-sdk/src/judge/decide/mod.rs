@@ -15,4 +15,5 @@ mod values;
 #[cfg(test)]
 mod tests;
 
+pub(super) use gate::compose;
 pub use gate::{Gate, StopReason};

@@ -6,7 +6,7 @@ use crate::judge::policy::{
     Check, Distributional, Invariant, Measured, Policy, PolicyError, PolicyErrorCode as Code, Rule,
     Statistical,
 };
-use crate::judge::statistics::{minimum_baseline_trials, minimum_trials};
+use crate::judge::statistics::{Noise, minimum_baseline_trials, minimum_trials, runs_that_tell};
 use crate::judge::{Baseline, CheckMode, Metric};
 
 /// A check that will be judged, or told.
@@ -39,11 +39,13 @@ pub(super) fn plan<'a>(
         policy,
         baseline,
         notices: policy.warnings.iter().map(ToString::to_string).collect(),
+        unknown_noise: Vec::new(),
     };
     let mut checks = Vec::with_capacity(policy.checks.len());
     for check in &policy.checks {
         checks.extend(planner.check(check)?);
     }
+    planner.tell_unknown_noise();
     planner.refuse_an_idle_rate(&checks)?;
     planner.refuse_nothing(&checks)?;
     Ok((checks, planner.notices))
@@ -53,6 +55,16 @@ struct Planner<'a, 'b> {
     policy: &'a Policy,
     baseline: Option<&'b Baseline>,
     notices: Vec<String>,
+    unknown_noise: Vec<UnknownNoise>,
+}
+
+/// A tolerance of which the baseline is too small to tell how often it fails an agent that did not change.
+struct UnknownNoise {
+    check: String,
+    runs: usize,
+    at_most: f64,
+    /// How many runs would tell.
+    needed: Option<u32>,
 }
 
 impl<'a> Planner<'a, '_> {
@@ -65,7 +77,10 @@ impl<'a> Planner<'a, '_> {
             .and_then(|(metric, baseline)| baseline.sample(metric));
         let sample = sample.filter(|sample| !sample.is_empty());
         let mode = match &check.rule {
-            Rule::Invariant(invariant) => self.invariant(check, invariant)?,
+            Rule::Invariant(invariant) => match self.invariant(check, invariant)? {
+                Some(mode) => mode,
+                None => return Ok(None),
+            },
             Rule::Measured(rule) => match self.measured(check, rule, sample.as_deref())? {
                 Some(mode) => mode,
                 None => return Ok(None),
@@ -88,21 +103,31 @@ impl<'a> Planner<'a, '_> {
         }))
     }
 
-    fn invariant(&self, check: &Check, invariant: &Invariant) -> Result<CheckMode, PolicyError> {
-        if *invariant == Invariant::KnownTools && self.baseline.is_none() && !check.ignored {
+    fn invariant(&mut self, check: &Check, invariant: &Invariant) -> Result<Option<CheckMode>, PolicyError> {
+        let asks_baseline = matches!(
+            invariant,
+            Invariant::KnownTools { .. } | Invariant::StillCalled { .. }
+        );
+        if asks_baseline && self.baseline.is_none() && !check.ignored {
+            // A policy that `init` wrote has it from the first gate on, which makes the baseline.
+            if check.position.is_some() {
+                let name = &check.name;
+                self.notices.push(format!("{name}: not checked, because there is no baseline yet"));
+                return Ok(None);
+            }
             return Err(refused(
                 check,
                 Code::BaselineNeeded,
-                "asks for no new tools, and there is no baseline to know the old ones",
+                "asks for the tools of a baseline, and there is none",
             )
-            .hint("give a baseline with --baseline, or leave no_new_tools out"));
+            .hint("give a baseline with --baseline, or leave the check out"));
         }
         let by_rate = self.policy.judged_by_rate.contains(&check.name);
-        Ok(if by_rate {
+        Ok(Some(if by_rate {
             CheckMode::ReportOnly
         } else {
             CheckMode::Gating
-        })
+        }))
     }
 
     fn measured(
@@ -134,15 +159,23 @@ impl<'a> Planner<'a, '_> {
             return Err(self.needs_sample(check, "has a tolerance and no limit"));
         };
         if rule.tolerance.is_some() && !check.ignored {
-            let false_alarms = measured::false_alarms(rule, sample, self.policy.trials);
-            if false_alarms > WORTH_TELLING {
+            let Noise { estimate, at_most } = measured::false_alarms(rule, sample, self.policy.trials);
+            if estimate > WORTH_TELLING {
                 self.notices.push(format!(
                     "{}: an agent that did not change fails this check in about {:.0} of 100 gates, as far as the \
-                     baseline's {} tell; more trials or a wider tolerance make that rarer",
+                     baseline's {} tell, and in at most {:.0}; more trials or a wider tolerance make that rarer",
                     check.name,
-                    false_alarms * 100.0,
+                    estimate * 100.0,
                     runs(sample.len()),
+                    at_most * 100.0,
                 ));
+            } else if at_most > WORTH_TELLING {
+                self.unknown_noise.push(UnknownNoise {
+                    check: check.name.clone(),
+                    runs: sample.len(),
+                    at_most,
+                    needed: runs_that_tell(WORTH_TELLING, self.policy.trials, rule.aggregate),
+                });
             }
         }
         Ok(Some(CheckMode::Gating))
@@ -247,6 +280,28 @@ impl<'a> Planner<'a, '_> {
         };
         refused(check, Code::BaselineNeeded, message)
             .hint("give a baseline that knows this metric with --baseline, or state a limit")
+    }
+
+    /// Silence would mean that a tolerance seldom fails an agent that did not change; where nobody knows, that is said,
+    /// once for all checks.
+    fn tell_unknown_noise(&mut self) {
+        let Some(worst) = self
+            .unknown_noise
+            .iter()
+            .max_by(|left, right| left.at_most.total_cmp(&right.at_most))
+        else {
+            return;
+        };
+        let checks: Vec<&str> = self.unknown_noise.iter().map(|noise| noise.check.as_str()).collect();
+        let needed = self.unknown_noise.iter().map(|noise| noise.needed).max().flatten();
+        let advice = needed.map(|needed| format!("; a baseline of {needed} runs would tell")).unwrap_or_default();
+        self.notices.push(format!(
+            "{}: how often the tolerance fails an agent that did not change is not known: the baseline's {} only show \
+             that it is at most {:.0} of 100 gates{advice}",
+            checks.join(", "),
+            runs(worst.runs),
+            worst.at_most * 100.0,
+        ));
     }
 
     /// Invariants that are left to a rate must be judged by it.

@@ -1,6 +1,6 @@
 //! The rows of a report: each check with what its rule made of the trials.
 
-use super::outcomes::Outcomes;
+use super::outcomes::{Outcome, Outcomes, count_of};
 use super::plan::Planned;
 use super::values::{count, judged_run, unknown_trials, values};
 use super::{distributional, invariant, measured, statistical};
@@ -30,9 +30,9 @@ pub(super) struct Rows<'a> {
 impl Rows<'_> {
     /// The row that every gate has: whether each trial counts at all.
     pub(super) fn agent_process(&self) -> CheckResult {
-        let outcomes = self.trials.iter().map(Trial::is_sound).collect();
-        let description = "the process ends well and leaves exactly one completed trace";
-        let decision = invariant_decision(outcomes, description.to_owned(), Vec::new());
+        let outcomes = self.trials.iter().map(|trial| Outcome::of(trial.is_sound()));
+        let description = "the process ends well and leaves exactly one completed trace of its own";
+        let decision = invariant_decision(outcomes.collect(), description.to_owned(), Vec::new());
         self.row("agent_process", CheckKind::Invariant, CheckMode::Gating, decision)
     }
 
@@ -42,14 +42,15 @@ impl Rows<'_> {
         let values = metric
             .map(|metric| values(self.trials, metric))
             .unwrap_or_default();
+        let mut unknown = unknown_trials(self.trials, &values);
         let sample = planned.sample.as_deref();
         let method = self.policy.decision;
         let decision = match &planned.check.rule {
-            Rule::Invariant(rule) => invariant_decision(
-                self.outcomes.of(planned),
-                invariant::description(rule),
-                self.tools_against(rule),
-            ),
+            Rule::Invariant(rule) => {
+                let outcomes = self.outcomes.of(planned);
+                unknown = self.undecided(&outcomes);
+                invariant_decision(outcomes, invariant::description(rule), self.tools_against(rule))
+            }
             Rule::Measured(rule) => {
                 let (verdict, evidence) = measured::decide(rule, &values, sample);
                 Decision {
@@ -61,20 +62,29 @@ impl Rows<'_> {
             }
             Rule::Distributional(rule) => distributional::decide(rule, method, &values, sample?)?,
             Rule::Statistical(rule) => {
-                let (verdict, evidence) = statistical::decide(rule, method, &self.outcomes.successes);
+                let outcomes = &self.outcomes.successes;
+                unknown = self.undecided(outcomes);
+                let (verdict, evidence) = statistical::decide(rule, method, outcomes);
                 Decision {
                     verdict,
                     rule: statistical::decision_rule(method),
-                    outcomes: self.outcomes.successes.clone(),
+                    outcomes: are_kept(outcomes),
                     evidence: Evidence::Statistical(evidence),
                 }
             }
         };
         Some(CheckResult {
             direction: planned.check.rule.direction(),
-            unknown_trials: unknown_trials(self.trials, &values),
+            unknown_trials: unknown,
             ..self.row(planned.name(), planned.check.rule.kind(), planned.mode, decision)
         })
+    }
+
+    /// The numbers of the trials that do not tell.
+    fn undecided(&self, outcomes: &[Outcome]) -> Vec<u32> {
+        let undecided = self.trials.iter().zip(outcomes);
+        let undecided = undecided.filter(|(_, outcome)| **outcome == Outcome::Unknown);
+        undecided.map(|(trial, _)| trial.number).collect()
     }
 
     fn tools_against(&self, invariant: &Invariant) -> Vec<TrialTools> {
@@ -110,18 +120,24 @@ impl Rows<'_> {
     }
 }
 
-fn invariant_decision(outcomes: Vec<bool>, description: String, tools: Vec<TrialTools>) -> Decision {
-    let violations = count(outcomes.iter().filter(|kept| !**kept).count());
-    let verdict = match (violations, outcomes.is_empty()) {
-        // Nothing was seen.
-        (_, true) => Verdict::Inconclusive,
-        (0, false) => Verdict::Pass,
+/// For each trial, whether it kept it for certain.
+fn are_kept(outcomes: &[Outcome]) -> Vec<bool> {
+    outcomes.iter().map(|outcome| *outcome == Outcome::Kept).collect()
+}
+
+fn invariant_decision(outcomes: Vec<Outcome>, description: String, tools: Vec<TrialTools>) -> Decision {
+    let violations = count_of(&outcomes, Outcome::Broken);
+    let is_known = !outcomes.is_empty() && !outcomes.contains(&Outcome::Unknown);
+    let verdict = match (violations, is_known) {
+        (0, true) => Verdict::Pass,
+        // Nothing was seen, or not enough.
+        (0, false) => Verdict::Inconclusive,
         _ => Verdict::Fail,
     };
     Decision {
         verdict,
         rule: DecisionRule::Invariant,
-        outcomes,
+        outcomes: are_kept(&outcomes),
         evidence: Evidence::Invariant(InvariantEvidence {
             violations,
             description,

@@ -1,5 +1,8 @@
 //! The share of successful trials against a threshold (the contract of the gate, section 7.4).
 
+use std::ops::RangeInclusive;
+
+use super::outcomes::{Outcome, count_of};
 use super::values::count;
 use crate::judge::policy::Statistical;
 use crate::judge::statistics::{IntervalMethod, RateInterval, Target};
@@ -23,10 +26,25 @@ pub(super) fn rate(part: u32, whole: u32) -> f64 {
 }
 
 /// What so many successes say.
-pub(super) fn verdict(rule: &Statistical, method: IntervalMethod, successes: u32, trials: u32) -> Verdict {
+fn verdict(rule: &Statistical, method: IntervalMethod, successes: u32, trials: u32) -> Verdict {
     match RateInterval::of(method, successes, trials, rule.confidence) {
         Ok(interval) => interval.verdict(rule.target),
         Err(_) => Verdict::Inconclusive,
+    }
+}
+
+/// What any of these numbers of successes say; nothing certain where they say different things.
+pub(super) fn verdict_between(
+    rule: &Statistical,
+    method: IntervalMethod,
+    mut successes: RangeInclusive<u32>,
+    trials: u32,
+) -> Verdict {
+    let first = verdict(rule, method, *successes.start(), trials);
+    if successes.all(|successes| verdict(rule, method, successes, trials) == first) {
+        first
+    } else {
+        Verdict::Inconclusive
     }
 }
 
@@ -34,10 +52,11 @@ pub(super) fn verdict(rule: &Statistical, method: IntervalMethod, successes: u32
 pub(super) fn decide(
     rule: &Statistical,
     method: IntervalMethod,
-    outcomes: &[bool],
+    outcomes: &[Outcome],
 ) -> (Verdict, StatisticalEvidence) {
     let trials = count(outcomes.len());
-    let successes = count(outcomes.iter().filter(|outcome| **outcome).count());
+    let successes = count_of(outcomes, Outcome::Kept);
+    let unknown = count_of(outcomes, Outcome::Unknown);
     // Without a trial nothing is known of the rate.
     let everything = RateInterval {
         lower: 0.0,
@@ -46,7 +65,7 @@ pub(super) fn decide(
     let interval = RateInterval::of(method, successes, trials, rule.confidence).unwrap_or(everything);
     let evidence = StatisticalEvidence {
         successes,
-        failures: trials - successes,
+        failures: trials - successes - unknown,
         observed_rate: rate(successes, trials),
         threshold: match rule.target {
             Target::AtLeast(rate) | Target::AtMost(rate) => Threshold::One(rate),
@@ -58,5 +77,5 @@ pub(super) fn decide(
             upper: interval.upper,
         },
     };
-    (verdict(rule, method, successes, trials), evidence)
+    (verdict_between(rule, method, successes..=successes + unknown, trials), evidence)
 }

@@ -1,6 +1,6 @@
 //! The values of one metric over the trials; what is not known stays so.
 
-use crate::judge::{Metric, RunMetrics, Trial};
+use crate::judge::{Bounds, Metric, RunMetrics, Trial};
 
 /// The run of a trial, if it can be judged: one that has no end tells nothing.
 pub(super) fn judged_run(trial: &Trial) -> Option<&RunMetrics> {
@@ -10,15 +10,19 @@ pub(super) fn judged_run(trial: &Trial) -> Option<&RunMetrics> {
         .filter(|metrics| metrics.status.is_completed())
 }
 
-/// The values of a metric, one for each trial.
-pub(super) fn values(trials: &[Trial], metric: &Metric) -> Vec<Option<f64>> {
-    let value = |trial| judged_run(trial)?.value(metric);
+/// Between which numbers a metric lies, for each trial; `None` where nothing is known of it.
+pub(super) fn values(trials: &[Trial], metric: &Metric) -> Vec<Option<Bounds>> {
+    let value = |trial: &Trial| {
+        judged_run(trial)?;
+        trial.bounds(metric)
+    };
     trials.iter().map(value).collect()
 }
 
 /// The numbers of the trials of which the value is not known.
-pub(super) fn unknown_trials(trials: &[Trial], values: &[Option<f64>]) -> Vec<u32> {
-    let unknown = trials.iter().zip(values).filter(|(_, value)| value.is_none());
+pub(super) fn unknown_trials(trials: &[Trial], values: &[Option<Bounds>]) -> Vec<u32> {
+    let is_unknown = |value: &Option<Bounds>| value.and_then(Bounds::exact).is_none();
+    let unknown = trials.iter().zip(values).filter(|(_, value)| is_unknown(value));
     unknown.map(|(trial, _)| trial.number).collect()
 }
 

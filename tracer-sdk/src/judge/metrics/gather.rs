@@ -1,16 +1,24 @@
 //! One pass over the records of a run: its numbers, its way, and what is found in it.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::io::Write as _;
+
+use serde_json::Value;
 
 use super::super::compare::CallList;
+use super::super::digest::Hashing;
 use super::super::repeats;
 use super::super::signature::Signature;
+use super::missing::Losses;
 use super::{CountMismatch, GuardrailStop, RunMetrics};
-use crate::format::{Counts, ErrorPayload, EventType, Payload, Record, RunMeta, RunStatus, Usage};
+use crate::format::{
+    Counts, ErrorPayload, EventType, OtherMarks, Payload, Record, RunMeta, RunStatus, Timestamp, Usage, names,
+};
 
-/// By how many milliseconds durations may differ: emitters round.
-const TOLERANCE_MS: u64 = 1;
+/// By how many microseconds durations may differ: emitters round to milliseconds.
+const TOLERANCE_US: u64 = 1_000;
 
 impl RunMetrics {
     /// What a run did, from its metadata and all its records.
@@ -61,10 +69,19 @@ impl RunMetrics {
 struct Gathered {
     steps: u64,
     counts: Counts,
+    /// Tool calls among them that the projection takes for spans of no type.
+    unprojected_tool_calls: u64,
+    /// Calls that only a stricter reading of the spans makes such.
+    also_tool_calls: u64,
+    also_llm_calls: u64,
+    possible_tools: BTreeMap<String, u64>,
+    losses: Losses,
+    content: Hashing,
     tokens: u64,
     calls_without_tokens: u64,
-    /// How the root ended, and how long it took.
-    end: Option<(RunStatus, Option<u64>)>,
+    /// When the root started, and how it ended.
+    start: Option<Timestamp>,
+    end: Option<End>,
     signature: Signature,
     calls: CallList,
     guardrail_events: Vec<Record>,
@@ -72,8 +89,23 @@ struct Gathered {
     guarded_spans: Vec<GuardrailStop>,
 }
 
+/// How the root ended.
+struct End {
+    status: RunStatus,
+    instant: Option<Timestamp>,
+    duration_ms: Option<u64>,
+}
+
 impl Gathered {
-    fn take(&mut self, record: Record) {
+    fn take(&mut self, mut record: Record) {
+        self.hash(&record);
+        if let Payload::Unknown { attributes, .. } = &record.payload {
+            self.losses.look_at(attributes);
+        }
+        if record.marks.is_some() || matches!(record.payload, Payload::ToolCall { .. }) {
+            let marks = record.marks.take().map(|marks| *marks).unwrap_or_default();
+            self.read_strictly(&mut record, marks);
+        }
         self.calls.push(&record);
         let event_type = record.event_type();
         self.signature
@@ -86,15 +118,19 @@ impl Gathered {
             self.steps += 1;
         }
         match &record.payload {
-            Payload::RunEnd { status } => self.end = Some((*status, record.duration_ms)),
+            Payload::RunEnd { status } => {
+                self.end = Some(End {
+                    status: *status,
+                    instant: record.ts.parse().ok(),
+                    duration_ms: record.duration_ms,
+                });
+            }
             Payload::LlmCall {
                 model, usage, error, ..
             } => {
                 self.counts.llm_calls += 1;
-                match told_tokens(usage) {
-                    Some(tokens) => self.tokens = self.tokens.saturating_add(tokens),
-                    None => self.calls_without_tokens += 1,
-                }
+                let tokens = told_tokens(usage);
+                self.add_tokens(tokens);
                 self.signature.llm_models_used.push(model.clone());
                 self.look_at(&record, error.as_ref());
                 // Many calls, few models.
@@ -115,7 +151,64 @@ impl Gathered {
                 }
             }
             Payload::LoopWarning { .. } => self.counts.loop_warnings += 1,
-            Payload::RunStart { .. } | Payload::StateUpdate { .. } => {}
+            Payload::RunStart { .. } => self.start = record.ts.parse().ok(),
+            Payload::StateUpdate { .. } => {}
+        }
+    }
+
+    fn add_tokens(&mut self, tokens: Option<u64>) {
+        match tokens {
+            Some(tokens) => self.tokens = self.tokens.saturating_add(tokens),
+            None => self.calls_without_tokens += 1,
+        }
+    }
+
+    /// What two runs that really happened never have in common: when, to the microsecond, everything in them was.
+    fn hash(&mut self, record: &Record) {
+        let instant = record.ts.parse().map_or(0, Timestamp::unix_microseconds);
+        let duration = record.duration_ms;
+        // Hashing does not fail.
+        let _ = write!(self.content, "{instant} {duration:?} {}\n", record.event_type().as_str());
+    }
+
+    /// A tool is a tool however it is spelt (`spec/gate-2.md`, section 1): what only the name of a span tells is a tool
+    /// call like any other, and what a span names besides may have been called, too.
+    fn read_strictly(&mut self, record: &mut Record, marks: OtherMarks) {
+        let mut others = marks.tools;
+        match &mut record.payload {
+            Payload::ToolCall { tool_name, .. } => {
+                // Without an attribute the name of the span stands for the tool, and that begins with the operation.
+                let is_name_of_span = *tool_name == record.name && is_tool_operation(&record.name);
+                // What is in the name comes behind what is in the attributes.
+                if is_name_of_span && let Some(tool) = others.pop() {
+                    others.push(std::mem::replace(tool_name, tool));
+                }
+                if let Some(usage) = marks.usage {
+                    self.also_llm_calls += 1;
+                    self.add_tokens(told_tokens(&usage));
+                }
+            }
+            Payload::Unknown {
+                attributes,
+                status,
+                error,
+            } if !others.is_empty() => {
+                let spellings = names::TOOL_CALL_ARGUMENTS.spellings().iter();
+                let args = spellings.filter_map(|key| attributes.get(*key)).next();
+                self.unprojected_tool_calls += 1;
+                record.payload = Payload::ToolCall {
+                    tool_name: others.remove(0),
+                    args: args.cloned().unwrap_or(Value::Null),
+                    result: Value::Null,
+                    status: *status,
+                    error: error.take(),
+                };
+            }
+            _ if !others.is_empty() => self.also_tool_calls += 1,
+            _ => {}
+        }
+        for tool in others {
+            *self.possible_tools.entry(tool).or_default() += 1;
         }
     }
 
@@ -129,11 +222,16 @@ impl Gathered {
     }
 
     fn finish(mut self, meta: &RunMeta) -> RunMetrics {
-        let status = status(meta.status, self.end.map(|(status, _)| status));
-        let latency_ms = self
-            .end
-            .and_then(|(_, duration_ms)| duration_ms)
-            .or(meta.duration_ms);
+        let status = status(meta.status, self.end.as_ref().map(|end| end.status));
+        let projected = Counts {
+            tool_calls: self.counts.tool_calls - self.unprojected_tool_calls,
+            ..self.counts
+        };
+        let mut mismatches = mismatches(meta, projected, status);
+        let latency_ms = self.latency_ms(meta, &mut mismatches);
+        let missing = self.losses.missing(meta, projected);
+        self.counts.tool_calls += self.also_tool_calls;
+        self.counts.llm_calls += self.also_llm_calls;
         let signature = &mut self.signature;
         sort_names(&mut signature.llm_models_used);
         for tool in &signature.tool_call_sequence {
@@ -163,7 +261,11 @@ impl Gathered {
             cost_tokens: (self.calls_without_tokens == 0).then_some(self.tokens),
             calls_without_tokens: self.calls_without_tokens,
             latency_ms,
-            mismatches: mismatches(meta, self.counts, status, latency_ms),
+            started_at: self.start,
+            possible_tools: self.possible_tools,
+            missing,
+            content: self.content.first_bits(),
+            mismatches,
             repeats: repeats::find(&self.calls),
             signature: self.signature,
             calls: self.calls,
@@ -171,6 +273,41 @@ impl Gathered {
             guardrail_events: self.guardrail_events,
         }
     }
+}
+
+impl Gathered {
+    /// How long the run took by its timestamps; unknown when what it says of that is something else.
+    fn latency_ms(&self, meta: &RunMeta, mismatches: &mut Vec<CountMismatch>) -> Option<u64> {
+        let end = self.end.as_ref()?;
+        let took = end.instant?.microseconds_since(self.start?);
+        // A run that ends before it starts took no time that anybody knows.
+        let took = u64::try_from(took).ok();
+        let mut is_certain = true;
+        for (source, told) in [("meta.json", meta.duration_ms), ("the root span", end.duration_ms)] {
+            let Some(told) = told else {
+                continue;
+            };
+            let differs = took.is_none_or(|took| took.abs_diff(told.saturating_mul(1_000)) > TOLERANCE_US);
+            if differs {
+                is_certain = false;
+                mismatches.push(CountMismatch {
+                    source,
+                    field: "duration_ms",
+                    told: told.to_string(),
+                    found: took.map_or_else(|| "less than nothing".to_owned(), |took| (took / 1_000).to_string()),
+                    found_by: "the timestamps give",
+                });
+            }
+        }
+        took.filter(|_| is_certain).map(|took| took / 1_000)
+    }
+}
+
+/// Whether a name is of the form `execute_tool NAME`.
+fn is_tool_operation(name: &str) -> bool {
+    const OPERATION: &str = "execute_tool";
+    name.get(..OPERATION.len())
+        .is_some_and(|word| word.eq_ignore_ascii_case(OPERATION))
 }
 
 fn sort_names(names: &mut Vec<String>) {
@@ -209,12 +346,7 @@ fn stop(record: &Record, error: &ErrorPayload) -> GuardrailStop {
     }
 }
 
-fn mismatches(
-    meta: &RunMeta,
-    counts: Counts,
-    status: RunStatus,
-    latency_ms: Option<u64>,
-) -> Vec<CountMismatch> {
+fn mismatches(meta: &RunMeta, counts: Counts, status: RunStatus) -> Vec<CountMismatch> {
     let told = meta.counts;
     let counted = [
         ("counts.llm_calls", told.llm_calls, counts.llm_calls),
@@ -222,27 +354,13 @@ fn mismatches(
         ("counts.errors", told.errors, counts.errors),
         ("counts.loop_warnings", told.loop_warnings, counts.loop_warnings),
     ];
-    let duration = meta
-        .duration_ms
-        .zip(latency_ms)
-        .filter(|(told, found)| told.abs_diff(*found) > TOLERANCE_MS)
-        .map(|(told, found)| ("duration_ms", told, found));
     let mut mismatches: Vec<CountMismatch> = counted
         .into_iter()
         .filter(|(_, told, found)| told != found)
-        .chain(duration)
-        .map(|(field, told, found)| CountMismatch {
-            field,
-            told: told.to_string(),
-            found: found.to_string(),
-        })
+        .map(|(field, told, found)| CountMismatch::of_meta(field, told, found))
         .collect();
     if meta.status != status {
-        mismatches.push(CountMismatch {
-            field: "status",
-            told: meta.status.as_str().to_owned(),
-            found: status.as_str().to_owned(),
-        });
+        mismatches.push(CountMismatch::of_meta("status", meta.status.as_str(), status.as_str()));
     }
     mismatches
 }

@@ -1,14 +1,20 @@
 //! What one run did, in numbers and findings: all that a gate judges a trial by (`spec/gate.md`, section 1).
 
+mod bounds;
 mod gather;
+mod missing;
 mod name;
 
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
+pub use bounds::Bounds;
+pub use missing::MissingSpans;
 pub use name::Metric;
 
-use crate::format::{Counts, Record, RunStatus, TraceId};
+use crate::format::{Counts, Record, RunStatus, Timestamp, TraceId};
 
 use super::compare::CallList;
 use super::signature::Signature;
@@ -44,12 +50,22 @@ pub struct RunMetrics {
     pub cost_tokens: Option<u64>,
     /// How many model calls do not tell their tokens.
     pub calls_without_tokens: u64,
-    /// How long it took, in milliseconds.
+    /// How long it took, in milliseconds, by the timestamps of its start and end; unknown when a `duration_ms` differs
+    /// from that by more than a millisecond.
     pub latency_ms: Option<u64>,
+    /// When it started, by its root.
+    pub started_at: Option<Timestamp>,
     /// The way that it went.
     pub signature: Signature,
     /// Its model and tool calls, in order.
     pub calls: CallList,
+    /// Tools that spans name which are something else, or another tool, in the first place, and how often. They are
+    /// counted where a call would be bad, and do not count where one is demanded.
+    pub possible_tools: BTreeMap<String, u64>,
+    /// The spans that the trace has lost; `None` when nothing tells of any. What it does not hold is not known then.
+    pub missing: Option<MissingSpans>,
+    /// Tells a trace from every other one, and not from its copies: the instants, durations and types of its records.
+    pub content: u64,
     /// Calls with the same arguments that came again and again, found in the trace itself.
     pub repeats: Vec<RepeatedCalls>,
     /// Guardrails that stopped it, whether or not the program went on.
@@ -74,17 +90,54 @@ impl RunMetrics {
     /// ```
     #[must_use]
     pub fn value(&self, metric: &Metric) -> Option<f64> {
-        let known = match metric {
+        self.bounds(metric)?.exact()
+    }
+
+    /// Between which numbers the value of a metric lies: one number where the trace is whole, more where spans are
+    /// missing; `None` when it is not known at all.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// use tracer_sdk::judge::{Bounds, Metric, RunMetrics};
+    ///
+    /// let mut run = recorded(|| tracer_sdk::tool_call("search").record());
+    /// run.meta.additional.insert("dropped".to_owned(), serde_json::json!({"spans": 2, "reason": "disk full"}));
+    /// let metrics = RunMetrics::of(&run.meta, run.records());
+    /// assert_eq!(metrics.bounds(&Metric::ToolCallCount), Some(Bounds { least: 1.0, most: 3.0 }));
+    /// assert_eq!(metrics.value(&Metric::ToolCallCount), None);
+    /// ```
+    #[must_use]
+    pub fn bounds(&self, metric: &Metric) -> Option<Bounds> {
+        let seen = match metric {
             Metric::StepCount => self.step_count,
             Metric::ToolCallCount => self.counts.tool_calls,
             Metric::CostTokens => self.cost_tokens?,
-            Metric::LatencyMs => self.latency_ms?,
+            Metric::LatencyMs => return Some(Bounds::exactly(as_float(self.latency_ms?))),
             Metric::LlmCallCount => self.counts.llm_calls,
             Metric::ErrorCount => self.counts.errors,
             Metric::LoopWarningCount => self.counts.loop_warnings,
-            Metric::ToolCalls(tool) => self.signature.tool_call_counts.get(tool).copied().unwrap_or(0),
+            Metric::ToolCalls(tool) => {
+                let counts = [&self.signature.tool_call_counts, &self.possible_tools];
+                counts.iter().filter_map(|counts| counts.get(tool)).sum()
+            }
         };
-        Some(as_float(known))
+        let least = as_float(seen);
+        let more = match (&self.missing, metric) {
+            (None, _) => 0.0,
+            // A call that is missing may have used any number of tokens.
+            (Some(_), Metric::CostTokens) => f64::INFINITY,
+            (Some(missing), _) => missing.spans.map_or(f64::INFINITY, as_float),
+        };
+        Some(Bounds {
+            least,
+            most: least + more,
+        })
+    }
+
+    /// The tools that the run called in any reading of its spans, each once.
+    pub(in crate::judge) fn tools_in_any_reading(&self) -> impl Iterator<Item = &String> {
+        let called = &self.signature.tool_path;
+        called.iter().chain(self.possible_tools.keys().filter(|tool| !called.contains(tool)))
     }
 
     /// Whether the run looped: the same calls with the same arguments again and again, or a warning that it wrote.
@@ -165,31 +218,57 @@ pub struct GuardrailStop {
     pub error_type: String,
 }
 
-/// Where `meta.json` tells otherwise than the records; the records count.
+/// Where something says otherwise than what is counted or measured, which counts.
 ///
 /// ```
 /// use tracer_sdk::judge::CountMismatch;
 ///
-/// let mismatch = CountMismatch { field: "counts.tool_calls", told: "0".to_owned(), found: "7".to_owned() };
+/// let mismatch = CountMismatch::of_meta("counts.tool_calls", 0, 7);
 /// assert_eq!(mismatch.to_string(), "meta.json says counts.tool_calls is 0, the records give 7");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CountMismatch {
-    /// The field of `meta.json`.
+    /// What says otherwise: `meta.json`, the root span, the run.
+    pub source: &'static str,
+    /// The field of it.
     pub field: &'static str,
     /// What it says.
     pub told: String,
-    /// What the records give.
+    /// What was found.
     pub found: String,
+    /// By what that was found: `the records give`, `the timestamps give`, `its process took`.
+    pub found_by: &'static str,
+}
+
+impl CountMismatch {
+    /// Where `meta.json` says otherwise than the records.
+    ///
+    /// ```
+    /// use tracer_sdk::judge::CountMismatch;
+    ///
+    /// assert_eq!(CountMismatch::of_meta("status", "ok", "error").found, "error");
+    /// ```
+    pub fn of_meta(field: &'static str, told: impl ToString, found: impl ToString) -> Self {
+        Self {
+            source: "meta.json",
+            field,
+            told: told.to_string(),
+            found: found.to_string(),
+            found_by: "the records give",
+        }
+    }
 }
 
 impl std::fmt::Display for CountMismatch {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { field, told, found } = self;
-        write!(
-            formatter,
-            "meta.json says {field} is {told}, the records give {found}"
-        )
+        let Self {
+            source,
+            field,
+            told,
+            found,
+            found_by,
+        } = self;
+        write!(formatter, "{source} says {field} is {told}, {found_by} {found}")
     }
 }

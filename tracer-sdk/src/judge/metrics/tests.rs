@@ -102,15 +102,15 @@ fn counts_and_status_are_those_of_the_records_and_what_meta_says_otherwise_is_to
     root["duration_ms"] = json!(500);
     let run = metrics(&run_of(&meta, &spans));
     assert_eq!(run.value(&Metric::ToolCallCount), Some(7.0));
-    assert_eq!(run.value(&Metric::LatencyMs), Some(500.0));
+    assert_eq!(run.value(&Metric::LatencyMs), None);
     assert_eq!(run.status, RunStatus::Error);
     let told: Vec<String> = run.mismatches.iter().map(ToString::to_string).collect();
     assert_eq!(
         told,
         [
             "meta.json says counts.tool_calls is 0, the records give 7",
-            "meta.json says duration_ms is 1, the records give 500",
             "meta.json says status is ok, the records give error",
+            "the root span says duration_ms is 500, the timestamps give 1",
         ]
     );
 }
@@ -167,14 +167,143 @@ fn a_run_without_an_end_is_running_whatever_its_metadata_says() {
     assert_eq!(run.value(&Metric::ToolCallCount), Some(1.0));
 }
 
+/// The duration of a run by its timestamps, in microseconds, and by what its root and its metadata say.
+fn latency(took_us: u64, root: Value, meta_says: Value) -> Option<f64> {
+    let (mut meta, mut spans) = run_with(&[]);
+    spans[0]["start_time"] = json!("2026-01-01T00:00:00Z");
+    let (seconds, micros) = (took_us / 1_000_000, took_us % 1_000_000);
+    spans[0]["end_time"] = json!(format!("2026-01-01T00:00:{seconds:02}.{micros:06}Z"));
+    spans[0]["duration_ms"] = root;
+    meta["duration_ms"] = meta_says;
+    metrics(&run_of(&meta, &spans)).value(&Metric::LatencyMs)
+}
+
 // gate-contract 15.4 R9
 #[test]
-fn a_duration_that_nobody_knows_is_unknown() {
-    let (mut meta, mut spans) = run_with(&[]);
-    meta["duration_ms"] = Value::Null;
-    spans[0]["duration_ms"] = Value::Null;
+fn a_duration_comes_from_the_timestamps_and_is_unknown_where_something_says_otherwise() {
+    assert_eq!(latency(400_900, Value::Null, Value::Null), Some(400.0));
+    assert_eq!(latency(400_900, json!(400), json!(400)), Some(400.0));
+    assert_eq!(latency(400_900, json!(401), json!(401)), Some(400.0), "rounded up");
+    assert_eq!(latency(400_000, json!(401), json!(399)), Some(400.0), "by a millisecond");
+    for (root, meta) in [(402, 400), (400, 402), (398, 400), (400, 398), (1, 1), (9_000, 9_000)] {
+        assert_eq!(latency(400_000, json!(root), json!(meta)), None, "{root} and {meta}");
+    }
+    assert_eq!(latency(0, json!(0), json!(0)), Some(0.0));
+}
+
+#[test]
+fn a_run_that_ends_before_it_starts_has_no_duration() {
+    let (meta, mut spans) = run_with(&[]);
+    spans[0]["start_time"] = json!("2026-01-01T00:00:05Z");
     let run = metrics(&run_of(&meta, &spans));
-    assert_eq!((run.status, run.value(&Metric::LatencyMs)), (RunStatus::Ok, None));
+    assert_eq!(run.value(&Metric::LatencyMs), None);
+    assert!(run.mismatches[0].to_string().ends_with("the timestamps give less than nothing"));
+}
+
+/// What a run with one span is read as: its tool calls, those that are possible, model calls, steps and tokens.
+fn read_as(name: &str, attributes: Value) -> (Vec<String>, Vec<String>, [Option<f64>; 4]) {
+    let (meta, spans) = run_with(&[(name, attributes)]);
+    let run = metrics(&run_of(&meta, &spans));
+    let numbers = [Metric::ToolCallCount, Metric::LlmCallCount, Metric::StepCount, Metric::CostTokens];
+    (
+        run.signature.tool_call_sequence.clone(),
+        run.possible_tools.keys().cloned().collect(),
+        numbers.map(|metric| run.value(&metric)),
+    )
+}
+
+#[test]
+fn a_tool_is_a_tool_however_it_is_spelt() {
+    let tool = (vec!["delete".to_owned()], Vec::new(), [Some(1.0), Some(0.0), Some(1.0), Some(0.0)]);
+    for (name, attributes) in [
+        ("delete", json!({"tracer.tool_name": "delete"})),
+        ("delete", json!({"maida.tool_name": "delete"})),
+        ("any", json!({"gen_ai.tool.name": "delete"})),
+        ("execute_tool delete", json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "delete"})),
+        ("delete", json!({"gen_ai.operation.name": "execute_tool"})),
+        // Only the name of the span tells.
+        ("execute_tool delete", json!({})),
+        ("Execute_Tool  delete ", json!({})),
+        ("execute_tool:delete", json!({})),
+        ("delete", json!({"gen_ai.operation.name": "Execute_Tool"})),
+    ] {
+        assert_eq!(read_as(name, attributes.clone()), tool, "{name} {attributes}");
+    }
+    // The operation in the name is none of the tool's name, but nobody knows.
+    let (called, possible, _) = read_as("execute_tool delete", json!({"gen_ai.operation.name": "execute_tool"}));
+    assert_eq!((called, possible), (vec!["delete".to_owned()], vec!["execute_tool delete".to_owned()]));
+    for name in ["execute_tools delete", "execute_tool", "execute_tool ", "my execute_tool delete"] {
+        assert_eq!(read_as(name, json!({})).0, Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
+fn a_span_with_both_marks_is_a_model_call_and_may_be_a_tool_call() {
+    let model = |more: Value| {
+        let mut attributes = json!({
+            "gen_ai.operation.name": "chat", "gen_ai.system": "x", "gen_ai.request.model": "gpt-5",
+            "gen_ai.usage.input_tokens": 3, "gen_ai.usage.output_tokens": 4,
+        });
+        attributes.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        attributes
+    };
+    for (name, attributes) in [
+        ("gpt-5", model(json!({"tracer.tool_name": "delete"}))),
+        ("gpt-5", model(json!({"gen_ai.tool.name": "delete"}))),
+        ("execute_tool delete", model(json!({}))),
+    ] {
+        let (called, possible, numbers) = read_as(name, attributes);
+        // Nothing that demands a call takes it for one, and nothing that forbids one overlooks it.
+        assert_eq!((called, possible), (Vec::new(), vec!["delete".to_owned()]), "{name}");
+        assert_eq!(numbers, [Some(1.0), Some(1.0), Some(1.0), Some(7.0)], "{name}");
+    }
+    // Two attributes name two tools.
+    let (called, possible, _) = read_as("any", json!({"tracer.tool_name": "search", "gen_ai.tool.name": "delete"}));
+    assert_eq!((called, possible), (vec!["search".to_owned()], vec!["delete".to_owned()]));
+}
+
+#[test]
+fn tokens_on_the_span_of_a_tool_are_counted() {
+    let tool = |more: Value| {
+        let mut attributes = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "ask"});
+        attributes.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        read_as("execute_tool ask", attributes).2
+    };
+    let used = tool(json!({"gen_ai.usage.input_tokens": 3, "gen_ai.usage.output_tokens": 4}));
+    assert_eq!(used, [Some(1.0), Some(1.0), Some(1.0), Some(7.0)]);
+    assert_eq!(tool(json!({"gen_ai.request.model": "gpt-5"}))[3], None, "a model that does not tell its tokens");
+    // Frameworks put their own name there.
+    assert_eq!(tool(json!({"gen_ai.system": "autogen"}))[3], Some(0.0));
+}
+
+#[test]
+fn a_forbidden_tool_is_found_in_every_spelling_and_a_demanded_one_in_none_that_is_doubtful() {
+    use crate::judge::policy::{Overrides, Policy};
+    use crate::judge::{Gate, Trial, Verdict};
+
+    let decided = |check: &str, name: &str, attributes: &Value| {
+        let text = format!("version: 2\ntrials: 1\nmetrics: {{{check}}}\n");
+        let policy = Policy::parse(&text, &Overrides::default()).unwrap();
+        let (meta, spans) = run_with(&[(name, attributes.clone())]);
+        let trial = Trial::of_run(1, metrics(&run_of(&meta, &spans)));
+        Gate::new(&policy, None).unwrap().judge(&[trial]).checks[1].verdict.unwrap()
+    };
+    let (forbidden, required) = (
+        "forbidden_tools: {kind: invariant, none_of: [delete]}",
+        "required_tools: {kind: invariant, all_of: [delete]}",
+    );
+    let chat = json!({"gen_ai.operation.name": "chat", "gen_ai.system": "x", "tracer.tool_name": "delete"});
+    for (name, attributes, is_certain) in [
+        ("execute_tool delete", json!({}), true),
+        ("delete", json!({"gen_ai.operation.name": "execute_tool"}), true),
+        ("gpt-5", chat, false),
+        ("x", json!({"tracer.tool_name": "search", "gen_ai.tool.name": "delete"}), false),
+        ("execute_tool delete", json!({"tracer.error_type": "Timeout"}), false),
+    ] {
+        assert_eq!(decided(forbidden, name, &attributes), Verdict::Fail, "{name} {attributes}");
+        let expected = if is_certain { Verdict::Pass } else { Verdict::Fail };
+        assert_eq!(decided(required, name, &attributes), expected, "{name} {attributes}");
+    }
 }
 
 // gate-contract 15.3 E14

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use super::fields::{Field, Fields};
 use super::metrics::{self, Names};
-use super::{IntervalMethod, OnInconclusive, Policy, PolicyError, PolicyErrorCode as Code, Rule};
+use super::yaml::Entry;
+use super::{
+    Check, IntervalMethod, Invariant, OnInconclusive, Policy, PolicyError, PolicyErrorCode as Code, Rule, ToolGlobs,
+};
 
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -14,7 +17,14 @@ const KEYS: &[&str] = &[
     "jobs",
     "timeout_s",
     "metrics",
+    "checks",
     "judged_by_rate",
+];
+
+/// The checks that only this gate has, and what each demands of the tools but those that `allow` names.
+const CHECKS: &[(&str, fn(ToolGlobs) -> Invariant)] = &[
+    ("no_new_tools", |allow| Invariant::KnownTools { allow }),
+    ("still_called", |allow| Invariant::StillCalled { allow }),
 ];
 
 /// Takes over what `x_tracer` says.
@@ -42,10 +52,36 @@ pub(super) fn read(ours: &Field<'_>, policy: &mut Policy) -> Result<(), PolicyEr
         let more = metrics::read(&field, policy.version, Names::Tracer, Code::NotMapping)?;
         policy.checks.extend(more);
     }
+    if let Some(field) = fields.get("checks") {
+        policy.checks.extend(checks(&field)?);
+    }
     if let Some(field) = fields.get("judged_by_rate") {
         policy.judged_by_rate = judged_by_rate(&field, policy)?;
     }
     Ok(())
+}
+
+fn checks(field: &Field<'_>) -> Result<Vec<Check>, PolicyError> {
+    let fields = Fields::of(field.node, &field.path, Code::NotMapping)?;
+    let check = |entry: &Entry| {
+        let path = fields.path_of(&entry.key);
+        let Some((_, invariant)) = CHECKS.iter().find(|(name, _)| *name == entry.key) else {
+            let names: Vec<_> = CHECKS.iter().map(|(name, _)| *name).collect();
+            return Err(PolicyError::new(Code::UnknownMetric, path, "is not a check of x_tracer")
+                .at(entry.position)
+                .hint(format!("these are {}", names.join(", "))));
+        };
+        let fields = Fields::of(&entry.value, path, Code::NotMapping)?;
+        fields.only(&["allow"])?;
+        let allow = fields.get("allow").map(|field| field.texts()).transpose()?;
+        Ok(Check {
+            name: entry.key.clone(),
+            rule: Rule::Invariant(invariant(ToolGlobs::new(allow.unwrap_or_default()))),
+            ignored: false,
+            position: entry.position,
+        })
+    };
+    fields.entries().iter().map(check).collect()
 }
 
 fn timeout(field: &Field<'_>) -> Result<Duration, PolicyError> {

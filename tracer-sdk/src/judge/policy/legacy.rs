@@ -178,19 +178,14 @@ pub(super) fn migrate(
         });
     }
     // A switch of the command line cannot turn the file's off.
-    let switches = [
-        (file.no_loops || overrides.no_loops, Invariant::NoLoops),
-        (
-            file.no_guardrails || overrides.no_guardrails,
-            Invariant::NoGuardrails,
-        ),
-        (file.no_new_tools || overrides.no_new_tools, Invariant::KnownTools),
-    ];
-    let switched_on = switches
-        .into_iter()
-        .filter(|(on, _)| *on)
-        .map(|(_, invariant)| added(invariant));
-    policy.checks.extend(switched_on);
+    let switches = Overrides {
+        no_loops: file.no_loops || overrides.no_loops,
+        no_guardrails: file.no_guardrails || overrides.no_guardrails,
+        no_new_tools: file.no_new_tools || overrides.no_new_tools,
+        still_called: overrides.still_called,
+        ..Overrides::default()
+    };
+    policy.checks.extend(switches.switched_on().into_iter().map(added));
     if let Some(status) = overrides.expect_status.or(file.expect_status) {
         policy.checks.push(added(Invariant::StopConditionReached(
             status == ExpectedStatus::Ok,

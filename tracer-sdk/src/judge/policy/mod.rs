@@ -25,6 +25,7 @@ mod document;
 mod error;
 mod extension;
 mod fields;
+mod globs;
 mod legacy;
 mod metrics;
 mod overrides;
@@ -44,6 +45,7 @@ use serde::Serialize;
 use super::statistics::IntervalMethod;
 pub use error::{PolicyError, PolicyErrorCode};
 use fields::Fields;
+pub use globs::ToolGlobs;
 #[cfg(test)]
 pub(super) use overrides::OLD_CHECKS;
 pub use overrides::{Bound, ExpectedStatus, Overrides};

@@ -1,9 +1,10 @@
 //! What the command line says over the policy file (the contract of the gate, section 5).
 
+use std::mem::discriminant;
 use std::time::Duration;
 
 use super::rules::{Check, Invariant, Rule};
-use super::{OnInconclusive, Policy, PolicyError, PolicyErrorCode as Code};
+use super::{ToolGlobs, OnInconclusive, Policy, PolicyError, PolicyErrorCode as Code};
 use crate::judge::Direction;
 use crate::judge::statistics::Target;
 
@@ -42,6 +43,8 @@ pub struct Overrides {
     pub duration_ms: Bound,
     /// `--no-new-tools`.
     pub no_new_tools: bool,
+    /// `--still-called`.
+    pub still_called: bool,
     /// `--no-loops`.
     pub no_loops: bool,
     /// `--no-guardrails`.
@@ -267,14 +270,13 @@ impl Overrides {
             (Some(ok), None) => policy.checks.push(added(Invariant::StopConditionReached(ok))),
             (None, _) => {}
         }
-        let switches = [
-            (self.no_loops, Invariant::NoLoops),
-            (self.no_guardrails, Invariant::NoGuardrails),
-            (self.no_new_tools, Invariant::KnownTools),
-        ];
-        for (_, invariant) in switches.into_iter().filter(|(given, _)| *given) {
-            let rule = Rule::Invariant(invariant.clone());
-            if policy.checks.iter().any(|check| check.rule == rule) {
+        for invariant in self.switched_on() {
+            // A file that states the check says what it allows.
+            let states_it = |check: &Check| match &check.rule {
+                Rule::Invariant(known) => discriminant(known) == discriminant(&invariant),
+                _ => false,
+            };
+            if policy.checks.iter().any(states_it) {
                 continue;
             }
             let mut check = added(invariant);
@@ -284,6 +286,19 @@ impl Overrides {
             }
             policy.checks.push(check);
         }
+    }
+
+    /// The checks that a switch states each.
+    pub(super) fn switched_on(&self) -> Vec<Invariant> {
+        let allow = ToolGlobs::default;
+        let switches = [
+            (self.no_loops, Invariant::NoLoops),
+            (self.no_guardrails, Invariant::NoGuardrails),
+            (self.no_new_tools, Invariant::KnownTools { allow: allow() }),
+            (self.still_called, Invariant::StillCalled { allow: allow() }),
+        ];
+        let given = switches.into_iter().filter(|(given, _)| *given);
+        given.map(|(_, invariant)| invariant).collect()
     }
 
     /// Marks what is told and not judged.

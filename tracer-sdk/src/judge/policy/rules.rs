@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::ToolGlobs;
 use crate::judge::statistics::Target;
 use crate::judge::{CheckKind, CheckMode, Direction};
 use crate::settings::Position;
@@ -97,7 +98,7 @@ impl Rule {
 ///
 /// let none_of = Invariant::ForbiddenTools(vec!["admin_delete".to_owned()]);
 /// assert_eq!(none_of.metric(), "forbidden_tools");
-/// assert_eq!(Invariant::KnownTools.metric(), "forbidden_tools");
+/// assert_eq!(Invariant::KnownTools { allow: Default::default() }.metric(), "forbidden_tools");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -106,10 +107,18 @@ pub enum Invariant {
     StopConditionReached(bool),
     /// None of these tools is called.
     ForbiddenTools(Vec<String>),
-    /// No tool is called that the baseline does not know: `no_new_tools` of an old policy.
-    KnownTools,
+    /// No tool is called that no run of the baseline called: `no_new_tools`.
+    KnownTools {
+        /// Tools that may be new.
+        allow: ToolGlobs,
+    },
     /// Every one of these tools is called.
     RequiredTools(Vec<String>),
+    /// Every tool is called that all runs of the baseline called: `still_called`.
+    StillCalled {
+        /// Tools that need not be called any more.
+        allow: ToolGlobs,
+    },
     /// No call is repeated in a loop.
     NoLoops,
     /// No guardrail stopped the run.
@@ -128,8 +137,9 @@ impl Invariant {
     pub const fn metric(&self) -> &'static str {
         match self {
             Self::StopConditionReached(_) => "stop_condition_reached",
-            Self::ForbiddenTools(_) | Self::KnownTools => "forbidden_tools",
+            Self::ForbiddenTools(_) | Self::KnownTools { .. } => "forbidden_tools",
             Self::RequiredTools(_) => "required_tools",
+            Self::StillCalled { .. } => "still_called",
             Self::NoLoops => "no_loops",
             Self::NoGuardrails => "no_guardrails",
         }

@@ -1,6 +1,8 @@
 //! From trials and what was decided about them to the report.
 
-use super::super::{Acceptance, Baseline, Comparison, CountedDiff, EnvironmentFingerprint, Metric};
+use super::super::{
+    Acceptance, Baseline, Bounds, Comparison, CountMismatch, CountedDiff, EnvironmentFingerprint, Metric,
+};
 use super::Judgement;
 use super::reported::{GateDetails, Report, ReportMetadata, ReportedTrial, TrialCheck, TrialDetails};
 use super::trial::{ProcessExit, Trial};
@@ -36,7 +38,8 @@ impl Report {
         mut gate: GateDetails,
     ) -> Self {
         if let Some(baseline) = baseline {
-            gate.notices.extend(notices(baseline, &environment_fingerprint));
+            let notices = notices(baseline, &environment_fingerprint, &gate.command);
+            gate.notices.extend(notices);
         }
         let mut invariants = judgement.invariants.into_iter();
         let reported = trials.iter().map(|trial| {
@@ -48,20 +51,22 @@ impl Report {
                 trace_id: trial.trace_id.clone(),
                 run_name: trial.run_name.clone(),
                 process_exit_code: trial.exit.map(ProcessExit::code),
-                passed: trial.is_sound() && outcomes.values().all(|kept| *kept),
+                passed: trial.is_sound() && outcomes.values().all(|kept| *kept == Some(true)),
                 checks: outcomes
                     .iter()
                     .map(|(name, kept)| TrialCheck::new(name, *kept))
                     .collect(),
                 metric_values: values
                     .map(|metric| {
-                        (
-                            metric.to_string(),
-                            metrics.and_then(|metrics| metrics.value(metric)),
-                        )
+                        let value = trial.bounds(metric).and_then(Bounds::exact);
+                        (metric.to_string(), value)
                     })
                     .collect(),
-                invariant_outcomes: outcomes,
+                // What is not known is left out: other tools take what is missing for a violation.
+                invariant_outcomes: outcomes
+                    .into_iter()
+                    .filter_map(|(name, kept)| Some((name, kept?)))
+                    .collect(),
                 structural_signature: metrics.map(|metrics| metrics.signature.clone()),
                 baseline_diff: baseline.zip(metrics).map(|(baseline, metrics)| {
                     CountedDiff::of(&Comparison::with_baseline(baseline, metrics))
@@ -89,6 +94,7 @@ impl Report {
                 .map(|block: Acceptance| block),
             gate,
         }
+        .sealed()
     }
 }
 
@@ -108,12 +114,21 @@ fn details(trial: &Trial) -> TrialDetails {
         details.repeats.clone_from(&metrics.repeats);
         details.guardrail_stops.clone_from(&metrics.guardrail_stops);
         details.mismatches.clone_from(&metrics.mismatches);
+        details.missing_spans.clone_from(&metrics.missing);
+        details.possible_tools.clone_from(&metrics.possible_tools);
     }
+    details.mismatches.extend(trial.outlived_by().map(|(run, process)| CountMismatch {
+        source: "the run",
+        field: "its duration in ms",
+        told: run.to_string(),
+        found: process.to_string(),
+        found_by: "its process took",
+    }));
     details
 }
 
 /// What a reader should know of the baseline.
-fn notices(baseline: &Baseline, here: &EnvironmentFingerprint) -> Vec<String> {
+fn notices(baseline: &Baseline, here: &EnvironmentFingerprint, command: &[String]) -> Vec<String> {
     let mut notices = Vec::new();
     match &baseline.x_tracer {
         None => notices
@@ -122,6 +137,10 @@ fn notices(baseline: &Baseline, here: &EnvironmentFingerprint) -> Vec<String> {
             notices.push("the baseline was made from a report that did not pass".to_owned());
         }
         Some(_) => {}
+    }
+    let other = baseline.x_tracer.as_ref().map(|ours| &ours.command);
+    if let Some(other) = other.filter(|other| !other.is_empty() && !command.is_empty() && *other != command) {
+        notices.push(format!("the baseline was taken of another command: {}", other.join(" ")));
     }
     let there = baseline
         .trial_sample

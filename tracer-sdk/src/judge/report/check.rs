@@ -128,7 +128,7 @@ pub struct CheckResult {
 }
 
 impl CheckResult {
-    /// The trials with a bad outcome, by number from 1.
+    /// The trials with a bad outcome, by number from 1. One of which the outcome is not known is none of them.
     ///
     /// ```
     /// # use tracer_sdk::judge::*;
@@ -143,7 +143,7 @@ impl CheckResult {
     pub fn violating_trials(&self) -> impl Iterator<Item = u32> + '_ {
         (1..)
             .zip(&self.trial_outcomes)
-            .filter(|(_, outcome)| !**outcome)
+            .filter(|(number, outcome)| !**outcome && !self.unknown_trials.contains(number))
             .map(|(number, _)| number)
     }
 }

@@ -8,6 +8,7 @@ mod check;
 mod evidence;
 mod judgement;
 mod reported;
+mod seal;
 mod trial;
 
 #[cfg(feature = "schema")]
@@ -19,6 +20,7 @@ pub use evidence::{
 };
 pub use judgement::Judgement;
 pub use reported::{GateDetails, InputFile, Report, ReportMetadata, ReportedTrial, TrialCheck, TrialDetails};
+pub(super) use seal::digest_of;
 pub use trial::{FailureReason, ProcessExit, Trial, TrialFailure};
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::super::compare::CountedDiff;
 use super::super::{
-    Acceptance, CountMismatch, EnvironmentFingerprint, GuardrailStop, RepeatedCalls, Signature,
+    Acceptance, CountMismatch, EnvironmentFingerprint, GuardrailStop, MissingSpans, RepeatedCalls, Signature,
 };
 use super::{CheckResult, StoppingRule, TrialFailure, Verdict};
 
@@ -114,6 +114,9 @@ pub struct GateDetails {
     pub policy: Option<InputFile>,
     /// The baseline; null when there is none.
     pub baseline: Option<InputFile>,
+    /// The SHA-256 digest of the report without this: one that was edited is no source of a baseline.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::super::schema::sha256_or_null"))]
+    pub digest: Option<String>,
     /// What a reader should know besides: another environment than that of the baseline, an old form of the policy.
     pub notices: Vec<String>,
 }
@@ -183,7 +186,7 @@ pub struct ReportedTrial {
 /// ```
 /// use tracer_sdk::judge::TrialCheck;
 ///
-/// let check = TrialCheck::new("no_loops", false);
+/// let check = TrialCheck::new("no_loops", Some(false));
 /// assert_eq!((check.reason_code.as_str(), check.passed), ("invariant_violation", false));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -193,7 +196,7 @@ pub struct TrialCheck {
     pub check_name: String,
     /// Whether the trial kept it.
     pub passed: bool,
-    /// `no_regression`, or `invariant_violation`.
+    /// `no_regression`, `invariant_violation`, or `unknown`.
     pub reason_code: String,
     /// The outcome in words.
     pub message: String,
@@ -206,23 +209,23 @@ pub struct TrialCheck {
 }
 
 impl TrialCheck {
-    /// The outcome of an invariant.
+    /// The outcome of an invariant; `None` when what is known of the trial does not tell.
     ///
     /// ```
     /// use tracer_sdk::judge::TrialCheck;
     ///
-    /// assert_eq!(TrialCheck::new("no_loops", true).reason_code, "no_regression");
+    /// assert_eq!(TrialCheck::new("no_loops", Some(true)).reason_code, "no_regression");
     /// ```
     #[must_use]
-    pub fn new(check_name: &str, passed: bool) -> Self {
-        let (reason_code, message) = if passed {
-            ("no_regression", "the trial kept it")
-        } else {
-            ("invariant_violation", "the trial did not keep it")
+    pub fn new(check_name: &str, passed: Option<bool>) -> Self {
+        let (reason_code, message) = match passed {
+            Some(true) => ("no_regression", "the trial kept it"),
+            Some(false) => ("invariant_violation", "the trial did not keep it"),
+            None => ("unknown", "what is known of the trial does not tell"),
         };
         Self {
             check_name: check_name.to_owned(),
-            passed,
+            passed: passed == Some(true),
             reason_code: reason_code.to_owned(),
             message: message.to_owned(),
             expected: None,
@@ -254,8 +257,14 @@ pub struct TrialDetails {
     pub repeats: Vec<RepeatedCalls>,
     /// Guardrails that stopped the run.
     pub guardrail_stops: Vec<GuardrailStop>,
-    /// Where `meta.json` tells otherwise than the records.
+    /// Where `meta.json`, the root or the run says otherwise than what was counted and measured.
     pub mismatches: Vec<CountMismatch>,
+    /// The spans that the trace has lost; there only when something tells of any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_spans: Option<MissingSpans>,
+    /// Tools that spans name which are something else in the first place, and how often.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub possible_tools: BTreeMap<String, u64>,
     /// The last lines of standard error, redacted.
     pub stderr_tail: String,
 }

@@ -12,7 +12,7 @@ const NOW: &str = "2026-01-01T00:00:00.000Z";
 fn judgement(verdict: Verdict, invariants: &[(&str, bool)]) -> Judgement {
     let outcomes = invariants
         .iter()
-        .map(|(name, kept)| ((*name).to_owned(), *kept))
+        .map(|(name, kept)| ((*name).to_owned(), Some(*kept)))
         .collect();
     Judgement {
         verdict,

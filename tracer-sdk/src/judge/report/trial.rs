@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::super::RunMetrics;
+use super::super::{Bounds, Metric, RunMetrics};
 
 /// One trial: a process that should have left one completed run (`spec/gate.md`, sections 1 and 3).
 ///
@@ -81,6 +81,38 @@ impl Trial {
             metrics: None,
             stderr_tail: String::new(),
         }
+    }
+
+    /// Makes the trial one that does not count, unless it is one already.
+    ///
+    /// ```
+    /// use tracer_sdk::judge::{FailureReason, Trial, TrialFailure};
+    ///
+    /// let mut trial = Trial::failed(1, TrialFailure::new(FailureReason::Timeout));
+    /// trial.fail(TrialFailure::new(FailureReason::NoTrace));
+    /// assert_eq!(trial.failure.unwrap().reason, FailureReason::Timeout);
+    /// ```
+    pub fn fail(&mut self, failure: TrialFailure) {
+        self.failure.get_or_insert(failure);
+    }
+
+    /// Between which numbers a metric lies; `None` when nothing is known of it. A run that claims to have been longer than
+    /// its process has no duration that is known.
+    #[must_use]
+    pub(in crate::judge) fn bounds(&self, metric: &Metric) -> Option<Bounds> {
+        let run = self.metrics.as_ref()?;
+        if *metric == Metric::LatencyMs && self.outlived_by().is_some() {
+            return None;
+        }
+        run.bounds(metric)
+    }
+
+    /// The duration of the run and that of its process, where the run is longer than the process was.
+    pub(in crate::judge) fn outlived_by(&self) -> Option<(u64, u64)> {
+        /// What clocks and the look at the end of a process may differ by, in milliseconds.
+        const TOLERANCE_MS: u64 = 50;
+        let (run, process) = self.metrics.as_ref()?.latency_ms.zip(self.wall_time_ms)?;
+        (run > process.saturating_add(TOLERANCE_MS)).then_some((run, process))
     }
 
     /// Whether it counts: its process ended well and left exactly one completed run.
@@ -237,6 +269,8 @@ pub enum FailureReason {
     UnfinishedTrace,
     /// The run cannot be read, or is not valid.
     MalformedTrace,
+    /// The run is not a new one: another trial's, or one that was there before.
+    NotIndependent,
 }
 
 impl FailureReason {
@@ -258,6 +292,7 @@ impl FailureReason {
             Self::SeveralTraces => "it left several traces",
             Self::UnfinishedTrace => "its trace has no end",
             Self::MalformedTrace => "its trace is not valid",
+            Self::NotIndependent => "its trace is not its own",
         }
     }
 }

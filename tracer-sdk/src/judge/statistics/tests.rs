@@ -250,26 +250,26 @@ fn the_noise_of_a_tolerance_is_that_of_the_baselines_own_runs() {
     let sample = [10.0, 10.0, 10.0, 20.0];
     let above = |value: f64| value > 15.0;
     assert_close(
-        chance_beyond(&sample, 1, Aggregate::Median, above),
+        chance_beyond(&sample, 1, Aggregate::Median, above).estimate,
         0.25,
         BETA,
         "one trial",
     );
     // At least two of three: 3 · 1/16 · 3/4 + 1/64.
     assert_close(
-        chance_beyond(&sample, 3, Aggregate::Median, above),
+        chance_beyond(&sample, 3, Aggregate::Median, above).estimate,
         10.0 / 64.0,
         BETA,
         "the middle of three",
     );
     assert_close(
-        chance_beyond(&sample, 3, Aggregate::Max, above),
+        chance_beyond(&sample, 3, Aggregate::Max, above).estimate,
         1.0 - 27.0 / 64.0,
         BETA,
         "any of three",
     );
     assert_close(
-        chance_beyond(&sample, 10, Aggregate::P90, above),
+        chance_beyond(&sample, 10, Aggregate::P90, above).estimate,
         {
             let none = 0.75_f64.powi(10);
             1.0 - none - 10.0 * 0.25 * 0.75_f64.powi(9)
@@ -278,7 +278,7 @@ fn the_noise_of_a_tolerance_is_that_of_the_baselines_own_runs() {
         "two of ten",
     );
     assert_close(
-        chance_beyond(&sample, 3, Aggregate::Median, |_| false),
+        chance_beyond(&sample, 3, Aggregate::Median, |_| false).estimate,
         0.0,
         0.0,
         "never",

@@ -16,8 +16,16 @@ const MODEL_OPERATIONS: [&str; 7] = [
     "interactions_streaming",
 ];
 
-/// The operation that runs a tool.
-const TOOL_OPERATION: &str = "execute_tool";
+/// The operation that runs a tool, and the first word of its span's name.
+pub(super) const TOOL_OPERATION: &str = "execute_tool";
+
+/// The tool in a name of the form `execute_tool NAME`.
+pub(super) fn tool_in_name(name: &str) -> Option<&str> {
+    let (operation, rest) = name.split_at_checked(TOOL_OPERATION.len())?;
+    let tool = rest.strip_prefix(|char: char| char.is_whitespace() || matches!(char, ':' | '/'))?;
+    let tool = tool.trim();
+    (operation.eq_ignore_ascii_case(TOOL_OPERATION) && !tool.is_empty()).then_some(tool)
+}
 
 /// The event type of a span that has a parent.
 pub(in super::super) fn child_type(name: &str, attributes: &impl Lookup) -> EventType {

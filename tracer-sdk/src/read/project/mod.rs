@@ -2,6 +2,7 @@
 //! (specification, *Projection rules*; decisions, sections 2 and 3).
 
 mod classify;
+mod marks;
 mod messages;
 mod payload;
 mod values;
@@ -118,6 +119,7 @@ impl Rank {
 
 /// Gives every record that one span stands for, with the instant that orders it.
 pub(super) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Record)) {
+    let payload = payload::of_span(span);
     give(
         span.start_time.instant(),
         Record {
@@ -127,7 +129,8 @@ pub(super) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Re
             ts: span.start_time.text().to_owned(),
             duration_ms: span.duration_ms,
             name: span.name.clone(),
-            payload: payload::of_span(span),
+            marks: marks::of_span(span, &payload),
+            payload,
             meta: values::metadata(&span.attributes),
         },
     );
@@ -150,6 +153,7 @@ pub(super) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Re
                 name: span.name.clone(),
                 payload,
                 meta: values::metadata(&event.attributes),
+                marks: None,
             },
         );
     }
@@ -165,6 +169,7 @@ pub(super) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Re
                 name: span.name.clone(),
                 payload: payload::run_end(span),
                 meta: values::metadata(&span.attributes),
+                marks: None,
             },
         );
     }

@@ -74,7 +74,7 @@ pub(in super::super) fn named(name: Name, attributes: &impl Lookup) -> Option<&s
     texts(name, attributes).find(|text| !text.is_empty())
 }
 
-fn texts(name: Name, attributes: &impl Lookup) -> impl Iterator<Item = &str> {
+pub(super) fn texts(name: Name, attributes: &impl Lookup) -> impl Iterator<Item = &str> {
     let spellings = name.spellings().iter();
     spellings.filter_map(|spelling| attributes.text_at(spelling))
 }

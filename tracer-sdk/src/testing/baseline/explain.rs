@@ -18,6 +18,13 @@ pub(super) fn unusable_baseline(name: &str, error: &str) -> String {
     format!("the baseline of `{name}` cannot be used: {error}")
 }
 
+pub(super) fn foreign_baseline(name: &str, agent: &str) -> String {
+    format!(
+        "the baseline of `{name}` is of another agent, `{}`; remove the file, or give the test the name of its agent",
+        printable(agent)
+    )
+}
+
 pub(super) fn no_baseline(name: &str, trials: usize) -> String {
     format!(
         "`{name}` has no baseline yet; it ran {} to make one",
@@ -53,15 +60,22 @@ pub(super) fn mismatch(name: &str, judgement: &Judgement, baseline: &Baseline, t
 fn seen(check: &CheckResult) -> String {
     let mut seen = match &check.evidence {
         Evidence::Invariant(evidence) => {
+            let description = printable(&evidence.description);
             let violating: Vec<_> = check
                 .violating_trials()
-                .map(|number| number.to_string())
+                .map(|number| {
+                    let tools = evidence.tools.iter().find(|broken| broken.trial == number);
+                    match tools {
+                        Some(broken) => format!("{number} ({})", printable(&broken.tools.join(", "))),
+                        None => number.to_string(),
+                    }
+                })
                 .collect();
-            format!(
-                "{}; not so in trial {}",
-                printable(&evidence.description),
-                violating.join(", ")
-            )
+            if violating.is_empty() {
+                description
+            } else {
+                format!("{description}; not so in trial {}", violating.join(", "))
+            }
         }
         Evidence::Measured(evidence) => {
             let bounds = [

@@ -7,7 +7,7 @@ use super::explain;
 use super::files::{BaselineFile, is_ci};
 use crate::format::{RunStatus, Timestamp};
 use crate::judge::policy::{ExpectedStatus, OnInconclusive, Overrides, Policy};
-use crate::judge::{Baseline, Gate, RunMetrics, Trial, Verdict};
+use crate::judge::{Baseline, Gate, RunMetrics, Trial, Verdict, agent_of};
 use crate::testing::Capture;
 
 /// A test of an agent against its baseline: what [`assert_baseline!`](crate::assert_baseline) is made of.
@@ -128,6 +128,12 @@ impl BaselineTest {
             .file
             .read()
             .map_err(|error| explain::unusable_baseline(&self.name, &error))?;
+        // Its runs have the name of the test.
+        if let Some(agent) = baseline.as_ref().and_then(Baseline::agent)
+            && agent_of(&self.name) != Some(agent)
+        {
+            return Err(explain::foreign_baseline(&self.name, agent));
+        }
         // Before the agent runs: it may cost money.
         let gate = baseline
             .as_ref()
@@ -180,6 +186,7 @@ impl BaselineTest {
             None => Policy::without_file(&Overrides {
                 trials: Some(self.trials.unwrap_or(1)),
                 no_new_tools: true,
+                still_called: true,
                 no_loops: true,
                 no_guardrails: true,
                 expect_status: Some(ExpectedStatus::Ok),

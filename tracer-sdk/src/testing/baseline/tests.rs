@@ -72,7 +72,7 @@ fn worse_behaviour_fails_with_what_changed_and_the_command_that_accepts_it() {
   ✗ step_count: median 6, allowed at most 3
   ✗ tool_call_count: median 4, allowed at most 1.5
   ✗ no_loops: no calls are repeated in a loop; not so in trial 1, 2, 3
-  ✗ forbidden_tools: no tool is called that the baseline does not know; not so in trial 1, 2, 3
+  ✗ forbidden_tools: no tool is called that the baseline does not know; not so in trial 1 (escalate), 2 (escalate), 3 (escalate)
 what changed in trial 1:
   step_count: 2 → 6
   tool_call_count: 1 → 4
@@ -133,7 +133,7 @@ fn another_policy_can_be_given() {
     let test = |policy: &str| BaselineTest::new(package.path(), "support agent").policy(policy);
     let message = test(policy).outcome_where(good, false).unwrap_err();
     assert!(
-        message.contains("all of these tools are called: send_reply; not so in trial 1, 2"),
+        message.contains("all of these tools are called: send_reply; not so in trial 1 (send_reply), 2 (send_reply)"),
         "{message}"
     );
     let message = test("version: 2\nmetrics: {no_loop: {}}\n")

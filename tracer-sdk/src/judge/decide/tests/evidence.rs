@@ -1,6 +1,6 @@
 //! A verdict is never better than its evidence (gate, section 1).
 
-use super::{baseline_of_steps, calling, crashed, of_steps, policy, run, trial, trials, with_ours};
+use super::{baseline_of_steps, calling, crashed, exactly, of_steps, policy, run, trial, trials, with_ours};
 use crate::format::RunStatus;
 use crate::judge::policy::{Aggregate, Distributional, Measured, OnInconclusive, Overrides, Policy};
 use crate::judge::statistics::{IntervalMethod, chance_of_exceeding};
@@ -149,7 +149,7 @@ fn a_value_on_the_bound_passes_whatever_doubles_make_of_it() {
                 aggregate: Aggregate::Median,
             };
             let on_the_bound = f64::from(baseline + baseline * percent / 100);
-            let decide = |value: f64| measured::decide(&rule, &[Some(value)], Some(&[f64::from(baseline)])).0;
+            let decide = |value: f64| measured::decide(&rule, &exactly([value]), Some(&[f64::from(baseline)])).0;
             assert_eq!(decide(on_the_bound), Verdict::Pass, "{baseline} and {percent} %");
             assert_eq!(
                 decide(on_the_bound + 1.0),
@@ -172,8 +172,8 @@ fn the_exact_rule_takes_into_account_that_the_baselines_bound_is_a_draw() {
     let false_alarms = |method, trials: u32| {
         let fails = |beyond: &u32| {
             let sample: Vec<f64> = (1..=19).map(f64::from).collect();
-            let value = |trial| Some(if trial < *beyond { 99.0 } else { 1.0 });
-            let values: Vec<_> = (0..trials).map(value).collect();
+            let value = |trial| if trial < *beyond { 99.0 } else { 1.0 };
+            let values = exactly((0..trials).map(value));
             distributional::decide(&rule, method, &values, &sample)
                 .unwrap()
                 .verdict

@@ -1,7 +1,9 @@
 //! Decisions: against the vectors of the contract, and what the gate promises beyond them.
 
 mod assertions;
+mod against_baseline;
 mod evidence;
+mod incomplete;
 mod preflight;
 mod promises;
 mod stopping;
@@ -9,7 +11,7 @@ mod vectors;
 
 use crate::judge::policy::{Overrides, Policy};
 use crate::judge::samples::recorded;
-use crate::judge::{Baseline, FailureReason, ProcessExit, RunMetrics, Trial, TrialFailure};
+use crate::judge::{Baseline, Bounds, FailureReason, ProcessExit, RunMetrics, Trial, TrialFailure};
 
 /// A completed run of so many steps and tokens.
 fn run(steps: u64, tokens: Option<u64>) -> RunMetrics {
@@ -51,6 +53,11 @@ fn crashed(number: u32) -> Trial {
 fn baseline_of_steps(steps: impl IntoIterator<Item = u64>) -> Baseline {
     let runs: Vec<_> = steps.into_iter().map(|steps| run(steps, Some(1))).collect();
     Baseline::of_runs(&runs.iter().collect::<Vec<_>>(), "2026-01-01T00:00:00.000Z").unwrap()
+}
+
+/// Values that are known.
+fn exactly(values: impl IntoIterator<Item = f64>) -> Vec<Option<Bounds>> {
+    values.into_iter().map(|value| Some(Bounds::exactly(value))).collect()
 }
 
 /// A policy of version 2 with so many trials and these metrics.

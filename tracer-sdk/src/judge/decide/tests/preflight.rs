@@ -1,8 +1,10 @@
 //! What is refused, or told, before the first trial is paid for.
 
 use super::{baseline_of_steps, policy, run, with_ours};
-use crate::judge::policy::{Overrides, Policy};
-use crate::judge::{Baseline, CheckMode, Gate};
+use crate::judge::decide::measured;
+use crate::judge::policy::{Aggregate, Measured, Overrides, Policy, Tolerance};
+use crate::judge::statistics::chance_beyond;
+use crate::judge::{Baseline, CheckMode, Direction, Gate};
 
 const RATE: &str = "task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9, mode: gating}";
 const SPREAD: &str = "step_count: {kind: distributional, direction: upper}";
@@ -176,10 +178,74 @@ fn a_tolerance_that_often_fails_an_unchanged_agent_says_so() {
         told,
         [
             "step_count: an agent that did not change fails this check in about 26 of 100 gates, as far as the baseline's 9 \
-          runs tell; more trials or a wider tolerance make that rarer"
+          runs tell, and in at most 73; more trials or a wider tolerance make that rarer"
         ]
     );
-    assert!(notices(&narrow, Some(&baseline_of_steps([10, 10, 11]))).is_empty());
+}
+
+// Silence meant 7 to 33 of 100 gates: three runs show next to nothing of what an agent can do.
+#[test]
+fn silence_means_that_an_unchanged_agent_seldom_fails() {
+    let metrics = "step_count: {kind: measured, direction: upper, tolerance: {relative: 0.25}}, \
+         tool_call_count: {kind: measured, direction: upper, tolerance: {absolute: 9}}";
+    assert_eq!(
+        notices(&policy(3, metrics), Some(&baseline_of_steps([10, 10, 11]))),
+        [
+            "step_count, tool_call_count: how often the tolerance fails an agent that did not change is not known: the \
+          baseline's 3 runs only show that it is at most 69 of 100 gates; a baseline of 21 runs would tell"
+        ]
+    );
+    let enough = baseline_of_steps(vec![10; 21]);
+    assert!(notices(&policy(3, metrics), Some(&enough)).is_empty());
+    assert_eq!(notices(&policy(3, metrics), Some(&baseline_of_steps(vec![10; 20]))).len(), 1);
+    // Without a tolerance there is no chance in it, and without a gate none to fail.
+    let limit = policy(3, "step_count: {kind: measured, direction: upper, limit: 40}");
+    assert!(notices(&limit, Some(&baseline_of_steps([10]))).is_empty());
+}
+
+/// A generator that needs no crate: the same numbers on every machine.
+fn uniform(state: &mut u64) -> f64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    f64::from(u32::try_from(*state >> 33).unwrap()) / f64::from(1_u32 << 31)
+}
+
+// The promise as it is documented, against agents whose true rate is known: silence is wrong for at most 1 of 20 baselines.
+#[test]
+fn silence_is_seldom_wrong_whatever_the_agent() {
+    const TRUE: usize = 4_000;
+    let mut state = 1;
+    let agents: [(&str, fn(&mut u64) -> f64); 4] = [
+        ("one of seven runs takes twice as long", |state| {
+            if uniform(state) < 1.0 / 7.0 { 20.0 } else { 10.0 }
+        }),
+        ("one of four", |state| if uniform(state) < 0.25 { 20.0 } else { 10.0 }),
+        ("spread evenly", |state| 5.0 + 10.0 * uniform(state)),
+        ("a long tail", |state| 8.0 / (1.0 - 0.95 * uniform(state)).powf(0.4)),
+    ];
+    for (name, agent) in agents {
+        let population: Vec<f64> = (0..TRUE).map(|_| agent(&mut state)).collect();
+        for (runs, trials) in [(3, 3), (5, 1), (10, 3), (10, 11), (21, 3), (30, 5), (60, 11)] {
+            let (mut silent_and_wrong, rounds) = (0, 200);
+            for _ in 0..rounds {
+                let sample: Vec<f64> = (0..runs).map(|_| agent(&mut state)).collect();
+                let rule = Measured {
+                    direction: Direction::Upper,
+                    tolerance: Some(Tolerance {
+                        relative: Some(0.25),
+                        absolute: None,
+                    }),
+                    lower_limit: None,
+                    upper_limit: None,
+                    aggregate: Aggregate::Median,
+                };
+                let told = measured::false_alarms(&rule, &sample, trials);
+                let bound = 1.25 * crate::judge::statistics::aggregate(&sample, Aggregate::Median).unwrap();
+                let truth = chance_beyond(&population, trials, Aggregate::Median, |value| value > bound);
+                silent_and_wrong += u32::from(told.at_most <= 0.05 && truth.estimate > 0.05);
+            }
+            assert!(silent_and_wrong * 20 <= rounds, "{name}: {silent_and_wrong} of {rounds}, {runs} runs, {trials} trials");
+        }
+    }
 }
 
 // gate-contract 15.2 F4: there was no way to say that most trials must satisfy something.

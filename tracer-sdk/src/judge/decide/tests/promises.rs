@@ -7,9 +7,11 @@ use std::path::Path;
 use crate::judge::decide::{distributional, measured};
 use crate::judge::policy::{Aggregate, Distributional, Measured, Tolerance};
 use crate::judge::statistics::{
-    IntervalMethod, Target, chance_of_exceeding, minimum_trials, operating_characteristic,
+    IntervalMethod, Target, chance_of_exceeding, minimum_trials, noise, operating_characteristic, runs_that_tell,
 };
 use crate::judge::{Direction, Verdict};
+
+use super::exactly;
 
 const CONFIDENCE: f64 = 0.95;
 const METHODS: [IntervalMethod; 2] = [IntervalMethod::Wilson, IntervalMethod::Exact];
@@ -122,14 +124,8 @@ fn of_an_unchanged_agent(method: IntervalMethod, trials: u32, baseline: u32) -> 
     };
     let sample: Vec<f64> = (1..=baseline).map(f64::from).collect();
     let verdict = |beyond: u32| {
-        let value = |trial| {
-            Some(if trial < beyond {
-                f64::from(baseline) + 1.0
-            } else {
-                1.0
-            })
-        };
-        let values: Vec<_> = (0..trials).map(value).collect();
+        let value = |trial| if trial < beyond { f64::from(baseline) + 1.0 } else { 1.0 };
+        let values = exactly((0..trials).map(value));
         distributional::decide(&rule, method, &values, &sample)
             .unwrap()
             .verdict
@@ -187,10 +183,24 @@ fn how_often_a_tolerance_fails_an_unchanged_agent_is_documented() {
         };
         rows.push(row(
             name,
-            trials.map(|trials| measured::false_alarms(&rule, &sample, trials)),
+            trials.map(|trials| measured::false_alarms(&rule, &sample, trials).estimate),
         ));
     }
     assert_documented(&rows);
+}
+
+#[test]
+fn what_a_small_baseline_cannot_rule_out_is_documented() {
+    let trials = [1, 3, 5, 11, 25];
+    let mut rows = vec![head(&["baseline runs", "1 trial", "3", "5", "11", "25"])];
+    for runs in [1, 3, 5, 10, 20, 60] {
+        let at_most = trials.map(|trials| noise(0, runs, trials, Aggregate::Median).at_most);
+        rows.push(row(runs.to_string(), at_most));
+    }
+    assert_documented(&rows);
+    let needed = trials.map(|trials| runs_that_tell(0.05, trials, Aggregate::Median).unwrap().to_string());
+    let needed = std::iter::once("baseline runs that rule out more than 5 %".to_owned()).chain(needed);
+    assert_documented(&[head(&["trials", "1", "3", "5", "11", "25"]), needed.collect()]);
 }
 
 #[test]

@@ -96,7 +96,10 @@ fn settled(failures: u32, made: u32, budget: u32) -> Option<Verdict> {
         mode: None,
     };
     let successes = made - failures;
-    let verdict = |more| statistical::verdict(&rule, IntervalMethod::Wilson, successes + more, budget);
+    let verdict = |more| {
+        let successes = successes + more;
+        statistical::verdict_between(&rule, IntervalMethod::Wilson, successes..=successes, budget)
+    };
     (0..=budget - made)
         .all(|more| verdict(more) == verdict(0))
         .then(|| verdict(0))

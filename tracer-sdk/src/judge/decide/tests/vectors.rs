@@ -2,11 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{baseline_of_steps, policy, run};
+use super::{baseline_of_steps, exactly, policy, run};
 use crate::judge::decide::gate::compose;
 use crate::judge::decide::plan::plan;
 use crate::judge::decide::{distributional, invariant, measured, statistical};
-use crate::judge::policy::{Aggregate, Distributional, Invariant, Measured, Statistical, Tolerance};
+use crate::judge::decide::outcomes::Outcome;
+use crate::judge::policy::{
+    Aggregate, Distributional, Invariant, Measured, Statistical, Tolerance, ToolGlobs,
+};
 use crate::judge::samples::metrics_of_vector;
 use crate::judge::statistics::{IntervalMethod, Target};
 use crate::judge::{Baseline, CheckMode, DecisionRule, Direction, RunMetrics, Verdict};
@@ -68,7 +71,7 @@ fn measured_checks_decide_as_the_contract_has_it() {
                 _ => Aggregate::P90,
             },
         };
-        let values: Vec<_> = numbers(&input["values"]).into_iter().map(Some).collect();
+        let values: Vec<_> = exactly(numbers(&input["values"]));
         let baseline = input["baseline"].as_array().map(|_| numbers(&input["baseline"]));
         let (verdict, evidence) = measured::decide(&rule, &values, baseline.as_deref());
         assert_eq!(vector.expected["verdict"], verdict.as_str(), "{}", vector.name);
@@ -98,7 +101,7 @@ fn statistical_checks_decide_as_the_contract_has_it() {
             input["successes"].as_u64().unwrap(),
             input["trials"].as_u64().unwrap(),
         );
-        let outcomes: Vec<_> = (0..trials).map(|trial| trial < successes).collect();
+        let outcomes: Vec<_> = (0..trials).map(|trial| Outcome::of(trial < successes)).collect();
         let (verdict, evidence) = statistical::decide(&rule, IntervalMethod::Wilson, &outcomes);
         // What a check in the mode `report_only` would have decided is not told: its row has no verdict.
         if let Some(expected) = vector.expected["verdict"].as_str() {
@@ -128,7 +131,7 @@ fn distributional_checks_decide_as_the_contract_has_it() {
                 Some(_) => Some(CheckMode::ReportOnly),
             },
         };
-        let values: Vec<_> = numbers(&input["values"]).into_iter().map(Some).collect();
+        let values: Vec<_> = exactly(numbers(&input["values"]));
         let sample = numbers(&input["baseline"]);
         let decided = distributional::decide(&rule, IntervalMethod::Wilson, &values, &sample).unwrap();
         let expected = &vector.expected;
@@ -196,14 +199,16 @@ fn invariants_hold_as_the_contract_has_it() {
         for (name, expected) in vector.expected.as_object().unwrap() {
             let rule = match name.as_str() {
                 "stop_condition_reached" => Invariant::StopConditionReached(true),
-                "forbidden_tools" if rules.is_null() => Invariant::KnownTools,
+                "forbidden_tools" if rules.is_null() => Invariant::KnownTools {
+                    allow: ToolGlobs::default(),
+                },
                 "forbidden_tools" => Invariant::ForbiddenTools(tools(&rules["forbidden_tools"])),
                 "required_tools" => Invariant::RequiredTools(tools(&rules["required_tools"])),
                 "no_loops" => Invariant::NoLoops,
                 _ => Invariant::NoGuardrails,
             };
-            let found = invariant::holds(&rule, &run, baseline.as_ref());
-            assert_eq!(expected, found, "{}: {name}", vector.name);
+            let found = invariant::outcome(&rule, &run, baseline.as_ref());
+            assert_eq!(expected.as_bool(), found.known(), "{}: {name}", vector.name);
         }
     }
 }
@@ -211,8 +216,8 @@ fn invariants_hold_as_the_contract_has_it() {
 /// Difference: `require: false` means something for `stop_condition_reached` alone; for `no_loops` and `no_guardrails`
 /// the policy is refused (gate, section 1; gate-contract 15.2 F5).
 fn assert_require_false(vector: &Vector, run: &RunMetrics) {
-    let found = invariant::holds(&Invariant::StopConditionReached(false), run, None);
-    assert_eq!(vector.expected["stop_condition_reached"], found);
+    let found = invariant::outcome(&Invariant::StopConditionReached(false), run, None);
+    assert_eq!(vector.expected["stop_condition_reached"].as_bool(), found.known());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{read, with_metrics};
 use crate::judge::Direction;
 use crate::judge::policy::{
-    Bound, ExpectedStatus, Invariant, OnInconclusive, Overrides, Policy, PolicyError, Rule,
+    Bound, ExpectedStatus, Invariant, OnInconclusive, Overrides, Policy, PolicyError, Rule, ToolGlobs,
 };
 use crate::judge::statistics::Target;
 
@@ -140,7 +140,7 @@ fn a_switch_adds_the_check_that_it_names() {
                 &Rule::Invariant(Invariant::StopConditionReached(false))
             ),
             ("no_loops", &Rule::Invariant(Invariant::NoLoops)),
-            ("no_new_tools", &Rule::Invariant(Invariant::KnownTools)),
+            ("no_new_tools", &Rule::Invariant(Invariant::KnownTools { allow: ToolGlobs::default() })),
         ]
     );
 }

@@ -136,7 +136,7 @@ fn as_the_vectors_tell_it(check: &Check) -> Value {
     }
     match &check.rule {
         Rule::Invariant(
-            Invariant::ForbiddenTools(_) | Invariant::RequiredTools(_) | Invariant::KnownTools,
+            Invariant::ForbiddenTools(_) | Invariant::RequiredTools(_) | Invariant::KnownTools { .. },
         ) => {}
         Rule::Invariant(invariant) => {
             told["require"] = json!(*invariant != Invariant::StopConditionReached(false));
