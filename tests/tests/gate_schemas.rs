@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use serde_json::{Map, Value, json};
+use tracer_sdk::format::TraceId;
 use tracer_sdk::judge::policy::{Overrides, Policy};
 use tracer_sdk::judge::{
     Acceptance, AcceptanceSource, AcceptanceVerdict, Baseline, Comparison, FailureReason, Gate, GateDetails,
@@ -132,11 +133,12 @@ fn a_baseline_keeps_to_its_schema_however_it_was_made() {
         },
         previous_baseline: None,
     };
-    let whole = [
-        Trial::of_run(1, run(1)),
-        Trial::of_run(2, run(2)),
-        Trial::of_run(3, run(3)),
-    ];
+    let whole = [1, 2, 3].map(|number| {
+        let mut run = run(number);
+        // Captured runs all have the same.
+        run.trace_id = TraceId::from_u128(number.into()).unwrap();
+        Trial::of_run(number, run)
+    });
     let policy = "version: 2\nmetrics:\n  required_tools: {kind: invariant, all_of: [search]}\n";
     let report = judged(policy, None, &whole).to_string();
     let of_report = Baseline::of_report(report.as_bytes(), NOW, false).unwrap();

@@ -7,19 +7,21 @@ use tracer_sdk::format::GateTrial;
 
 use crate::workshop::{Outcome, Workshop};
 
-/// Writes a run by hand: `$1` is its ID, `$2` the status.
+/// Writes a run by hand: `$1` is its ID, `$2` when it was, `$3` how long in milliseconds.
 const BY_HAND: &str = r#"
 write_run() {
     folder="$MAIDA_DATA_DIR/runs/$1"; mkdir -p "$folder"
+    at="${2:-$(date -u +%Y-%m-%dT%H:%M:%S.%6NZ)}"
     cat > "$folder/meta.json" <<META
-{"spec_version": "0.2.0", "trace_id": "$1", "run_name": "by hand", "started_at": "2026-01-01T00:00:00.000000Z",
- "ended_at": "2026-01-01T00:00:01.000000Z", "duration_ms": 1000, "status": "ok",
+{"spec_version": "0.2.0", "trace_id": "$1", "run_name": "by hand", "started_at": "$at",
+ "ended_at": "$at", "duration_ms": ${3:-0}, "status": "ok",
  "counts": {"llm_calls": 0, "tool_calls": 0, "errors": 0, "loop_warnings": 0}}
 META
     cat > "$folder/spans.jsonl" <<SPANS
-{"trace_id": "$1", "span_id": "00f067aa0ba902b7", "parent_span_id": null, "name": "by hand", "kind": "INTERNAL", "start_time": "2026-01-01T00:00:00.000000Z", "end_time": "2026-01-01T00:00:01.000000Z", "duration_ms": 1000, "attributes": {"maida.run_name": "by hand"}, "events": [], "status_code": "OK", "status_description": ""}
+{"trace_id": "$1", "span_id": "00f067aa0ba902b7", "parent_span_id": null, "name": "by hand", "kind": "INTERNAL", "start_time": "$at", "end_time": "${4:-$at}", "duration_ms": ${3:-0}, "attributes": {"maida.run_name": "by hand"}, "events": [], "status_code": "OK", "status_description": ""}
 SPANS
 }
+new_id() { tr -d - < /proc/sys/kernel/random/uuid; }
 "#;
 
 #[test]
@@ -53,7 +55,7 @@ fn a_script_that_writes_a_run_by_hand_is_gated() {
     let agent = format!(
         r#"{BY_HAND}
 test "$1" = "two words" || exit 9
-write_run "$(tr -d - < /proc/sys/kernel/random/uuid)""#
+write_run "$(new_id)""#
     );
     let workshop = Workshop::new(&agent);
     let outcome = workshop.gate_of(&["--trials", "2"], &["sh", "agent.sh", "two words"]);
@@ -66,11 +68,19 @@ write_run "$(tr -d - < /proc/sys/kernel/random/uuid)""#
 }
 
 #[test]
-fn a_run_whose_id_the_store_has_is_judged_and_not_kept() {
+fn a_trial_with_the_trace_of_another_one_fails() {
     let agent = format!("{BY_HAND}\nwrite_run 10000000000000000000000000000001");
     let workshop = Workshop::new(&agent);
     let outcome = workshop.gate(&["--trials", "2"]);
-    outcome.is("pass");
+    outcome.is("fail");
+    let failure = &outcome.trials()[1]["details"]["failure"];
+    assert_eq!(
+        (&failure["reason"], &failure["detail"]),
+        (
+            &json!("not_independent"),
+            &json!("it has the trace ID of trial 1")
+        )
+    );
     let notices = outcome.report["gate"]["notices"].to_string();
     assert!(
         notices.contains("trial 2: another run with the ID 1000"),
@@ -78,12 +88,94 @@ fn a_run_whose_id_the_store_has_is_judged_and_not_kept() {
     );
     let kept = workshop.runs().remove(0).meta.unwrap().gate().unwrap();
     assert_eq!(kept.trial, 1);
+    // The next gate finds the run in the store.
+    let again = workshop.gate(&["--trials", "1"]);
+    assert_eq!(again.is("fail").reason(), "not_independent");
+    assert_eq!(again.detail(), "a run with its trace ID was in the store before");
+}
+
+#[test]
+fn a_trial_whose_trace_is_a_copy_under_another_id_fails() {
+    // Of another trial.
+    let agent = format!(r#"{BY_HAND} write_run "$(new_id)" 2026-01-01T00:00:00.000001Z"#);
+    let workshop = Workshop::new(&agent);
+    let outcome = workshop.gate(&["--trials", "2"]);
+    let failure = &outcome.is("fail").trials()[1]["details"]["failure"];
+    assert_eq!(failure["detail"], "it is a copy of that of trial 1");
+    // Of a run that was in the store before.
+    let again = workshop.gate(&["--trials", "1"]);
+    assert_eq!(again.is("fail").reason(), "not_independent");
+    assert!(
+        again.detail().ends_with("was in the store before"),
+        "{}",
+        again.detail()
+    );
+    assert!(
+        again.detail().starts_with("it is a copy of the run "),
+        "{}",
+        again.detail()
+    );
+    // A run of its own is none, whatever its clock says.
+    let agent = format!(r#"{BY_HAND} write_run "$(new_id)" 2026-01-01T00:00:00.000002Z"#);
+    workshop.write("agent.sh", &format!("#!/bin/sh\n{agent}\n"), 0o755);
+    workshop.gate(&["--trials", "1"]).is("pass");
+}
+
+#[test]
+fn a_run_that_claims_to_be_longer_than_its_process_has_no_duration() {
+    let policy = "version: 2\nmetrics:\n  latency_ms: {kind: measured, direction: upper, limit: 60000}\n";
+    let judged = |milliseconds: u32| {
+        let end = format!("2026-01-01T00:00:{:02}.000000Z", milliseconds / 1_000);
+        let agent =
+            format!(r#"{BY_HAND} write_run "$(new_id)" 2026-01-01T00:00:00.000000Z {milliseconds} {end}"#);
+        let workshop = Workshop::new(&agent);
+        workshop.write("policy.yaml", policy, 0o644);
+        workshop.gate(&["--trials", "1"])
+    };
+    judged(0).is("pass");
+    let claimed = judged(20_000);
+    claimed.is("inconclusive");
+    let trial = &claimed.trials()[0];
+    assert_eq!(trial["metric_values"]["latency_ms"], Value::Null);
+    assert_eq!(trial["details"]["mismatches"][0]["found_by"], "its process took");
+}
+
+#[test]
+fn a_gate_with_the_baseline_of_another_agent_stops_at_its_first_run() {
+    let workshop = Workshop::new(r#"exec "$TRACED" wait"#);
+    workshop.gate(&["--trials", "2"]).is("pass");
+    let report = workshop.path("report.json");
+    let baseline = workshop.path("baseline.json");
+    let made = workshop
+        .tracer()
+        .args(["baseline", "--from-report"])
+        .arg(&report)
+        .arg("--out")
+        .arg(&baseline)
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    std::fs::remove_file(&report).unwrap();
+
+    let with_baseline = ["--trials", "2", "--baseline", baseline.to_str().unwrap()];
+    workshop.gate(&with_baseline).is("pass");
+    std::fs::remove_file(&report).unwrap();
+    workshop.write("agent.sh", "#!/bin/sh\nexec \"$TRACED\" runs 1\n", 0o755);
+    let before = workshop.runs().len();
+    let refused = workshop.gate(&with_baseline);
+    assert_eq!(refused.code, Some(2), "{refused:#?}");
+    for said in ["is of the agent waiting, and this is run 0", "--force"] {
+        assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    }
+    assert_eq!(workshop.runs().len(), before + 1, "no second trial is paid for");
+    let forced = workshop.gate(&[&with_baseline[..], &["--force", "--no-fail-fast"]].concat());
+    assert_eq!(forced.trials().len(), 2, "{forced:#?}");
 }
 
 /// What the trials of two gates have in common when they are the same: no IDs, no times.
 fn told(outcome: &Outcome) -> Value {
     let mut report = outcome.report.clone();
-    for volatile in ["id", "started_at", "ended_at"] {
+    for volatile in ["id", "started_at", "ended_at", "digest"] {
         report["gate"][volatile] = Value::Null;
     }
     for trial in report["trials"].as_array_mut().unwrap() {

@@ -104,3 +104,25 @@ fn what_cannot_be_run_is_refused_before_the_first_trial() {
     }
     assert!(workshop.runs().is_empty());
 }
+
+#[test]
+fn a_file_behind_a_link_in_the_place_of_a_tracked_folder_is_left_alone() {
+    let workshop = Workshop::new(r#"exec "$TRACED" wait"#);
+    workshop.write("data/notes.txt", "tracked", 0o644);
+    let git = |arguments: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.args(arguments)
+            .current_dir(workshop.workspace())
+            .env("GIT_CONFIG_GLOBAL", "/dev/null");
+        assert!(git.status().unwrap().success());
+    };
+    git(&["init", "--quiet"]);
+    git(&["add", "."]);
+    let outside = workshop.path("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("notes.txt"), "precious").unwrap();
+    fs::remove_dir_all(workshop.workspace().join("data")).unwrap();
+    std::os::unix::fs::symlink(&outside, workshop.workspace().join("data")).unwrap();
+    workshop.gate(&["--trials", "2", "--jobs", "2"]).is("pass");
+    assert_eq!(fs::read_to_string(outside.join("notes.txt")).unwrap(), "precious");
+}

@@ -65,8 +65,10 @@ fn of_run(run_id: Option<&str>, force: bool, session: &mut Session) -> Result<Ba
         RunStatus::Error | RunStatus::Ok => {}
     }
     if let Some(missing) = stored.metrics.missing.as_ref().filter(|_| !force) {
-        return Err(CliError::input(format!("run {id} does not show what is usual: {missing}"))
-            .with_hint("choose another run, or say that it is meant: --force"));
+        return Err(
+            CliError::input(format!("run {id} does not show what is usual: {missing}"))
+                .with_hint("choose another run, or say that it is meant: --force"),
+        );
     }
     Ok(of_ended(&stored.metrics))
 }

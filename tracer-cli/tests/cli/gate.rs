@@ -405,14 +405,22 @@ fn a_report_that_was_edited_makes_no_baseline_whatever_is_said() {
     file(&sandbox, ".tracer/policy.yaml", POLICY);
     let judged = sandbox.tracer(&["assert", FIRST, "--json-out", "report.json"]);
     assert_eq!(judged.code, Some(0), "{judged:?}");
-    let make = ["baseline", "--from-report", "report.json", "--out", "b.json", "--force"];
+    let make = [
+        "baseline",
+        "--from-report",
+        "report.json",
+        "--out",
+        "b.json",
+        "--force",
+    ];
     let mut report = json_of(&sandbox, "report.json");
     report["trials"][0]["metric_values"]["step_count"] = json!(1.0);
     let original = fs::read(sandbox.path("report.json")).unwrap();
     file(&sandbox, "report.json", &report.to_string());
-    sandbox
-        .tracer(&make)
-        .fails(2, &["the report report.json makes no baseline", "was edited", "hint: "]);
+    sandbox.tracer(&make).fails(
+        2,
+        &["the report report.json makes no baseline", "was edited", "hint: "],
+    );
     assert!(!sandbox.path("b.json").exists());
     fs::write(sandbox.path("report.json"), original).unwrap();
     assert_eq!(sandbox.tracer(&make).code, Some(0));
@@ -423,10 +431,16 @@ fn the_baseline_of_another_agent_is_refused_unless_that_is_meant() {
     let sandbox = sandbox();
     file(&sandbox, ".tracer/policy.yaml", POLICY);
     sandbox.run(FIRST, "billing-agent - 2026-01-01 00:01", 1, "ok");
-    assert_eq!(sandbox.tracer(&["baseline", FIRST, "--out", "b.json"]).code, Some(0));
+    assert_eq!(
+        sandbox.tracer(&["baseline", FIRST, "--out", "b.json"]).code,
+        Some(0)
+    );
     assert_eq!(json_of(&sandbox, "b.json")["x_tracer"]["agent"], "billing-agent");
 
-    let said = ["is of the agent billing-agent, and this is support-agent", "--force"];
+    let said = [
+        "is of the agent billing-agent, and this is support-agent",
+        "--force",
+    ];
     let judge = ["assert", SECOND, "--baseline", "b.json"];
     sandbox.tracer(&judge).fails(2, &said);
     let forced = sandbox.tracer(&[&judge[..], &["--force"]].concat());
@@ -447,10 +461,21 @@ fn a_run_that_lost_spans_leaves_undecided_what_they_could_have_shown_and_says_ho
     file(&sandbox, ".tracer/policy.yaml", policy);
     let meta = sandbox.run_dir(SECOND).join("meta.json");
     let whole = fs::read_to_string(&meta).unwrap();
-    let lossy = whole.replacen('{', r#"{"dropped":{"spans":3,"reason":"No space left on device"},"#, 1);
+    let lossy = whole.replacen(
+        '{',
+        r#"{"dropped":{"spans":3,"reason":"No space left on device"},"#,
+        1,
+    );
     fs::write(&meta, lossy).unwrap();
 
-    let outcome = sandbox.tracer(&["assert", SECOND, "--json-out", "report.json", "--junit", "junit.xml"]);
+    let outcome = sandbox.tracer(&[
+        "assert",
+        SECOND,
+        "--json-out",
+        "report.json",
+        "--junit",
+        "junit.xml",
+    ]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     let lost = "3 spans are missing from its trace: No space left on device";
     for told in [
@@ -460,19 +485,28 @@ fn a_run_that_lost_spans_leaves_undecided_what_they_could_have_shown_and_says_ho
         "✓ stop_condition_reached",
         lost,
     ] {
-        assert!(outcome.stdout.contains(told), "{told:?} is not in {}", outcome.stdout);
+        assert!(
+            outcome.stdout.contains(told),
+            "{told:?} is not in {}",
+            outcome.stdout
+        );
     }
     let report = json_of(&sandbox, "report.json");
     assert_eq!(report["trials"][0]["details"]["missing_spans"]["spans"], 3);
     assert_eq!(report["trials"][0]["metric_values"]["step_count"], Value::Null);
-    assert!(fs::read_to_string(sandbox.path("junit.xml")).unwrap().contains(lost));
+    assert!(
+        fs::read_to_string(sandbox.path("junit.xml"))
+            .unwrap()
+            .contains(lost)
+    );
     let markdown = sandbox.tracer(&["assert", SECOND, "--format", "markdown"]).stdout;
     assert!(markdown.contains(lost) && markdown.contains("⚪"), "{markdown}");
     let strict = sandbox.tracer(&["assert", SECOND, "--inconclusive", "fail"]);
     assert_eq!(strict.code, Some(1), "{strict:?}");
-    sandbox
-        .tracer(&["baseline", SECOND, "--out", "b.json"])
-        .fails(2, &["does not show what is usual: 3 spans are missing", "--force"]);
+    sandbox.tracer(&["baseline", SECOND, "--out", "b.json"]).fails(
+        2,
+        &["does not show what is usual: 3 spans are missing", "--force"],
+    );
 }
 
 #[test]
@@ -481,32 +515,58 @@ fn a_new_tool_and_a_step_left_out_are_found_by_the_policy_and_by_options_alike()
     assert_eq!(sandbox.tracer(&["init"]).code, Some(0));
     sandbox.tracer(&["baseline", FIRST, "--out", "b.json"]);
     let log = sandbox.run_dir(SECOND).join("spans.jsonl");
-    let changed = fs::read_to_string(&log).unwrap().replace("search_kb", "search_web");
+    let changed = fs::read_to_string(&log)
+        .unwrap()
+        .replace("search_kb", "search_web");
     fs::write(&log, changed).unwrap();
     let told = ["called search_web", "no call of search_kb"];
     let judge = ["assert", SECOND, "--baseline", "b.json"];
     let by_policy = sandbox.tracer(&judge);
     assert_eq!(by_policy.code, Some(1), "{by_policy:?}");
-    file(&sandbox, "plain.yaml", "version: 2\nmetrics: {no_loops: {kind: invariant}}\n");
+    file(
+        &sandbox,
+        "plain.yaml",
+        "version: 2\nmetrics: {no_loops: {kind: invariant}}\n",
+    );
     let options = ["--policy", "plain.yaml", "--no-new-tools", "--still-called"];
     let by_options = sandbox.tracer(&[&judge[..], &options].concat());
     assert_eq!(by_options.code, Some(1), "{by_options:?}");
     for outcome in [by_policy, by_options] {
-        assert!(told.iter().all(|told| outcome.stdout.contains(told)), "{}", outcome.stdout);
+        assert!(
+            told.iter().all(|told| outcome.stdout.contains(told)),
+            "{}",
+            outcome.stdout
+        );
     }
-    let markdown = sandbox.tracer(&[&judge[..], &["--format", "markdown"]].concat()).stdout;
-    for told in ["`no_new_tools`", "called `search_web`", "`still_called`", "no call of `search_kb`"] {
+    let markdown = sandbox
+        .tracer(&[&judge[..], &["--format", "markdown"]].concat())
+        .stdout;
+    for told in [
+        "`no_new_tools`",
+        "called `search_web`",
+        "`still_called`",
+        "no call of `search_kb`",
+    ] {
         assert!(markdown.contains(told), "{told} is not in {markdown}");
     }
     let junit = [&judge[..], &["--junit", "junit.xml"]].concat();
     sandbox.tracer(&junit);
     let junit = fs::read_to_string(sandbox.path("junit.xml")).unwrap();
-    assert!(junit.contains("called search_web") && junit.contains("no call of search_kb"), "{junit}");
+    assert!(
+        junit.contains("called search_web") && junit.contains("no call of search_kb"),
+        "{junit}"
+    );
     // A tool that may be new, and one that need not be called any more.
     let policy = fs::read_to_string(sandbox.path(".tracer/policy.yaml")).unwrap();
     let allowed = policy
-        .replace("no_new_tools: {allow: []}", "no_new_tools: {allow: [\"search_*\"]}")
-        .replace("still_called: {allow: []}", "still_called: {allow: [\"search_?b\"]}");
+        .replace(
+            "no_new_tools: {allow: []}",
+            "no_new_tools: {allow: [\"search_*\"]}",
+        )
+        .replace(
+            "still_called: {allow: []}",
+            "still_called: {allow: [\"search_?b\"]}",
+        );
     assert_ne!(allowed, policy);
     file(&sandbox, ".tracer/policy.yaml", &allowed);
     assert_eq!(sandbox.tracer(&judge).code, Some(0));

@@ -1,6 +1,8 @@
 //! `tracer init`: a policy and a workflow that are never written over what is there.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use crate::sandbox::Sandbox;
 
@@ -64,4 +66,302 @@ fn its_policy_passes_a_healthy_agent_as_it_is() {
     let outcome = sandbox.tracer(&["run", "--jobs", "3", "--", agent, "demo"]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     assert!(outcome.stdout.starts_with("✓ PASS"), "{outcome:?}");
+}
+
+/// The step of a workflow with this name, or that uses this action the `n`-th time: where it begins, and its script.
+fn step<'a>(workflow: &'a str, name: &str) -> (usize, String) {
+    let begin = workflow.find(name).unwrap_or_else(|| panic!("no step {name}"));
+    let rest = &workflow[begin..];
+    let end = rest.find("\n\n      ").unwrap_or(rest.len());
+    let script = rest[..end]
+        .split_once("run: |\n")
+        .map_or("", |(_, script)| script);
+    (
+        begin,
+        script
+            .lines()
+            .map(|line| line.trim_start_matches("          ").to_owned() + "\n")
+            .collect(),
+    )
+}
+
+/// A repository with a policy in its base commit, and a change that would loosen it; the steps of the workflow run in it.
+struct Runner {
+    sandbox: Sandbox,
+    workflow: String,
+}
+
+impl Runner {
+    /// With what the base commit has below `.tracer`.
+    fn new(base_policy: Option<&str>) -> Self {
+        let sandbox = Sandbox::new();
+        let agent = format!("'{}' demo > /dev/null", env!("CARGO_BIN_EXE_tracer"));
+        assert_eq!(
+            sandbox
+                .tracer(&["init", "--github", "--", "sh", "-c", &agent])
+                .code,
+            Some(0)
+        );
+        let workflow = fs::read_to_string(sandbox.path(".github/workflows/tracer.yml")).unwrap();
+        let runner = Self { sandbox, workflow };
+        for folder in ["temp", "repository/.tracer", "bin"] {
+            fs::create_dir_all(runner.sandbox.path(folder)).unwrap();
+        }
+        // Stands in for what installs from a repository: what it is asked for is the program of this build.
+        let cargo = format!(
+            "#!/bin/sh\npwd > '{0}/installed-in'; echo \"$@\" > '{0}/installed'\n\
+             mkdir -p '{0}/temp/tracer/bin' && ln -s '{1}' '{0}/temp/tracer/bin/tracer'\n",
+            runner.sandbox.path("").display(),
+            env!("CARGO_BIN_EXE_tracer")
+        );
+        runner.write("bin/cargo", &cargo);
+        runner.shell("chmod +x bin/cargo && cd repository && git init --quiet && git config user.name ada && git config user.email a@b.c");
+        if let Some(policy) = base_policy {
+            runner.write("repository/.tracer/policy.yaml", policy);
+        }
+        runner.write("repository/README.md", "");
+        runner.commit();
+        runner
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.sandbox.path(name), text).unwrap();
+    }
+
+    fn commit(&self) {
+        self.shell("cd repository && git add . && git commit --quiet --message next");
+    }
+
+    fn shell(&self, script: &str) {
+        let output = self.command(self.sandbox.path("").as_path(), script, &[]);
+        assert!(output.status.success(), "{script}: {output:?}");
+    }
+
+    fn command(&self, folder: &Path, script: &str, environment: &[(&str, &str)]) -> std::process::Output {
+        let path = format!(
+            "{}:{}",
+            self.sandbox.path("bin").display(),
+            std::env::var("PATH").unwrap()
+        );
+        Command::new("bash")
+            .args(["-e", "-c", script])
+            .current_dir(folder)
+            .env("PATH", path)
+            .env("RUNNER_TEMP", self.sandbox.path("temp"))
+            .env("GITHUB_WORKSPACE", self.sandbox.path("repository"))
+            .env("GITHUB_OUTPUT", self.sandbox.path("output"))
+            .env("TRACER_DATA_DIR", self.sandbox.path("data"))
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .envs(environment.iter().copied())
+            .output()
+            .unwrap()
+    }
+
+    /// Runs the script of a step in the repository.
+    fn step(&self, name: &str, environment: &[(&str, &str)]) -> std::process::Output {
+        let (_, script) = step(&self.workflow, name);
+        assert!(!script.is_empty(), "{name}");
+        let folder = if name.contains("Install") {
+            "temp"
+        } else {
+            "repository"
+        };
+        self.command(&self.sandbox.path(folder), &script, environment)
+    }
+
+    /// The steps before the agent is built, with the change checked out where the workflow does that.
+    fn prepare(&self, change: impl FnOnce(&Self)) -> String {
+        let filled_in = [
+            ("TRACER_GIT", "https://example.org/tracer"),
+            ("TRACER_REV", REVISION),
+        ];
+        assert!(
+            self.step("- name: Take policy and baseline", &[])
+                .status
+                .success()
+        );
+        let installed = self.step("- name: Install tracer", &filled_in);
+        assert!(installed.status.success(), "{installed:?}");
+        change(self);
+        self.commit();
+        let first = self.step("- name: Take the first policy", &[]);
+        assert!(first.status.success(), "{first:?}");
+        let output = fs::read_to_string(self.sandbox.path("output")).unwrap();
+        output.trim().strip_prefix("digest=").unwrap().to_owned()
+    }
+
+    fn gate(&self, digest: &str, inconclusive: &str) -> std::process::Output {
+        self.step(
+            "- name: Gate\n",
+            &[("DIGEST", digest), ("INCONCLUSIVE", inconclusive)],
+        )
+    }
+}
+
+const REVISION: &str = "0123456789abcdef0123456789abcdef01234567";
+const STRICT: &str =
+    "version: 2\ntrials: 1\nmetrics: {required_tools: {kind: invariant, all_of: [no_such_tool]}}\n";
+const LOOSE: &str = "version: 2\ntrials: 1\nmetrics: {stop_condition_reached: {kind: invariant}}\n";
+
+#[test]
+fn the_workflow_takes_the_rules_from_the_base_before_anything_of_the_change_is_there() {
+    let runner = Runner::new(Some(STRICT));
+    let order = [
+        "ref: ${{ github.event.pull_request.base.sha }}",
+        "- name: Take policy and baseline",
+        "- name: Install tracer",
+        "# Now the change",
+        "- name: Take the first policy",
+        "- name: Build the agent",
+        "- name: Gate\n",
+    ];
+    let places: Vec<usize> = order.iter().map(|name| step(&runner.workflow, name).0).collect();
+    assert!(places.is_sorted(), "{places:?}");
+
+    let digest = runner.prepare(|runner| runner.write("repository/.tracer/policy.yaml", LOOSE));
+    let gate = runner.gate(&digest, "fail");
+    assert_eq!(
+        gate.status.code(),
+        Some(1),
+        "the rules of the base hold: {gate:?}"
+    );
+    let comment = fs::read_to_string(runner.sandbox.path("temp/result/comment.md")).unwrap();
+    assert!(comment.contains("`required_tools`"), "{comment}");
+}
+
+#[test]
+fn the_change_that_brings_the_first_policy_is_judged_by_its_own() {
+    let runner = Runner::new(None);
+    let digest = runner.prepare(|runner| runner.write("repository/.tracer/policy.yaml", LOOSE));
+    let gate = runner.gate(&digest, "fail");
+    assert_eq!(gate.status.code(), Some(0), "{gate:?}");
+}
+
+#[test]
+fn the_workflow_fails_when_the_gate_cannot_decide_unless_told_otherwise() {
+    let undecided = "version: 2\ntrials: 1\nmetrics:\n  \
+         task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9}\n  \
+         cost_tokens: {kind: measured, direction: upper, limit: 1000000}\n";
+    let runner = Runner::new(Some(undecided));
+    let lossy = r#"
+data="$TRACER_DATA_DIR"; "$0" demo > /dev/null
+for meta in "$data"/runs/*/meta.json; do sed -i 's/"counts"/"dropped": {"spans": 3, "reason": "full"}, "counts"/' "$meta"; done"#;
+    let agent = format!(
+        "exec sh -c '{}' '{}'",
+        lossy.replace('\'', "'\\''"),
+        env!("CARGO_BIN_EXE_tracer")
+    );
+    let digest = runner.prepare(|runner| runner.write("repository/agent.sh", &agent));
+    let (_, script) = step(&runner.workflow, "- name: Gate\n");
+    let command = script.rfind(" -- ").unwrap();
+    let script = format!(
+        "{} -- sh agent.sh > \"$RUNNER_TEMP/result/comment.md\"",
+        &script[..command]
+    );
+    let gate = |inconclusive: &str| {
+        let environment = [("DIGEST", digest.as_str()), ("INCONCLUSIVE", inconclusive)];
+        runner.command(&runner.sandbox.path("repository"), &script, &environment)
+    };
+    let failed = gate("fail");
+    let comment = fs::read_to_string(runner.sandbox.path("temp/result/comment.md")).unwrap();
+    assert!(comment.contains("INCONCLUSIVE"), "{comment} {failed:?}");
+    assert_eq!(failed.status.code(), Some(1), "{failed:?}");
+    assert_eq!(gate("pass").status.code(), Some(0));
+    assert!(runner.workflow.contains("INCONCLUSIVE: fail\n"));
+}
+
+#[test]
+fn the_workflow_installs_what_is_pinned_and_says_what_is_to_be_filled_in() {
+    let runner = Runner::new(Some(LOOSE));
+    for (git, revision) in [
+        ("", REVISION),
+        ("https://example.org/tracer", ""),
+        ("https://example.org/tracer", "main"),
+        ("https://example.org/tracer", &REVISION[..12]),
+    ] {
+        let refused = runner.step(
+            "- name: Install tracer",
+            &[("TRACER_GIT", git), ("TRACER_REV", revision)],
+        );
+        assert_eq!(refused.status.code(), Some(1), "{git} {revision}");
+        assert!(
+            String::from_utf8_lossy(&refused.stdout).contains("::error::fill in"),
+            "{refused:?}"
+        );
+    }
+    runner.prepare(|runner| runner.write("repository/README.md", "changed"));
+    let installed = fs::read_to_string(runner.sandbox.path("installed")).unwrap();
+    assert!(
+        installed.starts_with(&format!(
+            "install --locked --git https://example.org/tracer --rev {REVISION} --root "
+        )),
+        "{installed}"
+    );
+    let place = fs::read_to_string(runner.sandbox.path("installed-in")).unwrap();
+    assert!(place.trim().ends_with("/temp"), "{place}");
+    // Every action is pinned to a commit.
+    for used in runner
+        .workflow
+        .lines()
+        .filter_map(|line| line.split_once("uses: "))
+    {
+        let revision = used.1.split_once('@').unwrap().1.split(' ').next().unwrap();
+        assert!(
+            revision.len() == 40 && revision.chars().all(|char| char.is_ascii_hexdigit()),
+            "{used:?}"
+        );
+    }
+    assert!(
+        !runner.workflow.contains("cargo install --locked tracer-cli"),
+        "it is not published"
+    );
+}
+
+#[test]
+fn a_build_that_changes_the_rules_is_found() {
+    let runner = Runner::new(Some(STRICT));
+    let digest = runner.prepare(|runner| runner.write("repository/README.md", "changed"));
+    runner.write("temp/rules/.tracer/policy.yaml", LOOSE);
+    let gate = runner.gate(&digest, "fail");
+    assert_eq!(gate.status.code(), Some(1), "{gate:?}");
+    assert!(
+        String::from_utf8_lossy(&gate.stdout).contains("changed the rules"),
+        "{gate:?}"
+    );
+}
+
+#[test]
+fn its_policy_finds_a_new_tool_and_a_step_left_out_once_there_is_a_baseline() {
+    let sandbox = Sandbox::without_data_directory();
+    assert_eq!(sandbox.tracer(&["init"]).code, Some(0));
+    let agent = env!("CARGO_BIN_EXE_tracer");
+    let first = sandbox.tracer(&["run", "--json-out", "report.json", "--", agent, "demo"]);
+    assert_eq!(first.code, Some(0), "{first:?}");
+    assert!(
+        first
+            .stdout
+            .contains("no_new_tools: not checked, because there is no baseline yet"),
+        "{first:?}"
+    );
+    let made = sandbox.tracer(&["baseline", "--from-report", "report.json", "--out", "b.json"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let again = sandbox.tracer(&["run", "--baseline", "b.json", "--", agent, "demo"]);
+    assert_eq!(again.code, Some(0), "{again:?}");
+    for told in ["✓ no_new_tools", "✓ still_called"] {
+        assert!(again.stdout.contains(told), "{again:?}");
+    }
+    // The same agent with another tool in the place of one.
+    let changed = format!(
+        "'{agent}' demo > /dev/null; sed -i 's/search_kb/search_web/g' \"$TRACER_DATA_DIR\"/runs/*/spans.jsonl"
+    );
+    let output = sandbox
+        .command(&["run", "--baseline", "b.json", "--", "sh", "-c", &changed])
+        .env("PATH", std::env::var("PATH").unwrap())
+        .output()
+        .unwrap();
+    let worse = crate::sandbox::Outcome::from(output);
+    assert_eq!(worse.code, Some(1), "{worse:?}");
+    for told in ["called search_web", "no call of search_kb"] {
+        assert!(worse.stdout.contains(told), "{worse:?}");
+    }
 }

@@ -167,6 +167,7 @@ fn comparisons_reports_and_baselines_keep_to_their_schemas() {
             SECOND,
             "--baseline",
             "b.json",
+            "--force",
             "--no-loops",
             "--format",
             "json",

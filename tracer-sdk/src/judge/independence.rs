@@ -36,7 +36,10 @@ impl Independence {
     /// ```
     pub fn check(&mut self, trial: &mut Trial) {
         let number = trial.number;
-        let same_id = trial.trace_id.clone().and_then(|id| first(&mut self.ids, id, number));
+        let same_id = trial
+            .trace_id
+            .clone()
+            .and_then(|id| first(&mut self.ids, id, number));
         let content = trial.metrics.as_ref().map(|metrics| metrics.content);
         let same_content = content.and_then(|content| first(&mut self.contents, content, number));
         let detail = match (same_id, same_content) {

@@ -42,9 +42,7 @@ pub use compare::{
 pub use decide::{Gate, StopReason};
 pub use digest::sha256_hex;
 pub use independence::Independence;
-pub use metrics::{
-    Bounds, CountMismatch, GuardrailStop, Metric, MissingSpans, RepeatedCalls, RunMetrics,
-};
+pub use metrics::{Bounds, CountMismatch, GuardrailStop, Metric, MissingSpans, RepeatedCalls, RunMetrics};
 pub use report::{
     AllowedRange, CheckKind, CheckMode, CheckResult, ConfidenceBounds, DecisionRule, Direction,
     DistributionalEvidence, Evidence, FailureReason, GateDetails, InputFile, InvariantEvidence, Judgement,

@@ -148,7 +148,8 @@ fn tools() -> Value {
 /// A check of the tools against those of the baseline.
 fn against_baseline(description: &str) -> Value {
     let mut allow = tools();
-    allow["description"] = json!("Tools that the check does not ask about; `*` is any text, `?` any one character.");
+    allow["description"] =
+        json!("Tools that the check does not ask about; `*` is any text, `?` any one character.");
     json!({
         "description": description, "type": "object", "properties": {"allow": allow}, "additionalProperties": false,
     })

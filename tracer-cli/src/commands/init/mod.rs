@@ -63,6 +63,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         let told = format!("{path} was there already, and is as it was");
         session.ui.note(&Line::of(told, Tone::Muted));
     }
+    if args.github {
+        let told =
+            format!("  fill in TRACER_GIT and TRACER_REV in {WORKFLOW_FILE}: where tracer is built from");
+        session.ui.note(&Line::of(told, Tone::Warning));
+    }
     let command = shell_words(&args.command);
     say_what_is_next(&command, session);
     Ok(Verdict::Done)

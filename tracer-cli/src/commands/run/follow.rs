@@ -7,7 +7,8 @@ use std::time::Instant;
 use tracer_sdk::format::{GateTrial, Timestamp};
 use tracer_sdk::judge::policy::Policy;
 use tracer_sdk::judge::{
-    Baseline, CheckKind, CheckResult, FailureReason, Gate, Independence, RunMetrics, Trial, TrialFailure, Verdict,
+    Baseline, CheckKind, CheckResult, FailureReason, Gate, Independence, RunMetrics, Trial, TrialFailure,
+    Verdict,
 };
 use tracer_sdk::read::{RunDirectory, RunStore, stream_run};
 use tracer_sdk::tidy::{self, TidyError};
@@ -131,7 +132,9 @@ impl<'a> Follower<'a> {
                 .map(|metrics| metrics.content);
             if content == Some(run.content) {
                 let id: String = stored.directory.trace_id.to_string().chars().take(8).collect();
-                trial.fail(not_independent(&format!("it is a copy of the run {id}, which was in the store before")));
+                trial.fail(not_independent(&format!(
+                    "it is a copy of the run {id}, which was in the store before"
+                )));
                 return;
             }
         }

@@ -35,7 +35,10 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         .map_err(|error| inputs::refused(policy_file.as_ref().map(|file| Path::new(&file.path)), &error))?;
     let (command, details) = command(args, &policy, session)?;
     // Whose trials must be those of the baseline's agent.
-    let of_agent = baseline.as_ref().zip(baseline_file.as_ref()).filter(|_| !args.force);
+    let of_agent = baseline
+        .as_ref()
+        .zip(baseline_file.as_ref())
+        .filter(|_| !args.force);
     if let Some((baseline, file)) = of_agent {
         inputs::refuse_baseline_of_another_program(baseline, &file.path, &details.command)?;
     }
@@ -47,7 +50,13 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     }
 
     let started = now();
-    let made = make_trials(&gate, &policy, of_agent.map(|(baseline, _)| baseline), &command, session)?;
+    let made = make_trials(
+        &gate,
+        &policy,
+        of_agent.map(|(baseline, _)| baseline),
+        &command,
+        session,
+    )?;
     if let Some(((baseline, file), agent)) = of_agent.zip(made.foreign_agent.as_deref()) {
         return Err(inputs::foreign_baseline(baseline, &file.path, agent));
     }

@@ -1,7 +1,7 @@
 //! Gates made by hand, for the tests of what is rendered.
 
 use serde_json::{Map, json};
-use tracer_sdk::format::{Counts, EventType, Payload, Record, RunMeta, RunStatus, TraceId, Usage};
+use tracer_sdk::format::{Counts, EventType, Payload, Record, RunMeta, RunStatus, Timestamp, TraceId, Usage};
 use tracer_sdk::judge::policy::{Overrides, Policy};
 use tracer_sdk::judge::{
     Baseline, FailureReason, Gate, GateDetails, InputFile, ProcessExit, Report, RunMetrics, Trial,
@@ -75,9 +75,12 @@ pub(super) fn metrics(number: u128, sample: &Sample) -> RunMetrics {
         errors: counted(EventType::Error),
         loop_warnings: counted(EventType::LoopWarning),
     };
+    let start: Timestamp = records[0].ts.parse().unwrap();
+    let took = i64::try_from(duration_ms.unwrap()).unwrap();
     records.push(Record {
         event_id: "end".to_owned(),
         parent_id: None,
+        ts: Timestamp::from_unix_microseconds(start.unix_microseconds() + took * 1_000).to_string(),
         duration_ms,
         payload: Payload::RunEnd {
             status: RunStatus::Ok,

@@ -240,19 +240,25 @@ const WAYS_OUT: [(&str, Change); 9] = [
         fs::remove_dir_all(root.join("data")).unwrap();
         symlink(outside, root.join("data")).unwrap();
     }),
-    ("a folder within a tracked folder becomes a link", |root, outside| {
-        fs::remove_dir_all(root.join("data/deep")).unwrap();
-        symlink(outside.join("deep"), root.join("data/deep")).unwrap();
-    }),
+    (
+        "a folder within a tracked folder becomes a link",
+        |root, outside| {
+            fs::remove_dir_all(root.join("data/deep")).unwrap();
+            symlink(outside.join("deep"), root.join("data/deep")).unwrap();
+        },
+    ),
     ("a tracked folder becomes a link to a link", |root, outside| {
         fs::remove_dir_all(root.join("data")).unwrap();
         symlink(outside, root.join("hop")).unwrap();
         symlink("hop", root.join("data")).unwrap();
     }),
-    ("a tracked folder becomes a link that leads nowhere", |root, outside| {
-        fs::remove_dir_all(root.join("data")).unwrap();
-        symlink(outside.join("absent"), root.join("data")).unwrap();
-    }),
+    (
+        "a tracked folder becomes a link that leads nowhere",
+        |root, outside| {
+            fs::remove_dir_all(root.join("data")).unwrap();
+            symlink(outside.join("absent"), root.join("data")).unwrap();
+        },
+    ),
     ("a tracked folder becomes a link to itself", |root, _| {
         fs::remove_dir_all(root.join("data")).unwrap();
         symlink("data", root.join("data")).unwrap();
@@ -372,7 +378,10 @@ fn another_repository_in_the_workspace_is_left_out_whatever_its_place_becomes() 
     git(&inner, &["add", "."]);
     git(&inner, &["commit", "--quiet", "--message", "first"]);
     // As a submodule is tracked: a commit in the place of a folder.
-    git(folder.path(), &["-c", "advice.addEmbeddedRepo=false", "add", "vendored"]);
+    git(
+        folder.path(),
+        &["-c", "advice.addEmbeddedRepo=false", "add", "vendored"],
+    );
     let copy = copied(&look(folder.path()).unwrap());
     assert!(!copy.path().join("vendored").exists());
 

@@ -179,7 +179,10 @@ impl Provenance {
             repeated_calls: runs.iter().map(|run| run.repeats.len() as u64).max(),
             agent: common_agent(&sampled),
             command: Vec::new(),
-            possible_tools: runs.iter().flat_map(|run| run.possible_tools.keys().cloned()).collect(),
+            possible_tools: runs
+                .iter()
+                .flat_map(|run| run.possible_tools.keys().cloned())
+                .collect(),
         }
     }
 }

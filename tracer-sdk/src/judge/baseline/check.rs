@@ -36,7 +36,11 @@ impl Baseline {
             let kept = [
                 ("agent", json!(ours.agent), ours.agent.is_none()),
                 ("command", json!(ours.command), ours.command.is_empty()),
-                ("possible_tools", json!(ours.possible_tools), ours.possible_tools.is_empty()),
+                (
+                    "possible_tools",
+                    json!(ours.possible_tools),
+                    ours.possible_tools.is_empty(),
+                ),
             ];
             for (name, value, _) in kept.into_iter().filter(|(_, _, is_empty)| !is_empty) {
                 measured[name] = value;

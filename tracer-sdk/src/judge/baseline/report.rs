@@ -147,21 +147,37 @@ impl SampleReport {
     pub(super) fn incomplete_trial(&self) -> Option<(u64, String)> {
         self.trials.iter().find_map(|trial| {
             let loss = trial.details.as_ref()?.missing_spans.as_ref()?;
-            let told = loss.spans.map_or_else(|| "spans are".to_owned(), |spans| format!("{spans} spans are"));
-            Some((trial.trial, format!("{told} missing, so it does not show what is usual")))
+            let told = loss
+                .spans
+                .map_or_else(|| "spans are".to_owned(), |spans| format!("{spans} spans are"));
+            Some((
+                trial.trial,
+                format!("{told} missing, so it does not show what is usual"),
+            ))
         })
     }
 
     pub(super) fn into_sample(self) -> Result<Sample, BaselineError> {
         let details = || self.trials.iter().map(|trial| trial.details.as_ref());
-        let loops: Option<Vec<u64>> = details().map(|details| Some(details?.repeats.len() as u64)).collect();
-        let tools = details().flatten().flat_map(|details| details.possible_tools.keys().cloned());
+        let loops: Option<Vec<u64>> = details()
+            .map(|details| Some(details?.repeats.len() as u64))
+            .collect();
+        let tools = details()
+            .flatten()
+            .flat_map(|details| details.possible_tools.keys().cloned());
         Ok(Sample {
             repeated_calls: loops.and_then(|loops| loops.into_iter().max()),
             possible_tools: tools.collect(),
-            environment: self.metadata.environment_fingerprint.filter(|known| !known.is_empty()),
+            environment: self
+                .metadata
+                .environment_fingerprint
+                .filter(|known| !known.is_empty()),
             command: self.gate.map(|gate| gate.command).unwrap_or_default(),
-            runs: self.trials.into_iter().map(Sampled::try_from).collect::<Result<_, _>>()?,
+            runs: self
+                .trials
+                .into_iter()
+                .map(Sampled::try_from)
+                .collect::<Result<_, _>>()?,
         })
     }
 
@@ -186,14 +202,21 @@ impl SampleReport {
         match &gate.digest {
             Some(digest) if *digest == digest_of(&whole) => Ok(()),
             Some(_) => Err(wrong("gate.digest: the report was edited after it was written")),
-            None => Err(wrong("gate.digest: the report carries none, so nobody can tell whether it was edited")),
+            None => Err(wrong(
+                "gate.digest: the report carries none, so nobody can tell whether it was edited",
+            )),
         }
     }
 
     /// Whatever wrote it: the parts of a report tell the same.
     fn check_sums(&self) -> Result<(), BaselineError> {
-        if self.trials_requested.is_some_and(|requested| requested != self.metadata.trials_budgeted) {
-            return Err(wrong("trials_requested is another number than metadata.trials_budgeted"));
+        if self
+            .trials_requested
+            .is_some_and(|requested| requested != self.metadata.trials_budgeted)
+        {
+            return Err(wrong(
+                "trials_requested is another number than metadata.trials_budgeted",
+            ));
         }
         let mut ids = BTreeSet::new();
         for (trial, number) in self.trials.iter().zip(1..) {
@@ -201,7 +224,9 @@ impl SampleReport {
                 return Err(wrong(format!("trials: trial {number} is numbered otherwise")));
             }
             if trial.trace_id.as_ref().is_some_and(|id| !ids.insert(id)) {
-                return Err(wrong(format!("trials: trial {number} has the trace of another one")));
+                return Err(wrong(format!(
+                    "trials: trial {number} has the trace of another one"
+                )));
             }
             trial.check_sums()?;
         }
@@ -236,13 +261,17 @@ impl SampleReport {
         let name = check.check_name.escape_debug();
         let trials = self.trials.len();
         if check.trials_used.is_some_and(|used| used != trials as u64) {
-            return Err(wrong(format!("aggregate_results: {name} is of another number of trials")));
+            return Err(wrong(format!(
+                "aggregate_results: {name} is of another number of trials"
+            )));
         }
         if check.kind != "invariant" {
             return Ok(());
         }
         if check.trial_outcomes.len() != trials {
-            return Err(wrong(format!("aggregate_results: {name} has not one outcome for each trial")));
+            return Err(wrong(format!(
+                "aggregate_results: {name} has not one outcome for each trial"
+            )));
         }
         let outcomes = self.trials.iter().zip(&check.trial_outcomes);
         for (trial, outcome) in outcomes {
@@ -255,7 +284,9 @@ impl SampleReport {
             }
         }
         let broken = (1..).zip(&check.trial_outcomes);
-        let broken = broken.filter(|(number, kept)| !**kept && !check.unknown_trials.contains(number)).count();
+        let broken = broken
+            .filter(|(number, kept)| !**kept && !check.unknown_trials.contains(number))
+            .count();
         let expected = match (broken, check.unknown_trials.is_empty()) {
             (0, true) => Verdict::Pass,
             (0, false) => Verdict::Inconclusive,

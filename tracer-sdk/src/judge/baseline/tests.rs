@@ -344,7 +344,10 @@ fn own_report() -> Value {
     let text = "version: 2\ntrials: 2\nmetrics: {no_loops: {kind: invariant}, step_count: {kind: measured, \
          direction: upper, limit: 9}}\n";
     let policy = Policy::parse(text, &Overrides::default()).unwrap();
-    let runs = [recorded(|| tool_call("search").record()), recorded(|| tool_call("search").record())];
+    let runs = [
+        recorded(|| tool_call("search").record()),
+        recorded(|| tool_call("search").record()),
+    ];
     let trials: Vec<Trial> = (1_u32..)
         .zip(runs)
         .map(|(number, mut run)| {
@@ -363,7 +366,9 @@ fn own_report() -> Value {
 
 fn code_of(report: &Value) -> Option<BaselineErrorCode> {
     // With `force`, which is for a verdict that is meant: nothing makes a report right that does not add up.
-    Baseline::of_report(report.to_string().as_bytes(), NOW, true).err().map(|error| error.code)
+    Baseline::of_report(report.to_string().as_bytes(), NOW, true)
+        .err()
+        .map(|error| error.code)
 }
 
 #[test]
@@ -373,7 +378,11 @@ fn a_report_that_was_edited_is_no_source_of_a_baseline() {
     let edits: [(&str, fn(&mut Value)); 9] = [
         ("a trial removed, and every number of trials with it", |report| {
             report["trials"].as_array_mut().unwrap().pop();
-            for place in ["/metadata/trials_used", "/metadata/trials_budgeted", "/trials_requested"] {
+            for place in [
+                "/metadata/trials_used",
+                "/metadata/trials_budgeted",
+                "/trials_requested",
+            ] {
                 *report.pointer_mut(place).unwrap() = json!(1);
             }
             for check in report["aggregate_results"].as_array_mut().unwrap() {
@@ -383,12 +392,22 @@ fn a_report_that_was_edited_is_no_source_of_a_baseline() {
             }
         }),
         ("the verdict", |report| report["verdict"] = json!("fail")),
-        ("a number", |report| report["trials"][0]["metric_values"]["step_count"] = json!(2.0)),
-        ("a tool", |report| report["trials"][1]["structural_signature"]["tool_path"] = json!([])),
-        ("the command", |report| report["gate"]["command"] = json!(["another"])),
+        ("a number", |report| {
+            report["trials"][0]["metric_values"]["step_count"] = json!(2.0)
+        }),
+        ("a tool", |report| {
+            report["trials"][1]["structural_signature"]["tool_path"] = json!([])
+        }),
+        ("the command", |report| {
+            report["gate"]["command"] = json!(["another"])
+        }),
         ("a notice", |report| report["gate"]["notices"] = json!(["x"])),
-        ("a detail", |report| report["trials"][0]["details"]["wall_time_ms"] = json!(5)),
-        ("another digest", |report| report["gate"]["digest"] = json!("0".repeat(64))),
+        ("a detail", |report| {
+            report["trials"][0]["details"]["wall_time_ms"] = json!(5)
+        }),
+        ("another digest", |report| {
+            report["gate"]["digest"] = json!("0".repeat(64))
+        }),
         ("no digest", |report| {
             report["gate"].as_object_mut().unwrap().remove("digest");
         }),
@@ -424,11 +443,15 @@ fn a_report_of_another_tool_must_add_up() {
             report["trials"][0]["invariant_outcomes"]["no_loops"] = json!(false);
             report["trials"][0]["passed"] = json!(false);
         }),
-        ("a trial that passed with another exit code", |report| report["trials"][0]["process_exit_code"] = json!(3)),
+        ("a trial that passed with another exit code", |report| {
+            report["trials"][0]["process_exit_code"] = json!(3)
+        }),
         ("the same trace twice", |report| {
             report["trials"][1]["trace_id"] = report["trials"][0]["trace_id"].clone();
         }),
-        ("a number of a trial", |report| report["trials"][1]["trial"] = json!(5)),
+        ("a number of a trial", |report| {
+            report["trials"][1]["trial"] = json!(5)
+        }),
         ("checks of another number of trials", |report| {
             report["aggregate_results"][0]["trials_used"] = json!(9);
         }),
@@ -450,7 +473,10 @@ fn a_trial_that_lost_spans_does_not_show_what_is_usual() {
     lossy["trials"][1]["details"]["missing_spans"] = json!({"spans": 3, "reason": "disk full"});
     let error = Baseline::of_report(lossy.to_string().as_bytes(), NOW, false).unwrap_err();
     assert_eq!(error.code, BaselineErrorCode::NotPassed);
-    assert!(error.to_string().contains("of trial 2 3 spans are missing"), "{error}");
+    assert!(
+        error.to_string().contains("of trial 2 3 spans are missing"),
+        "{error}"
+    );
     assert_eq!(code_of(&lossy), None, "when it is meant");
 }
 
@@ -464,10 +490,15 @@ fn a_baseline_says_of_which_agent_and_command_it_is() {
     // Both are under the digest.
     for edited in [
         baseline.to_json().replace("\"--fast\"", "\"--slow\""),
-        baseline.to_json().replace("\"agent\": \"captured\"", "\"agent\": \"other\""),
+        baseline
+            .to_json()
+            .replace("\"agent\": \"captured\"", "\"agent\": \"other\""),
     ] {
         assert_ne!(edited, baseline.to_json());
-        assert_eq!(Baseline::parse(edited.as_bytes()).unwrap_err().code, BaselineErrorCode::WrongDigest);
+        assert_eq!(
+            Baseline::parse(edited.as_bytes()).unwrap_err().code,
+            BaselineErrorCode::WrongDigest
+        );
     }
 }
 
@@ -480,7 +511,10 @@ fn runs_with_different_names_are_of_no_agent_that_is_known() {
     };
     let agent = |first: &str, second: &str| {
         let (first, second) = (named(first), named(second));
-        Baseline::of_runs(&[&first, &second], NOW).unwrap().agent().map(str::to_owned)
+        Baseline::of_runs(&[&first, &second], NOW)
+            .unwrap()
+            .agent()
+            .map(str::to_owned)
     };
     assert_eq!(
         agent("a.rs:answer - 2026-01-01 07:05", "a.rs:answer - 2026-01-02 08:06").as_deref(),

@@ -89,7 +89,10 @@ pub(super) fn decide(
     let bound = bound(rule, sample)?;
     let outcome = |value: &Option<Bounds>| value.and_then(|value| certainly_beyond(rule, bound, value));
     let are_beyond: Vec<Option<bool>> = values.iter().map(outcome).collect();
-    let outcomes = are_beyond.iter().map(|is_beyond| *is_beyond == Some(false)).collect();
+    let outcomes = are_beyond
+        .iter()
+        .map(|is_beyond| *is_beyond == Some(false))
+        .collect();
     let exact = |value: &Option<Bounds>| value.and_then(Bounds::exact);
     let baseline_trials = count(sample.len());
     let baseline_n_min = minimum_baseline_trials(rule.coverage);
@@ -115,7 +118,14 @@ pub(super) fn decide(
         });
     }
 
-    let count_of = |wanted| count(are_beyond.iter().filter(|is_beyond| **is_beyond == Some(wanted)).count());
+    let count_of = |wanted| {
+        count(
+            are_beyond
+                .iter()
+                .filter(|is_beyond| **is_beyond == Some(wanted))
+                .count(),
+        )
+    };
     let (beyond, within, trials) = (count_of(true), count_of(false), count(values.len()));
     let (mut verdict, interval) = verdict(rule, method, beyond, trials, baseline_trials);
     if verdict != Verdict::Fail && beyond + within < trials {

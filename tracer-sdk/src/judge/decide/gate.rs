@@ -138,9 +138,8 @@ impl<'a> Gate<'a> {
             return Some(StopReason::AgentProcessFailure);
         }
         let outcomes = self.outcomes(trials);
-        let violated = |planned: &Planned<'_>| {
-            planned.is_gating() && outcomes.of(planned).contains(&Outcome::Broken)
-        };
+        let violated =
+            |planned: &Planned<'_>| planned.is_gating() && outcomes.of(planned).contains(&Outcome::Broken);
         let is_invariant = |planned: &&Planned<'_>| matches!(planned.check.rule, Rule::Invariant(_));
         if self.checks.iter().filter(is_invariant).any(violated) {
             return Some(StopReason::InvariantViolation);
@@ -205,7 +204,10 @@ impl<'a> Gate<'a> {
 
 /// The outcomes of one trial as a judgement has them.
 fn known(outcomes: BTreeMap<String, Outcome>) -> BTreeMap<String, Option<bool>> {
-    outcomes.into_iter().map(|(name, outcome)| (name, outcome.known())).collect()
+    outcomes
+        .into_iter()
+        .map(|(name, outcome)| (name, outcome.known()))
+        .collect()
 }
 
 /// One FAIL fails a gate; otherwise one INCONCLUSIVE leaves it undecided (the contract of the gate, section 8).

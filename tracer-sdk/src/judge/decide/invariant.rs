@@ -20,9 +20,10 @@ pub(super) fn outcome(invariant: &Invariant, run: &RunMetrics, baseline: Option<
         }
         Invariant::RequiredTools(_) | Invariant::StillCalled { .. } => {
             let not_called = tools_against(invariant, run, baseline).len() as u64;
-            let may_be_missing = run.missing.as_ref().is_some_and(|missing| {
-                missing.spans.is_none_or(|spans| spans >= not_called)
-            });
+            let may_be_missing = run
+                .missing
+                .as_ref()
+                .is_some_and(|missing| missing.spans.is_none_or(|spans| spans >= not_called));
             match not_called {
                 0 => Outcome::Kept,
                 _ if may_be_missing => Outcome::Unknown,
@@ -82,7 +83,10 @@ pub(super) fn description(invariant: &Invariant) -> String {
         }
         Invariant::RequiredTools(tools) => format!("all of these tools are called: {}", tools.join(", ")),
         Invariant::StillCalled { allow } => {
-            format!("every tool is called that all runs of the baseline call{}", but(allow))
+            format!(
+                "every tool is called that all runs of the baseline call{}",
+                but(allow)
+            )
         }
         Invariant::NoLoops => "no calls are repeated in a loop".to_owned(),
         Invariant::NoGuardrails => "no guardrail stops the run".to_owned(),

@@ -65,14 +65,20 @@ pub(super) fn decide(
     baseline: Option<&[f64]>,
 ) -> (Verdict, MeasuredEvidence) {
     let allowed = allowed(rule, baseline);
-    let known: Vec<f64> = values.iter().filter_map(|value| value.and_then(Bounds::exact)).collect();
+    let known: Vec<f64> = values
+        .iter()
+        .filter_map(|value| value.and_then(Bounds::exact))
+        .collect();
     let usual = baseline.and_then(|sample| aggregate(sample, rule.aggregate));
     let observed = if known.len() == values.len() {
         aggregate(&known, rule.aggregate)
     } else {
         None
     };
-    let possible: Vec<Bounds> = values.iter().map(|value| value.unwrap_or(Bounds::ANYTHING)).collect();
+    let possible: Vec<Bounds> = values
+        .iter()
+        .map(|value| value.unwrap_or(Bounds::ANYTHING))
+        .collect();
     let verdict = if must_fail(rule, allowed, &possible) {
         Verdict::Fail
     } else if values.iter().all(Option::is_some) && must_pass(rule, allowed, &possible) {

@@ -66,16 +66,20 @@ impl Outcomes {
         let by_trial: Vec<BTreeMap<String, Outcome>> = trials.iter().map(outcomes).collect();
         let counts = |name: &str| policy.check(name).is_some_and(|check| !check.ignored);
         let successes = trials.iter().zip(&by_trial).map(|(trial, outcomes)| {
-            let mut counting = outcomes.iter().filter(|(name, _)| counts(name)).map(|(_, outcome)| *outcome);
+            let mut counting = outcomes
+                .iter()
+                .filter(|(name, _)| counts(name))
+                .map(|(_, outcome)| *outcome);
             if !trial.is_sound() {
                 return Outcome::Broken;
             }
-            counting.try_fold(Outcome::Kept, |all, outcome| match outcome {
-                Outcome::Kept => Ok(all),
-                Outcome::Unknown => Ok(Outcome::Unknown),
-                Outcome::Broken => Err(Outcome::Broken),
-            })
-            .unwrap_or_else(|broken| broken)
+            counting
+                .try_fold(Outcome::Kept, |all, outcome| match outcome {
+                    Outcome::Kept => Ok(all),
+                    Outcome::Unknown => Ok(Outcome::Unknown),
+                    Outcome::Broken => Err(Outcome::Broken),
+                })
+                .unwrap_or_else(|broken| broken)
         });
         Self {
             successes: successes.collect(),

@@ -112,7 +112,8 @@ impl<'a> Planner<'a, '_> {
             // A policy that `init` wrote has it from the first gate on, which makes the baseline.
             if check.position.is_some() {
                 let name = &check.name;
-                self.notices.push(format!("{name}: not checked, because there is no baseline yet"));
+                self.notices
+                    .push(format!("{name}: not checked, because there is no baseline yet"));
                 return Ok(None);
             }
             return Err(refused(
@@ -292,9 +293,20 @@ impl<'a> Planner<'a, '_> {
         else {
             return;
         };
-        let checks: Vec<&str> = self.unknown_noise.iter().map(|noise| noise.check.as_str()).collect();
-        let needed = self.unknown_noise.iter().map(|noise| noise.needed).max().flatten();
-        let advice = needed.map(|needed| format!("; a baseline of {needed} runs would tell")).unwrap_or_default();
+        let checks: Vec<&str> = self
+            .unknown_noise
+            .iter()
+            .map(|noise| noise.check.as_str())
+            .collect();
+        let needed = self
+            .unknown_noise
+            .iter()
+            .map(|noise| noise.needed)
+            .max()
+            .flatten();
+        let advice = needed
+            .map(|needed| format!("; a baseline of {needed} runs would tell"))
+            .unwrap_or_default();
         self.notices.push(format!(
             "{}: how often the tolerance fails an agent that did not change is not known: the baseline's {} only show \
              that it is at most {:.0} of 100 gates{advice}",

@@ -31,7 +31,7 @@ impl Rows<'_> {
     /// The row that every gate has: whether each trial counts at all.
     pub(super) fn agent_process(&self) -> CheckResult {
         let outcomes = self.trials.iter().map(|trial| Outcome::of(trial.is_sound()));
-        let description = "the process ends well and leaves exactly one completed trace of its own";
+        let description = "the process ends well and leaves exactly one completed trace";
         let decision = invariant_decision(outcomes.collect(), description.to_owned(), Vec::new());
         self.row("agent_process", CheckKind::Invariant, CheckMode::Gating, decision)
     }

@@ -77,5 +77,8 @@ pub(super) fn decide(
             upper: interval.upper,
         },
     };
-    (verdict_between(rule, method, successes..=successes + unknown, trials), evidence)
+    (
+        verdict_between(rule, method, successes..=successes + unknown, trials),
+        evidence,
+    )
 }

@@ -168,7 +168,11 @@ impl Gathered {
         let instant = record.ts.parse().map_or(0, Timestamp::unix_microseconds);
         let duration = record.duration_ms;
         // Hashing does not fail.
-        let _ = write!(self.content, "{instant} {duration:?} {}\n", record.event_type().as_str());
+        let _ = write!(
+            self.content,
+            "{instant} {duration:?} {}\n",
+            record.event_type().as_str()
+        );
     }
 
     /// A tool is a tool however it is spelt (`spec/gate-2.md`, section 1): what only the name of a span tells is a tool
@@ -283,7 +287,10 @@ impl Gathered {
         // A run that ends before it starts took no time that anybody knows.
         let took = u64::try_from(took).ok();
         let mut is_certain = true;
-        for (source, told) in [("meta.json", meta.duration_ms), ("the root span", end.duration_ms)] {
+        for (source, told) in [
+            ("meta.json", meta.duration_ms),
+            ("the root span", end.duration_ms),
+        ] {
             let Some(told) = told else {
                 continue;
             };
@@ -294,7 +301,10 @@ impl Gathered {
                     source,
                     field: "duration_ms",
                     told: told.to_string(),
-                    found: took.map_or_else(|| "less than nothing".to_owned(), |took| (took / 1_000).to_string()),
+                    found: took.map_or_else(
+                        || "less than nothing".to_owned(),
+                        |took| (took / 1_000).to_string(),
+                    ),
                     found_by: "the timestamps give",
                 });
             }
@@ -360,7 +370,11 @@ fn mismatches(meta: &RunMeta, counts: Counts, status: RunStatus) -> Vec<CountMis
         .map(|(field, told, found)| CountMismatch::of_meta(field, told, found))
         .collect();
     if meta.status != status {
-        mismatches.push(CountMismatch::of_meta("status", meta.status.as_str(), status.as_str()));
+        mismatches.push(CountMismatch::of_meta(
+            "status",
+            meta.status.as_str(),
+            status.as_str(),
+        ));
     }
     mismatches
 }

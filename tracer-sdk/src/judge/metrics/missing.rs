@@ -43,7 +43,11 @@ impl MissingSpans {
     /// Of two accounts of the same loss, the one that tells of more.
     fn or_more(self, other: Option<Self>) -> Self {
         match other {
-            Some(other) if self.spans.is_some() && other.spans.is_none_or(|spans| Some(spans) > self.spans) => other,
+            Some(other)
+                if self.spans.is_some() && other.spans.is_none_or(|spans| Some(spans) > self.spans) =>
+            {
+                other
+            }
             _ => self,
         }
     }
@@ -127,7 +131,13 @@ fn uncounted(told: Counts, counted: Counts, counted_elsewhere: u64) -> u64 {
         (told.errors, counted.errors),
         (told.loop_warnings, counted.loop_warnings),
     ];
-    let more: u64 = pairs.iter().map(|(told, found)| told.saturating_sub(*found)).fold(0, u64::saturating_add);
-    let less: u64 = pairs.iter().map(|(told, found)| found.saturating_sub(*told)).fold(0, u64::saturating_add);
+    let more: u64 = pairs
+        .iter()
+        .map(|(told, found)| told.saturating_sub(*found))
+        .fold(0, u64::saturating_add);
+    let less: u64 = pairs
+        .iter()
+        .map(|(told, found)| found.saturating_sub(*told))
+        .fold(0, u64::saturating_add);
     more.saturating_sub(less).saturating_sub(counted_elsewhere)
 }

@@ -137,7 +137,9 @@ impl RunMetrics {
     /// The tools that the run called in any reading of its spans, each once.
     pub(in crate::judge) fn tools_in_any_reading(&self) -> impl Iterator<Item = &String> {
         let called = &self.signature.tool_path;
-        called.iter().chain(self.possible_tools.keys().filter(|tool| !called.contains(tool)))
+        called
+            .iter()
+            .chain(self.possible_tools.keys().filter(|tool| !called.contains(tool)))
     }
 
     /// Whether the run looped: the same calls with the same arguments again and again, or a warning that it wrote.

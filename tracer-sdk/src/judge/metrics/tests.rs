@@ -183,10 +183,29 @@ fn latency(took_us: u64, root: Value, meta_says: Value) -> Option<f64> {
 fn a_duration_comes_from_the_timestamps_and_is_unknown_where_something_says_otherwise() {
     assert_eq!(latency(400_900, Value::Null, Value::Null), Some(400.0));
     assert_eq!(latency(400_900, json!(400), json!(400)), Some(400.0));
-    assert_eq!(latency(400_900, json!(401), json!(401)), Some(400.0), "rounded up");
-    assert_eq!(latency(400_000, json!(401), json!(399)), Some(400.0), "by a millisecond");
-    for (root, meta) in [(402, 400), (400, 402), (398, 400), (400, 398), (1, 1), (9_000, 9_000)] {
-        assert_eq!(latency(400_000, json!(root), json!(meta)), None, "{root} and {meta}");
+    assert_eq!(
+        latency(400_900, json!(401), json!(401)),
+        Some(400.0),
+        "rounded up"
+    );
+    assert_eq!(
+        latency(400_000, json!(401), json!(399)),
+        Some(400.0),
+        "by a millisecond"
+    );
+    for (root, meta) in [
+        (402, 400),
+        (400, 402),
+        (398, 400),
+        (400, 398),
+        (1, 1),
+        (9_000, 9_000),
+    ] {
+        assert_eq!(
+            latency(400_000, json!(root), json!(meta)),
+            None,
+            "{root} and {meta}"
+        );
     }
     assert_eq!(latency(0, json!(0), json!(0)), Some(0.0));
 }
@@ -197,14 +216,23 @@ fn a_run_that_ends_before_it_starts_has_no_duration() {
     spans[0]["start_time"] = json!("2026-01-01T00:00:05Z");
     let run = metrics(&run_of(&meta, &spans));
     assert_eq!(run.value(&Metric::LatencyMs), None);
-    assert!(run.mismatches[0].to_string().ends_with("the timestamps give less than nothing"));
+    assert!(
+        run.mismatches[0]
+            .to_string()
+            .ends_with("the timestamps give less than nothing")
+    );
 }
 
 /// What a run with one span is read as: its tool calls, those that are possible, model calls, steps and tokens.
 fn read_as(name: &str, attributes: Value) -> (Vec<String>, Vec<String>, [Option<f64>; 4]) {
     let (meta, spans) = run_with(&[(name, attributes)]);
     let run = metrics(&run_of(&meta, &spans));
-    let numbers = [Metric::ToolCallCount, Metric::LlmCallCount, Metric::StepCount, Metric::CostTokens];
+    let numbers = [
+        Metric::ToolCallCount,
+        Metric::LlmCallCount,
+        Metric::StepCount,
+        Metric::CostTokens,
+    ];
     (
         run.signature.tool_call_sequence.clone(),
         run.possible_tools.keys().cloned().collect(),
@@ -214,12 +242,19 @@ fn read_as(name: &str, attributes: Value) -> (Vec<String>, Vec<String>, [Option<
 
 #[test]
 fn a_tool_is_a_tool_however_it_is_spelt() {
-    let tool = (vec!["delete".to_owned()], Vec::new(), [Some(1.0), Some(0.0), Some(1.0), Some(0.0)]);
+    let tool = (
+        vec!["delete".to_owned()],
+        Vec::new(),
+        [Some(1.0), Some(0.0), Some(1.0), Some(0.0)],
+    );
     for (name, attributes) in [
         ("delete", json!({"tracer.tool_name": "delete"})),
         ("delete", json!({"maida.tool_name": "delete"})),
         ("any", json!({"gen_ai.tool.name": "delete"})),
-        ("execute_tool delete", json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "delete"})),
+        (
+            "execute_tool delete",
+            json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "delete"}),
+        ),
         ("delete", json!({"gen_ai.operation.name": "execute_tool"})),
         // Only the name of the span tells.
         ("execute_tool delete", json!({})),
@@ -230,9 +265,20 @@ fn a_tool_is_a_tool_however_it_is_spelt() {
         assert_eq!(read_as(name, attributes.clone()), tool, "{name} {attributes}");
     }
     // The operation in the name is none of the tool's name, but nobody knows.
-    let (called, possible, _) = read_as("execute_tool delete", json!({"gen_ai.operation.name": "execute_tool"}));
-    assert_eq!((called, possible), (vec!["delete".to_owned()], vec!["execute_tool delete".to_owned()]));
-    for name in ["execute_tools delete", "execute_tool", "execute_tool ", "my execute_tool delete"] {
+    let (called, possible, _) = read_as(
+        "execute_tool delete",
+        json!({"gen_ai.operation.name": "execute_tool"}),
+    );
+    assert_eq!(
+        (called, possible),
+        (vec!["delete".to_owned()], vec!["execute_tool delete".to_owned()])
+    );
+    for name in [
+        "execute_tools delete",
+        "execute_tool",
+        "execute_tool ",
+        "my execute_tool delete",
+    ] {
         assert_eq!(read_as(name, json!({})).0, Vec::<String>::new(), "{name}");
     }
 }
@@ -244,7 +290,10 @@ fn a_span_with_both_marks_is_a_model_call_and_may_be_a_tool_call() {
             "gen_ai.operation.name": "chat", "gen_ai.system": "x", "gen_ai.request.model": "gpt-5",
             "gen_ai.usage.input_tokens": 3, "gen_ai.usage.output_tokens": 4,
         });
-        attributes.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        attributes
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         attributes
     };
     for (name, attributes) in [
@@ -254,24 +303,41 @@ fn a_span_with_both_marks_is_a_model_call_and_may_be_a_tool_call() {
     ] {
         let (called, possible, numbers) = read_as(name, attributes);
         // Nothing that demands a call takes it for one, and nothing that forbids one overlooks it.
-        assert_eq!((called, possible), (Vec::new(), vec!["delete".to_owned()]), "{name}");
+        assert_eq!(
+            (called, possible),
+            (Vec::new(), vec!["delete".to_owned()]),
+            "{name}"
+        );
         assert_eq!(numbers, [Some(1.0), Some(1.0), Some(1.0), Some(7.0)], "{name}");
     }
     // Two attributes name two tools.
-    let (called, possible, _) = read_as("any", json!({"tracer.tool_name": "search", "gen_ai.tool.name": "delete"}));
-    assert_eq!((called, possible), (vec!["search".to_owned()], vec!["delete".to_owned()]));
+    let (called, possible, _) = read_as(
+        "any",
+        json!({"tracer.tool_name": "search", "gen_ai.tool.name": "delete"}),
+    );
+    assert_eq!(
+        (called, possible),
+        (vec!["search".to_owned()], vec!["delete".to_owned()])
+    );
 }
 
 #[test]
 fn tokens_on_the_span_of_a_tool_are_counted() {
     let tool = |more: Value| {
         let mut attributes = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "ask"});
-        attributes.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        attributes
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         read_as("execute_tool ask", attributes).2
     };
     let used = tool(json!({"gen_ai.usage.input_tokens": 3, "gen_ai.usage.output_tokens": 4}));
     assert_eq!(used, [Some(1.0), Some(1.0), Some(1.0), Some(7.0)]);
-    assert_eq!(tool(json!({"gen_ai.request.model": "gpt-5"}))[3], None, "a model that does not tell its tokens");
+    assert_eq!(
+        tool(json!({"gen_ai.request.model": "gpt-5"}))[3],
+        None,
+        "a model that does not tell its tokens"
+    );
     // Frameworks put their own name there.
     assert_eq!(tool(json!({"gen_ai.system": "autogen"}))[3], Some(0.0));
 }
@@ -286,7 +352,9 @@ fn a_forbidden_tool_is_found_in_every_spelling_and_a_demanded_one_in_none_that_i
         let policy = Policy::parse(&text, &Overrides::default()).unwrap();
         let (meta, spans) = run_with(&[(name, attributes.clone())]);
         let trial = Trial::of_run(1, metrics(&run_of(&meta, &spans)));
-        Gate::new(&policy, None).unwrap().judge(&[trial]).checks[1].verdict.unwrap()
+        Gate::new(&policy, None).unwrap().judge(&[trial]).checks[1]
+            .verdict
+            .unwrap()
     };
     let (forbidden, required) = (
         "forbidden_tools: {kind: invariant, none_of: [delete]}",
@@ -297,12 +365,28 @@ fn a_forbidden_tool_is_found_in_every_spelling_and_a_demanded_one_in_none_that_i
         ("execute_tool delete", json!({}), true),
         ("delete", json!({"gen_ai.operation.name": "execute_tool"}), true),
         ("gpt-5", chat, false),
-        ("x", json!({"tracer.tool_name": "search", "gen_ai.tool.name": "delete"}), false),
-        ("execute_tool delete", json!({"tracer.error_type": "Timeout"}), false),
+        (
+            "x",
+            json!({"tracer.tool_name": "search", "gen_ai.tool.name": "delete"}),
+            false,
+        ),
+        (
+            "execute_tool delete",
+            json!({"tracer.error_type": "Timeout"}),
+            false,
+        ),
     ] {
-        assert_eq!(decided(forbidden, name, &attributes), Verdict::Fail, "{name} {attributes}");
+        assert_eq!(
+            decided(forbidden, name, &attributes),
+            Verdict::Fail,
+            "{name} {attributes}"
+        );
         let expected = if is_certain { Verdict::Pass } else { Verdict::Fail };
-        assert_eq!(decided(required, name, &attributes), expected, "{name} {attributes}");
+        assert_eq!(
+            decided(required, name, &attributes),
+            expected,
+            "{name} {attributes}"
+        );
     }
 }
 

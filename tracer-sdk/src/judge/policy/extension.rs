@@ -6,7 +6,8 @@ use super::fields::{Field, Fields};
 use super::metrics::{self, Names};
 use super::yaml::Entry;
 use super::{
-    Check, IntervalMethod, Invariant, OnInconclusive, Policy, PolicyError, PolicyErrorCode as Code, Rule, ToolGlobs,
+    Check, IntervalMethod, Invariant, OnInconclusive, Policy, PolicyError, PolicyErrorCode as Code, Rule,
+    ToolGlobs,
 };
 
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
@@ -67,9 +68,11 @@ fn checks(field: &Field<'_>) -> Result<Vec<Check>, PolicyError> {
         let path = fields.path_of(&entry.key);
         let Some((_, invariant)) = CHECKS.iter().find(|(name, _)| *name == entry.key) else {
             let names: Vec<_> = CHECKS.iter().map(|(name, _)| *name).collect();
-            return Err(PolicyError::new(Code::UnknownMetric, path, "is not a check of x_tracer")
-                .at(entry.position)
-                .hint(format!("these are {}", names.join(", "))));
+            return Err(
+                PolicyError::new(Code::UnknownMetric, path, "is not a check of x_tracer")
+                    .at(entry.position)
+                    .hint(format!("these are {}", names.join(", "))),
+            );
         };
         let fields = Fields::of(&entry.value, path, Code::NotMapping)?;
         fields.only(&["allow"])?;

@@ -185,7 +185,9 @@ pub(super) fn migrate(
         still_called: overrides.still_called,
         ..Overrides::default()
     };
-    policy.checks.extend(switches.switched_on().into_iter().map(added));
+    policy
+        .checks
+        .extend(switches.switched_on().into_iter().map(added));
     if let Some(status) = overrides.expect_status.or(file.expect_status) {
         policy.checks.push(added(Invariant::StopConditionReached(
             status == ExpectedStatus::Ok,

@@ -4,7 +4,7 @@ use std::mem::discriminant;
 use std::time::Duration;
 
 use super::rules::{Check, Invariant, Rule};
-use super::{ToolGlobs, OnInconclusive, Policy, PolicyError, PolicyErrorCode as Code};
+use super::{OnInconclusive, Policy, PolicyError, PolicyErrorCode as Code, ToolGlobs};
 use crate::judge::Direction;
 use crate::judge::statistics::Target;
 

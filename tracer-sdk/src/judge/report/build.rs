@@ -117,13 +117,15 @@ fn details(trial: &Trial) -> TrialDetails {
         details.missing_spans.clone_from(&metrics.missing);
         details.possible_tools.clone_from(&metrics.possible_tools);
     }
-    details.mismatches.extend(trial.outlived_by().map(|(run, process)| CountMismatch {
-        source: "the run",
-        field: "its duration in ms",
-        told: run.to_string(),
-        found: process.to_string(),
-        found_by: "its process took",
-    }));
+    details
+        .mismatches
+        .extend(trial.outlived_by().map(|(run, process)| CountMismatch {
+            source: "the run",
+            field: "its duration in ms",
+            told: run.to_string(),
+            found: process.to_string(),
+            found_by: "its process took",
+        }));
     details
 }
 
@@ -140,7 +142,10 @@ fn notices(baseline: &Baseline, here: &EnvironmentFingerprint, command: &[String
     }
     let other = baseline.x_tracer.as_ref().map(|ours| &ours.command);
     if let Some(other) = other.filter(|other| !other.is_empty() && !command.is_empty() && *other != command) {
-        notices.push(format!("the baseline was taken of another command: {}", other.join(" ")));
+        notices.push(format!(
+            "the baseline was taken of another command: {}",
+            other.join(" ")
+        ));
     }
     let there = baseline
         .trial_sample

@@ -115,7 +115,10 @@ pub struct GateDetails {
     /// The baseline; null when there is none.
     pub baseline: Option<InputFile>,
     /// The SHA-256 digest of the report without this: one that was edited is no source of a baseline.
-    #[cfg_attr(feature = "schema", schemars(schema_with = "super::super::schema::sha256_or_null"))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(schema_with = "super::super::schema::sha256_or_null")
+    )]
     pub digest: Option<String>,
     /// What a reader should know besides: another environment than that of the baseline, an old form of the policy.
     pub notices: Vec<String>,

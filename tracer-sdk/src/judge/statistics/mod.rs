@@ -27,7 +27,7 @@ pub use characteristic::{OperatingCharacteristic, operating_characteristic};
 pub use exceedance::{chance_of_exceeding, minimum_baseline_trials};
 pub use interval::{RateInterval, StatisticsError};
 pub use minimum::minimum_trials;
-pub(super) use noise::{Noise, chance_beyond, runs_that_tell};
 #[cfg(test)]
 pub(super) use noise::noise;
+pub(super) use noise::{Noise, chance_beyond, runs_that_tell};
 pub use target::{IntervalMethod, Target};

@@ -49,7 +49,8 @@ pub(in crate::judge) fn chance_beyond(
 /// The same when so many of the runs of a sample lie beyond.
 pub(in crate::judge) fn noise(outside: u32, runs: u32, trials: u32, by: Aggregate) -> Noise {
     // Of nothing everything can be.
-    let most = RateInterval::of(IntervalMethod::Exact, outside, runs, CONFIDENCE).map_or(1.0, |rate| rate.upper);
+    let most =
+        RateInterval::of(IntervalMethod::Exact, outside, runs, CONFIDENCE).map_or(1.0, |rate| rate.upper);
     let seen = if runs == 0 {
         0.0
     } else {
@@ -92,7 +93,8 @@ fn needed(trials: u32, by: Aggregate) -> u32 {
         Aggregate::Median => trials.div_ceil(2),
         Aggregate::Max => trials.min(1),
         Aggregate::P90 => {
-            let rank = usize::try_from(trials).map_or(0, |count| if count == 0 { 0 } else { nearest_rank(count) });
+            let rank =
+                usize::try_from(trials).map_or(0, |count| if count == 0 { 0 } else { nearest_rank(count) });
             trials - u32::try_from(rank).unwrap_or(0)
         }
     }

@@ -133,7 +133,9 @@ fn another_policy_can_be_given() {
     let test = |policy: &str| BaselineTest::new(package.path(), "support agent").policy(policy);
     let message = test(policy).outcome_where(good, false).unwrap_err();
     assert!(
-        message.contains("all of these tools are called: send_reply; not so in trial 1 (send_reply), 2 (send_reply)"),
+        message.contains(
+            "all of these tools are called: send_reply; not so in trial 1 (send_reply), 2 (send_reply)"
+        ),
         "{message}"
     );
     let message = test("version: 2\nmetrics: {no_loop: {}}\n")

@@ -10,30 +10,52 @@ use crate::judge::{Baseline, Evidence, Gate, Judgement, RunMetrics, Verdict};
 const CHECKS: &str = "{checks: {no_new_tools: {allow: [m?, mcp__*]}, still_called: {allow: [c]}}}";
 
 fn judged(ours: &str, baseline: &[&str], runs: &[RunMetrics]) -> Judgement {
-    let text = format!("version: 2\ntrials: {}\nfail_fast: false\nmetrics: {{}}\nx_tracer: {ours}\n", runs.len());
+    let text = format!(
+        "version: 2\ntrials: {}\nfail_fast: false\nmetrics: {{}}\nx_tracer: {ours}\n",
+        runs.len()
+    );
     let policy = Policy::parse(&text, &Overrides::default()).unwrap();
     let usual: Vec<RunMetrics> = baseline.iter().map(|names| letters(names)).collect();
     let baseline = Baseline::of_runs(&usual.iter().collect::<Vec<_>>(), "2026-01-01T00:00:00.000Z").unwrap();
-    let trials: Vec<_> = (1..).zip(runs).map(|(number, run)| trial(number, run.clone())).collect();
+    let trials: Vec<_> = (1..)
+        .zip(runs)
+        .map(|(number, run)| trial(number, run.clone()))
+        .collect();
     Gate::new(&policy, Some(&baseline)).unwrap().judge(&trials)
 }
 
 fn verdicts(judgement: &Judgement) -> Vec<(&str, Verdict)> {
     let checks = judgement.checks.iter().skip(1);
-    checks.map(|check| (check.check_name.as_str(), check.verdict.unwrap())).collect()
+    checks
+        .map(|check| (check.check_name.as_str(), check.verdict.unwrap()))
+        .collect()
 }
 
 fn calling(name: &str) -> RunMetrics {
-    let (meta, spans) = run_with(&[("a", json!({"tracer.tool_name": "a"})), (name, json!({"tracer.tool_name": name}))]);
+    let (meta, spans) = run_with(&[
+        ("a", json!({"tracer.tool_name": "a"})),
+        (name, json!({"tracer.tool_name": name})),
+    ]);
     metrics(&run_of(&meta, &spans))
 }
 
 #[test]
 fn a_tool_that_no_run_of_the_baseline_called_is_new() {
     let (pass, fail) = (Verdict::Pass, Verdict::Fail);
-    for (called, expected) in [("a", pass), ("b", pass), ("z", fail), ("mcp__files__read", pass), ("m1", pass), ("m12", fail)] {
+    for (called, expected) in [
+        ("a", pass),
+        ("b", pass),
+        ("z", fail),
+        ("mcp__files__read", pass),
+        ("m1", pass),
+        ("m12", fail),
+    ] {
         let judgement = judged(CHECKS, &["a", "ab"], &[calling(called)]);
-        assert_eq!(verdicts(&judgement), [("no_new_tools", expected), ("still_called", pass)], "{called}");
+        assert_eq!(
+            verdicts(&judgement),
+            [("no_new_tools", expected), ("still_called", pass)],
+            "{called}"
+        );
     }
 }
 
@@ -45,8 +67,18 @@ fn a_tool_that_every_run_of_the_baseline_called_is_still_called() {
         panic!()
     };
     // `b` was not called by every run, and `c` may be left out.
-    assert_eq!((evidence.tools.len(), evidence.tools[0].trial, evidence.tools[0].tools.as_slice()), (1, 2, &["a".to_owned()][..]));
-    assert_eq!(evidence.description, "every tool is called that all runs of the baseline call, but c");
+    assert_eq!(
+        (
+            evidence.tools.len(),
+            evidence.tools[0].trial,
+            evidence.tools[0].tools.as_slice()
+        ),
+        (1, 2, &["a".to_owned()][..])
+    );
+    assert_eq!(
+        evidence.description,
+        "every tool is called that all runs of the baseline call, but c"
+    );
 }
 
 #[test]
@@ -57,7 +89,10 @@ fn lists_of_the_contract_stay_literal() {
     let judgement = Gate::new(&policy, None).unwrap().judge(&[trial(1, letters("a"))]);
     assert_eq!(
         verdicts(&judgement),
-        [("forbidden_tools", Verdict::Pass), ("required_tools", Verdict::Fail)]
+        [
+            ("forbidden_tools", Verdict::Pass),
+            ("required_tools", Verdict::Fail)
+        ]
     );
 }
 
@@ -75,7 +110,10 @@ fn before_the_first_baseline_they_are_not_checked_and_that_is_said() {
     );
     let text = format!("version: 2\nmetrics: {{}}\nx_tracer: {CHECKS}\n");
     let nothing_else = Policy::parse(&text, &Overrides::default()).unwrap();
-    assert_eq!(Gate::new(&nothing_else, None).unwrap_err().code.as_str(), "nothing_to_check");
+    assert_eq!(
+        Gate::new(&nothing_else, None).unwrap_err().code.as_str(),
+        "nothing_to_check"
+    );
 }
 
 #[test]
@@ -83,7 +121,10 @@ fn a_check_that_allows_everything_checks_nothing() {
     let text = "version: 2\nmetrics: {}\nx_tracer: {checks: {no_new_tools: {allow: ['*']}}}\n";
     let policy = Policy::parse(text, &Overrides::default()).unwrap();
     let baseline = Baseline::of_run(&letters("a"), "now");
-    assert_eq!(Gate::new(&policy, Some(&baseline)).unwrap_err().code.as_str(), "nothing_to_check");
+    assert_eq!(
+        Gate::new(&policy, Some(&baseline)).unwrap_err().code.as_str(),
+        "nothing_to_check"
+    );
 }
 
 #[test]
@@ -120,10 +161,18 @@ fn an_option_adds_what_the_policy_does_not_state() {
     };
     let names = |text: &str| {
         let policy = Policy::parse(text, &switches).unwrap();
-        policy.checks.iter().map(|check| check.name.clone()).collect::<Vec<_>>()
+        policy
+            .checks
+            .iter()
+            .map(|check| check.name.clone())
+            .collect::<Vec<_>>()
     };
     let plain = "version: 2\nmetrics: {no_loops: {kind: invariant}}\n";
     assert_eq!(names(plain), ["no_loops", "forbidden_tools", "still_called"]);
     let stated = format!("version: 2\nmetrics: {{}}\nx_tracer: {CHECKS}\n");
-    assert_eq!(names(&stated), ["no_new_tools", "still_called"], "with what the file allows");
+    assert_eq!(
+        names(&stated),
+        ["no_new_tools", "still_called"],
+        "with what the file allows"
+    );
 }

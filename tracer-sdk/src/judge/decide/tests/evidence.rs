@@ -149,7 +149,8 @@ fn a_value_on_the_bound_passes_whatever_doubles_make_of_it() {
                 aggregate: Aggregate::Median,
             };
             let on_the_bound = f64::from(baseline + baseline * percent / 100);
-            let decide = |value: f64| measured::decide(&rule, &exactly([value]), Some(&[f64::from(baseline)])).0;
+            let decide =
+                |value: f64| measured::decide(&rule, &exactly([value]), Some(&[f64::from(baseline)])).0;
             assert_eq!(decide(on_the_bound), Verdict::Pass, "{baseline} and {percent} %");
             assert_eq!(
                 decide(on_the_bound + 1.0),

@@ -10,7 +10,10 @@ use crate::judge::{Gate, Judgement, Metric, RunMetrics, Trial, Verdict};
 
 /// A run that called these tools and whose metadata has this under `dropped`.
 fn run(tools: &[&str], dropped: &Value) -> RunMetrics {
-    let children: Vec<_> = tools.iter().map(|tool| (*tool, json!({"tracer.tool_name": tool}))).collect();
+    let children: Vec<_> = tools
+        .iter()
+        .map(|tool| (*tool, json!({"tracer.tool_name": tool})))
+        .collect();
     let (mut meta, spans) = run_with(&children);
     meta["counts"]["tool_calls"] = json!(tools.len());
     if !dropped.is_null() {
@@ -26,7 +29,9 @@ fn lost(spans: u64) -> Value {
 /// What one check decides about one trial.
 fn decided(check: &str, run: RunMetrics) -> Verdict {
     let policy = policy(1, check);
-    let judgement = Gate::new(&policy, Some(&baseline_of_steps([3]))).unwrap().judge(&[trial(1, run)]);
+    let judgement = Gate::new(&policy, Some(&baseline_of_steps([3])))
+        .unwrap()
+        .judge(&[trial(1, run)]);
     judgement.checks[1].verdict.unwrap()
 }
 
@@ -39,22 +44,67 @@ fn every_check_that_what_is_missing_could_have_broken_is_undecided() {
         ("stop_condition_reached: {kind: invariant}", [pass, pass, pass]),
         ("no_loops: {kind: invariant}", [pass, open, open]),
         ("no_guardrails: {kind: invariant}", [pass, open, open]),
-        ("forbidden_tools: {kind: invariant, none_of: [admin]}", [pass, open, open]),
-        ("forbidden_tools: {kind: invariant, none_of: [read]}", [fail, fail, fail]),
-        ("required_tools: {kind: invariant, all_of: [read]}", [pass, pass, pass]),
-        ("required_tools: {kind: invariant, all_of: [reply]}", [fail, open, open]),
+        (
+            "forbidden_tools: {kind: invariant, none_of: [admin]}",
+            [pass, open, open],
+        ),
+        (
+            "forbidden_tools: {kind: invariant, none_of: [read]}",
+            [fail, fail, fail],
+        ),
+        (
+            "required_tools: {kind: invariant, all_of: [read]}",
+            [pass, pass, pass],
+        ),
+        (
+            "required_tools: {kind: invariant, all_of: [reply]}",
+            [fail, open, open],
+        ),
         // One span cannot be two calls.
-        ("required_tools: {kind: invariant, all_of: [reply, close]}", [fail, fail, open]),
-        ("step_count: {kind: measured, direction: upper, limit: 2}", [pass, open, open]),
-        ("step_count: {kind: measured, direction: upper, limit: 3}", [pass, pass, open]),
-        ("step_count: {kind: measured, direction: upper, limit: 1}", [fail, fail, fail]),
-        ("tool_call_count: {kind: measured, direction: lower, limit: 2}", [pass, pass, pass]),
-        ("tool_call_count: {kind: measured, direction: lower, limit: 3}", [fail, open, open]),
-        ("tool_call_count: {kind: measured, direction: lower, limit: 4}", [fail, fail, open]),
-        ("tool_call_count: {kind: measured, direction: both, limit: {lower: 1, upper: 9}}", [pass, pass, open]),
-        ("cost_tokens: {kind: measured, direction: upper, limit: 9}", [pass, open, open]),
-        ("cost_tokens: {kind: measured, direction: lower, limit: 0}", [pass, pass, pass]),
-        ("latency_ms: {kind: measured, direction: upper, limit: 9}", [pass, pass, pass]),
+        (
+            "required_tools: {kind: invariant, all_of: [reply, close]}",
+            [fail, fail, open],
+        ),
+        (
+            "step_count: {kind: measured, direction: upper, limit: 2}",
+            [pass, open, open],
+        ),
+        (
+            "step_count: {kind: measured, direction: upper, limit: 3}",
+            [pass, pass, open],
+        ),
+        (
+            "step_count: {kind: measured, direction: upper, limit: 1}",
+            [fail, fail, fail],
+        ),
+        (
+            "tool_call_count: {kind: measured, direction: lower, limit: 2}",
+            [pass, pass, pass],
+        ),
+        (
+            "tool_call_count: {kind: measured, direction: lower, limit: 3}",
+            [fail, open, open],
+        ),
+        (
+            "tool_call_count: {kind: measured, direction: lower, limit: 4}",
+            [fail, fail, open],
+        ),
+        (
+            "tool_call_count: {kind: measured, direction: both, limit: {lower: 1, upper: 9}}",
+            [pass, pass, open],
+        ),
+        (
+            "cost_tokens: {kind: measured, direction: upper, limit: 9}",
+            [pass, open, open],
+        ),
+        (
+            "cost_tokens: {kind: measured, direction: lower, limit: 0}",
+            [pass, pass, pass],
+        ),
+        (
+            "latency_ms: {kind: measured, direction: upper, limit: 9}",
+            [pass, pass, pass],
+        ),
     ];
     for (check, expected) in cases {
         let found = [Value::Null, lost(1), lost(40)].map(|dropped| decided(check, run(&tools, &dropped)));
@@ -69,8 +119,15 @@ fn more_metrics_and_a_rate_are_undecided_likewise() {
          error_count: {kind: measured, direction: upper, limit: 0}, \
          loop_warning_count: {kind: measured, direction: upper, limit: 0}}}";
     let policy = super::with_ours(1, "no_loops: {kind: invariant}", ours);
-    let judgement = Gate::new(&policy, None).unwrap().judge(&[trial(1, run(&["read"], &lost(1)))]);
-    let verdicts: Vec<_> = judgement.checks.iter().skip(1).map(|check| check.verdict.unwrap()).collect();
+    let judgement = Gate::new(&policy, None)
+        .unwrap()
+        .judge(&[trial(1, run(&["read"], &lost(1)))]);
+    let verdicts: Vec<_> = judgement
+        .checks
+        .iter()
+        .skip(1)
+        .map(|check| check.verdict.unwrap())
+        .collect();
     assert_eq!(verdicts, [Verdict::Inconclusive; 5]);
 
     // 24 whole trials and one of which nobody knows whether it looped: it may be the success that is needed.
@@ -108,14 +165,31 @@ fn a_distributional_check_is_undecided_only_where_the_value_could_lie_on_either_
 fn whatever_stands_in_the_metadata_for_spans_that_were_lost_is_understood() {
     let spans = |dropped: Value| run(&["read"], &dropped).missing.map(|missing| missing.spans);
     assert_eq!(spans(lost(3)), Some(Some(3)));
-    assert_eq!(spans(json!({"spans": 3, "reason": "x", "since": "later"})), Some(Some(3)));
+    assert_eq!(
+        spans(json!({"spans": 3, "reason": "x", "since": "later"})),
+        Some(Some(3))
+    );
     assert_eq!(spans(json!(4)), Some(Some(4)));
     // How many is not told: any number.
-    for unknown in [json!({}), json!({"spans": "many"}), json!({"spans": -1}), json!(true), json!("some")] {
+    for unknown in [
+        json!({}),
+        json!({"spans": "many"}),
+        json!({"spans": -1}),
+        json!(true),
+        json!("some"),
+    ] {
         assert_eq!(spans(unknown.clone()), Some(None), "{unknown}");
-        assert_eq!(decided("no_loops: {kind: invariant}", run(&["read"], &unknown)), Verdict::Inconclusive);
+        assert_eq!(
+            decided("no_loops: {kind: invariant}", run(&["read"], &unknown)),
+            Verdict::Inconclusive
+        );
     }
-    for nothing in [Value::Null, json!(false), json!(0), json!({"spans": 0, "reason": ""})] {
+    for nothing in [
+        Value::Null,
+        json!(false),
+        json!(0),
+        json!({"spans": 0, "reason": ""}),
+    ] {
         assert_eq!(spans(nothing.clone()), None, "{nothing}");
     }
 }
@@ -127,7 +201,10 @@ fn spans_that_other_processes_lost_or_that_others_name_are_missing() {
         metrics(&run_of(&meta, &spans)).missing
     };
     let of_child = missing(json!({"tracer.dropped_spans": 2, "tracer.dropped_reason": "disk full"})).unwrap();
-    assert_eq!(of_child.to_string(), "2 spans are missing from its trace: disk full");
+    assert_eq!(
+        of_child.to_string(),
+        "2 spans are missing from its trace: disk full"
+    );
     assert_eq!(missing(json!({"tracer.lost": true})).unwrap().spans, Some(1));
     assert_eq!(missing(json!({"phase": "plan"})), None);
 }
@@ -138,7 +215,9 @@ fn a_log_that_holds_less_than_was_counted_is_not_whole() {
         let (mut meta, spans) = run_with(&[("read", json!({"tracer.tool_name": "read"}))]);
         meta["counts"]["tool_calls"] = json!(tools);
         meta["counts"]["errors"] = json!(errors);
-        metrics(&run_of(&meta, &spans)).missing.and_then(|missing| missing.spans)
+        metrics(&run_of(&meta, &spans))
+            .missing
+            .and_then(|missing| missing.spans)
     };
     assert_eq!(counted(1, 0), None);
     assert_eq!(counted(4, 0), Some(3));
@@ -166,7 +245,11 @@ fn the_larger_of_two_accounts_of_a_loss_counts() {
 fn what_is_not_known_is_in_no_number_of_a_trial() {
     let run = run(&["read"], &lost(1));
     for metric in Metric::RECORDED {
-        let expected = if metric == Metric::LatencyMs { Some(1.0) } else { None };
+        let expected = if metric == Metric::LatencyMs {
+            Some(1.0)
+        } else {
+            None
+        };
         assert_eq!(run.value(&metric), expected, "{metric}");
     }
     let gate = Policy::without_file(&crate::judge::policy::Overrides {

@@ -1,7 +1,7 @@
 //! Decisions: against the vectors of the contract, and what the gate promises beyond them.
 
-mod assertions;
 mod against_baseline;
+mod assertions;
 mod evidence;
 mod incomplete;
 mod preflight;
@@ -57,7 +57,10 @@ fn baseline_of_steps(steps: impl IntoIterator<Item = u64>) -> Baseline {
 
 /// Values that are known.
 fn exactly(values: impl IntoIterator<Item = f64>) -> Vec<Option<Bounds>> {
-    values.into_iter().map(|value| Some(Bounds::exactly(value))).collect()
+    values
+        .into_iter()
+        .map(|value| Some(Bounds::exactly(value)))
+        .collect()
 }
 
 /// A policy of version 2 with so many trials and these metrics.

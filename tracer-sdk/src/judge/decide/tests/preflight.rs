@@ -197,7 +197,10 @@ fn silence_means_that_an_unchanged_agent_seldom_fails() {
     );
     let enough = baseline_of_steps(vec![10; 21]);
     assert!(notices(&policy(3, metrics), Some(&enough)).is_empty());
-    assert_eq!(notices(&policy(3, metrics), Some(&baseline_of_steps(vec![10; 20]))).len(), 1);
+    assert_eq!(
+        notices(&policy(3, metrics), Some(&baseline_of_steps(vec![10; 20]))).len(),
+        1
+    );
     // Without a tolerance there is no chance in it, and without a gate none to fail.
     let limit = policy(3, "step_count: {kind: measured, direction: upper, limit: 40}");
     assert!(notices(&limit, Some(&baseline_of_steps([10]))).is_empty());
@@ -205,7 +208,9 @@ fn silence_means_that_an_unchanged_agent_seldom_fails() {
 
 /// A generator that needs no crate: the same numbers on every machine.
 fn uniform(state: &mut u64) -> f64 {
-    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *state = state
+        .wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1_442_695_040_888_963_407);
     f64::from(u32::try_from(*state >> 33).unwrap()) / f64::from(1_u32 << 31)
 }
 
@@ -218,9 +223,14 @@ fn silence_is_seldom_wrong_whatever_the_agent() {
         ("one of seven runs takes twice as long", |state| {
             if uniform(state) < 1.0 / 7.0 { 20.0 } else { 10.0 }
         }),
-        ("one of four", |state| if uniform(state) < 0.25 { 20.0 } else { 10.0 }),
+        (
+            "one of four",
+            |state| if uniform(state) < 0.25 { 20.0 } else { 10.0 },
+        ),
         ("spread evenly", |state| 5.0 + 10.0 * uniform(state)),
-        ("a long tail", |state| 8.0 / (1.0 - 0.95 * uniform(state)).powf(0.4)),
+        ("a long tail", |state| {
+            8.0 / (1.0 - 0.95 * uniform(state)).powf(0.4)
+        }),
     ];
     for (name, agent) in agents {
         let population: Vec<f64> = (0..TRUE).map(|_| agent(&mut state)).collect();
@@ -243,7 +253,10 @@ fn silence_is_seldom_wrong_whatever_the_agent() {
                 let truth = chance_beyond(&population, trials, Aggregate::Median, |value| value > bound);
                 silent_and_wrong += u32::from(told.at_most <= 0.05 && truth.estimate > 0.05);
             }
-            assert!(silent_and_wrong * 20 <= rounds, "{name}: {silent_and_wrong} of {rounds}, {runs} runs, {trials} trials");
+            assert!(
+                silent_and_wrong * 20 <= rounds,
+                "{name}: {silent_and_wrong} of {rounds}, {runs} runs, {trials} trials"
+            );
         }
     }
 }

@@ -7,7 +7,8 @@ use std::path::Path;
 use crate::judge::decide::{distributional, measured};
 use crate::judge::policy::{Aggregate, Distributional, Measured, Tolerance};
 use crate::judge::statistics::{
-    IntervalMethod, Target, chance_of_exceeding, minimum_trials, noise, operating_characteristic, runs_that_tell,
+    IntervalMethod, Target, chance_of_exceeding, minimum_trials, noise, operating_characteristic,
+    runs_that_tell,
 };
 use crate::judge::{Direction, Verdict};
 
@@ -124,7 +125,13 @@ fn of_an_unchanged_agent(method: IntervalMethod, trials: u32, baseline: u32) -> 
     };
     let sample: Vec<f64> = (1..=baseline).map(f64::from).collect();
     let verdict = |beyond: u32| {
-        let value = |trial| if trial < beyond { f64::from(baseline) + 1.0 } else { 1.0 };
+        let value = |trial| {
+            if trial < beyond {
+                f64::from(baseline) + 1.0
+            } else {
+                1.0
+            }
+        };
         let values = exactly((0..trials).map(value));
         distributional::decide(&rule, method, &values, &sample)
             .unwrap()
@@ -198,7 +205,11 @@ fn what_a_small_baseline_cannot_rule_out_is_documented() {
         rows.push(row(runs.to_string(), at_most));
     }
     assert_documented(&rows);
-    let needed = trials.map(|trials| runs_that_tell(0.05, trials, Aggregate::Median).unwrap().to_string());
+    let needed = trials.map(|trials| {
+        runs_that_tell(0.05, trials, Aggregate::Median)
+            .unwrap()
+            .to_string()
+    });
     let needed = std::iter::once("baseline runs that rule out more than 5 %".to_owned()).chain(needed);
     assert_documented(&[head(&["trials", "1", "3", "5", "11", "25"]), needed.collect()]);
 }

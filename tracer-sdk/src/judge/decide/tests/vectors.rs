@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::{baseline_of_steps, exactly, policy, run};
 use crate::judge::decide::gate::compose;
+use crate::judge::decide::outcomes::Outcome;
 use crate::judge::decide::plan::plan;
 use crate::judge::decide::{distributional, invariant, measured, statistical};
-use crate::judge::decide::outcomes::Outcome;
 use crate::judge::policy::{
     Aggregate, Distributional, Invariant, Measured, Statistical, Tolerance, ToolGlobs,
 };

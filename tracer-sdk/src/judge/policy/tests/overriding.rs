@@ -140,7 +140,12 @@ fn a_switch_adds_the_check_that_it_names() {
                 &Rule::Invariant(Invariant::StopConditionReached(false))
             ),
             ("no_loops", &Rule::Invariant(Invariant::NoLoops)),
-            ("no_new_tools", &Rule::Invariant(Invariant::KnownTools { allow: ToolGlobs::default() })),
+            (
+                "no_new_tools",
+                &Rule::Invariant(Invariant::KnownTools {
+                    allow: ToolGlobs::default()
+                })
+            ),
         ]
     );
 }
