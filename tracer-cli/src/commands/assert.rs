@@ -38,6 +38,7 @@ pub struct Args {
 /// Options that stand for rules of a policy.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Rules")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 struct Rules {
     /// The most steps
     #[arg(long, value_name = "N")]

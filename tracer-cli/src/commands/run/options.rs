@@ -18,6 +18,7 @@ one completed run. The runs are kept: tracer list --trials.
 
 Exit codes: 0 passed, or undecided where the policy allows that; 1 failed, timed out or interrupted; 2 bad policy, \
 baseline or usage; 10 internal error.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Args {
     /// What is demanded [default: .tracer/policy.yaml where there is one]
     #[arg(long, value_name = "FILE")]

@@ -61,7 +61,8 @@ fn search() -> Payload {
 
 /// What a run of this number did.
 pub(super) fn metrics(number: u128, sample: &Sample) -> RunMetrics {
-    let duration_ms = Some(1_200 + u64::try_from(number).unwrap());
+    let took = 1_200 + u64::try_from(number).unwrap();
+    let duration_ms = Some(took);
     let mut records = sample.records();
     let counted = |event_type| {
         records
@@ -76,7 +77,7 @@ pub(super) fn metrics(number: u128, sample: &Sample) -> RunMetrics {
         loop_warnings: counted(EventType::LoopWarning),
     };
     let start: Timestamp = records[0].ts.parse().unwrap();
-    let took = i64::try_from(duration_ms.unwrap()).unwrap();
+    let took = i64::try_from(took).unwrap();
     records.push(Record {
         event_id: "end".to_owned(),
         parent_id: None,

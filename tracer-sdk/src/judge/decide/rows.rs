@@ -31,8 +31,9 @@ impl Rows<'_> {
     /// The row that every gate has: whether each trial counts at all.
     pub(super) fn agent_process(&self) -> CheckResult {
         let outcomes = self.trials.iter().map(|trial| Outcome::of(trial.is_sound()));
+        let outcomes: Vec<Outcome> = outcomes.collect();
         let description = "the process ends well and leaves exactly one completed trace";
-        let decision = invariant_decision(outcomes.collect(), description.to_owned(), Vec::new());
+        let decision = invariant_decision(&outcomes, description.to_owned(), Vec::new());
         self.row("agent_process", CheckKind::Invariant, CheckMode::Gating, decision)
     }
 
@@ -49,7 +50,7 @@ impl Rows<'_> {
             Rule::Invariant(rule) => {
                 let outcomes = self.outcomes.of(planned);
                 unknown = self.undecided(&outcomes);
-                invariant_decision(outcomes, invariant::description(rule), self.tools_against(rule))
+                invariant_decision(&outcomes, invariant::description(rule), self.tools_against(rule))
             }
             Rule::Measured(rule) => {
                 let (verdict, evidence) = measured::decide(rule, &values, sample);
@@ -125,8 +126,8 @@ fn are_kept(outcomes: &[Outcome]) -> Vec<bool> {
     outcomes.iter().map(|outcome| *outcome == Outcome::Kept).collect()
 }
 
-fn invariant_decision(outcomes: Vec<Outcome>, description: String, tools: Vec<TrialTools>) -> Decision {
-    let violations = count_of(&outcomes, Outcome::Broken);
+fn invariant_decision(outcomes: &[Outcome], description: String, tools: Vec<TrialTools>) -> Decision {
+    let violations = count_of(outcomes, Outcome::Broken);
     let is_known = !outcomes.is_empty() && !outcomes.contains(&Outcome::Unknown);
     let verdict = match (violations, is_known) {
         (0, true) => Verdict::Pass,
@@ -137,7 +138,7 @@ fn invariant_decision(outcomes: Vec<Outcome>, description: String, tools: Vec<Tr
     Decision {
         verdict,
         rule: DecisionRule::Invariant,
-        outcomes: are_kept(&outcomes),
+        outcomes: are_kept(outcomes),
         evidence: Evidence::Invariant(InvariantEvidence {
             violations,
             description,

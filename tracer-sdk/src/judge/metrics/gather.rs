@@ -168,9 +168,9 @@ impl Gathered {
         let instant = record.ts.parse().map_or(0, Timestamp::unix_microseconds);
         let duration = record.duration_ms;
         // Hashing does not fail.
-        let _ = write!(
+        let _ = writeln!(
             self.content,
-            "{instant} {duration:?} {}\n",
+            "{instant} {duration:?} {}",
             record.event_type().as_str()
         );
     }
@@ -197,8 +197,8 @@ impl Gathered {
                 status,
                 error,
             } if !others.is_empty() => {
-                let spellings = names::TOOL_CALL_ARGUMENTS.spellings().iter();
-                let args = spellings.filter_map(|key| attributes.get(*key)).next();
+                let mut spellings = names::TOOL_CALL_ARGUMENTS.spellings().iter();
+                let args = spellings.find_map(|key| attributes.get(*key));
                 self.unprojected_tool_calls += 1;
                 record.payload = Payload::ToolCall {
                     tool_name: others.remove(0),
@@ -367,13 +367,13 @@ fn mismatches(meta: &RunMeta, counts: Counts, status: RunStatus) -> Vec<CountMis
     let mut mismatches: Vec<CountMismatch> = counted
         .into_iter()
         .filter(|(_, told, found)| told != found)
-        .map(|(field, told, found)| CountMismatch::of_meta(field, told, found))
+        .map(|(field, told, found)| CountMismatch::of_meta(field, &told, &found))
         .collect();
     if meta.status != status {
         mismatches.push(CountMismatch::of_meta(
             "status",
-            meta.status.as_str(),
-            status.as_str(),
+            &meta.status.as_str(),
+            &status.as_str(),
         ));
     }
     mismatches

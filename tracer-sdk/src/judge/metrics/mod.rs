@@ -225,7 +225,7 @@ pub struct GuardrailStop {
 /// ```
 /// use tracer_sdk::judge::CountMismatch;
 ///
-/// let mismatch = CountMismatch::of_meta("counts.tool_calls", 0, 7);
+/// let mismatch = CountMismatch::of_meta("counts.tool_calls", &0, &7);
 /// assert_eq!(mismatch.to_string(), "meta.json says counts.tool_calls is 0, the records give 7");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -249,9 +249,9 @@ impl CountMismatch {
     /// ```
     /// use tracer_sdk::judge::CountMismatch;
     ///
-    /// assert_eq!(CountMismatch::of_meta("status", "ok", "error").found, "error");
+    /// assert_eq!(CountMismatch::of_meta("status", &"ok", &"error").found, "error");
     /// ```
-    pub fn of_meta(field: &'static str, told: impl ToString, found: impl ToString) -> Self {
+    pub fn of_meta(field: &'static str, told: &impl ToString, found: &impl ToString) -> Self {
         Self {
             source: "meta.json",
             field,

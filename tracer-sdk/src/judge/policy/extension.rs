@@ -22,8 +22,10 @@ const KEYS: &[&str] = &[
     "judged_by_rate",
 ];
 
+type Make = fn(ToolGlobs) -> Invariant;
+
 /// The checks that only this gate has, and what each demands of the tools but those that `allow` names.
-const CHECKS: &[(&str, fn(ToolGlobs) -> Invariant)] = &[
+const CHECKS: [(&str, Make); 2] = [
     ("no_new_tools", |allow| Invariant::KnownTools { allow }),
     ("still_called", |allow| Invariant::StillCalled { allow }),
 ];

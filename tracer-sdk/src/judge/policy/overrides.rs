@@ -24,6 +24,10 @@ use crate::judge::statistics::Target;
 /// assert!(policy.check("no_loops").is_some());
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command line"
+)]
 pub struct Overrides {
     /// `--trials`: at least 1.
     pub trials: Option<u32>,
