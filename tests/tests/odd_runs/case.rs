@@ -234,6 +234,21 @@ pub(crate) fn other(fields: Value) -> Value {
     patched(other, fields)
 }
 
+/// A value of each type of JSON but a string.
+pub(crate) fn other_than_a_text() -> [Value; 9] {
+    [
+        json!(null),
+        json!(true),
+        json!(false),
+        json!(3),
+        json!(-3),
+        json!(0.5),
+        json!(1e300),
+        json!(["000000000000000a"]),
+        json!({"id": "000000000000000a"}),
+    ]
+}
+
 /// An object with some fields changed.
 pub(crate) fn patched(mut object: Value, fields: Value) -> Value {
     let Value::Object(fields) = fields else {

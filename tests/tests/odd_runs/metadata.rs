@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::case::Lenient::{Refused, Shows};
-use super::case::{Case, case, meta, run};
+use super::case::{Case, case, meta, other_than_a_text, run};
 
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = vec![case("nothing is wrong", run(), &[], Shows(2))];
@@ -114,7 +114,12 @@ fn missing_and_of_another_type() -> Vec<Case> {
             &[missing.as_str()],
             Shows(2),
         ));
-        let wrong = format!("invalid_type meta.json.{field}");
+        let code = match field {
+            "trace_id" => "invalid_id",
+            "duration_ms" => "invalid_value",
+            _ => "invalid_type",
+        };
+        let wrong = format!("{code} meta.json.{field}");
         cases.push(case(
             format!("a {field} that is true"),
             run().meta_with(json!({field: true})),
@@ -122,7 +127,15 @@ fn missing_and_of_another_type() -> Vec<Case> {
             Shows(2),
         ));
     }
-    for field in ["trace_id", "started_at", "status", "counts", "spec_version"] {
+    for id in other_than_a_text() {
+        cases.push(case(
+            format!("a trace_id that is {id}"),
+            run().meta_with(json!({"trace_id": id})),
+            &["invalid_id meta.json.trace_id"],
+            Shows(2),
+        ));
+    }
+    for field in ["started_at", "status", "counts", "spec_version"] {
         let wrong = format!("invalid_type meta.json.{field}");
         cases.push(case(
             format!("a {field} that is null"),
@@ -143,6 +156,8 @@ fn missing_and_of_another_type() -> Vec<Case> {
         for (count, code) in [
             (None, "missing_field"),
             (Some(json!(-1)), "invalid_value"),
+            (Some(json!(true)), "invalid_value"),
+            (Some(json!(false)), "invalid_value"),
             (Some(json!(1.0)), "invalid_type"),
             (Some(json!(null)), "invalid_type"),
         ] {

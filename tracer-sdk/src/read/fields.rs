@@ -170,11 +170,16 @@ pub(super) fn owned_text(value: Scalar<'_>) -> Result<String, Fault> {
     text(value).map(Cow::into_owned)
 }
 
-/// A whole number, zero or more; a boolean is not a number, and `1.0` is not whole.
+/// A whole number, zero or more; `1.0` is not whole. A boolean, which some languages count among the numbers, is a value
+/// that is not allowed rather than one of another type (decisions, section 10).
 #[expect(clippy::needless_pass_by_value, reason = "all readers of a field take it")]
 pub(super) fn whole_number(value: Scalar<'_>) -> Result<u64, Fault> {
     match value {
         Scalar::Whole(number) => Ok(number),
+        Scalar::Bool => Err(Fault::new(
+            ProblemCode::InvalidValue,
+            "must be a whole number, not a boolean",
+        )),
         Scalar::Negative => Err(Fault::new(ProblemCode::InvalidValue, "must be zero or more")),
         _ => Err(Fault::wrong_type("a whole number")),
     }
@@ -196,10 +201,11 @@ pub(super) fn stored_time(value: Scalar<'_>) -> Result<StoredTime, Fault> {
     time(value).map(|(text, instant)| StoredTime::with_text(instant, &text))
 }
 
-/// An identifier of `length` characters.
+/// An identifier of `length` characters. Whatever else is in its place is no ID, of another type or not.
 pub(super) fn id<T: FromStr>(length: usize) -> impl FnOnce(Scalar<'_>) -> Result<T, Fault> {
     move |value| {
-        text(value)?.parse().map_err(|_| {
+        let id = value.as_text().and_then(|text| text.parse().ok());
+        id.ok_or_else(|| {
             Fault::new(
                 ProblemCode::InvalidId,
                 format!("must be {length} lower-case hexadecimal characters, not all zeros"),
