@@ -1,4 +1,5 @@
-//! Folded stacks, from which flame graphs are drawn: `run;parent;span 1234` on each line, sorted.
+//! Folded stacks, from which flame graphs are drawn: `run;parent;span 1234` on each line, sorted frame by frame. A stack has
+//! at most 128 frames: what lies deeper is counted in a frame `(deeper)`.
 //!
 //! The number is the time in microseconds that passed in a span and in none of its children, or the tokens that its
 //! model call used.
@@ -85,10 +86,7 @@ pub fn write(
             stacks.add(frame);
         }
     }
-    for (stack, weight) in stacks.folded() {
-        writeln!(writer, "{stack} {weight}")?;
-    }
-    Ok(())
+    Ok(stacks.write(writer)?)
 }
 
 /// Only model calls count: agent spans repeat what their model calls used (decisions, section 2).

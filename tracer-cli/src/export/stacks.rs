@@ -1,6 +1,10 @@
 //! From spans to the weight of each stack of names.
+//!
+//! A line of the format names every frame of its stack, so that a chain of n spans would take n² / 2 names. A stack ends
+//! at a depth and a length that people still read: what lies deeper is one frame, and its weight is that of all of it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::io::{self, Write};
 
 use tracer_sdk::format::SpanId;
 
@@ -36,19 +40,28 @@ struct Held {
     covered_until: i64,
     covered: i64,
     name: u32,
-    /// [`UNKNOWN`] until it is made.
-    stack: u32,
+    stack: Stack,
 }
 
-/// No stack has this number.
-const UNKNOWN: u32 = u32::MAX;
-
-/// A stack of names: that of its parent, and one more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Node {
-    below: Option<u32>,
-    name: u32,
+/// The stack of a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stack {
+    /// Not made yet.
+    Unknown,
+    /// Being made: whoever meets it comes back to where it began.
+    Open,
+    /// It has none, because its parents lead in a circle.
+    Endless,
+    /// The node with this number.
+    Node(u32),
 }
+
+/// A stack has at most so many frames, the one for what lies deeper among them.
+const MOST_FRAMES: u32 = 128;
+/// No frame is added to a stack whose names have so many bytes.
+const MOST_BYTES: usize = 8 * 1024;
+/// The frame for what lies deeper.
+const DEEPER: &str = "(deeper)";
 
 impl Stacks {
     /// Adds the frame that starts next. More than four billion cannot be told apart, and are left out.
@@ -60,7 +73,7 @@ impl Stacks {
             number
         } else {
             // There are no more names than spans.
-            let number = u32::try_from(self.names.len()).unwrap_or(UNKNOWN);
+            let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
             self.names.push(frame.name.clone());
             self.number_of_name.insert(frame.name, number);
             number
@@ -74,29 +87,23 @@ impl Stacks {
             covered_until: frame.start,
             covered: 0,
             name,
-            stack: UNKNOWN,
+            stack: Stack::Unknown,
         });
     }
 
-    /// The stacks that weigh something, by name.
-    pub(super) fn folded(mut self) -> BTreeMap<String, u64> {
+    /// Writes the stacks that weigh something: each before those that stand on it, these by name.
+    pub(super) fn write(mut self, writer: &mut dyn Write) -> io::Result<()> {
         for place in 0..self.spans.len() {
             self.cover_parent(place);
         }
         let mut nodes = Nodes::default();
-        let mut weights: BTreeMap<u32, u64> = BTreeMap::new();
         for place in 0..self.spans.len() {
-            let node = self.stack_of(place, &mut nodes);
-            if let (Some(node), Some(held)) = (node, self.spans.get(place)) {
-                let weight = weights.entry(node).or_default();
-                *weight = weight.saturating_add(held.weight());
+            let stack = self.stack_of(place, &mut nodes);
+            if let (Some(number), Some(held)) = (stack, self.spans.get(place)) {
+                nodes.add_weight(number, held.weight());
             }
         }
-        weights
-            .into_iter()
-            .filter(|(_, weight)| *weight > 0)
-            .map(|(node, weight)| (nodes.text(node, &self.names), weight))
-            .collect()
+        nodes.write(&self.names, writer)
     }
 
     fn place(&self, id: SpanId) -> Option<usize> {
@@ -123,34 +130,43 @@ impl Stacks {
         }
     }
 
-    /// The stack of a span, made from that of its parent. A span whose parent is not there stands at the bottom.
+    /// The stack of a span, made from that of its parent. A span whose parent is not there stands at the bottom. Every
+    /// span is gone through once, however deep it lies.
     fn stack_of(&mut self, place: usize, nodes: &mut Nodes) -> Option<u32> {
         let mut path = Vec::new();
         let mut below = None;
+        let mut is_endless = false;
         let mut next = Some(place);
-        while let Some((place, held)) = next.and_then(|place| Some((place, self.spans.get(place)?))) {
-            if held.stack != UNKNOWN {
-                below = Some(held.stack);
-                break;
+        while let Some((place, held)) = next.and_then(|place| Some((place, self.spans.get_mut(place)?))) {
+            match held.stack {
+                Stack::Unknown => {}
+                Stack::Node(number) => {
+                    below = Some(number);
+                    break;
+                }
+                Stack::Open | Stack::Endless => {
+                    is_endless = true;
+                    break;
+                }
             }
-            // Parents that lead in a circle would never end.
-            if path.len() > self.spans.len() {
-                return None;
-            }
+            held.stack = Stack::Open;
             path.push(place);
-            next = held.parent.and_then(|parent| self.place(parent));
+            let parent = held.parent;
+            next = parent.and_then(|parent| self.place(parent));
         }
         for place in path.into_iter().rev() {
             if let Some(held) = self.spans.get_mut(place) {
-                let node = nodes.number(Node {
-                    below,
-                    name: held.name,
-                });
-                held.stack = node;
-                below = Some(node);
+                held.stack = if is_endless {
+                    Stack::Endless
+                } else {
+                    let name = self.names.get(held.name as usize).map_or(0, String::len);
+                    let number = nodes.number(below, held.name, name);
+                    below = Some(number);
+                    Stack::Node(number)
+                };
             }
         }
-        below
+        below.filter(|_| !is_endless)
     }
 }
 
@@ -161,31 +177,103 @@ impl Held {
     }
 }
 
+/// What a frame is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum FrameName {
+    /// The name with this number.
+    Named(u32),
+    /// [`DEEPER`]
+    Deeper,
+}
+
+/// A stack of names: that of its parent, and one more.
+#[derive(Debug)]
+struct Node {
+    name: FrameName,
+    /// How many frames it has.
+    frames: u32,
+    /// How many bytes its names have, with what parts them.
+    bytes: usize,
+    weight: u64,
+    above: Vec<u32>,
+}
+
 /// All stacks, each once.
 #[derive(Debug, Default)]
 struct Nodes {
     nodes: Vec<Node>,
-    numbers: HashMap<Node, u32>,
+    numbers: HashMap<(Option<u32>, FrameName), u32>,
+    /// Those of one frame.
+    bottom: Vec<u32>,
 }
 
 impl Nodes {
-    fn number(&mut self, node: Node) -> u32 {
-        *self.numbers.entry(node).or_insert_with(|| {
-            self.nodes.push(node);
-            // There are no more stacks than spans.
-            u32::try_from(self.nodes.len() - 1).unwrap_or(UNKNOWN)
-        })
+    /// The number of the stack that has the frame `name`, of so many bytes, on the stack `below`.
+    fn number(&mut self, below: Option<u32>, name: u32, name_bytes: usize) -> u32 {
+        let under = below.and_then(|below| Some((below, self.nodes.get(below as usize)?)));
+        let (frames, bytes) = under.map_or((0, 0), |(_, node)| (node.frames, node.bytes));
+        let name = match under {
+            Some((number, node)) if node.name == FrameName::Deeper => return number,
+            Some(_) if frames + 1 >= MOST_FRAMES || bytes >= MOST_BYTES => FrameName::Deeper,
+            _ => FrameName::Named(name),
+        };
+        if let Some(number) = self.numbers.get(&(below, name)) {
+            return *number;
+        }
+        // There are no more stacks than spans, and each of these has a number.
+        let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        self.nodes.push(Node {
+            name,
+            frames: frames + 1,
+            bytes: bytes.saturating_add(name_bytes + 1),
+            weight: 0,
+            above: Vec::new(),
+        });
+        self.numbers.insert((below, name), number);
+        match below.and_then(|below| self.nodes.get_mut(below as usize)) {
+            Some(below) => below.above.push(number),
+            None => self.bottom.push(number),
+        }
+        number
     }
 
-    fn text(&self, node: u32, names: &[String]) -> String {
-        let mut frames = Vec::new();
-        let mut next = self.nodes.get(node as usize);
-        while let Some(node) = next {
-            frames.extend(names.get(node.name as usize).map(String::as_str));
-            next = node.below.and_then(|below| self.nodes.get(below as usize));
+    fn add_weight(&mut self, number: u32, weight: u64) {
+        if let Some(node) = self.nodes.get_mut(number as usize) {
+            node.weight = node.weight.saturating_add(weight);
         }
-        frames.reverse();
-        frames.join(";")
+    }
+
+    /// Writes every stack with a weight. Of the text, only that of one stack is held.
+    fn write(mut self, names: &[String], writer: &mut dyn Write) -> io::Result<()> {
+        let name_of = |nodes: &[Node], number: u32| match nodes.get(number as usize).map(|node| node.name) {
+            Some(FrameName::Named(name)) => names.get(name as usize).map_or("", String::as_str),
+            _ => DEEPER,
+        };
+        let mut waiting = std::mem::take(&mut self.bottom);
+        waiting.sort_unstable_by(|one, other| name_of(&self.nodes, *other).cmp(name_of(&self.nodes, *one)));
+        let mut text = String::new();
+        // Where the text of each frame of the current stack ends.
+        let mut ends: Vec<usize> = Vec::new();
+        while let Some(number) = waiting.pop() {
+            let Some(node) = self.nodes.get_mut(number as usize) else {
+                continue;
+            };
+            let (frames, weight) = (node.frames as usize, node.weight);
+            let mut above = std::mem::take(&mut node.above);
+            ends.truncate(frames - 1);
+            text.truncate(ends.last().copied().unwrap_or(0));
+            if !text.is_empty() {
+                text.push(';');
+            }
+            text.push_str(name_of(&self.nodes, number));
+            ends.push(text.len());
+            if weight > 0 {
+                writeln!(writer, "{text} {weight}")?;
+            }
+            above.sort_unstable_by(|one, other| name_of(&self.nodes, *other).cmp(name_of(&self.nodes, *one)));
+            waiting.append(&mut above);
+        }
+        Ok(())
     }
 }
 
@@ -194,9 +282,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn stacks(spans: &[(u64, u64, i64, i64)]) -> BTreeMap<String, u64> {
+    /// The lines of the spans, each an ID, a parent, a start and an end.
+    fn lines(spans: impl IntoIterator<Item = (u64, u64, i64, i64)>) -> Vec<(String, u64)> {
         let mut stacks = Stacks::default();
-        for &(id, parent, start, end) in spans {
+        for (id, parent, start, end) in spans {
             stacks.add(Frame {
                 id: SpanId::from_u64(id).unwrap(),
                 parent: SpanId::from_u64(parent),
@@ -206,10 +295,17 @@ mod tests {
                 name: format!("s{id}"),
             });
         }
-        stacks.folded()
+        let mut written = Vec::new();
+        stacks.write(&mut written).unwrap();
+        let written = String::from_utf8(written).unwrap();
+        let line = |line: &str| {
+            let (stack, weight) = line.rsplit_once(' ').unwrap();
+            (stack.to_owned(), weight.parse().unwrap())
+        };
+        written.lines().map(line).collect()
     }
 
-    fn expected(pairs: &[(&str, u64)]) -> BTreeMap<String, u64> {
+    fn expected(pairs: &[(&str, u64)]) -> Vec<(String, u64)> {
         pairs
             .iter()
             .map(|(stack, weight)| ((*stack).to_owned(), *weight))
@@ -219,15 +315,46 @@ mod tests {
     #[test]
     fn time_that_children_share_is_taken_from_their_parent_once() {
         assert_eq!(
-            stacks(&[(1, 0, 0, 100), (2, 1, 10, 60), (3, 1, 40, 70), (4, 1, 90, 120)]),
+            lines([(1, 0, 0, 100), (2, 1, 10, 60), (3, 1, 40, 70), (4, 1, 90, 120)]),
             expected(&[("s1", 30), ("s1;s2", 50), ("s1;s3", 30), ("s1;s4", 30)])
         );
     }
 
     #[test]
     fn a_parent_that_is_not_there_or_a_circle_stops_nothing() {
-        assert_eq!(stacks(&[(2, 9, 0, 5)]), expected(&[("s2", 5)]));
-        assert_eq!(stacks(&[(2, 3, 0, 5), (3, 2, 0, 5)]), expected(&[]));
+        assert_eq!(lines([(2, 9, 0, 5)]), expected(&[("s2", 5)]));
+        let circle = [(2, 3, 0, 5), (3, 2, 0, 5), (4, 3, 0, 5), (5, 0, 0, 5)];
+        assert_eq!(lines(circle), expected(&[("s5", 5)]));
+    }
+
+    #[test]
+    fn what_lies_deeper_than_a_stack_may_be_is_one_frame_with_the_weight_of_all_of_it() {
+        let chain = (1..=1_000u64).map(|id| (id, id - 1, 0, 1_001 - i64::try_from(id).unwrap()));
+        let lines = lines(chain);
+        assert_eq!(lines.len(), MOST_FRAMES as usize);
+        let (deepest, weight) = lines.last().unwrap();
+        assert!(deepest.starts_with("s1;s2;") && deepest.ends_with("s127;(deeper)"), "{deepest}");
+        assert_eq!(*weight, 1_000 - u64::from(MOST_FRAMES) + 1);
+        assert_eq!(lines.iter().map(|(_, weight)| weight).sum::<u64>(), 1_000);
+    }
+
+    #[test]
+    fn a_stack_of_long_names_ends_where_it_is_too_long() {
+        let mut stacks = Stacks::default();
+        for id in 1..=100 {
+            stacks.add(Frame {
+                id: SpanId::from_u64(id).unwrap(),
+                parent: SpanId::from_u64(id - 1),
+                start: 0,
+                end: 1,
+                own: Some(1),
+                name: format!("{id:01000}"),
+            });
+        }
+        let mut written = Vec::new();
+        stacks.write(&mut written).unwrap();
+        let longest = written.split(|byte| *byte == b'\n').map(<[u8]>::len).max();
+        assert!(longest.unwrap() < MOST_BYTES + 1_000 + DEEPER.len() + 10, "{longest:?}");
     }
 
     proptest! {
@@ -239,7 +366,7 @@ mod tests {
                 spans.push((number, 1, start, start + length));
                 start += length;
             }
-            let total: u64 = stacks(&spans).values().sum();
+            let total: u64 = lines(spans).iter().map(|(_, weight)| weight).sum();
             prop_assert_eq!(i64::try_from(total).unwrap(), start + 7);
         }
     }
