@@ -55,7 +55,9 @@ impl Shape {
         for number in (0..count).rev() {
             // A leaf lies before the end of its parent, whatever the shape.
             let (start, end) = match self {
-                Self::Star | Self::Broom if number > 0 && self.parent(number, count) != number.checked_sub(1) => {
+                Self::Star | Self::Broom
+                    if number > 0 && self.parent(number, count) != number.checked_sub(1) =>
+                {
                     (number, number + 1)
                 }
                 _ => (number, end - number),
@@ -64,7 +66,9 @@ impl Shape {
                 Self::Recursion => "span".to_owned(),
                 _ => format!("span-{number:05}"),
             };
-            let parent = self.parent(number, count).map(|parent| format!("{:016x}", parent + 1));
+            let parent = self
+                .parent(number, count)
+                .map(|parent| format!("{:016x}", parent + 1));
             let span = json!({
                 "trace_id": RUN, "span_id": format!("{:016x}", number + 1), "parent_span_id": parent, "name": name,
                 "kind": "INTERNAL", "start_time": time(start), "end_time": time(end), "duration_ms": 0,
@@ -118,7 +122,10 @@ fn whatever_is_written_of_a_deep_run_is_as_long_as_of_a_wide_one() {
             }
             let (deep, _) = shape.write(COUNT);
             let of_deep = written(&deep, &arguments);
-            assert!(of_deep <= allowed, "{shape:?} {arguments:?}: {of_deep} bytes, a star {of_wide}");
+            assert!(
+                of_deep <= allowed,
+                "{shape:?} {arguments:?}: {of_deep} bytes, a star {of_wide}"
+            );
         }
     }
 }
@@ -147,7 +154,11 @@ fn reading_and_folding_a_deep_run_takes_the_memory_of_a_wide_one_and_twice_of_it
         ("fold", |directory| {
             taken(|| {
                 let spans = stream_run(directory).unwrap().records.into_spans();
-                folded::write(folded::frames(Weight::Time, &spans).unwrap(), &mut std::io::sink()).unwrap();
+                folded::write(
+                    folded::frames(Weight::Time, &spans).unwrap(),
+                    &mut std::io::sink(),
+                )
+                .unwrap();
             })
         }),
     ];
@@ -160,11 +171,20 @@ fn reading_and_folding_a_deep_run_takes_the_memory_of_a_wide_one_and_twice_of_it
         for (name, work) in works {
             for ((of_wide, of_one), of_two) in work(&wide).into_iter().zip(work(&one)).zip(work(&two)) {
                 // Tables grow by doubling.
-                assert!(of_one <= 2 * of_wide + 64 * 1024, "{shape:?} {name}: {of_one}, a star {of_wide}");
-                assert!(of_two <= 3 * of_one + 64 * 1024, "{shape:?} {name}: {of_two} after {of_one}");
+                assert!(
+                    of_one <= 2 * of_wide + 64 * 1024,
+                    "{shape:?} {name}: {of_one}, a star {of_wide}"
+                );
+                assert!(
+                    of_two <= 3 * of_one + 64 * 1024,
+                    "{shape:?} {name}: {of_two} after {of_one}"
+                );
             }
         }
         let (folded_one, folded_two) = (fold(&one), fold(&two));
-        assert!(folded_two <= 3 * folded_one + 64 * 1024, "{shape:?}: {folded_two} after {folded_one}");
+        assert!(
+            folded_two <= 3 * folded_one + 64 * 1024,
+            "{shape:?}: {folded_two} after {folded_one}"
+        );
     }
 }

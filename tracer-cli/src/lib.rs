@@ -14,6 +14,7 @@ pub mod export;
 mod gate;
 mod invocation;
 pub mod json;
+mod listed;
 mod output_file;
 pub mod progress;
 pub mod reference;

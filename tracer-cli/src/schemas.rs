@@ -31,7 +31,7 @@ fn all() -> [(&'static str, Schema); 13] {
             schema_of::<Record>("A projected record, and a line of `tracer export --format ndjson`"),
         ),
         ("export", schema_of::<envelope::Envelope>("`tracer export`")),
-        ("list", schema_of::<list::RunList>("`tracer list --json`")),
+        ("list", schema_of::<list::RunList<'_>>("`tracer list --json`")),
         (
             "show",
             schema_of::<show::json::ShownRun<'_>>("`tracer show --json`"),

@@ -158,7 +158,12 @@ fn wrong_types() -> Vec<Case> {
     let mut refused = |field: &str, value: Value, code: &str| {
         let problem = format!("{code} spans.jsonl:2.{field}");
         let name = format!("a span whose {field} is {value}");
-        cases.push(case(name, with(json!({field: value})), &[problem.as_str()], Shows(2)));
+        cases.push(case(
+            name,
+            with(json!({field: value})),
+            &[problem.as_str()],
+            Shows(2),
+        ));
     };
     for field in ["trace_id", "span_id", "parent_span_id"] {
         for value in other_than_a_text() {

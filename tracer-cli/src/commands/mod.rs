@@ -22,7 +22,7 @@ pub mod view;
 use std::process::ExitCode;
 
 use tracer_sdk::format::{RunMeta, Timestamp};
-use tracer_sdk::read::{InvalidRun, ListedRun, Liveness, RunDirectory};
+use tracer_sdk::read::{InvalidRun, ListedRun, RunDirectory};
 use tracer_sdk::tidy::TidyError;
 
 use crate::error::{CliError, ErrorKind};
@@ -62,12 +62,9 @@ pub(crate) fn duration(meta: &RunMeta) -> Option<u64> {
         .or_else(|| meta.duration_ms?.checked_mul(1_000))
 }
 
-/// How a run stands: what its metadata says, and whether anybody still works on it.
+/// The status of a run.
 pub(crate) fn standing(run: &ListedRun) -> Standing {
-    let interrupted = run.liveness() == Liveness::Interrupted;
-    run.meta.as_ref().map_or(Standing::Damaged, |meta| {
-        Standing::of(meta.status, meta.counts, interrupted)
-    })
+    run.state()
 }
 
 /// What is said of a run that is refused: all its problems.

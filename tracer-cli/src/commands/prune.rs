@@ -1,7 +1,7 @@
 //! `tracer prune`: removes runs by age, number, size and status, after saying which and asking.
 
 use tracer_sdk::format::Timestamp;
-use tracer_sdk::read::{ListedRun, Liveness, RunState, RunStore};
+use tracer_sdk::read::{ListedRun, Liveness, RunStore};
 use tracer_sdk::tidy::{self, Candidate, PruneRules};
 
 use super::{Verdict, confirmed, not_removed, now};
@@ -10,11 +10,21 @@ use crate::error::CliError;
 use crate::progress::Progress;
 use crate::render::line::{Line, Tone};
 use crate::render::since::Since;
+use crate::render::standing::{self, Standing};
 use crate::render::{gist, run_list, text, units};
 use crate::session::Session;
 
 /// More runs than this are counted instead of listed.
 const MOST_LISTED: usize = 20;
+
+/// The statuses of runs that can be removed.
+const ENDED: [Standing; 5] = [
+    Standing::Interrupted,
+    Standing::Failed,
+    Standing::Looped,
+    Standing::Ok,
+    Standing::Damaged,
+];
 
 /// Options of `tracer prune`.
 #[derive(Debug, clap::Args)]
@@ -34,9 +44,9 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     keep: Option<usize>,
 
-    /// Only runs that stand so: ok, error, interrupted or damaged; can be repeated
-    #[arg(long, value_name = "STATUS", value_parser = state)]
-    status: Vec<RunState>,
+    /// Only runs with one of these statuses; one that is running is never removed
+    #[arg(long, value_delimiter = ',', value_name = "STATUS,…", value_parser = standing::parser(ENDED))]
+    status: Vec<Standing>,
 
     /// Say what would be removed, and remove nothing
     #[arg(long)]
@@ -45,12 +55,6 @@ pub struct Args {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
-}
-
-fn state(word: &str) -> Result<RunState, String> {
-    RunState::from_word(word)
-        .filter(|state| *state != RunState::Running)
-        .ok_or_else(|| "give ok, error, interrupted or damaged".to_owned())
 }
 
 impl Args {
@@ -69,11 +73,12 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let rules = args.rules(now());
     if rules.is_empty() {
         return Err(CliError::input("nothing says which runs to remove")
-            .with_hint("say it: --older-than 30d, --keep 100, --max-size 2GB, --status error")
+            .with_hint("say it: --older-than 30d, --keep 100, --max-size 2GB, --status failed")
             .with_hint("see first what it would be: --dry-run"));
     }
     let store = RunStore::new(session.data_dir()?);
     let runs = store.list().map_err(|error| session.store_error(&error))?;
+    ListedRun::look_at_all(&runs);
     let looking = Progress::begin("looking at", "run", Some(runs.len() as u64));
     let candidates: Vec<Candidate> = runs
         .iter()
@@ -141,11 +146,9 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
 }
 
 fn candidate(run: &ListedRun) -> Candidate {
-    let liveness = run.liveness();
-    let state = RunState::of(run, || liveness);
     Candidate {
-        state,
-        may_be_live: liveness == Liveness::Running || state == RunState::Running,
+        state: run.state(),
+        may_be_live: run.may_be_live(),
         started: run.started(),
         bytes: tidy::size_of(&run.directory.path),
     }

@@ -333,7 +333,10 @@ mod tests {
         let lines = lines(chain);
         assert_eq!(lines.len(), MOST_FRAMES as usize);
         let (deepest, weight) = lines.last().unwrap();
-        assert!(deepest.starts_with("s1;s2;") && deepest.ends_with("s127;(deeper)"), "{deepest}");
+        assert!(
+            deepest.starts_with("s1;s2;") && deepest.ends_with("s127;(deeper)"),
+            "{deepest}"
+        );
         assert_eq!(*weight, 1_000 - u64::from(MOST_FRAMES) + 1);
         assert_eq!(lines.iter().map(|(_, weight)| weight).sum::<u64>(), 1_000);
     }
@@ -354,7 +357,10 @@ mod tests {
         let mut written = Vec::new();
         stacks.write(&mut written).unwrap();
         let longest = written.split(|byte| *byte == b'\n').map(<[u8]>::len).max();
-        assert!(longest.unwrap() < MOST_BYTES + 1_000 + DEEPER.len() + 10, "{longest:?}");
+        assert!(
+            longest.unwrap() < MOST_BYTES + 1_000 + DEEPER.len() + 10,
+            "{longest:?}"
+        );
     }
 
     proptest! {

@@ -1,7 +1,7 @@
 //! A run that is watched: each step in a row of its own as it ends, and one line that says what goes on.
 
 use super::line::{Line, Tone};
-use super::standing::Standing;
+use super::standing::{Signs, Standing};
 use super::steps::Step;
 use super::totals::Totals;
 use super::{gist, step_rows, text, units};

@@ -6,7 +6,7 @@ use tracer_sdk::format::{Counts, Timestamp, TraceId};
 
 use super::layout::{Align, Column, Table};
 use super::line::{Line, Tone};
-use super::standing::Standing;
+use super::standing::{Signs, Standing};
 use super::{text, units};
 
 /// A run in a list.
@@ -105,7 +105,7 @@ fn cells(row: &RunRow, id_length: usize, now: Timestamp) -> Vec<Line> {
     let id: String = row.id.to_string().chars().take(id_length).collect();
     let mut cells = vec![
         Line::of(row.standing.glyph(), row.standing.tone()),
-        Line::of(row.standing.word(), row.standing.tone()),
+        Line::of(row.standing.as_str(), row.standing.tone()),
         Line::of(id, Tone::Plain),
     ];
     let told = match &row.facts {
@@ -166,7 +166,7 @@ pub fn heading(place: &str, shown: usize, standings: &[Standing], width: usize) 
     let mut told = Line::new();
     for (position, (standing, number)) in tally.into_iter().enumerate() {
         told = told.space(if position == 0 { 3 } else { 2 }).with(
-            format!("{} {number} {}", standing.glyph(), standing.word()),
+            format!("{} {number} {}", standing.glyph(), standing.as_str()),
             standing.tone(),
         );
     }
@@ -184,7 +184,7 @@ pub const FIELDS: &str =
 
 /// A run as tab-separated fields: nothing shortened, nothing relative, empty where it is unknown.
 pub fn fields(row: &RunRow) -> String {
-    let (status, id) = (row.standing.word(), row.id);
+    let (status, id) = (row.standing.as_str(), row.id);
     match &row.facts {
         Ok(facts) => {
             let Counts {

@@ -3,7 +3,7 @@
 use tracer_sdk::format::{Problem, Timestamp};
 
 use super::line::{Line, Tone};
-use super::standing::Standing;
+use super::standing::{Signs, Standing};
 use super::steps::Step;
 use super::totals::Totals;
 use super::{summary, text, units};
@@ -72,7 +72,7 @@ impl RunPage<'_> {
     fn header(&self, width: usize) -> Vec<Line> {
         let status = match self.standing {
             Standing::Looped => "loop, ended ok",
-            standing => standing.word(),
+            standing => standing.as_str(),
         };
         let name = self.name.unwrap_or("(unnamed)");
         let mut time = Line::new();

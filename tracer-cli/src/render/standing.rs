@@ -1,42 +1,21 @@
-//! How a run stands, in one word: what its files say, and what they cannot say about a process that died.
+//! The status of a run as it is shown: its sign, its tone, and the words that options take.
 
-use tracer_sdk::format::{Counts, RunStatus};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+pub use tracer_sdk::read::RunState as Standing;
 
 use super::line::Tone;
 
-/// How a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
-pub enum Standing {
-    /// It is going on, as far as anybody can tell.
-    Running,
-    /// Its process is gone without having finished it.
-    Interrupted,
-    /// It ended with an error.
-    #[value(alias = "error")]
-    Failed,
-    /// It ended well, and repeated itself on the way.
-    #[value(name = "loop")]
-    Looped,
-    /// It ended well.
-    Ok,
-    /// Its metadata cannot be read.
-    Damaged,
+/// How a status is drawn.
+pub trait Signs {
+    /// Its sign.
+    fn glyph(self) -> &'static str;
+    /// Its tone.
+    fn tone(self) -> Tone;
 }
 
-impl Standing {
-    /// The standing of a run whose metadata says `status` and `counts`.
-    pub fn of(status: RunStatus, counts: Counts, interrupted: bool) -> Self {
-        match status {
-            RunStatus::Running if interrupted => Self::Interrupted,
-            RunStatus::Running => Self::Running,
-            RunStatus::Error => Self::Failed,
-            RunStatus::Ok if counts.loop_warnings > 0 => Self::Looped,
-            RunStatus::Ok => Self::Ok,
-        }
-    }
-
-    /// Its sign.
-    pub const fn glyph(self) -> &'static str {
+impl Signs for Standing {
+    fn glyph(self) -> &'static str {
         match self {
             Self::Running => "●",
             Self::Interrupted => "◌",
@@ -47,20 +26,7 @@ impl Standing {
         }
     }
 
-    /// Its word.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Interrupted => "interrupted",
-            Self::Failed => "failed",
-            Self::Looped => "loop",
-            Self::Ok => "ok",
-            Self::Damaged => "damaged",
-        }
-    }
-
-    /// Its tone.
-    pub const fn tone(self) -> Tone {
+    fn tone(self) -> Tone {
         match self {
             Self::Running => Tone::Active,
             Self::Interrupted | Self::Looped | Self::Damaged => Tone::Warning,
@@ -68,9 +34,23 @@ impl Standing {
             Self::Ok => Tone::Good,
         }
     }
+}
 
-    /// Whether the run has no end yet, or never will have one.
-    pub const fn is_open(self) -> bool {
-        matches!(self, Self::Running | Self::Interrupted)
+/// Takes a status that an option may name.
+pub(crate) fn parser(allowed: impl IntoIterator<Item = Standing>) -> impl TypedValueParser<Value = Standing> {
+    let values: Vec<PossibleValue> = allowed.into_iter().map(possible_value).collect();
+    PossibleValuesParser::new(values).try_map(|word| Standing::from_word(&word).ok_or("is no status"))
+}
+
+fn possible_value(standing: Standing) -> PossibleValue {
+    let value = PossibleValue::new(standing.as_str());
+    match standing {
+        Standing::Running => value.help("It goes on, as far as anybody can tell"),
+        Standing::Interrupted => value.help("Its process is gone without having finished it"),
+        // The format's own word.
+        Standing::Failed => value.help("It ended with an error").alias("error"),
+        Standing::Looped => value.help("It ended well, and repeated itself on the way"),
+        Standing::Ok => value.help("It ended well"),
+        Standing::Damaged => value.help("Its metadata or its log cannot be read"),
     }
 }

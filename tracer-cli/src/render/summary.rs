@@ -54,7 +54,7 @@ pub fn sentence(
         }
         Standing::Ok => totals.map_or_else(|| ended_ok(steps), ended_ok_after_many),
         Standing::Damaged => {
-            return "Its metadata cannot be read; this is what its span log tells.".to_owned();
+            return "Damaged: this is what can be read of it.".to_owned();
         }
     };
     if damaged {

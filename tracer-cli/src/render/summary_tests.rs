@@ -227,7 +227,7 @@ fn a_sentence_about_a_damaged_run_claims_no_more_than_was_read() {
     );
     assert_eq!(
         told(Standing::Damaged, &steps),
-        "Its metadata cannot be read; this is what its span log tells."
+        "Damaged: this is what can be read of it."
     );
 }
 

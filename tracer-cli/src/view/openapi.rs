@@ -8,6 +8,7 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
+use tracer_sdk::read::RunState;
 
 use super::answer::ErrorAnswer;
 use super::{api, inspect};
@@ -114,7 +115,8 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
             .collect(),
     );
     let changed = of::<api::changes::Changed>(types);
-    let statuses = json!({"type": "string", "pattern": "^(running|ok|error)(,(running|ok|error))*$"});
+    let words = RunState::ALL.map(RunState::as_str).join("|");
+    let statuses = json!({"type": "string", "pattern": format!("^({words}|error)(,({words}|error))*$")});
     let ids = json!({"type": "string", "pattern": "^(?!0{32})[0-9a-f]{32}(,(?!0{32})[0-9a-f]{32}){0,199}$"});
     vec![
         get(
@@ -126,7 +128,7 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
                 query_parameter("status", "Only runs with one of these.", statuses),
                 query_parameter("q", "A part of the name, or all of it with `*` and `?`.", text()),
             ],
-            of::<api::list::RunsAnswer>(types),
+            of::<api::list::RunsAnswer<'_>>(types),
         ),
         get(
             "/api/runs/{run}",

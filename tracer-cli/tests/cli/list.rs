@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::sandbox::{FIRST, SECOND, Sandbox, THIRD, contents, meta};
+use crate::sandbox::{FIRST, SECOND, Sandbox, THIRD, contents, meta, with_status};
 
 fn three() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -33,7 +33,7 @@ fn runs_are_tab_separated_newest_first_when_nobody_looks() {
 }
 
 #[test]
-fn json_is_the_metadata_as_it_is_stored() {
+fn json_is_the_metadata_as_it_is_stored_with_the_status_of_each_run() {
     let sandbox = three();
     let mut stored = meta(FIRST, "first", 1, "ok");
     stored["team"] = json!({"kept": true});
@@ -44,7 +44,12 @@ fn json_is_the_metadata_as_it_is_stored() {
         outcome.json(),
         json!({
             "spec_version": "0.2.0",
-            "runs": [meta(THIRD, "third", 3, "ok"), meta(SECOND, "second", 2, "error"), stored],
+            "runs": [
+                with_status(meta(THIRD, "third", 3, "ok"), "ok"),
+                with_status(meta(SECOND, "second", 2, "error"), "failed"),
+                with_status(stored, "ok"),
+            ],
+            "damaged": [],
         })
     );
 }
@@ -89,7 +94,7 @@ fn a_limit_says_how_many_are_not_shown() {
 }
 
 #[test]
-fn a_damaged_run_is_a_row_and_no_json() {
+fn a_damaged_run_is_a_row_and_in_json_beside_the_others() {
     let sandbox = three();
     sandbox.files(&"c".repeat(32), "{\"status\": \"secret payload", "");
     let text = sandbox.tracer(&["list"]);
@@ -102,8 +107,11 @@ fn a_damaged_run_is_a_row_and_no_json() {
     assert!(!text.stdout.contains("secret"));
     let json = sandbox.tracer(&["list", "--json"]);
     assert_eq!(json.json()["runs"].as_array().map(Vec::len), Some(3));
-    assert!(json.stderr.contains("1 damaged run"), "{}", json.stderr);
-    assert!(json.stderr.contains("tracer validate-trace"), "{}", json.stderr);
+    let damaged = &json.json()["damaged"];
+    assert_eq!(damaged.as_array().map(Vec::len), Some(1));
+    assert_eq!(damaged[0]["trace_id"], "c".repeat(32));
+    assert_eq!(damaged[0]["diagnostics"][0]["code"], "malformed_json");
+    assert!(!json.stdout.contains("secret"));
 }
 
 #[test]
@@ -166,7 +174,10 @@ fn an_empty_store_is_an_empty_list_with_a_next_step() {
     let json = sandbox.tracer(&["list", "--json"]);
     assert_eq!(
         (json.code, json.json()),
-        (Some(0), json!({"spec_version": "0.2.0", "runs": []}))
+        (
+            Some(0),
+            json!({"spec_version": "0.2.0", "runs": [], "damaged": []})
+        )
     );
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::sandbox::{FIRST, SECOND, Sandbox, THIRD, meta};
+use crate::sandbox::{FIRST, SECOND, Sandbox, THIRD, meta, spans, with_status};
 
 fn store() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -13,7 +13,8 @@ fn store() -> Sandbox {
     sandbox.run(THIRD, "support-bot", 3, "running");
     let mut looped = meta(&"c".repeat(32), "support-agent", 4, "ok");
     looped["counts"]["loop_warnings"] = json!(1);
-    sandbox.files(&"c".repeat(32), &looped.to_string(), "");
+    let log = spans(&"c".repeat(32), "support-agent", 4, "ok");
+    sandbox.files(&"c".repeat(32), &looped.to_string(), &log);
     sandbox.files(&"d".repeat(32), "no json", "");
     let directory = sandbox.run(&"e".repeat(32), "killed", 5, "running");
     fs::write(directory.join(".live"), "{\"run_name\":\"killed\"}\n").unwrap();
@@ -81,7 +82,10 @@ fn runs_are_filtered_by_age_and_a_damaged_one_is_never_hidden_for_having_none() 
 #[test]
 fn json_is_filtered_alike() {
     let json = store().tracer(&["list", "--json", "--name", "billing"]).json();
-    assert_eq!(json["runs"], json!([meta(SECOND, "billing-agent", 2, "error")]));
+    assert_eq!(
+        json["runs"],
+        json!([with_status(meta(SECOND, "billing-agent", 2, "error"), "failed")])
+    );
 }
 
 #[test]

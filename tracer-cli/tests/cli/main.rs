@@ -20,6 +20,7 @@ mod reference;
 mod sandbox;
 mod schemas;
 mod show;
+mod statuses;
 mod tidy;
 mod usage;
 mod validate;

@@ -123,6 +123,12 @@ pub(crate) fn meta(id: &str, name: &str, minute: u32, status: &str) -> Value {
     })
 }
 
+/// The metadata of a run as lists give it.
+pub(crate) fn with_status(mut meta: Value, status: &str) -> Value {
+    meta["run_status"] = json!(status);
+    meta
+}
+
 /// The span log of that run; a running run has no root yet.
 pub(crate) fn spans(id: &str, name: &str, minute: u32, status: &str) -> String {
     let span = |span_id: &str, parent: Option<&str>, name: &str, from: u32, to: u32, rest: (Value, Value)| {

@@ -217,7 +217,15 @@ fn json_has_the_records_and_the_problems() {
     let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
     assert_eq!(
         keys,
-        ["events", "in_flight", "problems", "run", "spec_version", "status"]
+        [
+            "events",
+            "in_flight",
+            "problems",
+            "run",
+            "run_status",
+            "spec_version",
+            "status"
+        ]
     );
     assert_eq!(json["problems"][0]["location"], "spans.jsonl:1");
     assert_eq!(json["events"].as_array().map(Vec::len), Some(4));

@@ -170,18 +170,25 @@ pub(super) fn owned_text(value: Scalar<'_>) -> Result<String, Fault> {
     text(value).map(Cow::into_owned)
 }
 
-/// A whole number, zero or more; `1.0` is not whole. A boolean, which some languages count among the numbers, is a value
-/// that is not allowed rather than one of another type (decisions, section 10).
+/// A whole number, zero or more; a boolean is not a number, and `1.0` is not whole.
 #[expect(clippy::needless_pass_by_value, reason = "all readers of a field take it")]
 pub(super) fn whole_number(value: Scalar<'_>) -> Result<u64, Fault> {
     match value {
         Scalar::Whole(number) => Ok(number),
+        Scalar::Negative => Err(Fault::new(ProblemCode::InvalidValue, "must be zero or more")),
+        _ => Err(Fault::wrong_type("a whole number")),
+    }
+}
+
+/// A duration in milliseconds. A boolean, which some languages count among the numbers, is a value that is not allowed
+/// rather than one of another type.
+pub(super) fn duration(value: Scalar<'_>) -> Result<u64, Fault> {
+    match value {
         Scalar::Bool => Err(Fault::new(
             ProblemCode::InvalidValue,
             "must be a whole number, not a boolean",
         )),
-        Scalar::Negative => Err(Fault::new(ProblemCode::InvalidValue, "must be zero or more")),
-        _ => Err(Fault::wrong_type("a whole number")),
+        value => whole_number(value),
     }
 }
 

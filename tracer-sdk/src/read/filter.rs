@@ -1,97 +1,116 @@
-//! Which runs of a store somebody wants to see: by how they stand, by name, by age. Nothing here reads a file.
+//! Which runs of a store somebody wants to see: by status, by name, by age.
 
-use super::liveness::Liveness;
 use super::store::ListedRun;
-use crate::format::{RunStatus, Timestamp};
+use crate::format::{RunMeta, RunStatus, Timestamp};
 
-/// How a run stands, as far as a list tells runs apart.
+/// The status of a run, as whatever shows runs names it: `list`, `show`, `prune`, the page, and `run_status` in JSON.
 ///
 /// ```
 /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
 /// # let data_dir = folder.path();
 /// use tracer_sdk::read::{RunState, RunStore};
 ///
-/// let listed = RunStore::new(data_dir).list()?;
-/// assert_eq!(RunState::of(&listed[0], || listed[0].liveness()), RunState::Ok);
+/// assert_eq!(RunStore::new(data_dir).list()?[0].state(), RunState::Ok);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RunState {
-    /// The run goes on, or nothing tells that it does not.
+    /// The run goes on, or nothing shows that it does not.
     Running,
-    /// The run ended well.
-    Ok,
-    /// The run ended with an error.
-    Error,
     /// The process that recorded the run died before the run could end.
     Interrupted,
-    /// The run's metadata cannot be read.
+    /// The run ended with an error.
+    Failed,
+    /// The run ended well, and repeated itself on the way.
+    Looped,
+    /// The run ended well.
+    Ok,
+    /// The run's metadata or its log cannot be read.
     Damaged,
 }
 
 impl RunState {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Running,
-        Self::Ok,
-        Self::Error,
         Self::Interrupted,
+        Self::Failed,
+        Self::Looped,
+        Self::Ok,
         Self::Damaged,
     ];
 
-    /// The word for it: `running`, `ok`, `error`, `interrupted` or `damaged`.
+    /// The word for it: `running`, `interrupted`, `failed`, `loop`, `ok` or `damaged`.
     ///
     /// ```
     /// use tracer_sdk::read::RunState;
     ///
-    /// assert_eq!(RunState::Interrupted.as_str(), "interrupted");
+    /// assert_eq!(RunState::Looped.as_str(), "loop");
     /// ```
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
-            Self::Ok => "ok",
-            Self::Error => "error",
             Self::Interrupted => "interrupted",
+            Self::Failed => "failed",
+            Self::Looped => "loop",
+            Self::Ok => "ok",
             Self::Damaged => "damaged",
         }
     }
 
-    /// The state with this word.
+    /// The status with this word; `error`, the format's word for a run that failed, is understood too.
     ///
     /// ```
     /// use tracer_sdk::read::RunState;
     ///
     /// assert_eq!(RunState::from_word("damaged"), Some(RunState::Damaged));
+    /// assert_eq!(RunState::from_word("error"), Some(RunState::Failed));
     /// assert_eq!(RunState::from_word("lost"), None);
     /// ```
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == word)
+        let recorded = (word == RunStatus::Error.as_str()).then_some(Self::Failed);
+        recorded.or_else(|| Self::ALL.into_iter().find(|state| state.as_str() == word))
     }
 
-    /// How a run stands; whether one that says that it runs still does is asked only where it matters.
+    /// The status that metadata gives; whether the process of a run that says it runs is gone is asked only then.
     ///
     /// ```
     /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// # let data_dir = folder.path();
     /// use tracer_sdk::read::{RunState, RunStore};
     ///
-    /// let listed = RunStore::new(data_dir).list()?;
-    /// assert_eq!(RunState::of(&listed[0], || listed[0].liveness()), RunState::Ok);
+    /// let meta = RunStore::new(data_dir).newest()?.open()?.meta;
+    /// assert_eq!(RunState::recorded(&meta, || unreachable!("the run has ended")), RunState::Ok);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn of(run: &ListedRun, liveness: impl FnOnce() -> Liveness) -> Self {
-        let Ok(meta) = &run.meta else {
-            return Self::Damaged;
-        };
+    pub fn recorded(meta: &RunMeta, is_interrupted: impl FnOnce() -> bool) -> Self {
         match meta.status {
-            RunStatus::Ok => Self::Ok,
-            RunStatus::Error => Self::Error,
-            RunStatus::Running if liveness() == Liveness::Interrupted => Self::Interrupted,
+            RunStatus::Running if is_interrupted() => Self::Interrupted,
             RunStatus::Running => Self::Running,
+            RunStatus::Error => Self::Failed,
+            RunStatus::Ok if is_loop(meta) => Self::Looped,
+            RunStatus::Ok => Self::Ok,
         }
     }
+
+    /// Whether the run has no end yet, or never will have one.
+    ///
+    /// ```
+    /// use tracer_sdk::read::RunState;
+    ///
+    /// assert!(RunState::Interrupted.is_open() && !RunState::Failed.is_open());
+    /// ```
+    #[must_use]
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Running | Self::Interrupted)
+    }
+}
+
+/// Whether a run that ended well repeated itself on the way.
+fn is_loop(meta: &RunMeta) -> bool {
+    meta.counts.loop_warnings > 0
 }
 
 /// What runs have to be like; without anything set, every run passes.
@@ -100,7 +119,7 @@ impl RunState {
 /// use tracer_sdk::read::{NamePattern, RunFilter, RunState};
 ///
 /// let filter = RunFilter {
-///     states: vec![RunState::Error, RunState::Interrupted],
+///     states: vec![RunState::Failed, RunState::Interrupted],
 ///     name: Some(NamePattern::new("support-*")),
 ///     since: None,
 /// };
@@ -108,7 +127,7 @@ impl RunState {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunFilter {
-    /// The run stands in one of these ways; none means any.
+    /// The run has one of these statuses; none means any.
     pub states: Vec<RunState>,
     /// The run's name is like this; a run without a name does not pass.
     pub name: Option<NamePattern>,
@@ -117,21 +136,22 @@ pub struct RunFilter {
 }
 
 impl RunFilter {
-    /// Whether a run passes. Its liveness is asked for only when the answer depends on it:
-    /// [`ListedRun::liveness`] looks at the file system.
+    /// Whether a run passes. Its status is asked for last, and only when the answer depends on it: that looks at the file
+    /// system.
     ///
     /// ```
     /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// # let data_dir = folder.path();
     /// use tracer_sdk::read::{RunFilter, RunState, RunStore};
     ///
-    /// let failed = RunFilter { states: vec![RunState::Error], ..RunFilter::default() };
+    /// let failed = RunFilter { states: vec![RunState::Failed], ..RunFilter::default() };
     /// let mut runs = RunStore::new(data_dir).list()?;
-    /// runs.retain(|run| failed.passes(run, || run.liveness()));
+    /// runs.retain(|run| failed.passes(run));
     /// assert!(runs.is_empty()); // the only run ended well
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn passes(&self, run: &ListedRun, liveness: impl FnOnce() -> Liveness) -> bool {
+    #[must_use]
+    pub fn passes(&self, run: &ListedRun) -> bool {
         let name = run.meta.as_ref().ok().and_then(|meta| meta.run_name.as_deref());
         let is_named = || {
             self.name
@@ -142,9 +162,7 @@ impl RunFilter {
             self.since
                 .is_none_or(|since| run.started().is_none_or(|started| started >= since))
         };
-        is_recent()
-            && is_named()
-            && (self.states.is_empty() || self.states.contains(&RunState::of(run, liveness)))
+        is_recent() && is_named() && (self.states.is_empty() || self.states.contains(&run.state()))
     }
 }
 
@@ -269,7 +287,6 @@ mod tests {
     fn a_run_passes_when_all_that_is_asked_fits() {
         let (_data, store) = store_with(&[("10000000000000000000000000000001", "2026-01-02T00:00:00Z")]);
         let run = store.list().unwrap().remove(0);
-        let never = || -> Liveness { panic!("not asked for") };
         let filter = |states: &[RunState], name: Option<&str>, since: Option<&str>| RunFilter {
             states: states.to_vec(),
             name: name.map(NamePattern::new),
@@ -281,35 +298,56 @@ mod tests {
                 filter(&[RunState::Ok], Some("night"), Some("2026-01-02T00:00:00Z")),
                 true,
             ),
-            (filter(&[RunState::Error, RunState::Ok], None, None), true),
-            (filter(&[RunState::Error], None, None), false),
+            (filter(&[RunState::Failed, RunState::Ok], None, None), true),
+            (filter(&[RunState::Failed], None, None), false),
             (filter(&[], Some("daily"), None), false),
             (filter(&[], None, Some("2026-01-02T00:00:01Z")), false),
         ] {
-            assert_eq!(filter.passes(&run, never), expected, "{filter:?}");
+            assert_eq!(filter.passes(&run), expected, "{filter:?}");
         }
     }
 
     #[test]
-    fn a_run_that_says_it_runs_is_looked_at_and_a_damaged_one_is_damaged() {
+    fn a_status_is_what_metadata_says_and_what_it_cannot_say() {
         let (_data, store) = store_with(&[("10000000000000000000000000000001", "2026-01-02T00:00:00Z")]);
         let mut run = store.list().unwrap().remove(0);
-        run.meta.as_mut().unwrap().status = RunStatus::Running;
-        for (liveness, state) in [
-            (Liveness::Running, RunState::Running),
-            (Liveness::Unknown, RunState::Running),
-            (Liveness::Interrupted, RunState::Interrupted),
+        let meta = run.meta.as_mut().unwrap();
+        for (status, loop_warnings, interrupted, state) in [
+            (RunStatus::Running, 0, false, RunState::Running),
+            (RunStatus::Running, 2, true, RunState::Interrupted),
+            (RunStatus::Error, 2, false, RunState::Failed),
+            (RunStatus::Ok, 1, false, RunState::Looped),
+            (RunStatus::Ok, 0, false, RunState::Ok),
         ] {
-            assert_eq!(RunState::of(&run, || liveness), state);
+            meta.status = status;
+            meta.counts.loop_warnings = loop_warnings;
+            assert_eq!(RunState::recorded(meta, || interrupted), state);
         }
+        assert_eq!(run.state(), RunState::Ok);
+        std::fs::remove_file(run.directory.path.join("spans.jsonl")).unwrap();
+        assert_eq!(run.state(), RunState::Ok, "a listed run is as it was found");
+        assert_eq!(store.list().unwrap()[0].state(), RunState::Damaged);
         run.meta = Err(Vec::new());
-        assert_eq!(RunState::of(&run, || Liveness::Unknown), RunState::Damaged);
+        assert_eq!(run.state(), RunState::Damaged);
+    }
+
+    #[test]
+    fn a_run_that_cannot_tell_when_it_started_is_not_hidden() {
+        let (_data, store) = store_with(&[("10000000000000000000000000000001", "2026-01-02T00:00:00Z")]);
+        let mut run = store.list().unwrap().remove(0);
+        run.meta = Err(Vec::new());
         let since = RunFilter {
             since: Some("2030-01-01T00:00:00Z".parse().unwrap()),
             ..RunFilter::default()
         };
-        assert!(since.passes(&run, || Liveness::Unknown));
-        assert_eq!(RunState::from_word("damaged"), Some(RunState::Damaged));
+        assert!(since.passes(&run));
+    }
+
+    #[test]
+    fn every_status_has_its_word() {
+        for state in RunState::ALL {
+            assert_eq!(RunState::from_word(state.as_str()), Some(state));
+        }
         assert_eq!(RunState::from_word("OK"), None);
     }
 

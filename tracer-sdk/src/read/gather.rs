@@ -211,7 +211,7 @@ fn failed<V: Visit>(error: &OpenError, problems: &mut Problems) -> Scanned<V> {
     }
 }
 
-fn file_problem(name: &str, error: &OpenError) -> Problem {
+pub(super) fn file_problem(name: &str, error: &OpenError) -> Problem {
     match error {
         OpenError::Missing => Problem::new(
             ProblemCode::MissingFile,

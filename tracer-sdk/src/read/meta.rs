@@ -90,9 +90,7 @@ fn read_fields(
     let run_name = fields.read("run_name", |value| fields::or_null(value, fields::owned_text));
     let started_at = fields.read("started_at", fields::stored_time);
     let ended_at = fields.read("ended_at", |value| fields::or_null(value, fields::stored_time));
-    let duration_ms = fields.read("duration_ms", |value| {
-        fields::or_null(value, fields::whole_number)
-    });
+    let duration_ms = fields.read("duration_ms", |value| fields::or_null(value, fields::duration));
     let status = fields.read("status", fields::word(RunStatus::from_word, "running, ok, error"));
     let counts = fields.read_object("counts");
     let additional = fields.rest();

@@ -21,6 +21,7 @@ mod live_file;
 mod liveness;
 mod load;
 mod log;
+mod log_ends;
 mod log_index;
 mod log_index_problems;
 mod log_part;

@@ -5,14 +5,17 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
+use super::filter::RunState;
 use super::gather::read_meta_file;
 use super::live_file::read_live_file;
 use super::liveness::{Liveness, liveness};
 use super::load::{InvalidRun, LoadedRun, open_run};
+use super::log_ends;
 use super::salvage::{SalvagedRun, salvage_run};
 use crate::format::{Problem, ProblemCode, RUNS_FOLDER, RunMeta, RunStatus, Timestamp, TraceId};
-use readers::{Placed, read_all};
+use readers::{Placed, in_turns, read_all};
 
 mod readers;
 
@@ -240,6 +243,7 @@ impl RunDirectory {
         ListedRun {
             directory: self,
             meta,
+            log: OnceLock::new(),
         }
     }
 
@@ -304,6 +308,8 @@ pub struct ListedRun {
     pub directory: RunDirectory,
     /// Its metadata, or what is wrong with that.
     pub meta: Result<RunMeta, Vec<Problem>>,
+    /// What is wrong at the ends of its log, once that was asked for.
+    log: OnceLock<Vec<Problem>>,
 }
 
 impl ListedRun {
@@ -336,6 +342,91 @@ impl ListedRun {
     pub fn liveness(&self) -> Liveness {
         let status = self.meta.as_ref().map_or(RunStatus::Running, |meta| meta.status);
         liveness(&self.directory.path, status)
+    }
+
+    /// What keeps the run from being what its metadata says: problems of `meta.json` or, when that can be read, of the
+    /// first and the last line of the log. Empty for most damaged logs too: only [`validate`](super::validate()) reads
+    /// all of one.
+    ///
+    /// The log is looked at once, at the first call.
+    ///
+    /// ```
+    /// # let (folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// use tracer_sdk::read::RunStore;
+    ///
+    /// assert!(RunStore::new(data_dir).list()?[0].problems().is_empty());
+    /// std::fs::write(directory.join("spans.jsonl"), "garbage\n")?;
+    /// let run = &RunStore::new(data_dir).list()?[0];
+    /// assert_eq!(run.problems()[0].location, "spans.jsonl:1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        match &self.meta {
+            Ok(meta) => self
+                .log
+                .get_or_init(|| log_ends::problems(&self.directory.path, meta)),
+            Err(problems) => problems,
+        }
+    }
+
+    /// Looks at the logs of many runs at once, as [`ListedRun::problems`] otherwise does one by one.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// use tracer_sdk::read::{ListedRun, RunState, RunStore};
+    ///
+    /// let runs = RunStore::new(data_dir).list()?;
+    /// ListedRun::look_at_all(&runs);
+    /// assert_eq!(runs[0].state(), RunState::Ok); // without another look
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn look_at_all(runs: &[Self]) {
+        in_turns(runs, |taken| {
+            for run in taken {
+                let _ = run.problems();
+            }
+        });
+    }
+
+    /// The status of the run, in the one vocabulary of everything that shows runs.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// use tracer_sdk::read::{RunState, RunStore};
+    ///
+    /// assert_eq!(RunStore::new(data_dir).list()?[0].state(), RunState::Ok);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn state(&self) -> RunState {
+        match &self.meta {
+            Ok(meta) if self.problems().is_empty() => {
+                RunState::recorded(meta, || self.liveness() == Liveness::Interrupted)
+            }
+            _ => RunState::Damaged,
+        }
+    }
+
+    /// Whether somebody records the run, or may do so: it is not to be changed or removed.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// assert!(!tracer_sdk::read::RunStore::new(data_dir).list()?[0].may_be_live());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn may_be_live(&self) -> bool {
+        match self.liveness() {
+            Liveness::Running => true,
+            // Without metadata nothing says that it runs.
+            Liveness::Unknown => self.meta.is_ok(),
+            Liveness::Ended | Liveness::Interrupted => false,
+        }
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) fn store_with(runs: &[(&str, &str)]) -> (TempDir, RunStore) {
             .replace(RUN, id)
             .replace("2026-01-01T00:00:00.000000Z", started_at);
         fs::write(directory.join("meta.json"), meta).unwrap();
+        let root = span(1, None).to_string().replace(RUN, id);
+        fs::write(directory.join("spans.jsonl"), root).unwrap();
     }
     (data, store)
 }

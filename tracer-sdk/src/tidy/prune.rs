@@ -15,7 +15,7 @@ use crate::read::RunState;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate {
-    /// How it stands.
+    /// Its status.
     pub state: RunState,
     /// Somebody records it, or may do so.
     pub may_be_live: bool,
@@ -32,12 +32,12 @@ pub struct Candidate {
 /// use tracer_sdk::tidy::{Candidate, PruneRules, choose};
 ///
 /// let run = |state| Candidate { state, may_be_live: false, started: None, bytes: 10 };
-/// let failed = PruneRules { states: vec![RunState::Error], ..PruneRules::default() };
-/// assert_eq!(choose(&[run(RunState::Ok), run(RunState::Error)], &failed), [1]);
+/// let failed = PruneRules { states: vec![RunState::Failed], ..PruneRules::default() };
+/// assert_eq!(choose(&[run(RunState::Ok), run(RunState::Failed)], &failed), [1]);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PruneRules {
-    /// Only runs that stand in one of these ways; none means any, save damaged ones, which go only when they are named.
+    /// Only runs with one of these statuses; none means any, save damaged ones, which go only when they are named.
     pub states: Vec<RunState>,
     /// So many of the newest of those stay, whatever else is said.
     pub keep: Option<usize>,
@@ -136,7 +136,7 @@ mod tests {
         vec![
             run(50, RunState::Ok),
             run(40, RunState::Running),
-            run(30, RunState::Error),
+            run(30, RunState::Failed),
             run(20, RunState::Damaged),
             run(10, RunState::Ok),
         ]

@@ -7,15 +7,16 @@ use std::io::{self, Write};
 use tracer_sdk::format::{RunStatus, Timestamp};
 use tracer_sdk::read::{self, ListedRun, NamePattern, RunFilter, RunStore};
 
-use super::{Verdict, duration, now, standing};
+use super::{Verdict, duration, now};
 use crate::error::CliError;
 use crate::json::Document;
+use crate::listed::{DamagedRun, RunEntry};
 use crate::render::line::{Line, Tone};
 use crate::render::run_list::{self, Facts, RunRow, Seen};
 use crate::render::since::Since;
-use crate::render::standing::Standing;
+use crate::render::standing::{self, Standing};
 use crate::render::text;
-use crate::session::{Session, quoted, quoted_text, shown};
+use crate::session::{Session, quoted_text, shown};
 use seen::Looker;
 
 /// Options of `tracer list`.
@@ -29,8 +30,8 @@ pub struct Args {
     #[arg(long, conflicts_with = "limit")]
     all: bool,
 
-    /// Only runs that stand so
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "STATUS,…")]
+    /// Only runs with one of these statuses
+    #[arg(long, value_delimiter = ',', value_name = "STATUS,…", value_parser = standing::parser(Standing::ALL))]
     status: Vec<Standing>,
 
     /// Only runs with this in their name; with `*` or `?`, all of the name; case does not count
@@ -45,7 +46,7 @@ pub struct Args {
     #[arg(long)]
     trials: bool,
 
-    /// The metadata of the runs as JSON: `{spec_version, runs}`
+    /// The metadata of the runs as JSON: `{spec_version, runs, damaged}`
     #[arg(long)]
     json: bool,
 }
@@ -60,6 +61,10 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let all = runs.len();
     runs.retain(|run| args.trials || !is_trial(run));
     let trials = all - runs.len();
+    // The heading counts all runs by their status, and a status is known of those whose log was looked at.
+    if session.ui.is_terminal() || !args.status.is_empty() {
+        ListedRun::look_at_all(&runs);
+    }
     let passing: Vec<&ListedRun> = passing(&runs, args, now);
     let limit = if args.all {
         usize::MAX
@@ -79,7 +84,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         for run in listed {
             session
                 .ui
-                .plain(&run_list::fields(&row(run, standing(run), None)))?;
+                .plain(&run_list::fields(&row(run, run.state(), None)))?;
         }
     }
     if trials == 0 || !runs.is_empty() {
@@ -104,14 +109,11 @@ fn is_trial(run: &ListedRun) -> bool {
 /// The runs that are asked for.
 fn passing<'a>(runs: &'a [ListedRun], args: &Args, now: Timestamp) -> Vec<&'a ListedRun> {
     let filter = RunFilter {
-        states: Vec::new(),
+        states: args.status.clone(),
         name: args.name.as_deref().map(NamePattern::new),
         since: args.since.map(|since| since.instant(now)),
     };
-    let stands_so = |run: &ListedRun| args.status.is_empty() || args.status.contains(&standing(run));
-    runs.iter()
-        .filter(|run| filter.passes(run, || run.liveness()) && stands_so(run))
-        .collect()
+    runs.iter().filter(|run| filter.passes(run)).collect()
 }
 
 /// Says on standard error what is not listed, and how to see it.
@@ -155,7 +157,7 @@ fn say_what_is_missing(
 
 /// The filters as they were given, each after a space.
 fn filters(args: &Args) -> String {
-    let words: Vec<&str> = args.status.iter().map(|standing| standing.word()).collect();
+    let words: Vec<&str> = args.status.iter().map(|standing| standing.as_str()).collect();
     let status = (!words.is_empty()).then(|| format!(" --status {}", words.join(",")));
     let name = args
         .name
@@ -167,37 +169,27 @@ fn filters(args: &Args) -> String {
 }
 
 fn json(listed: &[&ListedRun], session: &mut Session) -> Result<(), CliError> {
-    write_json(listed, session.ui.output()).map_err(|error| CliError::output(&error))?;
-    let damaged: Vec<&&ListedRun> = listed.iter().filter(|run| run.meta.is_err()).collect();
-    if let Some(first) = damaged.first() {
-        let count = text::counted(damaged.len() as u64, "damaged run");
-        session.ui.note(&Line::of(
-            format!("{count} left out, having no metadata that can be read"),
-            Tone::Warning,
-        ));
-        session.ui.hint(&format!(
-            "tracer validate-trace {}",
-            quoted(&first.directory.path)
-        ));
-    }
-    Ok(())
+    write_json(listed, session.ui.output()).map_err(|error| CliError::output(&error))
 }
 
-/// The runs that are listed; a run whose metadata cannot be read is not among them.
+/// The runs that are listed; one whose metadata or log cannot be read is among the damaged ones.
 #[cfg(test)]
 #[derive(schemars::JsonSchema)]
 #[expect(dead_code, reason = "only the shape is wanted")]
-pub(crate) struct RunList {
+pub(crate) struct RunList<'a> {
     /// The version of the trace format.
     #[schemars(schema_with = "crate::schemas::spec_version")]
     spec_version: String,
     /// The metadata of the runs, newest first.
-    runs: Vec<tracer_sdk::format::RunMeta>,
+    runs: Vec<RunEntry<'a>>,
+    /// The runs that cannot be read, newest first.
+    damaged: Vec<DamagedRun<'a>>,
 }
 
 fn write_json(listed: &[&ListedRun], output: &mut dyn Write) -> io::Result<()> {
     let mut document = Document::begin(output)?;
-    document.list("runs", listed.iter().filter_map(|run| run.meta.as_ref().ok()))?;
+    document.list("runs", listed.iter().filter_map(|run| RunEntry::of(run)))?;
+    document.list("damaged", listed.iter().filter_map(|run| DamagedRun::of(run)))?;
     document.end()
 }
 
@@ -209,13 +201,13 @@ fn table(
     session: &mut Session,
 ) -> Result<(), CliError> {
     let width = session.ui.width();
-    let standings: Vec<Standing> = runs.iter().map(standing).collect();
+    let standings: Vec<Standing> = runs.iter().map(ListedRun::state).collect();
     let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
     let mut looker = Looker::new();
     let rows: Vec<RunRow> = listed
         .iter()
         .map(|run| {
-            let standing = standing(run);
+            let standing = run.state();
             row(run, standing, looker.look(run, standing))
         })
         .collect();
@@ -236,8 +228,8 @@ fn table(
 }
 
 fn row(run: &ListedRun, standing: Standing, seen: Option<Seen>) -> RunRow {
-    let facts = match &run.meta {
-        Ok(meta) => Ok(Facts {
+    let facts = match (&run.meta, run.problems().first()) {
+        (Ok(meta), None) => Ok(Facts {
             name: meta.run_name.clone(),
             started: meta.started_at.instant(),
             duration: duration(meta),
@@ -250,7 +242,7 @@ fn row(run: &ListedRun, standing: Standing, seen: Option<Seen>) -> RunRow {
             },
             seen,
         }),
-        Err(problems) => Err(problems.first().map(ToString::to_string).unwrap_or_default()),
+        (_, problem) => Err(problem.map(ToString::to_string).unwrap_or_default()),
     };
     RunRow {
         id: run.directory.trace_id,

@@ -49,6 +49,9 @@ pub(crate) struct ShownRun<'a> {
     /// cannot be read.
     #[schemars(extend("enum" = ["running", "ok", "error", "interrupted", null]))]
     status: Option<&'a str>,
+    /// The status of the run, in the words that every list uses.
+    #[schemars(schema_with = "crate::listed::any_run_status")]
+    run_status: &'a str,
     /// The metadata, when it can be read.
     run: Option<tracer_sdk::format::RunMeta>,
     /// The records that are wanted.
@@ -91,10 +94,11 @@ fn write_document(
     let mut document = json::Document::begin(output)?;
     // Besides the three words of the format, one that the files cannot tell.
     let status = match shown.standing {
-        Standing::Interrupted => Some(Standing::Interrupted.word()),
+        Standing::Interrupted => Some(Standing::Interrupted.as_str()),
         _ => run.status.map(RunStatus::as_str),
     };
     document.field("status", &status)?;
+    document.field("run_status", &shown.standing.as_str())?;
     document.field("run", &run.meta)?;
     if let Some(record) = only {
         document.list("events", [record])?;

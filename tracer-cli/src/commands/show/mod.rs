@@ -58,7 +58,7 @@ pub struct Args {
     #[arg(long)]
     all: bool,
 
-    /// Everything as JSON: `{spec_version, status, run, events, in_flight, problems}`
+    /// Everything as JSON: `{spec_version, status, run_status, run, events, in_flight, problems}`
     #[arg(long)]
     json: bool,
 }

@@ -18,7 +18,7 @@ use tracer_sdk::format::{Payload, Problem, Record, Timestamp};
 use tracer_sdk::redaction::Redaction;
 
 use super::ExportError;
-use crate::render::standing::Standing;
+use crate::render::standing::{Signs, Standing};
 use crate::render::steps::{self, Source};
 use crate::render::{gist, text, units};
 use rescan::Rescan;
@@ -128,7 +128,7 @@ fn body_start(head: &Head, start: Option<&Record>) -> Markup {
     html! {
         header {
             h1 {
-                span.status.(standing.word()) { span aria-hidden="true" { (standing.glyph()) } " " (standing.word()) }
+                span.status.(standing.as_str()) { span aria-hidden="true" { (standing.glyph()) } " " (standing.as_str()) }
                 " " (name(head))
             }
             p.sentence { (head.sentence) }

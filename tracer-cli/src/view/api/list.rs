@@ -3,12 +3,13 @@
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
-use tracer_sdk::format::{RunMeta, RunStatus, SPEC_VERSION};
-use tracer_sdk::read::{ListedRun, NamePattern, StoreError};
+use tracer_sdk::format::SPEC_VERSION;
+use tracer_sdk::read::{ListedRun, NamePattern, RunFilter, RunState, StoreError};
 
 use super::super::answer::{ApiError, json_response};
 use super::super::viewer::Viewer;
 use super::request::{Query, trace_id};
+use crate::listed::{DamagedRun, RunEntry};
 
 /// So many runs are given at once.
 const MOST_RUNS: usize = 10_000;
@@ -16,12 +17,14 @@ const MOST_RUNS: usize = 10_000;
 /// The runs.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(in super::super) struct RunsAnswer {
+pub(in super::super) struct RunsAnswer<'a> {
     /// The version of the trace format.
     #[cfg_attr(test, schemars(schema_with = "crate::schemas::spec_version"))]
     spec_version: &'static str,
-    /// The metadata of the runs, newest first; a run whose metadata cannot be read is not among them.
-    runs: Vec<RunMeta>,
+    /// The metadata of the runs, newest first; a run that cannot be read is among the damaged ones.
+    runs: Vec<RunEntry<'a>>,
+    /// The runs that cannot be read, newest first. Both lists together hold at most `limit` runs.
+    damaged: Vec<DamagedRun<'a>>,
     /// The `cursor` of the runs that follow; null when these are the last.
     next: Option<String>,
 }
@@ -29,11 +32,14 @@ pub(in super::super) struct RunsAnswer {
 /// Lists the runs.
 pub(in super::super) async fn runs(State(viewer): State<Viewer>, query: Query) -> Result<Response, ApiError> {
     let limit = query.limit("limit", MOST_RUNS, MOST_RUNS)?;
-    let status = query.get("status").map(statuses).transpose()?;
-    let name = query
-        .get("q")
-        .filter(|name| !name.is_empty())
-        .map(NamePattern::new);
+    let filter = RunFilter {
+        states: query.get("status").map(statuses).transpose()?.unwrap_or_default(),
+        name: query
+            .get("q")
+            .filter(|name| !name.is_empty())
+            .map(NamePattern::new),
+        since: None,
+    };
     let cursor = query.get("cursor").map(trace_id).transpose()?;
     let answer = viewer.read(move |viewer| {
         let listed = listed(viewer)?;
@@ -49,32 +55,27 @@ pub(in super::super) async fn runs(State(viewer): State<Viewer>, query: Query) -
                 })? + 1
             }
         };
-        let passes = |meta: &RunMeta| {
-            status.as_ref().is_none_or(|wanted| wanted.contains(&meta.status))
-                && name
-                    .as_ref()
-                    .is_none_or(|name| name.matches(meta.run_name.as_deref().unwrap_or_default()))
-        };
-        let mut metas = listed
-            .into_iter()
+        let mut passing = listed
+            .iter()
             .skip(behind)
-            .filter_map(|run| run.meta.ok())
-            .filter(passes)
+            .filter(|run| filter.passes(run))
             .peekable();
-        let runs: Vec<RunMeta> = metas.by_ref().take(limit).collect();
-        let last = runs.last().map(|meta| meta.trace_id.to_string());
-        Ok(RunsAnswer {
+        let given: Vec<&ListedRun> = passing.by_ref().take(limit).collect();
+        let last = given.last().map(|run| run.directory.trace_id.to_string());
+        Ok(json_response(&RunsAnswer {
             spec_version: SPEC_VERSION,
-            next: metas.peek().and(last),
-            runs,
-        })
+            runs: given.iter().filter_map(|run| RunEntry::of(run)).collect(),
+            damaged: given.iter().filter_map(|run| DamagedRun::of(run)).collect(),
+            next: passing.peek().and(last),
+        }))
     });
-    Ok(json_response(&answer.await?))
+    answer.await
 }
 
-/// All runs; none where nothing has been recorded yet.
+/// All runs, their logs looked at; none where nothing has been recorded yet.
 pub(in super::super) fn listed(viewer: &Viewer) -> Result<Vec<ListedRun>, ApiError> {
-    match viewer.runs().store().list() {
+    let listed = viewer.runs().store().list();
+    match listed.inspect(|runs| ListedRun::look_at_all(runs)) {
         Err(StoreError::Missing { .. }) => Ok(Vec::new()),
         listed => listed.map_err(|error| {
             ApiError::new(
@@ -86,14 +87,15 @@ pub(in super::super) fn listed(viewer: &Viewer) -> Result<Vec<ListedRun>, ApiErr
     }
 }
 
-fn statuses(text: &str) -> Result<Vec<RunStatus>, ApiError> {
+fn statuses(text: &str) -> Result<Vec<RunState>, ApiError> {
     text.split(',')
         .map(|word| {
-            RunStatus::from_word(word).ok_or_else(|| {
-                ApiError::bad_request(
-                    "invalid_parameter",
-                    "`status` holds `running`, `ok` or `error`, with commas between",
-                )
+            RunState::from_word(word).ok_or_else(|| {
+                let words = RunState::ALL
+                    .map(|state| format!("`{}`", state.as_str()))
+                    .join(", ");
+                let message = format!("`status` holds words with commas between: {words}");
+                ApiError::bad_request("invalid_parameter", message)
             })
         })
         .collect()

@@ -130,7 +130,7 @@ pub(in super::super) fn of(run: &OpenRun) -> Result<Overview, ApiError> {
         spec_version: SPEC_VERSION,
         run_id: run.directory.trace_id,
         run_name: run.name().map(str::to_owned),
-        standing: run.standing.word(),
+        standing: run.standing.as_str(),
         sentence,
         first_cause: cause.map(|step| step.record.event_id.clone()),
         started_at: run.started().map(|started| started.to_string()),

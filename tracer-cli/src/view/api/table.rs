@@ -52,7 +52,7 @@ pub(in super::super) struct TableRow {
     /// How long it took, in microseconds.
     duration_us: Option<u64>,
     counts: Option<Counts>,
-    /// What is wrong with its metadata.
+    /// What is wrong with its metadata or its log; null when nothing is.
     problem: Option<String>,
     /// What its spans tell; null for a run that was not looked at yet: ask for it with `ids`.
     details: Option<Details>,
@@ -93,18 +93,14 @@ pub(in super::super) fn row(viewer: &Viewer, run: &ListedRun, look: bool) -> Tab
     TableRow {
         trace_id: run.directory.trace_id,
         run_name: meta.and_then(|meta| meta.run_name.clone()),
-        standing: standing.word(),
+        standing: standing.as_str(),
         status: meta.map(|meta| meta.status),
         started_at: meta.map(|meta| meta.started_at.text().to_owned()),
         ended_at: meta.and_then(|meta| Some(meta.ended_at.as_ref()?.text().to_owned())),
         duration_ms: meta.and_then(|meta| meta.duration_ms),
         duration_us: meta.and_then(duration),
         counts: meta.map(|meta| meta.counts),
-        problem: run
-            .meta
-            .as_ref()
-            .err()
-            .and_then(|problems| Some(problems.first()?.to_string())),
+        problem: run.problems().first().map(ToString::to_string),
         details,
     }
 }

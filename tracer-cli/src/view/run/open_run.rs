@@ -237,6 +237,6 @@ impl OpenRun {
     /// A text that changes when the run does.
     pub(in super::super) fn version(&self) -> String {
         self.stamp
-            .version(&(self.standing.word(), self.directory.trace_id))
+            .version(&(self.standing.as_str(), self.directory.trace_id))
     }
 }

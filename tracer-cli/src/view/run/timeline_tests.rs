@@ -166,7 +166,7 @@ fn a_call_in_flight_is_a_row_and_without_a_root_a_row_stands_for_the_run() {
     let run = OpenRun::open(directory).unwrap();
     let sources: Vec<Source> = run.timeline.rows.iter().map(|row| row.source).collect();
     assert_eq!(sources, [Source::Run, Source::Span(0), Source::InFlight(0)]);
-    assert_eq!(run.standing.word(), "interrupted");
+    assert_eq!(run.standing.as_str(), "interrupted");
     assert_eq!(run.row_of("run"), Some(0));
     assert_eq!(run.row_of(&id(5)), Some(2));
 }

@@ -32,7 +32,7 @@ pub(in super::super) struct Known(BTreeMap<TraceId, (Stamp, &'static str)>);
 impl Known {
     /// The runs as they are now.
     pub(in super::super) fn of(listed: &[ListedRun]) -> Self {
-        let now = |run: &ListedRun| (Stamp::of(&run.directory.path), standing(run).word());
+        let now = |run: &ListedRun| (Stamp::of(&run.directory.path), standing(run).as_str());
         Self(
             listed
                 .iter()
@@ -118,13 +118,13 @@ impl WatchedRuns {
             .known
             .0
             .iter()
-            .filter(|(_, (_, word))| *word == Standing::Running.word());
+            .filter(|(_, (_, word))| *word == Standing::Running.as_str());
         open.any(|(trace_id, known)| {
             let directory = RunDirectory {
                 trace_id: *trace_id,
                 path: runs_dir.join(trace_id.to_string()),
             };
-            Stamp::of(&directory.path) != known.0 || standing(&directory.listed()).word() != known.1
+            Stamp::of(&directory.path) != known.0 || standing(&directory.listed()).as_str() != known.1
         })
     }
 

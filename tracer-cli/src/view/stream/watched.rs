@@ -107,7 +107,7 @@ impl WatchedRun {
             };
             changes.push(Change::new("in_flight", None, &now)?);
         }
-        let standing = run.standing.word();
+        let standing = run.standing.as_str();
         let is_due = self.told.is_none_or(|told| told.elapsed() >= OVERVIEW_PAUSE);
         if standing != self.standing || is_due || !run.standing.is_open() {
             changes.push(Change::new("run", Some(end), &overview::of(run)?)?);

@@ -2,7 +2,7 @@
 
 mod api;
 mod changes;
-mod client;
+pub(crate) mod client;
 mod command;
 mod guard;
 mod limits;

@@ -78,7 +78,7 @@ fn each_field_has_its_type() {
         ("spec_version", json!(2), "invalid_type"),
         ("spec_version", json!(null), "invalid_type"),
         ("spec_version", json!("0.3.0"), "unsupported_version"),
-        ("trace_id", json!(1), "invalid_type"),
+        ("trace_id", json!(1), "invalid_id"),
         (
             "trace_id",
             json!("1000000000000000000000000000000A"),
@@ -95,7 +95,7 @@ fn each_field_has_its_type() {
         ("ended_at", json!("yesterday"), "invalid_datetime"),
         ("duration_ms", json!(-1), "invalid_value"),
         ("duration_ms", json!(1.5), "invalid_type"),
-        ("duration_ms", json!(true), "invalid_type"),
+        ("duration_ms", json!(true), "invalid_value"),
         ("status", json!("done"), "invalid_value"),
         ("status", json!(null), "invalid_type"),
         ("counts", json!([]), "invalid_type"),

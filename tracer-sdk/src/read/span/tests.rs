@@ -97,9 +97,9 @@ fn every_field_is_required() {
 #[test]
 fn each_field_has_its_type() {
     for (field, value, expected) in [
-        ("trace_id", json!(5), "invalid_type"),
+        ("trace_id", json!(5), "invalid_id"),
         ("trace_id", json!("1"), "invalid_id"),
-        ("span_id", json!(null), "invalid_type"),
+        ("span_id", json!(null), "invalid_id"),
         ("span_id", json!("222222222222222Z"), "invalid_id"),
         ("span_id", json!("0000000000000000"), "invalid_id"),
         ("parent_span_id", json!(""), "invalid_id"),
@@ -111,7 +111,7 @@ fn each_field_has_its_type() {
         ("end_time", json!(12), "invalid_type"),
         ("duration_ms", json!(-5), "invalid_value"),
         ("duration_ms", json!("5"), "invalid_type"),
-        ("duration_ms", json!(false), "invalid_type"),
+        ("duration_ms", json!(false), "invalid_value"),
         ("attributes", json!([]), "invalid_type"),
         ("attributes", json!(null), "invalid_type"),
         ("events", json!({}), "invalid_type"),

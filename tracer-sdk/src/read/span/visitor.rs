@@ -265,7 +265,7 @@ impl<'de, A: ReadAttributes<'de>> LineFields<'de, A> {
             Field::Kind => self.kind = Some(kind(scalar()?)),
             Field::StartTime => self.start_time = Some(fields::time(scalar()?)),
             Field::EndTime => self.end_time = Some(fields::or_null(scalar()?, fields::time)),
-            Field::DurationMs => self.duration_ms = Some(fields::or_null(scalar()?, fields::whole_number)),
+            Field::DurationMs => self.duration_ms = Some(fields::or_null(scalar()?, fields::duration)),
             Field::Attributes => {
                 self.attributes = Some(map.next_value_seed(AttributesSeed::new(inside))?);
             }

@@ -50,19 +50,26 @@ pub(super) fn read_all(runs_dir: &Path, entries: &[(u64, TraceId)]) -> Vec<Place
         let run = RunDirectory::in_folder(runs_dir, *trace_id).listed();
         (run.started().or_else(|| changed(&run.directory.path)), run)
     };
-    let readers = entries.len().div_ceil(RUNS_FOR_A_READER).min(MAX_READERS);
-    let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(entries.len()));
-    let work = || {
-        let mut read: Vec<Placed> = Vec::with_capacity(RUNS_AT_ONCE);
+    in_turns(entries, |taken| {
+        let mut read: Vec<Placed> = taken.iter().map(placed).collect();
+        done.lock().append(&mut read);
+    });
+    done.into_inner()
+}
+
+/// Works on a few items after the other, in several threads when there are many.
+pub(super) fn in_turns<Item: Sync>(items: &[Item], work: impl Fn(&[Item]) + Sync) {
+    let readers = items.len().div_ceil(RUNS_FOR_A_READER).min(MAX_READERS);
+    let next = AtomicUsize::new(0);
+    let turns = || {
         loop {
             let start = next.fetch_add(RUNS_AT_ONCE, Ordering::Relaxed);
-            let end = entries.len().min(start.saturating_add(RUNS_AT_ONCE));
-            let Some(taken) = entries.get(start..end).filter(|taken| !taken.is_empty()) else {
-                break;
-            };
-            read.extend(taken.iter().map(placed));
-            done.lock().append(&mut read);
+            let end = items.len().min(start.saturating_add(RUNS_AT_ONCE));
+            match items.get(start..end).filter(|taken| !taken.is_empty()) {
+                Some(taken) => work(taken),
+                None => break,
+            }
         }
     };
     thread::scope(|scope| {
@@ -70,12 +77,11 @@ pub(super) fn read_all(runs_dir: &Path, entries: &[(u64, TraceId)]) -> Vec<Place
             // Without another thread, this one reads alone.
             let _ = thread::Builder::new().spawn_scoped(scope, || {
                 let _reader = reader;
-                work();
+                turns();
             });
         }
-        work();
+        turns();
     });
-    done.into_inner()
 }
 
 /// When a directory was last changed.

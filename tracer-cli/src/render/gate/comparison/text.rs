@@ -5,7 +5,7 @@ use tracer_sdk::judge::{Call, CallPair, Comparison, Side};
 
 use super::super::super::layout::{Align, Column, Table};
 use super::super::super::line::{Line, Tone};
-use super::super::super::standing::Standing;
+use super::super::super::standing::{Signs, Standing};
 use super::super::super::text as plain_text;
 use super::super::numbers;
 use super::calls::{self, Row};
@@ -58,7 +58,7 @@ fn side(word: &str, side: &Side, standing: Standing) -> Line {
         .with(super::short_id(side), Tone::Plain)
         .space(2)
         .with(
-            format!("{} {}", standing.glyph(), standing.word()),
+            format!("{} {}", standing.glyph(), standing.as_str()),
             standing.tone(),
         )
         .space(2)

@@ -1,0 +1,78 @@
+//! Runs as lists of them are written as JSON: by `tracer list --json` and the viewer's `/api/runs` (decisions, section 11).
+
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
+use tracer_sdk::format::{Problem, RunMeta, TraceId};
+use tracer_sdk::read::{ListedRun, RunState};
+
+/// The additive key beside the format's `status`.
+const RUN_STATUS: &str = "run_status";
+
+/// The metadata of a run, and its status.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct RunEntry<'a> {
+    #[serde(flatten)]
+    meta: Cow<'a, RunMeta>,
+    /// The status of the run, in the words that every list uses: `running`, `interrupted`, `failed`, `loop`, `ok`.
+    #[serde(serialize_with = "word")]
+    #[cfg_attr(test, schemars(schema_with = "run_status"))]
+    run_status: RunState,
+}
+
+impl<'a> RunEntry<'a> {
+    /// Nothing for a run that is damaged.
+    pub(crate) fn of(run: &'a ListedRun) -> Option<Self> {
+        let run_status = run.state();
+        let meta = run
+            .meta
+            .as_ref()
+            .ok()
+            .filter(|_| run_status != RunState::Damaged)?;
+        let mut meta = Cow::Borrowed(meta);
+        if meta.additional.contains_key(RUN_STATUS) {
+            // An emitter's own key of this name would stand in the object twice.
+            meta.to_mut().additional.remove(RUN_STATUS);
+        }
+        Some(Self { meta, run_status })
+    }
+}
+
+fn word<S: Serializer>(status: &RunState, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(status.as_str())
+}
+
+/// A run that cannot be read.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct DamagedRun<'a> {
+    trace_id: TraceId,
+    /// What is wrong with it, as far as a list looks: its metadata, and the first and the last line of its log.
+    diagnostics: Cow<'a, [Problem]>,
+}
+
+impl<'a> DamagedRun<'a> {
+    /// Nothing for a run that is not damaged.
+    pub(crate) fn of(run: &'a ListedRun) -> Option<Self> {
+        (run.state() == RunState::Damaged).then(|| Self {
+            trace_id: run.directory.trace_id,
+            diagnostics: Cow::Borrowed(run.problems()),
+        })
+    }
+}
+
+/// The statuses of runs that can be read.
+#[cfg(test)]
+fn run_status(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let words = RunState::ALL
+        .into_iter()
+        .filter(|state| *state != RunState::Damaged);
+    schemars::json_schema!({"enum": words.map(RunState::as_str).collect::<Vec<_>>()})
+}
+
+/// The statuses of all runs.
+#[cfg(test)]
+pub(crate) fn any_run_status(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({"enum": RunState::ALL.map(RunState::as_str)})
+}
