@@ -3,6 +3,7 @@
 mod emit;
 pub mod format;
 pub mod guardrails;
+mod input;
 #[cfg(feature = "gate")]
 pub mod judge;
 mod loops;

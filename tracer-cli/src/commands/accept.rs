@@ -100,7 +100,7 @@ fn pending_file(baseline: &Path) -> PathBuf {
 
 fn pending_sample(baseline: &Path) -> Result<Baseline, CliError> {
     let path = pending_file(baseline);
-    if !path.exists() {
+    if !inputs::is_there(&path) {
         return Err(CliError::input(format!("{} is not there", path.display()))
             .with_hint("run the test first: it writes the file when the agent behaves otherwise"));
     }

@@ -1,10 +1,11 @@
 //! The policy, the baseline and the report that a command of the gate is given: read, checked, and told by digest.
 
-use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use tracer_sdk::judge::policy::{Overrides, Policy, PolicyError, PolicyErrorCode};
 use tracer_sdk::judge::{Baseline, Gate, InputFile, RunMetrics, sha256_hex};
+use tracer_sdk::read::read_input;
 
 use crate::error::CliError;
 use crate::render::text;
@@ -19,13 +20,13 @@ pub(crate) fn policy(
 ) -> Result<(Policy, Option<InputFile>), CliError> {
     let path = match path {
         Some(path) => path.to_owned(),
-        None if Path::new(POLICY_FILE).exists() => PathBuf::from(POLICY_FILE),
+        None if is_there(Path::new(POLICY_FILE)) => PathBuf::from(POLICY_FILE),
         None => {
             let policy = Policy::without_file(overrides).map_err(|error| refused(None, &error))?;
             return Ok((policy, None));
         }
     };
-    let bytes = read("policy", &path, "write one: tracer init")?;
+    let bytes = read("policy", &path, Policy::MAX_BYTES, "write one: tracer init")?;
     let text = String::from_utf8(bytes).map_err(|_| {
         CliError::input(format!("the policy {} is not UTF-8", path.display())).with_hint("save it as UTF-8")
     })?;
@@ -65,6 +66,7 @@ pub(crate) fn baseline(path: &Path) -> Result<BaselineInput, CliError> {
     let bytes = read(
         "baseline",
         path,
+        Baseline::MAX_BYTES,
         "make one from a passing report: tracer baseline --from-report FILE",
     )?;
     let baseline = Baseline::parse(&bytes).map_err(|error| {
@@ -79,7 +81,12 @@ pub(crate) fn baseline(path: &Path) -> Result<BaselineInput, CliError> {
 
 /// The text of a report: which of it is used is the SDK's matter.
 pub(crate) fn report(path: &Path) -> Result<Vec<u8>, CliError> {
-    read("report", path, "write one: tracer run --json-out FILE -- COMMAND")
+    read(
+        "report",
+        path,
+        Baseline::MAX_BYTES,
+        "write one: tracer run --json-out FILE -- COMMAND",
+    )
 }
 
 /// Refuses a run of another agent than that of the baseline.
@@ -135,8 +142,16 @@ fn input(path: &Path, bytes: &[u8]) -> InputFile {
     }
 }
 
-fn read(what: &str, path: &Path, hint: &str) -> Result<Vec<u8>, CliError> {
-    fs::read(path).map_err(|error| {
+/// Whether anything has this name, a link to nowhere too: what cannot be read is said, and never passed over.
+pub(crate) fn is_there(path: &Path) -> bool {
+    !matches!(
+        path.symlink_metadata().map_err(|error| error.kind()),
+        Err(io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    )
+}
+
+fn read(what: &str, path: &Path, max_bytes: u64, hint: &str) -> Result<Vec<u8>, CliError> {
+    read_input(path, max_bytes).map_err(|error| {
         CliError::input(format!("the {what} {} cannot be read: {error}", path.display())).with_hint(hint)
     })
 }

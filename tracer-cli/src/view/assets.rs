@@ -2,7 +2,6 @@
 //! developed.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -11,6 +10,7 @@ use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
+use tracer_sdk::read::read_input;
 
 use super::answer::{ApiError, bytes_response, not_modified, with_version};
 use super::page_script;
@@ -22,6 +22,9 @@ const FILES: &[(&str, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/page_files.
 pub(super) const SHELL: &str = "shell.html";
 /// The modules of the pages. Each is served with all that it needs, and no other module is served.
 const PAGES: [&str; 4] = ["diff.js", "message.js", "run.js", "runs.js"];
+
+/// A file of a folder is at most this long, in bytes.
+const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
@@ -69,7 +72,9 @@ impl Assets {
     /// A file of the page, as it was written.
     fn file(&self, name: &str) -> Option<Bytes> {
         if let Some(folder) = &self.folder {
-            return fs::read(folder.join(name)).ok().map(Bytes::from);
+            return read_input(&folder.join(name), MAX_FILE_BYTES)
+                .ok()
+                .map(Bytes::from);
         }
         let (_, bytes) = FILES.iter().find(|(known, _)| *known == name)?;
         Some(Bytes::from_static(bytes))

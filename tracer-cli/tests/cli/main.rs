@@ -15,6 +15,8 @@ mod gate_pending;
 mod init;
 mod list;
 mod list_filters;
+#[cfg(target_os = "linux")]
+mod odd_files;
 mod policy_reference;
 mod reference;
 mod sandbox;

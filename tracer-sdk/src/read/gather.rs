@@ -139,13 +139,13 @@ pub(super) fn read_meta_file(directory: &Path) -> MetaReading {
     // Room for any ordinary file, so that it is read at once.
     let mut bytes = Vec::with_capacity(4096);
     let read = file::open(&directory.join(META_FILE)).and_then(|file| {
-        file.take(MAX_META_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+        file.take(MAX_META_BYTES + 1).read_to_end(&mut bytes)?;
         Ok(())
     });
     if let Err(error) = read {
         return MetaReading::nothing(file_problem(META_FILE, &error));
     }
-    if bytes.len() > MAX_META_BYTES {
+    if bytes.len() as u64 > MAX_META_BYTES {
         let message = format!(
             "is larger than {} MiB, which no run's metadata is",
             MAX_META_BYTES / 1024 / 1024
@@ -218,7 +218,7 @@ pub(super) fn file_problem(name: &str, error: &OpenError) -> Problem {
             name,
             "is missing; a run directory holds meta.json and spans.jsonl",
         ),
-        OpenError::NotRegular => Problem::new(
+        OpenError::NotRegular(_) => Problem::new(
             ProblemCode::UnreadableFile,
             name,
             "is not a regular file; symbolic links, pipes and folders are not read in its place",

@@ -4,6 +4,7 @@ use std::fs::{File, Metadata};
 use std::io;
 
 use super::line_reader::read_at;
+use super::log::MAX_LINE_BYTES;
 
 /// Where the last whole line ends, at or behind `start`.
 pub(super) fn whole_lines_end(file: &File, start: u64, length: u64) -> io::Result<u64> {
@@ -11,6 +12,9 @@ pub(super) fn whole_lines_end(file: &File, start: u64, length: u64) -> io::Resul
     let mut end = length;
     let mut bytes = Vec::new();
     while end > start {
+        if length - end > MAX_LINE_BYTES as u64 {
+            return Err(io::Error::other("its last line is longer than any that is read"));
+        }
         let from = end.saturating_sub(STEP).max(start);
         read_at(file, from, end - from, &mut bytes)?;
         if let Some(newline) = memchr::memrchr(b'\n', &bytes) {

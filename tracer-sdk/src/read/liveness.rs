@@ -92,7 +92,7 @@ enum Lock {
 fn probe(directory: &Path) -> Lock {
     let file = match file::open(&directory.join(LIVE_FILE)) {
         Ok(file) => file,
-        Err(OpenError::Missing | OpenError::NotRegular | OpenError::Io(_)) => return Lock::Unknown,
+        Err(OpenError::Missing | OpenError::NotRegular(_) | OpenError::Io(_)) => return Lock::Unknown,
     };
     // An emitter takes the lock before it writes the first line. Looking earlier would find it free, or even take it
     // away from the emitter.

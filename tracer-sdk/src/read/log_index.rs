@@ -105,8 +105,7 @@ impl LogIndex {
         let mut file = match file::open(&self.path) {
             Ok(file) => file,
             Err(OpenError::Missing) => return Ok(self.file.is_none()),
-            Err(OpenError::NotRegular) => return Err(io::Error::other("is not a regular file")),
-            Err(OpenError::Io(error)) => return Err(error),
+            Err(error) => return Err(error.into()),
         };
         let metadata = file.metadata()?;
         if let Some(before) = &self.file

@@ -6,8 +6,12 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::file::{self, OpenError};
+use super::log::MAX_LINE_BYTES;
 use super::span::read_span;
 use crate::format::{SPANS_FILE, SpanRecord};
+
+/// No part is larger: room for the longest line.
+const MOST_BYTES: u64 = 2 * MAX_LINE_BYTES as u64;
 
 /// The spans on the whole lines of a part of a log.
 ///
@@ -34,7 +38,7 @@ pub struct LogPart {
 ///
 /// # Errors
 ///
-/// What the system says when the file cannot be read, or is no regular file.
+/// What the system says when the file cannot be read, or is no regular file; more than 256 MiB are asked for.
 ///
 /// ```
 /// let directory = tempfile::tempdir()?;
@@ -52,9 +56,12 @@ pub fn read_log_part(directory: &Path, offset: u64, most_bytes: u64) -> io::Resu
                 ..LogPart::default()
             });
         }
-        Err(OpenError::NotRegular) => return Err(io::Error::other("is not a regular file")),
-        Err(OpenError::Io(error)) => return Err(error),
+        Err(error) => return Err(error.into()),
     };
+    // A caller that finds no whole line asks for more.
+    if most_bytes > MOST_BYTES {
+        return Err(io::Error::other("a line is longer than any that is read"));
+    }
     file.seek(SeekFrom::Start(offset))?;
     let mut bytes = Vec::new();
     file.take(most_bytes).read_to_end(&mut bytes)?;

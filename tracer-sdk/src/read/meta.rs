@@ -14,7 +14,7 @@ use crate::format::{Counts, Problem, ProblemCode, RunMeta, RunStatus, SPEC_VERSI
 mod tests;
 
 /// The largest `meta.json` that is read, in bytes: it is a page of text, and one that is not must not fill the memory.
-pub(super) const MAX_META_BYTES: usize = 16 * 1024 * 1024;
+pub(crate) const MAX_META_BYTES: u64 = 16 * 1024 * 1024;
 
 /// What could be read of a `meta.json`.
 #[derive(Debug, Default, PartialEq)]

@@ -48,6 +48,8 @@ mod any_run_tests;
 #[cfg(test)]
 mod tests;
 
+pub use crate::input::read_input;
+pub(crate) use file::open_run_file;
 pub use filter::{NamePattern, RunFilter, RunState};
 pub use indexed_span::{IndexedSpan, SurfacedRecord};
 pub use live_file::{LiveFile, ProcessIdentity, StartedSpan, read_live_file};
@@ -57,6 +59,7 @@ pub use load::read_run;
 pub use load::{InvalidRun, LoadedRun, open_run};
 pub use log_index::LogIndex;
 pub use log_part::{LogPart, read_log_part};
+pub(crate) use meta::MAX_META_BYTES;
 pub use outline::{OutlinedRun, outline_run};
 pub use project::{count_records, spans_to_events};
 pub use record_stream::{RecordError, RecordOutline, RecordStream};

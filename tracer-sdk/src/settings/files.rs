@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::SETTINGS;
+use crate::input::read_input;
 
 /// The folder of the settings file, in a project and in the home directory.
 pub(super) const FOLDER: &str = ".tracer";
@@ -128,18 +129,7 @@ fn is_absent(error: &io::Error) -> bool {
 }
 
 fn read_text(path: &Path) -> io::Result<String> {
-    // Opening a pipe would wait for its other end.
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    let mut text = String::new();
-    File::open(path)?
-        .take(MAX_FILE_BYTES + 1)
-        .read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_FILE_BYTES {
-        return Err(io::Error::other("it is longer than 256 KiB"));
-    }
-    Ok(text)
+    String::from_utf8(read_input(path, MAX_FILE_BYTES)?).map_err(|_| io::Error::other("it is not UTF-8"))
 }
 
 #[cfg(test)]
@@ -208,10 +198,16 @@ mod tests {
         write(folder.path(), "");
         fs::create_dir_all(inner.join(FOLDER).join(FILE)).unwrap();
         let text = |folder: &Path| Sources::below(folder.to_owned(), None).project.unwrap().text;
-        assert_eq!(text(&inner), Err("it is not a regular file".to_owned()));
+        assert_eq!(
+            text(&inner),
+            Err("it is a folder; a regular file of at most 256 KiB is read".to_owned())
+        );
 
         write(folder.path(), &" ".repeat(256 * 1024 + 1));
-        assert_eq!(text(folder.path()), Err("it is longer than 256 KiB".to_owned()));
+        assert_eq!(
+            text(folder.path()),
+            Err("it is longer than 256 KiB; a regular file of at most 256 KiB is read".to_owned())
+        );
         fs::write(folder.path().join(FOLDER).join(FILE), b"\xff").unwrap();
         assert!(text(folder.path()).is_err());
     }

@@ -9,7 +9,8 @@ use super::meta_text::MetaText;
 use super::remove::{hidden, remove_tree};
 use crate::format::gate_trial::GATE_KEY;
 use crate::format::{GateTrial, META_FILE};
-use crate::read::{RunDirectory, RunStore};
+use crate::input::read_input;
+use crate::read::{MAX_META_BYTES, RunDirectory, RunStore, open_run_file};
 use crate::write::files::{Disk, FileSystem, Open, write_all};
 
 /// Copies a run into a store, with the mark of the trial in its `meta.json`, and tells where it is. The run need not be
@@ -82,12 +83,12 @@ fn copy(from: &Path, to: &Path, mark: &GateTrial, file_system: &dyn FileSystem) 
         let kind = entry.file_type().map_err(TidyError::at(&path))?;
         let target = to.join(entry.file_name());
         if kind.is_file() && entry.file_name() == META_FILE {
-            let text = fs::read(&path).map_err(TidyError::at(&path))?;
+            let text = read_input(&path, MAX_META_BYTES).map_err(TidyError::at(&path))?;
             // Metadata that cannot be read is kept as it is: it is what the trial left.
             let text = marked(&text, mark).unwrap_or(text);
             write(&target, &mut text.as_slice(), file_system).map_err(TidyError::at(&target))?;
         } else if kind.is_file() {
-            let mut file = fs::File::open(&path).map_err(TidyError::at(&path))?;
+            let mut file = open_run_file(&path).map_err(TidyError::at(&path))?;
             write(&target, &mut file, file_system).map_err(TidyError::at(&target))?;
         }
     }

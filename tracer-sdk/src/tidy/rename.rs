@@ -1,13 +1,13 @@
 //! Giving a run another name: in its `meta.json` only, which is where lists have it from.
 
-use std::fs;
 use std::io;
 
 use super::error::TidyError;
 use super::meta_text::MetaText;
 use crate::emit::redactor;
 use crate::format::META_FILE;
-use crate::read::{Liveness, RunDirectory};
+use crate::input::read_input;
+use crate::read::{Liveness, MAX_META_BYTES, RunDirectory};
 use crate::settings::Settings;
 use crate::write::files::{Disk, FileSystem};
 use crate::write::meta_file::replace_text;
@@ -55,7 +55,7 @@ pub(super) fn rename_run_on(
     }
     let name = redactor.text(name).into_owned();
     let path = run.path.join(META_FILE);
-    fs::read(&path)
+    read_input(&path, MAX_META_BYTES)
         .and_then(|old| {
             let mut meta = MetaText::parse(&old)?;
             meta.set("run_name", &name)?;

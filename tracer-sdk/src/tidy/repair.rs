@@ -3,7 +3,6 @@
 //! In this order, so that a repair that is itself interrupted is taken up again by the next: a copy of the log, the torn
 //! line cut off, the missing spans appended with the root last, `meta.json`, and at last `.live` removed.
 
-use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,8 @@ use super::completion::{Completion, Seen, complete};
 use super::error::TidyError;
 use super::meta_text::MetaText;
 use crate::format::{LIVE_FILE, META_FILE, RunMeta, RunStatus, SPANS_FILE};
-use crate::read::{self, Liveness, OutlinedRun, liveness};
+use crate::input::read_input;
+use crate::read::{self, Liveness, MAX_META_BYTES, OutlinedRun, liveness, open_run_file};
 use crate::write::files::{Disk, FileSystem, Open, OpenFile, write_all};
 use crate::write::meta_file::replace_text;
 
@@ -196,10 +196,9 @@ fn damaged(run: OutlinedRun) -> TidyError {
 
 /// Where the log ends without its torn line; `None` when there is no log.
 fn log_end(path: &Path, cut: u64) -> io::Result<Option<LogEnd>> {
-    let mut file = match fs::File::open(path) {
-        Ok(file) => file,
+    let mut file = match open_run_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+        file => file?,
     };
     let length = file.metadata()?.len().saturating_sub(cut);
     let mut last = [b'\n'];
@@ -243,7 +242,7 @@ fn keep_copy(file_system: &dyn FileSystem, from: &Path, to: &Path) -> Result<(),
 }
 
 fn copy(file_system: &dyn FileSystem, from: &Path, to: &Path) -> io::Result<()> {
-    let mut source = fs::File::open(from)?;
+    let mut source = open_run_file(from)?;
     let mut target = file_system.open(to, Open::New)?;
     let mut buffer = vec![0; 256 * 1024];
     loop {
@@ -289,7 +288,7 @@ fn write_meta(
     };
     let old = match &plan.new_meta {
         Some(meta) => serde_json::to_vec(meta).map_err(io::Error::from),
-        None => fs::read(&path),
+        None => read_input(&path, MAX_META_BYTES),
     };
     old.and_then(|old| Ok(text(&old)?))
         .and_then(|text| replace_text(file_system, directory, &text))

@@ -2,20 +2,18 @@
 //! directory or the nearest folder above it that has one.
 
 use std::fs;
-use std::io::Read;
 use std::path::PathBuf;
 
 use axum::response::Response;
 use serde::Serialize;
 use tracer_sdk::format::SPEC_VERSION;
 use tracer_sdk::judge::Baseline;
+use tracer_sdk::read::read_input;
 
 use super::super::answer::{ApiError, json_response};
 
 const FOLDER: &str = ".tracer/baselines";
 const EXTENSION: &str = "json";
-/// A larger file is no baseline.
-const LARGEST: u64 = 64 * 1024 * 1024;
 /// So many are listed.
 const MOST_LISTED: usize = 500;
 
@@ -47,8 +45,10 @@ fn names() -> Vec<String> {
         .into_iter()
         .flatten()
         .filter_map(|entry| {
-            let path = entry.ok()?.path();
-            let is_baseline = path.extension().is_some_and(|extension| extension == EXTENSION);
+            let entry = entry.ok()?;
+            let path = entry.path();
+            let is_baseline = entry.file_type().is_ok_and(|kind| kind.is_file())
+                && path.extension().is_some_and(|extension| extension == EXTENSION);
             let name = path.file_stem()?.to_str()?.to_owned();
             (is_baseline && is_name(&name)).then_some(name)
         })
@@ -86,9 +86,6 @@ pub(super) fn read(name: &str) -> Result<Baseline, ApiError> {
     if !path.symlink_metadata().is_ok_and(|found| found.is_file()) {
         return Err(missing());
     }
-    let mut text = Vec::new();
-    fs::File::open(&path)
-        .and_then(|file| file.take(LARGEST).read_to_end(&mut text))
-        .map_err(ApiError::unreadable)?;
+    let text = read_input(&path, Baseline::MAX_BYTES).map_err(ApiError::unreadable)?;
     Baseline::parse(&text).map_err(ApiError::unreadable)
 }

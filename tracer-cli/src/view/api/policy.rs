@@ -84,8 +84,7 @@ impl ProjectPolicy {
     /// Reads it; nothing where there is none.
     pub(super) fn read() -> Option<Self> {
         let path = Path::new(POLICY_FILE);
-        path.exists()
-            .then(|| Self(inputs::policy(Some(path), &Overrides::default())))
+        inputs::is_there(path).then(|| Self(inputs::policy(Some(path), &Overrides::default())))
     }
 
     /// A text that changes with the policy.

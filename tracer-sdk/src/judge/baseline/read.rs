@@ -11,6 +11,9 @@ use crate::judge::compare::SUMMARY_KEYS;
 pub(in super::super) const SCHEMA_VERSION: &str = "0.3.1";
 
 impl Baseline {
+    /// The length of the largest file that is read as a baseline or as the report that one is made from, in bytes.
+    pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
     /// Reads a baseline of schema `0.2` or `0.3.x`, and refuses one whose lengths, ranges, signatures or digest do not
     /// hold. Files of other tools carry no digest and are read without.
     ///

@@ -178,6 +178,9 @@ impl fmt::Display for PolicyWarning {
 }
 
 impl Policy {
+    /// The length of the largest file that is read as a policy, in bytes.
+    pub const MAX_BYTES: u64 = 1024 * 1024;
+
     /// The policy that a file and the command line state together.
     ///
     /// The overrides come first and the checks after: a file that could not gate with its own `trials` is fine when

@@ -6,6 +6,10 @@ use std::io::{self, Read};
 /// any newline must not fill the memory.
 pub(in super::super) const MAX_LINE_BYTES: usize = 128 * 1024 * 1024;
 
+/// How much of longer lines is passed over in one file, in bytes, before it is given up: a sparse file of any size costs
+/// nothing to make.
+const MAX_SKIPPED_BYTES: u64 = 2 * MAX_LINE_BYTES as u64;
+
 /// How much is read at a time: little enough that what comes of it stays in the processor's caches, and its memory in the
 /// allocator's hands.
 const BLOCK_BYTES: usize = 256 * 1024;
@@ -96,6 +100,8 @@ pub(super) struct Blocks<R> {
     /// The beginning of a line whose end was not in the last block.
     carried: Vec<u8>,
     is_at_end: bool,
+    /// How much of lines over the limit may still be passed over.
+    skipped_left: u64,
     number: u64,
     offset: u64,
     line: u64,
@@ -123,6 +129,7 @@ impl<R: Read> Blocks<R> {
             block_bytes,
             carried: Vec::new(),
             is_at_end: false,
+            skipped_left: MAX_SKIPPED_BYTES,
             number: 0,
             offset: 0,
             line: 1,
@@ -192,6 +199,13 @@ impl<R: Read> Blocks<R> {
         block.bytes.clear();
         block.bytes.shrink_to(4 * self.block_bytes);
         while !self.is_at_end {
+            self.skipped_left = self
+                .skipped_left
+                .checked_sub(self.block_bytes as u64)
+                .ok_or_else(|| {
+                    let most = MAX_SKIPPED_BYTES / 1024 / 1024;
+                    io::Error::other(format!("more than {most} MiB of it are lines that are too long"))
+                })?;
             self.read(&mut block.bytes)?;
             if let Some(newline) = memchr::memchr(b'\n', &block.bytes) {
                 length += newline as u64 + 1;

@@ -9,7 +9,7 @@ mod index;
 mod problems;
 mod scan;
 
-pub(super) use blocks::LineStart;
+pub(super) use blocks::{LineStart, MAX_LINE_BYTES};
 pub(super) use index::{Entry, IdTable, Known, LinePlace};
 pub(super) use problems::Problems;
 pub(super) use scan::{Expected, Scanned, Visit, first_trace_id, scan, scan_from};

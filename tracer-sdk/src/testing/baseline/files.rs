@@ -1,9 +1,10 @@
 //! Where a baseline stands in a package, and what waits beside it to be accepted.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use crate::input::read_input;
 use crate::judge::Baseline;
 
 /// The file of a baseline.
@@ -38,7 +39,7 @@ impl BaselineFile {
     /// The baseline; nothing when there is no file.
     pub(super) fn read(&self) -> Result<Option<Baseline>, String> {
         let told = |error: &dyn std::fmt::Display| format!("{}: {error}", self.path.display());
-        match fs::read(&self.path) {
+        match read_input(&self.path, Baseline::MAX_BYTES) {
             Ok(text) => Baseline::parse(&text).map(Some).map_err(|error| told(&error)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(told(&error)),
@@ -56,7 +57,9 @@ impl BaselineFile {
             .with_extension(format!("json.{}-{thread}.tmp", std::process::id()));
         let write = || {
             fs::create_dir_all(self.path.parent().unwrap_or(Path::new(".")))?;
-            fs::write(&temporary, baseline.to_json())?;
+            // Whatever has the name already is not written through.
+            let mut file = fs::File::create_new(&temporary)?;
+            file.write_all(baseline.to_json().as_bytes())?;
             fs::rename(&temporary, &pending)
         };
         write().map_err(|error| format!("{} cannot be written: {error}", pending.display()))

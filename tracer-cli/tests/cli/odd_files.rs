@@ -1,0 +1,325 @@
+//! Every file that a clone can bring, replaced by everything that is no small regular file: nothing is waited for, no more
+//! is read than is allowed, and what is wrong is said with the name of the file.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::sandbox::{FIRST, Outcome, SECOND, Sandbox};
+use crate::view::client::Viewer;
+
+/// What can be in the place of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Odd {
+    Pipe,
+    Device,
+    Folder,
+    Socket,
+    /// 1 TiB that take no room on the disk.
+    Sparse,
+    LinkToNowhere,
+    LinkToItself,
+    /// To a large file outside of the project.
+    LinkOutside,
+    Unreadable,
+    Empty,
+}
+
+const ALL: [Odd; 10] = [
+    Odd::Pipe,
+    Odd::Device,
+    Odd::Folder,
+    Odd::Socket,
+    Odd::Sparse,
+    Odd::LinkToNowhere,
+    Odd::LinkToItself,
+    Odd::LinkOutside,
+    Odd::Unreadable,
+    Odd::Empty,
+];
+
+impl Odd {
+    /// Puts it in the place of a file.
+    fn put(self, path: &Path, outside: &Path) {
+        if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            fs::remove_dir(path).unwrap();
+        } else {
+            let _ = fs::remove_file(path);
+        }
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let sparse = |path: &Path| File::create(path).unwrap().set_len(1 << 40).unwrap();
+        match self {
+            Self::Pipe => assert!(Command::new("mkfifo").arg(path).status().unwrap().success()),
+            Self::Device => symlink("/dev/zero", path).unwrap(),
+            Self::Folder => fs::create_dir(path).unwrap(),
+            Self::Socket => drop(UnixListener::bind(short(path)).unwrap()),
+            Self::Sparse => sparse(path),
+            Self::LinkToNowhere => symlink("/nowhere/at/all", path).unwrap(),
+            Self::LinkToItself => symlink(path.file_name().unwrap(), path).unwrap(),
+            Self::LinkOutside => {
+                let target = outside.join("outside");
+                sparse(&target);
+                symlink(target, path).unwrap();
+            }
+            Self::Unreadable => {
+                fs::write(path, "x").unwrap();
+                fs::set_permissions(path, fs::Permissions::from_mode(0)).unwrap();
+            }
+            Self::Empty => fs::write(path, "").unwrap(),
+        }
+    }
+
+    fn is_no_regular_file(self) -> bool {
+        matches!(self, Self::Pipe | Self::Device | Self::Folder | Self::Socket)
+    }
+}
+
+/// A socket's path is at most 108 bytes: one from the working directory is.
+fn short(path: &Path) -> PathBuf {
+    assert!(path.as_os_str().len() < 100, "{path:?}");
+    path.to_owned()
+}
+
+/// How much a command reads besides the file: the executable's libraries, the other files.
+const BESIDES: u64 = 2 * 1024 * 1024;
+const MIB: u64 = 1024 * 1024;
+
+/// Runs a command with little memory, and gives how many bytes it read. A command that waits fails the test.
+fn run(sandbox: &Sandbox, arguments: &[&str]) -> (Outcome, u64) {
+    let command = sandbox.command(arguments);
+    let counts = sandbox.path("io.txt");
+    // A process that was waited for has its counts added to those of whoever waited.
+    let script = r#"ulimit -v 4000000; "$0" "$@"; code=$?; cat /proc/$$/io > "$COUNTS"; exit $code"#;
+    let mut shell = Command::new("sh");
+    shell
+        .arg("-c")
+        .arg(script)
+        .arg(command.get_program())
+        .args(command.get_args());
+    shell.env_clear().current_dir(sandbox.path("."));
+    for (name, value) in command.get_envs() {
+        shell.env(name, value.unwrap());
+    }
+    shell.env("PATH", "/usr/bin:/bin").env("COUNTS", &counts);
+    let mut child = shell
+        .stdin(Stdio::null())
+        .stdout(File::create(sandbox.path("stdout.txt")).unwrap())
+        .stderr(File::create(sandbox.path("stderr.txt")).unwrap())
+        .spawn()
+        .unwrap();
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if started.elapsed() > Duration::from_secs(120) {
+            child.kill().unwrap();
+            panic!("{arguments:?} waits");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    let outcome = Outcome {
+        code: status.code(),
+        stdout: fs::read_to_string(sandbox.path("stdout.txt")).unwrap(),
+        stderr: fs::read_to_string(sandbox.path("stderr.txt")).unwrap(),
+    };
+    let counts = fs::read_to_string(counts).unwrap();
+    let read = counts
+        .lines()
+        .find_map(|line| line.strip_prefix("rchar: "))
+        .unwrap();
+    (outcome, read.parse().unwrap())
+}
+
+/// A project with runs, a policy, a baseline, one that waits, and a report.
+fn project() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "support-agent", 1, "ok");
+    sandbox.run(SECOND, "support-agent", 2, "ok");
+    for arguments in [
+        &["init"][..],
+        &["baseline", FIRST, "--out", "b.json"],
+        &["baseline", SECOND, "--out", "b.json.new"],
+        &["assert", FIRST, "--no-loops", "--json-out", "report.json"],
+    ] {
+        let outcome = sandbox.tracer(arguments);
+        assert!(
+            sandbox.path("b.json").exists() || outcome.code == Some(0),
+            "{outcome:?}"
+        );
+    }
+    fs::create_dir_all(sandbox.path(".tracer/baselines")).unwrap();
+    fs::copy(
+        sandbox.path("b.json"),
+        sandbox.path(".tracer/baselines/agent.json"),
+    )
+    .unwrap();
+    assert!(sandbox.path("report.json").exists());
+    sandbox
+}
+
+#[test]
+fn what_a_project_brings_is_read_when_it_is_a_regular_file_of_bounded_length_and_refused_by_name_otherwise() {
+    let files: [(&str, u64, &[&str]); 8] = [
+        (".tracer/policy.yaml", MIB, &["assert", FIRST]),
+        ("p.yaml", MIB, &["assert", FIRST, "--policy", "p.yaml"]),
+        ("b.json", 64 * MIB, &["assert", FIRST, "--baseline", "b.json"]),
+        ("b.json", 64 * MIB, &["diff", FIRST, "--baseline", "b.json"]),
+        (
+            "b.json",
+            64 * MIB,
+            &["accept", FIRST, "--baseline", "b.json", "--reason", "x"],
+        ),
+        (
+            "b.json.new",
+            64 * MIB,
+            &["accept", "--pending", "--baseline", "b.json", "--reason", "x"],
+        ),
+        (
+            "report.json",
+            64 * MIB,
+            &["baseline", "--from-report", "report.json", "--out", "new.json"],
+        ),
+        (".tracer/config.toml", MIB / 4, &["list"]),
+    ];
+    for (file, most, arguments) in files {
+        for odd in ALL {
+            let sandbox = project();
+            odd.put(&sandbox.path(file), &sandbox.path("."));
+            let (outcome, read) = run(&sandbox, arguments);
+            let case = format!("{odd:?} in the place of {file}, {arguments:?}: {outcome:?}");
+            assert!(read <= most + BESIDES, "{read} bytes are read: {case}");
+            // Root reads whatever it wants to, and of some files nothing is enough.
+            let is_read = matches!(odd, Odd::Unreadable | Odd::Empty);
+            let is_absent = odd == Odd::LinkToNowhere && file.ends_with(".toml");
+            if !is_read && !is_absent {
+                assert_eq!(outcome.code, Some(2), "{case}");
+                assert!(outcome.stderr.contains(file), "{case}");
+            }
+            let is_large = matches!(odd, Odd::Sparse | Odd::LinkOutside);
+            if odd.is_no_regular_file() || is_large {
+                assert!(outcome.stderr.contains("a regular file of at most"), "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_files_of_a_run_are_read_when_they_are_regular_and_of_bounded_length_and_refused_by_name_otherwise() {
+    // Of a log without line breaks so much is read: the longest line, and what is passed over behind it.
+    let most = |file: &str| match file {
+        "spans.jsonl" => 3 * 128 * MIB,
+        _ => 16 * MIB,
+    };
+    let commands: [&[&str]; 8] = [
+        &["list"],
+        &["list", "--json"],
+        &["show", FIRST],
+        &["show", FIRST, "--json"],
+        &["validate-trace"],
+        &["export", FIRST, "--out", "-"],
+        &["assert", FIRST, "--no-loops"],
+        &["repair", FIRST],
+    ];
+    for (file, status) in [
+        ("meta.json", "ok"),
+        ("spans.jsonl", "ok"),
+        ("spans.jsonl", "running"),
+        (".live", "running"),
+    ] {
+        for odd in ALL {
+            // What a small file is, the others show; a log of this size is read in several of them.
+            for arguments in commands {
+                let sandbox = Sandbox::new();
+                let directory = sandbox.run(FIRST, "support-agent", 1, status);
+                odd.put(&directory.join(file), &sandbox.path("."));
+                let path = directory.display().to_string();
+                let with_path = [arguments, &[path.as_str()]].concat();
+                let is_validation = arguments[0] == "validate-trace";
+                let (outcome, read) = run(&sandbox, if is_validation { &with_path } else { arguments });
+                let case = format!(
+                    "{odd:?} in the place of {file} of a run that is {status}, {arguments:?}: {outcome:?}"
+                );
+                // The index and the list are made of two looks.
+                assert!(read <= 2 * most(file) + BESIDES, "{read} bytes are read: {case}");
+                assert!(matches!(outcome.code, Some(0..=2)), "{case}");
+                let is_refused = odd.is_no_regular_file()
+                    || matches!(odd, Odd::LinkToNowhere | Odd::LinkToItself | Odd::LinkOutside);
+                if is_refused && file != ".live" && is_validation {
+                    assert!(matches!(outcome.code, Some(1 | 2)), "{case}");
+                    let told = format!("{file}: is not a regular file");
+                    assert!(
+                        outcome.stdout.contains(&told) || outcome.stderr.contains(&told),
+                        "{case}"
+                    );
+                }
+                if arguments == ["list"]
+                    && file != ".live"
+                    && (is_refused || odd == Odd::Sparse)
+                    && status == "ok"
+                {
+                    assert!(outcome.stdout.contains("damaged\t"), "{case}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_viewer_answers_whatever_is_in_the_place_of_the_files_of_its_project() {
+    for file in [
+        ".tracer/policy.yaml",
+        ".tracer/baselines/agent.json",
+        "page/page.css",
+    ] {
+        for odd in ALL {
+            let sandbox = project();
+            fs::create_dir(sandbox.path("page")).unwrap();
+            let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/view/page");
+            for entry in fs::read_dir(page).unwrap().map(Result::unwrap) {
+                fs::copy(entry.path(), sandbox.path("page").join(entry.file_name())).unwrap();
+            }
+            odd.put(&sandbox.path(file), &sandbox.path("."));
+            let viewer = Viewer::start_with(&sandbox, &["--page-files", "page"]);
+            let read_before = read_by(&viewer);
+            for path in [
+                format!("/api/diff?a={FIRST}&b={SECOND}"),
+                format!("/api/diff?a={FIRST}&baseline=agent"),
+                "/api/baselines".to_owned(),
+                "/assets/page.css".to_owned(),
+                "/api/runs".to_owned(),
+            ] {
+                let response = viewer.get(&path);
+                assert!(
+                    (200..500).contains(&response.status),
+                    "{odd:?} {file} {path}: {response:?}"
+                );
+            }
+            let read = read_by(&viewer) - read_before;
+            assert!(
+                read <= 2 * 64 * MIB + BESIDES,
+                "{read} bytes are read: {odd:?} {file}"
+            );
+            if odd.is_no_regular_file() && file.ends_with(".yaml") {
+                let answer = viewer.json(&format!("/api/diff?a={FIRST}&b={SECOND}"));
+                let message = answer["policy"]["problem"]["message"].as_str().unwrap();
+                assert!(
+                    message.contains("policy.yaml") && message.contains("a regular file of at most"),
+                    "{message}"
+                );
+            }
+        }
+    }
+}
+
+fn read_by(viewer: &Viewer) -> u64 {
+    let counts = fs::read_to_string(format!("/proc/{}/io", viewer.child.id())).unwrap();
+    let read = counts
+        .lines()
+        .find_map(|line| line.strip_prefix("rchar: "))
+        .unwrap();
+    read.parse().unwrap()
+}

@@ -1,0 +1,172 @@
+//! Opening files that somebody else may have put there: with a clone, an archive, or by another program.
+//!
+//! Whatever has the name of our file can be a device without an end, a pipe that nobody writes to, or larger than the memory.
+//! Only regular files are read, and of each only so much.
+
+use std::fs::{File, FileType, OpenOptions};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Whether a symbolic link in the place of a file is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Links {
+    /// To a regular file: a project may share its settings, its policy.
+    Follow,
+    /// Never: an emitter writes no links.
+    Refuse,
+}
+
+/// Why a file cannot be opened.
+#[derive(Debug)]
+pub(crate) enum OpenError {
+    /// There is none.
+    Missing,
+    /// Something else is in its place, in words: `a pipe`.
+    NotRegular(&'static str),
+    /// The system refuses.
+    Io(io::Error),
+}
+
+impl From<io::Error> for OpenError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::Missing,
+            _ => Self::Io(error),
+        }
+    }
+}
+
+impl From<OpenError> for io::Error {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Missing => io::ErrorKind::NotFound.into(),
+            OpenError::NotRegular(what) => io::Error::other(format!("is {what}, and no regular file")),
+            OpenError::Io(error) => error,
+        }
+    }
+}
+
+/// Opens a regular file for reading, and never waits for a writer.
+pub(crate) fn open(path: &Path, links: Links) -> Result<File, OpenError> {
+    // Asked before opening, because opening a device can have effects.
+    regular(
+        match links {
+            Links::Follow => path.metadata()?,
+            Links::Refuse => path.symlink_metadata()?,
+        }
+        .file_type(),
+    )?;
+    let file = options(links).open(path)?;
+    // Asked again of what was opened, because it may have been exchanged in between.
+    regular(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+fn regular(found: FileType) -> Result<(), OpenError> {
+    if found.is_file() {
+        return Ok(());
+    }
+    Err(OpenError::NotRegular(if found.is_dir() {
+        "a folder"
+    } else if found.is_symlink() {
+        "a symbolic link"
+    } else {
+        special(found)
+    }))
+}
+
+#[cfg(unix)]
+fn special(found: FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    if found.is_fifo() {
+        "a pipe"
+    } else if found.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+#[cfg(not(unix))]
+fn special(_: FileType) -> &'static str {
+    "a device"
+}
+
+#[cfg(unix)]
+fn options(links: Links) -> OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = OpenOptions::new();
+    let no_links = match links {
+        Links::Follow => 0,
+        Links::Refuse => libc::O_NOFOLLOW,
+    };
+    // Without `O_NONBLOCK`, opening a pipe would wait until somebody writes to it.
+    options
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | no_links);
+    options
+}
+
+#[cfg(not(unix))]
+fn options(_: Links) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    options
+}
+
+/// Reads a small file that a project brings along, such as a policy or a baseline: a regular file, or a symbolic link to
+/// one, of at most `max_bytes`. Never waits, and never reads more than that.
+///
+/// ```
+/// use tracer_sdk::read::read_input;
+///
+/// let folder = tempfile::tempdir()?;
+/// let policy = folder.path().join("policy.yaml");
+/// std::fs::write(&policy, "version: 2\n")?;
+/// assert_eq!(read_input(&policy, 1024)?, b"version: 2\n");
+/// assert_eq!(
+///     read_input(&policy, 4).unwrap_err().to_string(),
+///     "it is longer than 4 bytes; a regular file of at most 4 bytes is read",
+/// );
+/// assert_eq!(
+///     read_input(folder.path(), 1024 * 1024).unwrap_err().to_string(),
+///     "it is a folder; a regular file of at most 1 MiB is read",
+/// );
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// What the system says, with its [`kind`](io::Error::kind) for a missing file; or what is in the place of the file, and
+/// what is allowed there.
+pub fn read_input(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let refused = |what: &str| {
+        let most = size(max_bytes);
+        io::Error::other(format!("it is {what}; a regular file of at most {most} is read"))
+    };
+    let file = open(path, Links::Follow).map_err(|error| match error {
+        OpenError::NotRegular(what) => refused(what),
+        error => error.into(),
+    })?;
+    let too_long = || refused(&format!("longer than {}", size(max_bytes)));
+    if file.metadata()?.len() > max_bytes {
+        return Err(too_long());
+    }
+    // It may grow meanwhile, and some files of the system do not know their length.
+    let mut bytes = Vec::new();
+    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(too_long());
+    }
+    Ok(bytes)
+}
+
+fn size(bytes: u64) -> String {
+    const KIB: u64 = 1024;
+    const MIB: u64 = 1024 * KIB;
+    match bytes {
+        bytes if bytes >= MIB && bytes % MIB == 0 => format!("{} MiB", bytes / MIB),
+        bytes if bytes >= KIB && bytes % KIB == 0 => format!("{} KiB", bytes / KIB),
+        bytes => format!("{bytes} bytes"),
+    }
+}
