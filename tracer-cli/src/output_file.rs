@@ -4,21 +4,119 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use tracer_sdk::format::{RUNS_FOLDER, TraceId};
+
 use crate::error::CliError;
+
+/// Whether a symbolic link in the place of the file is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Links {
+    /// The user names the link, and means what it leads to.
+    Follow,
+    /// A project may bring a link of the name of a file that is written there, to any file of the user's.
+    Refuse,
+}
+
+/// What a path leads to.
+enum Target {
+    /// What standard output or standard error is: written where they go on, so that nothing of theirs is lost.
+    Stream(File),
+    /// A pipe or a device: opened and written to.
+    Special,
+    /// A file that is replaced or made.
+    File {
+        path: PathBuf,
+        permissions: Option<fs::Permissions>,
+    },
+}
+
+impl Target {
+    fn of(path: &Path, links: Links) -> io::Result<Self> {
+        let found = fs::metadata(path);
+        if let Ok(existing) = &found
+            && let Some(stream) = standard_stream(existing)
+        {
+            return Ok(Self::Stream(stream));
+        }
+        let target = match found {
+            Ok(existing) if existing.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(existing) if !existing.is_file() => return Ok(Self::Special),
+            _ if links == Links::Refuse && path.is_symlink() => {
+                return Err(io::Error::other(
+                    "it is a symbolic link, which is not written through",
+                ));
+            }
+            // What the link leads to is replaced, not the link.
+            Ok(existing) => Self::File {
+                path: fs::canonicalize(path)?,
+                permissions: Some(existing.permissions()),
+            },
+            Err(_) => Self::File {
+                path: path.to_owned(),
+                permissions: None,
+            },
+        };
+        match target {
+            Self::File { path, .. } if is_in_a_run(&path) => Err(io::Error::other(
+                "it is in the folder of a run, which holds the run's own files",
+            )),
+            target => Ok(target),
+        }
+    }
+}
+
+/// Standard output or standard error, when they are this file.
+#[cfg(unix)]
+fn standard_stream(existing: &fs::Metadata) -> Option<File> {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::MetadataExt;
+    let is_it = |stream: &File| {
+        let stream = stream.metadata();
+        stream.is_ok_and(|stream| {
+            stream.is_file() && (stream.dev(), stream.ino()) == (existing.dev(), existing.ino())
+        })
+    };
+    let (output, error) = (io::stdout(), io::stderr());
+    [output.as_fd(), error.as_fd()]
+        .into_iter()
+        // The copy writes where the stream is, and appends where it does.
+        .filter_map(|stream| stream.try_clone_to_owned().ok().map(File::from))
+        .find(is_it)
+}
+
+#[cfg(not(unix))]
+fn standard_stream(_: &fs::Metadata) -> Option<File> {
+    None
+}
+
+/// Whether a file lies in a run directory, whatever the store: `runs/<trace ID>/…`.
+fn is_in_a_run(path: &Path) -> bool {
+    let is_run = |folder: &Path| {
+        let name = folder.file_name().and_then(|name| name.to_str());
+        let above = folder.parent().and_then(Path::file_name);
+        name.is_some_and(|name| name.parse::<TraceId>().is_ok())
+            && above.is_some_and(|above| above == RUNS_FOLDER)
+    };
+    fs::canonicalize(folder_of(path)).is_ok_and(|folder| folder.ancestors().any(is_run))
+}
 
 /// Gives `write` what to write to; the file has its name only when everything is on the disk.
 pub(crate) fn write<Written, Failure: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<Written, Failure>,
 ) -> Result<Written, Failure> {
-    match fs::metadata(path) {
-        // A pipe or a device is written to; only an ordinary file can be replaced.
-        Ok(existing) if !existing.is_file() => {
-            write_through(&OpenOptions::new().write(true).open(path)?, write)
-        }
-        // What a link points to is replaced, not the link.
-        Ok(existing) => replace(&fs::canonicalize(path)?, Some(existing.permissions()), write),
-        Err(_) => replace(path, None, write),
+    write_to(Target::of(path, Links::Follow)?, path, write)
+}
+
+fn write_to<Written, Failure: From<io::Error>>(
+    target: Target,
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<Written, Failure>,
+) -> Result<Written, Failure> {
+    match target {
+        Target::Stream(stream) => write_through(&stream, write),
+        Target::Special => write_through(&OpenOptions::new().write(true).open(path)?, write),
+        Target::File { path, permissions } => replace(&path, permissions, write),
     }
 }
 
@@ -102,12 +200,11 @@ impl From<NewFileError> for CliError {
 /// missing.
 pub(crate) fn prepare(path: &Path) -> Result<(), NewFileError> {
     let failed = |error| NewFileError::Write(path.to_owned(), error);
-    match fs::metadata(path) {
-        Ok(existing) if existing.is_dir() => Err(failed(io::ErrorKind::IsADirectory.into())),
-        // A pipe or a device takes what it takes.
-        Ok(existing) if !existing.is_file() => Ok(()),
-        _ => {
-            let folder = folder_of(path);
+    match Target::of(path, Links::Refuse).map_err(failed)? {
+        // A stream, a pipe or a device takes what it takes.
+        Target::Stream(_) | Target::Special => Ok(()),
+        Target::File { path, .. } => {
+            let folder = folder_of(&path);
             fs::create_dir_all(folder)
                 .and_then(|()| beside(folder))
                 .map(drop)
@@ -122,7 +219,13 @@ pub(crate) fn write_new(path: &Path, force: bool, content: &[u8]) -> Result<(), 
     let folder = folder_of(path);
     fs::create_dir_all(folder).map_err(failed)?;
     if force {
-        return write(path, |writer| writer.write_all(content)).map_err(failed);
+        let target = Target::of(path, Links::Refuse).map_err(failed)?;
+        return write_to(target, path, |writer| writer.write_all(content)).map_err(failed);
+    }
+    if is_in_a_run(path) {
+        return Err(failed(io::Error::other(
+            "it is in the folder of a run, which holds the run's own files",
+        )));
     }
     let mut beside = beside(folder).map_err(failed)?;
     beside
@@ -136,4 +239,20 @@ pub(crate) fn write_new(path: &Path, force: bool, content: &[u8]) -> Result<(), 
             io::ErrorKind::AlreadyExists => NewFileError::exists(path),
             _ => failed(error.error),
         })
+}
+
+/// The same for a file whose place in the project is given: `.tracer/policy.yaml`. No folder on the way to it may be a
+/// link, which could lead anywhere.
+pub(crate) fn write_in_project(path: &Path, force: bool, content: &[u8]) -> Result<(), NewFileError> {
+    let folders = folder_of(path).ancestors();
+    match folders
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .find(|folder| folder.is_symlink())
+    {
+        Some(link) => {
+            let error = io::Error::other(format!("{} is a symbolic link", link.display()));
+            Err(NewFileError::Write(path.to_owned(), error))
+        }
+        None => write_new(path, force, content),
+    }
 }

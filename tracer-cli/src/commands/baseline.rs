@@ -33,11 +33,15 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         failed_run: args.force,
     };
     let baseline = sample::take(&args.sample, allowed, session)?;
-    let path = match &args.out {
-        Some(path) => path.clone(),
-        None => baseline_file::usual_path(&baseline),
+    let content = baseline.to_json();
+    let path = if let Some(path) = &args.out {
+        output_file::write_new(path, args.force, content.as_bytes())?;
+        path.clone()
+    } else {
+        let path = baseline_file::usual_path(&baseline);
+        output_file::write_in_project(&path, args.force, content.as_bytes())?;
+        path
     };
-    output_file::write_new(&path, args.force, baseline.to_json().as_bytes())?;
     let told = format!(
         "wrote {}, a baseline of {}",
         shown(&path),

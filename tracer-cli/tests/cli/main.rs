@@ -17,6 +17,8 @@ mod list;
 mod list_filters;
 #[cfg(target_os = "linux")]
 mod odd_files;
+#[cfg(target_os = "linux")]
+mod output_files;
 mod policy_reference;
 mod reference;
 mod sandbox;

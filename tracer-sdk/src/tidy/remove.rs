@@ -1,11 +1,11 @@
-//! Removing a run: for readers it is gone at once, whatever happens while its files are removed.
+//! Removing a run: for readers it is gone at once, and there again with what is left of it when its files cannot be removed.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::TidyError;
-use crate::format::TraceId;
+use crate::format::{LIVE_FILE, META_FILE, SPANS_FILE, TraceId};
 use crate::read::RunDirectory;
 use crate::write::files::{Disk, FileSystem};
 
@@ -26,8 +26,9 @@ const REMOVED: &str = ".removed";
 ///
 /// # Errors
 ///
-/// [`TidyError::Io`] when a file cannot be removed; what is left of the run is no run any more, and
-/// [`remove_leftovers`] takes it away.
+/// [`TidyError::Io`] when a file cannot be removed: what is left of the run is a run again, all of it where what cannot be
+/// removed are not its own files. Only where it cannot be put back either, or the process ends meanwhile, it is left to
+/// [`remove_leftovers`].
 pub fn remove_run(run: &RunDirectory) -> Result<(), TidyError> {
     remove_run_on(run, &Disk)
 }
@@ -40,7 +41,18 @@ pub(super) fn remove_run_on(run: &RunDirectory, file_system: &dyn FileSystem) ->
     file_system
         .rename(&run.path, &hidden)
         .map_err(TidyError::at(&run.path))?;
-    remove_tree(&hidden, file_system)
+    remove_tree(&hidden, file_system).map_err(|error| {
+        // What is still there must not be hidden. Where it cannot be put back, the error names the hidden place.
+        match (error, file_system.rename(&hidden, &run.path)) {
+            (TidyError::Io { path, source }, Ok(())) => TidyError::Io {
+                path: path
+                    .strip_prefix(&hidden)
+                    .map_or_else(|_| path.clone(), |inside| run.path.join(inside)),
+                source,
+            },
+            (error, _) => error,
+        }
+    })
 }
 
 /// The place of a run directory in which it is no run: while it is removed, or not yet all there.
@@ -80,10 +92,16 @@ fn is_removed_name(name: &str) -> bool {
     id.is_some_and(|id| id.parse::<TraceId>().is_ok())
 }
 
+/// The files that make a directory a run, in the order in which they are removed.
+const OWN_FILES: [&str; 3] = [LIVE_FILE, SPANS_FILE, META_FILE];
+
 /// Removes a directory; a symbolic link in it is removed, never followed.
 pub(super) fn remove_tree(directory: &Path, file_system: &dyn FileSystem) -> Result<(), TidyError> {
-    for entry in fs::read_dir(directory).map_err(TidyError::at(directory))? {
-        let entry = entry.map_err(TidyError::at(directory))?;
+    let entries: io::Result<Vec<fs::DirEntry>> = fs::read_dir(directory).and_then(Iterator::collect);
+    let mut entries = entries.map_err(TidyError::at(directory))?;
+    // What a run is made of goes last: when something else cannot be removed, the run is whole.
+    entries.sort_by_key(|entry| OWN_FILES.iter().position(|own| entry.file_name() == *own));
+    for entry in entries {
         let path = entry.path();
         if entry.file_type().map_err(TidyError::at(&path))?.is_dir() {
             remove_tree(&path, file_system)?;

@@ -75,6 +75,7 @@ impl Trash {
             Liveness::Unknown if listed.meta.is_ok() => return Err(TidyError::Unknown),
             Liveness::Unknown | Liveness::Ended | Liveness::Interrupted => {}
         }
+        self.is_there()?;
         Disk.create_directories(&self.folder)
             .map_err(TidyError::at(&self.folder))?;
         let inside = self.inside(run.trace_id);
@@ -101,6 +102,9 @@ impl Trash {
     ///
     /// [`TidyError::Io`] when it cannot be moved, or a run with its ID is there.
     pub fn restore(&self, trace_id: TraceId) -> Result<bool, TidyError> {
+        if !self.is_there()? {
+            return Ok(false);
+        }
         let inside = self.inside(trace_id);
         if !inside.path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
             return Ok(false);
@@ -130,10 +134,10 @@ impl Trash {
     ///
     /// [`TidyError::Io`] when something cannot be removed.
     pub fn empty(&self) -> Result<u64, TidyError> {
-        let entries = match fs::read_dir(&self.folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-            entries => entries.map_err(TidyError::at(&self.folder))?,
-        };
+        if !self.is_there()? {
+            return Ok(0);
+        }
+        let entries = fs::read_dir(&self.folder).map_err(TidyError::at(&self.folder))?;
         let mut removed = 0;
         for entry in entries {
             let entry = entry.map_err(TidyError::at(&self.folder))?;
@@ -147,6 +151,16 @@ impl Trash {
         }
         remove_leftovers(&self.folder)?;
         Ok(removed)
+    }
+
+    /// Whether there is a trash; a link in its place leads to what is none.
+    fn is_there(&self) -> Result<bool, TidyError> {
+        match self.folder.symlink_metadata() {
+            Ok(found) if found.is_dir() => Ok(true),
+            Ok(_) => Err(TidyError::at(&self.folder)(io::Error::other("is no folder"))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(TidyError::at(&self.folder)(error)),
+        }
     }
 
     fn inside(&self, trace_id: TraceId) -> RunDirectory {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::Verdict;
 use crate::error::CliError;
+use crate::gate::inputs;
 use crate::output_file::{self, NewFileError};
 use crate::render::gate::markdown::MARKER;
 use crate::render::line::{Line, Tone};
@@ -47,14 +48,14 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     }
     let (kept, missing): (Vec<_>, Vec<_>) = files
         .into_iter()
-        .partition(|(path, _)| !args.force && Path::new(path).exists());
+        .partition(|(path, _)| !args.force && inputs::is_there(Path::new(path)));
     if missing.is_empty()
         && let Some((path, _)) = kept.first()
     {
         return Err(NewFileError::exists(path).into());
     }
     for (path, text) in missing {
-        output_file::write_new(Path::new(path), args.force, text.as_bytes())?;
+        output_file::write_in_project(Path::new(path), args.force, text.as_bytes())?;
         session
             .ui
             .lines(&[Line::of("✓ ", Tone::Good).with(format!("wrote {path}"), Tone::Plain)])?;

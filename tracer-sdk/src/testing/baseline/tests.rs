@@ -176,3 +176,30 @@ fn names_that_are_no_file_names_stay_in_the_folder() {
         "{message}"
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn a_baseline_that_is_no_small_regular_file_fails_the_test_at_once_and_by_name() {
+    let odd: [(&str, fn(&Path)); 4] = [
+        ("a pipe", |path| {
+            let made = std::process::Command::new("mkfifo").arg(path).status();
+            assert!(made.unwrap().success());
+        }),
+        ("a device", |path| {
+            std::os::unix::fs::symlink("/dev/zero", path).unwrap()
+        }),
+        ("a folder", |path| fs::create_dir(path).unwrap()),
+        ("longer than 64 MiB", |path| {
+            fs::File::create(path).unwrap().set_len(1 << 40).unwrap()
+        }),
+    ];
+    for (what, put) in odd {
+        let package = tempfile::tempdir().unwrap();
+        let path = baseline(package.path());
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        put(&path);
+        let message = test(package.path()).outcome_where(good, true).unwrap_err();
+        let told = format!("support-agent.json: it is {what}; a regular file of at most 64 MiB is read");
+        assert!(message.contains(&told), "{message}");
+    }
+}

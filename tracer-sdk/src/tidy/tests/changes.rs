@@ -26,22 +26,83 @@ fn a_run_that_somebody_records_is_not_touched() {
     assert_eq!(store.names(), [".live", "meta.json", "spans.jsonl"]);
 }
 
+/// A run with a folder that its emitter knows nothing of.
+fn with_a_folder() -> Store {
+    let store = interrupted();
+    fs::create_dir(store.path().join("notes")).unwrap();
+    fs::write(store.path().join("notes/one"), "1").unwrap();
+    store
+}
+
 #[test]
-fn a_removal_that_fails_anywhere_leaves_the_run_whole_or_none() {
+fn a_removal_that_fails_anywhere_hides_nothing() {
     with_every_fault(
-        interrupted,
-        |store, disk| remove_run_on(&store.run, disk).is_ok(),
+        with_a_folder,
+        |store, disk| match remove_run_on(&store.run, disk) {
+            Ok(()) => true,
+            Err(error) => {
+                let told = error.to_string();
+                assert!(told.starts_with(&store.path().display().to_string()), "{told}");
+                false
+            }
+        },
         |store, done| {
             let runs: PathBuf = store.path().parent().unwrap().to_owned();
-            if store.path().exists() {
-                assert!(!done);
-                assert_eq!(store.names(), [".live", "meta.json", "spans.jsonl"]);
+            assert_eq!(store.path().exists(), !done);
+            assert_eq!(
+                fs::read_dir(&runs).unwrap().count(),
+                usize::from(!done),
+                "nothing is hidden"
+            );
+            if done {
                 return;
             }
-            let left = remove_leftovers(&runs).unwrap();
-            assert_eq!(left == 0, done);
+            let names = store.names();
+            if names.iter().any(|name| name == "notes") {
+                assert_eq!(
+                    names,
+                    [".live", "meta.json", "notes", "spans.jsonl"],
+                    "its own files go last"
+                );
+            }
+            // It can be tried again.
+            remove_run(&store.run).unwrap();
             assert_eq!(fs::read_dir(runs).unwrap().count(), 0);
         },
+    );
+}
+
+#[test]
+fn a_removal_that_was_stopped_leaves_what_is_taken_away_later() {
+    let store = interrupted();
+    let runs: PathBuf = store.path().parent().unwrap().to_owned();
+    fs::rename(store.path(), runs.join(format!(".{RUN}.removed"))).unwrap();
+    assert_eq!(remove_leftovers(&runs).unwrap(), 1);
+    assert_eq!(fs::read_dir(runs).unwrap().count(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_trash_that_is_a_link_is_never_followed() {
+    let outside = tempfile::tempdir().unwrap();
+    let victim = outside.path().join("20000000000000000000000000000002");
+    fs::create_dir(&victim).unwrap();
+    fs::write(victim.join("meta.json"), "kept").unwrap();
+    let store = Store::with(&[("meta.json", &meta("ok")), ("spans.jsonl", "")]);
+    std::os::unix::fs::symlink(outside.path(), store.data.path().join("trash")).unwrap();
+    let runs = crate::read::RunStore::new(store.data.path());
+    let trash = Trash::of(&runs);
+    // Whether that is an error or nothing to do: what is outside stays as it is, and so does the run.
+    assert!(trash.put(&store.run).is_err());
+    let _ = trash.restore("20000000000000000000000000000002".parse().unwrap());
+    let _ = trash.empty();
+    assert_eq!(store.names(), ["meta.json", "spans.jsonl"]);
+    assert_eq!(runs.list().unwrap().len(), 1, "nothing came in");
+    assert_eq!(fs::read_to_string(victim.join("meta.json")).unwrap(), "kept");
+    assert_eq!(
+        fs::read_dir(outside.path()).unwrap().count(),
+        1,
+        "nothing went out"
     );
 }
 
