@@ -4,6 +4,9 @@ use std::fmt::{self, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::format::names::markers;
+use crate::write::limited_text::LimitedText;
+use crate::write::log::MAX_LINE_BYTES;
+use crate::write::redact::SEEN_PAST_THE_CUT;
 
 /// What went wrong: the three things that the format keeps of an error (specification, `ERROR`).
 ///
@@ -48,7 +51,10 @@ impl ErrorInfo {
     /// assert_eq!((info.error_type.as_str(), info.message.as_str()), ("Error", "connection reset"));
     /// ```
     pub fn of<E: fmt::Display + ?Sized>(error: &E) -> Self {
-        Self::new(short_type_name::<E>(), display(error))
+        Self::new(
+            short_type_name::<E>(),
+            user_text(format_args!("{error:#}"), MAX_TEXT_BYTES),
+        )
     }
 
     /// The type, the message and the causes of an error.
@@ -82,6 +88,7 @@ impl ErrorInfo {
     /// ```
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Self {
+        let place = user_text(format_args!("{place}"), MAX_TEXT_BYTES);
         self.stack = Some(match self.stack.take() {
             Some(stack) => format!("at {place}\n{stack}"),
             None => format!("at {place}"),
@@ -90,29 +97,56 @@ impl ErrorInfo {
     }
 }
 
-/// The text of a value that belongs to the user, whose `Display` may panic.
-fn display<E: fmt::Display + ?Sized>(error: &E) -> String {
-    let mut text = String::new();
-    let shown = catch_unwind(AssertUnwindSafe(|| write!(text, "{error:#}").is_ok()));
-    if !matches!(shown, Ok(true)) {
-        text.push_str(markers::UNSERIALIZABLE);
+/// The longest text that is taken of a value, in bytes: no line holds more, and redaction sees what lies past the cut.
+const MAX_TEXT_BYTES: usize = MAX_LINE_BYTES + SEEN_PAST_THE_CUT;
+
+/// The text of a value that belongs to the user, whose `Display` or `Debug` may panic, fail or never end.
+fn user_text(value: fmt::Arguments<'_>, max_bytes: usize) -> String {
+    printed(value, max_bytes).unwrap_or_else(|mut beginning| {
+        beginning.push_str(markers::UNSERIALIZABLE);
+        beginning
+    })
+}
+
+/// The debug text of a value that belongs to the user; `None` when it panics or fails.
+pub(crate) fn debug_text(value: &impl fmt::Debug) -> Option<String> {
+    printed(format_args!("{value:?}"), MAX_TEXT_BYTES).ok()
+}
+
+/// What a value prints, cut where it is too long; when it panics or fails, what it printed before.
+fn printed(value: fmt::Arguments<'_>, max_bytes: usize) -> Result<String, String> {
+    let mut limited = LimitedText::new(max_bytes);
+    let outcome = catch_unwind(AssertUnwindSafe(|| limited.write_fmt(value)));
+    let is_cut = limited.is_full();
+    let mut text = limited.into_text();
+    match outcome {
+        _ if is_cut => {
+            text.push_str(markers::TRUNCATED);
+            Ok(text)
+        }
+        Ok(Ok(())) => Ok(text),
+        _ => Err(text),
     }
-    text
 }
 
 fn causes<E: std::error::Error + ?Sized>(error: &E) -> Option<String> {
     /// A chain longer than this is not a chain but a circle.
-    const MOST: usize = 32;
+    const MAX_CAUSES: usize = 32;
     let chain = catch_unwind(AssertUnwindSafe(|| {
         let mut text = String::new();
         let mut cause = error.source();
-        for _ in 0..MOST {
+        for _ in 0..MAX_CAUSES {
             let Some(current) = cause else { break };
+            // The causes together are no longer than one text.
+            let room = MAX_TEXT_BYTES.saturating_sub(text.len());
+            if room == 0 {
+                break;
+            }
             if !text.is_empty() {
                 text.push('\n');
             }
             text.push_str("caused by: ");
-            text.push_str(&display(current));
+            text.push_str(&user_text(format_args!("{current:#}"), room));
             cause = current.source();
         }
         text
@@ -192,8 +226,39 @@ mod tests {
         }
     }
 
+    #[derive(Debug)]
+    struct Endless;
+
+    impl fmt::Display for Endless {
+        fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            loop {
+                formatter.write_str("on and on ")?;
+            }
+        }
+    }
+
+    impl std::error::Error for Endless {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            Some(self)
+        }
+    }
+
+    #[test]
+    fn an_endless_text_of_the_user_is_cut_wherever_it_is_asked_for() {
+        let limit = MAX_TEXT_BYTES + markers::TRUNCATED.len();
+        let info = ErrorInfo::with_causes(&Endless).at(Endless);
+        assert!(info.message.len() <= limit && info.message.ends_with(markers::TRUNCATED));
+        // The place and all causes of a circle.
+        let stack = info.stack.unwrap();
+        assert!(stack.len() <= 2 * limit + 1024, "{}", stack.len());
+        let padded = format_args!("{:>width$}", 'x', width = usize::from(u16::MAX)).to_string();
+        assert_eq!(user_text(format_args!("{padded}"), MAX_TEXT_BYTES), padded);
+    }
+
     #[test]
     fn a_panic_in_the_users_display_stays_inside() {
         assert_eq!(ErrorInfo::of(&Panics).message, markers::UNSERIALIZABLE);
+        let stack = ErrorInfo::new("Lost", "no way").at(Panics).stack.unwrap();
+        assert_eq!(stack, format!("at {}", markers::UNSERIALIZABLE));
     }
 }

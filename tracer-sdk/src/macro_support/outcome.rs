@@ -5,11 +5,11 @@
 //! on the user's types.
 
 use std::error::Error;
-use std::fmt::{Debug, Display, Write as _};
+use std::fmt::{Debug, Display};
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::emit::error::{ErrorInfo, short_type_name};
+use crate::emit::error::{ErrorInfo, debug_text, short_type_name};
 
 /// A returned value, to be asked for its error.
 pub struct Outcome<'a, T>(pub &'a T);
@@ -105,13 +105,6 @@ impl<T> AnyOutcome for Outcome<'_, T> {
 
 /// The message of an error that has no text of its own.
 const NO_TEXT: &str = "the error has no text";
-
-/// The debug text of a value that belongs to the user, whose `Debug` may panic.
-fn debug_text(value: &impl Debug) -> Option<String> {
-    let mut text = String::new();
-    let written = catch_unwind(AssertUnwindSafe(|| write!(text, "{value:?}").is_ok()));
-    matches!(written, Ok(true)).then_some(text)
-}
 
 /// The backtrace that `anyhow` puts at the end of its debug text.
 fn backtrace_of(debug_text: &str) -> Option<&str> {

@@ -133,3 +133,18 @@ fn what_is_no_result_has_not_failed() {
     assert_eq!(error_of!(None::<u8>), None);
     assert_eq!(error_of!(Silent), None);
 }
+
+#[test]
+fn an_endless_debug_text_is_cut() {
+    struct Endless;
+    impl Debug for Endless {
+        fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            loop {
+                formatter.write_str("on and on ")?;
+            }
+        }
+    }
+    let failed: Result<(), Endless> = Err(Endless);
+    let message = error_of!(failed).unwrap().message;
+    assert!(message.starts_with("on and on ") && message.len() < 2 * 1024 * 1024);
+}

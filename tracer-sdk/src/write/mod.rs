@@ -11,6 +11,7 @@ pub(crate) mod faulty;
     expect(unreachable_pub, reason = "the feature `testing` shows it to users")
 )]
 pub(crate) mod files;
+pub(crate) mod limited_text;
 pub(crate) mod line;
 pub(crate) mod live_file;
 pub(crate) mod log;

@@ -5,8 +5,8 @@ use std::fmt::Display;
 use serde::ser::{Impossible, Serialize, Serializer};
 
 use super::interrupted::{Interrupted, Outcome};
-use super::limited_text::LimitedText;
 use super::output::Output;
+use crate::write::limited_text::LimitedText;
 use crate::write::redact::{KeyVerdict, SEEN_PAST_THE_CUT};
 
 /// Writes one key of the object at `depth`.
@@ -90,7 +90,7 @@ impl Serializer for KeySerializer<'_, '_> {
 
     fn collect_str<T: Display + ?Sized>(self, value: &T) -> Outcome<KeyVerdict> {
         let most = self.output.longest_string().saturating_add(SEEN_PAST_THE_CUT);
-        let text = LimitedText::of(value, most).map_err(|_| Interrupted)?;
+        let text = LimitedText::of(format_args!("{value}"), most).map_err(|_| Interrupted)?;
         self.serialize_str(&text)
     }
 

@@ -6,7 +6,6 @@
 mod containers;
 mod interrupted;
 mod keys;
-mod limited_text;
 mod output;
 mod raw;
 mod values;

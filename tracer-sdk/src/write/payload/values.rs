@@ -7,9 +7,9 @@ use serde::ser::{Serialize, Serializer};
 use super::containers::Fields;
 use super::interrupted::{Interrupted, Outcome};
 use super::keys::MOST_WRAPPERS;
-use super::limited_text::LimitedText;
 use super::output::Output;
 use super::raw;
+use crate::write::limited_text::LimitedText;
 use crate::write::redact::{KeyVerdict, SEEN_PAST_THE_CUT};
 
 /// Writes one value.
@@ -179,7 +179,7 @@ impl<'w, 'a> Serializer for ValueSerializer<'w, 'a> {
             return self.output.secret();
         }
         let most = self.output.longest_string().saturating_add(SEEN_PAST_THE_CUT);
-        let text = LimitedText::of(value, most).map_err(|_| Interrupted)?;
+        let text = LimitedText::of(format_args!("{value}"), most).map_err(|_| Interrupted)?;
         self.output.string(&text)
     }
 
