@@ -63,6 +63,27 @@ fn the_data_directory_may_come_from_a_settings_file() {
 
 #[cfg(unix)]
 #[test]
+fn a_project_cannot_send_runs_out_of_the_project() {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "first", 1, "ok");
+    let outside = tempfile::tempdir().unwrap();
+    fs::create_dir(sandbox.path(".tracer")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), sandbox.path("link")).unwrap();
+    for data_dir in ["..", "link/runs", "/var/tmp"] {
+        fs::write(
+            sandbox.path(".tracer/config.toml"),
+            format!("data_dir = '{data_dir}'\n"),
+        )
+        .unwrap();
+        sandbox.tracer(&["list"]).fails(
+            2,
+            &["config.toml:1:1: data_dir must be a folder inside the project"],
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn a_data_directory_that_is_a_file_cannot_be_read() {
     let sandbox = Sandbox::without_data_directory();
     fs::write(sandbox.data_dir(), "a file").unwrap();

@@ -100,21 +100,21 @@ impl Config {
         self
     }
 
-    /// How long a string may be before it is cut, in bytes; at least 100.
+    /// How long a string may be before it is cut, in bytes; from 100 to 1048576 (1 MiB, the longest line).
     ///
     /// ```
     /// use tracer_sdk::settings::{Config, Sources, resolve};
     ///
     /// let (settings, problems) = resolve(&Config::new().max_field_bytes(50), &Sources::default());
     /// assert_eq!(settings.max_field_bytes, 20_000); // 50 is not allowed, so the default stays
-    /// assert_eq!(problems[0].to_string(), "settings in code: max_field_bytes must be a whole number, at least 100");
+    /// assert_eq!(problems[0].to_string(), "settings in code: max_field_bytes must be a whole number from 100 to 1048576");
     /// ```
     pub fn max_field_bytes(mut self, bytes: u64) -> Self {
         self.max_field_bytes = Some(bytes);
         self
     }
 
-    /// How many of the last records are searched for a loop; at least 4.
+    /// How many of the last records are searched for a loop; from 4 to 1000.
     ///
     /// ```
     /// use tracer_sdk::settings::{Config, Sources, resolve};
@@ -127,7 +127,7 @@ impl Config {
         self
     }
 
-    /// How often a block must repeat to be a loop; at least 2.
+    /// How often a block must repeat to be a loop; from 2 to 1000.
     ///
     /// ```
     /// use tracer_sdk::settings::{Config, Sources, resolve};

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::SETTINGS;
+use super::inside::is_absent;
 use crate::input::read_input;
 
 /// The folder of the settings file, in a project and in the home directory.
@@ -119,13 +120,6 @@ fn settings_file(folder: &Path) -> Option<SettingsFile> {
             text: Err(error.to_string()),
         }),
     }
-}
-
-fn is_absent(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
 }
 
 fn read_text(path: &Path) -> io::Result<String> {

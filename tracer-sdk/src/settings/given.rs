@@ -1,6 +1,7 @@
 //! A value as a source gives it, and what it means: text in the environment, TOML in a settings file.
 
 use std::ffi::{OsStr, OsString};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use toml::de::{DeInteger, DeValue};
@@ -54,13 +55,13 @@ pub(super) fn names(given: Given<'_>) -> Option<Vec<String>> {
     }
 }
 
-pub(super) fn whole(given: Given<'_>, least: u64) -> Option<u64> {
+pub(super) fn whole(given: Given<'_>, allowed: &RangeInclusive<u64>) -> Option<u64> {
     let number = match given {
         Given::Text(text) => text.to_str()?.trim().parse().ok(),
         Given::Toml(DeValue::Integer(integer)) => unsigned(integer),
         Given::Toml(_) => None,
     };
-    number.filter(|number| *number >= least)
+    number.filter(|number| allowed.contains(number))
 }
 
 pub(super) fn seconds(given: Given<'_>) -> Option<Duration> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::Config;
 use super::given::{self, Given};
 use super::problem::{Position, SettingProblem, SettingSource};
-use super::table::{self, Allowed, Setting};
+use super::table::{self, Setting};
 use crate::guardrails::Guardrails;
 
 /// A source of values.
@@ -112,11 +112,7 @@ impl LayerReader<'_> {
     }
 
     fn whole(&mut self, setting: &Setting) -> Option<u64> {
-        let least = match setting.allowed {
-            Allowed::Whole(least) => least,
-            _ => 0,
-        };
-        self.read(setting, |given| given::whole(given, least))
+        self.read(setting, |given| given::whole(given, &setting.allowed.range()))
     }
 
     fn path(&mut self, setting: &Setting) -> Option<PathBuf> {

@@ -2,11 +2,12 @@
 //!
 //! Highest first: values in code ([`Config`]), environment variables `TRACER_<SETTING>`, `.tracer/config.toml` of the
 //! project, `config.toml` in `~/.tracer`, defaults. [`SETTINGS`] is the one table of names, defaults and allowed values.
-//! [`resolve`] is pure; only [`Sources::read`] looks at the process and its files.
+//! [`Sources::read`] looks at the process and its files; [`resolve`] decides.
 
 mod config;
 mod files;
 mod given;
+mod inside;
 mod layer;
 mod nearest;
 mod problem;

@@ -69,7 +69,7 @@ impl Position {
 /// The command line stops with it; the SDK warns once and goes on with the next source, in the end the default.
 ///
 /// ```text
-/// /home/me/agent/.tracer/config.toml:3:1: loop_window must be a whole number, at least 4
+/// /home/me/agent/.tracer/config.toml:3:1: loop_window must be a whole number from 4 to 1000
 /// environment: TRACER_FLUSH must be each or batched
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub struct SettingProblem {
     pub position: Option<Position>,
     /// The key in the file or the name of the environment variable; empty when the file as a whole is meant.
     pub key: String,
-    /// What is allowed, as the rest of a sentence: `must be a whole number, at least 4`.
+    /// What is allowed, as the rest of a sentence: `must be a whole number from 4 to 1000`.
     pub allowed: String,
 }
 

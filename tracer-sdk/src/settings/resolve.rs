@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::files::{FOLDER, SettingsFile, Sources};
-use super::layer::{Environment, read_layer};
+use super::inside::inside;
+use super::layer::{Environment, Origin, read_layer};
 use super::problem::{SettingProblem, SettingSource};
-use super::table::{self, Allowed, Setting};
+use super::table::{self, Setting};
 use super::toml_file::TomlFile;
 use super::{Config, Settings};
 
@@ -24,7 +25,8 @@ pub fn load(config: &Config) -> (Settings, Vec<SettingProblem>) {
     resolve(config, &Sources::read())
 }
 
-/// The settings that are in force, and what could not be used (decisions, section 9). Pure.
+/// The settings that are in force, and what could not be used (decisions, section 9). All that it looks at besides its
+/// arguments is whether links lead a project's `data_dir` out of the project.
 ///
 /// A value that cannot be used counts as not given, so that the next source below decides; but a `redact` that cannot
 /// be read, or a file that cannot, leaves redaction on against every source below it. Without a home directory runs are
@@ -41,7 +43,7 @@ pub fn load(config: &Config) -> (Settings, Vec<SettingProblem>) {
 /// assert_eq!(settings.guardrails.max_llm_calls, Some(10));
 /// assert_eq!(
 ///     problems[0].to_string(),
-///     "environment: TRACER_LOOP_WINDOW must be a whole number, at least 4"
+///     "environment: TRACER_LOOP_WINDOW must be a whole number from 4 to 1000"
 /// );
 /// ```
 #[must_use]
@@ -62,6 +64,7 @@ pub fn resolve(config: &Config, sources: &Sources) -> (Settings, Vec<SettingProb
         &mut problems,
         |layer, file, problems| {
             only_tighten(layer, &user, file, problems);
+            only_inside(layer, file, problems);
         },
     );
     let added_keys = project.redact_keys.take().unwrap_or_default();
@@ -146,6 +149,16 @@ fn only_tighten(layer: &mut Config, below: &Config, file: &TomlFile<'_>, problem
     }
 }
 
+/// A project file may come with somebody else's code: it can name a folder of the project for the runs, and no other.
+fn only_inside(layer: &mut Config, file: &TomlFile<'_>, problems: &mut Vec<SettingProblem>) {
+    let Some(path) = layer.data_dir.take() else { return };
+    layer.data_dir = inside(file.base(), &path);
+    if layer.data_dir.is_none() {
+        let allowed = "must be a folder inside the project, and no link may lead out of it";
+        problems.push(file.problem(&table::DATA_DIR, allowed));
+    }
+}
+
 /// Values in code, without those that are not allowed.
 fn checked(mut config: Config, problems: &mut Vec<SettingProblem>) -> Config {
     let mut tell = |setting: &Setting| {
@@ -166,9 +179,7 @@ fn checked(mut config: Config, problems: &mut Vec<SettingProblem>) -> Config {
         ),
     ];
     for (setting, number) in numbers {
-        if let (Allowed::Whole(least), Some(value)) = (&setting.allowed, *number)
-            && value < *least
-        {
+        if number.is_some_and(|value| !setting.allowed.range().contains(&value)) {
             *number = None;
             tell(setting);
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::super::{Flush, SETTINGS};
+use super::super::{Allowed, Flush, SETTINGS};
 use super::*;
 use crate::guardrails::Guardrails;
 
@@ -93,7 +93,7 @@ fn every_setting_of_the_table_is_read_from_the_environment_and_from_files() {
             Allowed::Switch if setting.default == Some("true") => ("Off", "false"),
             Allowed::Switch => ("1", "true"),
             Allowed::Names => ("ssn, iban", "['ssn', 'iban']"),
-            Allowed::Whole(_) => ("999", "0x3e7"),
+            Allowed::Whole(_) | Allowed::Between(..) => ("999", "0x3e7"),
             Allowed::Seconds => ("1.5", "1.5"),
             Allowed::Word(words) => (words[1], "'batched'"),
         };
@@ -114,6 +114,7 @@ fn every_setting_refuses_what_is_not_allowed_and_never_repeats_it() {
             Allowed::Switch => (&["hunter2", "7123"], &["'hunter2'", "7123"]),
             Allowed::Names => (&[",", " , "], &["'hunter2'", "[7123]", "['']"]),
             Allowed::Whole(0) => (&["hunter2", "-7123", "7.123"], &["'hunter2'", "-7123", "7.123"]),
+            Allowed::Between(..) => (&["hunter2", "1", "-7123", "1048577"], &["1", "1048577", "'712'"]),
             Allowed::Whole(_) => (
                 &["hunter2", "1", "-7123"],
                 &["1", "99999999999999999999999", "'7123'"],
@@ -161,7 +162,7 @@ fn values_in_code_are_checked_as_well() {
     assert_eq!(problems.len(), 5);
     assert_eq!(
         problems[0].to_string(),
-        "settings in code: max_field_bytes must be a whole number, at least 100"
+        "settings in code: max_field_bytes must be a whole number from 100 to 1048576"
     );
 }
 
@@ -306,6 +307,62 @@ fn relative_paths_start_where_they_were_written() {
     );
     assert_eq!(from_code("runs"), Path::new("/home/me/agent/src/runs"));
     assert_eq!(from_code("~"), Path::new("/home/me/agent/src/~"));
+}
+
+#[test]
+fn a_project_file_can_only_name_a_data_directory_inside_the_project() {
+    let inside = |path: &str| in_force(&[], &format!("data_dir = '{path}'"), "").data_dir;
+    assert_eq!(inside("runs"), Path::new("/home/me/agent/runs"));
+    assert_eq!(inside("./a/../runs"), Path::new("/home/me/agent/runs"));
+    assert_eq!(inside("~/agent/runs"), Path::new("/home/me/agent/runs"));
+    assert_eq!(inside("/home/me/agent"), Path::new("/home/me/agent"));
+    for path in [
+        "..",
+        "../other",
+        "a/../../b",
+        "/",
+        "/var/runs",
+        "~",
+        "~/.ssh",
+        "/home/me/agent-2",
+    ] {
+        let (settings, problems) = resolved(&[], &format!("\ndata_dir = '{path}'"), "data_dir = '/srv/runs'");
+        assert_eq!(settings.data_dir, Path::new("/srv/runs"), "{path}");
+        assert_eq!(
+            problems,
+            [
+                "/home/me/agent/.tracer/config.toml:2:1: data_dir must be a folder inside the project, and no link may lead out of it"
+            ],
+            "{path}"
+        );
+    }
+    // It is a problem even where another source decides.
+    let (settings, problems) = resolved(&[("TRACER_DATA_DIR", "/mine")], "data_dir = '/theirs'", "");
+    assert_eq!(
+        (settings.data_dir.as_path(), problems.len()),
+        (Path::new("/mine"), 1)
+    );
+}
+
+#[test]
+fn settings_that_cost_memory_have_a_maximum() {
+    let most = Config::new()
+        .max_field_bytes(u64::MAX)
+        .loop_window(u64::MAX)
+        .loop_repetitions(u64::MAX);
+    let (settings, problems) = resolve(&most, &sources(&[], "", ""));
+    assert_eq!(settings, Settings::with_data_dir("/home/me/.tracer"));
+    assert_eq!(problems.len(), 3);
+    let allowed = Config::new()
+        .max_field_bytes(1024 * 1024)
+        .loop_window(1000)
+        .loop_repetitions(1000);
+    let (settings, problems) = resolve(&allowed, &sources(&[], "", ""));
+    assert_eq!(problems, []);
+    assert_eq!(
+        (settings.max_field_bytes, settings.loop_window),
+        (1024 * 1024, 1000)
+    );
 }
 
 #[test]

@@ -1,8 +1,15 @@
 //! The one table of settings: name, allowed values, default, meaning. `docs/settings.md` is made from it.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use crate::guardrails::LEAST_MIN_REPETITIONS;
+use crate::write::log::MAX_LINE_BYTES;
+use crate::write::redact::SMALLEST_FIELD_BYTES;
+
+/// The largest window of the loop detector: each live run keeps a signature of up to some KB for each of its records,
+/// and a record is compared with those before it. More repetitions than records are no loop.
+const MAX_LOOP_WINDOW: u64 = 1000;
 
 /// One setting.
 ///
@@ -32,6 +39,7 @@ pub struct Setting {
 /// use tracer_sdk::settings::Allowed;
 ///
 /// assert_eq!(Allowed::Whole(4).to_string(), "a whole number, at least 4");
+/// assert_eq!(Allowed::Between(4, 1000).to_string(), "a whole number from 4 to 1000");
 /// assert_eq!(Allowed::Word(&["each", "batched"]).to_string(), "each or batched");
 /// ```
 #[derive(Debug, PartialEq, Eq)]
@@ -45,6 +53,8 @@ pub enum Allowed {
     Names,
     /// A whole number of at least this.
     Whole(u64),
+    /// A whole number from the first to the second: what costs memory has a largest value.
+    Between(u64, u64),
     /// A number of seconds, zero or more, fractions included.
     Seconds,
     /// One of these words.
@@ -59,8 +69,20 @@ impl fmt::Display for Allowed {
             Self::Names => formatter.write_str("a list of names"),
             Self::Whole(0) => formatter.write_str("a whole number, zero or more"),
             Self::Whole(least) => write!(formatter, "a whole number, at least {least}"),
+            Self::Between(min, max) => write!(formatter, "a whole number from {min} to {max}"),
             Self::Seconds => formatter.write_str("a number of seconds, zero or more"),
             Self::Word(words) => formatter.write_str(&words.join(" or ")),
+        }
+    }
+}
+
+impl Allowed {
+    /// The smallest and the largest number that is allowed; every number for what is not a whole number.
+    pub(super) fn range(&self) -> RangeInclusive<u64> {
+        match *self {
+            Self::Whole(min) => min..=u64::MAX,
+            Self::Between(min, max) => min..=max,
+            _ => 0..=u64::MAX,
         }
     }
 }
@@ -131,7 +153,7 @@ settings! {
         key: "data_dir",
         allowed: Allowed::Path,
         default: Some("\"~/.tracer\""),
-        about: "Where runs are kept. A relative path in a settings file starts at the folder that holds `.tracer`.",
+        about: "Where runs are kept. A relative path in a settings file starts at the folder that holds `.tracer`. A project file can only name a folder inside the project.",
     }
     REDACT {
         key: "redact",
@@ -147,19 +169,20 @@ settings! {
     }
     MAX_FIELD_BYTES {
         key: "max_field_bytes",
-        allowed: Allowed::Whole(100),
+        // A line is never longer than the largest.
+        allowed: Allowed::Between(SMALLEST_FIELD_BYTES as u64, MAX_LINE_BYTES as u64),
         default: Some("20000"),
         about: "A longer string is cut, in bytes. A project file can only lower it.",
     }
     LOOP_WINDOW {
         key: "loop_window",
-        allowed: Allowed::Whole(4),
+        allowed: Allowed::Between(4, MAX_LOOP_WINDOW),
         default: Some("12"),
         about: "How many of the last model calls, tool calls and state updates are searched for a loop.",
     }
     LOOP_REPETITIONS {
         key: "loop_repetitions",
-        allowed: Allowed::Whole(2),
+        allowed: Allowed::Between(2, MAX_LOOP_WINDOW),
         default: Some("3"),
         about: "How often a block of records must repeat to be warned of as a loop.",
     }
