@@ -31,11 +31,16 @@ const ERRORS: [i32; 10] = [
     libc::EINTR,
 ];
 
+/// What a write may give after it has stored a part, or all.
+const STORING_ERRORS: [i32; 3] = [libc::ENOSPC, libc::EDQUOT, libc::EIO];
+
 /// Where a run is recorded.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Memory,
     Disk,
+    /// On a disk, in a run that other processes may join.
+    SharedDisk,
 }
 
 /// Records the agent's run, with a fault if one is given.
@@ -44,7 +49,7 @@ fn record(place: Place, flush: Flush, fault: impl FnOnce(Faulty) -> Faulty) -> (
     let folder = tempfile::tempdir().unwrap();
     let inner: Arc<dyn FileSystem> = match place {
         Place::Memory => Arc::new(memory.clone()),
-        Place::Disk => Arc::new(Disk),
+        Place::Disk | Place::SharedDisk => Arc::new(Disk),
     };
     let disk = fault(Faulty::new(inner));
     let config = Config::new().data_dir(folder.path().join("data")).flush(flush);
@@ -52,6 +57,10 @@ fn record(place: Place, flush: Flush, fault: impl FnOnce(Faulty) -> Faulty) -> (
         .config(&config)
         .file_system(Arc::new(disk.clone()))
         .start();
+    if let Place::SharedDisk = place {
+        // Handing the context out makes the run a shared one.
+        let _ = run.context().unwrap().to_traceparent();
+    }
     let result = run.observe(agent());
     let stats = run.finish();
     assert_eq!(
@@ -60,7 +69,7 @@ fn record(place: Place, flush: Flush, fault: impl FnOnce(Faulty) -> Faulty) -> (
     );
     let files = match place {
         Place::Memory => Files::in_memory(&memory),
-        Place::Disk => Files::on_disk(&data(&folder)),
+        Place::Disk | Place::SharedDisk => Files::on_disk(&data(&folder)),
     };
     (Aftermath { stats, files }, disk)
 }
@@ -85,6 +94,14 @@ fn sweep(place: Place, flush: Flush) {
             let (aftermath, disk) = record(place, flush, |disk| disk.failing_from(at, fault));
             assert!(disk.fired() > 0, "{told}");
             aftermath.check(&format!("{told}, from then on"));
+            if let (Place::Memory, Fault::TornWrite(_) | Fault::FalseError(_)) = (place, fault) {
+                let (aftermath, disk) = record(place, flush, |disk| {
+                    Faulty::new(Arc::new(disk.failing_once(at, fault)))
+                        .failing_from(at + 1, Fault::Error(libc::EIO))
+                });
+                assert!(disk.fired() > 0, "{told}");
+                aftermath.check_nothing_false_is_claimed(&format!("{told}, then nothing works"));
+            }
         }
     }
 }
@@ -94,12 +111,17 @@ fn faults(place: Place, position: usize, operation: Operation) -> Vec<Fault> {
     let all = ERRORS.map(Fault::Error);
     let mut faults = match place {
         Place::Memory => all.to_vec(),
-        Place::Disk => [2 * position, 2 * position + 1]
+        Place::Disk | Place::SharedDisk => [2 * position, 2 * position + 1]
             .map(|turn| all[turn % all.len()])
             .to_vec(),
     };
     if operation == Operation::Write {
         faults.push(Fault::ShortWrite);
+        faults.extend(
+            STORING_ERRORS
+                .iter()
+                .flat_map(|&number| [Fault::TornWrite(number), Fault::FalseError(number)]),
+        );
     }
     faults
 }
@@ -122,4 +144,14 @@ fn any_fault_on_a_disk_is_survived() {
 #[test]
 fn any_fault_on_a_disk_is_survived_in_batches() {
     sweep(Place::Disk, Flush::Batched);
+}
+
+#[test]
+fn any_fault_in_a_shared_run_is_survived() {
+    sweep(Place::SharedDisk, Flush::Each);
+}
+
+#[test]
+fn any_fault_in_a_shared_run_is_survived_in_batches() {
+    sweep(Place::SharedDisk, Flush::Batched);
 }

@@ -17,6 +17,7 @@ use std::process::Command;
 use serde_json::Value;
 use tracer_sdk::format::RunStatus;
 use tracer_sdk::read::{Liveness, liveness, open_run, salvage_run};
+use tracer_sdk::settings::Flush;
 use tracer_sdk::{Run, RunGuard, tool_call};
 use tracer_tests::{DataDir, Finished};
 
@@ -171,6 +172,149 @@ fn a_run_whose_log_was_deleted_is_interrupted_and_says_what_is_missing() {
     assert_eq!((run.meta.status, run.spans.len()), (RunStatus::Running, 0));
     assert_eq!(run.meta.additional["dropped"]["spans"], 3);
     assert_eq!(liveness(&directory, RunStatus::Running), Liveness::Interrupted);
+}
+
+/// What somebody else may do to a log while it is recorded.
+type Harm = (&'static str, fn(&Path));
+
+const HARMS: [Harm; 9] = [
+    ("emptied", |log| fs::write(log, "").unwrap()),
+    ("cut after its first line", |log| {
+        cut(log, lines(log)[0] as u64 + 1)
+    }),
+    ("cut within its last line", |log| {
+        cut(log, fs::metadata(log).unwrap().len() - 7)
+    }),
+    ("cut within its first line", |log| cut(log, 20)),
+    ("grown by what is no span", |log| append(log, b"a note\n")),
+    ("grown by part of a line", |log| append(log, b"{\"trace_id\":\"")),
+    ("emptied and filled with nothing", |log| {
+        let length = fs::metadata(log).unwrap().len();
+        cut(log, 0);
+        cut(log, length + 10);
+    }),
+    ("moved away", |log| {
+        fs::rename(log, log.with_extension("1")).unwrap()
+    }),
+    ("replaced by its copy", |log| {
+        fs::copy(log, log.with_extension("copy")).unwrap();
+        fs::rename(log.with_extension("copy"), log).unwrap();
+    }),
+];
+
+fn cut(log: &Path, length: u64) {
+    fs::OpenOptions::new()
+        .write(true)
+        .open(log)
+        .unwrap()
+        .set_len(length)
+        .unwrap();
+}
+
+fn append(log: &Path, bytes: &[u8]) {
+    use std::io::Write as _;
+    fs::OpenOptions::new()
+        .append(true)
+        .open(log)
+        .unwrap()
+        .write_all(bytes)
+        .unwrap();
+}
+
+/// Where the lines end.
+fn lines(log: &Path) -> Vec<usize> {
+    let text = fs::read(log).unwrap();
+    let ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    ends.map(|(end, _)| end).collect()
+}
+
+#[test]
+fn a_log_that_somebody_else_changed_is_never_reported_as_whole() {
+    /// A span, three rounds of a step with two calls, and the run.
+    const SPANS: u64 = 1 + 3 * 3 + 1;
+    for (name, harm) in HARMS {
+        for when in 0..=3 {
+            for flush in [Flush::Each, Flush::Batched] {
+                for shared in [false, true] {
+                    let told = format!("{name} before round {when}, {flush:?}, shared: {shared}");
+                    let data = DataDir::new();
+                    let run = Run::new("harmed").config(&data.config().flush(flush)).start();
+                    let directory = run.dir().unwrap();
+                    let log = directory.join("spans.jsonl");
+                    if shared {
+                        let _ = run.context().unwrap().to_traceparent();
+                    }
+                    tracer_sdk::span("before").start().end();
+                    run.flush();
+                    for round in 0..4 {
+                        if round == when {
+                            harm(&log);
+                        }
+                        if round == 3 {
+                            break;
+                        }
+                        let mut step = tracer_sdk::span("step").start();
+                        step.in_scope(|| {
+                            // Names of their own, so that nothing looks like a loop.
+                            tool_call(format!("first {round}")).record().unwrap();
+                            tool_call(format!("second {round}")).record().unwrap();
+                        });
+                        step.end();
+                        run.flush();
+                    }
+                    let stats = run.finish();
+                    assert_eq!(stats.written + stats.dropped, SPANS, "{told}: {stats:?}");
+                    let meta: Value =
+                        serde_json::from_slice(&fs::read(directory.join("meta.json")).unwrap()).unwrap();
+                    let dropped = meta["dropped"]["spans"].as_u64().unwrap_or(0);
+                    assert_eq!(dropped, stats.dropped, "{told}");
+                    if meta["status"] == "running" {
+                        continue;
+                    }
+                    let run = open_run(&directory).unwrap_or_else(|invalid| panic!("{told}: {invalid:#?}"));
+                    let is_own =
+                        |span: &&tracer_sdk::format::SpanRecord| !span.attributes.contains_key("tracer.lost");
+                    assert_eq!(
+                        run.spans.iter().filter(is_own).count() as u64,
+                        stats.written,
+                        "{told}"
+                    );
+                    assert_eq!(
+                        run.meta.counts,
+                        tracer_sdk::read::count_records(&run.records()),
+                        "{told}"
+                    );
+                    assert!(!name.starts_with("emptied") || stats.dropped > 0, "{told}");
+                    assert!(name != "moved away" && name != "replaced by its copy", "{told}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_log_that_was_emptied_is_completed_with_what_came_later_and_counts_what_is_gone() {
+    let data = DataDir::new();
+    let run = Run::new("emptied").config(&data.config()).start();
+    let directory = run.dir().unwrap();
+    let mut step = tracer_sdk::span("step").start();
+    step.in_scope(|| tool_call("before").record().unwrap());
+    let context = step.context();
+    step.end();
+    fs::write(directory.join("spans.jsonl"), "").unwrap();
+    // Its parent is gone with the file.
+    context.unwrap().in_scope(|| tool_call("after").record().unwrap());
+    let stats = run.finish();
+    assert_eq!((stats.written, stats.dropped), (2, 2));
+    let run = Finished::open(&directory);
+    assert_eq!(run.status(), RunStatus::Ok);
+    assert_eq!(run.run.meta.counts.tool_calls, 1);
+    assert_eq!(run.run.meta.additional["dropped"]["spans"], 2);
+    let reason = run.run.meta.additional["dropped"]["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("spans.jsonl was cut, emptied or rewritten"),
+        "{reason}"
+    );
 }
 
 /// Runs a shell script in a mount namespace of its own, where it may mount; `None`, and said aloud, where that is not

@@ -23,17 +23,25 @@ pub(crate) fn counted_trace_id() -> TraceId {
 /// The span IDs of one run: unique within it, because scrambling a counter never maps two numbers to one.
 #[derive(Debug)]
 pub(crate) struct SpanIds {
+    start: u64,
     next: AtomicU64,
     scramble: fn(u64) -> u64,
+    unscramble: fn(u64) -> u64,
 }
 
 impl SpanIds {
     pub(crate) fn new() -> Self {
         // The low half of a UUID has 62 random bits.
         let (_, start) = uuid::Uuid::new_v4().as_u64_pair();
+        Self::starting_at(start)
+    }
+
+    fn starting_at(start: u64) -> Self {
         Self {
+            start,
             next: AtomicU64::new(start),
             scramble,
+            unscramble,
         }
     }
 
@@ -41,9 +49,17 @@ impl SpanIds {
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn counted() -> Self {
         Self {
+            start: 1,
             next: AtomicU64::new(1),
             scramble: std::convert::identity,
+            unscramble: std::convert::identity,
         }
+    }
+
+    /// Whether `id` came from here.
+    pub(crate) fn gave(&self, id: SpanId) -> bool {
+        let number = (self.unscramble)(id.as_u64()).wrapping_sub(self.start);
+        number < self.next.load(Ordering::Relaxed).wrapping_sub(self.start)
     }
 
     pub(crate) fn next(&self) -> SpanId {
@@ -54,6 +70,14 @@ impl SpanIds {
             }
         }
     }
+}
+
+/// The inverse of [`scramble`].
+const fn unscramble(number: u64) -> u64 {
+    let mut bits = number;
+    bits = (bits ^ (bits >> 31) ^ (bits >> 62)).wrapping_mul(0x3196_42b2_d24d_8ec3);
+    bits = (bits ^ (bits >> 27) ^ (bits >> 54)).wrapping_mul(0x96de_1b17_3f11_9089);
+    bits ^ (bits >> 30) ^ (bits >> 60)
 }
 
 /// The finaliser of `SplitMix64`, a bijection on 64-bit numbers whose neighbours look unrelated.
@@ -72,12 +96,12 @@ mod tests {
 
     #[test]
     fn the_span_ids_of_a_run_never_repeat_and_are_never_zero() {
-        let ids = SpanIds {
-            next: AtomicU64::new(u64::MAX - 5_000),
-            scramble,
-        };
+        let ids = SpanIds::starting_at(u64::MAX - 5_000);
         let seen: HashSet<SpanId> = (0..10_000).map(|_| ids.next()).collect();
         assert_eq!(seen.len(), 10_000);
+        assert!(seen.iter().all(|id| ids.gave(*id)));
+        let others = SpanIds::starting_at(20_000);
+        assert!((0..10_000).all(|_| !ids.gave(others.next())));
     }
 
     #[test]

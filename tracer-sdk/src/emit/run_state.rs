@@ -17,7 +17,7 @@ use super::own_process::OwnProcess;
 use super::pool;
 use super::progress::{Progress, Written};
 use super::run::RunStats;
-use super::shared_run::{self, Found};
+use super::shared_run::{self, Found, Survey};
 use super::{registry, root, warning};
 use crate::format::{EventType, RunStatus, SpanId, SpanKind, StatusCode, Timestamp, TraceId};
 use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
@@ -28,7 +28,7 @@ use crate::write::live_file::LiveHeader;
 use crate::write::losses::LostParent;
 use crate::write::open_entries::{OpenEntries, OpenEntry};
 use crate::write::redact::Redactor;
-use crate::write::run_files::{Ending, RunFiles};
+use crate::write::run_files::{Ending, RunFiles, log_was_changed};
 
 /// A span that has ended, ready to be written.
 #[derive(Debug)]
@@ -319,10 +319,14 @@ impl RunState {
         if std::mem::replace(&mut files.ended, true) {
             return;
         }
+        if !self.joined {
+            files.run.hold();
+        }
         let cancelled = self.cancel_open_spans(&mut files, end);
         let end = end.max(files.last_end);
         let flushed = files.run.flush_at_end();
         let ended = if self.joined {
+            self.find_own_losses(&mut files.run);
             let parents = root::write_lost_parents(self, &mut files.run);
             parents.and(root::write_dropped(self, &mut files.run, end))
         } else {
@@ -334,7 +338,6 @@ impl RunState {
 
     fn write_end(&self, files: &mut RunFiles, end: Timestamp) -> std::io::Result<()> {
         let exceptions = self.progress.lock().take_exceptions();
-        files.hold();
         let parents = root::write_lost_parents(self, files);
         let (found, strangers) = self.found_in_the_file(files);
         // The run ends last, whatever another thread or process told meanwhile.
@@ -361,29 +364,88 @@ impl RunState {
             counts,
         };
         let finished = files.finish(ending, whole);
+        let recounted = self.count_what_came_last(files, ending, whole);
         files.let_go();
-        parents.and(strangers).and(rooted).and(finished)
+        parents.and(strangers).and(rooted).and(finished).and(recounted)
     }
 
-    /// What the spans that are written add up to. A file that other processes share is read, and parents that died with
-    /// their process get stand-ins.
+    /// What the spans that are written add up to. A file that other processes share, or have changed, is read, and parents
+    /// that died with their process or were cut from the file get stand-ins.
     fn found_in_the_file(&self, files: &mut RunFiles) -> (Found, std::io::Result<()>) {
-        let survey = files
-            .is_shared()
-            .then(|| shared_run::survey(files.directory(), self.root_id))
-            .flatten();
-        let Some(survey) = survey else {
-            let own = Found {
-                counts: files.counts(),
-                last_end: None,
-            };
-            return (own, Ok(()));
+        let own = Found {
+            counts: files.counts(),
+            last_end: None,
         };
-        files.add_lost_parents(survey.missing_parents);
+        if !files.needs_reading() {
+            return (own, Ok(()));
+        }
+        files.note_length();
+        let Some(survey) = self.survey(files) else {
+            if files.is_shared() {
+                return (own, Ok(()));
+            }
+            files.keep_only(0);
+            return (own, Err(log_was_changed()));
+        };
+        files.keep_only(survey.own);
         if let Some(dropped) = &survey.dropped {
             files.add_dropped(dropped);
         }
-        (survey.found, root::write_lost_parents(self, files))
+        let written = self.write_missing_parents(files, survey.missing_parents, survey.is_damaged);
+        (survey.found, written)
+    }
+
+    fn survey(&self, files: &RunFiles) -> Option<Survey> {
+        shared_run::survey(files.directory(), self.root_id, &self.ids)
+    }
+
+    fn write_missing_parents(
+        &self,
+        files: &mut RunFiles,
+        missing: Vec<LostParent>,
+        is_damaged: bool,
+    ) -> std::io::Result<()> {
+        files.add_lost_parents(missing);
+        let written = root::write_lost_parents(self, files);
+        if is_damaged {
+            Err(log_was_changed())
+        } else {
+            written
+        }
+    }
+
+    /// Counts what other processes appended after the file was read for the end: the lock that keeps them from it may be
+    /// kept by one that was stopped. Whoever appends from now on finds that the run has ended.
+    fn count_what_came_last(
+        &self,
+        files: &mut RunFiles,
+        mut ending: Ending,
+        mut whole: bool,
+    ) -> std::io::Result<()> {
+        /// How often the file is read again: everybody who shares it is late once at the most.
+        const MAX_READINGS: usize = 8;
+        for _ in 0..MAX_READINGS {
+            if !files.is_shared() || !files.has_changed() {
+                break;
+            }
+            files.note_length();
+            let Some(survey) = self.survey(files) else { break };
+            let written = self.write_missing_parents(files, survey.missing_parents, survey.is_damaged);
+            whole &= written.is_ok();
+            // The root is there by now, with its errors.
+            ending.counts = survey.found.counts;
+            files.describe_end(&ending, whole)?;
+        }
+        Ok(())
+    }
+
+    /// Counts the spans of this process that another program has cut from a run that this process joined.
+    fn find_own_losses(&self, files: &mut RunFiles) {
+        if files.was_cut()
+            && let Some(survey) = self.survey(files)
+        {
+            files.keep_only(survey.own);
+        }
     }
 
     fn cancel_open_spans(&self, files: &mut Files, end: Timestamp) -> std::io::Result<()> {

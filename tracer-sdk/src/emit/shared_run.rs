@@ -1,10 +1,11 @@
-//! What the processes that shared a run have written into it, for the one that ends it: a run is counted by what is in
-//! its file, and a completed run has no missing parent (decisions, sections 4 and 10).
+//! What is in the log of a run that others than its process have written into or changed, for the one that ends it: a run
+//! is counted by what is in its file, and a completed run has no missing parent (decisions, sections 4 and 10).
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use crate::format::{Counts, Dropped, SpanId, SpanRecord, StoredTime, Timestamp, names};
+use super::ids::SpanIds;
+use crate::format::{Counts, Dropped, Problem, SPANS_FILE, SpanId, SpanRecord, StoredTime, Timestamp, names};
 use crate::read::outline_run;
 use crate::write::losses::LostParent;
 
@@ -27,14 +28,21 @@ pub(crate) struct Survey {
     pub(crate) missing_parents: Vec<LostParent>,
     /// What the others say that they lost.
     pub(crate) dropped: Option<Dropped>,
+    /// How many of the spans are this process's own.
+    pub(crate) own: u64,
+    /// Something in it cannot be read.
+    pub(crate) is_damaged: bool,
 }
 
-/// Looks at the run in a directory, whose root is not written yet; `None` when it cannot be read.
+/// Looks at the run in a directory; `ids` gave this process's own spans theirs. `None` when it cannot be read.
 ///
 /// One span at a time is in memory, and of each its ID and those of parents.
-pub(crate) fn survey(directory: &Path, root: SpanId) -> Option<Survey> {
+pub(crate) fn survey(directory: &Path, root: SpanId, ids: &SpanIds) -> Option<Survey> {
     let run = outline_run(directory).ok()?;
     let counts = run.counts();
+    let in_log = |problem: &Problem| problem.location.starts_with(SPANS_FILE);
+    let is_damaged = run.cut_tail.is_some() || run.problems.iter().any(in_log);
+    let mut own = 0;
     let mut last_end = None;
     let mut present = HashSet::from([root]);
     let mut parents = HashMap::new();
@@ -43,6 +51,8 @@ pub(crate) fn survey(directory: &Path, root: SpanId) -> Option<Survey> {
         let span = span.ok()?;
         last_end = last_end.max(end_of(&span));
         present.insert(span.span_id);
+        let stands_in = span.attributes.contains_key(names::LOST.written());
+        own += u64::from(!stands_in && span.span_id != root && ids.gave(span.span_id));
         note_parent(&mut parents, &span, root);
         note_dropped(&mut dropped, &span);
     }
@@ -54,6 +64,8 @@ pub(crate) fn survey(directory: &Path, root: SpanId) -> Option<Survey> {
         found: Found { counts, last_end },
         missing_parents,
         dropped,
+        own,
+        is_damaged,
     })
 }
 

@@ -116,6 +116,11 @@ impl SpanId {
         }
     }
 
+    /// The value.
+    pub(crate) const fn as_u64(self) -> u64 {
+        self.0.get()
+    }
+
     /// The 16 hex characters, without allocating.
     ///
     /// ```

@@ -59,6 +59,11 @@ pub enum Fault {
     Error(i32),
     /// A write takes the first half of the bytes. Other operations do not fail that way.
     ShortWrite,
+    /// A write takes the first half of the bytes, and the system gives this error number all the same. Other operations do
+    /// not fail that way.
+    TornWrite(i32),
+    /// A write takes all bytes, and the system gives this error number all the same. Other operations do not fail that way.
+    FalseError(i32),
 }
 
 /// A file system that does what another one does until its fault is due; clones share their count.
@@ -200,7 +205,7 @@ impl Faulty {
         operations.push(operation);
         let due = self.fault?;
         let is_due = position == due.position || due.lasting && position > due.position;
-        let is_possible = due.fault != Fault::ShortWrite || operation == Operation::Write;
+        let is_possible = matches!(due.fault, Fault::Error(_)) || operation == Operation::Write;
         (is_due && is_possible).then(|| {
             self.seen.fired.fetch_add(1, Ordering::Relaxed);
             due.fault
@@ -210,7 +215,7 @@ impl Faulty {
     fn pass(&self, operation: Operation) -> io::Result<()> {
         match self.count(operation) {
             Some(Fault::Error(number)) => Err(io::Error::from_raw_os_error(number)),
-            Some(Fault::ShortWrite) | None => Ok(()),
+            Some(Fault::ShortWrite | Fault::TornWrite(_) | Fault::FalseError(_)) | None => Ok(()),
         }
     }
 }
@@ -258,13 +263,23 @@ struct FaultyFile {
 
 impl OpenFile for FaultyFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.faulty.count(Operation::Write) {
-            Some(Fault::Error(number)) => Err(io::Error::from_raw_os_error(number)),
-            Some(Fault::ShortWrite) => {
-                let (taken, _) = bytes.split_at(bytes.len() / 2);
-                self.inner.write(taken)
+        let fault = self.faulty.count(Operation::Write);
+        let stored = match fault {
+            Some(Fault::Error(_)) => 0,
+            Some(Fault::ShortWrite | Fault::TornWrite(_)) => bytes.len() / 2,
+            Some(Fault::FalseError(_)) | None => bytes.len(),
+        };
+        let (stored, _) = bytes.split_at(stored);
+        let taken = if stored.is_empty() {
+            Ok(0)
+        } else {
+            self.inner.write(stored)
+        };
+        match fault {
+            Some(Fault::Error(number) | Fault::TornWrite(number) | Fault::FalseError(number)) => {
+                Err(io::Error::from_raw_os_error(number))
             }
-            None => self.inner.write(bytes),
+            Some(Fault::ShortWrite) | None => taken,
         }
     }
 
@@ -345,5 +360,21 @@ mod tests {
         let taken = disk.open(path, Open::New).unwrap().write(b"123456").unwrap();
         assert_eq!((taken, memory.read(path)), (3, Some(b"123".to_vec())));
         assert_eq!(disk.fired(), 1);
+    }
+
+    #[test]
+    fn a_write_may_fail_after_it_has_stored_a_part_or_all() {
+        for (fault, stored) in [
+            (Fault::TornWrite(EIO), &b"123"[..]),
+            (Fault::FalseError(EIO), b"123456"),
+        ] {
+            let memory = Memory::new();
+            memory.create_directories(Path::new("/data")).unwrap();
+            let disk = Faulty::new(Arc::new(memory.clone())).failing_from(1, fault);
+            let path = Path::new("/data/file");
+            let mut file = disk.open(path, Open::New).unwrap();
+            assert_eq!(file.write(b"123456").unwrap_err().raw_os_error(), Some(EIO));
+            assert_eq!(memory.read(path).as_deref(), Some(stored));
+        }
     }
 }

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde::Deserialize;
+
 use super::files::{FileSystem, Open, OpenFile, write_once};
+use crate::format::RunStatus;
 
 /// A line is never longer than this, newline included (decisions, section 5).
 pub(crate) const MAX_LINE_BYTES: usize = 1024 * 1024;
@@ -26,11 +29,49 @@ const MAX_PENDING_BYTES: usize = 256 * 1024;
 const LOCK_TRIES: usize = 100;
 const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
-/// Part of a line that a fault left in the file.
+/// Part of a line that a fault left, or may have left, in the file: nothing of ours lies past `until`.
 #[derive(Debug, Clone, Copy)]
 struct Torn {
     from: u64,
     until: u64,
+}
+
+/// Whether the others who share a file are kept from appending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lock {
+    /// They are.
+    Locked,
+    /// One of them has kept the lock for too long.
+    Busy,
+    /// Files cannot be locked here.
+    Unavailable,
+}
+
+/// How a process that joined a run sees that the run goes on.
+#[derive(Debug)]
+pub(crate) enum Owner {
+    /// This file is there for as long as it does.
+    Live(PathBuf),
+    /// This `meta.json` says so: emitters of other kinds have no such file.
+    Meta(PathBuf),
+}
+
+impl Owner {
+    fn has_ended_the_run(&self) -> bool {
+        match self {
+            Self::Live(live) => !live.exists(),
+            Self::Meta(meta) => !std::fs::read(meta)
+                .ok()
+                .and_then(|text| serde_json::from_slice::<Status>(&text).ok())
+                .is_some_and(|meta| RunStatus::from_word(&meta.status) == Some(RunStatus::Running)),
+        }
+    }
+}
+
+/// What is read of a `meta.json`.
+#[derive(Debug, Deserialize)]
+struct Status {
+    status: String,
 }
 
 /// What became of the lines that an operation handled.
@@ -52,14 +93,20 @@ pub(crate) struct SpanLog {
     length: u64,
     /// The file holds part of a line between these two lengths.
     torn: Option<Torn>,
-    /// Somebody appended behind a torn line before it could be cut off.
-    spoiled: bool,
     /// Another process may append too: every append takes the file's lock and asks for its length.
     shared: bool,
+    /// Another process has appended, or has cut the file, since [`SpanLog::note_length`].
+    others_wrote: bool,
+    /// The file was shorter once than this process had left it.
+    was_cut: bool,
     /// The lock is kept between appends.
     held: bool,
-    /// Nothing is appended once this file is gone.
-    only_while: Option<PathBuf>,
+    /// The last wait for the lock was in vain: the next append only tries.
+    impatient: bool,
+    /// This process is ending the run: it no longer depends on the lock.
+    ending: bool,
+    /// Whether the run goes on, for a process that joined it: nothing is appended behind its end.
+    owner: Option<Owner>,
     /// Without it every span is in the file on return.
     batch: Option<Batch>,
     pending: Vec<u8>,
@@ -75,10 +122,13 @@ impl SpanLog {
             file: None,
             length: 0,
             torn: None,
-            spoiled: false,
             shared: false,
+            others_wrote: false,
+            was_cut: false,
             held: false,
-            only_while: None,
+            impatient: false,
+            ending: false,
+            owner: None,
             batch,
             pending: Vec::new(),
             pending_lines: 0,
@@ -96,15 +146,18 @@ impl SpanLog {
         self.shared
     }
 
-    /// From now on nothing is appended once `file` is gone: whoever owns the run has ended it.
-    pub(crate) fn only_while(&mut self, file: PathBuf) {
-        self.only_while = Some(file);
+    /// From now on nothing is appended once `owner` has ended the run.
+    pub(crate) fn only_while(&mut self, owner: Owner) {
+        self.owner = Some(owner);
     }
 
-    /// Keeps the others who share the file from appending, until [`SpanLog::let_go`].
+    /// This process ends the run: it keeps the others who share the file from appending, until [`SpanLog::let_go`].
+    /// When it waits in vain for one of them it goes on: that one finds the run ended.
     pub(crate) fn hold(&mut self) {
+        self.ending = true;
+        self.impatient = false;
         if self.shared && !self.held && self.open().is_ok() {
-            self.held = self.wait_for_lock();
+            self.held = self.wait_for_lock() == Lock::Locked;
         }
     }
 
@@ -116,25 +169,36 @@ impl SpanLog {
         }
     }
 
-    /// Adds one line, which ends with its newline; it is in the file on return unless batching is on.
+    /// Adds one line, which ends with its newline; it is in the file on return unless batching is on, or another process
+    /// keeps the lock: then it waits for the next append.
     pub(crate) fn append(&mut self, line: &[u8]) -> Appended {
-        let Some(batch) = self.batch else {
+        if self.batch.is_none() && !self.shared {
             return self.write_lines(line, 1);
-        };
+        }
         if self.pending.is_empty() {
             self.oldest_pending = Some(Instant::now());
         }
         self.pending.extend_from_slice(line);
         self.pending_lines += 1;
-        let full = self.pending_lines >= batch.max_spans as u64 || self.pending.len() >= MAX_PENDING_BYTES;
-        let due = self
-            .oldest_pending
-            .is_some_and(|oldest| oldest.elapsed() >= batch.max_delay);
-        if full || due {
+        if self.is_due() {
             self.flush()
         } else {
             Appended::default()
         }
+    }
+
+    /// Whether what waits has waited long enough, or is enough.
+    fn is_due(&self) -> bool {
+        let Some(batch) = self.batch else { return true };
+        self.pending_lines >= batch.max_spans as u64
+            || self.pending.len() >= MAX_PENDING_BYTES
+            || self.has_waited(batch.max_delay)
+    }
+
+    /// Whether something waits, and has waited so long.
+    pub(crate) fn has_waited(&self, delay: Duration) -> bool {
+        self.oldest_pending
+            .is_some_and(|oldest| oldest.elapsed() >= delay)
     }
 
     /// Writes everything that waits. What a fault keeps out of the file waits on while there is room for it: many faults
@@ -146,6 +210,7 @@ impl SpanLog {
 
     /// Writes everything that waits, or loses it.
     pub(crate) fn flush_or_lose(&mut self) -> Appended {
+        self.impatient = false;
         self.write_pending(false)
     }
 
@@ -156,7 +221,10 @@ impl SpanLog {
         // Taken out and put back, so that a steady stream of batches does not allocate.
         let mut lines = std::mem::take(&mut self.pending);
         let mut appended = self.write_lines(&lines, self.pending_lines);
-        if appended.lost.is_some() && keep_on_fault {
+        // Without batching only the lock is waited for.
+        let may_pass = |error: &io::Error| self.batch.is_some() || error.kind() == io::ErrorKind::WouldBlock;
+        let waits = keep_on_fault && appended.lost.as_ref().is_some_and(|(_, error)| may_pass(error));
+        if waits {
             appended.lost = None;
             lines.drain(..end_of_lines(&lines, appended.written));
             self.pending_lines -= appended.written;
@@ -174,12 +242,10 @@ impl SpanLog {
         let (Some(torn), Some(file)) = (self.torn, &mut self.file) else {
             return Ok(());
         };
-        // Whoever shares the file may have appended behind the torn line; their lines are not ours to cut.
-        if file.length()? == torn.until {
+        let length = file.length()?;
+        // What somebody else has appended behind it is not ours to cut: the log is read when the run ends.
+        if length > torn.from && length <= torn.until {
             file.cut(torn.from)?;
-            self.length = torn.from;
-        } else {
-            self.spoiled = true;
         }
         self.torn = None;
         Ok(())
@@ -190,9 +256,25 @@ impl SpanLog {
         self.write_whole_lines(line).map_err(|(_, error)| error)
     }
 
-    /// Whether a broken line is in the file for good.
-    pub(crate) fn is_spoiled(&self) -> bool {
-        self.spoiled
+    /// From now on [`SpanLog::has_changed`] tells what others do to the file.
+    pub(crate) fn note_length(&mut self) {
+        self.others_wrote = false;
+        if let Some(Ok(length)) = self.file.as_ref().map(|file| file.length()) {
+            self.length = length;
+        }
+    }
+
+    /// Whether the file is not as this process has left it: another one appended, cut or emptied it. What cannot be found
+    /// out counts as unchanged.
+    pub(crate) fn has_changed(&self) -> bool {
+        let length = self.file.as_ref().map(|file| file.length());
+        self.others_wrote || length.is_some_and(|length| length.is_ok_and(|length| length != self.length))
+    }
+
+    /// Whether the file was shorter once than this process had left it.
+    pub(crate) fn was_cut(&self) -> bool {
+        let length = self.file.as_ref().map(|file| file.length());
+        self.was_cut || length.is_some_and(|length| length.is_ok_and(|length| length < self.length))
     }
 
     /// Whether readers can find what was written: the file is where it was opened, or was never opened. What cannot be
@@ -220,12 +302,15 @@ impl SpanLog {
         }
     }
 
-    /// Writes the lines; on a fault tells how many bytes of whole lines stayed in the file.
+    /// Writes the lines; on a fault reports how many bytes of whole lines stayed in the file.
     fn write_whole_lines(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
         self.open().map_err(|error| (0, error))?;
-        let locked = self.shared && !self.held && self.wait_for_lock();
-        let outcome = self.write_locked(lines, locked || self.held);
-        if let (true, Some(file)) = (locked, &mut self.file) {
+        if !self.shared || self.held {
+            return self.write_locked(lines, Lock::Locked);
+        }
+        let lock = self.wait_for_lock();
+        let outcome = self.write_locked(lines, lock);
+        if let (Lock::Locked, Some(file)) = (lock, &mut self.file) {
             // A lock that cannot be given back goes with the process; appending goes on.
             let _ = file.unlock();
         }
@@ -242,67 +327,143 @@ impl SpanLog {
         Ok(())
     }
 
-    fn write_locked(&mut self, lines: &[u8], locked: bool) -> Result<(), (usize, io::Error)> {
-        if self.only_while.as_ref().is_some_and(|file| !file.exists()) {
-            return Err((0, io::Error::other("the run has ended")));
+    fn write_locked(&mut self, lines: &[u8], lock: Lock) -> Result<(), (usize, io::Error)> {
+        if self.shared {
+            self.find_end(lock).map_err(|error| (0, error))?;
+        } else {
+            self.mend().map_err(|error| (0, error))?;
         }
-        self.mend().map_err(|error| (0, error))?;
         // `open` went well.
         let Some(file) = &mut self.file else {
             return Err((0, io::ErrorKind::NotFound.into()));
         };
-        if self.shared {
-            let length = file.length().map_err(|error| (0, error))?;
-            if locked && length != self.length {
-                // Somebody else wrote behind us, and may have been killed within a line.
-                let whole = file.whole_lines().map_err(|error| (0, error))?;
-                if whole < length {
-                    file.cut(whole).map_err(|error| (0, error))?;
-                }
-                self.length = whole;
-            } else {
-                self.length = length;
+        let start = self.length;
+        let (taken, error) = match write_once(file.as_mut(), lines) {
+            Ok(taken) if taken == lines.len() => {
+                self.length = start + taken as u64;
+                return self.undo_behind_the_end(start).map_err(|error| (0, error));
             }
-        }
-        let taken = match write_once(file.as_mut(), lines) {
-            Ok(taken) => taken,
-            Err(error) => return Err((0, error)),
+            Ok(taken) => (Some(taken), io::ErrorKind::WriteZero.into()),
+            Err(error) => (None, error),
+        };
+        self.look_after_a_fault(lines, lock, taken, error)
+    }
+
+    /// Finds out what a write left that failed, or that took only a part; the file is asked, because a write may store a
+    /// part and fail all the same.
+    fn look_after_a_fault(
+        &mut self,
+        lines: &[u8],
+        lock: Lock,
+        taken: Option<usize>,
+        error: io::Error,
+    ) -> Result<(), (usize, io::Error)> {
+        let start = self.length;
+        let until = start + lines.len() as u64;
+        let length = self.file.as_ref().and_then(|file| file.length().ok());
+        let stored = length
+            .filter(|length| lock == Lock::Locked && (start..=until).contains(length))
+            .and_then(|length| usize::try_from(length - start).ok());
+        let Some(taken) = stored.or(taken) else {
+            // It may have left anything up to all of it; all of it counts as lost.
+            self.torn = Some(Torn { from: start, until });
+            self.mend_own(lock);
+            return Err((0, error));
         };
         let kept = lines[..taken]
             .iter()
             .rposition(|&byte| byte == b'\n')
             .map_or(0, |last| last + 1);
-        let torn = Torn {
-            from: self.length + kept as u64,
-            until: self.length + taken as u64,
-        };
-        self.length = torn.from;
+        self.length = start + kept as u64;
         if taken == lines.len() {
             return Ok(());
         }
-        if torn.until > torn.from {
-            self.torn = Some(torn);
-            // When it cannot be mended now, it is before the next append.
-            let _ = self.mend();
+        if taken > kept {
+            self.torn = Some(Torn {
+                from: self.length,
+                until: start + taken as u64,
+            });
+            self.mend_own(lock);
         }
-        Err((
-            kept,
-            io::Error::new(io::ErrorKind::WriteZero, "the disk took only part of a line"),
-        ))
+        Err((kept, error))
     }
 
-    /// Waits a moment for the others who share the file. Without the lock a whole line still goes in with one write;
-    /// only mending a torn one needs it, so a stopped holder never stops the traced program.
-    fn wait_for_lock(&self) -> bool {
-        let Some(file) = &self.file else { return false };
-        for _ in 0..LOCK_TRIES {
+    /// Mends what a fault has just left; when it cannot be mended now, it is before the next append.
+    fn mend_own(&mut self, lock: Lock) {
+        // Without the lock another process may append any moment.
+        if lock == Lock::Locked {
+            let _ = self.mend();
+        }
+    }
+
+    /// Finds the end of the last whole line of a file that others append to, and cuts off what lies behind it.
+    fn find_end(&mut self, lock: Lock) -> io::Result<()> {
+        if lock == Lock::Busy && !self.ending {
+            let reason = "another process keeps the lock of the run's log";
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, reason));
+        }
+        if self.owner.as_ref().is_some_and(Owner::has_ended_the_run) {
+            return Err(io::Error::other("the run has ended"));
+        }
+        // `open` went well.
+        let Some(file) = &mut self.file else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let length = file.length()?;
+        self.was_cut |= length < self.length;
+        if length != self.length || self.torn.is_some() {
+            // Somebody else wrote behind us, and may have been killed within a line.
+            self.others_wrote = true;
+            let whole = file.whole_lines()?;
+            if whole < length {
+                if lock != Lock::Locked {
+                    // Whoever has the lock may be writing it, or about to cut it off.
+                    return Err(io::Error::other("the log ends within a line of another process"));
+                }
+                file.cut(whole)?;
+            }
+            self.length = whole;
+            self.torn = None;
+        }
+        Ok(())
+    }
+
+    /// Takes lines back that came to lie behind the end of the run: this process was stopped between looking for the end
+    /// and appending, and whoever ended the run did not wait for it.
+    fn undo_behind_the_end(&mut self, start: u64) -> io::Result<()> {
+        if !self.owner.as_ref().is_some_and(Owner::has_ended_the_run) {
+            return Ok(());
+        }
+        let Some(file) = &mut self.file else { return Ok(()) };
+        if file.length()? != self.length {
+            // The end lies behind them, and whoever wrote it has counted them.
+            return Ok(());
+        }
+        file.cut(start)?;
+        self.length = start;
+        Err(io::Error::other("the run has ended"))
+    }
+
+    /// Waits a moment for the others who share the file, and after that was in vain only asks: a stopped process never
+    /// stops the traced program.
+    fn wait_for_lock(&mut self) -> Lock {
+        let Some(file) = &self.file else {
+            return Lock::Unavailable;
+        };
+        let tries = if self.impatient { 1 } else { LOCK_TRIES };
+        for turn in 0..tries {
             match file.try_lock() {
-                Ok(true) => return true,
-                Ok(false) => std::thread::sleep(LOCK_PAUSE),
-                Err(_) => return false,
+                Ok(true) => {
+                    self.impatient = false;
+                    return Lock::Locked;
+                }
+                Ok(false) if turn + 1 < tries => std::thread::sleep(LOCK_PAUSE),
+                Ok(false) => {}
+                Err(_) => return Lock::Unavailable,
             }
         }
-        false
+        self.impatient = true;
+        Lock::Busy
     }
 }
 

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use super::files::{FileSystem, try_twice};
 use super::live_file::{LiveFile, LiveHeader};
-use super::log::{Appended, Batch, SpanLog};
+use super::log::{Appended, Batch, Owner, SpanLog};
 use super::losses::{Losses, LostParent};
 use super::meta_file::MetaFile;
 use super::open_entries::{OpenEntries, OpenEntry};
 use crate::format::{
-    Counts, Dropped, EventType, LIVE_FILE, RUNS_FOLDER, RunStatus, SPANS_FILE, SpanId, Timestamp, TraceId,
+    Counts, Dropped, EventType, LIVE_FILE, META_FILE, RUNS_FOLDER, RunStatus, SPANS_FILE, SpanId, Timestamp,
+    TraceId,
 };
 
 /// What does not change while a run is recorded.
@@ -31,6 +32,14 @@ pub(crate) struct Ending {
     pub(crate) duration_ms: u64,
     /// What the run counts when nothing is missing.
     pub(crate) counts: Counts,
+}
+
+/// Why spans are lost that were written.
+const LOG_WAS_CHANGED: &str = "spans.jsonl was cut, emptied or rewritten while the run was recorded";
+
+/// The log does not hold what was written to it.
+pub(crate) fn log_was_changed() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, LOG_WAS_CHANGED)
 }
 
 /// A line that waits in the log's batch.
@@ -75,10 +84,11 @@ impl RunFiles {
         if joined {
             log.share();
             let live = directory.join(LIVE_FILE);
-            // Emitters of other kinds have no such file.
-            if live.exists() {
-                log.only_while(live);
-            }
+            log.only_while(if live.exists() {
+                Owner::Live(live)
+            } else {
+                Owner::Meta(directory.join(META_FILE))
+            });
         }
         Self {
             file_system,
@@ -111,6 +121,37 @@ impl RunFiles {
     /// Whether other processes may have written into this run.
     pub(crate) fn is_shared(&self) -> bool {
         self.log.is_shared()
+    }
+
+    /// Whether another program has cut the log since this process wrote into it.
+    pub(crate) fn was_cut(&self) -> bool {
+        self.log.was_cut()
+    }
+
+    /// Whether the log has to be read to know what is in it: other processes appended to it, or changed it.
+    pub(crate) fn needs_reading(&mut self) -> bool {
+        // What a fault left is no change; when it cannot be mended the end reports it.
+        let is_mended = self.log.mend().is_ok();
+        self.is_shared() || is_mended && self.log.has_changed() && self.log.is_in_place()
+    }
+
+    /// From now on [`RunFiles::has_changed`] tells what others do to the log.
+    pub(crate) fn note_length(&mut self) {
+        self.log.note_length();
+    }
+
+    /// Whether others have appended to the log, or changed it, since its length was noted.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.log.has_changed()
+    }
+
+    /// Only so many of the spans that this process wrote are still in the log: the others are lost.
+    pub(crate) fn keep_only(&mut self, present: u64) {
+        let lost = self.written.saturating_sub(present);
+        if lost > 0 {
+            self.written = present;
+            self.losses.add(lost, &LOG_WAS_CHANGED);
+        }
     }
 
     /// The run is about to end: the other processes that share it wait, and then find it ended.
@@ -240,17 +281,22 @@ impl RunFiles {
         let live = self.live.take();
         let checked = self.check_log();
         let whole = whole && checked.is_ok() && !self.losses.forgot_parents();
-        let described = try_twice(|| {
-            self.make_directory()?;
-            self.last_meta(&ending, whole)
-                .replace(self.file_system.as_ref(), &self.directory)
-        });
+        let described = self.describe_end(&ending, whole);
         let removed = match &live {
             Some(live) if whole && described.is_ok() => try_twice(|| live.remove(self.file_system.as_ref())),
             // A run that could not be completed keeps the file, without its lock, and so is told as interrupted.
             _ => Ok(()),
         };
         checked.and(described).and(removed)
+    }
+
+    /// Writes how the run ended.
+    pub(crate) fn describe_end(&mut self, ending: &Ending, whole: bool) -> io::Result<()> {
+        try_twice(|| {
+            self.make_directory()?;
+            self.last_meta(ending, whole)
+                .replace(self.file_system.as_ref(), &self.directory)
+        })
     }
 
     fn last_meta(&self, ending: &Ending, whole: bool) -> MetaFile<'_> {
@@ -268,16 +314,15 @@ impl RunFiles {
     /// Looks whether readers will find in the log what this run says that it wrote.
     fn check_log(&mut self) -> io::Result<()> {
         try_twice(|| self.log.mend())?;
-        if self.log.is_spoiled() {
-            let reason = "another process wrote behind a line that a fault had cut";
-            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
-        }
         if !self.log.is_in_place() {
             let reason = format!("{SPANS_FILE} was removed or replaced while the run was recorded");
             let gone = io::Error::new(io::ErrorKind::NotFound, reason);
             self.losses.add(std::mem::take(&mut self.written), &gone);
             self.counts = Counts::default();
             return Err(gone);
+        }
+        if !self.is_shared() && self.log.has_changed() {
+            return Err(log_was_changed());
         }
         Ok(())
     }
