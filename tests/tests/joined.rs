@@ -158,6 +158,80 @@ fn a_child_that_outlives_its_parents_run_adds_nothing_to_it() {
     assert_eq!(data.finished().run.meta.counts.tool_calls, 1);
 }
 
+/// What becomes of a child that goes on when its parent's run has ended.
+fn goes_on(mut child: Child) -> String {
+    child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_child_of_a_run_without_a_live_file_sees_its_end_in_meta_json() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    let parent = run.context().unwrap().to_traceparent();
+    // As emitters of other kinds, which have none.
+    std::fs::remove_file(run.dir().unwrap().join(".live")).unwrap();
+    let child = start_ready(
+        Program::new(TRACED, &data)
+            .args(["join-and-wait"])
+            .env("TRACER_TRACEPARENT", &parent),
+    );
+    run.finish();
+    let told = goes_on(child);
+    assert!(told.contains("the run has ended"), "{told}");
+    assert_eq!(data.finished().run.meta.counts.tool_calls, 1);
+}
+
+#[test]
+fn a_lock_that_a_stopped_process_keeps_costs_no_span_once_it_is_free() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    let child = child_of(&run, &data, "join-and-wait");
+    let stopped = locked_log(&run);
+    tool_call("while it is locked").record().unwrap();
+    let child = start_ready(child);
+    drop(stopped);
+    goes_on(child);
+    let stats = run.finish();
+    assert_eq!((stats.written, stats.dropped), (2, 0));
+    let finished = data.finished();
+    assert_eq!(finished.run.meta.counts.tool_calls, 3);
+    assert_eq!(finished.run.meta.additional.get("dropped"), None);
+}
+
+#[test]
+fn a_run_ends_though_a_stopped_process_keeps_its_lock_and_nothing_lands_behind_its_end() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    tool_call("before").record().unwrap();
+    let child = child_of(&run, &data, "join-and-wait");
+    let stopped = locked_log(&run);
+    let child = start_ready(child);
+    let directory = run.dir().unwrap();
+    let stats = run.finish();
+    assert_eq!((stats.written, stats.dropped), (2, 0));
+    drop(stopped);
+    let told = goes_on(child);
+    assert!(told.contains("the run has ended"), "{told}");
+    assert_eq!(data.finished().run.meta.counts.tool_calls, 1);
+    let log = std::fs::read_to_string(directory.join("spans.jsonl")).unwrap();
+    assert!(log.lines().last().unwrap().contains(r#""parent_span_id":null"#));
+}
+
+/// The lock of the run's log, as a process keeps it that was stopped.
+fn locked_log(run: &RunGuard) -> std::fs::File {
+    let path = run.dir().unwrap().join("spans.jsonl");
+    let log = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)
+        .unwrap();
+    log.try_lock().unwrap();
+    log
+}
+
 #[test]
 fn a_child_of_a_run_that_has_ended_or_is_not_there_starts_a_run_of_its_own() {
     let data = DataDir::new();

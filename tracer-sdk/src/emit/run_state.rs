@@ -428,6 +428,8 @@ impl RunState {
             if !files.is_shared() || !files.has_changed() {
                 break;
             }
+            // Whoever was late may be about to take it back.
+            files.hold();
             files.note_length();
             let Some(survey) = self.survey(files) else { break };
             let written = self.write_missing_parents(files, survey.missing_parents, survey.is_damaged);

@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::ids::SpanIds;
-use crate::format::{Counts, Dropped, Problem, SPANS_FILE, SpanId, SpanRecord, StoredTime, Timestamp, names};
+use crate::format::{
+    Counts, Dropped, Problem, ProblemCode, SPANS_FILE, SpanId, SpanRecord, StoredTime, Timestamp, names,
+};
 use crate::read::outline_run;
 use crate::write::losses::LostParent;
 
@@ -40,8 +42,7 @@ pub(crate) struct Survey {
 pub(crate) fn survey(directory: &Path, root: SpanId, ids: &SpanIds) -> Option<Survey> {
     let run = outline_run(directory).ok()?;
     let counts = run.counts();
-    let in_log = |problem: &Problem| problem.location.starts_with(SPANS_FILE);
-    let is_damaged = run.cut_tail.is_some() || run.problems.iter().any(in_log);
+    let is_damaged = run.cut_tail.is_some() || run.problems.iter().any(is_damage);
     let mut own = 0;
     let mut last_end = None;
     let mut present = HashSet::from([root]);
@@ -67,6 +68,15 @@ pub(crate) fn survey(directory: &Path, root: SpanId, ids: &SpanIds) -> Option<Su
         own,
         is_damaged,
     })
+}
+
+/// Whether a problem is one of the log, and stays one when the run is completed.
+fn is_damage(problem: &Problem) -> bool {
+    let is_mended = matches!(
+        problem.code,
+        ProblemCode::MissingParent | ProblemCode::MissingRoot | ProblemCode::EmptySpans
+    );
+    !is_mended && problem.location.starts_with(SPANS_FILE)
 }
 
 /// Keeps what a stand-in for the parent of `span` would need.
@@ -105,4 +115,65 @@ fn note_dropped(dropped: &mut Option<Dropped>, span: &SpanRecord) {
 
 fn end_of(span: &SpanRecord) -> Option<Timestamp> {
     span.end_time.as_ref().map(StoredTime::instant)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, OpenOptions};
+    use std::io::Write;
+    use std::sync::Arc;
+
+    use crate::read::{count_records, open_run};
+    use crate::write::files::Disk;
+    use crate::write::watched::Watched;
+    use crate::{Config, Run, tool_call};
+
+    /// A process that joined the run appends right before, or right after, the run's own span is written: whoever ends the
+    /// run did not get the lock.
+    fn ends_beside_a_late_line(before: bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = folder.path().join("runs");
+        let append = Arc::new(move |line: &[u8]| {
+            let text = String::from_utf8_lossy(line);
+            if !text.contains(r#""parent_span_id":null"#) {
+                return;
+            }
+            let directory = fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
+            let trace_id = directory.file_name().unwrap().to_str().unwrap().to_owned();
+            // Its parent was open in the other process, and never comes.
+            let late = format!(
+                r#"{{"trace_id":"{trace_id}","span_id":"00000000000000aa","parent_span_id":"00000000000000bb","name":"late","kind":"INTERNAL","start_time":"2026-01-01T00:00:00.000000Z","end_time":"2026-01-01T00:00:00.000000Z","duration_ms":0,"attributes":{{"tracer.tool_name":"late"}},"events":[],"status_code":"OK","status_description":""}}"#
+            );
+            let log = OpenOptions::new()
+                .append(true)
+                .open(directory.join("spans.jsonl"));
+            writeln!(log.unwrap(), "{late}").unwrap();
+        });
+        let mut disk = Watched::new(Arc::new(Disk));
+        if before {
+            disk.before_write = append;
+        } else {
+            disk.after_write = append;
+        }
+        let config = Config::new().data_dir(folder.path());
+        let run = Run::new("shared")
+            .config(&config)
+            .file_system(Arc::new(disk))
+            .start();
+        let directory = run.dir().unwrap();
+        let _ = run.context().unwrap().to_traceparent();
+        tool_call("own").record().unwrap();
+        run.fail("nobody came");
+        run.finish();
+        let run = open_run(&directory).unwrap();
+        assert!(run.meta.status.is_completed());
+        assert_eq!(run.meta.counts.tool_calls, 2);
+        assert_eq!(run.meta.counts, count_records(&run.records()));
+    }
+
+    #[test]
+    fn what_another_process_appends_while_the_run_ends_is_counted() {
+        ends_beside_a_late_line(true);
+        ends_beside_a_late_line(false);
+    }
 }

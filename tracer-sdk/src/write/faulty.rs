@@ -293,6 +293,11 @@ impl OpenFile for FaultyFile {
         self.inner.whole_lines()
     }
 
+    fn ends_with(&self, bytes: &[u8]) -> io::Result<bool> {
+        self.faulty.pass(Operation::Length)?;
+        self.inner.ends_with(bytes)
+    }
+
     fn cut(&mut self, length: u64) -> io::Result<()> {
         self.faulty.pass(Operation::Cut)?;
         self.inner.cut(length)

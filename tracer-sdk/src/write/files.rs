@@ -192,6 +192,20 @@ pub trait OpenFile: fmt::Debug + Send {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     fn whole_lines(&self) -> io::Result<u64>;
+    /// Whether these are the last bytes of the file.
+    ///
+    /// ```
+    /// # #[cfg(feature = "testing")] {
+    /// # let folder = tempfile::tempdir()?;
+    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
+    ///
+    /// let mut file = Disk.open(&folder.path().join("notes"), Open::New)?;
+    /// file.write(b"one\ntwo\n")?;
+    /// assert!(file.ends_with(b"two\n")? && !file.ends_with(b"one\n")?);
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    fn ends_with(&self, bytes: &[u8]) -> io::Result<bool>;
     /// Cuts the file to a length.
     ///
     /// ```
@@ -328,6 +342,20 @@ impl FileSystem for Disk {
 #[derive(Debug)]
 struct DiskFile(File);
 
+impl DiskFile {
+    /// The last bytes, at most so many, and where they begin.
+    fn tail(&self, max_bytes: u64) -> io::Result<(u64, Vec<u8>)> {
+        let length = self.length()?;
+        let start = length.saturating_sub(max_bytes);
+        // Where this reads does not matter to the writes: they go to the end, wherever that is.
+        let mut file = &self.0;
+        file.seek(SeekFrom::Start(start))?;
+        let mut tail = Vec::new();
+        file.take(length - start).read_to_end(&mut tail)?;
+        Ok((start, tail))
+    }
+}
+
 impl OpenFile for DiskFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
@@ -338,14 +366,12 @@ impl OpenFile for DiskFile {
     }
 
     fn whole_lines(&self) -> io::Result<u64> {
-        let length = self.length()?;
-        let start = length.saturating_sub(MAX_LINE_BYTES as u64);
-        // Where this reads does not matter to the writes: they go to the end, wherever that is.
-        let mut file = &self.0;
-        file.seek(SeekFrom::Start(start))?;
-        let mut tail = Vec::new();
-        file.take(length - start).read_to_end(&mut tail)?;
+        let (start, tail) = self.tail(MAX_LINE_BYTES as u64)?;
         after_last_newline(start, &tail)
+    }
+
+    fn ends_with(&self, bytes: &[u8]) -> io::Result<bool> {
+        Ok(self.tail(bytes.len() as u64)?.1 == bytes)
     }
 
     fn cut(&mut self, length: u64) -> io::Result<()> {

@@ -341,7 +341,7 @@ impl SpanLog {
         let (taken, error) = match write_once(file.as_mut(), lines) {
             Ok(taken) if taken == lines.len() => {
                 self.length = start + taken as u64;
-                return self.undo_behind_the_end(start).map_err(|error| (0, error));
+                return self.undo_behind_the_end(lines).map_err(|error| (0, error));
             }
             Ok(taken) => (Some(taken), io::ErrorKind::WriteZero.into()),
             Err(error) => (None, error),
@@ -430,15 +430,16 @@ impl SpanLog {
 
     /// Takes lines back that came to lie behind the end of the run: this process was stopped between looking for the end
     /// and appending, and whoever ended the run did not wait for it.
-    fn undo_behind_the_end(&mut self, start: u64) -> io::Result<()> {
+    fn undo_behind_the_end(&mut self, lines: &[u8]) -> io::Result<()> {
         if !self.owner.as_ref().is_some_and(Owner::has_ended_the_run) {
             return Ok(());
         }
         let Some(file) = &mut self.file else { return Ok(()) };
-        if file.length()? != self.length {
-            // The end lies behind them, and whoever wrote it has counted them.
+        // With the end behind them they count: whoever wrote it finds that the log has grown.
+        if !file.ends_with(lines)? {
             return Ok(());
         }
+        let start = file.length()?.saturating_sub(lines.len() as u64);
         file.cut(start)?;
         self.length = start;
         Err(io::Error::other("the run has ended"))
@@ -476,3 +477,7 @@ fn end_of_lines(lines: &[u8], count: u64) -> usize {
         .map(<[u8]>::len)
         .sum()
 }
+
+#[cfg(test)]
+#[path = "log_tests.rs"]
+mod tests;

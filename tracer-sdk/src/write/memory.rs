@@ -191,6 +191,10 @@ impl OpenFile for MemoryFile {
         after_last_newline(0, &self.node.bytes.lock())
     }
 
+    fn ends_with(&self, bytes: &[u8]) -> io::Result<bool> {
+        Ok(self.node.bytes.lock().ends_with(bytes))
+    }
+
     fn cut(&mut self, length: u64) -> io::Result<()> {
         let length = usize::try_from(length).map_err(|_| io::ErrorKind::InvalidInput)?;
         self.node.bytes.lock().resize(length, 0);

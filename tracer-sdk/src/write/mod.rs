@@ -23,3 +23,5 @@ pub(crate) mod open_entries;
 pub(crate) mod payload;
 pub(crate) mod redact;
 pub(crate) mod run_files;
+#[cfg(test)]
+pub(crate) mod watched;

@@ -1,0 +1,162 @@
+//! Tests of the log that several processes share: who waits, who gives up, and what never lands behind the end.
+
+use super::super::memory::Memory;
+use super::super::watched::Watched;
+use super::*;
+use std::path::Path;
+
+const LOG: &str = "/runs/spans.jsonl";
+
+fn memory() -> Memory {
+    let memory = Memory::new();
+    memory.create_directories(Path::new("/runs")).unwrap();
+    memory
+}
+
+fn shared_log(file_system: &Arc<dyn FileSystem>) -> SpanLog {
+    let mut log = SpanLog::new(Arc::clone(file_system), LOG.into(), None);
+    log.share();
+    log
+}
+
+fn text(memory: &Memory) -> String {
+    String::from_utf8(memory.read(Path::new(LOG)).unwrap_or_default()).unwrap()
+}
+
+/// How many lines were written, how many are lost, and why.
+fn outcome(appended: &Appended) -> (u64, Option<(u64, String)>) {
+    let lost = appended.lost.as_ref();
+    (
+        appended.written,
+        lost.map(|(lines, error)| (*lines, error.to_string())),
+    )
+}
+
+#[test]
+fn a_line_waits_while_another_process_keeps_the_lock_and_only_the_first_one_takes_its_time() {
+    let memory = memory();
+    let watched = Watched::new(Arc::new(memory.clone()));
+    let mut log = shared_log(&(Arc::new(watched.clone()) as Arc<dyn FileSystem>));
+    let other = memory.open(Path::new(LOG), Open::Append).unwrap();
+    assert!(other.try_lock().unwrap());
+    assert_eq!(outcome(&log.append(b"one\n")), (0, None));
+    assert_eq!(watched.lock_tries(), LOCK_TRIES);
+    assert_eq!(outcome(&log.append(b"two\n")), (0, None));
+    assert_eq!(
+        watched.lock_tries(),
+        LOCK_TRIES + 1,
+        "a stopped process stops nobody"
+    );
+    assert_eq!(text(&memory), "");
+    other.unlock().unwrap();
+    assert_eq!(outcome(&log.append(b"three\n")), (3, None));
+    assert_eq!(text(&memory), "one\ntwo\nthree\n");
+}
+
+#[test]
+fn lines_that_still_wait_for_the_lock_at_the_end_are_lost_and_counted() {
+    let memory = memory();
+    let mut log = shared_log(&(Arc::new(memory.clone()) as Arc<dyn FileSystem>));
+    let other = memory.open(Path::new(LOG), Open::Append).unwrap();
+    assert!(other.try_lock().unwrap());
+    log.append(b"one\n");
+    log.append(b"two\n");
+    let (written, lost) = outcome(&log.flush_or_lose());
+    assert_eq!(
+        (written, lost),
+        (
+            0,
+            Some((2, "another process keeps the lock of the run's log".to_owned()))
+        )
+    );
+    assert_eq!(text(&memory), "");
+}
+
+#[test]
+fn whoever_ends_the_run_does_not_depend_on_the_lock() {
+    let memory = memory();
+    let mut log = shared_log(&(Arc::new(memory.clone()) as Arc<dyn FileSystem>));
+    let other = memory.open(Path::new(LOG), Open::Append).unwrap();
+    assert!(other.try_lock().unwrap());
+    log.append(b"one\n");
+    log.hold();
+    assert_eq!(outcome(&log.flush()), (1, None));
+    log.append_now(b"root\n").unwrap();
+    assert_eq!(text(&memory), "one\nroot\n");
+}
+
+#[test]
+fn without_the_lock_nothing_is_appended_to_half_a_line() {
+    let memory = memory();
+    let mut log = shared_log(&(Arc::new(memory.clone()) as Arc<dyn FileSystem>));
+    let mut other = memory.open(Path::new(LOG), Open::Append).unwrap();
+    assert!(other.try_lock().unwrap());
+    other.write(b"half a li").unwrap();
+    log.hold();
+    assert!(log.append_now(b"root\n").is_err());
+    assert_eq!(text(&memory), "half a li");
+    other.unlock().unwrap();
+    log.append_now(b"root\n").unwrap();
+    assert_eq!(text(&memory), "root\n");
+}
+
+#[test]
+fn nothing_is_appended_once_the_run_has_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let [live, meta] = [".live", "meta.json"].map(|name| folder.path().join(name));
+    std::fs::write(&live, "").unwrap();
+    std::fs::write(&meta, r#"{"status": "running", "counts": {}}"#).unwrap();
+    for owner in [Owner::Live(live.clone()), Owner::Meta(meta.clone())] {
+        let memory = memory();
+        let mut log = shared_log(&(Arc::new(memory.clone()) as Arc<dyn FileSystem>));
+        log.only_while(owner);
+        assert_eq!(outcome(&log.append(b"one\n")), (1, None));
+        let _ = std::fs::remove_file(&live);
+        std::fs::write(&meta, r#"{"status": "ok"}"#).unwrap();
+        let ended = Some((1, "the run has ended".to_owned()));
+        assert_eq!(outcome(&log.append(b"two\n")), (0, ended));
+        assert_eq!(text(&memory), "one\n");
+        std::fs::write(&meta, r#"{"status": "running", "counts": {}}"#).unwrap();
+    }
+}
+
+#[test]
+fn a_line_that_came_to_lie_behind_the_end_is_taken_back_and_one_before_it_stays() {
+    for root_comes_first in [true, false] {
+        late_line(root_comes_first);
+    }
+}
+
+/// A process is stopped right before its write, or right after it, and meanwhile the run ends without its lock.
+fn late_line(root_comes_first: bool) {
+    let folder = tempfile::tempdir().unwrap();
+    let live = folder.path().join(".live");
+    std::fs::write(&live, "").unwrap();
+    let memory = memory();
+    let end = Arc::new({
+        let (memory, live) = (memory.clone(), live.clone());
+        move |_: &[u8]| {
+            let mut file = memory.open(Path::new(LOG), Open::Append).unwrap();
+            file.write(b"root\n").unwrap();
+            std::fs::remove_file(&live).unwrap();
+        }
+    });
+    let mut watched = Watched::new(Arc::new(memory.clone()));
+    if root_comes_first {
+        watched.before_write = end;
+    } else {
+        watched.after_write = end;
+    }
+    let mut log = shared_log(&(Arc::new(watched) as Arc<dyn FileSystem>));
+    log.only_while(Owner::Live(live));
+    let (written, lost) = outcome(&log.append(b"late\n"));
+    let lost = lost.map(|(lines, _)| lines);
+    if root_comes_first {
+        assert_eq!((written, lost), (0, Some(1)));
+        assert_eq!(text(&memory), "root\n");
+    } else {
+        // Whoever ended the run counts it: the log has grown since it was read.
+        assert_eq!((written, lost), (1, None));
+        assert_eq!(text(&memory), "late\nroot\n");
+    }
+}
