@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         "join-and-wait" => join_and_wait(),
         "fork" => fork_and_go_on(),
         "fork-and-wait" => fork_and_wait(),
+        "fork-and-idle" => fork_and_idle(),
         "exec-and-wait" => exec_and_wait(),
         "default-name" => default_name(),
         "panic-with-hook" => panic_with_hook(),
@@ -192,6 +193,23 @@ fn fork_and_wait() {
         tell("ready");
     }
     wait_for_a_line();
+}
+
+/// A forked child records into a run of its own and is idle until standard input ends; its parent waits for it.
+fn fork_and_idle() {
+    let _run = traced_run("forked");
+    tool_call("before").record().unwrap();
+    match fork::fork().unwrap() {
+        Fork::Child => {
+            let _own = traced_run("the child's own");
+            tool_call("in the child").record().unwrap();
+            tell("ready");
+            wait_for_a_line();
+        }
+        Fork::Parent(child) => {
+            fork::waitpid(child).unwrap();
+        }
+    }
 }
 
 /// Starts a program of its own that lives until its standard input ends, and waits.

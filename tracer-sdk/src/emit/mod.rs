@@ -10,6 +10,7 @@ mod clock;
 pub(crate) mod context;
 mod environment;
 pub(crate) mod error;
+mod flusher;
 pub(crate) mod future;
 mod ids;
 mod open_span;

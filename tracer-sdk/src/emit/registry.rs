@@ -38,6 +38,13 @@ pub(crate) fn only_live_run() -> Option<Arc<RunState>> {
     }
 }
 
+/// The live runs whose spans wait in batches.
+pub(crate) fn batched_runs() -> Vec<Arc<RunState>> {
+    let live = LIVE.lock();
+    let runs = live.iter().filter_map(Weak::upgrade);
+    runs.filter(|run| run.is_batched()).collect()
+}
+
 /// Counts a record that belongs to no run.
 pub(crate) fn count_unattached() {
     UNATTACHED.fetch_add(1, Ordering::Relaxed);

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
@@ -21,7 +22,7 @@ use super::shared_run::{self, Found, Survey};
 use super::{registry, root, warning};
 use crate::format::{EventType, RunStatus, SpanId, SpanKind, StatusCode, Timestamp, TraceId};
 use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
-use crate::settings::Settings;
+use crate::settings::{Flush, Settings};
 use crate::write::draft::Draft;
 use crate::write::line::{SpanHead, write_line};
 use crate::write::live_file::LiveHeader;
@@ -65,6 +66,8 @@ pub(crate) struct RunState {
     process: OwnProcess,
     /// This process joined a run that another one started and will end.
     joined: bool,
+    /// Finished spans wait to be written together.
+    batched: bool,
     files: Mutex<Files>,
     progress: Mutex<Progress>,
 }
@@ -110,6 +113,7 @@ impl RunState {
             ids,
             process: OwnProcess::current(),
             joined: place.joined,
+            batched: settings.flush == Flush::Batched,
             files: Mutex::new(Files {
                 run: files,
                 open: OpenEntries::default(),
@@ -163,6 +167,19 @@ impl RunState {
     pub(crate) fn flush(&self) {
         if self.is_own_process() {
             let outcome = self.files.lock().run.flush();
+            self.warn(outcome.err());
+        }
+    }
+
+    /// Whether finished spans wait to be written together.
+    pub(crate) fn is_batched(&self) -> bool {
+        self.batched
+    }
+
+    /// Writes what waits in the batch, if it has waited so long.
+    pub(crate) fn flush_what_waited(&self, delay: Duration) {
+        if self.is_own_process() {
+            let outcome = self.files.lock().run.flush_what_waited(delay);
             self.warn(outcome.err());
         }
     }
@@ -320,7 +337,7 @@ impl RunState {
             return;
         }
         if !self.joined {
-            files.run.hold();
+            files.run.hold_to_end();
         }
         let cancelled = self.cancel_open_spans(&mut files, end);
         let end = end.max(files.last_end);
@@ -429,7 +446,7 @@ impl RunState {
                 break;
             }
             // Whoever was late may be about to take it back.
-            files.hold();
+            files.hold_to_end();
             files.note_length();
             let Some(survey) = self.survey(files) else { break };
             let written = self.write_missing_parents(files, survey.missing_parents, survey.is_damaged);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::clock::RunClock;
 use super::environment::{self, Program};
+use super::flusher;
 use super::ids::{SpanIds, new_trace_id};
 use super::panic::install_hook;
 use super::registry;
@@ -61,6 +62,9 @@ pub(crate) fn start_run(site: &Site, config: &Config, file_system: &Arc<dyn File
     };
     let run = open_run(place, clock, ids, redactor, &settings, file_system);
     registry::add(&run);
+    if run.is_batched() {
+        flusher::start();
+    }
     if let Some(parent) = parent {
         let parent = parent.span_id;
         return Some(Started::Joined { run, parent, name });

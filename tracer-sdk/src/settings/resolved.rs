@@ -25,7 +25,8 @@ pub enum Flush {
     #[default]
     Each,
     /// Spans are written together: [`BATCH_SPANS`] of them, or what came within [`BATCH_INTERVAL`]; and when the run
-    /// ends, when the program unwinds, and on request.
+    /// ends, when the program unwinds, and on request. While a batched run is live a thread of the SDK, `tracer-flush`,
+    /// writes what waits though the program does nothing.
     Batched,
 }
 

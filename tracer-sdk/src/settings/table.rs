@@ -190,7 +190,7 @@ settings! {
         key: "flush",
         allowed: Allowed::Word(&["each", "batched"]),
         default: Some("\"each\""),
-        about: "`each`: a span is in the file when the call that finished it returns. `batched`: after 64 spans or 250 ms.",
+        about: "`each`: a span is in the file when the call that finished it returns. `batched`: after 64 spans or 250 ms; what waits while the program is idle is written by a thread of the SDK.",
     }
     STOP_ON_LOOP {
         key: "guardrails.stop_on_loop",

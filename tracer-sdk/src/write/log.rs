@@ -151,14 +151,19 @@ impl SpanLog {
         self.owner = Some(owner);
     }
 
-    /// This process ends the run: it keeps the others who share the file from appending, until [`SpanLog::let_go`].
-    /// When it waits in vain for one of them it goes on: that one finds the run ended.
+    /// Keeps the others who share the file from appending, until [`SpanLog::let_go`].
     pub(crate) fn hold(&mut self) {
-        self.ending = true;
-        self.impatient = false;
         if self.shared && !self.held && self.open().is_ok() {
             self.held = self.wait_for_lock() == Lock::Locked;
         }
+    }
+
+    /// As [`SpanLog::hold`], for the process that ends the run: when it waits in vain for one of the others it goes on all
+    /// the same, and that one finds the run ended.
+    pub(crate) fn hold_to_end(&mut self) {
+        self.ending = true;
+        self.impatient = false;
+        self.hold();
     }
 
     /// Lets the others append again.

@@ -79,7 +79,7 @@ fn whoever_ends_the_run_does_not_depend_on_the_lock() {
     let other = memory.open(Path::new(LOG), Open::Append).unwrap();
     assert!(other.try_lock().unwrap());
     log.append(b"one\n");
-    log.hold();
+    log.hold_to_end();
     assert_eq!(outcome(&log.flush()), (1, None));
     log.append_now(b"root\n").unwrap();
     assert_eq!(text(&memory), "one\nroot\n");
@@ -92,7 +92,7 @@ fn without_the_lock_nothing_is_appended_to_half_a_line() {
     let mut other = memory.open(Path::new(LOG), Open::Append).unwrap();
     assert!(other.try_lock().unwrap());
     other.write(b"half a li").unwrap();
-    log.hold();
+    log.hold_to_end();
     assert!(log.append_now(b"root\n").is_err());
     assert_eq!(text(&memory), "half a li");
     other.unlock().unwrap();

@@ -4,6 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::files::{FileSystem, try_twice};
 use super::live_file::{LiveFile, LiveHeader};
@@ -155,8 +156,8 @@ impl RunFiles {
     }
 
     /// The run is about to end: the other processes that share it wait, and then find it ended.
-    pub(crate) fn hold(&mut self) {
-        self.log.hold();
+    pub(crate) fn hold_to_end(&mut self) {
+        self.log.hold_to_end();
     }
 
     /// The run has ended, or could not be: whoever shares it goes on.
@@ -265,6 +266,15 @@ impl RunFiles {
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         let appended = self.log.flush();
         self.settle(appended)
+    }
+
+    /// Writes what waits in the batch, if it has waited so long.
+    pub(crate) fn flush_what_waited(&mut self, delay: Duration) -> io::Result<()> {
+        if self.log.has_waited(delay) {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 
     /// Writes whatever waits in the batch, or loses it: nothing comes after it but the end of the run.
