@@ -5,6 +5,7 @@
 //! [`Sources::read`] looks at the process and its files; [`resolve`] decides.
 
 mod config;
+mod file_cache;
 mod files;
 mod given;
 mod inside;
