@@ -180,10 +180,10 @@ type Harm = (&'static str, fn(&Path));
 const HARMS: [Harm; 9] = [
     ("emptied", |log| fs::write(log, "").unwrap()),
     ("cut after its first line", |log| {
-        cut(log, lines(log)[0] as u64 + 1)
+        cut(log, lines(log)[0] as u64 + 1);
     }),
     ("cut within its last line", |log| {
-        cut(log, fs::metadata(log).unwrap().len() - 7)
+        cut(log, fs::metadata(log).unwrap().len() - 7);
     }),
     ("cut within its first line", |log| cut(log, 20)),
     ("grown by what is no span", |log| append(log, b"a note\n")),
@@ -194,7 +194,7 @@ const HARMS: [Harm; 9] = [
         cut(log, length + 10);
     }),
     ("moved away", |log| {
-        fs::rename(log, log.with_extension("1")).unwrap()
+        fs::rename(log, log.with_extension("1")).unwrap();
     }),
     ("replaced by its copy", |log| {
         fs::copy(log, log.with_extension("copy")).unwrap();

@@ -48,7 +48,9 @@ fn flush_while_needed() {
     loop {
         std::thread::sleep(INTERVAL);
         let runs = registry::batched_runs();
-        runs.iter().for_each(|run| run.flush_what_waited(INTERVAL));
+        for run in &runs {
+            run.flush_what_waited(INTERVAL);
+        }
         if runs.is_empty() {
             RUNNING_IN.store(NONE, Ordering::Release);
             // Whoever began a run meanwhile has found this thread running.

@@ -47,6 +47,17 @@ enum Lock {
     Unavailable,
 }
 
+/// What was found of the others who share a file.
+#[derive(Debug, Default)]
+struct Others {
+    /// One has appended, or has cut the file, since [`SpanLog::note_length`].
+    wrote: bool,
+    /// The file was shorter once than this process had left it.
+    cut: bool,
+    /// The last wait for the lock was in vain: the next append only tries.
+    block: bool,
+}
+
 /// How a process that joined a run sees that the run goes on.
 #[derive(Debug)]
 pub(crate) enum Owner {
@@ -95,14 +106,9 @@ pub(crate) struct SpanLog {
     torn: Option<Torn>,
     /// Another process may append too: every append takes the file's lock and asks for its length.
     shared: bool,
-    /// Another process has appended, or has cut the file, since [`SpanLog::note_length`].
-    others_wrote: bool,
-    /// The file was shorter once than this process had left it.
-    was_cut: bool,
+    others: Others,
     /// The lock is kept between appends.
     held: bool,
-    /// The last wait for the lock was in vain: the next append only tries.
-    impatient: bool,
     /// This process is ending the run: it no longer depends on the lock.
     ending: bool,
     /// Whether the run goes on, for a process that joined it: nothing is appended behind its end.
@@ -123,10 +129,8 @@ impl SpanLog {
             length: 0,
             torn: None,
             shared: false,
-            others_wrote: false,
-            was_cut: false,
+            others: Others::default(),
             held: false,
-            impatient: false,
             ending: false,
             owner: None,
             batch,
@@ -162,7 +166,7 @@ impl SpanLog {
     /// the same, and that one finds the run ended.
     pub(crate) fn hold_to_end(&mut self) {
         self.ending = true;
-        self.impatient = false;
+        self.others.block = false;
         self.hold();
     }
 
@@ -215,7 +219,7 @@ impl SpanLog {
 
     /// Writes everything that waits, or loses it.
     pub(crate) fn flush_or_lose(&mut self) -> Appended {
-        self.impatient = false;
+        self.others.block = false;
         self.write_pending(false)
     }
 
@@ -263,7 +267,7 @@ impl SpanLog {
 
     /// From now on [`SpanLog::has_changed`] tells what others do to the file.
     pub(crate) fn note_length(&mut self) {
-        self.others_wrote = false;
+        self.others.wrote = false;
         if let Some(Ok(length)) = self.file.as_ref().map(|file| file.length()) {
             self.length = length;
         }
@@ -273,13 +277,13 @@ impl SpanLog {
     /// out counts as unchanged.
     pub(crate) fn has_changed(&self) -> bool {
         let length = self.file.as_ref().map(|file| file.length());
-        self.others_wrote || length.is_some_and(|length| length.is_ok_and(|length| length != self.length))
+        self.others.wrote || length.is_some_and(|length| length.is_ok_and(|length| length != self.length))
     }
 
     /// Whether the file was shorter once than this process had left it.
     pub(crate) fn was_cut(&self) -> bool {
         let length = self.file.as_ref().map(|file| file.length());
-        self.was_cut || length.is_some_and(|length| length.is_ok_and(|length| length < self.length))
+        self.others.cut || length.is_some_and(|length| length.is_ok_and(|length| length < self.length))
     }
 
     /// Whether readers can find what was written: the file is where it was opened, or was never opened. What cannot be
@@ -415,10 +419,10 @@ impl SpanLog {
             return Err(io::ErrorKind::NotFound.into());
         };
         let length = file.length()?;
-        self.was_cut |= length < self.length;
+        self.others.cut |= length < self.length;
         if length != self.length || self.torn.is_some() {
             // Somebody else wrote behind us, and may have been killed within a line.
-            self.others_wrote = true;
+            self.others.wrote = true;
             let whole = file.whole_lines()?;
             if whole < length {
                 if lock != Lock::Locked {
@@ -456,11 +460,11 @@ impl SpanLog {
         let Some(file) = &self.file else {
             return Lock::Unavailable;
         };
-        let tries = if self.impatient { 1 } else { LOCK_TRIES };
+        let tries = if self.others.block { 1 } else { LOCK_TRIES };
         for turn in 0..tries {
             match file.try_lock() {
                 Ok(true) => {
-                    self.impatient = false;
+                    self.others.block = false;
                     return Lock::Locked;
                 }
                 Ok(false) if turn + 1 < tries => std::thread::sleep(LOCK_PAUSE),
@@ -468,7 +472,7 @@ impl SpanLog {
                 Err(_) => return Lock::Unavailable,
             }
         }
-        self.impatient = true;
+        self.others.block = true;
         Lock::Busy
     }
 }
