@@ -7,8 +7,11 @@ use std::path::Path;
 pub(super) use crate::input::OpenError;
 use crate::input::{self, Links};
 
+use super::call_off;
+
 /// Opens a file of a run for reading.
 pub(super) fn open(path: &Path) -> Result<File, OpenError> {
+    call_off::check_current()?;
     input::open(path, Links::Refuse)
 }
 

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
+use super::call_off;
 use super::log::LinePlace;
 
 /// How much is read at a time while lines follow each other.
@@ -39,6 +40,7 @@ impl LineReader {
         let end = place.offset.saturating_add(u64::from(place.length));
         let is_inside = place.offset >= self.window_offset && end <= window_end;
         if !is_inside {
+            call_off::check_current()?;
             // A line a little behind the window moves it on; one from elsewhere does not, until another follows it.
             let follows = |end: u64| place.offset >= end && place.offset <= end.saturating_add(WINDOW_BYTES);
             let moves_on = follows(window_end) || follows(self.aside_end);

@@ -7,6 +7,7 @@
 //! Nothing here changes a file.
 
 mod any_value;
+mod call_off;
 mod cross_check;
 mod fields;
 mod file;
@@ -50,6 +51,7 @@ mod tests;
 
 pub use crate::input::read_input;
 pub(crate) use file::open_run_file;
+pub use call_off::CallOff;
 pub use filter::{NamePattern, RunFilter, RunState};
 pub use indexed_span::{IndexedSpan, SurfacedRecord};
 pub use live_file::{LiveFile, ProcessIdentity, StartedSpan, read_live_file};

@@ -2,6 +2,8 @@
 
 use std::io::{self, Read};
 
+use super::super::call_off::{self, CallOff};
+
 /// The longest line that is read, in bytes. Our emitters write no line over 1 MiB, others have no limit; a file without
 /// any newline must not fill the memory.
 pub(in super::super) const MAX_LINE_BYTES: usize = 128 * 1024 * 1024;
@@ -95,6 +97,8 @@ impl Block {
 #[derive(Debug)]
 pub(super) struct Blocks<R> {
     reader: R,
+    /// Several threads take blocks: what calls off the reading is that of the one that began it.
+    call_off: Option<CallOff>,
     limit: usize,
     block_bytes: usize,
     /// The beginning of a line whose end was not in the last block.
@@ -125,6 +129,7 @@ impl<R: Read> Blocks<R> {
     fn with_sizes(reader: R, limit: usize, block_bytes: usize) -> Self {
         Self {
             reader,
+            call_off: CallOff::current(),
             limit,
             block_bytes,
             carried: Vec::new(),
@@ -185,6 +190,7 @@ impl<R: Read> Blocks<R> {
     }
 
     fn read(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        call_off::check(self.call_off.as_ref())?;
         bytes.reserve(self.block_bytes);
         let read = (&mut self.reader)
             .take(self.block_bytes as u64)

@@ -8,6 +8,7 @@ use std::time::UNIX_EPOCH;
 
 use parking_lot::Mutex;
 
+use super::super::call_off::CallOff;
 use super::{ListedRun, RunDirectory};
 use crate::format::{Timestamp, TraceId};
 
@@ -72,12 +73,17 @@ pub(super) fn in_turns<Item: Sync>(items: &[Item], work: impl Fn(&[Item]) + Sync
             }
         }
     };
+    let call_off = CallOff::current();
+    let called_off_too = || match &call_off {
+        Some(call_off) => call_off.within(&turns),
+        None => turns(),
+    };
     thread::scope(|scope| {
         for reader in (1..readers).map_while(|_| Reader::take()) {
             // Without another thread, this one reads alone.
             let _ = thread::Builder::new().spawn_scoped(scope, || {
                 let _reader = reader;
-                turns();
+                called_off_too();
             });
         }
         turns();
