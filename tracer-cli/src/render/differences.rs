@@ -1,11 +1,13 @@
 //! In what values differ that should have been alike: the fields, each with what it was every time.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::gist;
 
-/// More fields of a value are not compared one by one.
-const MOST_FIELDS: usize = 200;
+/// More differences of one value are not told.
+const MOST_DIFFERENCES: usize = 200;
 /// Deeper fields are compared as a whole.
 const DEEPEST: usize = 6;
 
@@ -18,71 +20,60 @@ pub struct Difference {
     pub values: Vec<Option<String>>,
 }
 
-/// The fields in which the values differ; none when all are the same.
+/// The fields in which the values differ; none when all are the same. Of very many the first are told.
 pub fn between(values: &[&Value]) -> Vec<Difference> {
-    let Some((first, rest)) = values.split_first() else {
-        return Vec::new();
-    };
-    if rest.iter().all(|value| value == first) {
-        return Vec::new();
-    }
-    let leaves: Vec<Vec<(String, &Value)>> = values
-        .iter()
-        .map(|value| {
-            let mut leaves = Vec::new();
-            collect(value, String::new(), 0, &mut leaves);
-            leaves
-        })
-        .collect();
-    let mut paths: Vec<&str> = Vec::new();
-    for (path, _) in leaves.iter().flatten() {
-        if !paths.contains(&path.as_str()) {
-            paths.push(path);
-        }
-    }
-    let differing = paths.into_iter().filter_map(|path| {
-        let values: Vec<Option<&Value>> = leaves
-            .iter()
-            .map(|leaves| {
-                leaves
-                    .iter()
-                    .find(|(other, _)| other == path)
-                    .map(|(_, value)| *value)
-            })
-            .collect();
-        let (first, rest) = values.split_first()?;
-        let differs = rest.iter().any(|value| value != first);
-        differs.then(|| Difference {
-            path: path.to_owned(),
-            values: values.into_iter().map(|value| value.map(gist::value)).collect(),
-        })
-    });
-    differing.collect()
+    let values: Vec<Option<&Value>> = values.iter().copied().map(Some).collect();
+    let mut found = Vec::new();
+    compare(String::new(), &values, 0, &mut found);
+    found
 }
 
-/// Every field that holds no other, with its path.
-fn collect<'a>(value: &'a Value, path: String, depth: usize, leaves: &mut Vec<(String, &'a Value)>) {
-    if leaves.len() >= MOST_FIELDS {
+/// Compares what is at one place: field by field where all of it has fields, as a whole where one is something else.
+fn compare(path: String, values: &[Option<&Value>], depth: usize, found: &mut Vec<Difference>) {
+    let is_same = values.windows(2).all(|pair| pair.first() == pair.last());
+    if is_same || found.len() >= MOST_DIFFERENCES {
         return;
     }
-    match value {
-        Value::Object(map) if depth < DEEPEST && !map.is_empty() => {
-            for (name, field) in map {
-                let name = gist::word(name);
-                let path = if path.is_empty() {
-                    name
-                } else {
-                    format!("{path}.{name}")
-                };
-                collect(field, path, depth + 1, leaves);
-            }
+    // What is not there has the fields of what is there the other times.
+    let there = || values.iter().flatten();
+    let size = |value: &&Value| {
+        value
+            .as_object()
+            .map_or(0, serde_json::Map::len)
+            .max(value.as_array().map_or(0, Vec::len))
+    };
+    let most = there().map(size).max().unwrap_or(0);
+    if depth < DEEPEST && most > 0 && there().all(|value| value.is_object()) {
+        let mut known = HashSet::new();
+        let names = there()
+            .filter_map(|value| value.as_object())
+            .flat_map(serde_json::Map::keys);
+        for name in names.filter(|name| known.insert(name.as_str())) {
+            let fields: Vec<Option<&Value>> = values
+                .iter()
+                .map(|value| value.and_then(|value| value.get(name)))
+                .collect();
+            let word = gist::word(name);
+            let path = if path.is_empty() {
+                word
+            } else {
+                format!("{path}.{word}")
+            };
+            compare(path, &fields, depth + 1, found);
         }
-        Value::Array(items) if depth < DEEPEST && !items.is_empty() => {
-            for (index, item) in items.iter().enumerate() {
-                collect(item, format!("{path}[{index}]"), depth + 1, leaves);
-            }
+    } else if depth < DEEPEST && most > 0 && there().all(|value| value.is_array()) {
+        for index in 0..most {
+            let items: Vec<Option<&Value>> = values
+                .iter()
+                .map(|value| value.and_then(|value| value.get(index)))
+                .collect();
+            compare(format!("{path}[{index}]"), &items, depth + 1, found);
         }
-        leaf => leaves.push((path, leaf)),
+    } else {
+        found.push(Difference {
+            path,
+            values: values.iter().map(|value| value.map(gist::value)).collect(),
+        });
     }
 }
 
@@ -121,5 +112,32 @@ mod tests {
         ];
         assert_eq!(told(&values), ["order.items[1]: 2, 3, 3", "page: 1, 2, -"]);
         assert_eq!(told(&[json!("a b"), json!("c")]), [": \"a b\", c"]);
+    }
+
+    #[test]
+    fn a_place_is_told_once_however_its_value_changes() {
+        let of = |before: Value, after: Value| told(&[json!({"read": before}), json!({"read": after})]);
+        assert_eq!(of(json!([]), json!(["a.rs"])), ["read[0]: -, a.rs"]);
+        assert_eq!(of(json!(["a.rs"]), json!([])), ["read[0]: a.rs, -"]);
+        assert_eq!(of(json!({}), json!({"a": 1})), ["read.a: -, 1"]);
+        assert_eq!(of(json!(1), json!({"a": 1})).len(), 1);
+        assert_eq!(of(json!([]), json!({})).len(), 1);
+        assert_eq!(told(&[json!({}), json!({"read": []})]), ["read: -, []"]);
+        assert_eq!(
+            told(&[json!({}), json!({"read": ["a.rs"]})]),
+            ["read[0]: -, a.rs"]
+        );
+    }
+
+    #[test]
+    fn a_field_behind_very_many_that_are_the_same_differs_all_the_same() {
+        let value = |last: u64| {
+            let mut fields: serde_json::Map<String, Value> = (0..1_000)
+                .map(|field| (format!("f{field:04}"), json!(0)))
+                .collect();
+            fields.insert("z".to_owned(), json!(last));
+            Value::Object(fields)
+        };
+        assert_eq!(told(&[value(1), value(2)]), ["z: 1, 2"]);
     }
 }
