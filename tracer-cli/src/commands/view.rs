@@ -31,6 +31,11 @@ pub struct Args {
     #[arg(long)]
     no_browser: bool,
 
+    /// Print the address with the token, for a browser that reaches the viewer through another user's program: a forwarder, a
+    /// container
+    #[arg(long)]
+    with_token: bool,
+
     /// The address as JSON: `{spec_version, run_id, url, status}`
     #[arg(long)]
     json: bool,
@@ -64,6 +69,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         host: args.host.clone(),
         port: args.port,
         page_files: args.page_files.clone(),
+        with_token: args.with_token,
     };
     let bound = view::bind(settings, &options).map_err(|error| {
         CliError::input(format!("cannot listen on {}:{}: {error}", args.host, args.port))

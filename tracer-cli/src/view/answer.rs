@@ -108,6 +108,18 @@ impl ApiError {
         )
     }
 
+    /// What is answered.
+    pub(super) fn answer(self) -> ErrorAnswer {
+        ErrorAnswer {
+            spec_version: SPEC_VERSION,
+            error: ErrorBody {
+                code: self.code,
+                message: self.message,
+                problems: self.problems,
+            },
+        }
+    }
+
     pub(super) fn status(&self) -> StatusCode {
         self.status
     }
@@ -124,16 +136,9 @@ pub(super) fn no_such_run() -> ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let answer = ErrorAnswer {
-            spec_version: SPEC_VERSION,
-            error: ErrorBody {
-                code: self.code,
-                message: self.message,
-                problems: self.problems,
-            },
-        };
-        let mut response = json_response(&answer);
-        *response.status_mut() = self.status;
+        let status = self.status;
+        let mut response = json_response(&self.answer());
+        *response.status_mut() = status;
         response
     }
 }

@@ -1,21 +1,25 @@
 //! Who may ask: the viewer's own page and local tools. Any web site can make a browser send requests to this machine, so
-//! every request has to name this server as its host, and none may come from another origin.
+//! every request has to name this server as its host, and none may come from another origin. Any user of this machine can
+//! connect to it, so reading needs the token, too, unless the connection is that of the user who started the viewer.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
+use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 
-use super::answer::ApiError;
-use super::viewer::Viewer;
+use super::answer::{ApiError, json_text};
+use super::connection::Connection;
+use super::viewer::{Options, Viewer};
 
 /// What the page puts the token of this start into.
 pub(super) const TOKEN_HEADER: &str = "x-tracer-token";
-/// What a browser keeps the token in, where every request needs it.
-const TOKEN_COOKIE: &str = "tracer-token";
+/// What a browser keeps the token in, where reading needs it; the port follows, because all ports of a host share cookies.
+const TOKEN_COOKIE: &str = "tracer-token-";
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
 /// What every answer carries.
@@ -47,16 +51,20 @@ pub(super) struct Guard {
     /// `name:port`, in lower case.
     hosts: Vec<String>,
     token: String,
-    /// Whether reading needs the token too: the server is not on the loopback address.
+    port: u16,
+    /// Whether reading always needs the token too: the server is not on the loopback address.
     is_exposed: bool,
+    /// Whether the address that is printed holds the token.
+    is_token_told: bool,
 }
 
 impl Guard {
-    /// The guard of a server that listens on `address` and was told to use `host`.
-    pub(super) fn new(address: SocketAddr, host: &str, token: String) -> Self {
+    /// The guard of a server that listens on `address`; `are_owners_known` says whether the system tells whose connections
+    /// are.
+    pub(super) fn new(address: SocketAddr, options: &Options, are_owners_known: bool, token: String) -> Self {
         let port = address.port();
         let mut names = vec!["127.0.0.1".to_owned(), "localhost".to_owned(), "[::1]".to_owned()];
-        names.push(bracketed(host));
+        names.push(bracketed(&options.host));
         if !address.ip().is_unspecified() {
             names.push(bracketed(&address.ip().to_string()));
         }
@@ -72,10 +80,13 @@ impl Guard {
                     .filter_map(|host| host.strip_suffix(":80").map(str::to_owned)),
             );
         }
+        let is_exposed = !address.ip().is_loopback();
         Self {
             hosts,
             token,
-            is_exposed: !address.ip().is_loopback(),
+            port,
+            is_exposed,
+            is_token_told: is_exposed || options.with_token || !are_owners_known || is_windows_outside(),
         }
     }
 
@@ -87,6 +98,10 @@ impl Guard {
         self.is_exposed
     }
 
+    pub(super) fn is_token_told(&self) -> bool {
+        self.is_token_told
+    }
+
     fn is_host(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         if self.hosts.contains(&host) {
@@ -94,11 +109,7 @@ impl Guard {
         }
         // Who knows the token was invited, whatever address this machine has for them; a name may be rebound.
         let address: Option<SocketAddr> = host.parse().ok();
-        self.is_exposed && address.is_some_and(|address| Some(address.port()) == self.port())
-    }
-
-    fn port(&self) -> Option<u16> {
-        self.hosts.first()?.rsplit(':').next()?.parse().ok()
+        self.is_exposed && address.is_some_and(|address| address.port() == self.port)
     }
 
     /// Refuses a request that names another host or comes from another origin.
@@ -141,22 +152,31 @@ impl Guard {
         Ok(())
     }
 
-    /// Refuses a change without the token, and every request without it where the server is exposed.
-    fn check_token(&self, method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
+    /// Refuses a change without the token, and reading without it by whom the viewer does not belong to.
+    async fn check_token(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        connection: Option<Arc<Connection>>,
+    ) -> Result<(), ApiError> {
         let is_change = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
         let in_header = headers
             .get(TOKEN_HEADER)
             .is_some_and(|told| self.is_token(told.as_bytes()));
-        if in_header || !is_change && !self.is_exposed {
+        // A browser sends a cookie by itself: it is enough to look, not to change.
+        if in_header || !is_change && self.is_token_in_cookie(headers) {
             return Ok(());
         }
-        // A browser sends a cookie by itself: it is enough to look, not to change.
-        if !is_change && self.is_token_in_cookie(headers) {
+        if let Some(connection) = connection.filter(|_| !is_change && !self.is_exposed)
+            && connection.is_own().await
+        {
             return Ok(());
         }
         Err(ApiError::forbidden(
             "token_needed",
-            "this needs the token of this viewer, which its own page has; open the address that tracer view printed",
+            "this needs the token of this viewer: for changes, on another address than this machine's own, and for whom it cannot \
+             tell to be the user who started it; open the address that tracer view printed, or start it with --with-token and open \
+             that one",
         ))
     }
 
@@ -168,7 +188,10 @@ impl Guard {
         cookies
             .flat_map(|cookies| cookies.split(';'))
             .filter_map(|cookie| cookie.trim().split_once('='))
-            .any(|(name, value)| name == TOKEN_COOKIE && self.is_token(value.as_bytes()))
+            .any(|(name, value)| {
+                let port = name.strip_prefix(TOKEN_COOKIE);
+                port == Some(self.port.to_string().as_str()) && self.is_token(value.as_bytes())
+            })
     }
 
     /// Compares without telling by its time how much is right.
@@ -183,7 +206,7 @@ impl Guard {
 
     /// The address was opened with the token in it: it goes into a cookie and out of the address.
     fn invited(&self, request: &Request) -> Option<Response> {
-        if !self.is_exposed || request.method() != Method::GET {
+        if request.method() != Method::GET {
             return None;
         }
         let query = request.uri().query()?;
@@ -203,13 +226,49 @@ impl Guard {
         } else {
             format!("{path}?{}", rest.join("&"))
         };
-        let cookie = format!("{TOKEN_COOKIE}={}; HttpOnly; SameSite=Strict; Path=/", self.token);
+        let cookie = format!(
+            "{TOKEN_COOKIE}{}={}; HttpOnly; SameSite=Strict; Path=/",
+            self.port, self.token
+        );
         let mut response = Redirect::to(&target).into_response();
         response
             .headers_mut()
             .insert(header::SET_COOKIE, HeaderValue::from_str(&cookie).ok()?);
         Some(response)
     }
+}
+
+/// What keeps a browser within bounds that says nothing of where it asks from.
+fn all_headers() -> impl Iterator<Item = (HeaderName, &'static str)> {
+    HEADERS.into_iter().chain([OPENER_POLICY])
+}
+
+/// The answer to what is no request, in the place of that of the HTTP library, whose status it has.
+pub(super) fn refusal(answer: &[u8]) -> Bytes {
+    let told = answer.get(b"HTTP/1.1 ".len()..).and_then(|rest| rest.get(..3));
+    let status = told.and_then(|status| StatusCode::from_bytes(status).ok());
+    let status = status.unwrap_or(StatusCode::BAD_REQUEST);
+    let error = match status {
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE | StatusCode::URI_TOO_LONG => {
+            ApiError::new(status, "too_large", "the head of the request is too large")
+        }
+        status => ApiError::new(status, "invalid_request", "this is no request that can be read"),
+    };
+    let body = json_text(&error.answer()).unwrap_or_default();
+    let mut head = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\ncache-control: no-store\r\n",
+        body.len()
+    );
+    for (name, value) in all_headers() {
+        head.extend([name.as_str(), ": ", value, "\r\n"]);
+    }
+    head.push_str("\r\n");
+    Bytes::from([head.into_bytes(), body].concat())
+}
+
+/// Whether this is a Linux within Windows: a browser there reaches it through a program of the system, which is another user's.
+fn is_windows_outside() -> bool {
+    cfg!(target_os = "linux") && std::env::var_os("WSL_DISTRO_NAME").is_some()
 }
 
 /// An address of the sixth version is written in brackets.
@@ -232,18 +291,18 @@ pub(super) async fn check(State(viewer): State<Viewer>, request: Request, next: 
         Err(error) => error.into_response(),
         Ok(()) => match guard.invited(&request) {
             Some(response) => response,
-            None => match guard.check_token(request.method(), request.headers()) {
-                Err(error) => error.into_response(),
-                Ok(()) => next.run(request).await,
-            },
+            None => {
+                let connection = request.extensions().get::<Arc<Connection>>().cloned();
+                let passes = guard.check_token(request.method(), request.headers(), connection);
+                match passes.await {
+                    Err(error) => error.into_response(),
+                    Ok(()) => next.run(request).await,
+                }
+            }
         },
     };
     let headers = response.headers_mut();
-    for (name, value) in &HEADERS {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    if !is_ours {
-        let (name, value) = OPENER_POLICY;
+    for (name, value) in all_headers().filter(|(name, _)| !is_ours || *name != OPENER_POLICY.0) {
         headers.insert(name, HeaderValue::from_static(value));
     }
     if !headers.contains_key(header::CACHE_CONTROL) {

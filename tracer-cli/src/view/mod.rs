@@ -7,11 +7,13 @@
 mod answer;
 mod api;
 mod assets;
+mod connection;
 mod guard;
 mod inspect;
 mod markdown;
 #[cfg(test)]
 mod openapi;
+mod owner;
 mod page_script;
 mod pages;
 mod pieces;
@@ -24,6 +26,7 @@ mod server;
 mod shell;
 mod stream;
 mod viewer;
+mod work;
 
 pub use server::{Bound, bind};
 pub use viewer::Options;

@@ -29,7 +29,8 @@ pub(super) async fn runs(State(viewer): State<Viewer>, query: Query) -> Response
         }
     }
     let shell = Shell::new(&viewer, "runs", "Runs · tracer", &[]);
-    page(shell.map(|shell| shell.begun(move || first_runs(&viewer))))
+    let read = viewer.clone();
+    page(shell.map(|shell| shell.begun(&viewer, move || first_runs(&read))))
 }
 
 /// What the page of all runs begins with.
@@ -177,8 +178,8 @@ fn run_page(viewer: &Viewer, trace_id: TraceId) -> Result<Response, ApiError> {
     let title = format!("{} · tracer", name.as_deref().unwrap_or("(unnamed)"));
     let columns = format!("/api/runs/{trace_id}/columns");
     let shell = Shell::new(viewer, "run", &title, &[columns])?;
-    let viewer = viewer.clone();
-    Ok(shell.begun(move || first_data(&viewer, &directory)))
+    let read = viewer.clone();
+    Ok(shell.begun(viewer, move || first_data(&read, &directory)))
 }
 
 /// What the page of a run begins with.

@@ -5,6 +5,10 @@ use std::io::{self, Write};
 use axum::body::{Body, Bytes};
 use futures_util::stream;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
+
+use super::viewer::Viewer;
+use super::work;
 
 /// So much of an answer is sent at a time.
 const PIECE_BYTES: usize = 64 * 1024;
@@ -12,16 +16,27 @@ const PIECE_BYTES: usize = 64 * 1024;
 const WAITING_PIECES: usize = 4;
 
 /// The body that `write` writes, on a thread that may wait. An error cuts the answer off, so that nobody takes it for whole.
-pub(super) fn body(write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static) -> Body {
+pub(super) fn body(
+    viewer: &Viewer,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
+) -> Body {
     let (sender, receiver) = mpsc::channel(WAITING_PIECES);
-    tokio::task::spawn_blocking(move || {
+    let work = viewer.work().clone();
+    tokio::spawn(async move {
         let mut writer = PieceWriter {
-            sender,
+            sender: sender.clone(),
             piece: Vec::with_capacity(PIECE_BYTES),
         };
-        if let Err(error) = write(&mut writer).and_then(|()| writer.flush()) {
+        let written = work.read(move || write(&mut writer).and_then(|()| writer.flush()));
+        let written = tokio::select! {
+            written = written => written,
+            // Nobody reads it any more: what makes it is called off.
+            () = sender.closed() => return,
+        };
+        if let Err(error) = written.unwrap_or_else(|| Err(io::Error::other("the viewer failed to make this")))
+        {
             // Nobody may be there to be told.
-            let _ = writer.sender.blocking_send(Err(error));
+            let _ = sender.send(Err(error)).await;
         }
     });
     Body::from_stream(stream::unfold(
@@ -53,8 +68,15 @@ impl Write for PieceWriter {
             return Ok(());
         }
         let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(PIECE_BYTES));
-        self.sender
-            .blocking_send(Ok(piece.into()))
-            .map_err(|_| io::ErrorKind::BrokenPipe.into())
+        let sent = match self.sender.try_send(Ok(piece.into())) {
+            Ok(()) => true,
+            Err(TrySendError::Full(piece)) => work::aside(|| self.sender.blocking_send(piece).is_ok()),
+            Err(TrySendError::Closed(_)) => false,
+        };
+        if sent {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tracer_sdk::format::TraceId;
@@ -12,6 +13,7 @@ use tracer_sdk::tidy::Trash;
 
 use super::answer::{ApiError, no_such_run};
 use super::run::open_run::OpenRun;
+use super::work;
 
 /// So many runs are kept open.
 const MOST_OPEN: usize = 16;
@@ -113,12 +115,12 @@ impl Runs {
 /// The run in a slot, as its files are now.
 fn current(slot: &Slot, directory: RunDirectory) -> io::Result<RwLockReadGuard<'_, Option<OpenRun>>> {
     {
-        let run = slot.read();
+        let run = wait(|| slot.try_read(), |time| slot.try_read_for(time))?;
         if run.as_ref().is_some_and(OpenRun::is_current) {
             return Ok(run);
         }
     }
-    let mut run = slot.write();
+    let mut run = wait(|| slot.try_write(), |time| slot.try_write_for(time))?;
     // Somebody else may have brought it up to date meanwhile.
     if !run.as_ref().is_some_and(OpenRun::is_current) {
         let is_updated = match run.as_mut() {
@@ -129,6 +131,32 @@ fn current(slot: &Slot, directory: RunDirectory) -> io::Result<RwLockReadGuard<'
             *run = None;
             *run = Some(OpenRun::open(directory)?);
         }
+        if work::is_called_off() {
+            // Whatever could not be read any more is missing in it.
+            *run = None;
+            return Err(called_off());
+        }
     }
     Ok(RwLockWriteGuard::downgrade(run))
+}
+
+/// Waits until nobody else has a run, as long as somebody waits for this.
+fn wait<T>(now: impl FnOnce() -> Option<T>, within: impl Fn(Duration) -> Option<T>) -> io::Result<T> {
+    if let Some(taken) = now() {
+        return Ok(taken);
+    }
+    work::aside(|| {
+        loop {
+            if let Some(taken) = within(work::LOOK) {
+                return Ok(taken);
+            }
+            if work::is_called_off() {
+                return Err(called_off());
+            }
+        }
+    })
+}
+
+fn called_off() -> io::Error {
+    io::Error::other("nobody waits for it any more")
 }

@@ -5,27 +5,35 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
+use axum::body::Body;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tower::ServiceExt;
 use tracer_sdk::settings::Settings;
 
+use super::connection::{Connection, Connections, WRITE_TIME};
+use super::owner;
 use super::routes;
 use super::viewer::{Options, Viewer};
 
 /// So many ports are tried, from the one that is wanted on.
 const MOST_PORTS: u16 = 50;
-/// So many connections are served at once; others wait for their turn.
+/// So many connections are served at once. Another one takes the place of one that keeps it for nothing, or waits.
 const MOST_CONNECTIONS: usize = 256;
 /// So long may the head of a request take, and the pause before it.
 const HEAD_TIME: Duration = Duration::from_secs(5);
 /// So large may the head of a request be.
 const MOST_HEAD_BYTES: usize = 32 * 1024;
-/// So many threads read at once; other readings wait for their turn.
-const READING_THREADS: usize = 4;
+/// When no connection has to give its place away, they are looked at so often again.
+const ROOM_LOOK: Duration = Duration::from_millis(100);
+/// An answer has a thread while its reader is waited for, too: one for each connection, and as many that are ending.
+const MOST_THREADS: usize = 2 * MOST_CONNECTIONS;
 
 /// A viewer that listens and does not serve yet.
 #[derive(Debug)]
@@ -45,13 +53,13 @@ pub struct Bound {
 pub fn bind(settings: Settings, options: &Options) -> io::Result<Bound> {
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(READING_THREADS)
+        .max_blocking_threads(MOST_THREADS)
         .enable_all()
         .build()?;
     let listener = runtime.block_on(listen(options))?;
     let address = listener.local_addr()?;
     let (stop, stopping) = watch::channel(false);
-    let viewer = Viewer::new(settings, options, address, stopping);
+    let viewer = Viewer::new(settings, options, address, are_owners_known(address), stopping);
     Ok(Bound {
         runtime,
         listener,
@@ -87,7 +95,7 @@ impl Bound {
             address => address.to_string(),
         };
         let guard = self.viewer.guard();
-        if guard.is_exposed() {
+        if guard.is_token_told() {
             let separator = if path.contains('?') { '&' } else { '?' };
             return format!("http://{address}{path}{separator}token={}", guard.token());
         }
@@ -126,23 +134,34 @@ impl Bound {
     }
 }
 
+/// Whether the system tells whose connections within this machine are.
+fn are_owners_known(address: SocketAddr) -> bool {
+    // A connection to the viewer itself, which ends before it is served.
+    let own = std::net::TcpStream::connect(address);
+    let ends = own.and_then(|own| Ok((own.local_addr()?, own.peer_addr()?, own)));
+    ends.is_ok_and(|(own, viewer, _connection)| owner::is_own(own, viewer))
+}
+
 async fn accept(listener: &TcpListener, viewer: &Viewer) -> io::Result<()> {
     let router = routes::router(viewer);
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let connections = Connections::default();
     loop {
-        let Ok(place) = Arc::clone(&room).acquire_owned().await else {
-            return Ok(());
-        };
         let Ok((stream, _)) = listener.accept().await else {
             // Too many open files, or a connection that is gone already: others come.
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };
+        let place = place(&room, &connections).await;
+        let _ = stream.set_nodelay(true);
+        let connection = Connection::new(stream);
+        connections.add(&connection);
         let router = router.clone();
         let viewer = viewer.clone();
         tokio::spawn(async move {
             tokio::select! {
-                () = serve_connection(stream, router) => {}
+                () = serve_connection(&connection, router) => {}
+                () = connection.given_up(WRITE_TIME) => {}
                 () = viewer.stopped() => {}
             }
             drop(place);
@@ -150,14 +169,43 @@ async fn accept(listener: &TcpListener, viewer: &Viewer) -> io::Result<()> {
     }
 }
 
-async fn serve_connection(stream: TcpStream, router: axum::Router) {
-    let _ = stream.set_nodelay(true);
+/// A place for a connection, which another one may have to give away.
+async fn place(room: &Arc<Semaphore>, connections: &Connections) -> Option<OwnedSemaphorePermit> {
+    loop {
+        if let Ok(place) = Arc::clone(room).try_acquire_owned() {
+            return Some(place);
+        }
+        connections.make_room();
+        let place = tokio::time::timeout(ROOM_LOOK, Arc::clone(room).acquire_owned());
+        if let Ok(place) = place.await {
+            // The room is never closed.
+            return place.ok();
+        }
+    }
+}
+
+async fn serve_connection(connection: &Arc<Connection>, router: Router) {
+    let service = service_fn(|request: hyper::Request<Incoming>| {
+        let router = router.clone();
+        let connection = Arc::clone(connection);
+        async move {
+            // Requests may stand behind each other: nothing is begun for a client that is gone.
+            if connection.is_hung_up() {
+                return Err(io::Error::from(io::ErrorKind::ConnectionAborted));
+            }
+            let answering = connection.answering();
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(connection);
+            let Ok(answer) = router.oneshot(request).await;
+            Ok(answer.map(|body| answering.until_sent(body)))
+        }
+    });
     // An error concerns this connection alone, and nobody is left to be told.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
         .max_buf_size(MOST_HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .serve_connection(TokioIo::new(connection.io()), service)
         .await;
 }
 

@@ -56,8 +56,12 @@ impl Shell {
     }
 
     /// The page whose first data take a moment: the browser asks for what the shell names while `data` is at work.
-    pub(super) fn begun<Data: Serialize>(self, data: impl FnOnce() -> Data + Send + 'static) -> Response {
-        let body = pieces::body(move |page: &mut dyn Write| {
+    pub(super) fn begun<Data: Serialize>(
+        self,
+        viewer: &Viewer,
+        data: impl FnOnce() -> Data + Send + 'static,
+    ) -> Response {
+        let body = pieces::body(viewer, move |page: &mut dyn Write| {
             page.write_all(self.before.as_bytes())?;
             page.flush()?;
             let data = within_script(&data()).map_err(|_| io::ErrorKind::InvalidData)?;

@@ -19,6 +19,8 @@ use super::guard::Guard;
 use super::run::open_run::OpenRun;
 use super::runs::Runs;
 use super::seen::Seen;
+use super::stream::Streams;
+use super::work::Work;
 
 /// What the command line asks of the viewer.
 #[derive(Debug, Clone)]
@@ -29,6 +31,8 @@ pub struct Options {
     pub port: u16,
     /// A folder to serve the page's files from instead of those in the executable, while the page is developed.
     pub page_files: Option<PathBuf>,
+    /// Whether the address that is printed holds the token in any case.
+    pub with_token: bool,
 }
 
 /// The viewer; a clone is the same one.
@@ -42,6 +46,8 @@ struct Inner {
     assets: Assets,
     runs: Runs,
     seen: Seen,
+    work: Work,
+    streams: Streams,
     last_comparison: Mutex<LastComparison>,
     /// Becomes true when the viewer stops.
     stopping: watch::Receiver<bool>,
@@ -52,15 +58,18 @@ impl Viewer {
         settings: Settings,
         options: &Options,
         address: SocketAddr,
+        are_owners_known: bool,
         stopping: watch::Receiver<bool>,
     ) -> Self {
         let token = uuid::Uuid::new_v4().simple().to_string();
         let store = RunStore::new(&settings.data_dir);
         Self(Arc::new(Inner {
-            guard: Guard::new(address, &options.host, token),
+            guard: Guard::new(address, options, are_owners_known, token),
             assets: Assets::new(options.page_files.clone()),
             runs: Runs::new(store),
             seen: Seen::default(),
+            work: Work::new(),
+            streams: Streams::default(),
             last_comparison: Mutex::new(None),
             settings,
             stopping,
@@ -87,6 +96,14 @@ impl Viewer {
         &self.0.seen
     }
 
+    pub(super) fn work(&self) -> &Work {
+        &self.0.work
+    }
+
+    pub(super) fn streams(&self) -> &Streams {
+        &self.0.streams
+    }
+
     /// What was compared last, when it was this.
     pub(super) fn last_comparison(&self, key: &str) -> Option<Arc<Compared>> {
         let last = self.0.last_comparison.lock();
@@ -108,15 +125,24 @@ impl Viewer {
         let _ = stopping.wait_for(|stopping| *stopping).await;
     }
 
-    /// Does what may wait for the disk on a thread that may wait.
+    /// Does what may wait for the disk on a thread that may wait, as long as somebody waits for what it gives.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
         let viewer = self.clone();
-        tokio::task::spawn_blocking(move || read(&viewer))
-            .await
-            .unwrap_or_else(|_| Err(ApiError::internal()))
+        let read = self.0.work.read(move || read(&viewer));
+        read.await.unwrap_or_else(|| Err(ApiError::internal()))
+    }
+
+    /// The same of what changes something, which is done to its end.
+    pub(super) async fn change<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let viewer = self.clone();
+        let change = self.0.work.change(move || change(&viewer));
+        change.await.unwrap_or_else(|| Err(ApiError::internal()))
     }
 
     /// Answers with what `tell` makes of a run, unless whoever asks has this version of it already.

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
 use tracer_sdk::format::SPEC_VERSION;
@@ -11,6 +12,7 @@ use tracer_sdk::judge::Baseline;
 use tracer_sdk::read::read_input;
 
 use super::super::answer::{ApiError, json_response};
+use super::super::viewer::Viewer;
 
 const FOLDER: &str = ".tracer/baselines";
 const EXTENSION: &str = "json";
@@ -29,10 +31,8 @@ pub(in super::super) struct Baselines {
 }
 
 /// Lists the baselines.
-pub(in super::super) async fn baselines() -> Result<Response, ApiError> {
-    let listed = tokio::task::spawn_blocking(names)
-        .await
-        .map_err(|_| ApiError::internal())?;
+pub(in super::super) async fn baselines(State(viewer): State<Viewer>) -> Result<Response, ApiError> {
+    let listed = viewer.read(|_| Ok(names())).await?;
     Ok(json_response(&Baselines {
         spec_version: SPEC_VERSION,
         baselines: listed,

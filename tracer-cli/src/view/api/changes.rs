@@ -106,7 +106,7 @@ async fn answer(
     viewer: &Viewer,
     change: impl FnOnce(&Viewer) -> Result<Changed, ApiError> + Send + 'static,
 ) -> Result<Response, ApiError> {
-    Ok(json_response(&viewer.read(change).await?))
+    Ok(json_response(&viewer.change(change).await?))
 }
 
 fn changed(trace_id: TraceId, change: &'static str, run_name: Option<String>) -> Changed {

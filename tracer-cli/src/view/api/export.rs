@@ -48,7 +48,7 @@ pub(in super::super) async fn html(
         Ok((Contents::new(run), standing, took, redaction))
     });
     let (mut contents, standing, took, redaction) = read.await?;
-    let body = pieces::body(move |writer| {
+    let body = pieces::body(&viewer, move |writer| {
         html::write_run(&mut contents, standing, took, &filter, &redaction, |_| {}, writer)
             .map(drop)
             .map_err(|error| match error {

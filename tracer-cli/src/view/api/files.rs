@@ -123,7 +123,7 @@ pub(in super::super) async fn spans(
     if let Some(response) = not_modified(&headers, &version) {
         return Ok(response);
     }
-    let body = pieces::body(move |writer| write_spans(id.0, records, range, writer));
+    let body = pieces::body(&viewer, move |writer| write_spans(id.0, records, range, writer));
     let response = bytes_response("application/json", body);
     Ok(with_version(response, &version))
 }

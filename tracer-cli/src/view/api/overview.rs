@@ -115,7 +115,7 @@ pub(in super::super) fn of(run: &OpenRun) -> Result<Overview, ApiError> {
     let sources = run.telling().map_err(ApiError::unreadable)?;
     let steps = steps::steps(&sources, run.started());
     let totals = run.totals();
-    let problems = run.problems();
+    let problems = run.problems()?;
     let is_part = (steps.len() as u64) < totals.steps;
     let elapsed = run.duration().filter(|_| run.standing == Standing::Running);
     let sentence = summary::sentence(

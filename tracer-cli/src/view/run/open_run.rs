@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 use tracer_sdk::format::{EventType, Payload, Problem, RunMeta, SpanId, Timestamp};
 use tracer_sdk::read::{LogIndex, RunDirectory, StartedSpan, SurfacedRecord, read_live_file};
 
+use super::super::answer::ApiError;
+use super::super::work;
 use super::problems::Problems;
 use super::stamp::Stamp;
 use super::timeline::{Row, Source, Timeline};
@@ -225,8 +227,19 @@ impl OpenRun {
     }
 
     /// What is wrong with the run.
-    pub(in super::super) fn problems(&self) -> &Problems {
-        self.problems.get_or_init(|| Problems::of(self))
+    ///
+    /// # Errors
+    ///
+    /// When nobody waits for them any more.
+    pub(in super::super) fn problems(&self) -> Result<&Problems, ApiError> {
+        if let Some(problems) = self.problems.get() {
+            return Ok(problems);
+        }
+        let problems = Problems::of(self);
+        if work::is_called_off() {
+            return Err(ApiError::internal());
+        }
+        Ok(self.problems.get_or_init(|| problems))
     }
 
     /// How many bytes the log has.

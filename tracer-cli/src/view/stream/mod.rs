@@ -6,6 +6,7 @@
 mod runs;
 mod watched;
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -14,8 +15,9 @@ use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
+use parking_lot::Mutex;
 use serde::Serialize;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::answer::{ApiError, json_text};
 use super::api::request::{Query, trace_id};
@@ -28,6 +30,8 @@ use watched::WatchedRun;
 const PAUSE: Duration = Duration::from_millis(100);
 /// A page that takes its events slowly is waited for; so many may be on their way.
 const WAITING_EVENTS: usize = 16;
+/// So many streams are open at once: there are more connections, so that every other request finds one.
+const MOST_STREAMS: usize = 64;
 /// How often a line is sent that says nothing but that the server is there.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// Where a browser says what it got last when it connects again.
@@ -103,7 +107,8 @@ pub(super) async fn stream(
         }
     };
     let (sender, receiver) = mpsc::channel(WAITING_EVENTS);
-    tokio::spawn(watch(viewer, watched, sender));
+    let place = viewer.streams().enter();
+    tokio::spawn(watch(viewer, watched, sender, place));
     let events = stream::unfold(receiver, |mut receiver: mpsc::Receiver<Change>| async move {
         let change = receiver.recv().await?;
         Some((Ok::<_, Infallible>(change.event()), receiver))
@@ -112,7 +117,41 @@ pub(super) async fn stream(
     Ok(Sse::new(events).keep_alive(keep_alive).into_response())
 }
 
-async fn watch(viewer: Viewer, mut watched: Watched, sender: mpsc::Sender<Change>) {
+/// The streams that are open.
+#[derive(Debug, Default)]
+pub(super) struct Streams(Mutex<VecDeque<oneshot::Sender<Infallible>>>);
+
+impl Streams {
+    /// Takes a place among them. When all are taken, the stream that was opened first ends: a page that still listens to it
+    /// connects again.
+    fn enter(&self) -> oneshot::Receiver<Infallible> {
+        let (place, given_up) = oneshot::channel();
+        let mut places = self.0.lock();
+        places.retain(|place| !place.is_closed());
+        if places.len() >= MOST_STREAMS {
+            places.pop_front();
+        }
+        places.push_back(place);
+        given_up
+    }
+}
+
+/// Sends what changes until nobody listens, the viewer stops, or another stream needs the place.
+async fn watch(
+    viewer: Viewer,
+    watched: Watched,
+    sender: mpsc::Sender<Change>,
+    place: oneshot::Receiver<Infallible>,
+) {
+    tokio::select! {
+        () = send_changes(&viewer, watched, &sender) => {}
+        () = sender.closed() => {}
+        _ = place => {}
+        () = viewer.stopped() => {}
+    }
+}
+
+async fn send_changes(viewer: &Viewer, mut watched: Watched, sender: &mpsc::Sender<Change>) {
     loop {
         let looked = viewer
             .read(move |viewer| {
@@ -131,10 +170,32 @@ async fn watch(viewer: Viewer, mut watched: Watched, sender: mpsc::Sender<Change
         if watched.is_over() {
             return;
         }
-        tokio::select! {
-            () = tokio::time::sleep(PAUSE) => {}
-            () = sender.closed() => return,
-            () = viewer.stopped() => return,
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn when_all_places_are_taken_the_stream_that_was_opened_first_gives_way() {
+        let streams = Streams::default();
+        let mut first = streams.enter();
+        let mut second = streams.enter();
+        // Those that have ended keep no place.
+        for _ in 0..3 * MOST_STREAMS {
+            drop(streams.enter());
         }
+        let others: Vec<_> = (2..MOST_STREAMS).map(|_| streams.enter()).collect();
+        let open = oneshot::error::TryRecvError::Empty;
+        assert_eq!(
+            (first.try_recv(), second.try_recv()),
+            (Err(open.clone()), Err(open.clone()))
+        );
+        let _newest = streams.enter();
+        assert_eq!(first.try_recv(), Err(oneshot::error::TryRecvError::Closed));
+        assert_eq!(second.try_recv(), Err(open));
+        drop(others);
     }
 }

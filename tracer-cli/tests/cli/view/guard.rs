@@ -148,6 +148,107 @@ fn on_another_address_everything_needs_the_token_that_is_in_the_printed_one() {
     }
 }
 
+/// An answer to another user of this machine: status and text.
+#[cfg(target_os = "linux")]
+fn asked_by_another_user(viewer: &Viewer, method: &str, path: &str, headers: &str) -> (u16, String) {
+    use std::os::unix::process::CommandExt;
+
+    let (host, port) = (viewer.address.ip(), viewer.address.port());
+    let request =
+        format!("{method} {path} HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n{headers}\r\n");
+    let ask = format!("exec 3<>/dev/tcp/{host}/{port}; printf %s \"$1\" >&3; cat <&3");
+    let asked = std::process::Command::new("bash")
+        .args(["-c", &ask, "ask", &request])
+        .current_dir("/")
+        .uid(4_321)
+        .gid(4_321)
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&asked.stdout).into_owned();
+    let status = told.split(' ').nth(1).and_then(|status| status.parse().ok());
+    (status.unwrap_or_else(|| panic!("{asked:?}")), told)
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn another_user_of_the_machine_reads_and_changes_nothing_without_the_token() {
+    use std::os::unix::fs::MetadataExt;
+
+    let (sandbox, viewer) = opened();
+    // Only root can become another user; everybody sees that the viewer knows its own.
+    let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
+    assert!(!viewer.told["url"].as_str().unwrap().contains("token"));
+    assert_eq!(viewer.get("/api/runs").status, 200);
+    if !is_root {
+        return;
+    }
+    let token = viewer.token();
+    let paths = [
+        "/".to_owned(),
+        format!("/r/{FIRST}"),
+        format!("/r/{FIRST}/export.html"),
+        "/assets/run.js".to_owned(),
+        "/api/runs".to_owned(),
+        format!("/api/runs/{FIRST}/spans"),
+        "/api/stream".to_owned(),
+        "/api/baselines".to_owned(),
+        "/nothing".to_owned(),
+    ];
+    for path in &paths {
+        for method in ["GET", "HEAD", "OPTIONS", "DELETE"] {
+            let (status, told) = asked_by_another_user(&viewer, method, path, "");
+            assert_eq!(status, 403, "{method} {path}");
+            assert!(!told.contains(&token), "{told}");
+        }
+    }
+    let header = format!("X-Tracer-Token: {token}\r\n");
+    let cookie = format!("Cookie: tracer-token-{}={token}\r\n", viewer.address.port());
+    for path in ["/", "/api/runs", "/assets/run.js"] {
+        for right in [&header, &cookie] {
+            assert_eq!(
+                asked_by_another_user(&viewer, "GET", path, right).0,
+                200,
+                "{path} {right}"
+            );
+        }
+        let (status, told) = asked_by_another_user(&viewer, "GET", &format!("{path}?token={token}"), "");
+        assert!(
+            status == 303 && told.contains(&format!("location: {path}\r\n")),
+            "{told}"
+        );
+    }
+    assert_eq!(
+        asked_by_another_user(&viewer, "DELETE", &format!("/api/runs/{FIRST}"), &cookie).0,
+        403
+    );
+    assert!(sandbox.run_dir(FIRST).is_dir());
+}
+
+#[test]
+fn the_token_that_a_browser_keeps_is_that_of_one_viewer_and_changes_nothing() {
+    let (_sandbox, viewer) = opened();
+    let token = viewer.token();
+    let invited = viewer.get(&format!("/?q=a&token={token}"));
+    assert_eq!((invited.status, invited.header("location")), (303, Some("/?q=a")));
+    let kept = format!(
+        "tracer-token-{}={token}; HttpOnly; SameSite=Strict; Path=/",
+        viewer.address.port()
+    );
+    assert_eq!(invited.header("set-cookie"), Some(kept.as_str()));
+}
+
+#[test]
+fn the_address_with_the_token_is_printed_when_it_is_asked_for() {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "agent", 1, "ok");
+    let viewer = Viewer::start_with(&sandbox, &["--with-token"]);
+    let url = viewer.told["url"].as_str().unwrap().to_owned();
+    assert!(
+        url.ends_with(&format!("/r/{FIRST}?token={}", viewer.token())),
+        "{url}"
+    );
+}
+
 #[test]
 fn every_answer_keeps_a_browser_within_bounds() {
     let (_sandbox, viewer) = opened();

@@ -13,16 +13,18 @@ fn a_request_that_is_too_large_is_refused() {
     let large = "a".repeat(1024 * 1024);
     let host = format!("Host: {}\r\nConnection: close\r\n", viewer.address);
     let head = viewer.raw(&format!("GET / HTTP/1.1\r\n{host}X-Large: {large}\r\n\r\n"));
-    assert_eq!(head.status, 431);
+    head.refuses(431, "too_large");
+    head.is_guarded();
     let path = viewer.raw(&format!("GET /{large} HTTP/1.1\r\n{host}\r\n"));
     assert!((414..=431).contains(&path.status), "{path:?}");
+    path.is_guarded();
     let many: String = "X-Many: 1\r\n".repeat(2_000);
-    assert_eq!(
-        viewer.raw(&format!("GET / HTTP/1.1\r\n{host}{many}\r\n")).status,
-        431
-    );
+    let many = viewer.raw(&format!("GET / HTTP/1.1\r\n{host}{many}\r\n"));
+    many.refuses(431, "too_large");
+    many.is_guarded();
     let body = viewer.change("PATCH", &format!("/api/runs/{FIRST}"), &large);
     body.refuses(413, "too_large");
+    body.is_guarded();
     let long = "b".repeat(8_000);
     assert!((400..500).contains(&viewer.get(&format!("/api/runs/{long}")).status));
     viewer
@@ -42,8 +44,24 @@ fn what_is_no_request_is_refused() {
         format!("GET /a b HTTP/1.1\r\n{host}\r\n\r\n"),
         format!("POST / HTTP/1.1\r\n{host}\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello"),
     ] {
-        let status = viewer.raw(&request).status;
-        assert!((400..500).contains(&status), "{request:?}: {status}");
+        let refused = viewer.raw(&request);
+        assert!((400..500).contains(&refused.status), "{request:?}: {refused:?}");
+        refused.is_guarded();
+        assert_eq!(refused.json()["spec_version"], "0.2.0", "{request:?}");
+        // The same behind answers that were given on the same connection, whether or not they have been sent already.
+        let good = format!("GET /api/runs HTTP/1.1\r\n{host}\r\n\r\n");
+        for before in [good.clone(), good.clone() + &good] {
+            let answers = viewer.raw(&(before.clone() + &request));
+            let rest = String::from_utf8_lossy(&answers.body).into_owned();
+            let (_, last) = rest
+                .rsplit_once("HTTP/1.1 4")
+                .unwrap_or_else(|| panic!("{before}{request:?}: {answers:?}"));
+            assert!(
+                last.contains("content-security-policy: default-src 'none'"),
+                "{last}"
+            );
+            assert!(last.ends_with('}'), "{last}");
+        }
     }
     assert_eq!(viewer.get("/").status, 200);
 }

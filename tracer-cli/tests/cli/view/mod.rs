@@ -9,4 +9,5 @@ mod limits;
 mod live;
 mod pages;
 mod policy;
+mod stalled;
 mod steps;

@@ -1,0 +1,227 @@
+//! The work that answers take: so many readings at a time, each called off when whoever asked is gone.
+//!
+//! A reading has a turn while it works. It gives its turn away while it waits for something else: a reader who takes an
+//! answer slowly, or another reading of the same run.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tracer_sdk::read::CallOff;
+
+/// So many readings work at once; others wait for their turn.
+const TURNS: usize = 4;
+/// Whoever waits for another reading looks so often whether it is still wanted.
+pub(super) const LOOK: Duration = Duration::from_millis(50);
+
+thread_local! {
+    /// The reading that this thread does.
+    static CURRENT: RefCell<Option<Reading>> = const { RefCell::new(None) };
+}
+
+/// What does the work of all requests; a clone is the same one.
+#[derive(Debug, Clone)]
+pub(super) struct Work {
+    turns: Arc<Semaphore>,
+}
+
+/// A reading that is under way.
+struct Reading {
+    turns: Arc<Semaphore>,
+    turn: Option<OwnedSemaphorePermit>,
+    call_off: CallOff,
+}
+
+/// Calls off a reading when nobody waits for it any more.
+struct Wanted(CallOff);
+
+impl Drop for Wanted {
+    fn drop(&mut self) {
+        self.0.call_off();
+    }
+}
+
+impl Work {
+    pub(super) fn new() -> Self {
+        Self {
+            turns: Arc::new(Semaphore::new(TURNS)),
+        }
+    }
+
+    /// Does what reads, on a thread that may wait, as long as somebody waits for what this gives. `None` when it panics.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let wanted = Wanted(CallOff::default());
+        self.begin(wanted.0.clone(), read).await
+    }
+
+    /// Does what changes something: once begun it is done to the end, whoever waits.
+    pub(super) async fn change<T: Send + 'static>(
+        &self,
+        change: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        self.begin(CallOff::default(), change).await
+    }
+
+    async fn begin<T: Send + 'static>(
+        &self,
+        call_off: CallOff,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let turns = Arc::clone(&self.turns);
+        let turn = Arc::clone(&turns).acquire_owned().await.ok()?;
+        let reading = Reading {
+            turns,
+            turn: Some(turn),
+            call_off: call_off.clone(),
+        };
+        let worked = tokio::task::spawn_blocking(move || {
+            let _end = Ended(CURRENT.replace(Some(reading)));
+            call_off.within(work)
+        });
+        worked.await.ok()
+    }
+}
+
+/// What this thread did before, put back however the reading ends.
+struct Ended(Option<Reading>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        CURRENT.set(self.0.take());
+    }
+}
+
+/// Whether nobody waits any more for what this thread reads.
+pub(super) fn is_called_off() -> bool {
+    CURRENT.with_borrow(|current| {
+        current
+            .as_ref()
+            .is_some_and(|reading| reading.call_off.is_called_off())
+    })
+}
+
+/// Waits for something that is no work: another reading has this one's turn meanwhile.
+pub(super) fn aside<T>(wait: impl FnOnce() -> T) -> T {
+    let turn = CURRENT.with_borrow_mut(|current| current.as_mut()?.turn.take());
+    let had_turn = turn.is_some();
+    drop(turn);
+    let waited = wait();
+    if had_turn && !is_called_off() {
+        let turns = CURRENT.with_borrow(|current| current.as_ref().map(|reading| Arc::clone(&reading.turns)));
+        // The turns end with the viewer.
+        let turn = turns.and_then(|turns| Handle::current().block_on(turns.acquire_owned()).ok());
+        CURRENT.with_borrow_mut(|current| {
+            if let Some(reading) = current {
+                reading.turn = turn;
+            }
+        });
+    }
+    waited
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    fn runtime() -> tokio::runtime::Runtime {
+        tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap()
+    }
+
+    #[test]
+    fn a_reading_that_waits_for_something_else_has_no_turn() {
+        let runtime = runtime();
+        let work = Work::new();
+        let (begun, all_begun) = mpsc::channel();
+        let mut ends = Vec::new();
+        let mut waiting = Vec::new();
+        for _ in 0..3 * TURNS {
+            let (end, ended) = mpsc::channel::<()>();
+            let (work, begun) = (work.clone(), begun.clone());
+            waiting.push(runtime.spawn(async move {
+                work.read(move || {
+                    aside(|| {
+                        begun.send(()).unwrap();
+                        ended.recv().unwrap_err();
+                    });
+                    CURRENT.with_borrow(|current| current.as_ref().unwrap().turn.is_some())
+                })
+                .await
+            }));
+            ends.push(end);
+        }
+        // All of them wait at once, and more work is done meanwhile.
+        for _ in 0..3 * TURNS {
+            all_begun.recv().unwrap();
+        }
+        assert_eq!(runtime.block_on(work.read(|| 7)), Some(7));
+        drop(ends);
+        for waiting in waiting {
+            assert_eq!(runtime.block_on(waiting).unwrap(), Some(true));
+        }
+        assert_eq!(work.turns.available_permits(), TURNS);
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_never_begun_and_called_off_once_it_is() {
+        let runtime = runtime();
+        let work = Work::new();
+        let (begun, has_begun) = mpsc::channel();
+        let (seen, told) = mpsc::channel();
+        let mut asked = Vec::new();
+        for _ in 0..10 * TURNS {
+            let (work, begun, seen) = (work.clone(), begun.clone(), seen.clone());
+            asked.push(runtime.spawn(async move {
+                work.read(move || {
+                    begun.send(()).unwrap();
+                    while !is_called_off() {
+                        std::thread::yield_now();
+                    }
+                    seen.send(()).unwrap();
+                })
+                .await
+            }));
+        }
+        for _ in 0..TURNS {
+            has_begun.recv().unwrap();
+        }
+        for asked in &asked {
+            asked.abort();
+        }
+        drop((begun, seen));
+        assert_eq!(told.iter().count(), TURNS);
+        assert_eq!(has_begun.iter().count(), 0);
+        assert_eq!(runtime.block_on(work.read(|| 7)), Some(7));
+    }
+
+    #[test]
+    fn a_change_that_has_begun_is_done_whoever_waits() {
+        let runtime = runtime();
+        let work = Work::new();
+        let (begun, has_begun) = mpsc::channel();
+        let (go_on, gone_on) = mpsc::channel::<()>();
+        let (seen, told) = mpsc::channel();
+        let asked = runtime.spawn(async move {
+            work.change(move || {
+                begun.send(()).unwrap();
+                gone_on.recv().unwrap();
+                seen.send(is_called_off()).unwrap();
+            })
+            .await
+        });
+        has_begun.recv().unwrap();
+        asked.abort();
+        go_on.send(()).unwrap();
+        assert!(!told.recv().unwrap());
+    }
+}
