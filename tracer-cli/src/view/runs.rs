@@ -26,6 +26,7 @@ type Slot = Arc<RwLock<Option<OpenRun>>>;
 #[derive(Debug)]
 pub(super) struct Runs {
     store: RunStore,
+    trash: Trash,
     /// The one that was asked for last stands last.
     open: Mutex<Vec<(TraceId, Slot)>>,
 }
@@ -33,6 +34,7 @@ pub(super) struct Runs {
 impl Runs {
     pub(super) fn new(store: RunStore) -> Self {
         Self {
+            trash: Trash::of(&store),
             store,
             open: Mutex::new(Vec::new()),
         }
@@ -40,6 +42,11 @@ impl Runs {
 
     pub(super) fn store(&self) -> &RunStore {
         &self.store
+    }
+
+    /// What was deleted, here and in other viewers.
+    pub(super) fn trash(&self) -> &Trash {
+        &self.trash
     }
 
     /// The directory of a run.
@@ -108,7 +115,7 @@ impl Runs {
     /// Removes what was deleted here, for good.
     pub(super) fn empty_trash(&self) {
         // What cannot be removed now is removed when a viewer stops the next time.
-        let _ = Trash::of(&self.store).empty();
+        let _ = self.trash.empty();
     }
 }
 

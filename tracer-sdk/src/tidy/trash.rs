@@ -1,19 +1,32 @@
-//! A place for runs that were deleted and may be wanted again, beside the runs.
+//! A place for runs that were deleted and may be wanted again, beside the runs: one for each process that deletes, so that
+//! none empties another's.
+//!
+//! Whose process is gone is told by a lock, which the system lets go of however a process ends.
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
 
 use super::error::TidyError;
-use super::remove::{remove_leftovers, remove_run};
+use super::remove::{remove_run, remove_tree};
 use crate::format::TraceId;
 use crate::read::{Liveness, RunDirectory, RunStore};
-use crate::write::files::{Disk, FileSystem};
+use crate::write::files::{Disk, FileSystem, Open, OpenFile};
 
 /// The folder, beside that of the runs.
 const FOLDER: &str = "trash";
+/// In a place, the file whose lock says that the process is there which deletes into it.
+const LOCK: &str = ".lock";
+/// How the name of a place begins that is not made yet.
+const UNMADE: char = '.';
 
-/// The trash of a data directory. For readers, a run in it is no run.
+/// The trash of a data directory, as one process deletes into it. For readers, a run in it is no run.
+///
+/// What this process has deleted is its own until it ends: others restore it and empty the rest.
 ///
 /// ```
 /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
@@ -30,10 +43,20 @@ const FOLDER: &str = "trash";
 /// assert_eq!(store.newest()?, run);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Trash {
     folder: PathBuf,
     runs_dir: PathBuf,
+    /// Made with the first run that is put there.
+    own: Mutex<Option<Place>>,
+}
+
+/// Where one process puts runs.
+#[derive(Debug)]
+struct Place {
+    path: PathBuf,
+    /// Locked as long as the process is there.
+    _lock: Box<dyn OpenFile>,
 }
 
 impl Trash {
@@ -51,6 +74,7 @@ impl Trash {
         Self {
             folder: store.data_dir().join(FOLDER),
             runs_dir: store.runs_dir(),
+            own: Mutex::new(None),
         }
     }
 
@@ -75,10 +99,13 @@ impl Trash {
             Liveness::Unknown if listed.meta.is_ok() => return Err(TidyError::Unknown),
             Liveness::Unknown | Liveness::Ended | Liveness::Interrupted => {}
         }
-        self.is_there()?;
-        Disk.create_directories(&self.folder)
-            .map_err(TidyError::at(&self.folder))?;
-        let inside = self.inside(run.trace_id);
+        let mut own = self.own.lock();
+        let place = match own.as_ref() {
+            // Somebody may have taken it away.
+            Some(place) if is_directory(&place.path) => place,
+            _ => own.insert(self.make_place()?),
+        };
+        let inside = inside(&place.path, run.trace_id);
         if inside.path.symlink_metadata().is_ok() {
             // An older one with this ID was deleted before.
             remove_run(&inside)?;
@@ -102,13 +129,15 @@ impl Trash {
     ///
     /// [`TidyError::Io`] when it cannot be moved, or a run with its ID is there.
     pub fn restore(&self, trace_id: TraceId) -> Result<bool, TidyError> {
-        if !self.is_there()? {
-            return Ok(false);
-        }
-        let inside = self.inside(trace_id);
-        if !inside.path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            return Ok(false);
-        }
+        let own = self.own.lock().as_ref().map(|own| own.path.clone());
+        let mut places = self.places()?;
+        // What was deleted here last is what is meant.
+        places.sort_by_key(|place| Some(place) != own.as_ref());
+        let found = places
+            .into_iter()
+            .map(|place| inside(&place, trace_id))
+            .find(|inside| is_directory(&inside.path));
+        let Some(inside) = found else { return Ok(false) };
         let path = self.runs_dir.join(trace_id.to_string());
         if path.symlink_metadata().is_ok() {
             let exists = io::Error::from(io::ErrorKind::AlreadyExists);
@@ -118,7 +147,7 @@ impl Trash {
         Ok(true)
     }
 
-    /// Removes what is there, for good, and tells of how many runs.
+    /// Removes, for good, what was put there by this and by processes that are gone, and tells how many runs that were.
     ///
     /// ```
     /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
@@ -134,23 +163,25 @@ impl Trash {
     ///
     /// [`TidyError::Io`] when something cannot be removed.
     pub fn empty(&self) -> Result<u64, TidyError> {
-        if !self.is_there()? {
-            return Ok(0);
-        }
-        let entries = fs::read_dir(&self.folder).map_err(TidyError::at(&self.folder))?;
-        let mut removed = 0;
-        for entry in entries {
-            let entry = entry.map_err(TidyError::at(&self.folder))?;
-            let id = entry.file_name().to_str().and_then(|name| name.parse().ok());
-            if let Some(trace_id) = id
-                && entry.file_type().is_ok_and(|kind| kind.is_dir())
-            {
-                remove_run(&self.inside(trace_id))?;
-                removed += 1;
+        let own = self.own.lock().take();
+        let (mut removed, mut failed) = (0, None);
+        for place in self.places()? {
+            let lock = match &own {
+                Some(own) if own.path == place => None,
+                _ => match locked(&place) {
+                    Ok(Some(lock)) => Some(lock),
+                    // Its process is there, or nobody can tell.
+                    Ok(None) | Err(_) => continue,
+                },
+            };
+            // One that cannot be removed keeps no other.
+            match runs_in(&place).and_then(|runs| remove_tree(&place, &Disk).map(|()| runs)) {
+                Ok(runs) => removed += runs,
+                Err(error) => failed = failed.or(Some(error)),
             }
+            drop(lock);
         }
-        remove_leftovers(&self.folder)?;
-        Ok(removed)
+        failed.map_or(Ok(removed), Err)
     }
 
     /// Whether there is a trash; a link in its place leads to what is none.
@@ -163,10 +194,75 @@ impl Trash {
         }
     }
 
-    fn inside(&self, trace_id: TraceId) -> RunDirectory {
-        RunDirectory {
-            trace_id,
-            path: self.folder.join(trace_id.to_string()),
+    /// The places of all processes.
+    fn places(&self) -> Result<Vec<PathBuf>, TidyError> {
+        if !self.is_there()? {
+            return Ok(Vec::new());
         }
+        let mut places = Vec::new();
+        for entry in fs::read_dir(&self.folder).map_err(TidyError::at(&self.folder))? {
+            let entry = entry.map_err(TidyError::at(&self.folder))?;
+            let is_made = !entry.file_name().to_string_lossy().starts_with(UNMADE);
+            let path = entry.path();
+            // What else somebody put there is none of ours.
+            let is_place = entry.file_type().is_ok_and(|kind| kind.is_dir())
+                && path
+                    .join(LOCK)
+                    .symlink_metadata()
+                    .is_ok_and(|lock| lock.is_file());
+            if is_made && is_place {
+                places.push(path);
+            }
+        }
+        Ok(places)
     }
+
+    /// Makes a place that is locked when others see it first.
+    fn make_place(&self) -> Result<Place, TidyError> {
+        /// Tells the places of one process from each other.
+        static MADE: AtomicU64 = AtomicU64::new(0);
+
+        self.is_there()?;
+        Disk.create_directories(&self.folder)
+            .map_err(TidyError::at(&self.folder))?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{:x}-{number}", std::process::id(), now.as_nanos());
+        let unmade = self.folder.join(format!("{UNMADE}{name}"));
+        Disk.create_directory(&unmade).map_err(TidyError::at(&unmade))?;
+        let lock = Disk
+            .open(&unmade.join(LOCK), Open::New)
+            .map_err(TidyError::at(&unmade))?;
+        // Where there are no locks, others let the place be.
+        let _ = lock.try_lock();
+        let path = self.folder.join(name);
+        Disk.rename(&unmade, &path).map_err(TidyError::at(&path))?;
+        Ok(Place { path, _lock: lock })
+    }
+}
+
+/// The lock of a place whose process is gone.
+fn locked(place: &Path) -> io::Result<Option<Box<dyn OpenFile>>> {
+    let lock = Disk.open(&place.join(LOCK), Open::Append)?;
+    Ok(lock.try_lock()?.then_some(lock))
+}
+
+fn runs_in(place: &Path) -> Result<u64, TidyError> {
+    let entries = fs::read_dir(place).map_err(TidyError::at(place))?;
+    let is_run = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        name.to_str().is_some_and(|name| name.parse::<TraceId>().is_ok())
+    };
+    Ok(entries.flatten().filter(is_run).count() as u64)
+}
+
+fn inside(place: &Path, trace_id: TraceId) -> RunDirectory {
+    RunDirectory {
+        trace_id,
+        path: place.join(trace_id.to_string()),
+    }
+}
+
+fn is_directory(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }

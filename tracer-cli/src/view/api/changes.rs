@@ -9,7 +9,7 @@ use axum::response::Response;
 use http_body_util::{BodyExt, Limited};
 use serde::{Deserialize, Serialize};
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
-use tracer_sdk::tidy::{self, TidyError, Trash};
+use tracer_sdk::tidy::{self, TidyError};
 
 use super::super::answer::{ApiError, json_response, no_such_run};
 use super::super::viewer::Viewer;
@@ -69,7 +69,7 @@ pub(in super::super) async fn rename(
     answer(&viewer, change).await
 }
 
-/// Puts a run into the trash, which is emptied when the viewer stops.
+/// Puts a run into the trash of this viewer, which is emptied when the viewer stops.
 pub(in super::super) async fn delete(
     State(viewer): State<Viewer>,
     id: RunId,
@@ -78,7 +78,7 @@ pub(in super::super) async fn delete(
     json_body(request).await?;
     let change = move |viewer: &Viewer| {
         let run = viewer.runs().directory(id.0)?;
-        Trash::of(viewer.runs().store()).put(&run).map_err(refused)?;
+        viewer.runs().trash().put(&run).map_err(refused)?;
         viewer.runs().close(id.0);
         Ok(changed(id.0, "deleted", None))
     };
@@ -93,7 +93,7 @@ pub(in super::super) async fn restore(
 ) -> Result<Response, ApiError> {
     json_body(request).await?;
     let change = move |viewer: &Viewer| {
-        if Trash::of(viewer.runs().store()).restore(id.0).map_err(refused)? {
+        if viewer.runs().trash().restore(id.0).map_err(refused)? {
             return Ok(changed(id.0, "restored", None));
         }
         Err(no_such_run())

@@ -73,23 +73,130 @@ fn the_trash_is_emptied_when_the_viewer_stops() {
     sandbox.run(SECOND, "agent", 2, "ok");
     let mut viewer = Viewer::start(&sandbox);
     viewer.change("DELETE", &format!("/api/runs/{FIRST}"), "");
-    let trash = sandbox.data_dir().join("trash");
-    assert_eq!(fs::read_dir(&trash).unwrap().count(), 1);
+    assert_eq!(trashed(&sandbox), [FIRST]);
     // A stream that is open keeps nobody from stopping.
     let mut stream = viewer.connect();
     let request = format!("GET /api/stream HTTP/1.1\r\nHost: {}\r\n\r\n", viewer.address);
     std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
-    let id = viewer.child.id().to_string();
-    assert!(
-        std::process::Command::new("kill")
-            .args(["-TERM", &id])
-            .status()
-            .unwrap()
-            .success()
-    );
-    assert!(viewer.child.wait().unwrap().success());
+    stop(&mut viewer);
+    let trash = sandbox.data_dir().join("trash");
     assert_eq!(fs::read_dir(&trash).unwrap().count(), 0);
     assert!(sandbox.run_dir(SECOND).is_dir());
+}
+
+/// Stops a viewer as Ctrl-C does.
+#[cfg(unix)]
+fn stop(viewer: &mut Viewer) {
+    let id = viewer.child.id().to_string();
+    let told = std::process::Command::new("kill").args(["-TERM", &id]).status();
+    assert!(told.unwrap().success());
+    assert!(viewer.child.wait().unwrap().success());
+}
+
+/// The runs that are in the trash, of all viewers.
+fn trashed(sandbox: &Sandbox) -> Vec<String> {
+    let names = |folder: &std::path::Path| -> Vec<String> {
+        let entries = fs::read_dir(folder).into_iter().flatten();
+        entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
+    };
+    let trash = sandbox.data_dir().join("trash");
+    let mut found: Vec<String> = names(&trash)
+        .iter()
+        .flat_map(|place| names(&trash.join(place)))
+        .collect();
+    found.retain(|name| name != ".lock");
+    found.sort();
+    found
+}
+
+#[test]
+#[cfg(unix)]
+fn a_viewer_that_stops_leaves_what_others_have_deleted() {
+    let sandbox = Sandbox::new();
+    let (third, fourth) = (FIRST.replace('a', "c"), FIRST.replace('a', "d"));
+    for (minute, id) in (1..).zip([FIRST, SECOND, &third, &fourth]) {
+        sandbox.run(id, "agent", minute, "ok");
+    }
+    let run = |id: &str| format!("/api/runs/{id}");
+    let mut first = Viewer::start(&sandbox);
+    let second = Viewer::start(&sandbox);
+    for (viewer, id) in [
+        (&first, FIRST),
+        (&second, SECOND),
+        (&first, &third),
+        (&second, &fourth),
+    ] {
+        assert_eq!(viewer.change("DELETE", &run(id), "").status, 200);
+    }
+    // Any viewer gives back what was deleted anywhere; deleted again, it belongs to that one.
+    for id in [SECOND, &third] {
+        let (one, other) = if id == SECOND {
+            (&first, &second)
+        } else {
+            (&second, &first)
+        };
+        assert_eq!(one.change("POST", &(run(id) + "/restore"), "{}").status, 200);
+        assert_eq!(other.change("DELETE", &run(id), "").status, 200);
+        assert_eq!(other.change("POST", &(run(id) + "/restore"), "{}").status, 200);
+        assert_eq!(second.change("DELETE", &run(id), "").status, 200);
+    }
+    stop(&mut first);
+    let mut kept = [SECOND.to_owned(), third, fourth];
+    kept.sort();
+    assert_eq!(trashed(&sandbox), kept);
+    for id in &kept {
+        assert_eq!(second.change("POST", &(run(id) + "/restore"), "{}").status, 200);
+        assert!(sandbox.run_dir(id).is_dir());
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn what_a_viewer_has_deleted_that_was_killed_is_removed_by_the_next_that_stops() {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "agent", 1, "ok");
+    sandbox.run(SECOND, "agent", 2, "ok");
+    let mut killed = Viewer::start(&sandbox);
+    for id in [FIRST, SECOND] {
+        assert_eq!(
+            killed.change("DELETE", &format!("/api/runs/{id}"), "").status,
+            200
+        );
+    }
+    killed.child.kill().unwrap();
+    killed.child.wait().unwrap();
+    let mut next = Viewer::start(&sandbox);
+    // Until then it can be brought back.
+    let restored = next.change("POST", &format!("/api/runs/{SECOND}/restore"), "{}");
+    assert_eq!(restored.status, 200);
+    assert_eq!(trashed(&sandbox), [FIRST]);
+    stop(&mut next);
+    assert_eq!(fs::read_dir(sandbox.data_dir().join("trash")).unwrap().count(), 0);
+    assert!(sandbox.run_dir(SECOND).is_dir());
+}
+
+#[test]
+#[cfg(unix)]
+fn nothing_behind_a_link_in_the_place_of_the_trash_is_touched() {
+    let sandbox = Sandbox::new();
+    sandbox.run(FIRST, "agent", 1, "ok");
+    let elsewhere = sandbox.path("elsewhere");
+    let own = elsewhere.join("place");
+    fs::create_dir_all(own.join(SECOND)).unwrap();
+    fs::write(own.join(".lock"), "").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, sandbox.data_dir().join("trash")).unwrap();
+    let mut viewer = Viewer::start(&sandbox);
+    viewer
+        .change("DELETE", &format!("/api/runs/{FIRST}"), "")
+        .refuses(409, "not_changed");
+    viewer
+        .change("POST", &format!("/api/runs/{SECOND}/restore"), "{}")
+        .refuses(409, "not_changed");
+    stop(&mut viewer);
+    assert!(own.join(SECOND).is_dir() && sandbox.run_dir(FIRST).is_dir());
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1);
 }
 
 #[test]
