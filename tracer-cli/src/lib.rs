@@ -15,6 +15,7 @@ mod gate;
 mod invocation;
 pub mod json;
 mod listed;
+mod log_ends;
 mod output_file;
 pub mod progress;
 pub mod reference;

@@ -6,11 +6,13 @@ use super::message;
 use super::standing::Standing;
 use super::{gist, loops, steps, text};
 
-/// The words; `None` when the records tell nothing. They may be no more than the first ones of the run.
-pub fn of(standing: Standing, records: &[Record]) -> Option<String> {
+/// The words; `None` when the records tell nothing. Of a long run `records` are the first ones, and `last` the last: what
+/// ended a run stands there, and a call that failed before was recovered.
+pub fn of(standing: Standing, records: &[Record], last: Option<&[Record]>) -> Option<String> {
     let special = match standing {
-        Standing::Failed => failure(records),
-        Standing::Looped => repeated(records),
+        Standing::Failed => failure(last.unwrap_or(records)),
+        // A plus says that it may have been repeated more often.
+        Standing::Looped => repeated(records).map(|told| told + if last.is_some() { "+" } else { "" }),
         _ => None,
     };
     special.or_else(|| first_input(records))
@@ -77,7 +79,7 @@ mod tests {
     use tracer_sdk::format::Usage;
 
     fn told(standing: Standing, sample: &Sample) -> Option<String> {
-        of(standing, &sample.records())
+        of(standing, &sample.records(), None)
     }
 
     #[test]
@@ -121,5 +123,20 @@ mod tests {
             .step(loop_warning(&[1, 2, 3]))
             .step(search());
         assert_eq!(told(Standing::Looped, &looped).as_deref(), Some("search ×4"));
+        let first = looped.records();
+        let told_of_many = of(Standing::Looped, &first, Some(&first));
+        assert_eq!(told_of_many.as_deref(), Some("search ×4+"));
+    }
+
+    #[test]
+    fn a_long_run_failed_for_what_is_at_its_end() {
+        let first = Sample::new()
+            .step(llm("Draft", "Dear Ada", Usage::default()))
+            .step(failed_tool("search", &json!({}), error("Busy", "try again")));
+        let last = Sample::new().on_root(Payload::Error(error("AgentError", "gave up")));
+        let told = |last: &Sample| of(Standing::Failed, &first.records(), Some(&last.records()));
+        assert_eq!(told(&last).as_deref(), Some("AgentError: gave up"));
+        // Where the end says nothing, no other failure is told as the reason.
+        assert_eq!(told(&Sample::new()).as_deref(), Some("\"Draft\""));
     }
 }

@@ -5,15 +5,14 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use serde::Serialize;
 use tracer_sdk::format::{EventType, Payload, TraceId, Usage};
-use tracer_sdk::read::{ListedRun, read_log_part, spans_to_events};
+use tracer_sdk::read::ListedRun;
 
 use super::run::kind::Kind;
 use super::run::stamp::Stamp;
+use crate::log_ends;
 use crate::render::standing::Standing;
 use crate::render::{run_subtitle, totals};
 
-/// So much is read of one run.
-const MOST_BYTES: u64 = 1024 * 1024;
 /// So many runs are remembered.
 const MOST_RUNS: usize = 20_000;
 /// The path of a run is told in so many cells.
@@ -25,13 +24,14 @@ const PATH_CELLS: usize = 12;
 pub(super) struct Details {
     /// How many steps there are; at least so many, when not the whole run was read.
     steps: u64,
-    /// The tokens of its model calls, when they say.
+    /// The tokens of its model calls, when they say; at least so many, when not the whole run was read.
     tokens: Option<u64>,
     /// Whether the whole run was read.
     is_whole: bool,
     /// What tells it from the others of its name: why it failed, what it repeated, what it was asked.
     subtitle: Option<String>,
-    /// The kinds of its steps in the order of time, in at most twelve cells.
+    /// The kinds of its steps in the order of time, in at most twelve cells; of its first steps, when not the whole run was
+    /// read.
     path: Vec<Kind>,
 }
 
@@ -64,11 +64,10 @@ impl Seen {
 
 fn look(run: &ListedRun, standing: Standing) -> Option<Details> {
     // A log that cannot be read leaves the cells empty; the page of the run says why.
-    let part = read_log_part(&run.directory.path, 0, MOST_BYTES).ok()?;
-    let records = spans_to_events(&part.spans);
+    let ends = log_ends::read(&run.directory.path)?;
     let mut tokens = Usage::default();
     let mut path = Vec::new();
-    for record in &records {
+    for record in &ends.records {
         if !matches!(record.event_type(), EventType::RunStart | EventType::RunEnd) {
             path.push(Kind::of(record.event_type()));
         }
@@ -79,8 +78,8 @@ fn look(run: &ListedRun, standing: Standing) -> Option<Details> {
     Some(Details {
         steps: path.len() as u64,
         tokens: tokens.total_tokens,
-        is_whole: part.is_to_end,
-        subtitle: run_subtitle::of(standing, &records),
+        is_whole: ends.first.is_to_end,
+        subtitle: run_subtitle::of(standing, &ends.records, ends.last.as_deref()),
         path: cells(&path),
     })
 }

@@ -33,7 +33,8 @@ pub struct LogPart {
     pub is_to_end: bool,
 }
 
-/// Reads the whole lines that lie within `most_bytes` from `offset`, which is 0 or the `next_offset` of the part before.
+/// Reads the whole lines that lie within `most_bytes` from `offset`, which is 0 or the `next_offset` of the part before; from
+/// within a line, the rest of it is a line that cannot be read.
 /// A log that is not there yet is an empty one.
 ///
 /// # Errors

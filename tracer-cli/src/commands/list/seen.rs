@@ -1,15 +1,14 @@
-//! What the spans of listed runs tell: of each only the first part is read, and of all together only so much.
+//! What the spans of listed runs tell: of each only the two ends are read, and of all together only so much.
 
 use tracer_sdk::format::{EventType, Payload, Usage};
-use tracer_sdk::read::{ListedRun, read_log_part, spans_to_events};
+use tracer_sdk::read::ListedRun;
 
+use crate::log_ends;
 use crate::render::run_list::Seen;
 use crate::render::run_subtitle;
 use crate::render::standing::Standing;
 use crate::render::totals;
 
-/// So much is read of one run.
-const MOST_BYTES: u64 = 1024 * 1024;
 /// So much is read of all runs together.
 const ALL_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -36,15 +35,14 @@ impl Looker {
             return None;
         }
         // A log that cannot be read leaves its cells empty; `show` says why.
-        let part = read_log_part(&run.directory.path, 0, MOST_BYTES).ok()?;
-        self.bytes_left = self.bytes_left.saturating_sub(part.next_offset);
-        if part.spans.is_empty() && !part.is_to_end {
+        let ends = log_ends::read(&run.directory.path)?;
+        self.bytes_left = self.bytes_left.saturating_sub(ends.first.next_offset);
+        if ends.first.spans.is_empty() && !ends.first.is_to_end {
             return None;
         }
-        let records = spans_to_events(&part.spans);
         let mut tokens = Usage::default();
         let mut steps = 0;
-        for record in &records {
+        for record in &ends.records {
             if !matches!(record.event_type(), EventType::RunStart | EventType::RunEnd) {
                 steps += 1;
             }
@@ -55,8 +53,8 @@ impl Looker {
         Some(Seen {
             steps,
             tokens: tokens.total_tokens,
-            is_whole: part.is_to_end,
-            subtitle: run_subtitle::of(standing, &records),
+            is_whole: ends.first.is_to_end,
+            subtitle: run_subtitle::of(standing, &ends.records, ends.last.as_deref()),
         })
     }
 }

@@ -14,6 +14,9 @@ use crate::render::value_lines::unpacked;
 /// Where OpenTelemetry keeps the tools that a model may call.
 const TOOL_DEFINITIONS: [&str; 2] = ["gen_ai.tool.definitions", "gen_ai.request.tools"];
 
+/// So many pairs of messages are compared, once two calls no longer begin alike.
+const MOST_COMPARED: usize = 250_000;
+
 /// A model call.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -22,8 +25,6 @@ pub(super) struct LlmCall {
     provider: String,
     /// What the model was given, in order.
     messages: Vec<MessageAnswer>,
-    /// All messages from here on are new: neither its call before nor the answer to that had them.
-    new_from: usize,
     /// The call before, that the messages are compared with.
     previous: Option<String>,
     /// What it answered.
@@ -90,11 +91,7 @@ pub(super) fn of(
         }
         _ => Vec::new(),
     };
-    let is_new: Vec<bool> = asked.iter().map(|message| !heard.contains(message)).collect();
-    let new_from = is_new
-        .iter()
-        .rposition(|is_new| !is_new)
-        .map_or(0, |last| last + 1);
+    let is_new = new_messages(&heard, &asked);
     Ok(Some(LlmCall {
         model: model.clone(),
         provider: provider.clone(),
@@ -104,7 +101,6 @@ pub(super) fn of(
             Part::Prompt,
             place,
         ),
-        new_from,
         previous: before.map(|read| read.record.event_id),
         response: messages(&answered, |_| true, Part::Response, place),
         tools_offered: tools(prompt, span),
@@ -116,6 +112,55 @@ pub(super) fn of(
         temperature: temperature.clone(),
         stop_reason: stop_reason.clone(),
     }))
+}
+
+/// Which messages are new: not among what was heard before, in the order in which it was heard.
+fn new_messages(heard: &[Message], asked: &[Message]) -> Vec<bool> {
+    let same = heard
+        .iter()
+        .zip(asked)
+        .take_while(|(one, other)| one == other)
+        .count();
+    let (heard, rest) = (
+        heard.get(same..).unwrap_or_default(),
+        asked.get(same..).unwrap_or_default(),
+    );
+    let mut is_new = vec![true; asked.len()];
+    is_new.iter_mut().take(same).for_each(|is_new| *is_new = false);
+    let width = rest.len() + 1;
+    if heard.len().saturating_mul(width) > MOST_COMPARED {
+        return is_new;
+    }
+    // How many of what is left of both are the same, at most, from each pair of places on.
+    let mut common = vec![0_u32; (heard.len() + 1) * width];
+    let at = |common: &[u32], one: usize, other: usize| common.get(one * width + other).copied().unwrap_or(0);
+    for (one, said) in heard.iter().enumerate().rev() {
+        for (other, message) in rest.iter().enumerate().rev() {
+            let most = if said == message {
+                at(&common, one + 1, other + 1) + 1
+            } else {
+                at(&common, one + 1, other).max(at(&common, one, other + 1))
+            };
+            if let Some(cell) = common.get_mut(one * width + other) {
+                *cell = most;
+            }
+        }
+    }
+    let (mut one, mut other) = (0, 0);
+    while let (Some(said), Some(message)) = (heard.get(one), rest.get(other)) {
+        if said == message {
+            if let Some(is_new) = is_new.get_mut(same + other) {
+                *is_new = false;
+            }
+            one += 1;
+            other += 1;
+        } else if at(&common, one + 1, other) >= at(&common, one, other + 1) {
+            one += 1;
+        } else {
+            other += 1;
+        }
+    }
+    is_new
 }
 
 /// The tools in a prompt, or in the attributes of its span.
@@ -145,4 +190,48 @@ fn tools(prompt: &Value, span: Option<&SpanRecord>) -> Vec<OfferedTool> {
             })
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Which messages are new, told by their texts; one letter is one message.
+    fn told(heard: &str, asked: &str) -> String {
+        let messages = |letters: &str| -> Vec<Message> {
+            let all: Vec<Value> = letters
+                .chars()
+                .map(|letter| json!({"role": "user", "content": letter.to_string()}))
+                .collect();
+            conversation::prompt(&json!({"messages": all}))
+        };
+        let is_new = new_messages(&messages(heard), &messages(asked));
+        assert_eq!(is_new.len(), asked.len());
+        asked
+            .chars()
+            .zip(is_new)
+            .filter_map(|(letter, is_new)| is_new.then_some(letter))
+            .collect()
+    }
+
+    #[test]
+    fn a_message_is_known_only_where_the_call_before_had_it() {
+        assert_eq!(told("", "ab"), "ab");
+        assert_eq!(told("abc", "abcd"), "d");
+        // Another beginning, the same rest.
+        assert_eq!(told("abcd", "xbcde"), "xe");
+        // Said before, in another order.
+        assert_eq!(told("abc", "cab").len(), 1);
+        assert_eq!(told("ab", "abab"), "ab");
+        // Left out of the middle, put into it.
+        assert_eq!(told("abcdef", "abef"), "");
+        assert_eq!(told("abef", "abcdef"), "cd");
+        assert_eq!(told("abc", ""), "");
+        let (many, more) = ("ab".repeat(400), "ba".repeat(400));
+        assert_eq!(told(&many, &(many.clone() + "c")), "c");
+        // So many that differ from the first on are not compared one by one: all are told.
+        assert_eq!(told(&many, &more), more);
+    }
 }

@@ -15,7 +15,7 @@ use crate::render::value_lines::unpacked;
 pub(in super::super) struct MessageAnswer {
     /// Who: `system`, `user`, `assistant`, `tool`, or whatever the provider says.
     role: String,
-    /// Whether the model had neither heard nor said it in its call before.
+    /// Whether the model had neither heard nor said it in its call before, in this order.
     is_new: bool,
     parts: Vec<PartAnswer>,
 }

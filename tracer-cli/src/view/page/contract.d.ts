@@ -118,7 +118,7 @@ export interface Step {
   offset: number | null;
   file: string;
   llm: {
-    model: string; provider: string; messages: Message[]; new_from: number; previous: string | null; response: Message[];
+    model: string; provider: string; messages: Message[]; previous: string | null; response: Message[];
     tools_offered: { name: string; description: string | null; parameters: Json | null }[];
     usage: { input: number | null; output: number | null; total: number | null };
     temperature: number | null; stop_reason: string | null;

@@ -7,7 +7,7 @@ import { facts, loopCard, runPanel, section } from "./run-about.js";
 import { bytes, count, counted, duration } from "./units.js";
 import { differencesView, shownValue, textView, valueView } from "./values.js";
 
-/** @import { ErrorDetails, Previous, Shown, Step } from "./contract" */
+/** @import { ErrorDetails, Message, Previous, Shown, Step } from "./contract" */
 /** @import { Inspector } from "./inspector.js" */
 /** @import { RunPage } from "./run.js" */
 
@@ -77,8 +77,9 @@ function comparedSection(title, previous, page) {
  */
 function llmPanel(llm, page, inspector) {
   const { plain } = inspector;
-  const older = llm.messages.slice(0, llm.new_from);
-  const fresh = llm.messages.slice(llm.new_from);
+  const { messages, previous } = llm;
+  const isAnyNew = messages.some((message) => message.is_new);
+  const isAnyOld = messages.some((message) => !message.is_new);
   const toggle = make(
     "button.chip",
     {
@@ -91,18 +92,16 @@ function llmPanel(llm, page, inspector) {
     },
     "Plain text",
   );
-  const earlier =
-    older.length > 0 &&
-    make(
-      "details.earlier",
-      {
-        ontoggle: (/** @type {Event} */ event) => {
-          const details = /** @type {HTMLDetailsElement} */ (event.currentTarget);
-          if (details.open && details.childElementCount === 1) details.append(...messageCards(older, plain));
-        },
-      },
-      make("summary", null, `${counted(older.length, "earlier message")}, as in the call before`),
-    );
+  // What the call before had too is folded where it stands, so that nothing that has changed is folded with it.
+  /** @type {HTMLElement[]} */
+  const told = [];
+  for (let from = 0; from < messages.length;) {
+    let end = from + 1;
+    while (end < messages.length && messages[end].is_new === messages[from].is_new) end += 1;
+    const group = messages.slice(from, end);
+    told.push(...(messages[from].is_new ? messageCards(group, plain) : [foldedMessages(group, plain)]));
+    from = end;
+  }
   return [
     make(
       "div.panel-tools",
@@ -110,19 +109,34 @@ function llmPanel(llm, page, inspector) {
       make(
         "span.muted",
         null,
-        llm.previous && fresh.length > 0 && older.length > 0
-          ? "New since the call before:"
-          : `${counted(llm.messages.length, "message")} in`,
+        previous && isAnyNew && isAnyOld ? "New since the call before:" : `${counted(messages.length, "message")} in`,
       ),
-      llm.previous && make("button.quiet", { onclick: () => page.goTo(llm.previous ?? "") }, "Call before"),
+      previous && make("button.quiet", { onclick: () => page.goTo(previous) }, "Call before"),
       make("span.grow"),
       toggle,
     ),
-    earlier,
-    ...messageCards(fresh, plain),
+    ...told,
     make("h3.divider", null, "Response"),
     ...(llm.response.length > 0 ? messageCards(llm.response, plain) : [make("p.muted", null, "Nothing was recorded.")]),
   ];
+}
+
+/**
+ * Messages that follow each other here as they did in the call before.
+ * @param {Message[]} messages
+ * @param {boolean} plain
+ */
+function foldedMessages(messages, plain) {
+  return make(
+    "details.earlier",
+    {
+      ontoggle: (/** @type {Event} */ event) => {
+        const details = /** @type {HTMLDetailsElement} */ (event.currentTarget);
+        if (details.open && details.childElementCount === 1) details.append(...messageCards(messages, plain));
+      },
+    },
+    make("summary", null, `${counted(messages.length, "earlier message")}, as in the call before`),
+  );
 }
 
 /** @param {ErrorDetails} error */

@@ -91,7 +91,7 @@ function asMarkdown(page, step) {
     ...block("Arguments", step.tool?.arguments?.value),
     ...block("Result", step.tool?.result?.value),
     ...block("State", step.state?.state?.value),
-    ...(step.llm ? said([...step.llm.messages.slice(step.llm.new_from), ...step.llm.response]) : []),
+    ...(step.llm ? said([...step.llm.messages.filter((message) => message.is_new), ...step.llm.response]) : []),
     `Run \`${page.id}\`, \`tracer show ${page.id.slice(0, 8)} --step ${step.number}\``,
   ].join("\n\n");
 }

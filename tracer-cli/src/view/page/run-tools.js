@@ -23,12 +23,20 @@ export class RunTools {
     this.search = new Search({
       run: page.id,
       onQuery: (query) => page.setRoute({ query }),
+      onProblem: (problem) => {
+        this.problem.hidden = problem === "";
+        say(this.problem, problem);
+      },
       onHits: (rows) => {
         page.steps.hits = new Set(rows);
         page.steps.list.render(true);
         page.minimap.setHits(rows);
       },
-      onHit: (row) => page.select(row, { center: true }),
+      onHit: (row) => {
+        page.select(row, { center: true, focus: true });
+        // The keys that walk on are no text.
+        if (document.activeElement === this.search.input) page.workspace.focusView();
+      },
     });
     this.tabs = make("div.tabs", { role: "tablist", "aria-label": "Views" });
     this.tabList = VIEWS.map((view, index) =>
@@ -72,7 +80,14 @@ export class RunTools {
     );
     this.kinds.append(...this.chips, this.fold, this.follow);
     this.note = make("div.filter-note", { hidden: true, role: "status" });
-    this.element = make("div", { id: "tools" }, make("div.tools", null, this.tabs, this.kinds, this.search.element), this.note);
+    this.problem = make("div.filter-note", { hidden: true, role: "alert" });
+    this.element = make(
+      "div",
+      { id: "tools" },
+      make("div.tools", null, this.tabs, this.kinds, this.search.element),
+      this.problem,
+      this.note,
+    );
   }
 
   /** @param {KeyboardEvent} event */
@@ -154,7 +169,7 @@ const MOST_HITS = 20_000;
  * @property {(rows: number[]) => void} onHits
  * @property {(row: number) => void} onHit a hit was walked to
  * @property {(query: string) => void} onQuery
- * @property {(query: string) => [string, string] | null} [explain]
+ * @property {(problem: string) => void} onProblem why nothing is searched for; nothing when it is
  */
 
 export class Search {
@@ -214,6 +229,7 @@ export class Search {
     this.running?.abort();
     if (this.input.value.trim() !== query) this.input.value = query;
     this.options.onQuery(query);
+    this.options.onProblem("");
     this.hits = [];
     this.current = -1;
     this.walking = false;
@@ -243,7 +259,8 @@ export class Search {
     } catch (error) {
       if (running.signal.aborted) return;
       this.done = true;
-      say(this.output, error instanceof Error ? error.message : "failed");
+      say(this.output, "not searched");
+      this.options.onProblem(`Nothing was searched for: ${error instanceof Error ? error.message : String(error)}.`);
     }
   }
 

@@ -7,6 +7,10 @@ import { showError } from "./frame.js";
 
 /** So many runs are asked about at once. */
 const MOST_DETAILS = 60;
+/** When the viewer does not answer, it is asked again after so many milliseconds. */
+const RETRY = 2_000;
+/** An answer that somebody else waits for is looked for so often, in milliseconds. */
+const LOOK = 50;
 
 export class RunsData {
   /** @param {(isOtherList: boolean) => void} onChange told whether there are other runs, or only more is known of them */
@@ -17,8 +21,28 @@ export class RunsData {
     this.table = table ?? { data_dir: "", version: "", runs: [] };
     /** Why the runs cannot be listed. */
     this.problem = /** @type {string} */ (problem ?? "");
-    /** @type {Set<string>} */
+    /** Runs that were asked about, of which the server may know nothing. @type {Set<string>} */
     this.asked = new Set();
+    /** Runs that the answer is waited for. @type {Set<string>} */
+    this.awaited = new Set();
+    this.isAskingAll = false;
+  }
+
+  /** How many runs are known with what their spans tell, as far as these can be read. */
+  get known() {
+    return this.table.runs.filter(({ details, trace_id: id }) => details || (this.asked.has(id) && !this.awaited.has(id))).length;
+  }
+
+  /** Asks what the spans of all runs tell, a part at a time, as long as that is needed. @param {() => boolean} isNeeded */
+  async needAll(isNeeded) {
+    if (this.isAskingAll) return;
+    this.isAskingAll = true;
+    while (isNeeded() && this.known < this.table.runs.length) {
+      if (await this.needDetails(this.table.runs)) continue;
+      const pause = this.awaited.size > 0 ? LOOK : RETRY;
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+    this.isAskingAll = false;
   }
 
   /** @param {{ runs: RunRow[], removed: string[], reload: boolean }} change */
@@ -56,18 +80,26 @@ export class RunsData {
   /**
    * Asks what the spans of runs tell, where that is not known yet.
    * @param {RunRow[]} runs
+   * @returns {Promise<boolean>} whether there was something to ask, and an answer
    */
   async needDetails(runs) {
     const missing = runs.filter((run) => !run.details && !this.asked.has(run.trace_id)).slice(0, MOST_DETAILS);
-    if (missing.length === 0) return;
-    for (const run of missing) this.asked.add(run.trace_id);
+    if (missing.length === 0) return false;
+    for (const { trace_id: id } of missing) {
+      this.asked.add(id);
+      this.awaited.add(id);
+    }
     try {
       const answer = /** @type {RunTable} */ (await getJson(`/api/table?ids=${missing.map((run) => run.trace_id).join(",")}`));
       const found = new Map(answer.runs.map((run) => [run.trace_id, run.details]));
       for (const run of this.table.runs) run.details = found.get(run.trace_id) ?? run.details;
-      this.onChange(false);
     } catch {
       for (const run of missing) this.asked.delete(run.trace_id);
+      return false;
+    } finally {
+      for (const run of missing) this.awaited.delete(run.trace_id);
     }
+    this.onChange(false);
+    return true;
   }
 }

@@ -17,15 +17,20 @@ const SINCE = [
 /** @type {Standing[]} */
 const STANDINGS = ["running", "failed", "loop", "interrupted", "damaged", "ok"];
 
-/** @type {Record<string, (run: RunRow) => string | number>} what each column is sorted by */
-const FIELDS = {
-  standing: (run) => STANDINGS.indexOf(run.standing),
-  name: (run) => (run.run_name ?? "").toLowerCase(),
-  started: (run) => run.started_at ?? "",
-  duration: (run) => run.duration_us ?? -1,
-  steps: (run) => run.details?.steps ?? (run.counts ? run.counts.llm_calls + run.counts.tool_calls : -1),
-  tokens: (run) => run.details?.tokens ?? -1,
-};
+/** What each column is sorted by. */
+const FIELDS = new Map(
+  /** @type {[string, (run: RunRow) => string | number][]} */ ([
+    ["standing", (run) => STANDINGS.indexOf(run.standing)],
+    ["name", (run) => (run.run_name ?? "").toLowerCase()],
+    ["started", (run) => run.started_at ?? ""],
+    ["duration", (run) => run.duration_us ?? -1],
+    ["steps", (run) => run.details?.steps ?? (run.counts ? run.counts.llm_calls + run.counts.tool_calls : -1)],
+    ["tokens", (run) => run.details?.tokens ?? -1],
+  ]),
+);
+const NEWEST_FIRST = "-started";
+/** What runs are sorted by that only their spans tell. */
+const TOLD_BY_SPANS = ["steps", "tokens"];
 
 export class RunsFilters {
   /** @param {() => void} onChange */
@@ -50,7 +55,7 @@ export class RunsFilters {
     this.query = "";
     /** @type {Set<Standing>} */
     this.standings = new Set();
-    this.sort = "-started";
+    this.sort = NEWEST_FIRST;
     this.name = "";
     this.input.addEventListener("input", () => this.#set(() => (this.query = this.input.value.trim())));
     this.agent.addEventListener("change", () => this.#set(() => (this.name = this.agent.value)));
@@ -72,7 +77,13 @@ export class RunsFilters {
     this.standings = new Set(STANDINGS.filter((standing) => (query.get("status") ?? "").split(",").includes(standing)));
     this.name = query.get("agent") ?? "";
     this.since.value = query.get("since") ?? "";
-    this.sort = query.get("sort") ?? "-started";
+    const sort = query.get("sort") ?? "";
+    this.sort = FIELDS.has(field(sort)) ? sort : NEWEST_FIRST;
+  }
+
+  /** Whether the order or the search rests on what the spans of runs tell: then all runs have to be looked at. */
+  get needsSpans() {
+    return this.query !== "" || TOLD_BY_SPANS.includes(field(this.sort));
   }
 
   /** Takes the filters from the address again. */
@@ -87,7 +98,7 @@ export class RunsFilters {
     if (this.standings.size > 0) query.set("status", [...this.standings].join(","));
     if (this.name) query.set("agent", this.name);
     if (this.since.value) query.set("since", this.since.value);
-    if (this.sort !== "-started") query.set("sort", this.sort);
+    if (this.sort !== NEWEST_FIRST) query.set("sort", this.sort);
     const text = query.toString();
     history.replaceState(null, "", text ? `/?${text}` : "/");
   }
@@ -101,18 +112,18 @@ export class RunsFilters {
 
   /**
    * Sorts by a column: the largest, newest or worst first, and the other way round the second time.
-   * @param {string} field
+   * @param {string} name
    */
-  sortBy(field) {
-    const first = field === "name" || field === "standing" ? field : `-${field}`;
-    const second = first.startsWith("-") ? field : `-${field}`;
+  sortBy(name) {
+    const first = name === "name" || name === "standing" ? name : `-${name}`;
+    const second = first.startsWith("-") ? name : `-${name}`;
     this.#set(() => (this.sort = this.sort === first ? second : first));
   }
 
-  /** @param {string} field */
-  order(field) {
-    if (this.sort === field) return "ascending";
-    return this.sort === `-${field}` ? "descending" : null;
+  /** @param {string} name */
+  order(name) {
+    if (this.sort === name) return "ascending";
+    return this.sort === `-${name}` ? "descending" : null;
   }
 
   /** The filters in words, for when they leave nothing. */
@@ -142,9 +153,9 @@ export class RunsFilters {
     this.#showChips(others);
     this.#showNames(runs);
     const shown = this.standings.size > 0 ? others.filter((run) => this.standings.has(run.standing)) : others;
-    const field = FIELDS[this.sort.replace(/^-/, "")] ?? FIELDS.started;
+    const key = FIELDS.get(field(this.sort)) ?? (() => 0);
     const sign = this.sort.startsWith("-") ? -1 : 1;
-    const keyed = shown.map((run) => ({ run, key: field(run) }));
+    const keyed = shown.map((run) => ({ run, key: key(run) }));
     keyed.sort((a, b) => (a.key < b.key ? -sign : a.key > b.key ? sign : 0));
     return keyed.map(({ run }) => run);
   }
@@ -198,4 +209,9 @@ export class RunsFilters {
     );
     this.agent.value = this.name;
   }
+}
+
+/** @param {string} sort */
+function field(sort) {
+  return sort.replace(/^-/, "");
 }

@@ -4,7 +4,7 @@ import { glyph, make, say, setGlyph } from "./dom.js";
 import { STANDING } from "./run-about.js";
 import { ago, count, duration, exactly, quantity } from "./units.js";
 
-/** @import { Kind, RunRow } from "./contract" */
+/** @import { RunRow } from "./contract" */
 
 /**
  * @typedef {object} Parts
@@ -93,18 +93,16 @@ export function renderRunRow(element, index, run, marked) {
   const running = run.standing === "running" && !Number.isNaN(started);
   say(parts.duration, running ? `${duration((Date.now() - started) * 1_000)}+` : run.duration_us === null ? "" : duration(run.duration_us));
   const steps = details ? details.steps : counts ? counts.llm_calls + counts.tool_calls : null;
-  say(parts.steps, steps === null ? "" : `${count(steps)}${details && !details.is_whole ? "+" : ""}`);
-  say(parts.tokens, details?.tokens == null ? "" : quantity(details.tokens));
+  // Of a long run only the first part was read.
+  const more = details && !details.is_whole ? "+" : "";
+  say(parts.steps, steps === null ? "" : `${count(steps)}${more}`);
+  say(parts.tokens, details?.tokens == null ? "" : `${quantity(details.tokens)}${more}`);
   const path = details?.path ?? [];
   while (parts.path.childElementCount < path.length) parts.path.append(make("i"));
   parts.path.querySelectorAll("i").forEach((cell, place) => {
     cell.hidden = place >= path.length;
     cell.dataset.kind = path[place] ?? "";
   });
-  say(parts.pathWords, inWords(path));
-}
-
-/** @param {Kind[]} path */
-function inWords(path) {
-  return path.length > 0 ? `Steps: ${path.join(", ")}` : "";
+  parts.path.classList.toggle("part", more !== "");
+  say(parts.pathWords, path.length > 0 ? `${more ? "First steps" : "Steps"}: ${path.join(", ")}` : "");
 }

@@ -14,6 +14,9 @@ import { VirtualList } from "./virtual-list.js";
 /** Times that are told relatively are told anew so often, in milliseconds. */
 const TICK = 10_000;
 
+/** Where the run is kept that was opened last. */
+const LAST_RUN = "tracer-last-run";
+
 /** @type {[string, string, string][]} field, label, class */
 const COLUMNS = [
   ["standing", "Status", "standing-cell"],
@@ -26,7 +29,7 @@ const COLUMNS = [
 
 class RunsPage {
   constructor() {
-    this.data = new RunsData((isOtherList) => (isOtherList ? this.refilter() : this.list.render(true)));
+    this.data = new RunsData((isOtherList) => (isOtherList || this.filters.needsSpans ? this.refilter() : this.list.render(true)));
     /** @type {RunRow[]} */
     this.shown = [];
     /** @type {Set<string>} */
@@ -60,12 +63,13 @@ class RunsPage {
       this.body,
     );
     this.empty = make("div.empty", { hidden: true });
+    this.note = make("div.filter-note", { hidden: true, role: "status" });
     this.actions = make("div.actions", { hidden: true, role: "group", "aria-label": "The marked runs" });
     const main = startFrame({
       left: [make("span.place", { title: this.data.table.data_dir }, this.data.table.data_dir)],
       search: this.filters.search,
     });
-    main.append(make("h1.unseen", null, "Runs"), this.filters.element, this.grid, this.empty, this.actions);
+    main.append(make("h1.unseen", null, "Runs"), this.filters.element, this.note, this.grid, this.empty, this.actions);
     this.list = new VirtualList({
       scroller: this.grid,
       body: this.body,
@@ -80,6 +84,19 @@ class RunsPage {
     });
     this.listen();
     this.refilter();
+    this.comeBack();
+  }
+
+  /** Takes up the run that was open before, when somebody comes back from it. */
+  comeBack() {
+    const entry = performance.getEntriesByType("navigation")[0];
+    if (!(entry instanceof PerformanceNavigationTiming) || entry.type !== "back_forward") return;
+    try {
+      const place = this.shown.findIndex((run) => run.trace_id === sessionStorage.getItem(LAST_RUN));
+      if (place >= 0) this.focus(place);
+    } catch {
+      // Nothing is kept.
+    }
   }
 
   listen() {
@@ -127,7 +144,19 @@ class RunsPage {
         },
       ],
     ]);
+    this.filters.input.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || this.shown.length === 0) return;
+      event.preventDefault();
+      this.focus(this.current);
+    });
     addEventListener("popstate", () => this.filters.read());
+    addEventListener("pagehide", () => {
+      try {
+        sessionStorage.setItem(LAST_RUN, this.shown[this.current]?.trace_id ?? "");
+      } catch {
+        // Kept for nobody; storage is off.
+      }
+    });
     setInterval(() => !document.hidden && this.list.render(true), TICK);
     // Whatever was recorded since the table was made is told first.
     const path = () => `/api/stream?table=${encodeURIComponent(this.data.table.version)}`;
@@ -153,8 +182,17 @@ class RunsPage {
     this.list.kept = this.current;
     this.grid.setAttribute("aria-rowcount", String(this.shown.length + 1));
     this.list.reset(this.shown.length);
+    if (this.filters.needsSpans) this.data.needAll(() => this.filters.needsSpans).catch(showError);
+    this.showLooking();
     this.showEmpty();
     this.showActions();
+  }
+
+  /** Says of how many runs it is known whether they belong here, until it is of all. */
+  showLooking() {
+    const [known, all] = [this.data.known, this.data.table.runs.length];
+    this.note.hidden = !this.filters.needsSpans || known >= all;
+    if (!this.note.hidden) fill(this.note, `${count(known)} of ${count(all)} runs looked through; going on …`);
   }
 
   showEmpty() {
@@ -170,13 +208,14 @@ class RunsPage {
         make(
           "p",
           null,
-          `No run matches ${this.filters.inWords()}; ${count(hidden)} ${hidden === 1 ? "is" : "are"} hidden. `,
+          this.note.hidden ? "No run matches " : "No run that was looked through matches ",
+          `${this.filters.inWords()}; ${count(hidden)} ${hidden === 1 ? "is" : "are"} hidden. `,
           make("button.quiet", { onclick: () => this.filters.clear() }, "Show all"),
         ),
       );
     } else {
       const lines =
-        "tracer demo\n#[tracer::trace]            // on a function of your agent\ntracer view --data-dir DIR  # runs that are elsewhere";
+        "tracer demo\n#[tracer_sdk::trace]        // on a function of your agent\ntracer view --data-dir DIR  # runs that are elsewhere";
       fill(
         this.empty,
         make(

@@ -247,6 +247,11 @@ export class Steps {
     for (const [index, element] of this.list.rendered) element.tabIndex = index === this.list.kept ? 0 : -1;
   }
 
+  /** @returns {HTMLElement | undefined} the row that takes the focus: the selected one, or the first on the screen */
+  get place() {
+    return this.list.rendered.get(this.list.kept) ?? this.list.rendered.get(this.list.first);
+  }
+
   /** @returns {number} where the selected row stands in the list, 0 when none is selected */
   get index() {
     return this.outline && this.selected >= 0 ? this.outline.indexOf(this.selected) : -1;

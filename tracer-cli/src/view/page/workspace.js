@@ -242,6 +242,7 @@ export class Workspace {
       this.view.replaceChildren(steps.element);
       steps.list.measure();
       if (selected >= 0) steps.select(selected, { focus: hadFocus });
+      else if (hadFocus) this.focusView();
       return;
     }
     try {
@@ -250,10 +251,18 @@ export class Workspace {
       if (this.shown !== view) return;
       this.view.replaceChildren(made.element);
       await made.show();
-      if (hadFocus) (made.scroller ?? made.element).focus({ preventScroll: true });
+      if (hadFocus) this.focusView();
     } catch (error) {
       showError(error);
     }
+  }
+
+  /** Puts the focus into the open view, so that it is never lost. */
+  focusView() {
+    const { steps } = this.page;
+    const made = this.views.get(this.shown);
+    const place = this.shown === "steps" ? steps.place : (made?.scroller ?? made?.element);
+    place?.focus({ preventScroll: true });
   }
 
   /** Takes what is known of a step already. @param {any} step */
@@ -293,7 +302,8 @@ export class Workspace {
     const covered = getComputedStyle(this.side).position === "fixed";
     const wasOpen = this.element.classList.contains("open") && covered;
     this.element.classList.remove("open");
-    if (wasOpen) this.page.steps.select(this.page.selected, { focus: true });
+    if (wasOpen && this.shown === "steps") this.page.steps.select(this.page.selected, { focus: true });
+    else if (wasOpen) this.focusView();
     return wasOpen;
   }
 }

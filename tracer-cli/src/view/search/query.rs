@@ -32,7 +32,8 @@ impl SearchQuery {
         let mut parsed = Self::default();
         for (word, is_quoted) in words(query) {
             let term = word.split_once(':').filter(|_| !is_quoted);
-            match term {
+            let term = term.map(|(name, value)| (name.to_lowercase(), value));
+            match term.as_ref().map(|(name, value)| (name.as_str(), *value)) {
                 Some(("kind", kinds)) => {
                     for kind in kinds.split(',') {
                         let known = Kind::named(kind)
@@ -45,6 +46,11 @@ impl SearchQuery {
                 Some(("error", "false" | "no")) => parsed.failed = Some(false),
                 Some(("error", _)) => return Err("`error:` is true or false".to_owned()),
                 Some(("dur", bound)) => parsed.bound(bound)?,
+                Some((name, value)) if is_filter_like(name, value) => {
+                    return Err(format!(
+                        "there is no filter `{name}:`, only kind, name, error and dur; in quotes it is a text"
+                    ));
+                }
                 _ => parsed.text(&word),
             }
         }
@@ -103,6 +109,16 @@ impl SearchQuery {
         let is_run = record.event_type() == EventType::RunStart;
         self.texts.iter().all(|text| text.passes(record)) && (!is_run || self.has_text())
     }
+}
+
+/// Whether a word is meant as a filter: `model:gpt-4`, but not `https://…`, `std::io`, `10:30` or `TimeoutError:`.
+fn is_filter_like(name: &str, value: &str) -> bool {
+    let is_word = !name.is_empty()
+        && name
+            .chars()
+            .all(|char| char.is_ascii_alphabetic() || "_-".contains(char));
+    let is_path = value.starts_with([':', '/', '\\']);
+    is_word && !is_path && !value.is_empty()
 }
 
 /// The words of a query; what stands in quotes is one.
@@ -183,6 +199,38 @@ mod tests {
     fn what_cannot_be_meant_is_told() {
         for query in ["kind:nothing", "error:maybe", "dur:1s", "dur:>x"] {
             assert!(SearchQuery::parse(query).is_err(), "{query}");
+        }
+        // No filter becomes a text without a word.
+        for query in [
+            "knd:tool",
+            "model:gpt-5",
+            "status:failed",
+            "tool-name:search",
+            "a kind:tool b:c",
+        ] {
+            let refused = SearchQuery::parse(query).unwrap_err();
+            assert!(
+                refused.starts_with("there is no filter `") && refused.contains("in quotes"),
+                "{refused}"
+            );
+        }
+        assert_eq!(fits("KIND:tool Error:true"), ["Search_KB"]);
+    }
+
+    #[test]
+    fn a_text_with_a_colon_is_no_filter() {
+        for query in [
+            "https://a.example/b",
+            "std::io",
+            "10:30",
+            "TimeoutError:",
+            "main.rs:12",
+            "C:\\agent",
+            "\"model:gpt-5\"",
+            ":",
+            "größe:1",
+        ] {
+            assert_eq!(SearchQuery::parse(query).unwrap().texts.len(), 1, "{query}");
         }
     }
 
