@@ -69,7 +69,7 @@ fn its_policy_passes_a_healthy_agent_as_it_is() {
 }
 
 /// The step of a workflow with this name, or that uses this action the `n`-th time: where it begins, and its script.
-fn step<'a>(workflow: &'a str, name: &str) -> (usize, String) {
+fn step(workflow: &str, name: &str) -> (usize, String) {
     let begin = workflow.find(name).unwrap_or_else(|| panic!("no step {name}"));
     let rest = &workflow[begin..];
     let end = rest.find("\n\n      ").unwrap_or(rest.len());

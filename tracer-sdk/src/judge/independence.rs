@@ -1,4 +1,4 @@
-//! Trials are independent only if their traces are (`spec/gate-2.md`, section 1).
+//! Trials are independent only if their traces are (gate-2, section 1).
 
 use std::collections::BTreeMap;
 

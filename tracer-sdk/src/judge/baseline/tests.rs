@@ -364,6 +364,9 @@ fn own_report() -> Value {
     serde_json::to_value(Report::new(judgement, &trials, None, Map::new(), gate)).unwrap()
 }
 
+/// What somebody may do to a report.
+type Edit = fn(&mut Value);
+
 fn code_of(report: &Value) -> Option<BaselineErrorCode> {
     // With `force`, which is for a verdict that is meant: nothing makes a report right that does not add up.
     Baseline::of_report(report.to_string().as_bytes(), NOW, true)
@@ -375,7 +378,7 @@ fn code_of(report: &Value) -> Option<BaselineErrorCode> {
 fn a_report_that_was_edited_is_no_source_of_a_baseline() {
     let report = own_report();
     assert_eq!(code_of(&report), None);
-    let edits: [(&str, fn(&mut Value)); 9] = [
+    let edits: [(&str, Edit); 9] = [
         ("a trial removed, and every number of trials with it", |report| {
             report["trials"].as_array_mut().unwrap().pop();
             for place in [
@@ -393,20 +396,20 @@ fn a_report_that_was_edited_is_no_source_of_a_baseline() {
         }),
         ("the verdict", |report| report["verdict"] = json!("fail")),
         ("a number", |report| {
-            report["trials"][0]["metric_values"]["step_count"] = json!(2.0)
+            report["trials"][0]["metric_values"]["step_count"] = json!(2.0);
         }),
         ("a tool", |report| {
-            report["trials"][1]["structural_signature"]["tool_path"] = json!([])
+            report["trials"][1]["structural_signature"]["tool_path"] = json!([]);
         }),
         ("the command", |report| {
-            report["gate"]["command"] = json!(["another"])
+            report["gate"]["command"] = json!(["another"]);
         }),
         ("a notice", |report| report["gate"]["notices"] = json!(["x"])),
         ("a detail", |report| {
-            report["trials"][0]["details"]["wall_time_ms"] = json!(5)
+            report["trials"][0]["details"]["wall_time_ms"] = json!(5);
         }),
         ("another digest", |report| {
-            report["gate"]["digest"] = json!("0".repeat(64))
+            report["gate"]["digest"] = json!("0".repeat(64));
         }),
         ("no digest", |report| {
             report["gate"].as_object_mut().unwrap().remove("digest");
@@ -430,7 +433,7 @@ fn a_report_of_another_tool_must_add_up() {
         report
     };
     assert_eq!(code_of(&report()), None);
-    let edits: [(&str, fn(&mut Value)); 9] = [
+    let edits: [(&str, Edit); 9] = [
         ("a verdict that its checks do not give", |report| {
             report["verdict"] = json!("fail");
             report["passed"] = json!(false);
@@ -444,13 +447,13 @@ fn a_report_of_another_tool_must_add_up() {
             report["trials"][0]["passed"] = json!(false);
         }),
         ("a trial that passed with another exit code", |report| {
-            report["trials"][0]["process_exit_code"] = json!(3)
+            report["trials"][0]["process_exit_code"] = json!(3);
         }),
         ("the same trace twice", |report| {
             report["trials"][1]["trace_id"] = report["trials"][0]["trace_id"].clone();
         }),
         ("a number of a trial", |report| {
-            report["trials"][1]["trial"] = json!(5)
+            report["trials"][1]["trial"] = json!(5);
         }),
         ("checks of another number of trials", |report| {
             report["aggregate_results"][0]["trials_used"] = json!(9);

@@ -175,7 +175,7 @@ impl Gathered {
         );
     }
 
-    /// A tool is a tool however it is spelt (`spec/gate-2.md`, section 1): what only the name of a span tells is a tool
+    /// A tool is a tool however it is spelt (gate-2, section 1): what only the name of a span tells is a tool
     /// call like any other, and what a span names besides may have been called, too.
     fn read_strictly(&mut self, record: &mut Record, marks: OtherMarks) {
         let mut others = marks.tools;

@@ -214,12 +214,15 @@ fn uniform(state: &mut u64) -> f64 {
     f64::from(u32::try_from(*state >> 33).unwrap()) / f64::from(1_u32 << 31)
 }
 
+/// What a number of one run of an agent is.
+type Agent = fn(&mut u64) -> f64;
+
 // The promise as it is documented, against agents whose true rate is known: silence is wrong for at most 1 of 20 baselines.
 #[test]
 fn silence_is_seldom_wrong_whatever_the_agent() {
     const TRUE: usize = 4_000;
     let mut state = 1;
-    let agents: [(&str, fn(&mut u64) -> f64); 4] = [
+    let agents: [(&str, Agent); 4] = [
         ("one of seven runs takes twice as long", |state| {
             if uniform(state) < 1.0 / 7.0 { 20.0 } else { 10.0 }
         }),
