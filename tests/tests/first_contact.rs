@@ -1,6 +1,8 @@
 //! What a stranger reads first works as it is written: the README's own words make a traced program, and no page shows
 //! what a reader cannot type.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -126,7 +128,9 @@ fn no_block_that_a_reader_copies_holds_lines_for_the_tests() {
 
 #[test]
 fn no_page_assumes_a_publication_that_has_not_happened() {
-    for (path, page) in pages() {
+    let workflow = repository().join("tracer-cli/src/commands/init/workflow.yml");
+    let generated = (workflow.clone(), fs::read_to_string(workflow).unwrap());
+    for (path, page) in pages().into_iter().chain([generated]) {
         for line in page.lines() {
             let installs = ["cargo add", "cargo install"]
                 .iter()

@@ -50,8 +50,8 @@ mod any_run_tests;
 mod tests;
 
 pub use crate::input::read_input;
-pub(crate) use file::open_run_file;
 pub use call_off::CallOff;
+pub(crate) use file::open_run_file;
 pub use filter::{NamePattern, RunFilter, RunState};
 pub use indexed_span::{IndexedSpan, SurfacedRecord};
 pub use live_file::{LiveFile, ProcessIdentity, StartedSpan, read_live_file};
