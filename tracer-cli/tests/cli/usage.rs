@@ -66,18 +66,31 @@ fn the_data_directory_may_come_from_a_settings_file() {
 fn a_project_cannot_send_runs_out_of_the_project() {
     let sandbox = Sandbox::new();
     sandbox.run(FIRST, "first", 1, "ok");
-    let outside = tempfile::tempdir().unwrap();
-    fs::create_dir(sandbox.path(".tracer")).unwrap();
-    std::os::unix::fs::symlink(outside.path(), sandbox.path("link")).unwrap();
-    for data_dir in ["..", "link/runs", "/var/tmp"] {
-        fs::write(
-            sandbox.path(".tracer/config.toml"),
-            format!("data_dir = '{data_dir}'\n"),
-        )
-        .unwrap();
-        sandbox.tracer(&["list"]).fails(
-            2,
-            &["config.toml:1:1: data_dir must be a folder inside the project"],
+    let project = sandbox.path("agent");
+    fs::create_dir_all(project.join(".tracer")).unwrap();
+    fs::create_dir_all(project.join("runs/runs")).unwrap();
+    std::os::unix::fs::symlink(sandbox.data_dir(), project.join("link")).unwrap();
+    for (data_dir, allowed) in [
+        ("..", false),
+        ("link", false),
+        ("/var/tmp", false),
+        ("runs", true),
+    ] {
+        let settings = format!("data_dir = '{data_dir}'\n");
+        fs::write(project.join(".tracer/config.toml"), settings).unwrap();
+        let output = sandbox
+            .command(&["list"])
+            .env_remove("TRACER_DATA_DIR")
+            .current_dir(&project)
+            .output()
+            .unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        let problem = "config.toml:1:1: data_dir must be a folder inside the project";
+        assert_eq!(told.contains(problem), !allowed, "{data_dir}: {told}");
+        assert_eq!(output.status.code() == Some(2), !allowed, "{data_dir}: {told}");
+        assert!(
+            !String::from_utf8(output.stdout).unwrap().contains(FIRST),
+            "{data_dir}"
         );
     }
 }
