@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use tracer_sdk::format::{Problem, RunMeta, TraceId};
 use tracer_sdk::read::{ListedRun, RunState};
 
@@ -16,9 +16,8 @@ pub(crate) struct RunEntry<'a> {
     #[serde(flatten)]
     meta: Cow<'a, RunMeta>,
     /// The status of the run, in the words that every list uses: `running`, `interrupted`, `failed`, `loop`, `ok`.
-    #[serde(serialize_with = "word")]
     #[cfg_attr(test, schemars(schema_with = "run_status"))]
-    run_status: RunState,
+    run_status: &'static str,
 }
 
 impl<'a> RunEntry<'a> {
@@ -35,12 +34,11 @@ impl<'a> RunEntry<'a> {
             // An emitter's own key of this name would stand in the object twice.
             meta.to_mut().additional.remove(RUN_STATUS);
         }
-        Some(Self { meta, run_status })
+        Some(Self {
+            meta,
+            run_status: run_status.as_str(),
+        })
     }
-}
-
-fn word<S: Serializer>(status: &RunState, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(status.as_str())
 }
 
 /// A run that cannot be read.

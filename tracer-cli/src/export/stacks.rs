@@ -201,7 +201,7 @@ struct Node {
 /// All stacks, each once.
 #[derive(Debug, Default)]
 struct Nodes {
-    nodes: Vec<Node>,
+    all: Vec<Node>,
     numbers: HashMap<(Option<u32>, FrameName), u32>,
     /// Those of one frame.
     bottom: Vec<u32>,
@@ -210,7 +210,7 @@ struct Nodes {
 impl Nodes {
     /// The number of the stack that has the frame `name`, of so many bytes, on the stack `below`.
     fn number(&mut self, below: Option<u32>, name: u32, name_bytes: usize) -> u32 {
-        let under = below.and_then(|below| Some((below, self.nodes.get(below as usize)?)));
+        let under = below.and_then(|below| Some((below, self.all.get(below as usize)?)));
         let (frames, bytes) = under.map_or((0, 0), |(_, node)| (node.frames, node.bytes));
         let name = match under {
             Some((number, node)) if node.name == FrameName::Deeper => return number,
@@ -221,8 +221,8 @@ impl Nodes {
             return *number;
         }
         // There are no more stacks than spans, and each of these has a number.
-        let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        self.nodes.push(Node {
+        let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        self.all.push(Node {
             name,
             frames: frames + 1,
             bytes: bytes.saturating_add(name_bytes + 1),
@@ -230,7 +230,7 @@ impl Nodes {
             above: Vec::new(),
         });
         self.numbers.insert((below, name), number);
-        match below.and_then(|below| self.nodes.get_mut(below as usize)) {
+        match below.and_then(|below| self.all.get_mut(below as usize)) {
             Some(below) => below.above.push(number),
             None => self.bottom.push(number),
         }
@@ -238,7 +238,7 @@ impl Nodes {
     }
 
     fn add_weight(&mut self, number: u32, weight: u64) {
-        if let Some(node) = self.nodes.get_mut(number as usize) {
+        if let Some(node) = self.all.get_mut(number as usize) {
             node.weight = node.weight.saturating_add(weight);
         }
     }
@@ -250,12 +250,12 @@ impl Nodes {
             _ => DEEPER,
         };
         let mut waiting = std::mem::take(&mut self.bottom);
-        waiting.sort_unstable_by(|one, other| name_of(&self.nodes, *other).cmp(name_of(&self.nodes, *one)));
+        waiting.sort_unstable_by(|one, other| name_of(&self.all, *other).cmp(name_of(&self.all, *one)));
         let mut text = String::new();
         // Where the text of each frame of the current stack ends.
         let mut ends: Vec<usize> = Vec::new();
         while let Some(number) = waiting.pop() {
-            let Some(node) = self.nodes.get_mut(number as usize) else {
+            let Some(node) = self.all.get_mut(number as usize) else {
                 continue;
             };
             let (frames, weight) = (node.frames as usize, node.weight);
@@ -265,12 +265,12 @@ impl Nodes {
             if !text.is_empty() {
                 text.push(';');
             }
-            text.push_str(name_of(&self.nodes, number));
+            text.push_str(name_of(&self.all, number));
             ends.push(text.len());
             if weight > 0 {
                 writeln!(writer, "{text} {weight}")?;
             }
-            above.sort_unstable_by(|one, other| name_of(&self.nodes, *other).cmp(name_of(&self.nodes, *one)));
+            above.sort_unstable_by(|one, other| name_of(&self.all, *other).cmp(name_of(&self.all, *one)));
             waiting.append(&mut above);
         }
         Ok(())

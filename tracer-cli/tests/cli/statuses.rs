@@ -42,16 +42,16 @@ fn store() -> (Sandbox, Vec<Sample>) {
     add("foreign", "running", "running");
     let looped = add("repeating", "loop", "ok");
     edit(&looped, "repeating", &|meta| {
-        meta["counts"]["loop_warnings"] = json!(1)
+        meta["counts"]["loop_warnings"] = json!(1);
     });
     let failed_loop = add("repeating-badly", "failed", "error");
     edit(&failed_loop, "repeating-badly", &|meta| {
-        meta["counts"]["loop_warnings"] = json!(2)
+        meta["counts"]["loop_warnings"] = json!(2);
     });
     // An emitter's own key of this name is not what the run's status is.
     let other_key = add("own-key", "ok", "ok");
     edit(&other_key, "own-key", &|meta| {
-        meta["run_status"] = json!("splendid")
+        meta["run_status"] = json!("splendid");
     });
     let live = |directory: &std::path::Path| {
         fs::write(directory.join(".live"), "{\"run_name\":\"killed\"}\n").unwrap();

@@ -227,7 +227,7 @@ mod tests {
             ),
             (format!("{one}\ngarbage\n"), Some(last), Some(last)),
             (format!("{one}\n{}", &two[..40]), Some(last), None),
-            (format!("{}", &one[..40]), Some(first), None),
+            (one[..40].to_owned(), Some(first), None),
             (format!("{one}\n{}\n", &long[..9_000]), Some(last), Some(last)),
             (format!("{one}\n{stranger}\n"), Some(last), Some(last)),
         ] {

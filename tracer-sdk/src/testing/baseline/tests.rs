@@ -180,17 +180,18 @@ fn names_that_are_no_file_names_stay_in_the_folder() {
 #[cfg(unix)]
 #[test]
 fn a_baseline_that_is_no_small_regular_file_fails_the_test_at_once_and_by_name() {
-    let odd: [(&str, fn(&Path)); 4] = [
+    type Put = fn(&Path);
+    let odd: [(&str, Put); 4] = [
         ("a pipe", |path| {
             let made = std::process::Command::new("mkfifo").arg(path).status();
             assert!(made.unwrap().success());
         }),
         ("a device", |path| {
-            std::os::unix::fs::symlink("/dev/zero", path).unwrap()
+            std::os::unix::fs::symlink("/dev/zero", path).unwrap();
         }),
         ("a folder", |path| fs::create_dir(path).unwrap()),
         ("longer than 64 MiB", |path| {
-            fs::File::create(path).unwrap().set_len(1 << 40).unwrap()
+            fs::File::create(path).unwrap().set_len(1 << 40).unwrap();
         }),
     ];
     for (what, put) in odd {
