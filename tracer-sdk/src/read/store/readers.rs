@@ -75,7 +75,7 @@ pub(super) fn in_turns<Item: Sync>(items: &[Item], work: impl Fn(&[Item]) + Sync
     };
     let call_off = CallOff::current();
     let called_off_too = || match &call_off {
-        Some(call_off) => call_off.within(&turns),
+        Some(call_off) => call_off.within(turns),
         None => turns(),
     };
     thread::scope(|scope| {
