@@ -349,7 +349,7 @@ mod tests {
         let mut io = connection.io();
         let _answering = connection.answering();
         let sending = tokio::spawn(async move {
-            let bytes = [0; 64 * 1024];
+            let bytes = [0; 4 * 1024];
             while std::future::poll_fn(|context| Pin::new(&mut io).poll_write(context, &bytes))
                 .await
                 .is_ok()

@@ -289,9 +289,10 @@ pub(super) async fn check(State(viewer): State<Viewer>, request: Request, next: 
     let is_ours = checked.is_ok() && request.headers().contains_key(SEC_FETCH_SITE);
     let mut response = match checked {
         Err(error) => error.into_response(),
-        Ok(()) => match guard.invited(&request) {
-            Some(response) => response,
-            None => {
+        Ok(()) => {
+            if let Some(response) = guard.invited(&request) {
+                response
+            } else {
                 let connection = request.extensions().get::<Arc<Connection>>().cloned();
                 let passes = guard.check_token(request.method(), request.headers(), connection);
                 match passes.await {
@@ -299,7 +300,7 @@ pub(super) async fn check(State(viewer): State<Viewer>, request: Request, next: 
                     Ok(()) => next.run(request).await,
                 }
             }
-        },
+        }
     };
     let headers = response.headers_mut();
     for (name, value) in all_headers().filter(|(name, _)| !is_ours || *name != OPENER_POLICY.0) {
