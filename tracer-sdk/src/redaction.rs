@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::format::names::markers::REDACTED;
 use crate::settings::Settings;
-use crate::write::redact::{KeyVerdict, RedactionSettings, Redactor};
+use crate::write::redact::{KeyVerdict, Name, RedactionSettings, Redactor, Role};
 
 /// Replaces secrets by `__REDACTED__`; nothing is cut.
 ///
@@ -99,41 +99,78 @@ impl Redaction {
                     Value::String(cleaned)
                 }
             },
-            Value::Array(items) => {
-                let items = items.into_iter().map(|item| self.cleaned(item, changed));
-                Value::Array(items.collect())
-            }
+            Value::Array(items) => Value::Array(self.items(items, false, changed)),
             Value::Object(members) => Value::Object(self.members(members, changed)),
             scalar => scalar,
         }
     }
 
+    fn items(&self, items: Vec<Value>, in_array: bool, changed: &mut u64) -> Vec<Value> {
+        let is_pair = in_array && items.len() == 2;
+        let mut before: Option<(Name, bool)> = None;
+        let items = items.into_iter().map(|item| {
+            let hidden = before.take().is_some_and(|(name, is_option)| {
+                let text = item.as_str().unwrap_or_default();
+                let bytes = text.as_bytes();
+                match (is_option, is_pair) {
+                    (true, _) => !text.starts_with("--") && name.hides_neighbour(bytes),
+                    (false, true) => name.hides_neighbour(bytes),
+                    (false, false) => name.hides_member(bytes) && !self.redactor.is_name(text),
+                }
+            });
+            if hidden {
+                return marked(&item, changed);
+            }
+            let name = item
+                .as_str()
+                .and_then(|text| self.redactor.name_of_neighbour(text));
+            before = name.map(|name| (name, item.as_str().is_some_and(|text| text.starts_with('-'))));
+            match item {
+                Value::Array(items) => Value::Array(self.items(items, true, changed)),
+                item => self.cleaned(item, changed),
+            }
+        });
+        items.collect()
+    }
+
     fn members(&self, members: Map<String, Value>, changed: &mut u64) -> Map<String, Value> {
+        let named = members
+            .iter()
+            .filter(|(key, _)| self.redactor.member(key, usize::MAX).role == Role::Name)
+            .find_map(|(_, value)| self.redactor.name_of_neighbour(value.as_str()?));
         let members = members.into_iter().map(|(key, value)| {
             let member = self.redactor.member(&key, usize::MAX);
-            let is_number = value.is_number() || value.is_boolean();
+            let is_scalar = value.is_number() || value.is_boolean() || value.is_null();
+            let beside = named.filter(|_| member.role == Role::Value);
             let hidden = match member.verdict {
                 KeyVerdict::Secret => !value.is_null(),
-                KeyVerdict::SecretUnlessNumber => !value.is_null() && !is_number,
-                KeyVerdict::Keep => member.name.is_some_and(|name| {
-                    let text = value.as_str().map(str::as_bytes);
-                    text.is_some_and(|text| name.hides_member(text))
-                }),
+                KeyVerdict::SecretUnlessNumber => !is_scalar,
+                KeyVerdict::Keep => match value.as_str().map(str::as_bytes) {
+                    Some(text) => {
+                        member.name.is_some_and(|name| name.hides_member(text))
+                            || beside.is_some_and(|name| name.hides_neighbour(text))
+                    }
+                    None => !is_scalar && beside.is_some_and(|name| name != Name::Key),
+                },
             };
             let key = match member.key.text {
                 Cow::Borrowed(_) => key,
                 Cow::Owned(cleaned) => cleaned,
             };
-            if !hidden {
-                let value = self.cleaned(value, changed);
-                return (key, value);
+            if hidden {
+                return (key, marked(&value, changed));
             }
-            let is_marked = value.as_str() == Some(REDACTED);
-            *changed += u64::from(!is_marked);
-            (key, Value::String(REDACTED.to_owned()))
+            let value = self.cleaned(value, changed);
+            (key, value)
         });
         members.collect()
     }
+}
+
+/// The marker in the place of `value`, counted unless it is there already.
+fn marked(value: &Value, changed: &mut u64) -> Value {
+    *changed += u64::from(value.as_str() != Some(REDACTED));
+    Value::String(REDACTED.to_owned())
 }
 
 #[cfg(test)]

@@ -75,6 +75,7 @@ impl OpenSpan {
     /// A span under a context.
     pub(crate) fn under(context: Context, event_type: EventType, name: Cow<'static, str>) -> Self {
         let run = &context.run;
+        run.redactor.look_again();
         let name = match run.redactor.text(&name) {
             Cow::Borrowed(_) => name,
             Cow::Owned(redacted) => Cow::Owned(redacted),
@@ -195,8 +196,13 @@ impl OpenSpan {
     }
 
     fn edit(&mut self) -> (&mut Draft, &Redactor) {
+        let redactor = &self.context.run.redactor;
+        if self.timed {
+            // Since the span was made, the program may have read secrets.
+            redactor.look_again();
+        }
         let contents = self.contents.get_or_insert_with(pool::take_contents);
-        (&mut contents.draft, &self.context.run.redactor)
+        (&mut contents.draft, redactor)
     }
 
     fn take_contents(&mut self) -> Box<Contents> {

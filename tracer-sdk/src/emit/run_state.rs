@@ -60,7 +60,7 @@ pub(crate) struct RunState {
     name: String,
     program: Program,
     pub(crate) clock: RunClock,
-    pub(crate) redactor: Redactor,
+    pub(crate) redactor: Arc<Redactor>,
     ids: SpanIds,
     /// A forked child inherits this memory and must not write into its parent's run.
     process: OwnProcess,
@@ -98,7 +98,7 @@ impl RunState {
         place: RunPlace,
         clock: RunClock,
         ids: SpanIds,
-        redactor: Redactor,
+        redactor: Arc<Redactor>,
         files: RunFiles,
         settings: &Settings,
     ) -> Arc<Self> {

@@ -83,7 +83,7 @@ pub(crate) fn start_captured_run(
 ) -> Arc<RunState> {
     // Without it the trace would not tell what a panic said.
     install_hook();
-    let redactor = Redactor::new(&redaction(settings), []);
+    let redactor = Arc::new(Redactor::new(&redaction(settings), []));
     let ids = SpanIds::counted();
     let place = RunPlace {
         trace_id: super::ids::counted_trace_id(),
@@ -99,7 +99,7 @@ fn open_run(
     place: RunPlace,
     clock: RunClock,
     ids: SpanIds,
-    redactor: Redactor,
+    redactor: Arc<Redactor>,
     settings: &Settings,
     file_system: &Arc<dyn FileSystem>,
 ) -> Arc<RunState> {
@@ -118,9 +118,9 @@ fn open_run(
     RunState::new(place, clock, ids, redactor, files, settings)
 }
 
-/// What keeps secrets out of a run of this process.
-pub(crate) fn redactor(settings: &Settings) -> Redactor {
-    Redactor::new(&redaction(settings), environment::variables())
+/// What keeps secrets out of the runs of this process that have these settings.
+pub(crate) fn redactor(settings: &Settings) -> Arc<Redactor> {
+    Redactor::shared(&redaction(settings), || environment::variables().collect())
 }
 
 fn redaction(settings: &Settings) -> RedactionSettings {

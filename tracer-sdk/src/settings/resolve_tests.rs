@@ -68,7 +68,7 @@ fn nothing_given_gives_the_defaults() {
         in_force(&[("TRACER_REDACT", " "), ("TRACER_DATA_DIR", "")], "", "")
             .redact_keys
             .len(),
-        6
+        20
     );
 }
 

@@ -164,7 +164,11 @@ settings! {
     REDACT_KEYS {
         key: "redact_keys",
         allowed: Allowed::Names,
-        default: Some("[\"api_key\", \"authorization\", \"cookie\", \"password\", \"secret\", \"token\"]"),
+        default: Some(concat!(
+            "[\"access_key\", \"api_key\", \"auth\", \"authorization\", \"bearer\", \"cookie\", \"credential\", \"dsn\", ",
+            "\"encryption_key\", \"jwt\", \"pass\", \"passphrase\", \"passwd\", \"password\", \"private_key\", \"pwd\", ",
+            "\"secret\", \"secret_key\", \"signing_key\", \"token\"]",
+        )),
         about: "Values under keys that end in these words are redacted. A project file adds to the list.",
     }
     MAX_FIELD_BYTES {

@@ -145,7 +145,8 @@ impl Draft {
         if self.user_attributes >= MAX_USER_ATTRIBUTES && !known {
             return;
         }
-        let verdict = redactor.key(key);
+        let member = redactor.member(key, usize::MAX);
+        let verdict = member.verdict;
         let stored = match verdict {
             KeyVerdict::Secret => Some(Stored::Text(self.push(markers::REDACTED.as_bytes()))),
             KeyVerdict::Keep | KeyVerdict::SecretUnlessNumber => {
@@ -153,7 +154,12 @@ impl Draft {
                 let number = stored
                     .as_ref()
                     .is_some_and(|stored| self.is_number_or_bool(stored));
-                if verdict == KeyVerdict::SecretUnlessNumber && stored.is_some() && !number {
+                let is_named = || {
+                    let text = stored.as_ref().and_then(|stored| self.plain_text(stored));
+                    text.is_some_and(|text| member.name.is_some_and(|name| name.hides_member(text)))
+                };
+                let is_secret = verdict == KeyVerdict::SecretUnlessNumber && !number;
+                if stored.is_some() && (is_secret || is_named()) {
                     Some(Stored::Text(self.push(markers::REDACTED.as_bytes())))
                 } else {
                     stored
@@ -347,6 +353,14 @@ impl Draft {
                 Shape::Json
             },
         )
+    }
+
+    /// The text of a string that is stored as JSON spells it.
+    fn plain_text(&self, stored: &Stored) -> Option<&[u8]> {
+        match stored {
+            Stored::Encoded(range) => self.bytes_of(range).strip_prefix(b"\"")?.strip_suffix(b"\""),
+            _ => None,
+        }
     }
 
     fn is_number_or_bool(&self, stored: &Stored) -> bool {

@@ -2,13 +2,15 @@
 
 mod closing;
 
+use std::ops::Range;
+
 use serde::Serialize;
 
 use super::Written;
 use super::interrupted::{Interrupted, Outcome};
 use crate::format::names::markers::{REDACTED, TRUNCATED, UNSERIALIZABLE};
 use crate::write::escape::push_string;
-use crate::write::redact::{KeyVerdict, Name, Redactor, prefix};
+use crate::write::redact::{KeyVerdict, Name, Redactor, Role, prefix};
 
 /// How many levels of arrays and objects are kept; a top-level array or object is the first.
 pub(super) const DEEPEST: usize = 10;
@@ -27,6 +29,46 @@ const SHORTEST_CUT: usize = 64;
 struct Container {
     is_object: bool,
     has_items: bool,
+    /// In an array: more than one item was begun.
+    has_second: bool,
+    /// What a member or an item says about the value beside it: `{"name": "password", "value": …}`.
+    neighbour: Option<Name>,
+    /// The item was an option of a command line.
+    is_option: bool,
+    /// In an object: where a value begins that a later member may name, and where it ends when that is known.
+    value: (u32, u32),
+}
+
+/// What is known of a string beside what the rule says of its key.
+#[derive(Debug, Clone, Copy)]
+struct Hint {
+    name: Name,
+    place: Place,
+}
+
+/// Where a string is, as seen from what names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Under a key.
+    Member,
+    /// In a member beside the one with the name, or behind the name in an array of pairs.
+    Neighbour,
+    /// Behind the name in a list, which may as well be a list of names.
+    List,
+    /// Behind an option in a list of arguments.
+    Argument,
+}
+
+impl Hint {
+    fn hides(self, text: &str, redactor: &Redactor) -> bool {
+        let bytes = text.as_bytes();
+        match self.place {
+            Place::Member => self.name.hides_member(bytes),
+            Place::Neighbour => self.name.hides_neighbour(bytes),
+            Place::List => self.name.hides_member(bytes) && !redactor.is_name(text),
+            Place::Argument => !text.starts_with("--") && self.name.hides_neighbour(bytes),
+        }
+    }
 }
 
 /// JSON text under construction.
@@ -41,8 +83,10 @@ pub(super) struct Output<'a> {
     /// A value belongs here next: at the beginning, after a comma in an array, after a key in an object.
     awaiting: bool,
     nodes: usize,
-    /// What the last key says about a string under it beside its verdict.
-    name: Option<Name>,
+    /// What the last key, or the item before, says about a string beside the key's verdict.
+    hint: Option<Hint>,
+    /// The role of the member that is written, among its neighbours.
+    role: Role,
     /// The budget is gone: nothing is written any more.
     stopped: bool,
     /// The value that was just interrupted has been replaced by a marker, and nothing is wrong.
@@ -61,7 +105,8 @@ impl<'a> Output<'a> {
             depth: 0,
             awaiting: true,
             nodes: 0,
-            name: None,
+            hint: None,
+            role: Role::Other,
             stopped: false,
             replaced: false,
             written: Written::default(),
@@ -94,9 +139,10 @@ impl<'a> Output<'a> {
 
     /// A string, redacted and cut.
     pub(super) fn string(&mut self, text: &str) -> Outcome {
-        if self.name.is_some_and(|name| name.hides_member(text.as_bytes())) {
+        if self.hint.is_some_and(|hint| hint.hides(text, self.redactor)) {
             return self.secret();
         }
+        let role = self.role;
         self.count_node()?;
         let (cleaned, is_plain) = self.redactor.value(text, self.longest_string());
         self.written.redacted = self.written.redacted.saturating_add(cleaned.redacted);
@@ -111,7 +157,41 @@ impl<'a> Output<'a> {
             self.written.truncated = true;
         }
         self.awaiting = false;
+        self.name_neighbour(role, text);
         Ok(())
+    }
+
+    /// What `text`, which was just written, says about the value beside it.
+    fn name_neighbour(&mut self, role: Role, text: &str) {
+        let Some(container) = self.depth.checked_sub(1).and_then(|top| self.open.get_mut(top)) else {
+            return;
+        };
+        if container.is_object && role != Role::Name {
+            return;
+        }
+        container.neighbour = self.redactor.name_of_neighbour(text);
+        container.is_option = text.starts_with('-');
+        let (start, end) = container.value;
+        if container.is_object
+            && end > start
+            && let Some(name) = container.neighbour
+        {
+            container.value = (0, 0);
+            self.replace_written(start as usize..end as usize, name);
+        }
+    }
+
+    /// Puts the marker in the place of a value whose name came after it, unless that is a number or nothing.
+    fn replace_written(&mut self, range: Range<usize>, name: Name) {
+        let is_secret = match self.out.get(range.clone()) {
+            Some([b'"', text @ .., b'"']) => name.hides_neighbour(text) && text != REDACTED.as_bytes(),
+            Some([b'[' | b'{', ..]) => name != Name::Key,
+            _ => false,
+        };
+        if is_secret {
+            self.out.splice(range, format!("\"{REDACTED}\"").into_bytes());
+            self.written.redacted = self.written.redacted.saturating_add(1);
+        }
     }
 
     /// A text of our own, which needs no redaction.
@@ -146,7 +226,7 @@ impl<'a> Output<'a> {
         if let Some(container) = self.open.get_mut(depth) {
             *container = Container {
                 is_object,
-                has_items: false,
+                ..Container::default()
             };
         }
         self.depth = depth + 1;
@@ -170,8 +250,27 @@ impl<'a> Output<'a> {
     /// Makes ready for an item of the array at `depth`.
     pub(super) fn item(&mut self, depth: usize) -> Outcome {
         self.back_to(depth)?;
+        let in_array = depth
+            .checked_sub(2)
+            .and_then(|outer| self.open.get(outer))
+            .is_some_and(|outer| !outer.is_object);
+        let container = depth.checked_sub(1).and_then(|top| self.open.get_mut(top));
+        self.hint = container.and_then(|container| {
+            let is_pair = in_array && container.has_items && !container.has_second;
+            container.has_second = container.has_items;
+            let name = container.neighbour.take()?;
+            let place = if container.is_option {
+                Place::Argument
+            } else if is_pair {
+                Place::Neighbour
+            } else {
+                Place::List
+            };
+            Some(Hint { name, place })
+        });
         self.comma()?;
         self.awaiting = true;
+        self.role = Role::Other;
         Ok(())
     }
 
@@ -191,8 +290,42 @@ impl<'a> Output<'a> {
         self.written.truncated |= member.key.truncated;
         self.out.push(b':');
         self.awaiting = true;
-        self.name = member.name;
+        self.role = member.role;
+        self.hint = member.name.map(|name| Hint {
+            name,
+            place: Place::Member,
+        });
+        if member.role == Role::Value {
+            return Ok(self.beside_name(depth));
+        }
         Ok(member.verdict)
+    }
+
+    /// What the name beside a value says, which is about to be written in the object at `depth`.
+    fn beside_name(&mut self, depth: usize) -> KeyVerdict {
+        let start = u32::try_from(self.out.len()).unwrap_or(0);
+        let container = depth.checked_sub(1).and_then(|top| self.open.get_mut(top));
+        let Some(container) = container else {
+            return KeyVerdict::Keep;
+        };
+        match container.neighbour {
+            Some(name) => {
+                self.hint = Some(Hint {
+                    name,
+                    place: Place::Neighbour,
+                });
+                // A string is decided by the hint, what holds strings is a secret as a whole.
+                if name == Name::Key {
+                    KeyVerdict::Keep
+                } else {
+                    KeyVerdict::SecretUnlessNumber
+                }
+            }
+            None => {
+                container.value = (start, 0);
+                KeyVerdict::Keep
+            }
+        }
     }
 
     /// The key of something that cannot be a key.
@@ -216,6 +349,9 @@ impl<'a> Output<'a> {
             return self.stop();
         }
         if let Some(container) = self.depth.checked_sub(1).and_then(|top| self.open.get_mut(top)) {
+            if container.value.0 > container.value.1 {
+                container.value.1 = u32::try_from(self.out.len()).unwrap_or(0);
+            }
             if container.has_items {
                 self.out.push(b',');
             }
@@ -243,7 +379,8 @@ impl<'a> Output<'a> {
             return self.stop();
         }
         self.nodes += 1;
-        self.name = None;
+        self.hint = None;
+        self.role = Role::Other;
         Ok(())
     }
 

@@ -1,13 +1,38 @@
 //! The process's own secrets: literal values of environment variables with a secret-like name.
 
-use super::keys::{KeyVerdict, Keys};
-use super::shapes::{Beside, Notice, Sign, by_last_word};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::keys::{DEFAULTS, Keys};
+use super::shapes::{Beside, Name, Notice, Sign, class, is_path, is_placeholder};
 
 /// Shorter values would be found in ordinary text.
 const SHORTEST_VALUE: usize = 8;
 
+/// How often the environment is looked at again at most.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// Variables that only look like a password: the working directory.
+const HARMLESS_VARIABLES: [&str; 2] = ["PWD", "OLDPWD"];
+
+/// Words that say how something is protected rather than with what: `REDIS_AUTH=required`.
+const MODES: [&str; 9] = [
+    "disabled",
+    "enabled",
+    "required",
+    "optional",
+    "anonymous",
+    "kerberos",
+    "negotiate",
+    "certificate",
+    "external",
+];
+
+/// Variables with their values.
+pub(crate) type Variables = Vec<(String, String)>;
+
 /// The values to look for, longest first so that the longer of two values with one beginning wins.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct EnvironmentSecrets(Vec<String>);
 
 impl EnvironmentSecrets {
@@ -15,23 +40,33 @@ impl EnvironmentSecrets {
         let mut values = Vec::new();
         for (name, value) in environment {
             let value = value.trim();
-            let is_secret =
-                keys.verdict(name.as_bytes()) != KeyVerdict::Keep || by_last_word(name.as_bytes()).is_some();
-            if !is_secret || value.len() < SHORTEST_VALUE {
-                continue;
-            }
-            // Inside JSON text the value may be spelled with escapes.
-            if let Ok(escaped) = serde_json::to_string(value) {
-                let escaped = escaped.trim_matches('"');
-                if escaped != value {
-                    values.push(escaped.to_owned());
+            if value.len() >= SHORTEST_VALUE && is_secret(&name, value, keys) {
+                // Inside JSON text the value may be spelled with escapes.
+                if let Ok(escaped) = serde_json::to_string(value) {
+                    let escaped = escaped.trim_matches('"');
+                    if escaped != value {
+                        values.push(escaped.to_owned());
+                    }
                 }
+                values.push(value.to_owned());
             }
-            values.push(value.to_owned());
         }
+        Self::of(values)
+    }
+
+    fn of(mut values: Vec<String>) -> Self {
         values.sort_by(|left, right| right.len().cmp(&left.len()).then_with(|| left.cmp(right)));
         values.dedup();
         Self(values)
+    }
+
+    /// These values and the others: a secret that is no longer in the environment is still one.
+    pub(super) fn with(&self, others: Self) -> Self {
+        Self::of(self.0.iter().cloned().chain(others.0).collect())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     pub(super) fn noticed_by(&self, notice: &mut Notice<'_>) {
@@ -52,5 +87,113 @@ impl EnvironmentSecrets {
             .iter()
             .find(|value| rest.starts_with(value.as_bytes()))
             .map(|value| start + value.len())
+    }
+}
+
+/// Whether a variable with this name holds a secret, by the redact keys of the settings or by the default ones.
+fn is_secret(name: &str, value: &str, keys: &Keys) -> bool {
+    let Some(class) = class(name.as_bytes(), keys).or_else(|| class(name.as_bytes(), &DEFAULTS)) else {
+        return false;
+    };
+    let is_harmless = HARMLESS_VARIABLES.contains(&name) || is_path(value.as_bytes());
+    // `SERVICE_AUTH` may as well say how to sign in.
+    let is_word =
+        || is_placeholder(value.as_bytes()) || MODES.iter().any(|mode| value.eq_ignore_ascii_case(mode));
+    !is_harmless && !(class == Name::Token && is_word()) && !is_number_of(class, value)
+}
+
+/// Whether the value is a number under a name that says that a token is meant: `AUTH_TOKEN=12345678` is a secret,
+/// `MAX_PASS=100000000` is none. Long numbers are seldom counts.
+fn is_number_of(class: Name, value: &str) -> bool {
+    class == Name::Token
+        && value.len() < 2 * SHORTEST_VALUE
+        && value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
+/// Where the variables come from.
+pub(crate) type Source = Box<dyn Fn() -> Variables + Send + Sync>;
+
+/// Looks at the environment again, at most once a second: a program may read its secrets from a file after the run
+/// began.
+pub(super) struct Watch {
+    source: Source,
+    /// A forked child does not look: another thread may have held the environment's lock when it was forked.
+    process: u32,
+    since: Instant,
+    /// When it may be looked at again, in milliseconds since then. The first time comes with the first record, which is
+    /// usually after the program has read its files.
+    next: AtomicU64,
+}
+
+impl Watch {
+    pub(super) fn new(source: Source) -> Self {
+        Self {
+            source,
+            process: std::process::id(),
+            since: Instant::now(),
+            next: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn is_of_this_process(&self) -> bool {
+        self.process == std::process::id()
+    }
+
+    /// The environment when it is time to look at it again, for one of those who ask.
+    pub(super) fn look_again(&self) -> Option<Variables> {
+        self.look_again_at(self.since.elapsed())
+    }
+
+    pub(super) fn look_again_at(&self, now: Duration) -> Option<Variables> {
+        let milliseconds = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let next = self.next.load(Ordering::Relaxed);
+        if milliseconds(now) < next {
+            return None;
+        }
+        let later = milliseconds(now.saturating_add(LOOK_AGAIN_AFTER));
+        let is_first = self
+            .next
+            .compare_exchange(next, later, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok();
+        (is_first && self.is_of_this_process()).then(|| (self.source)())
+    }
+}
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Watch").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    #[test]
+    fn the_environment_is_looked_at_again_at_most_once_a_second() {
+        let looks = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&looks);
+        let watch = Watch::new(Box::new(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            Vec::new()
+        }));
+        let mut expected = 0;
+        for now in 0..10_000 {
+            let looked = watch.look_again_at(Duration::from_millis(now)).is_some();
+            assert_eq!(looked, now % 1000 == 0, "{now} ms");
+            expected += usize::from(looked);
+        }
+        assert_eq!(looks.load(Ordering::Relaxed), expected);
+        assert_eq!(expected, 10);
+    }
+
+    #[test]
+    fn a_forked_child_does_not_look_at_the_environment() {
+        let mut watch = Watch::new(Box::new(Vec::new));
+        watch.process += 1;
+        assert!(watch.look_again_at(Duration::from_secs(5)).is_none());
     }
 }

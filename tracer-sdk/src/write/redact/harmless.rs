@@ -6,13 +6,15 @@
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::shapes::Role;
+
 /// Longer names are not remembered.
-pub(super) const LONGEST: usize = 31;
+pub(super) const LONGEST: usize = 30;
 
 /// How many names are remembered, each in the one place that it may have.
 const PLACES: usize = 256;
 
-/// Tells one redactor from another for as long as the process lives.
+/// Tells one redactor, with the secrets that it knows, from another for as long as the process lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RedactorId(u64);
 
@@ -21,12 +23,26 @@ impl RedactorId {
         static LAST: AtomicU64 = AtomicU64::new(0);
         Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
     }
+
+    pub(super) fn load(from: &AtomicU64) -> Self {
+        Self(from.load(Ordering::Acquire))
+    }
+
+    pub(super) fn store(self, into: &AtomicU64) {
+        into.store(self.0, Ordering::Release);
+    }
+
+    pub(super) fn into_atomic(self) -> AtomicU64 {
+        AtomicU64::new(self.0)
+    }
 }
 
 /// A name, filled up with zeros; empty where none is remembered.
 #[derive(Debug, Clone, Copy)]
 struct Remembered {
     length: u8,
+    /// What the name says of a neighbour, as a name of a member.
+    role: Role,
     bytes: [u8; LONGEST],
 }
 
@@ -38,6 +54,7 @@ struct Harmless {
 
 const NOTHING: Remembered = Remembered {
     length: 0,
+    role: Role::Other,
     bytes: [0; LONGEST],
 };
 
@@ -50,8 +67,8 @@ thread_local! {
 /// What a thread knows of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
-    /// The redactor found it harmless before.
-    Harmless,
+    /// The redactor found it harmless before; as a name of a member it has this role.
+    Harmless(Role),
     /// Nothing, and nothing else is in its place.
     Nothing,
     /// Nothing, and another name is in its place.
@@ -68,7 +85,7 @@ pub(super) fn look(redactor: RedactorId, name: &str) -> Known {
         } else if usize::from(remembered.length) == name.len()
             && remembered.bytes.starts_with(name.as_bytes())
         {
-            Known::Harmless
+            Known::Harmless(remembered.role)
         } else {
             Known::Another
         }
@@ -77,8 +94,13 @@ pub(super) fn look(redactor: RedactorId, name: &str) -> Known {
     known.unwrap_or(Known::Another)
 }
 
+/// Whether `redactor` found `name`, of whatever length, harmless before.
+pub(super) fn is_harmless(redactor: RedactorId, name: &str) -> bool {
+    name.len() <= LONGEST && matches!(look(redactor, name), Known::Harmless(_))
+}
+
 /// Remembers that `redactor` found `name` harmless, in the place of another one.
-pub(super) fn remember(redactor: RedactorId, name: &str) {
+pub(super) fn remember(redactor: RedactorId, name: &str, role: Role) {
     let Ok(length @ 1..) = u8::try_from(name.len()) else {
         return;
     };
@@ -88,7 +110,11 @@ pub(super) fn remember(redactor: RedactorId, name: &str) {
             harmless.redactor = redactor;
             harmless.names = [NOTHING; PLACES];
         }
-        let mut remembered = Remembered { length, ..NOTHING };
+        let mut remembered = Remembered {
+            length,
+            role,
+            ..NOTHING
+        };
         if let Some(bytes) = remembered.bytes.get_mut(..name.len()) {
             bytes.copy_from_slice(name.as_bytes());
             harmless.names[place(name)] = remembered;
@@ -115,16 +141,16 @@ mod tests {
     use super::*;
 
     fn is_harmless(redactor: RedactorId, name: &str) -> bool {
-        look(redactor, name) == Known::Harmless
+        look(redactor, name) == Known::Harmless(Role::Other)
     }
 
     #[test]
     fn a_name_is_known_to_the_redactor_that_found_it_harmless() {
         let [one, other] = [RedactorId::new(), RedactorId::new()];
-        remember(one, "customer");
+        remember(one, "customer", Role::Other);
         assert!(is_harmless(one, "customer"));
         assert!(!is_harmless(other, "customer"));
-        remember(other, "order");
+        remember(other, "order", Role::Other);
         assert!(
             !is_harmless(one, "customer"),
             "what another redactor found is forgotten"
@@ -136,7 +162,7 @@ mod tests {
     #[test]
     fn only_the_very_name_is_harmless() {
         let redactor = RedactorId::new();
-        remember(redactor, "customer_id");
+        remember(redactor, "customer_id", Role::Other);
         for other in ["cuxtomer_id", "cxstomer_id", "customer_xd"] {
             assert_eq!(
                 place(other),
@@ -151,10 +177,10 @@ mod tests {
     fn long_names_and_empty_ones_are_not_remembered() {
         let redactor = RedactorId::new();
         let longest = "n".repeat(LONGEST);
-        remember(redactor, &longest);
+        remember(redactor, &longest, Role::Other);
         assert!(is_harmless(redactor, &longest));
         for name in [String::new(), "n".repeat(LONGEST + 1), "n".repeat(300)] {
-            remember(redactor, &name);
+            remember(redactor, &name, Role::Other);
             assert!(!is_harmless(redactor, &name), "{} bytes", name.len());
         }
     }
@@ -163,7 +189,7 @@ mod tests {
     fn a_place_is_told_that_another_name_has() {
         let redactor = RedactorId::new();
         assert_eq!(look(redactor, "customer_id"), Known::Nothing);
-        remember(redactor, "customer_id");
+        remember(redactor, "customer_id", Role::Other);
         assert_eq!(look(redactor, "cxstomer_id"), Known::Another);
         assert_eq!(look(RedactorId::new(), "cxstomer_id"), Known::Nothing);
     }

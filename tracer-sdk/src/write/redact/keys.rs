@@ -1,161 +1,258 @@
 //! The key rule: which field, map and option names hold a secret (decisions, section 6).
 //!
 //! A key matches when its last words spell a redact key, alone or followed by `value`, `key`, `hash` or `header`.
-//! Comparing starts at the end and skips separators, so `api_key`, `X-Api-Key`, `apiKey` and `apikey` are one key,
-//! and what was compared must begin where a word begins, so `hotkey` is not `key`. Nothing is allocated: this
-//! runs for every key of every payload.
+//! Separators are skipped, so `api_key`, `X-Api-Key`, `apiKey` and `apikey` are one key, and what was compared must
+//! begin where a word begins, so `compass` is not `pass`. Nothing is allocated: this runs for every key of every payload.
 
+use std::sync::LazyLock;
+
+use super::fold::{FoldedName, plural_endings};
+use super::shapes::{self, Name};
 use super::tails::Tails;
 
 /// What a key says about the value under it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(crate) enum KeyVerdict {
     /// Nothing: the value stays.
+    #[default]
     Keep,
     /// The value is a secret, whatever its type.
     Secret,
-    /// The value is a secret unless it is a number or a boolean: `token` is also what models count.
+    /// The value is a secret unless it is a number or a boolean: tests `pass`, and models count `token`s.
     SecretUnlessNumber,
 }
 
-/// Words that may follow a redact key without making it harmless.
-const FOLLOWING_WORDS: [&[u8]; 4] = [b"value", b"key", b"hash", b"header"];
+/// The redact keys that are used unless the settings name others, and what each says in a text, where `pass: …` and
+/// `auth: …` are seldom secrets.
+const DEFAULT_KEYS: [(&str, Name); 20] = [
+    ("access_key", Name::Secret),
+    ("api_key", Name::Secret),
+    ("auth", Name::Token),
+    ("authorization", Name::Secret),
+    ("bearer", Name::Token),
+    ("cookie", Name::Secret),
+    ("credential", Name::Token),
+    ("dsn", Name::Token),
+    ("encryption_key", Name::Secret),
+    ("jwt", Name::Token),
+    ("pass", Name::Token),
+    ("passphrase", Name::Secret),
+    ("passwd", Name::Secret),
+    ("password", Name::Secret),
+    ("private_key", Name::Secret),
+    ("pwd", Name::Token),
+    ("secret", Name::Secret),
+    ("secret_key", Name::Secret),
+    ("signing_key", Name::Secret),
+    ("token", Name::Token),
+];
+
+/// The names of the default redact keys.
+pub(crate) fn default_keys() -> impl Iterator<Item = &'static str> {
+    DEFAULT_KEYS.iter().map(|(key, _)| *key)
+}
+
+/// The keys of the default list, whatever the settings say.
+pub(super) static DEFAULTS: LazyLock<Keys> =
+    LazyLock::new(|| Keys::new(&default_keys().map(str::to_owned).collect::<Vec<_>>()));
+
+/// Words that may follow a redact key without making it harmless, reversed.
+const FOLLOWING_WORDS: [&[u8]; 4] = [b"eulav", b"yek", b"hsah", b"redaeh"];
+
+/// Redact keys that no other word ends in: they count without a boundary before them, as in `PGPASSWORD`.
+const UNMISTAKABLE: [&str; 4] = ["password", "passwd", "passphrase", "apikey"];
+
+/// What the other redact keys may be joined to without a boundary, as in `sshpass` and `authtoken`.
+const JOINED_TO: [&str; 45] = [
+    "access",
+    "admin",
+    "api",
+    "app",
+    "auth",
+    "aws",
+    "azure",
+    "bearer",
+    "bot",
+    "client",
+    "csrf",
+    "database",
+    "db",
+    "email",
+    "encryption",
+    "ftp",
+    "git",
+    "github",
+    "gitlab",
+    "http",
+    "id",
+    "imap",
+    "ldap",
+    "login",
+    "mail",
+    "mongo",
+    "my",
+    "mysql",
+    "oauth",
+    "pg",
+    "postgres",
+    "private",
+    "proxy",
+    "redis",
+    "refresh",
+    "root",
+    "secret",
+    "session",
+    "signing",
+    "smtp",
+    "sql",
+    "ssh",
+    "sudo",
+    "user",
+    "xsrf",
+];
 
 /// The redact keys, ready for comparing.
 #[derive(Debug)]
 pub(super) struct Keys {
     keys: Vec<RedactKey>,
+    /// The numbers of the keys by their last letter.
+    by_last: Box<[Vec<u16>; 256]>,
     tails: Tails,
+    /// Those, and the last letters of the other names that are looked for in texts.
+    names: Tails,
 }
 
 #[derive(Debug)]
 struct RedactKey {
-    /// The key's letters and digits in lower case, without separators.
-    letters: Vec<u8>,
-    /// Whether its last word is `token`: no plural, numbers stay.
-    is_token: bool,
+    /// The key's letters and digits, folded, from the last to the first.
+    reversed: Vec<u8>,
+    verdict: KeyVerdict,
+    /// What it says in a text.
+    name: Name,
+    /// `tokens` are what models count.
+    has_plural: bool,
+    is_unmistakable: bool,
+}
+
+impl RedactKey {
+    fn new(key: &str) -> Option<Self> {
+        let folded = FoldedName::new(key.as_bytes());
+        let spells = |word: &str| reversed(word) == folded.from(0);
+        let default = DEFAULT_KEYS.iter().find(|(default, _)| spells(default));
+        let is_token = folded.spelled(0, b"nekot").is_some();
+        let reversed = folded.from(0).to_vec();
+        (!reversed.is_empty()).then_some(Self {
+            verdict: if is_token || default.is_some() {
+                KeyVerdict::SecretUnlessNumber
+            } else {
+                KeyVerdict::Secret
+            },
+            name: match default {
+                Some((_, name)) => *name,
+                None if is_token => Name::Token,
+                None => Name::Secret,
+            },
+            has_plural: !is_token,
+            is_unmistakable: UNMISTAKABLE.iter().any(|word| spells(word)),
+            reversed,
+        })
+    }
+}
+
+/// The letters of `word` from the last to the first.
+fn reversed(word: &str) -> Vec<u8> {
+    word.bytes().rev().filter(u8::is_ascii_alphanumeric).collect()
 }
 
 impl Keys {
     pub(super) fn new(redact_keys: &[String]) -> Self {
-        let keys = redact_keys.iter().filter_map(|key| {
-            let is_word = |byte: &u8| is_word_byte(*byte);
-            let letters: Vec<u8> = key
-                .bytes()
-                .filter(is_word)
-                .map(|byte| byte.to_ascii_lowercase())
-                .collect();
-            let is_token = spelled_at_end(key.as_bytes(), key.len(), b"token").is_some();
-            (!letters.is_empty()).then_some(RedactKey { letters, is_token })
-        });
-        let keys: Vec<RedactKey> = keys.collect();
-        let words = keys
-            .iter()
-            .map(|key| key.letters.as_slice())
-            .chain(FOLLOWING_WORDS);
-        let tails = words.fold(Tails::none(), Tails::and);
-        Self { keys, tails }
+        let keys: Vec<RedactKey> = redact_keys.iter().filter_map(|key| RedactKey::new(key)).collect();
+        let mut by_last = Box::new([const { Vec::new() }; 256]);
+        for (number, key) in keys.iter().enumerate() {
+            if let (Some(last), Ok(number)) = (key.reversed.first(), u16::try_from(number)) {
+                by_last[usize::from(*last)].push(number);
+            }
+        }
+        let words = keys.iter().map(|key| key.reversed.as_slice());
+        let tails = words.chain(FOLLOWING_WORDS).fold(Tails::none(), Tails::and);
+        let names = shapes::other_names().fold(tails, Tails::and);
+        Self {
+            keys,
+            by_last,
+            tails,
+            names,
+        }
     }
 
-    pub(super) fn verdict(&self, key: &[u8]) -> KeyVerdict {
-        let mut end = without_trailing_number(key, key.len());
+    pub(super) fn verdict(&self, name: &[u8]) -> KeyVerdict {
+        if !self.tails.may_match(name) {
+            return KeyVerdict::Keep;
+        }
+        self.find(&FoldedName::new(name))
+            .map_or(KeyVerdict::Keep, |(verdict, _)| verdict)
+    }
+
+    /// Whether the end of a name in a text may be that of one that says something.
+    pub(super) fn may_name(&self, end: &[u8]) -> bool {
+        self.names.may_match(end)
+    }
+
+    /// The last letters of every name that may match.
+    pub(super) fn tails(&self) -> &Tails {
+        &self.tails
+    }
+
+    /// What the redact key says that the name's last words spell.
+    pub(super) fn find(&self, name: &FoldedName) -> Option<(KeyVerdict, Name)> {
+        let mut position = name.without_number(0);
         loop {
-            if !self.tails.may_match(key.get(..end).unwrap_or_default()) {
-                return KeyVerdict::Keep;
-            }
-            let verdict = self.verdict_of_last_words(key, end);
-            if verdict != KeyVerdict::Keep {
-                return verdict;
+            if let Some(key) = self.find_at(name, position) {
+                return Some((key.verdict, key.name));
             }
             let before = FOLLOWING_WORDS
                 .iter()
-                .find_map(|word| spelled_singular_or_plural(key, end, word));
-            let Some(start) = before else {
-                return KeyVerdict::Keep;
+                .find_map(|word| name.spelled_or_plural(position, word))?;
+            position = name.without_number(before);
+        }
+    }
+
+    fn find_at(&self, name: &FoldedName, position: usize) -> Option<&RedactKey> {
+        let letters = name.from(position);
+        let mut best: Option<&RedactKey> = None;
+        let plural = plural_endings(letters, true);
+        for (ending, is_plural) in [(Some(0), false), (plural[0], true), (plural[1], true)] {
+            let Some(&last) = ending.and_then(|ending| letters.get(ending)) else {
+                continue;
             };
-            end = without_trailing_number(key, start);
-        }
-    }
-
-    fn verdict_of_last_words(&self, bytes: &[u8], end: usize) -> KeyVerdict {
-        let mut verdict = KeyVerdict::Keep;
-        for key in &self.keys {
-            if key.is_token {
-                if spelled_at_end(bytes, end, &key.letters).is_some() {
-                    verdict = KeyVerdict::SecretUnlessNumber;
+            let from = position + ending.unwrap_or_default();
+            for number in &self.by_last[usize::from(last)] {
+                let Some(key) = self.keys.get(usize::from(*number)) else {
+                    continue;
+                };
+                let fits = !is_plural || (key.has_plural && (ending == Some(1) || last == b'h'));
+                if fits
+                    && key.is_spelled(name, from)
+                    && best.is_none_or(|best| best.verdict != KeyVerdict::Secret)
+                {
+                    best = Some(key);
                 }
-            } else if spelled_singular_or_plural(bytes, end, &key.letters).is_some() {
-                return KeyVerdict::Secret;
             }
         }
-        verdict
+        best
     }
 }
 
-/// Where the last words of `bytes[..end]` begin when they spell `letters`, or its plural.
-pub(super) fn spelled_singular_or_plural(bytes: &[u8], end: usize, letters: &[u8]) -> Option<usize> {
-    if end < letters.len() {
-        return None;
-    }
-    spelled_at_end(bytes, end, letters).or_else(|| {
-        let stem = end
-            .checked_sub(1)
-            .filter(|&last| bytes.get(last).is_some_and(|byte| matches!(byte, b's' | b'S')))?;
-        spelled_at_end(bytes, stem, letters).or_else(|| {
-            let stem = stem
-                .checked_sub(1)
-                .filter(|&last| matches!(bytes.get(last), Some(b'e' | b'E')))?;
-            letters
-                .ends_with(b"h")
-                .then(|| spelled_at_end(bytes, stem, letters))
-                .flatten()
-        })
-    })
-}
-
-/// Where the last words of `bytes[..end]` begin when they spell `letters` (lower case, no separators).
-pub(super) fn spelled_at_end(bytes: &[u8], end: usize, letters: &[u8]) -> Option<usize> {
-    if end < letters.len() {
-        return None;
-    }
-    let mut position = end;
-    for &letter in letters.iter().rev() {
-        loop {
-            position = position.checked_sub(1)?;
-            let byte = *bytes.get(position)?;
-            if is_word_byte(byte) {
-                if byte.to_ascii_lowercase() != letter {
-                    return None;
-                }
-                break;
-            }
+impl RedactKey {
+    fn is_spelled(&self, name: &FoldedName, position: usize) -> bool {
+        let end = position + self.reversed.len();
+        if !name.from(position).starts_with(&self.reversed) {
+            return false;
+        }
+        name.is_word_start(end) || self.is_unmistakable || {
+            let joined = name.rest_of_word(end);
+            JOINED_TO
+                .iter()
+                .any(|word| word.len() == joined.len() && word.bytes().rev().eq(joined.iter().copied()))
         }
     }
-    is_word_start(bytes, position).then_some(position)
-}
-
-/// Where `bytes[..end]` ends when separators and digits at its end are left out: `api_key_2` is an `api_key`.
-pub(super) fn without_trailing_number(bytes: &[u8], end: usize) -> usize {
-    let is_word = |byte: &u8| is_word_byte(*byte) && !byte.is_ascii_digit();
-    bytes
-        .get(..end)
-        .and_then(|head| head.iter().rposition(is_word))
-        .map_or(0, |last| last + 1)
-}
-
-/// Letters, digits and everything outside ASCII; the rest separates words.
-fn is_word_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || !byte.is_ascii()
-}
-
-/// Whether a word begins at `position`: after a separator, at a case change (`authToken`, `oauth2Token`), or at the
-/// last capital of a run that goes on in lower case (`APIKey`).
-fn is_word_start(bytes: &[u8], position: usize) -> bool {
-    let Some(before) = position.checked_sub(1).and_then(|before| bytes.get(before)) else {
-        return true;
-    };
-    let first = bytes.get(position).copied().unwrap_or_default();
-    let next = bytes.get(position + 1).copied().unwrap_or_default();
-    !before.is_ascii_alphanumeric()
-        || (first.is_ascii_uppercase() && (!before.is_ascii_uppercase() || next.is_ascii_lowercase()))
 }

@@ -1,17 +1,19 @@
 //! Redaction and truncation of what is written (specification, *Limits*; decisions, section 6).
 //!
-//! A [`Redactor`] is built once per run from the settings and the process's environment. It answers what a key says
-//! about its value, and cleans strings: first secrets are replaced by `__REDACTED__`, then the string is cut, so that
+//! A [`Redactor`] is built from the settings and the process's environment; all runs with the same settings share one
+//! ([`Redactor::shared`]), and it looks at the environment again now and then. It answers what a key says about its value, and cleans strings: first secrets are replaced by `__REDACTED__`, then the string is cut, so that
 //! no half of a secret survives a cut. Structured values pass through [`write_json`](super::payload::write_json).
 
 mod arguments;
 mod cut;
 mod environment;
+mod fold;
 mod harmless;
 mod keys;
 mod noticed;
 mod scan;
 mod shapes;
+mod shared;
 mod tails;
 mod text;
 
@@ -19,20 +21,26 @@ mod text;
 mod tests;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 pub(crate) use cut::{character_boundary, prefix};
-pub(crate) use keys::KeyVerdict;
+pub(crate) use environment::Variables;
+pub(crate) use keys::{KeyVerdict, default_keys};
 
 use super::escape::needs_no_escape;
-use environment::EnvironmentSecrets;
+use environment::{EnvironmentSecrets, Watch};
 use harmless::{Known, RedactorId};
 use keys::Keys;
 pub(crate) use scan::SEEN_PAST_THE_CUT;
 use scan::Scanner;
-pub(crate) use shapes::Name;
+pub(crate) use shapes::{Name, Role};
+use shared::Current;
 
 /// The smallest `max_field_bytes`; smaller settings are raised to it.
 pub(crate) const SMALLEST_FIELD_BYTES: usize = 100;
+
+/// Longer texts name nothing.
+const LONGEST_NAME: usize = 64;
 
 /// What to redact and where to cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,17 +55,9 @@ pub(crate) struct RedactionSettings {
 
 impl Default for RedactionSettings {
     fn default() -> Self {
-        let keys = [
-            "api_key",
-            "authorization",
-            "cookie",
-            "password",
-            "secret",
-            "token",
-        ];
         Self {
             redact: true,
-            redact_keys: keys.map(str::to_owned).to_vec(),
+            redact_keys: default_keys().map(str::to_owned).collect(),
             max_field_bytes: 20_000,
         }
     }
@@ -66,11 +66,14 @@ impl Default for RedactionSettings {
 /// Takes secrets out of keys, strings and arguments, and cuts what is too long.
 #[derive(Debug)]
 pub(crate) struct Redactor {
-    id: RedactorId,
+    /// The settings that it was built from.
+    settings: RedactionSettings,
     redact: bool,
     max_field_bytes: usize,
     keys: Keys,
-    scanner: Scanner,
+    /// What knows the secrets of the environment, as far as they are known by now.
+    scanner: Current,
+    watch: Option<Watch>,
 }
 
 /// The key of a member of an object, and what it says about the value.
@@ -82,17 +85,20 @@ pub(crate) struct Member<'a> {
     pub(crate) is_plain: bool,
     /// What the key rule says.
     pub(crate) verdict: KeyVerdict,
-    /// What the key says about a string although the rule says nothing: `aws_secret_access_key`.
+    /// What the key says about a string although the rule says nothing: `service_key`.
     pub(crate) name: Option<Name>,
+    /// What the key says about a neighbour: `name` beside `value`.
+    pub(crate) role: Role,
 }
 
 impl<'a> Member<'a> {
-    fn harmless(key: &'a str) -> Self {
+    fn harmless(key: &'a str, role: Role) -> Self {
         Self {
             key: Cleaned::unchanged(key),
             is_plain: true,
             verdict: KeyVerdict::Keep,
             name: None,
+            role,
         }
     }
 }
@@ -134,12 +140,43 @@ impl Redactor {
             EnvironmentSecrets::default()
         };
         Self {
-            id: RedactorId::new(),
+            settings: settings.clone(),
             redact: settings.redact,
             max_field_bytes: settings.max_field_bytes.max(SMALLEST_FIELD_BYTES),
             keys,
-            scanner: Scanner::new(secrets),
+            scanner: Current::new(Scanner::new(secrets)),
+            watch: None,
         }
+    }
+
+    /// The redactor for these settings that all runs of this process share. It reads the environment with `variables`
+    /// when it is made, and again when [`look_again`](Self::look_again) finds it time.
+    pub(crate) fn shared(settings: &RedactionSettings, variables: fn() -> Variables) -> Arc<Self> {
+        shared::redactor(settings, || Self::watching(settings, Box::new(variables)))
+    }
+
+    fn watching(settings: &RedactionSettings, source: environment::Source) -> Self {
+        let variables = if settings.redact { source() } else { Vec::new() };
+        Self {
+            watch: settings.redact.then(|| Watch::new(source)),
+            ..Self::new(settings, variables)
+        }
+    }
+
+    /// Looks at the environment again, unless it did so within the last second: for whoever records.
+    pub(crate) fn look_again(&self) {
+        if let Some(variables) = self.watch.as_ref().and_then(Watch::look_again) {
+            self.learn(variables);
+        }
+    }
+
+    /// From now on the secrets of these variables are known, too.
+    fn learn(&self, variables: Variables) {
+        let found = EnvironmentSecrets::new(variables, &self.keys);
+        self.scanner.replace(|scanner| {
+            let known = scanner.environment().with(found);
+            (known != *scanner.environment()).then(|| Scanner::new(known))
+        });
     }
 
     /// What `key` says about the value under it.
@@ -164,10 +201,13 @@ impl Redactor {
 
     /// The key of a member, cut to `max_bytes`, and what it says about the value.
     pub(crate) fn member<'a>(&self, key: &'a str, max_bytes: usize) -> Member<'a> {
-        if key.len() <= max_bytes && harmless::look(self.id, key) == Known::Harmless {
-            return Member::harmless(key);
+        let id = self.scanner.id();
+        if key.len() <= max_bytes
+            && let Known::Harmless(role) = harmless::look(id, key)
+        {
+            return Member::harmless(key, role);
         }
-        self.unknown_member(key, max_bytes)
+        self.unknown_member(id, key, max_bytes)
     }
 
     /// A string under a key, cut to `max_bytes`, and whether it is known to need no escape. A short one that comes again
@@ -176,28 +216,50 @@ impl Redactor {
         if text.len() > harmless::LONGEST.min(max_bytes) {
             return (self.clean_to(text, max_bytes), false);
         }
-        match harmless::look(self.id, text) {
-            Known::Harmless => (Cleaned::unchanged(text), true),
+        let id = self.scanner.id();
+        match harmless::look(id, text) {
+            Known::Harmless(_) => (Cleaned::unchanged(text), true),
             Known::Another => (self.clean_to(text, max_bytes), false),
             Known::Nothing => {
-                let member = self.unknown_member(text, max_bytes);
+                let member = self.unknown_member(id, text, max_bytes);
                 (member.key, member.is_plain)
             }
         }
     }
 
-    fn unknown_member<'a>(&self, key: &'a str, max_bytes: usize) -> Member<'a> {
+    fn unknown_member<'a>(&self, id: RedactorId, key: &'a str, max_bytes: usize) -> Member<'a> {
+        let verdict = self.key(key);
+        let name = self.name_of_member(key);
+        let says_nothing = verdict == KeyVerdict::Keep && name.is_none();
         let member = Member {
             key: self.clean_to(key, max_bytes),
             is_plain: needs_no_escape(key),
-            verdict: self.key(key),
-            name: self.name_of_member(key),
+            verdict,
+            name,
+            role: if says_nothing && self.redact {
+                shapes::role(key.as_bytes())
+            } else {
+                Role::Other
+            },
         };
-        let says_nothing = member.verdict == KeyVerdict::Keep && member.name.is_none();
         if says_nothing && member.is_plain && member.key == Cleaned::unchanged(key) {
-            harmless::remember(self.id, key);
+            harmless::remember(id, key, member.role);
         }
         member
+    }
+
+    /// What a text says that names a value beside it, in a list or in another member.
+    pub(crate) fn name_of_neighbour(&self, text: &str) -> Option<Name> {
+        if !self.redact || text.len() > LONGEST_NAME || harmless::is_harmless(self.scanner.id(), text) {
+            return None;
+        }
+        shapes::class(text.as_bytes(), &self.keys)
+    }
+
+    /// Whether a text in a list is itself the name of a secret rather than one: `["password", "api_key_2"]`.
+    pub(crate) fn is_name(&self, text: &str) -> bool {
+        self.name_of_neighbour(text)
+            .is_some_and(|_| !shapes::looks_random(text.as_bytes()))
     }
 
     /// A program's arguments without the values of secret-like options (`--option=value`, `--option value`,
@@ -228,6 +290,7 @@ impl Redactor {
                 truncated,
             };
         }
-        self.scanner.clean(text, max_bytes, &self.keys)
+        self.scanner
+            .with(|scanner| scanner.clean(text, max_bytes, &self.keys))
     }
 }

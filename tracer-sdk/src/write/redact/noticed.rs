@@ -5,6 +5,7 @@
 //! looked for as well. Where one of them comes up, every pair is looked at.
 
 use super::shapes::{Beside, Sign};
+use super::text::count_work;
 
 /// How many pairs of bytes there are.
 const PAIRS: usize = 1 << 16;
@@ -16,7 +17,7 @@ const TOGETHER: usize = 8;
 #[derive(Debug, Clone)]
 pub(super) struct Noticed {
     /// For each pair one bit for everything that is noticed by it.
-    by_pair: Box<[u8; PAIRS]>,
+    by_pair: Box<[u16; PAIRS]>,
     /// For each pair whether it is one that something is noticed by, or overlaps one in a text.
     in_steps: Box<[bool; PAIRS]>,
 }
@@ -25,7 +26,7 @@ impl Noticed {
     pub(super) fn nothing() -> Self {
         #[expect(
             clippy::large_stack_arrays,
-            reason = "64 KiB, once in a process, and only where nothing is optimised"
+            reason = "128 KiB, once in a process, and only where nothing is optimised"
         )]
         Self {
             by_pair: Box::new([0; PAIRS]),
@@ -34,7 +35,7 @@ impl Noticed {
     }
 
     /// From now on `sign` is noticed, and told with this bit.
-    pub(super) fn add(&mut self, sign: &Sign<'_>, bit: u8) {
+    pub(super) fn add(&mut self, sign: &Sign<'_>, bit: u16) {
         let [first, second] = sign.pair;
         self.by_pair[pair(first, second)] |= bit;
         self.in_steps[pair(first, second)] = true;
@@ -55,7 +56,21 @@ impl Noticed {
     }
 
     /// The next place at or after `position` where something is noticed, and the bits of what.
-    pub(super) fn next(&self, bytes: &[u8], position: usize) -> Option<(usize, u8)> {
+    pub(super) fn next(&self, bytes: &[u8], position: usize) -> Option<(usize, u16)> {
+        // Where one thing is noticed, another often follows at once.
+        let near = position.saturating_add(TOGETHER).min(bytes.len());
+        let found = self.first_in(bytes, position, near);
+        if found.is_some() || near == bytes.len() {
+            count_work(found.map_or(near, |(found, _)| found) - position.min(near));
+            return found;
+        }
+        let found = self.next_far(bytes, near);
+        count_work(found.map_or(bytes.len(), |(found, _)| found) - position);
+        found
+    }
+
+    /// As [`next`](Self::next), from `passed` on, in steps.
+    fn next_far(&self, bytes: &[u8], position: usize) -> Option<(usize, u16)> {
         let mut passed = position;
         loop {
             let blocks = bytes.get(passed..)?.as_chunks::<TOGETHER>().0;
@@ -84,7 +99,7 @@ impl Noticed {
     }
 
     /// The first pair that begins in `start..end` and something is noticed by.
-    fn first_in(&self, bytes: &[u8], start: usize, end: usize) -> Option<(usize, u8)> {
+    fn first_in(&self, bytes: &[u8], start: usize, end: usize) -> Option<(usize, u16)> {
         let part = bytes.get(start..bytes.len().min(end + 1))?;
         let bits = part.windows(2).map(|two| match two {
             [first, second] => self.by_pair[pair(*first, *second)],

@@ -5,7 +5,7 @@
 //! Markers are never part of a secret, so that cleaning a cleaned text changes nothing.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use super::Cleaned;
 use super::cut::{character_boundary, cut};
@@ -13,7 +13,7 @@ use super::environment::EnvironmentSecrets;
 use super::keys::Keys;
 use super::noticed::Noticed;
 use super::shapes::{Found, SHAPES};
-use super::text::Text;
+use super::text::{Text, count_work};
 use crate::format::names::markers::REDACTED;
 
 /// How much of a too long string is looked at past the place where it will be cut, so that a secret across the cut is
@@ -27,36 +27,50 @@ pub(crate) const SEEN_PAST_THE_CUT: usize = OVERLAP + 4;
 const MOST_PASSES: usize = 4;
 
 /// The bit of the environment's values; shapes have the bits below.
-const ENVIRONMENT: u8 = 1 << 7;
+const ENVIRONMENT: u16 = 1 << 15;
 
 /// What the shapes are noticed by.
-static SHAPES_NOTICED: LazyLock<Noticed> = LazyLock::new(|| {
+static SHAPES_NOTICED: LazyLock<Arc<Noticed>> = LazyLock::new(|| {
     let mut noticed = Noticed::nothing();
     for (number, shape) in SHAPES.iter().enumerate() {
         (shape.noticed_by)(&mut |sign| noticed.add(&sign, 1 << number));
     }
-    noticed
+    Arc::new(noticed)
 });
 
 /// Finds secrets.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Scanner {
-    /// For each shape one bit.
-    noticed: Noticed,
+    /// For each shape one bit. Large, and shared by all who know no secrets of the environment.
+    noticed: Arc<Noticed>,
     environment: EnvironmentSecrets,
 }
 
 impl Scanner {
     pub(super) fn new(environment: EnvironmentSecrets) -> Self {
-        let mut noticed = SHAPES_NOTICED.clone();
-        environment.noticed_by(&mut |sign| noticed.add(&sign, ENVIRONMENT));
+        let mut noticed = Arc::clone(&SHAPES_NOTICED);
+        if !environment.is_empty() {
+            let noticed = Arc::make_mut(&mut noticed);
+            environment.noticed_by(&mut |sign| noticed.add(&sign, ENVIRONMENT));
+        }
         Self { noticed, environment }
+    }
+
+    /// Where its tables are.
+    #[cfg(test)]
+    pub(super) fn tables(&self) -> *const Noticed {
+        Arc::as_ptr(&self.noticed)
+    }
+
+    /// The secrets of the environment that are known.
+    pub(super) fn environment(&self) -> &EnvironmentSecrets {
+        &self.environment
     }
 
     /// From now on texts are not passed in steps.
     #[cfg(test)]
     pub(super) fn look_everywhere(&mut self) {
-        self.noticed.look_everywhere();
+        Arc::make_mut(&mut self.noticed).look_everywhere();
     }
 
     /// `text` without secrets, then cut to `max_bytes`.
@@ -123,7 +137,12 @@ impl Scanner {
             let Some(found) = self.recognise(&text, at, bits, keys) else {
                 continue;
             };
-            if found.start < copied || found.end <= found.start || found.start >= keep {
+            // What was found may begin in what is replaced already.
+            let found = Found {
+                start: found.start.max(copied),
+                ..found
+            };
+            if found.end <= found.start || found.start >= keep {
                 continue;
             }
             let (Some(before), Some(_)) = (seen.get(copied..found.start), seen.get(found.end..)) else {
@@ -142,7 +161,8 @@ impl Scanner {
         Some(result)
     }
 
-    fn recognise(&self, text: &Text<'_>, at: usize, bits: u8, keys: &Keys) -> Option<Found> {
+    fn recognise(&self, text: &Text<'_>, at: usize, bits: u16, keys: &Keys) -> Option<Found> {
+        count_work(1);
         if bits & ENVIRONMENT != 0
             && let Some(end) = self.environment.find(text.bytes(), at)
         {

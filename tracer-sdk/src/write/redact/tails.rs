@@ -17,9 +17,9 @@ impl Tails {
         }
     }
 
-    /// These tails and those of a word in lower case.
-    pub(super) const fn and(self, word: &[u8]) -> Self {
-        let [.., before, last] = word else {
+    /// These tails and those of a word in lower case, which is given from its last letter to its first.
+    pub(super) const fn and(self, reversed: &[u8]) -> Self {
+        let [last, before, ..] = reversed else {
             return Self {
                 anything: true,
                 ..self
@@ -33,19 +33,25 @@ impl Tails {
         }
     }
 
-    /// Whether the word that ends at the end of `name` may be one of these.
+    /// Whether the last word of `name`, a number behind it left out, may be one of these.
     pub(super) fn may_match(&self, name: &[u8]) -> bool {
-        let [head @ .., last] = name else {
-            return false;
-        };
-        let Some(last) = letter(*last) else {
-            return self.anything;
-        };
-        let before = self.before.get(last).copied().unwrap_or_default();
-        match head.last().map(|before| letter(*before)) {
-            Some(Some(letter)) => self.anything || before & (1 << letter) != 0,
-            _ => self.anything || before != 0,
+        let mut rest = name;
+        while let [head @ .., last] = rest {
+            match letter(*last) {
+                Some(last) => {
+                    let before = self.before.get(last).copied().unwrap_or_default();
+                    return self.anything
+                        || match head.last() {
+                            None => before != 0,
+                            Some(byte) => letter(*byte).map_or(before != 0, |byte| before & (1 << byte) != 0),
+                        };
+                }
+                // A letter of another script may be another form of one of these.
+                None if !last.is_ascii() => return true,
+                None => rest = head,
+            }
         }
+        false
     }
 
     const fn and_pair(mut self, before: u8, last: u8) -> Self {

@@ -3,8 +3,11 @@
 mod corpus;
 mod fake_secrets;
 mod harmless;
+mod hostile_texts;
 mod keys;
 mod leaks;
+mod linear;
+mod places;
 mod texts;
 
 use super::{RedactionSettings, Redactor};

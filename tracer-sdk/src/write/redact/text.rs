@@ -1,18 +1,101 @@
 //! A string as recognisers see it: bytes, runs of bytes, and the end of what is looked at.
+//!
+//! What is looked for costs time linear in the length of the text, whatever it holds. Three rules see to that:
+//! - What rejects a place looks at a bounded part of the text around it ([`Text::run_within`]); only what accepts one
+//!   goes on to the end of the secret, and the search continues behind that.
+//! - A part that was judged before may be judged again only so often ([`Text::may_judge`]).
+//! - What lies far ahead is looked up once and remembered ([`Ahead`]).
+
+use std::cell::Cell;
+
+use memchr::memmem;
 
 use crate::format::names::markers::{REDACTED, TRUNCATED};
 
+/// How many bytes may be judged again in any text, however short.
+const FREE_JUDGING: usize = 512;
+
+/// How often a byte may be judged again on average.
+const JUDGED_AGAIN: usize = 2;
+
 /// The bytes of a string, or of its beginning when it is too long to be looked at whole.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Text<'a> {
     bytes: &'a [u8],
     /// The string goes on past these bytes.
     goes_on: bool,
+    /// Bytes before this position were judged.
+    judged: Cell<usize>,
+    /// How many of them may be judged again.
+    again: Cell<usize>,
+    /// The next marker, the next login in a URL, the end of a private key block.
+    pub(super) marker: Ahead,
+    pub(super) at_sign: Ahead,
+    pub(super) key_end: Ahead,
+    /// The end of a URL, of the two parts of a web token, and of the text in an element.
+    pub(super) runs: [Ahead; 4],
+}
+
+/// What was found when the text was last searched for something: from where, and where it is.
+#[derive(Debug, Default)]
+pub(super) struct Ahead(Cell<Option<(usize, usize)>>);
+
+impl Ahead {
+    /// The next place at or after `from`, which `search` finds. Between the last search and what that found, the answer
+    /// is known.
+    fn next(&self, from: usize, search: impl FnOnce() -> usize) -> usize {
+        match self.0.get() {
+            Some((start, found)) if (start..=found).contains(&from) => found,
+            _ => {
+                let found = search();
+                count_work(found.saturating_sub(from));
+                self.0.set(Some((from, found)));
+                found
+            }
+        }
+    }
+}
+
+/// Counts bytes that were examined, for tests.
+#[cfg(not(test))]
+#[inline(always)]
+pub(super) fn count_work(_: usize) {}
+
+#[cfg(test)]
+pub(super) use work::count_work;
+
+#[cfg(test)]
+pub(super) mod work {
+    use std::cell::Cell;
+
+    thread_local! {
+        static EXAMINED: Cell<u64> = const { Cell::new(0) };
+    }
+
+    pub(in crate::write::redact) fn count_work(bytes: usize) {
+        EXAMINED.with(|examined| examined.set(examined.get() + bytes as u64 + 1));
+    }
+
+    /// How much work `run` does on this thread: the bytes that it examines, and one for each step.
+    pub(crate) fn during(run: impl FnOnce()) -> u64 {
+        let before = EXAMINED.with(Cell::get);
+        run();
+        EXAMINED.with(Cell::get) - before
+    }
 }
 
 impl<'a> Text<'a> {
     pub(super) fn new(bytes: &'a [u8], goes_on: bool) -> Self {
-        Self { bytes, goes_on }
+        Self {
+            bytes,
+            goes_on,
+            judged: Cell::new(0),
+            again: Cell::new(FREE_JUDGING),
+            marker: Ahead::default(),
+            at_sign: Ahead::default(),
+            key_end: Ahead::default(),
+            runs: Default::default(),
+        }
     }
 
     pub(super) fn bytes(&self) -> &'a [u8] {
@@ -55,27 +138,82 @@ impl<'a> Text<'a> {
 
     /// Where the run of bytes that `belongs` accepts, beginning at `start`, ends. A marker ends it too.
     pub(super) fn run(&self, start: usize, belongs: impl Fn(u8) -> bool) -> usize {
+        self.run_within(start, usize::MAX, belongs)
+    }
+
+    /// As [`run`](Self::run), but at most `most` bytes of it: longer runs are all the same.
+    pub(super) fn run_within(&self, start: usize, most: usize, belongs: impl Fn(u8) -> bool) -> usize {
         let rest = self.bytes.get(start..).unwrap_or_default();
+        let rest = rest.get(..most).unwrap_or(rest);
         let length = rest.iter().position(|&byte| !belongs(byte)).unwrap_or(rest.len());
+        count_work(length);
         self.before_marker(start, start + length)
+    }
+
+    /// As [`run`](Self::run), remembered: within a run that was seen before its end is known.
+    pub(super) fn run_remembered(&self, memory: &Ahead, start: usize, belongs: impl Fn(u8) -> bool) -> usize {
+        memory.next(start, || self.run(start, belongs))
     }
 
     /// `end`, or the beginning of the first marker in `start..end`.
     pub(super) fn before_marker(&self, start: usize, end: usize) -> usize {
-        let part = self.bytes.get(start..).unwrap_or_default();
-        let mut offset = 0;
-        while start + offset < end {
-            let Some(found) = memchr::memchr(b'_', part.get(offset..end - start).unwrap_or_default()) else {
-                break;
-            };
-            offset += found;
-            let rest = part.get(offset..).unwrap_or_default();
-            if rest.starts_with(REDACTED.as_bytes()) || rest.starts_with(TRUNCATED.as_bytes()) {
-                return start + offset;
-            }
-            offset += 1;
+        let part = self.slice(start, end);
+        match memchr::memchr(b'_', part) {
+            Some(offset) => end.min(self.next_marker(start + offset)).max(start),
+            None => end,
         }
-        end
+    }
+
+    /// Where the first marker at or after `from` begins; the end of the text without any.
+    pub(super) fn next_marker(&self, from: usize) -> usize {
+        if let Some((start, found)) = self.marker.0.get()
+            && from < start
+        {
+            // Only what is before the part that is known.
+            return self.marker_in(from, start).unwrap_or_else(|| {
+                self.marker.0.set(Some((from, found)));
+                found
+            });
+        }
+        self.marker.next(from, || {
+            self.marker_in(from, self.len())
+                .unwrap_or_else(|| self.len().max(from))
+        })
+    }
+
+    /// The first marker that begins in `from..end`.
+    fn marker_in(&self, from: usize, end: usize) -> Option<usize> {
+        let mut position = from;
+        loop {
+            position += memmem::find(self.slice(position, end.saturating_add(1).min(self.len())), b"__")?;
+            if self.has(position, REDACTED.as_bytes()) || self.has(position, TRUNCATED.as_bytes()) {
+                return Some(position);
+            }
+            position += 1;
+        }
+    }
+
+    /// Where `sought` is next, at or after `from`; the end of the text when it is nowhere. What is looked for with one
+    /// memory is looked for from left to right.
+    pub(super) fn next_of(&self, memory: &Ahead, from: usize, sought: &[u8]) -> usize {
+        memory.next(from, || {
+            let rest = self.bytes.get(from..).unwrap_or_default();
+            memmem::find(rest, sought).map_or(self.len().max(from), |offset| from + offset)
+        })
+    }
+
+    /// Whether `start..end` may be judged. It may as long as it is new; what was judged before, as part of something
+    /// around it, may be judged again a few times on average, so that nested places cost no more than others.
+    pub(super) fn may_judge(&self, start: usize, end: usize) -> bool {
+        let judged = self.judged.get();
+        let new = end.saturating_sub(judged.max(start));
+        let again = self.again.get() + new * JUDGED_AGAIN;
+        let Some(left) = again.checked_sub(end.saturating_sub(start) - new) else {
+            return false;
+        };
+        self.again.set(left);
+        self.judged.set(judged.max(end));
+        true
     }
 
     /// Whether a word may begin at `position`: not after a letter, digit, `_` or `-`, unless that is an escape like `\n`.

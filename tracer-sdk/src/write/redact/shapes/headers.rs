@@ -3,9 +3,9 @@
 use memchr::memchr;
 
 use super::Found;
-use super::schemes::credentials;
-use super::values::{is_code, is_placeholder, is_plausible};
-use crate::write::redact::keys::{spelled_at_end, spelled_singular_or_plural};
+use super::schemes::Credentials;
+use super::values::{MAX_JUDGED, is_code, is_placeholder, is_plausible};
+use crate::write::redact::fold::FoldedName;
 use crate::write::redact::text::Text;
 
 /// Schemes whose credentials are one word.
@@ -37,6 +37,12 @@ const SCHEMES_WITH_PARAMETERS: [&[u8]; 8] = [
     b"hmac-sha256",
 ];
 
+/// The sign of equality is looked for so far behind the beginning of a cookie.
+const LONGEST_COOKIE_NAME: usize = 64;
+
+/// Longer words are no schemes.
+const LONGEST_SCHEME: usize = 24;
+
 /// What a header line holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Header {
@@ -48,11 +54,11 @@ pub(super) enum Header {
 
 impl Header {
     /// The header that `name` names.
-    pub(super) fn named(name: &[u8]) -> Option<Self> {
-        if spelled_at_end(name, name.len(), b"authorization").is_some() {
+    pub(super) fn named(name: &FoldedName) -> Option<Self> {
+        if name.spelled(0, b"noitazirohtua").is_some() {
             Some(Self::Authorization)
         } else {
-            spelled_singular_or_plural(name, name.len(), b"cookie").map(|_| Self::Cookie)
+            name.spelled_or_plural(0, b"eikooc").map(|_| Self::Cookie)
         }
     }
 
@@ -61,53 +67,68 @@ impl Header {
         match self {
             Self::Authorization => authorization(text, start),
             Self::Cookie => {
-                let first = text.run(start, |byte| !byte.is_ascii_whitespace() && byte != b';');
+                let first = text.run_within(start, LONGEST_COOKIE_NAME, |byte| {
+                    !byte.is_ascii_whitespace() && byte != b';'
+                });
                 let has_name = memchr(b'=', text.slice(start, first)).is_some_and(|length| length > 0);
-                let end = end_of_value(text, start);
-                (has_name && end > start && !is_placeholder(text.slice(start, end)))
-                    .then_some(Found::new(start, end))
+                if !has_name {
+                    return None;
+                }
+                let seen = end_of_value(text, start, MAX_JUDGED);
+                let is_secret = seen > start
+                    && (!text.may_judge(start, seen) || !is_placeholder(text.slice(start, seen)));
+                is_secret.then(|| Found::new(start, end_of_value(text, start, usize::MAX)))
             }
         }
     }
 }
 
 fn authorization(text: &Text<'_>, start: usize) -> Option<Found> {
-    let scheme_end = text.run(start, |byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let scheme_end = text.run_within(start, LONGEST_SCHEME, |byte| {
+        byte.is_ascii_alphanumeric() || byte == b'-'
+    });
     let scheme = text.slice(start, scheme_end);
     let is_one_of = |schemes: &[&[u8]]| schemes.iter().any(|known| scheme.eq_ignore_ascii_case(known));
     if is_one_of(&SCHEMES_WITH_PARAMETERS) {
-        let parameters = text.run(scheme_end, |byte| byte == b' ');
-        let end = end_of_value(text, parameters);
-        let has_parameters = memchr(b'=', text.slice(parameters, end)).is_some();
-        return has_parameters.then_some(Found::new(parameters, end));
+        let parameters = text.run_within(scheme_end, MAX_JUDGED, |byte| byte == b' ');
+        let seen = end_of_value(text, parameters, MAX_JUDGED);
+        let has_parameters = memchr(b'=', text.slice(parameters, seen)).is_some();
+        return has_parameters.then(|| Found::new(parameters, end_of_value(text, parameters, usize::MAX)));
     }
     if is_one_of(&SCHEMES)
-        && let Some((credentials, end)) = credentials(text, scheme_end)
+        && let Some(credentials) = Credentials::after(text, scheme_end)
     {
-        let token = text.slice(credentials, end);
-        let is_alone = token.len() >= 8 && !matches!(text.at(end), b' ' | b'\t') && !is_placeholder(token);
-        return (is_alone || is_plausible(token, 6)).then_some(Found::new(credentials, end));
+        let is_secret = credentials.judged(text).is_none_or(|token| {
+            let is_alone =
+                token.len() >= 8 && !matches!(credentials.next(text), b' ' | b'\t') && !is_placeholder(token);
+            is_alone || is_plausible(token, 6)
+        });
+        return is_secret.then(|| credentials.found(text));
     }
     let is_word = |byte: u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\');
-    let end = text.run(start, is_word);
-    let value = text.slice(start, end);
+    let seen = text.run_within(start, MAX_JUDGED, is_word);
+    let value = text.slice(start, seen);
     let looks_like_code =
-        is_code(value) || value.iter().any(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<'));
-    (is_plausible(value, 6) && !looks_like_code).then_some(Found::new(start, end))
+        || is_code(value) || value.iter().any(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<'));
+    let is_secret =
+        seen > start && (!text.may_judge(start, seen) || (is_plausible(value, 6) && !looks_like_code()));
+    is_secret.then(|| Found::new(start, text.run(seen, is_word)))
 }
 
-/// The end of the line, or of the quoted text that the line is in; quotes after `=` belong to the value.
-fn end_of_value(text: &Text<'_>, start: usize) -> usize {
+/// The end of the line, or of the quoted text that the line is in; quotes after `=` belong to the value. At most about
+/// `most` bytes are looked at.
+fn end_of_value(text: &Text<'_>, start: usize, most: usize) -> usize {
+    let limit = start.saturating_add(most);
     let mut position = start;
-    loop {
-        position = text.run(position, |byte| {
+    while position < limit {
+        position = text.run_within(position, limit - position, |byte| {
             !matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'\\')
         });
         let quote = text.at(position);
         if !matches!(quote, b'"' | b'\'') || text.before(position) != b'=' {
             break;
         }
-        let closing = text.run(position + 1, |byte| byte != quote && byte != b'\n');
+        let closing = text.run_within(position + 1, most, |byte| byte != quote && byte != b'\n');
         if text.at(closing) != quote {
             break;
         }

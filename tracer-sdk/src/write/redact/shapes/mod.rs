@@ -1,19 +1,24 @@
 //! The shapes of secrets: one recogniser for each family, in one table.
 
 mod assignments;
+mod commands;
+mod elements;
 mod formats;
 mod headers;
 mod names;
 mod options;
+mod pairs;
 mod private_keys;
 mod provider_keys;
+mod quotes;
 mod schemes;
 mod structured_tokens;
 mod urls;
 mod values;
 
-pub(crate) use names::Name;
-pub(super) use names::by_last_word;
+pub(crate) use names::{Name, Role};
+pub(super) use names::{by_last_word, class, other_names, role};
+pub(super) use values::{is_path, is_placeholder, looks_random};
 
 use std::ops::Range;
 
@@ -78,7 +83,7 @@ pub(super) struct Shape {
     pub(super) find: fn(&Text<'_>, usize, &Keys) -> Option<Found>,
 }
 
-/// Every shape, the one that takes most first. At most seven: each is a bit in the scanner's table.
+/// Every shape, the one that takes most first. At most 15: each is a bit in the scanner's table.
 pub(super) const SHAPES: &[Shape] = &[
     Shape {
         noticed_by: private_keys::noticed_by,
@@ -108,9 +113,29 @@ pub(super) const SHAPES: &[Shape] = &[
         noticed_by: options::noticed_by,
         find: options::find,
     },
+    Shape {
+        noticed_by: commands::noticed_by,
+        find: commands::find,
+    },
+    Shape {
+        noticed_by: quotes::noticed_by,
+        find: quotes::find,
+    },
+    Shape {
+        noticed_by: elements::noticed_by,
+        find: elements::find,
+    },
 ];
 
 /// What the name of an option of the command line says about its value.
 pub(super) fn name_of_option(option: &str, keys: &Keys) -> Option<Name> {
-    names::class(option.as_bytes(), keys)
+    class(option.as_bytes(), keys)
+}
+
+/// The published prefixes of keys.
+#[cfg(test)]
+pub(super) fn prefixes() -> impl Iterator<Item = &'static str> {
+    formats::FORMATS
+        .iter()
+        .filter_map(|format| std::str::from_utf8(format.prefix).ok())
 }

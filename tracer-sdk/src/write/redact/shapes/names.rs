@@ -1,7 +1,9 @@
 //! What a name in a text says about the value after it: by the key rule, or as `NAME_KEY`, `NAME_TOKEN`, `NAME_PWD`.
 
+use super::assignments::QUERY_NAMES;
 use super::values::{is_digest, is_number, is_placeholder, is_plausible, looks_random};
-use crate::write::redact::keys::{KeyVerdict, Keys, spelled_at_end, without_trailing_number};
+use crate::write::redact::fold::FoldedName;
+use crate::write::redact::keys::Keys;
 use crate::write::redact::tails::Tails;
 
 /// How much a name says.
@@ -25,6 +27,14 @@ impl Name {
         }
     }
 
+    /// Whether `value` goes where a neighbour names it.
+    pub(crate) fn hides_neighbour(self, value: &[u8]) -> bool {
+        match self {
+            Self::Secret | Self::Token => !is_placeholder(value),
+            Self::Key => self.hides_member(value),
+        }
+    }
+
     /// Whether `value` goes where it is a member of JSON and no redact key says so.
     pub(crate) fn hides_member(self, value: &[u8]) -> bool {
         match self {
@@ -34,97 +44,198 @@ impl Name {
     }
 }
 
-/// Last words of secret-like names of two words or more, beside `key`.
+/// Last words of secret-like names of two words or more, beside `key` and `pat`, reversed.
 const LAST_WORDS: [&[u8]; 8] = [
-    b"token",
-    b"secret",
-    b"password",
-    b"passwd",
-    b"passphrase",
-    b"pwd",
-    b"credential",
-    b"credentials",
+    TOKEN,
+    b"terces",
+    b"drowssap",
+    b"dwssap",
+    b"esarhpssap",
+    b"dwp",
+    b"laitnederc",
+    b"slaitnederc",
 ];
 
-/// Words that say so alone.
-const WORDS: [&[u8]; 2] = [b"passwd", b"passphrase"];
+const TOKEN: &[u8] = b"nekot";
+
+/// Last words of names whose values are secrets when they look like one, reversed: `key` and `pat`.
+const KEY_WORDS: [&[u8]; 2] = [b"yek", b"tap"];
+
+/// Words that say so alone, reversed.
+const WORDS: [&[u8]; 2] = [b"dwssap", b"esarhpssap"];
+
+/// Names of a member that names what another member holds: `{"name": "password", "value": …}`; reversed.
+const NAME_WORDS: [&[u8]; 14] = [
+    b"eman",
+    b"yek",
+    b"redaeh",
+    b"dleif",
+    b"elbairav",
+    b"rav",
+    b"marap",
+    b"retemarap",
+    b"ytreporp",
+    b"gnittes",
+    b"noitpo",
+    b"etubirtta",
+    b"di",
+    b"k",
+];
+
+/// Names of the member that holds it, reversed.
+const VALUE_WORDS: [&[u8]; 3] = [b"eulav", b"lav", b"v"];
+
+/// Names of a member that hold it in markup only, reversed: `<meta name="csrf-token" content="…">`.
+const CONTENT_WORD: &[u8] = b"tnetnoc";
 
 /// The tails of all of them.
 const TAILS: Tails = {
-    let mut tails = Tails::none().and(b"key");
+    let mut tails = Tails::none();
     let mut number = 0;
     while number < LAST_WORDS.len() {
         tails = tails.and(LAST_WORDS[number]);
         number += 1;
     }
+    number = 0;
+    while number < KEY_WORDS.len() {
+        tails = tails.and(KEY_WORDS[number]);
+        number += 1;
+    }
     tails
 };
 
-/// Words before `key` that make a name harmless.
+/// Words before `key` that make a name harmless, reversed.
 const HARMLESS_KEYS: [&[u8]; 30] = [
-    b"primary",
-    b"foreign",
-    b"public",
-    b"sort",
-    b"partition",
-    b"cache",
-    b"idempotency",
-    b"row",
-    b"index",
-    b"shard",
-    b"routing",
-    b"group",
-    b"object",
-    b"unique",
-    b"composite",
-    b"map",
-    b"dict",
-    b"registry",
-    b"hot",
-    b"lookup",
-    b"order",
-    b"range",
-    b"dedupe",
-    b"dedup",
-    b"natural",
-    b"candidate",
-    b"join",
-    b"storage",
-    b"hash",
-    b"config",
+    b"yramirp",
+    b"ngierof",
+    b"cilbup",
+    b"tros",
+    b"noititrap",
+    b"ehcac",
+    b"ycnetopmedi",
+    b"wor",
+    b"xedni",
+    b"drahs",
+    b"gnituor",
+    b"puorg",
+    b"tcejbo",
+    b"euqinu",
+    b"etisopmoc",
+    b"pam",
+    b"tcid",
+    b"yrtsiger",
+    b"toh",
+    b"pukool",
+    b"redro",
+    b"egnar",
+    b"epuded",
+    b"puded",
+    b"larutan",
+    b"etadidnac",
+    b"nioj",
+    b"egarots",
+    b"hsah",
+    b"gifnoc",
 ];
 
-/// What `name` says, if anything.
-pub(super) fn class(name: &[u8], keys: &Keys) -> Option<Name> {
-    match keys.verdict(name) {
-        KeyVerdict::Secret => Some(Name::Secret),
-        KeyVerdict::SecretUnlessNumber => Some(Name::Token),
-        KeyVerdict::Keep => by_last_word(name),
+/// What the name of a member says about itself and its neighbours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Nothing.
+    #[default]
+    Other,
+    /// Its value is the name of what a neighbour holds.
+    Name,
+    /// It holds what a neighbour names.
+    Value,
+}
+
+/// The role of the member `name`.
+pub(in crate::write::redact) fn role(name: &[u8]) -> Role {
+    // Longer names are none of these words.
+    if name.len() > 24 || name.len() > 1 && !ROLE_TAILS.may_match(name) {
+        return Role::Other;
     }
+    role_of(&FoldedName::new(name), false)
+}
+
+/// The tails of the words with a role.
+const ROLE_TAILS: Tails = {
+    let mut tails = Tails::none();
+    let mut number = 0;
+    while number < NAME_WORDS.len() - 1 {
+        tails = tails.and(NAME_WORDS[number]);
+        number += 1;
+    }
+    tails.and(VALUE_WORDS[0]).and(VALUE_WORDS[1])
+};
+
+/// The role of a member by its last word; a single letter must be the whole name.
+pub(super) fn role_of(name: &FoldedName, is_markup: bool) -> Role {
+    let is = |word: &&[u8]| {
+        name.spelled(0, word)
+            .is_some_and(|end| word.len() > 1 || name.is_at_beginning(end))
+    };
+    if VALUE_WORDS.iter().any(is) || is_markup && is(&CONTENT_WORD) {
+        Role::Value
+    } else if NAME_WORDS.iter().any(is) {
+        Role::Name
+    } else {
+        Role::Other
+    }
+}
+
+/// The words, reversed, beside the redact keys that a name in a text may end in and mean something.
+pub(in crate::write::redact) fn other_names() -> impl Iterator<Item = &'static [u8]> {
+    let words = LAST_WORDS.into_iter().chain(KEY_WORDS).chain(WORDS);
+    let roles = NAME_WORDS.into_iter().filter(|word| word.len() > 1);
+    words.chain(QUERY_NAMES).chain(roles)
+}
+
+/// What `name` says, if anything.
+pub(in crate::write::redact) fn class(name: &[u8], keys: &Keys) -> Option<Name> {
+    let may_match = keys.tails().may_match(name) || TAILS.may_match(name);
+    may_match
+        .then(|| class_of(&FoldedName::new(name), keys))
+        .flatten()
+}
+
+/// As [`class`], for a name that is folded already.
+pub(super) fn class_of(name: &FoldedName, keys: &Keys) -> Option<Name> {
+    keys.find(name)
+        .map(|(_, name)| name)
+        .or_else(|| by_last_word_of(name))
 }
 
 /// What `name` says by its last word, although no redact key says so.
 pub(in crate::write::redact) fn by_last_word(name: &[u8]) -> Option<Name> {
-    let end = without_trailing_number(name, name.len());
-    if !TAILS.may_match(name.get(..end).unwrap_or_default()) {
-        return None;
-    }
-    let is_one_of_more = |start: usize| without_trailing_number(name, start) > 0;
-    if let Some(start) = spelled_at_end(name, end, b"key").filter(|&start| is_one_of_more(start)) {
-        let before = without_trailing_number(name, start);
+    TAILS
+        .may_match(name)
+        .then(|| by_last_word_of(&FoldedName::new(name)))
+        .flatten()
+}
+
+fn by_last_word_of(name: &FoldedName) -> Option<Name> {
+    let end = name.without_number(0);
+    let is_one_of_more = |start: &usize| !name.is_at_beginning(name.without_number(*start));
+    let key = KEY_WORDS.iter().find_map(|word| name.spelled(end, word));
+    if let Some(start) = key.filter(is_one_of_more) {
+        let before = name.without_number(start);
         let is_harmless = HARMLESS_KEYS
             .iter()
-            .any(|word| spelled_at_end(name, before, word).is_some());
+            .any(|word| name.spelled(before, word).is_some());
         return (!is_harmless).then_some(Name::Key);
     }
-    let says_more = LAST_WORDS
-        .iter()
-        .any(|word| spelled_at_end(name, end, word).is_some_and(is_one_of_more));
-    let says_alone = || WORDS.iter().any(|word| spelled_at_end(name, end, word).is_some());
-    if !says_more && !says_alone() {
+    let says_more = || {
+        LAST_WORDS
+            .iter()
+            .any(|word| name.spelled(end, word).as_ref().is_some_and(is_one_of_more))
+    };
+    let says_alone = || WORDS.iter().any(|word| name.spelled(end, word).is_some());
+    if !says_more() && !says_alone() {
         return None;
     }
-    Some(if spelled_at_end(name, end, b"token").is_some() {
+    Some(if name.spelled(end, TOKEN).is_some() {
         Name::Token
     } else {
         Name::Secret

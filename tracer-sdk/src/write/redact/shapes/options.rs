@@ -1,8 +1,8 @@
 //! Options in a command line: `--api-key value`, `"--api-key", "value"`, `-u user:password`. With `=` they are assignments.
 
-use super::assignments::quoted_end;
+use super::assignments::{LONGEST_NAME, quoted_end};
 use super::names::{self, Name};
-use super::values::{is_number, is_placeholder, is_plausible, looks_random};
+use super::values::{MAX_JUDGED, is_number, is_placeholder, is_plausible, looks_random};
 use super::{Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::{Text, is_url_safe};
@@ -26,43 +26,79 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
     if !text.at(name_start).is_ascii_alphabetic() || !text.is_token_start(at) {
         return None;
     }
-    let name_end = text.run(name_start, is_url_safe);
-    let name = names::class(text.slice(name_start, name_end), keys)?;
-    let between = text.run(name_end, |byte| {
-        matches!(byte, b' ' | b'"' | b'\'' | b',' | b'\\')
-    });
-    if between == name_end || between - name_end > 8 || text.at(between) == b'-' {
+    let name_end = text.run_within(name_start, LONGEST_NAME + 1, is_url_safe);
+    if name_end - name_start > LONGEST_NAME {
         return None;
     }
-    let quote = text.before(between);
-    let is_quoted = matches!(quote, b'"' | b'\'');
-    let end = if is_quoted {
-        quoted_end(text, between, quote, 0)
-    } else {
-        text.run(between, |byte| {
-            !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b';' | b'|')
-        })
+    let name = names::class(text.slice(name_start, name_end), keys)?;
+    value_after(text, name_end)
+        .filter(|value| !text.may_judge(value.start, value.seen) || value.is_secret(text, name))
+        .map(|value| value.found(text))
+}
+
+/// What follows an option as its value.
+struct Value {
+    start: usize,
+    /// As far as it was looked at.
+    seen: usize,
+    quote: Option<u8>,
+}
+
+fn value_after(text: &Text<'_>, name_end: usize) -> Option<Value> {
+    let start = text.run_within(name_end, 9, |byte| {
+        matches!(byte, b' ' | b'"' | b'\'' | b',' | b'\\')
+    });
+    if start == name_end || start - name_end > 8 || text.at(start) == b'-' {
+        return None;
+    }
+    let quote = Some(text.before(start)).filter(|quote| matches!(quote, b'"' | b'\''));
+    let seen = match quote {
+        Some(quote) => quoted_end(text, start, quote, 0, MAX_JUDGED),
+        None => text.run_within(start, MAX_JUDGED, is_bare),
     };
-    let value = text.slice(between, end);
-    let is_secret = match name {
-        Name::Token if is_number(value) => false,
-        Name::Key => looks_random(value),
-        Name::Secret | Name::Token if is_quoted => !is_placeholder(value),
-        Name::Secret | Name::Token => is_plausible(value, 6),
-    };
-    is_secret.then_some(Found::new(between, end))
+    Some(Value { start, seen, quote })
+}
+
+fn is_bare(byte: u8) -> bool {
+    !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b';' | b'|')
+}
+
+impl Value {
+    fn is_secret(&self, text: &Text<'_>, name: Name) -> bool {
+        let value = text.slice(self.start, self.seen);
+        match name {
+            Name::Token if is_number(value) => false,
+            Name::Key => looks_random(value),
+            Name::Secret | Name::Token if self.quote.is_some() => !is_placeholder(value),
+            Name::Secret | Name::Token => is_plausible(value, 6),
+        }
+    }
+
+    fn found(&self, text: &Text<'_>) -> Found {
+        let end = match self.quote {
+            Some(quote) => quoted_end(text, self.start, quote, 0, usize::MAX),
+            None => text.run(self.seen, is_bare),
+        };
+        Found::new(self.start, end)
+    }
 }
 
 /// The password in `-u user:password`.
 fn login(text: &Text<'_>, at: usize) -> Option<Found> {
-    let start = text.run(at + 2, |byte| matches!(byte, b' ' | b'"' | b'\''));
+    let start = text.run_within(at + 2, 8, |byte| matches!(byte, b' ' | b'"' | b'\''));
     if !text.before(at).is_ascii_whitespace() || start == at + 2 {
         return None;
     }
-    let user_end = text.run(start, |byte| is_url_safe(byte) || matches!(byte, b'.' | b'@'));
-    let end = text.run(user_end + 1, |byte| {
-        !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'\\')
+    let user_end = text.run_within(start, LONGEST_NAME, |byte| {
+        is_url_safe(byte) || matches!(byte, b'.' | b'@')
     });
-    let is_secret = text.at(user_end) == b':' && is_plausible(text.slice(user_end + 1, end), 6);
-    is_secret.then_some(Found::new(user_end + 1, end))
+    if text.at(user_end) != b':' {
+        return None;
+    }
+    let password = user_end + 1;
+    let is_password = |byte: u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'\\');
+    let seen = text.run_within(password, MAX_JUDGED, is_password);
+    let is_secret =
+        seen > password && (!text.may_judge(password, seen) || is_plausible(text.slice(password, seen), 6));
+    is_secret.then(|| Found::new(password, text.run(seen, is_password)))
 }

@@ -26,7 +26,7 @@ pub(super) fn noticed_by(notice: &mut Notice<'_>) {
 pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
     let start = at.checked_sub(4).filter(|&start| text.has(start, BEGIN))?;
     let label = start + BEGIN.len();
-    let label_end = text.run(label, |byte| {
+    let label_end = text.run_within(label, LONGEST_LABEL + 1, |byte| {
         byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' '
     });
     let is_private = memmem::find(text.slice(label, label_end), LABEL).is_some();
@@ -40,13 +40,18 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
 
 /// The end of the line that closes the block, when something is between.
 fn closing_line(text: &Text<'_>, body: usize) -> Option<usize> {
-    let closing = body + memmem::find(text.slice(body, (body + LONGEST_BLOCK).min(text.len())), END)?;
-    let has_body = text.slice(body, closing).iter().any(u8::is_ascii_alphanumeric);
-    let label_end = text.run(closing + END.len(), |byte| {
+    let closing = text.next_of(&text.key_end, body, END);
+    if closing >= text.len() || closing - body > LONGEST_BLOCK {
+        return None;
+    }
+    let seen = text.run_within(body, closing - body, |byte| !byte.is_ascii_alphanumeric());
+    if seen == closing || text.next_marker(body) < closing {
+        return None;
+    }
+    let label_end = text.run_within(closing + END.len(), LONGEST_LABEL, |byte| {
         byte.is_ascii_uppercase() || byte == b' '
     });
-    let end = text.run(label_end, |byte| byte == b'-');
-    (has_body && text.before_marker(body, closing) == closing).then_some(end)
+    Some(text.run(label_end, |byte| byte == b'-'))
 }
 
 /// A block without its closing line: as far as it goes on in lines of base64 or `Name: value`.
@@ -64,11 +69,12 @@ fn end_of_cut_block(text: &Text<'_>, body: usize) -> usize {
             byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
         });
         if text.at(line_end) == b'-' || text.at(line_end) == b':' {
-            let header_end = text.run(line, |byte| !matches!(byte, b'\n' | b'\\' | b'"'));
-            if memmem::find(text.slice(line, header_end), b": ").is_none() {
+            let is_in_line = |byte: u8| !matches!(byte, b'\n' | b'\\' | b'"');
+            let name_end = text.run_within(line, LONGEST_LABEL, is_in_line);
+            if memmem::find(text.slice(line, name_end), b": ").is_none() {
                 return end;
             }
-            end = header_end;
+            end = text.run(name_end, is_in_line);
         } else if line_end - line >= 16 || (line > end && line_end > line && end > body) {
             end = line_end;
         } else if line > end && line_end == line && matches!(text.before(line), b'n' | b'r') {

@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use super::formats::{FORMATS, Format};
-use super::values::{is_blank, looks_random};
+use super::values::{MAX_JUDGED, is_blank, looks_random};
 use super::{ANY, Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::Text;
@@ -72,14 +72,24 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
         if text.slice(start, body) != format.prefix {
             return None;
         }
-        let end = text.run(body, format.body);
-        let rest = text.slice(body, end);
-        let is_long = rest.len() >= format.shortest || (text.is_open_end(end) && !rest.is_empty());
-        let fits = if format.is_common {
-            text.is_token_start(start) && (looks_random(rest) || text.is_open_end(end))
-        } else {
-            !is_blank(rest) && !rest.starts_with(b"your")
-        };
-        (is_long && fits).then_some(Found::new(start, end))
+        if format.is_common && !text.is_token_start(start) {
+            return None;
+        }
+        let seen = text.run_within(body, MAX_JUDGED.max(format.shortest), format.body);
+        let is_open = text.is_open_end(seen);
+        let rest = text.slice(body, seen);
+        let is_long = rest.len() >= format.shortest || (is_open && !rest.is_empty());
+        if !is_long {
+            return None;
+        }
+        // What may not be judged any more looks too much like a key to stay.
+        let fits = is_open && format.is_common
+            || !text.may_judge(body, seen)
+            || if format.is_common {
+                looks_random(rest)
+            } else {
+                !is_blank(rest) && !rest.starts_with(b"your")
+            };
+        fits.then(|| Found::new(start, text.run(seen, format.body)))
     })
 }

@@ -1,6 +1,6 @@
 //! Credentials after the name of their scheme, outside a header too: `Bearer …`, `Basic …`.
 
-use super::values::{is_plausible, looks_random};
+use super::values::{MAX_JUDGED, is_plausible, looks_random};
 use super::{Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::Text;
@@ -10,6 +10,12 @@ const SHORTEST_BEARER: usize = 10;
 
 /// Shorter words after `basic` are prose.
 const SHORTEST_BASIC: usize = 8;
+
+/// The most blanks between the name of a scheme and the credentials.
+const MAX_BLANKS: usize = 24;
+
+/// The most signs of equality behind them.
+const MAX_PADDING: usize = 4;
 
 pub(super) fn noticed_by(notice: &mut Notice<'_>) {
     for (pairs, after) in [
@@ -27,33 +33,65 @@ pub(super) fn noticed_by(notice: &mut Notice<'_>) {
 
 pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
     if text.has_ignoring_case(at, b"bearer") {
-        let (start, end) = credentials(text, at + 6)?;
-        let token = text.slice(start, end);
-        return (is_plausible(token, SHORTEST_BEARER) || text.is_open_end(end))
-            .then_some(Found::new(start, end));
+        let credentials = Credentials::after(text, at + 6)?;
+        let is_token = text.is_open_end(credentials.seen)
+            || credentials
+                .judged(text)
+                .is_none_or(|token| is_plausible(token, SHORTEST_BEARER));
+        return is_token.then(|| credentials.found(text));
     }
     if text.has_ignoring_case(at, b"basic") {
-        let (start, end) = credentials(text, at + 5)?;
-        let token = text.slice(start, end);
-        let is_login = token.len() >= SHORTEST_BASIC && holds_login(token);
-        return (is_login || looks_random(token)).then_some(Found::new(start, end));
+        let credentials = Credentials::after(text, at + 5)?;
+        let is_secret = credentials
+            .judged(text)
+            .is_none_or(|token| (token.len() >= SHORTEST_BASIC && holds_login(token)) || looks_random(token));
+        return is_secret.then(|| credentials.found(text));
     }
     None
 }
 
-/// Where the credentials after the name of a scheme are: after white space, in one word.
-pub(super) fn credentials(text: &Text<'_>, scheme_end: usize) -> Option<(usize, usize)> {
-    let start = text.run(scheme_end, |byte| matches!(byte, b' ' | b'\t'));
-    let start = if text.has(scheme_end, b"%20") {
-        scheme_end + 3
-    } else {
-        start
-    };
-    let end = text.run(text.run(start, is_token68), |byte| byte == b'=');
-    // After `name=` there would be a parameter, not padding.
-    let is_padded = text.before(end) != b'='
-        || !matches!(text.at(end), b'"' | b'\'' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z');
-    (start > scheme_end && end > start && is_padded).then_some((start, end))
+/// What may be the credentials after the name of a scheme: after white space, in one word.
+pub(super) struct Credentials {
+    start: usize,
+    /// As far as they were looked at.
+    seen: usize,
+}
+
+impl Credentials {
+    pub(super) fn after(text: &Text<'_>, scheme_end: usize) -> Option<Self> {
+        let start = if text.has(scheme_end, b"%20") {
+            scheme_end + 3
+        } else {
+            text.run_within(scheme_end, MAX_BLANKS, |byte| matches!(byte, b' ' | b'\t'))
+        };
+        let seen = text.run_within(start, MAX_JUDGED, is_token68);
+        let seen = text.run_within(seen, MAX_PADDING, |byte| byte == b'=');
+        // After `name=` there would be a parameter, not padding.
+        let is_padded = text.before(seen) != b'='
+            || !matches!(text.at(seen), b'"' | b'\'' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z');
+        (start > scheme_end && seen > start && is_padded).then_some(Self { start, seen })
+    }
+
+    /// What they are judged by; nothing when this part of the text was judged too often.
+    pub(super) fn judged<'a>(&self, text: &Text<'a>) -> Option<&'a [u8]> {
+        text.may_judge(self.start, self.seen)
+            .then(|| text.slice(self.start, self.seen))
+    }
+
+    /// The byte behind the part that was looked at.
+    pub(super) fn next(&self, text: &Text<'_>) -> u8 {
+        text.at(self.seen)
+    }
+
+    pub(super) fn found(&self, text: &Text<'_>) -> Found {
+        let end = if text.before(self.seen) == b'=' {
+            self.seen
+        } else {
+            let end = text.run(self.seen, is_token68);
+            text.run(end, |byte| byte == b'=')
+        };
+        Found::new(self.start, end)
+    }
 }
 
 /// What the credentials of a header are made of (RFC 7235, `token68`).

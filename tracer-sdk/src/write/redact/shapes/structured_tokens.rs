@@ -2,7 +2,7 @@
 
 use super::{Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
-use crate::write::redact::text::{Text, is_url_safe};
+use crate::write::redact::text::{Text, count_work, is_url_safe};
 
 /// What base64 for URLs is made of, as [`is_url_safe`] tells.
 const URL_SAFE: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
@@ -35,13 +35,16 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
 /// `eyJ…`, at least two parts of base64 for URLs with dots between.
 fn web_token(text: &Text<'_>, at: usize) -> Option<Found> {
     let start = at.checked_sub(1).filter(|&start| text.at(start) == b'e')?;
-    let header = text.run(start, is_url_safe);
+    let [_, of_header, of_payload, _] = &text.runs;
+    let header = text.run_remembered(of_header, start, is_url_safe);
     if text.is_open_end(header) {
         return Some(Found::new(start, header));
     }
-    let payload = text.run(header + 1, is_url_safe);
-    let is_token = header - start >= 10 && text.at(header) == b'.' && payload > header + 10;
-    is_token.then(|| {
+    if header - start < 10 || text.at(header) != b'.' {
+        return None;
+    }
+    let payload = text.run_remembered(of_payload, header + 1, is_url_safe);
+    (payload > header + 10).then(|| {
         let end = text.run(payload, |byte| is_url_safe(byte) || byte == b'.');
         let end = if text.before(end) == b'.' { end - 1 } else { end };
         Found::new(start, end.max(payload))
@@ -58,9 +61,15 @@ fn telegram_token(text: &Text<'_>, at: usize) -> Option<Found> {
         .take(13)
         .take_while(|byte| byte.is_ascii_digit())
         .count();
-    let end = text.run(at + 1, is_url_safe);
+    count_work(digits);
+    if !(8..=12).contains(&digits) {
+        return None;
+    }
+    let end = text.run_within(at + 1, 41, is_url_safe);
     let length = end - (at + 1);
-    ((8..=12).contains(&digits) && (33..=40).contains(&length)).then_some(Found::new(at - digits, end))
+    (33..=40)
+        .contains(&length)
+        .then_some(Found::new(at - digits, end))
 }
 
 /// Three parts with dots between, the middle one of six characters; the first is base64 of a number.
@@ -76,12 +85,13 @@ fn discord_token(text: &Text<'_>, at: usize) -> Option<Found> {
         .take(30)
         .take_while(|byte| is_url_safe(**byte))
         .count();
+    count_work(first);
     let start = at - first;
-    let middle = text.run(at + 1, is_url_safe);
-    let end = text.run(at + 8, is_url_safe);
-    let is_token = (23..=28).contains(&first)
-        && middle == at + 7
-        && matches!(text.at(start), b'M' | b'N' | b'O')
-        && (27..=45).contains(&(end - (at + 8)));
+    if !(23..=28).contains(&first) || !matches!(text.at(start), b'M' | b'N' | b'O') {
+        return None;
+    }
+    let middle = text.run_within(at + 1, 7, is_url_safe);
+    let end = text.run_within(at + 8, 46, is_url_safe);
+    let is_token = middle == at + 7 && (27..=45).contains(&(end - (at + 8)));
     is_token.then_some(Found::new(start, end))
 }

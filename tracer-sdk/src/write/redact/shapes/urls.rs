@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memrchr};
 
-use super::values::{is_number, is_placeholder, looks_random};
+use super::values::{MAX_JUDGED, is_number, is_placeholder, looks_random};
 use super::{Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::Text;
@@ -19,28 +19,37 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
         return None;
     }
     let start = at + 2;
+    // Another URL begins behind a slash, so this part belongs to no other.
     let authority = text.run(start, |byte| is_url(byte) && !matches!(byte, b'/' | b'?' | b'#'));
     let mut login_end = memrchr(b'@', text.slice(start, authority)).map(|offset| start + offset);
     if login_end.is_none() {
         // A password may hold a sign that it should not; then what looks like a port is none.
         let colon = start + memchr(b':', text.slice(start, authority))?;
         let port = text.slice(colon + 1, authority);
-        let all = text.run(start, is_url);
         if port.is_empty() || is_number(port) || is_placeholder(port) {
             return None;
         }
-        login_end = memchr(b'@', text.slice(authority, all)).map(|offset| authority + offset);
+        let [of_url, ..] = &text.runs;
+        let all = text.run_remembered(of_url, authority, is_url);
+        login_end = Some(text.next_of(&text.at_sign, authority, b"@")).filter(|&at_sign| at_sign < all);
         if login_end.is_none() && text.is_open_end(all) {
             login_end = Some(all);
         }
     }
     let login_end = login_end?;
     let login = text.slice(start, login_end);
-    let Some(colon) = memchr(b':', login) else {
-        return (looks_random(login) && !is_placeholder(login)).then_some(Found::new(start, login_end));
+    let is_secret = |start: usize, judge: fn(&[u8]) -> bool| {
+        let end = login_end.min(start + MAX_JUDGED);
+        !text.may_judge(start, end) || judge(text.slice(start, login_end))
     };
-    let password = login.get(colon + 1..).unwrap_or_default();
-    (!is_placeholder(password)).then_some(Found::new(start + colon + 1, login_end))
+    match memchr(b':', text.slice(start, authority.min(login_end))) {
+        None => is_secret(start, |login| looks_random(login) && !is_placeholder(login))
+            .then(|| Found::new(start, start + login.len())),
+        Some(colon) => {
+            let password = start + colon + 1;
+            is_secret(password, |password| !is_placeholder(password)).then(|| Found::new(password, login_end))
+        }
+    }
 }
 
 fn is_url(byte: u8) -> bool {

@@ -1,4 +1,18 @@
 //! What a value looks like: a placeholder, a plausible secret, something random, an expression of code.
+//!
+//! A value is judged by its beginning ([`MAX_JUDGED`]), so that what it costs to reject one does not grow with its length.
+
+use crate::write::redact::text::count_work;
+
+/// How much of a value is looked at to judge it, in bytes: no secret needs more to be recognised.
+pub(in crate::write::redact) const MAX_JUDGED: usize = 128;
+
+/// The part of `value` that it is judged by.
+fn judged(value: &[u8]) -> &[u8] {
+    let value = value.get(..MAX_JUDGED).unwrap_or(value);
+    count_work(value.len());
+    value
+}
 
 /// Words that stand in documentation and templates where a secret goes.
 const STAND_INS: [&[u8]; 40] = [
@@ -60,12 +74,13 @@ const STAND_IN_PARTS: [&[u8]; 11] = [
 ];
 
 /// Whether `value` only says that a secret goes here.
-pub(super) fn is_placeholder(value: &[u8]) -> bool {
+pub(in crate::write::redact) fn is_placeholder(value: &[u8]) -> bool {
     is_blank(value) || is_stand_in(value)
 }
 
 /// Whether `value` is empty, masked, or the name of a variable.
 pub(super) fn is_blank(value: &[u8]) -> bool {
+    let value = judged(value);
     let (Some(&first), Some(&last)) = (value.first(), value.last()) else {
         return true;
     };
@@ -76,13 +91,26 @@ pub(super) fn is_blank(value: &[u8]) -> bool {
     let second = value.get(1).copied().unwrap_or_default();
     let is_variable =
         first == b'$' && (second.is_ascii_alphabetic() || matches!(second, b'{' | b'(' | b'_' | b'$'));
-    let is_masked = value.iter().all(|byte| b"*xX.-_#?".contains(byte))
-        || value.starts_with(b"***")
-        || is_ellipsis(value)
-        || value
-            .windows(8)
-            .any(|window| window.eq_ignore_ascii_case(b"xxxxxxxx"));
-    is_enclosed || is_variable || is_masked || is_repeated(value, first)
+    let is_masked = || {
+        value.iter().all(|byte| b"*xX.-_#?".contains(byte))
+            || value.starts_with(b"***")
+            || is_ellipsis(value)
+            || has_crosses(value)
+    };
+    is_enclosed || is_variable || is_masked() || is_repeated(value, first)
+}
+
+/// Whether eight `x` follow each other.
+fn has_crosses(value: &[u8]) -> bool {
+    let mut crosses = 0;
+    value.iter().any(|byte| {
+        crosses = if byte.eq_ignore_ascii_case(&b'x') {
+            crosses + 1
+        } else {
+            0
+        };
+        crosses == 8
+    })
 }
 
 fn is_ellipsis(value: &[u8]) -> bool {
@@ -94,19 +122,43 @@ fn is_repeated(value: &[u8], first: u8) -> bool {
 }
 
 fn is_stand_in(value: &[u8]) -> bool {
+    if value.len() > 64 {
+        return false;
+    }
     let has_part = || {
-        STAND_IN_PARTS.iter().any(|part| {
-            value
-                .windows(part.len())
-                .any(|window| window.eq_ignore_ascii_case(part))
+        (0..value.len()).any(|start| {
+            let rest = value.get(start..).unwrap_or_default();
+            let begins = |part: &&&[u8]| {
+                rest.get(..part.len())
+                    .is_some_and(|head| head.eq_ignore_ascii_case(part))
+            };
+            // Few places begin like one of these.
+            matches!(
+                rest.first(),
+                Some(
+                    b'-' | b'_'
+                        | b'c'
+                        | b'C'
+                        | b'd'
+                        | b'D'
+                        | b'e'
+                        | b'E'
+                        | b'p'
+                        | b'P'
+                        | b'r'
+                        | b'R'
+                        | b'y'
+                        | b'Y'
+                )
+            ) && STAND_IN_PARTS.iter().find(begins).is_some()
         })
     };
-    STAND_INS.iter().any(|word| value.eq_ignore_ascii_case(word))
-        || (value.len() <= 64 && !looks_random(value) && has_part())
+    STAND_INS.iter().any(|word| value.eq_ignore_ascii_case(word)) || (!looks_random(value) && has_part())
 }
 
 /// Whether `value` may well be a secret: letters with digits or with the signs that passwords have, in one word.
 pub(super) fn is_plausible(value: &[u8], shortest: usize) -> bool {
+    let value = judged(value);
     let mut letters = false;
     let mut others = false;
     for &byte in value {
@@ -124,7 +176,8 @@ pub(super) fn is_plausible(value: &[u8], shortest: usize) -> bool {
 
 /// Whether `value` has a long part in which letters and digits, or small letters and capitals, follow each other more
 /// often than in words and identifiers.
-pub(super) fn looks_random(value: &[u8]) -> bool {
+pub(in crate::write::redact) fn looks_random(value: &[u8]) -> bool {
+    let value = judged(value);
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let has_random_part = value.split(|byte| !is_part(byte)).any(|part| {
         let is_long = part.len() >= 16 || (part.len() >= 12 && value.len() >= 24);
@@ -165,6 +218,7 @@ fn kind(sign: u8) -> u8 {
 
 /// Whether `value` is nothing but a number.
 pub(super) fn is_number(value: &[u8]) -> bool {
+    let value = judged(value);
     !value.is_empty()
         && value
             .iter()
@@ -173,11 +227,13 @@ pub(super) fn is_number(value: &[u8]) -> bool {
 
 /// Whether `value` is a UUID or a hexadecimal digest: an identity, seldom a secret.
 pub(super) fn is_digest(value: &[u8]) -> bool {
+    let value = judged(value);
     value.len() >= 32 && value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
 }
 
 /// Whether a bare `value` is an expression of code: `config.token`, `std::env`, `&token`.
 pub(super) fn is_code(value: &[u8]) -> bool {
+    let value = judged(value);
     let is_word = |part: &[u8]| {
         part.len() < 24
             && part
@@ -191,4 +247,13 @@ pub(super) fn is_code(value: &[u8]) -> bool {
     has_dots
         || matches!(value.first(), Some(b'&' | b'*' | b'|'))
         || value.windows(2).any(|pair| pair == b"::")
+}
+
+/// Whether `value` is the path of a file: `PWD=/home/ada`, `CREDENTIALS=~/.config/key.json`.
+pub(in crate::write::redact) fn is_path(value: &[u8]) -> bool {
+    let is_drive = matches!(value, [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic());
+    is_drive
+        || [&b"/"[..], b"~/", b"./", b"../"]
+            .iter()
+            .any(|start| value.starts_with(start))
 }

@@ -388,7 +388,6 @@ pub(super) const SHAPES: &[Shape] = &[
             "&a=1",
         )
     },
-    |dice| fake("number", r#"{"password": "#, dice.of("123456789", 16), "}"),
     |dice| {
         fake(
             "list",

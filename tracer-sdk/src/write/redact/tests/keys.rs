@@ -85,13 +85,91 @@ const TOKEN: &[&str] = &[
     "bearerTOKEN",
 ];
 
+/// Keys under which random values passed once, and their relatives.
+const SINCE_RANDOM_VALUES_PASSED: &[&str] = &[
+    "credential",
+    "credentials",
+    "awsCredentials",
+    "db-credentials",
+    "auth",
+    "Auth",
+    "basic_auth",
+    "redisAuth",
+    "REDIS_AUTH",
+    "bearer",
+    "Bearer",
+    "authBearer",
+    "pass",
+    "db_pass",
+    "DB_PASS",
+    "dbPass",
+    "smtp.pass",
+    "passwd",
+    "rootPasswd",
+    "pwd",
+    "userPwd",
+    "MYSQL_PWD",
+    "passphrase",
+    "key_passphrase",
+    "jwt",
+    "sessionJwt",
+    "dsn",
+    "SENTRY_DSN",
+    "sentryDsn",
+    "PGPASSWORD",
+    "pgpassword",
+    "dbpassword",
+    "userpassword",
+    "MYPASSWORD",
+    "sshpass",
+    "SSHPASS",
+    "dbpass",
+    "authtoken",
+    "accesstoken",
+    "clientsecret",
+    "openaiapikey",
+    "private_key",
+    "privateKey",
+    "PRIVATE-KEY",
+    "private_keys",
+    "access_key",
+    "accessKey",
+    "secret_access_key",
+    "AWS_SECRET_ACCESS_KEY",
+    "awsSecretAccessKey",
+    "encryption_key",
+    "encryptionKey",
+    "signing_key",
+    "signingKeys",
+    "secretkey",
+    "privatekey",
+    "auth_header",
+    "authKey",
+    "jwt_value",
+    "pass_hash",
+    "ｐａｓｓｗｏｒｄ",
+    "ＰＡＳＳＷＯＲＤ",
+    "ｄｂ＿ｐａｓｓ",
+    "𝐩𝐚𝐬𝐬𝐰𝐨𝐫𝐝",
+    "ⓣⓞⓚⓔⓝ",
+    "api\u{200b}_key",
+];
+
+#[test]
+fn numbers_and_booleans_survive_under_default_keys_only() {
+    let settings = RedactionSettings {
+        redact_keys: vec!["pin".into(), "password".into()],
+        ..RedactionSettings::default()
+    };
+    let redactor = Redactor::new(&settings, []);
+    assert_eq!(redactor.key("card_pin"), KeyVerdict::Secret);
+    assert_eq!(redactor.key("password"), KeyVerdict::SecretUnlessNumber);
+}
+
 #[test]
 fn keys_whose_last_words_are_a_redact_key_match() {
     let redactor = redactor();
-    for key in SECRET {
-        assert_eq!(redactor.key(key), KeyVerdict::Secret, "{key}");
-    }
-    for key in TOKEN {
+    for key in SECRET.iter().chain(TOKEN).chain(SINCE_RANDOM_VALUES_PASSED) {
         assert_eq!(redactor.key(key), KeyVerdict::SecretUnlessNumber, "{key}");
     }
 }

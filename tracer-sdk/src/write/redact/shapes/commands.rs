@@ -1,0 +1,203 @@
+//! Secrets where a command or a file puts them without a separator: `ENV DB_PASSWORD …`, `sshpass -p …`, netrc.
+
+use super::assignments::{Gap, LONGEST_NAME, Quoted, begins_line};
+use super::names::{self, Name};
+use super::values::{MAX_JUDGED, is_number, is_placeholder, is_plausible};
+use super::{Beside, Found, Notice, Sign};
+use crate::write::redact::keys::Keys;
+use crate::write::redact::text::{Text, is_url_safe};
+
+/// How far before an option its command is looked for.
+const LONGEST_COMMAND: usize = 128;
+
+/// A command with an option for a password.
+struct Command {
+    words: &'static [u8],
+    option: u8,
+    /// The password is an argument of its own.
+    is_apart: bool,
+    /// The password may follow the option at once.
+    is_attached: bool,
+}
+
+const fn command(words: &'static str, option: u8, is_apart: bool, is_attached: bool) -> Command {
+    Command {
+        words: words.as_bytes(),
+        option,
+        is_apart,
+        is_attached,
+    }
+}
+
+const COMMANDS: [Command; 12] = [
+    command("sshpass", b'p', true, true),
+    command("mysql", b'p', false, true),
+    command("mysqldump", b'p', false, true),
+    command("mysqladmin", b'p', false, true),
+    command("mariadb", b'p', false, true),
+    command("docker login", b'p', true, false),
+    command("podman login", b'p', true, false),
+    command("az login", b'p', true, false),
+    command("mongosh", b'p', true, false),
+    command("redis-cli", b'a', true, false),
+    command("ldapsearch", b'w', true, true),
+    command("sqlcmd", b'P', true, true),
+];
+
+pub(super) fn noticed_by(notice: &mut Notice<'_>) {
+    for pair in [*b"NV", *b"nv", *b"gx", *b"-x", *b"Ux", *b"tx"] {
+        notice(Sign {
+            pair,
+            beside: Beside::After(b" \t"),
+        });
+    }
+    for option in b"pPaw" {
+        notice(Sign {
+            pair: [b'-', *option],
+            beside: Beside::Before(b" \t\"'"),
+        });
+    }
+    notice(Sign {
+        pair: *b"gi",
+        beside: Beside::Before(b"o"),
+    });
+}
+
+pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
+    match text.at(at) {
+        b'-' if text.at(at + 1) != b'x' => option(text, at),
+        b'g' if text.at(at + 1) == b'i' => login(text, at),
+        _ => variable(text, at + 2, keys),
+    }
+}
+
+/// `ENV NAME value`, `setenv NAME value`, `set -gx NAME value`, `setx NAME value`.
+fn variable(text: &Text<'_>, keyword_end: usize, keys: &Keys) -> Option<Found> {
+    const KEYWORDS: [&[u8]; 6] = [b"setenv", b"setx", b"set -x", b"set -gx", b"set -Ux", b"env"];
+    let keyword = KEYWORDS.iter().find(|keyword| {
+        keyword_end
+            .checked_sub(keyword.len())
+            .is_some_and(|start| text.has_ignoring_case(start, keyword) && text.is_token_start(start))
+    })?;
+    let is_instruction = *keyword == b"env";
+    if is_instruction && !(text.has(keyword_end - 3, b"ENV") && begins_line(text, keyword_end - 3)) {
+        return None;
+    }
+    let name_start = Gap::from(text, keyword_end).filter(|gap| !gap.has_lines)?.end;
+    let name_end = text.run_within(name_start, LONGEST_NAME + 1, is_url_safe);
+    if name_end == name_start || name_end - name_start > LONGEST_NAME {
+        return None;
+    }
+    let class = names::class(text.slice(name_start, name_end), keys)?;
+    let start = Gap::from(text, name_end)
+        .filter(|gap| !gap.has_lines && gap.end > name_end)?
+        .end;
+    let is_secret = |value: &[u8]| match class {
+        Name::Token if is_number(value) => false,
+        Name::Secret => !is_placeholder(value),
+        Name::Token => (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value),
+        Name::Key => is_plausible(value, 8),
+    };
+    if let Some(quoted) = Quoted::at(text, start) {
+        return quoted
+            .judged(text)
+            .is_none_or(is_secret)
+            .then(|| Found::new(quoted.start, quoted.end(text)));
+    }
+    // An instruction takes the rest of its line.
+    let is_value = |byte: u8| {
+        !matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'\\')
+            && (is_instruction || !matches!(byte, b' ' | b'\t' | b';'))
+    };
+    let seen = text.run_within(start, MAX_JUDGED, is_value);
+    let is_secret = seen > start && (!text.may_judge(start, seen) || is_secret(text.slice(start, seen)));
+    is_secret.then(|| Found::new(start, text.run(seen, is_value)))
+}
+
+/// The password in `sshpass -p …`, `mysql -p…`, also in a list of arguments.
+fn option(text: &Text<'_>, at: usize) -> Option<Found> {
+    let before = at.saturating_sub(LONGEST_COMMAND);
+    if !matches!(text.before(at), b' ' | b'\t' | b'"' | b'\'') || !text.may_judge(before, at) {
+        return None;
+    }
+    let letter = text.at(at + 1);
+    let line = text.slice(before, at);
+    let line = line
+        .rsplit(|byte| matches!(byte, b'\n' | b';' | b'|' | b'&'))
+        .next()?;
+    super::super::text::count_work(line.len());
+    let command = COMMANDS
+        .iter()
+        .filter(|command| command.option == letter)
+        .find(|command| holds_command(line, command.words))?;
+    let value = at + 2;
+    let apart = text.run_within(value, 8, |byte| {
+        matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b',' | b'\\')
+    });
+    let start = if apart > value { apart } else { value };
+    let fits = if apart > value {
+        command.is_apart
+    } else {
+        command.is_attached
+    };
+    let is_value = |byte: u8| {
+        !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b';' | b'|' | b'&')
+    };
+    let seen = text.run_within(start, MAX_JUDGED, is_value);
+    if !fits || seen == start || text.at(start) == b'-' {
+        return None;
+    }
+    (!text.may_judge(start, seen) || !is_placeholder(text.slice(start, seen)))
+        .then(|| Found::new(start, text.run(seen, is_value)))
+}
+
+/// Whether the words of a command are in its line, with what may be between them in a list.
+fn holds_command(line: &[u8], words: &[u8]) -> bool {
+    let is_word = |byte: Option<&u8>| {
+        byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    };
+    memchr::memmem::find_iter(line, words).any(|start| {
+        let before = start.checked_sub(1).and_then(|before| line.get(before));
+        !is_word(before) && !is_word(line.get(start + words.len()))
+    })
+}
+
+/// The password in `machine … login … password …`, in any order.
+fn login(text: &Text<'_>, at: usize) -> Option<Found> {
+    const LOGIN: &[u8] = b"login";
+    const PASSWORD: &[u8] = b"password";
+    let start = at.checked_sub(2).filter(|&start| text.has(start, LOGIN))?;
+    let is_blank = |byte: u8| byte.is_ascii_whitespace();
+    let is_value = |byte: u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'`' | b'\\' | b'<');
+    let user = text.run_within(start + LOGIN.len(), MAX_JUDGED, is_blank);
+    if !text.is_token_start(start) || user == start + LOGIN.len() {
+        return None;
+    }
+    let secret = |start: usize, seen: usize| {
+        let is_secret =
+            seen > start && (!text.may_judge(start, seen) || !is_placeholder(text.slice(start, seen)));
+        is_secret.then(|| Found::new(start, text.run(seen, is_value)))
+    };
+    let keyword = text.run_within(
+        text.run_within(user, LONGEST_NAME, is_value),
+        MAX_JUDGED,
+        is_blank,
+    );
+    let password = text.run_within(keyword + PASSWORD.len(), MAX_JUDGED, is_blank);
+    if text.has(keyword, PASSWORD) && password > keyword + PASSWORD.len() {
+        return secret(password, text.run_within(password, MAX_JUDGED, is_value));
+    }
+    // The password may come first.
+    let line = text.slice(start.saturating_sub(LONGEST_COMMAND), start);
+    if !text.may_judge(start - line.len(), start) {
+        return None;
+    }
+    let words = line
+        .split(|byte| byte.is_ascii_whitespace())
+        .filter(|word| !word.is_empty());
+    let mut words = words.rev();
+    let (value, keyword) = (words.next()?, words.next()?);
+    let offset = memchr::memmem::rfind(line, value)?;
+    let begin = start - line.len() + offset;
+    (keyword == PASSWORD).then(|| secret(begin, begin + value.len()))?
+}

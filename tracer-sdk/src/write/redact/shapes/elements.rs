@@ -1,0 +1,93 @@
+//! Elements of XML: `<password>…</password>`, `<key>password</key><string>…</string>`.
+
+use memchr::memchr;
+
+use super::names::{self, Name, Role};
+use super::values::{MAX_JUDGED, is_digest, is_number, is_placeholder, is_plausible, looks_random};
+use super::{ANY, Beside, Found, Notice, Sign};
+use crate::write::redact::fold::FoldedName;
+use crate::write::redact::keys::Keys;
+use crate::write::redact::text::{Text, count_work};
+
+/// The longest tag, attributes included.
+const LONGEST_TAG: usize = 128;
+
+/// The longest name of an element.
+const LONGEST_NAME: usize = 64;
+
+const CDATA: &[u8] = b"<![CDATA[";
+
+pub(super) fn noticed_by(notice: &mut Notice<'_>) {
+    for last in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789\"'" {
+        notice(Sign {
+            pair: [*last, b'>'],
+            beside: Beside::After(&ANY),
+        });
+    }
+}
+
+pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
+    let end = at + 1;
+    let mut start = end;
+    while !matches!(text.before(start), b'<' | b'>' | 0) {
+        start -= 1;
+        if end - start > LONGEST_TAG {
+            return None;
+        }
+    }
+    count_work(end - start);
+    let name_end = text.run_within(start, LONGEST_NAME, is_name).min(end);
+    if text.before(start) != b'<' || name_end == start {
+        return None;
+    }
+    let name = text.slice(start, name_end);
+    match names::class(name, keys) {
+        Some(class) => secret(text, end + 1, class),
+        None if name_end == end && names::role_of(&FoldedName::new(name), true) == Role::Name => {
+            let content = text.run_within(end + 1, LONGEST_NAME, is_name);
+            let class = names::class(text.slice(end + 1, content), keys)?;
+            let close = text.run_within(content, LONGEST_NAME, |byte| byte != b'>');
+            let open = text.run_within(close + 1, LONGEST_NAME, |byte| byte.is_ascii_whitespace());
+            let is_next = text.has(content, b"</") && text.at(open) == b'<' && text.at(open + 1) != b'/';
+            let value = text.run_within(open, LONGEST_NAME, |byte| byte != b'>');
+            (is_next && text.at(value) == b'>').then(|| secret(text, value + 1, class))?
+        }
+        None => None,
+    }
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':') || !byte.is_ascii()
+}
+
+/// The text of the element whose tag ends before `start`, up to the closing tag.
+fn secret(text: &Text<'_>, start: usize, class: Name) -> Option<Found> {
+    let (start, last) = if text.has(start, CDATA) {
+        (start + CDATA.len(), b']')
+    } else {
+        (start, b'<')
+    };
+    let [.., of_element] = &text.runs;
+    let end = text.run_remembered(of_element, start, |byte| byte != b'<' && byte != b']');
+    // A bracket may be part of a value.
+    let end = if last == b'<' && text.at(end) == b']' {
+        text.run_within(end, MAX_JUDGED, |byte| byte != b'<')
+    } else {
+        end
+    };
+    let is_closed = text.has(end, b"</") || text.has(end, b"]]>") || text.is_open_end(end);
+    let seen = end.min(start + MAX_JUDGED);
+    let value = text.slice(start, seen);
+    let is_blank = || value.iter().all(u8::is_ascii_whitespace);
+    if !is_closed || memchr(b'\0', value).is_some() || is_blank() {
+        return None;
+    }
+    let is_secret = !text.may_judge(start, seen)
+        || match class {
+            Name::Token if is_number(value) => false,
+            Name::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
+            Name::Secret => !is_placeholder(value),
+            Name::Token => (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value),
+        };
+    is_secret.then(|| Found::new(start, end))
+}

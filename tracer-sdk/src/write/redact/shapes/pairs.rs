@@ -1,0 +1,161 @@
+//! Values beside their names: `{"name": "password", "value": "…"}`, `name="token" value="…"`, and in any order.
+
+use super::Found;
+use super::assignments::{Gap, LONGEST_NAME, Quoted};
+use super::names::{self, Name, Role};
+use super::values::{MAX_JUDGED, is_digest, is_number, is_placeholder, is_plausible, looks_random};
+use crate::write::redact::fold::FoldedName;
+use crate::write::redact::keys::Keys;
+use crate::write::redact::text::{Text, count_work};
+
+/// How many members may be between the name and the value.
+const MOST_MEMBERS: usize = 3;
+
+/// The most bytes between two members, and of a member that is passed.
+const MOST_BETWEEN: usize = 64;
+
+/// The longest name of a member that has a role.
+const LONGEST_ROLE: usize = 24;
+
+/// The longest value that is looked for before its name.
+const LONGEST_BEFORE: usize = 200;
+
+/// The value beside the name that is at `start`, the value of a member whose own name begins at `member`.
+pub(super) fn find(
+    text: &Text<'_>,
+    member: usize,
+    start: usize,
+    is_markup: bool,
+    keys: &Keys,
+) -> Option<Found> {
+    let (name, behind) = match Quoted::at(text, start) {
+        Some(quoted) => ((quoted.start, quoted.seen), quoted.behind(text)?),
+        None => {
+            let end = text.run_within(start, LONGEST_NAME + 1, is_bare_name);
+            ((start, end), end)
+        }
+    };
+    if name.1 - name.0 > LONGEST_NAME {
+        return None;
+    }
+    let class = names::class(text.slice(name.0, name.1), keys)?;
+    after(text, behind, class, is_markup).or_else(|| before(text, member, class))
+}
+
+fn is_bare_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.') || !byte.is_ascii()
+}
+
+/// The value in one of the members after the name.
+fn after(text: &Text<'_>, behind: usize, class: Name, is_markup: bool) -> Option<Found> {
+    let mut position = behind;
+    for _ in 0..MOST_MEMBERS {
+        let start = between(text, position);
+        let end = text.run_within(start, LONGEST_ROLE + 1, is_bare_name);
+        if end == start || end - start > LONGEST_ROLE {
+            return None;
+        }
+        let separator = text.run_within(end, 8, |byte| matches!(byte, b'\\' | b'"' | b'\'' | b' '));
+        if !matches!(text.at(separator), b':' | b'=') {
+            return None;
+        }
+        let arrow = usize::from(text.at(separator + 1) == b'>');
+        let value = Gap::from(text, separator + 1 + arrow)?.end;
+        match names::role_of(&FoldedName::new(text.slice(start, end)), is_markup) {
+            Role::Value => return secret_at(text, value, class),
+            Role::Name => return None,
+            Role::Other => {
+                position = match Quoted::at(text, value) {
+                    Some(quoted) => quoted.behind(text)?,
+                    None => text.run_within(value, MOST_BETWEEN, is_bare_name),
+                };
+            }
+        }
+    }
+    None
+}
+
+/// Where the next member begins: behind blanks, line breaks, commas and quotes.
+fn between(text: &Text<'_>, position: usize) -> usize {
+    let is_between =
+        |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b';' | b'"' | b'\'' | b'\\' | b'`');
+    let mut end = text.run_within(position, MOST_BETWEEN, is_between);
+    // The letter of an escaped line break.
+    while text.before(end) == b'\\'
+        && matches!(text.at(end), b'n' | b'r' | b't')
+        && end - position < MOST_BETWEEN
+    {
+        end = text.run_within(end + 1, MOST_BETWEEN, is_between);
+    }
+    end
+}
+
+/// The secret that is the value at `start`.
+fn secret_at(text: &Text<'_>, start: usize, class: Name) -> Option<Found> {
+    if let Some(quoted) = Quoted::at(text, start) {
+        let is_secret =
+            quoted.seen > quoted.start && quoted.judged(text).is_none_or(|value| is_secret(value, class));
+        return is_secret.then(|| Found::new(quoted.start, quoted.end(text)));
+    }
+    let is_value = |byte: u8| {
+        !byte.is_ascii_whitespace()
+            && !matches!(
+                byte,
+                b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b',' | b'}' | b')' | b']'
+            )
+    };
+    let seen = text.run_within(start, MAX_JUDGED, is_value);
+    let value = text.slice(start, seen);
+    let is_secret =
+        seen > start && (!text.may_judge(start, seen) || (is_secret(value, class) && is_plausible(value, 6)));
+    is_secret.then(|| Found::new(start, text.run(seen, is_value)))
+}
+
+fn is_secret(value: &[u8], class: Name) -> bool {
+    match class {
+        Name::Token if is_number(value) => false,
+        Name::Key if is_digest(value) => false,
+        Name::Key => looks_random(value) && !is_placeholder(value),
+        Name::Secret | Name::Token => !is_placeholder(value),
+    }
+}
+
+/// The quoted value in the member directly before the one whose name begins at `member`.
+fn before(text: &Text<'_>, member: usize, class: Name) -> Option<Found> {
+    let back = |from: usize, most: usize, belongs: &dyn Fn(u8) -> bool| {
+        let mut start = from;
+        while start > 0 && from - start < most && belongs(text.before(start)) {
+            start -= 1;
+        }
+        count_work(from - start);
+        start
+    };
+    let is_around = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'\\');
+    let comma = back(member, MOST_BETWEEN, &is_around);
+    if text.before(comma) != b',' {
+        return None;
+    }
+    let quote_at = back(comma - 1, MOST_BETWEEN, &|byte| byte.is_ascii_whitespace());
+    let quote = text.before(quote_at);
+    if !matches!(quote, b'"' | b'\'') {
+        return None;
+    }
+    let end = back(quote_at - 1, 8, &|byte| byte == b'\\');
+    let start = back(end, LONGEST_BEFORE, &|byte| byte != quote && byte != b'\n');
+    if text.before(start) != quote {
+        return None;
+    }
+    let separator = back(start - 1, MOST_BETWEEN, &|byte| {
+        byte.is_ascii_whitespace() || byte == b'\\'
+    });
+    if !matches!(text.before(separator), b':' | b'=') {
+        return None;
+    }
+    let name_end = back(separator - 1, MOST_BETWEEN, &is_around);
+    let name = back(name_end, LONGEST_ROLE, &is_bare_name);
+    let role = names::role_of(&FoldedName::new(text.slice(name, name_end)), false);
+    let is_secret = role == Role::Value
+        && text.before_marker(start, end) == end
+        && (!text.may_judge(start, end.min(start + MAX_JUDGED)) || is_secret(text.slice(start, end), class));
+    (is_secret && end > start).then(|| Found::new(start, end))
+}

@@ -1,0 +1,118 @@
+//! Looking for secrets takes work linear in the length of the text, whatever the text (decisions, section 6).
+
+use proptest::prelude::*;
+
+use super::hostile_texts::{ARRANGEMENTS, TRIGGERS, hostile, json, prose};
+use crate::write::redact::shapes::prefixes;
+use crate::write::redact::text::work;
+use crate::write::redact::{RedactionSettings, Redactor};
+
+/// How long the texts are, and twice as long.
+const BYTES: usize = 6_000;
+
+/// The most work for a byte: a few looks at it, whatever is around it.
+const MOST_PER_BYTE: u64 = 40;
+
+fn redactor(max_field_bytes: usize) -> Redactor {
+    let settings = RedactionSettings {
+        max_field_bytes,
+        ..RedactionSettings::default()
+    };
+    Redactor::new(&settings, [("A_SECRET".to_owned(), "password=pass".to_owned())])
+}
+
+fn work_for(redactor: &Redactor, text: &str) -> u64 {
+    work::during(|| drop(redactor.text(text)))
+}
+
+/// What is wrong with the work for a text and for its double, if anything.
+fn complaint(redactor: &Redactor, make: impl Fn(usize) -> String) -> Option<String> {
+    let (text, double) = (make(BYTES), make(2 * BYTES));
+    let (once, twice) = (work_for(redactor, &text), work_for(redactor, &double));
+    let is_linear =
+        twice * 10 * text.len() as u64 <= once * 11 * double.len() as u64 + 20_000 * text.len() as u64;
+    let is_cheap = twice <= MOST_PER_BYTE * double.len() as u64;
+    (!is_linear || !is_cheap).then(|| {
+        let shown: String = text.chars().take(60).collect();
+        format!("{} -> {once}, {} -> {twice}: {shown:?}", text.len(), double.len())
+    })
+}
+
+#[test]
+fn twice_the_text_takes_twice_the_work_whatever_it_is_made_of() {
+    assert!(TRIGGERS.len() * ARRANGEMENTS.len() >= 60);
+    let redactor = redactor(usize::MAX);
+    let mut complaints = Vec::new();
+    for trigger in 0..TRIGGERS.len() {
+        for (name, arrange) in ARRANGEMENTS {
+            if let Some(complaint) = complaint(&redactor, |bytes| hostile(trigger, *arrange, bytes)) {
+                complaints.push(format!("{name}: {complaint}"));
+            }
+        }
+    }
+    assert!(
+        complaints.is_empty(),
+        "{}\n{}",
+        complaints.len(),
+        complaints.join("\n")
+    );
+}
+
+#[test]
+fn every_published_prefix_takes_linear_work() {
+    let redactor = redactor(usize::MAX);
+    let mut complaints = Vec::new();
+    for prefix in prefixes() {
+        for unit in [
+            prefix.to_owned(),
+            format!("{prefix}a"),
+            format!(".{prefix}"),
+            format!("{prefix}xxxxxxxx"),
+            format!(" {prefix}abc/"),
+        ] {
+            complaints.extend(complaint(&redactor, |bytes| unit.repeat(bytes / unit.len() + 1)));
+        }
+    }
+    assert!(
+        complaints.is_empty(),
+        "{}\n{}",
+        complaints.len(),
+        complaints.join("\n")
+    );
+}
+
+#[test]
+fn a_text_that_is_cut_costs_what_is_kept_of_it() {
+    let redactor = redactor(1_000);
+    for trigger in 0..TRIGGERS.len() {
+        for (name, arrange) in ARRANGEMENTS {
+            let text = hostile(trigger, *arrange, 60_000);
+            // The first pass looks past the cut, those after it at what was kept.
+            let most = MOST_PER_BYTE * (17_000 + 4 * 1_000) + 10_000;
+            let work = work_for(&redactor, &text);
+            assert!(work <= most, "{name} {trigger}: {work}");
+        }
+    }
+}
+
+#[test]
+fn prose_and_json_take_little_work() {
+    let redactor = redactor(usize::MAX);
+    let prose = work_for(&redactor, &prose(BYTES));
+    assert!(prose <= 2 * BYTES as u64, "{prose}");
+    let json = work_for(&redactor, &json(BYTES));
+    assert!(json <= 5 * prose, "{json}, prose {prose}");
+}
+
+proptest! {
+    #[test]
+    fn any_mixture_of_triggers_takes_linear_work(
+        triggers in proptest::collection::vec(proptest::sample::select(TRIGGERS), 1..6),
+        between in "[ \n\"a1=.:\\\\]{0,3}",
+    ) {
+        let redactor = redactor(usize::MAX);
+        let unit = triggers.join(&between) + &between;
+        let complaint = complaint(&redactor, |bytes| unit.repeat(bytes / unit.len() + 1));
+        prop_assert_eq!(complaint, None);
+    }
+}

@@ -1,0 +1,402 @@
+//! Every name of a secret in every place where programs, files and protocols put one: a random value survives nowhere.
+
+use serde_json::{Value, json};
+
+use super::fake_secrets::{Dice, leak};
+use super::redactor;
+use crate::redaction::Redaction;
+use crate::settings::Settings;
+use crate::write::payload::write_json;
+use crate::write::redact::{RedactionSettings, Redactor};
+
+/// Names of secrets, as programs spell them.
+const NAMES: &[&str] = &[
+    "password",
+    "Password",
+    "PASSWORD",
+    "api_key",
+    "apiKey",
+    "token",
+    "access_token",
+    "secret",
+    "client_secret",
+    "credentials",
+    "auth",
+    "bearer",
+    "pass",
+    "db_pass",
+    "DB_PASS",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "jwt",
+    "dsn",
+    "PGPASSWORD",
+    "private_key",
+    "privateKey",
+    "access_key",
+    "AWS_SECRET_ACCESS_KEY",
+    "encryption_key",
+    "signing_key",
+    "x-api-key",
+    "REDIS_AUTH",
+    "GITHUB_PAT",
+    "ｐａｓｓｗｏｒｄ",
+    "ＡＰＩ＿ＫＥＹ",
+];
+
+/// Places for a name (`§`) and a value (`¤`) in a text.
+const TEXTS: &[&str] = &[
+    // JSON, as it is, escaped, broken into lines.
+    r#"{"§": "¤"}"#,
+    r#"{"a":1,"§":"¤","b":2}"#,
+    r#"{\"§\": \"¤\"}"#,
+    r#"{\\\"§\\\":\\\"¤\\\"}"#,
+    "{\"§\":\n  \"¤\"}",
+    "{\"§\"\n:\n\"¤\"}",
+    "{\"§\":\r\n\t\t\"¤\"}",
+    r#"{\"§\":\n  \"¤\"}"#,
+    r#"{"§":["¤"]}"#,
+    r#"{"§" : "¤"}"#,
+    // Values beside their names.
+    r#"{"name": "§", "value": "¤"}"#,
+    r#"{"name":"§","value":"¤"}"#,
+    r#"{"key": "§", "value": "¤"}"#,
+    r#"{\"name\": \"§\", \"value\": \"¤\"}"#,
+    r#"{"name": "§", "type": "string", "value": "¤"}"#,
+    r#"{"value": "¤", "name": "§"}"#,
+    "{\n  \"name\": \"§\",\n  \"value\": \"¤\"\n}",
+    r#"{"Name":"§","Value":"¤"}"#,
+    r#"{"field": "§", "value": "¤"}"#,
+    r#"{"header":"§","value":"¤"}"#,
+    r#"{'name': '§', 'value': '¤'}"#,
+    "- name: §\n  value: ¤\n",
+    "- name: §\n  value: \"¤\"\n",
+    r#"<input name="§" type="hidden" value="¤">"#,
+    r#"<add key="§" value="¤" />"#,
+    r#"<property name="§" value="¤"/>"#,
+    r#"[["§", "¤"], ["accept", "*"]]"#,
+    r#"[["§","¤"]]"#,
+    r#"[("§", "¤")]"#,
+    r#"[('§', '¤')]"#,
+    r#"[\"§\",\"¤\"]"#,
+    r#"headers.insert("§", "¤")"#,
+    r#"define('§', '¤');"#,
+    // Code and its output.
+    r#"Config { §: Some("¤") }"#,
+    r#"Config { user: "ada", §: "¤", port: 1 }"#,
+    "Config {\n    §: Some(\n        \"¤\",\n    ),\n}",
+    r#"Config { §: Some(Secret("¤")) }"#,
+    r#"{§: '¤'}"#,
+    r#"{"§" => "¤"}"#,
+    r#"§ => "¤""#,
+    r#":§ => "¤""#,
+    r#"§ = "¤""#,
+    r#"§='¤'"#,
+    r#"let §: &str = "¤";"#,
+    r#"let § = String::from("¤");"#,
+    "{User:ada §:¤ Port:1}",
+    "&{User:ada §:¤}",
+    r#"Config(user='ada', §='¤')"#,
+    r#"namespace(§='¤')"#,
+    r#"map[§:¤ user:ada]"#,
+    r#"os.environ["§"] = "¤""#,
+    r#"config["§"] = "¤""#,
+    r#"§ := "¤""#,
+    r#"$§ = "¤";"#,
+    // Files.
+    "§: ¤\n",
+    "§: \"¤\"",
+    "user: ada\n§: '¤'\nport: 1",
+    "§: |\n  ¤\n",
+    "§: >-\n  ¤\n",
+    "§ = ¤\n",
+    "§=¤\n",
+    "[db]\n§ = \"¤\"\n",
+    "spring.datasource.§=¤",
+    "<§>¤</§>",
+    "<ns:§>¤</ns:§>",
+    "<§ type=\"text\">¤</§>",
+    "<§><![CDATA[¤]]></§>",
+    "<key>§</key>\n<string>¤</string>",
+    "FROM x\nENV § ¤\nRUN y",
+    "ENV §=¤",
+    "ARG §=¤",
+    "setenv § ¤",
+    "set -gx § ¤",
+    "export §=¤",
+    "export §='¤'",
+    "set §=¤",
+    "$env:§ = \"¤\"",
+    // Commands and protocols.
+    "run --§=¤ --x",
+    "run --§ ¤ --x",
+    r#"["run", "--§", "¤"]"#,
+    "https://example.org/?a=b&§=¤&c=d",
+    "https://example.org/?§=¤",
+    "§=¤&a=b",
+    "a=b&§=¤",
+    "§: ¤\r\nHost: x",
+    "curl -H '§: ¤' x",
+    "§：¤",
+    "§＝¤",
+];
+
+/// Places for a value that no key rule needs.
+const OTHER_TEXTS: &[&str] = &[
+    "ALTER USER ada WITH PASSWORD '¤';",
+    "CREATE USER a IDENTIFIED BY '¤'",
+    "create user a identified by \"¤\";",
+    "IDENTIFIED WITH mysql_native_password BY '¤'",
+    "SET PASSWORD FOR 'a'@'h' = PASSWORD('¤');",
+    "CREATE ROLE a LOGIN ENCRYPTED PASSWORD '¤'",
+    "machine h login u password ¤\n",
+    "machine h\n  login u\n  password ¤\n",
+    "machine h password ¤ login u\n",
+    "default login u password ¤",
+    "sshpass -p ¤ ssh h",
+    "sshpass -p¤ ssh h",
+    "sshpass -p '¤' ssh h",
+    r#"["sshpass", "-p", "¤", "ssh"]"#,
+    "mysql -u root -p¤ db",
+    "mysqldump -uroot -p¤",
+    "docker login -u ada -p ¤",
+    "redis-cli -h x -a ¤ ping",
+    "curl -u ada:¤ https://x",
+    "curl -u 'ada:¤' x",
+    "PGPASSWORD=¤ psql",
+    "curl https://ada:¤@example.org",
+    "Authorization: Basic ¤",
+    "Authorization: Bearer ¤",
+    "Cookie: sid=¤",
+    "Set-Cookie: sid=¤; Path=/",
+    "redis://:¤@h:6379",
+    "<meta name=\"csrf-token\" content=\"¤\">",
+];
+
+fn value(dice: &mut Dice) -> String {
+    dice.of(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
+        40,
+    )
+}
+
+/// Names that are plausible where a place asks for a certain spelling.
+fn fits(name: &str, place: &str) -> bool {
+    // Code, elements, options and URLs have no such letters.
+    name.is_ascii()
+        || !(place.contains("--§")
+            || place.contains("§>")
+            || place.contains("<§")
+            || place.contains("ENV")
+            || place.contains("set"))
+}
+
+#[test]
+fn a_random_value_survives_in_no_text_that_names_it() {
+    let redactor = redactor();
+    let mut dice = Dice::new(21);
+    let mut failures = Vec::new();
+    let mut check = |text: &str, secret: &str| {
+        let clean = redactor.text(text);
+        if leak(secret, &clean).is_some() || redactor.text(&clean) != clean {
+            failures.push(format!("{text:?} -> {clean:?}").replace(secret, "(secret)"));
+        }
+    };
+    for place in TEXTS {
+        for name in NAMES.iter().filter(|name| fits(name, place)) {
+            let secret = value(&mut dice);
+            let text = place.replace('§', name).replace('¤', &secret);
+            check(&text, &secret);
+            check(&format!("before it: x\n{text}\nafter it = y"), &secret);
+        }
+    }
+    for place in OTHER_TEXTS {
+        let secret = value(&mut dice);
+        check(&place.replace('¤', &secret), &secret);
+    }
+    assert!(failures.is_empty(), "{}\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Places for a name and a value in a structure.
+fn structures(name: &str, value: &str) -> Vec<Value> {
+    vec![
+        json!({name: value}),
+        json!({name: [value]}),
+        json!({name: {"inner": value}}),
+        json!({"name": name, "value": value}),
+        json!({"key": name, "value": value}),
+        json!({"name": name, "type": "string", "value": value}),
+        json!({"header": name, "value": value}),
+        json!({"param": name, "value": [value]}),
+        json!({"variableName": name, "variableValue": value}),
+        json!({"a_value": value, "name": name}),
+        json!({"Value": value, "Variable": name}),
+        json!({"k": name, "v": value}),
+        json!({"headers": [[name, value], ["accept", "*/*"]]}),
+        json!([[name, value]]),
+        json!([["accept", "*/*"], [name, value]]),
+        json!([name, value]),
+        json!(["accept", "*/*", name, value]),
+        json!({"argv": ["run", format!("--{name}"), value]}),
+        json!([{"name": "user", "value": "ada"}, {"name": name, "value": value}]),
+        json!({"name": "outer", "value": {"name": name, "value": value}}),
+    ]
+}
+
+#[test]
+fn a_random_value_survives_in_no_structure_that_names_it() {
+    let redactor = redactor();
+    let redaction = Redaction::new(&Settings::with_data_dir("unused"), []);
+    let mut dice = Dice::new(22);
+    let mut failures = Vec::new();
+    for name in NAMES {
+        let secret = value(&mut dice);
+        for structure in structures(name, &secret) {
+            let mut written = Vec::new();
+            write_json(&structure, &redactor, &mut written);
+            let written = String::from_utf8(written).unwrap();
+            assert!(serde_json::from_str::<Value>(&written).is_ok(), "{written}");
+            let (cleaned, changed) = redaction.value(structure.clone());
+            let cleaned = cleaned.to_string();
+            // Only a text is told from an identity by its look.
+            let is_text = structure
+                .as_object()
+                .is_none_or(|members| members.values().all(Value::is_string));
+            if *name == "GITHUB_PAT" && !is_text {
+                continue;
+            }
+            if leak(&secret, &written).is_some() || leak(&secret, &cleaned).is_some() || changed == 0 {
+                failures.push(format!("{structure} -> {written} and {cleaned}"));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn a_value_before_its_name_goes_whatever_is_between() {
+    #[derive(serde::Serialize)]
+    struct Header {
+        value: Value,
+        comment: &'static str,
+        name: &'static str,
+    }
+    let written = |value: Value| {
+        let mut out = Vec::new();
+        let header = Header {
+            value,
+            comment: "text \"quoted\"",
+            name: "password",
+        };
+        let written = write_json(&[header], &redactor(), &mut out);
+        (
+            serde_json::from_slice::<Value>(&out).unwrap()[0]["value"].clone(),
+            written.redacted,
+        )
+    };
+    for value in [
+        json!("hunter"),
+        json!({"deep": ["hunter"]}),
+        json!("a \"quoted\" one"),
+    ] {
+        assert_eq!(written(value), (json!("__REDACTED__"), 1));
+    }
+    for value in [json!(5), json!(true), json!(null), json!("")] {
+        assert_eq!(written(value.clone()), (value, 0));
+    }
+}
+
+#[test]
+fn names_beside_names_and_values_beside_harmless_names_stay() {
+    let redactor = redactor();
+    let redaction = Redaction::new(&Settings::with_data_dir("unused"), []);
+    let harmless = [
+        json!({"name": "max_tokens", "value": "4096"}),
+        json!({"name": "password", "value": null, "required": true}),
+        json!({"name": "token", "value": 5}),
+        json!({"name": "author", "value": "Ada Lovelace"}),
+        json!({"name": "session_id", "value": "abc"}),
+        json!({"name": "password", "type": "string", "description": "The password to use."}),
+        json!({"type": "object", "required": ["password", "api_key", "token_2"], "properties": {"password_policy": {"type": "string"}}}),
+        json!({"columns": ["user", "password", "email"]}),
+        json!(["token", "count"]),
+        json!(["the password", "is missing"]),
+        json!({"role": "tool", "name": "get_token", "content": "three apples"}),
+        json!({"pass": true, "auth": false, "max_tokens": 5, "token": 7, "password": 3, "cookies": 0}),
+    ];
+    for value in harmless {
+        let mut written = Vec::new();
+        write_json(&value, &redactor, &mut written);
+        assert_eq!(serde_json::from_slice::<Value>(&written).unwrap(), value);
+        assert_eq!(redaction.value(value.clone()), (value, 0));
+    }
+}
+
+#[test]
+fn values_of_variables_with_secret_like_names_go_and_others_stay() {
+    let secret = |number: usize| format!("correct-horse-{number:03}");
+    let names = [
+        "PGPASSWORD",
+        "DB_PASS",
+        "REDIS_AUTH",
+        "GITHUB_PAT",
+        "MYSQL_PWD",
+        "SSHPASS",
+        "SENTRY_DSN",
+        "APP_JWT",
+        "AWS_SECRET_ACCESS_KEY",
+        "OPENAI_API_KEY",
+        "SERVICE_KEY",
+        "NPM_TOKEN",
+        "RABBITMQ_DEFAULT_PASS",
+        "VAULT_CREDENTIALS",
+        "SMTP_PASSWD",
+        "KEY_PASSPHRASE",
+        "BEARER",
+    ];
+    // Also when the settings name other keys.
+    let settings = RedactionSettings {
+        redact_keys: vec!["iban".to_owned()],
+        ..RedactionSettings::default()
+    };
+    let environment = || {
+        names
+            .iter()
+            .enumerate()
+            .map(|(number, name)| ((*name).to_owned(), secret(number)))
+    };
+    for redactor in [
+        Redactor::new(&RedactionSettings::default(), environment()),
+        Redactor::new(&settings, environment()),
+    ] {
+        for (number, name) in names.iter().enumerate() {
+            assert_eq!(
+                redactor.text(&format!("it says {}.", secret(number))),
+                "it says __REDACTED__.",
+                "{name}"
+            );
+        }
+    }
+    let harmless = [
+        ("PWD", "/home/ada/project"),
+        ("OLDPWD", "/home/ada/another"),
+        ("GOOGLE_APPLICATION_CREDENTIALS", "/etc/google/key.json"),
+        ("SSH_AUTH_SOCK", "/tmp/ssh-agent"),
+        ("XAUTHORITY", "/home/ada/.Xauthority"),
+        ("REDIS_AUTH", "required"),
+        ("GIT_ASKPASS", "/usr/bin/askpass"),
+        ("HOME", "/home/ada"),
+        ("COMPASS", "north-west"),
+        ("MAX_TOKENS", "100000000"),
+        ("TESTS_PASS", "10000000"),
+        ("AUTHOR", "Ada Lovelace"),
+    ];
+    let redactor = Redactor::new(
+        &RedactionSettings::default(),
+        harmless.map(|(name, value)| (name.to_owned(), value.to_owned())),
+    );
+    for (name, value) in harmless {
+        assert_eq!(redactor.text(value), value, "{name}");
+    }
+}
