@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::measure::Plan;
 use crate::reading;
+use crate::redacting;
 use crate::report::Style;
 use crate::viewing;
 use crate::work::Work;
@@ -12,6 +13,7 @@ pub const HELP: &str = "\
 Usage: tracer-benches emit [OPTIONS]
        tracer-benches read [OPTIONS]
        tracer-benches view [OPTIONS]
+       tracer-benches redact [OPTIONS]
 
 emit measures what recording costs: tracer-sdk, its peers and the limits, side by side.
 
@@ -46,6 +48,15 @@ view measures what the pages of `tracer view` cost in headless Chromium, beside 
   --tracer PATH     The executable [default: the workspace's target/release/tracer]
   --python PATH     The `maida` executable, whose viewer opens the same runs as far as it can
   --folder PATH     Where the data is made, or found again [default: a folder that is removed again]
+
+redact measures what looking for secrets costs in texts that are made to be costly, in times of prose of the same length; it fails
+when one takes more than ten times as long.
+
+  --quick           Each text twice, for a smoke run
+  --rounds N        How often each text is looked through; the fastest counts [default: 15]
+  --bytes N         How long the texts are [default: 16000]
+  --only WORD       Only texts with this word in their names, all of them shown
+  --directory PATH  Where the runs are written [default: the system's folder for temporary files]
 ";
 
 /// What is asked for.
@@ -54,6 +65,7 @@ pub enum Command {
     Emit { plan: Plan, style: Style },
     Read { plan: reading::Plan, style: Style },
     View { plan: viewing::Plan, style: Style },
+    Redact { plan: redacting::Plan },
     Help,
 }
 
@@ -63,6 +75,7 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Command, Str
         Some("emit") => emit(arguments),
         Some("read") => read(arguments),
         Some("view") => view(arguments),
+        Some("redact") => redact(arguments),
         None | Some("help" | "--help" | "-h") => Ok(Command::Help),
         Some(other) => Err(format!("unknown command: {other}")),
     }
@@ -156,6 +169,28 @@ fn view(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> 
         }
     }
     Ok(Command::View { plan, style })
+}
+
+fn redact(mut arguments: impl Iterator<Item = String>) -> Result<Command, String> {
+    let mut plan = redacting::Plan {
+        rounds: 15,
+        bytes: 16_000,
+        only: None,
+        directory: std::env::temp_dir(),
+    };
+    while let Some(option) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| format!("{option} needs a value"));
+        match option.as_str() {
+            "--quick" => plan.rounds = 2,
+            "--rounds" => plan.rounds = number(&value()?)?,
+            "--bytes" => plan.bytes = number(&value()?)?,
+            "--only" => plan.only = Some(value()?),
+            "--directory" => plan.directory = PathBuf::from(value()?),
+            "--help" | "-h" => return Ok(Command::Help),
+            other => return Err(format!("unknown option: {other}")),
+        }
+    }
+    Ok(Command::Redact { plan })
 }
 
 fn number(text: &str) -> Result<usize, String> {

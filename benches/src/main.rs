@@ -7,6 +7,7 @@ mod lines;
 mod machine;
 mod measure;
 mod reading;
+mod redacting;
 mod report;
 mod viewing;
 mod work;
@@ -37,6 +38,20 @@ fn main() -> ExitCode {
         },
         Ok(Command::View { plan, style }) => match viewing::measure(&plan, style) {
             Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("\n{error}");
+                ExitCode::FAILURE
+            }
+        },
+        Ok(Command::Redact { plan }) => match redacting::measure(&plan) {
+            Ok((report, true)) => {
+                print!("{report}");
+                ExitCode::SUCCESS
+            }
+            Ok((report, false)) => {
+                print!("{report}");
+                ExitCode::FAILURE
+            }
             Err(error) => {
                 eprintln!("\n{error}");
                 ExitCode::FAILURE

@@ -175,7 +175,7 @@ impl Keys {
         }
         let words = keys.iter().map(|key| key.reversed.as_slice());
         let tails = words.chain(FOLLOWING_WORDS).fold(Tails::none(), Tails::and);
-        let names = shapes::other_names().fold(tails, Tails::and);
+        let names = shapes::other_names().fold(tails.clone(), Tails::and);
         Self {
             keys,
             by_last,
@@ -195,11 +195,6 @@ impl Keys {
     /// Whether the end of a name in a text may be that of one that says something.
     pub(super) fn may_name(&self, end: &[u8]) -> bool {
         self.names.may_match(end)
-    }
-
-    /// The last letters of every name that may match.
-    pub(super) fn tails(&self) -> &Tails {
-        &self.tails
     }
 
     /// What the redact key says that the name's last words spell.

@@ -15,8 +15,8 @@ use crate::format::names::markers::{REDACTED, TRUNCATED};
 /// How many bytes may be judged again in any text, however short.
 const FREE_JUDGING: usize = 512;
 
-/// How often a byte may be judged again on average.
-const JUDGED_AGAIN: usize = 2;
+/// One byte of so many that are new may be judged again.
+const NEW_FOR_AGAIN: usize = 4;
 
 /// The bytes of a string, or of its beginning when it is too long to be looked at whole.
 #[derive(Debug)]
@@ -32,8 +32,10 @@ pub(super) struct Text<'a> {
     pub(super) marker: Ahead,
     pub(super) at_sign: Ahead,
     pub(super) key_end: Ahead,
-    /// The end of a URL, of the two parts of a web token, and of the text in an element.
-    pub(super) runs: [Ahead; 4],
+    /// The end of a URL, of the two parts of a web token, of the text in an element, and of a bare value.
+    pub(super) runs: [Ahead; 5],
+    /// Which commands are in the line before an option, and as far as that is known.
+    pub(super) commands: Cell<(usize, u16)>,
 }
 
 /// What was found when the text was last searched for something: from where, and where it is.
@@ -95,6 +97,7 @@ impl<'a> Text<'a> {
             at_sign: Ahead::default(),
             key_end: Ahead::default(),
             runs: Default::default(),
+            commands: Cell::default(),
         }
     }
 
@@ -203,11 +206,11 @@ impl<'a> Text<'a> {
     }
 
     /// Whether `start..end` may be judged. It may as long as it is new; what was judged before, as part of something
-    /// around it, may be judged again a few times on average, so that nested places cost no more than others.
+    /// around it, may be judged again now and then, so that nested places cost no more than others.
     pub(super) fn may_judge(&self, start: usize, end: usize) -> bool {
         let judged = self.judged.get();
         let new = end.saturating_sub(judged.max(start));
-        let again = self.again.get() + new * JUDGED_AGAIN;
+        let again = self.again.get() + new / NEW_FOR_AGAIN;
         let Some(left) = again.checked_sub(end.saturating_sub(start) - new) else {
             return false;
         };

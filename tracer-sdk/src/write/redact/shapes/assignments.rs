@@ -4,7 +4,7 @@
 //! say that a value is meant; `token: …` may as well be code or prose.
 
 use super::headers::Header;
-use super::names::{self, Name, Role};
+use super::names::{self, Name};
 use super::pairs;
 use super::values::{
     MAX_JUDGED, is_code, is_digest, is_number, is_path, is_placeholder, is_plausible, looks_random,
@@ -102,6 +102,8 @@ struct Named {
     is_quoted: bool,
     /// The separator follows at once.
     is_tight: bool,
+    /// By its last letters it may name a secret; otherwise it may only name what another value is.
+    may_be_secret: bool,
 }
 
 pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
@@ -109,6 +111,10 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
     let is_colon = separator.is_colon;
     let named = name_before(text, separator.start, keys)?;
     let name = text.slice(named.start, named.end);
+    let gap = Gap::from(text, separator.end)?;
+    if !named.may_be_secret {
+        return pairs::find(text, named.start, named.end, gap.end, !is_colon, keys);
+    }
     let folded = FoldedName::new(name);
     let is_query = !is_colon && !named.is_quoted && matches!(text.before(named.start), b'?' | b'&' | b';');
     let is_query_name = || {
@@ -118,10 +124,8 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
     };
     let class = names::class_of(&folded, keys).or_else(|| (is_query && is_query_name()).then_some(Name::Key));
 
-    let gap = Gap::from(text, separator.end)?;
     let Some(class) = class else {
-        let is_name = names::role_of(&folded, !is_colon) == Role::Name;
-        return is_name.then(|| pairs::find(text, named.start, gap.end, !is_colon, keys))?;
+        return pairs::find(text, named.start, named.end, gap.end, !is_colon, keys);
     };
     let start = gap.end;
     if is_colon
@@ -220,7 +224,9 @@ fn name_before(text: &Text<'_>, separator: usize, keys: &Keys) -> Option<Named> 
     } else if has_lines {
         return None;
     }
-    if !keys.may_name(text.slice(end.saturating_sub(END_OF_NAME), end)) {
+    let last = text.slice(end.saturating_sub(END_OF_NAME), end);
+    let may_be_secret = keys.may_name(last);
+    if !may_be_secret && !names::may_have_role(last) {
         return None;
     }
     let is_name = |byte: u8| {
@@ -244,6 +250,7 @@ fn name_before(text: &Text<'_>, separator: usize, keys: &Keys) -> Option<Named> 
         end,
         is_quoted,
         is_tight,
+        may_be_secret,
     })
 }
 
@@ -274,6 +281,11 @@ const MOST_BACKSLASHES: usize = 64;
 impl Quoted {
     /// The quoted value at `start`, after the letters that some languages set before quotes.
     pub(super) fn at(text: &Text<'_>, start: usize) -> Option<Self> {
+        Self::within(text, start, MAX_JUDGED)
+    }
+
+    /// As [`at`](Self::at), of which about `most` bytes are looked at.
+    pub(super) fn within(text: &Text<'_>, start: usize, most: usize) -> Option<Self> {
         let letters = text.run_within(start, 3, |byte| {
             matches!(byte, b'b' | b'r' | b'f' | b'u' | b'B' | b'R' | b'F' | b'U')
         });
@@ -286,7 +298,7 @@ impl Quoted {
         }
         Some(Self {
             start: quote_at + 1,
-            seen: quoted_end(text, quote_at + 1, quote, backslashes, MAX_JUDGED),
+            seen: quoted_end(text, quote_at + 1, quote, backslashes, most),
             quote,
             backslashes,
             place: Place::Plain,
@@ -473,7 +485,12 @@ fn bare(
                     b'&' | b';' | b',' | b')' | b'(' | b']' | b'[' | b'}' | b'{' | b'|'
                 ))
     };
-    let seen = text.run_within(start, MAX_JUDGED, is_value);
+    let seen = if begins_line || named.end > start {
+        text.run_within(start, MAX_JUDGED, is_value)
+    } else {
+        let [.., of_bare] = &text.runs;
+        text.run_remembered(of_bare, start, is_value).min(start + MAX_JUDGED)
+    };
     let is_meant = is_query || is_variable || (is_option && !is_colon);
     let is_secret = |value: &[u8]| {
         let is_path_of_names = || {
@@ -483,11 +500,10 @@ fn bare(
         };
         let goes_on =
             matches!(text.at(seen), b'(' | b'[') || (!is_meant && matches!(text.at(seen), b'{' | b'<'));
-        let is_expression = is_code(value) || (goes_on && is_path_of_names());
-        if (is_expression && !looks_random(value)) || is_placeholder(value) {
-            return false;
-        }
-        match class {
+        let is_expression = || {
+            (is_code(value) || (goes_on && is_path_of_names())) && !looks_random(value)
+        };
+        let is_likely = match class {
             Name::Token if is_number(value) || (is_path(value) && !looks_random(value)) => false,
             Name::Secret if is_meant => true,
             Name::Token if is_meant => value.len() >= 8 || is_plausible(value, 4),
@@ -496,7 +512,8 @@ fn bare(
             Name::Key => looks_random(value) && !is_digest(value),
             Name::Secret => is_plausible(value, 6) && !value.starts_with(b"_"),
             Name::Token => is_plausible(value, 8) && !value.starts_with(b"_"),
-        }
+        };
+        is_likely && !is_expression() && !is_placeholder(value)
     };
     let is_secret = seen > start
         && if text.may_judge(start, seen) {

@@ -5,7 +5,7 @@ use super::names::{self, Name};
 use super::values::{MAX_JUDGED, is_number, is_placeholder, is_plausible};
 use super::{Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
-use crate::write::redact::text::{Text, is_url_safe};
+use crate::write::redact::text::{Text, count_work, is_url_safe};
 
 /// How far before an option its command is looked for.
 const LONGEST_COMMAND: usize = 128;
@@ -116,20 +116,16 @@ fn variable(text: &Text<'_>, keyword_end: usize, keys: &Keys) -> Option<Found> {
 
 /// The password in `sshpass -p …`, `mysql -p…`, also in a list of arguments.
 fn option(text: &Text<'_>, at: usize) -> Option<Found> {
-    let before = at.saturating_sub(LONGEST_COMMAND);
-    if !matches!(text.before(at), b' ' | b'\t' | b'"' | b'\'') || !text.may_judge(before, at) {
+    if !matches!(text.before(at), b' ' | b'\t' | b'"' | b'\'') {
         return None;
     }
     let letter = text.at(at + 1);
-    let line = text.slice(before, at);
-    let line = line
-        .rsplit(|byte| matches!(byte, b'\n' | b';' | b'|' | b'&'))
-        .next()?;
-    super::super::text::count_work(line.len());
+    let found = commands_before(text, at);
     let command = COMMANDS
         .iter()
-        .filter(|command| command.option == letter)
-        .find(|command| holds_command(line, command.words))?;
+        .enumerate()
+        .find(|(number, command)| command.option == letter && found & (1 << number) != 0)?
+        .1;
     let value = at + 2;
     let apart = text.run_within(value, 8, |byte| {
         matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b',' | b'\\')
@@ -151,15 +147,35 @@ fn option(text: &Text<'_>, at: usize) -> Option<Found> {
         .then(|| Found::new(start, text.run(seen, is_value)))
 }
 
-/// Whether the words of a command are in its line, with what may be between them in a list.
-fn holds_command(line: &[u8], words: &[u8]) -> bool {
-    let is_word = |byte: Option<&u8>| {
-        byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+/// A bit for each command in the line before `at`. A line is looked through once, whatever options it has.
+fn commands_before(text: &Text<'_>, at: usize) -> u16 {
+    let (known, found_before) = text.commands.get();
+    let from = at.saturating_sub(LONGEST_COMMAND).max(known);
+    let part = text.slice(from, at);
+    count_work(part.len());
+    let ends_line = |byte: &u8| matches!(byte, b'\n' | b';' | b'|' | b'&');
+    let (line, mut found) = match part.iter().rposition(ends_line) {
+        Some(end) => (from + end + 1, 0),
+        None if from > known => (from, 0),
+        None => (from, found_before),
     };
-    memchr::memmem::find_iter(line, words).any(|start| {
-        let before = start.checked_sub(1).and_then(|before| line.get(before));
-        !is_word(before) && !is_word(line.get(start + words.len()))
-    })
+    for start in line..at {
+        let is_first = matches!(text.at(start), b's' | b'm' | b'd' | b'p' | b'a' | b'r' | b'l');
+        if is_first && !is_word(text.before(start)) {
+            for (number, command) in COMMANDS.iter().enumerate() {
+                let end = start + command.words.len();
+                if end <= at && text.has(start, command.words) && !is_word(text.at(end)) {
+                    found |= 1 << number;
+                }
+            }
+        }
+    }
+    text.commands.set((at, found));
+    found
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
 /// The password in `machine … login … password …`, in any order.

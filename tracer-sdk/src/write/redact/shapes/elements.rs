@@ -15,6 +15,9 @@ const LONGEST_TAG: usize = 128;
 /// The longest name of an element.
 const LONGEST_NAME: usize = 64;
 
+/// How many bytes of a name are enough to rule out most names.
+const END_OF_NAME: usize = 12;
+
 const CDATA: &[u8] = b"<![CDATA[";
 
 pub(super) fn noticed_by(notice: &mut Notice<'_>) {
@@ -28,6 +31,11 @@ pub(super) fn noticed_by(notice: &mut Notice<'_>) {
 
 pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
     let end = at + 1;
+    // An element without attributes ends in its name.
+    let last = text.slice(end.saturating_sub(END_OF_NAME), end);
+    if text.at(at).is_ascii_alphanumeric() && !keys.may_name(last) && !names::may_have_role(last) {
+        return None;
+    }
     let mut start = end;
     while !matches!(text.before(start), b'<' | b'>' | 0) {
         start -= 1;
@@ -67,7 +75,7 @@ fn secret(text: &Text<'_>, start: usize, class: Name) -> Option<Found> {
     } else {
         (start, b'<')
     };
-    let [.., of_element] = &text.runs;
+    let [.., of_element, _] = &text.runs;
     let end = text.run_remembered(of_element, start, |byte| byte != b'<' && byte != b']');
     // A bracket may be part of a value.
     let end = if last == b'<' && text.at(end) == b']' {

@@ -1,5 +1,7 @@
 //! What a name in a text says about the value after it: by the key rule, or as `NAME_KEY`, `NAME_TOKEN`, `NAME_PWD`.
 
+use std::sync::LazyLock;
+
 use super::assignments::QUERY_NAMES;
 use super::values::{is_digest, is_number, is_placeholder, is_plausible, looks_random};
 use crate::write::redact::fold::FoldedName;
@@ -89,20 +91,10 @@ const VALUE_WORDS: [&[u8]; 3] = [b"eulav", b"lav", b"v"];
 const CONTENT_WORD: &[u8] = b"tnetnoc";
 
 /// The tails of all of them.
-const TAILS: Tails = {
-    let mut tails = Tails::none();
-    let mut number = 0;
-    while number < LAST_WORDS.len() {
-        tails = tails.and(LAST_WORDS[number]);
-        number += 1;
-    }
-    number = 0;
-    while number < KEY_WORDS.len() {
-        tails = tails.and(KEY_WORDS[number]);
-        number += 1;
-    }
-    tails
-};
+static TAILS: LazyLock<Tails> = LazyLock::new(|| {
+    let words = LAST_WORDS.into_iter().chain(KEY_WORDS).chain(WORDS);
+    words.fold(Tails::none(), Tails::and)
+});
 
 /// Words before `key` that make a name harmless, reversed.
 const HARMLESS_KEYS: [&[u8]; 30] = [
@@ -153,22 +145,19 @@ pub(crate) enum Role {
 /// The role of the member `name`.
 pub(in crate::write::redact) fn role(name: &[u8]) -> Role {
     // Longer names are none of these words.
-    if name.len() > 24 || name.len() > 1 && !ROLE_TAILS.may_match(name) {
+    if name.len() > 24 || !ROLE_TAILS.may_match(name) {
         return Role::Other;
     }
     role_of(&FoldedName::new(name), false)
 }
 
 /// The tails of the words with a role.
-const ROLE_TAILS: Tails = {
-    let mut tails = Tails::none();
-    let mut number = 0;
-    while number < NAME_WORDS.len() - 1 {
-        tails = tails.and(NAME_WORDS[number]);
-        number += 1;
-    }
-    tails.and(VALUE_WORDS[0]).and(VALUE_WORDS[1])
-};
+static ROLE_TAILS: LazyLock<Tails> = LazyLock::new(|| {
+    let words = NAME_WORDS.into_iter().chain(VALUE_WORDS);
+    let (letters, words): (Vec<&[u8]>, Vec<&[u8]>) = words.partition(|word| word.len() == 1);
+    let tails = words.into_iter().fold(Tails::none(), Tails::and);
+    letters.concat().into_iter().fold(tails, Tails::and_alone)
+});
 
 /// The role of a member by its last word; a single letter must be the whole name.
 pub(super) fn role_of(name: &FoldedName, is_markup: bool) -> Role {
@@ -185,17 +174,20 @@ pub(super) fn role_of(name: &FoldedName, is_markup: bool) -> Role {
     }
 }
 
-/// The words, reversed, beside the redact keys that a name in a text may end in and mean something.
+/// Whether the end of a name in a text may be that of one which names another value.
+pub(super) fn may_have_role(end: &[u8]) -> bool {
+    ROLE_TAILS.may_match(end)
+}
+
+/// The words, reversed, beside the redact keys that a name in a text may end in and say something of its value.
 pub(in crate::write::redact) fn other_names() -> impl Iterator<Item = &'static [u8]> {
     let words = LAST_WORDS.into_iter().chain(KEY_WORDS).chain(WORDS);
-    let roles = NAME_WORDS.into_iter().filter(|word| word.len() > 1);
-    words.chain(QUERY_NAMES).chain(roles)
+    words.chain(QUERY_NAMES)
 }
 
 /// What `name` says, if anything.
 pub(in crate::write::redact) fn class(name: &[u8], keys: &Keys) -> Option<Name> {
-    let may_match = keys.tails().may_match(name) || TAILS.may_match(name);
-    may_match
+    keys.may_name(name)
         .then(|| class_of(&FoldedName::new(name), keys))
         .flatten()
 }

@@ -20,15 +20,16 @@ const LONGEST_ROLE: usize = 24;
 /// The longest value that is looked for before its name.
 const LONGEST_BEFORE: usize = 200;
 
-/// The value beside the name that is at `start`, the value of a member whose own name begins at `member`.
+/// The value beside the name that is at `start`, the value of a member whose own name is `member..member_end`.
 pub(super) fn find(
     text: &Text<'_>,
     member: usize,
+    member_end: usize,
     start: usize,
     is_markup: bool,
     keys: &Keys,
 ) -> Option<Found> {
-    let (name, behind) = match Quoted::at(text, start) {
+    let (name, behind) = match Quoted::within(text, start, LONGEST_NAME + 1) {
         Some(quoted) => ((quoted.start, quoted.seen), quoted.behind(text)?),
         None => {
             let end = text.run_within(start, LONGEST_NAME + 1, is_bare_name);
@@ -39,6 +40,9 @@ pub(super) fn find(
         return None;
     }
     let class = names::class(text.slice(name.0, name.1), keys)?;
+    if names::role_of(&FoldedName::new(text.slice(member, member_end)), is_markup) != Role::Name {
+        return None;
+    }
     after(text, behind, class, is_markup).or_else(|| before(text, member, class))
 }
 

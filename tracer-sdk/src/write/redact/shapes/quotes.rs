@@ -11,81 +11,112 @@ use crate::write::redact::text::{Text, count_work};
 /// How far before `BY` the word `IDENTIFIED` is looked for: a plugin may be named between them.
 const MOST_BEFORE_BY: usize = 48;
 
+/// How many bytes of a name are enough to rule out most names.
+const END_OF_NAME: usize = 12;
+
+/// The most blanks between a word and the quotes.
+const MOST_BLANKS: usize = 24;
+
 /// The most backslashes before a quote within a text within a text.
 const MOST_BACKSLASHES: usize = 16;
 
 pub(super) fn noticed_by(notice: &mut Notice<'_>) {
-    for before in b" \t\n([,\\" {
-        for quote in b"\"'" {
+    for quote in b"\"'" {
+        // The quotes that open a text behind a word, and those that close one in a list.
+        for before in b" \t\n(\\" {
             notice(Sign {
                 pair: [*before, *quote],
                 beside: Beside::After(&ANY),
             });
         }
+        notice(Sign {
+            pair: [*quote, b','],
+            beside: Beside::After(&ANY),
+        });
     }
 }
 
 pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
-    let quote = text.at(at + 1);
+    if text.at(at + 1) == b',' {
+        return in_list(text, at, keys);
+    }
     let mut opening = at + 1;
     while text.before(opening) == b'\\' && at + 1 - opening < MOST_BACKSLASHES {
         opening -= 1;
     }
-    match text.before(opening) {
-        b'(' => in_list(text, opening, keys).or_else(|| behind_word(text, opening - 1, at + 1, keys)),
-        b'[' | b',' => in_list(text, opening, keys),
-        b' ' | b'\t' | b'\n' => {
-            let mut end = opening;
-            while matches!(text.before(end), b' ' | b'\t' | b'\n' | b'\r') && opening - end < 24 {
-                end -= 1;
-            }
-            count_work(opening - end);
-            match text.before(end) {
-                b'(' | b'[' | b',' => in_list(text, opening, keys),
-                before if before.is_ascii_alphanumeric() => behind_word(text, end, at + 1, keys),
-                _ => None,
-            }
-        }
-        b'n' | b'r' | b't' if quote == b'"' && opening < at + 1 => None,
-        _ => None,
+    let mut end = opening;
+    if text.before(end) == b'(' {
+        end -= 1;
     }
+    while matches!(text.before(end), b' ' | b'\t' | b'\n' | b'\r') && opening - end < MOST_BLANKS {
+        end -= 1;
+    }
+    count_work(opening - end);
+    let is_word = end < opening && text.before(end).is_ascii_alphanumeric();
+    is_word.then(|| behind_word(text, end, opening, keys))?
 }
 
-/// The text behind the one that begins at `opening`, when that is a name: a pair, or a call.
-fn in_list(text: &Text<'_>, opening: usize, keys: &Keys) -> Option<Found> {
-    let start = text.run_within(opening, MOST_BACKSLASHES, |byte| byte == b'\\');
-    let end = text.run_within(start + 1, LONGEST_NAME + 1, |byte| {
-        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b' ') || !byte.is_ascii()
-    });
-    let closing = text.run_within(end, MOST_BACKSLASHES, |byte| byte == b'\\');
-    if end - start > LONGEST_NAME || text.at(closing) != text.at(start) {
+/// The text behind the one that the quote at `closing` closes, when that is a name: a pair, or a call.
+fn in_list(text: &Text<'_>, closing: usize, keys: &Keys) -> Option<Found> {
+    let quote = text.at(closing);
+    let mut end = closing;
+    while text.before(end) == b'\\' && closing - end < MOST_BACKSLASHES {
+        end -= 1;
+    }
+    if !keys.may_name(text.slice(end.saturating_sub(END_OF_NAME), end)) {
         return None;
     }
-    let comma = Gap::from(text, closing + 1)?.end;
-    if text.at(comma) != b',' {
+    let mut start = end;
+    while is_name(text.before(start)) {
+        start -= 1;
+        if end - start > LONGEST_NAME {
+            return None;
+        }
+    }
+    count_work(end - start);
+    let mut opening = start.checked_sub(1).filter(|&opening| text.at(opening) == quote)?;
+    while text.before(opening) == b'\\' && start - opening < MOST_BACKSLASHES {
+        opening -= 1;
+    }
+    let list = {
+        let mut list = opening;
+        while text.before(list).is_ascii_whitespace() && opening - list < MOST_BLANKS {
+            list -= 1;
+        }
+        text.before(list)
+    };
+    if !matches!(list, b'(' | b'[' | b',') {
         return None;
     }
-    let name = text.slice(start + 1, end);
-    let class = names::class(name, keys)?;
-    let value = Quoted::at(text, Gap::from(text, comma + 1)?.end)?;
+    let class = names::class(text.slice(start, end), keys)?;
+    let value = Quoted::at(text, Gap::from(text, closing + 2)?.end)?;
+    let is_secret = |value: &[u8]| match class {
+        Name::Key => looks_random(value) && !is_placeholder(value),
+        Name::Secret => is_plausible(value, 6),
+        Name::Token => is_plausible(value, 8),
+    };
+    // Names of secrets in a list are followed by others.
     let is_secret = value
         .judged(text)
-        .map_or(class != Name::Key, |value| match class {
-            Name::Key => looks_random(value) && !is_placeholder(value),
-            Name::Secret => is_plausible(value, 6),
-            Name::Token => is_plausible(value, 8),
-        });
-    // Names of secrets in a list are followed by others.
-    let is_name = || looks_like_name(text.slice(value.start, value.seen), keys);
-    (is_secret && !is_name()).then(|| Found::new(value.start, value.end(text)))
+        .map_or(class != Name::Key, |value| is_secret(value) && !looks_like_name(value, keys));
+    is_secret.then(|| Found::new(value.start, value.end(text)))
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b' ') || !byte.is_ascii()
 }
 
 fn looks_like_name(value: &[u8], keys: &Keys) -> bool {
     !looks_random(value) && names::class(value, keys).is_some()
 }
 
-/// The quoted text at `quote`, when the word that ends at `word_end` says that it is a secret.
-fn behind_word(text: &Text<'_>, word_end: usize, quote: usize, keys: &Keys) -> Option<Found> {
+/// The text whose quotes begin at `opening`, when the word that ends at `word_end` says that it is a secret.
+fn behind_word(text: &Text<'_>, word_end: usize, opening: usize, keys: &Keys) -> Option<Found> {
+    let last = text.slice(word_end.saturating_sub(END_OF_NAME), word_end);
+    let is_by = matches!(last, [.., before, b'b' | b'B', b'y' | b'Y'] if !before.is_ascii_alphanumeric());
+    if !is_by && !keys.may_name(last) {
+        return None;
+    }
     let mut start = word_end;
     while text.before(start).is_ascii_alphanumeric() || text.before(start) == b'_' {
         start -= 1;
@@ -95,20 +126,12 @@ fn behind_word(text: &Text<'_>, word_end: usize, quote: usize, keys: &Keys) -> O
     }
     count_work(word_end - start);
     let word = text.slice(start, word_end);
-    let is_by = word.eq_ignore_ascii_case(b"by");
     let class = if is_by {
         is_identified(text, start).then_some(Name::Secret)?
     } else {
         names::class(word, keys)?
     };
-    let backslashes = quote
-        - text
-            .bytes()
-            .get(..quote)?
-            .iter()
-            .rposition(|byte| *byte != b'\\')
-            .map_or(0, |last| last + 1);
-    let value = Quoted::at(text, quote - backslashes)?;
+    let value = Quoted::at(text, opening)?;
     let is_screaming = is_screaming(word);
     let is_secret = value.seen > value.start
         && value

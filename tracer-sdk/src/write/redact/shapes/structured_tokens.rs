@@ -35,7 +35,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
 /// `eyJ…`, at least two parts of base64 for URLs with dots between.
 fn web_token(text: &Text<'_>, at: usize) -> Option<Found> {
     let start = at.checked_sub(1).filter(|&start| text.at(start) == b'e')?;
-    let [_, of_header, of_payload, _] = &text.runs;
+    let [_, of_header, of_payload, ..] = &text.runs;
     let header = text.run_remembered(of_header, start, is_url_safe);
     if text.is_open_end(header) {
         return Some(Found::new(start, header));

@@ -1,0 +1,123 @@
+//! What looking for secrets costs: hostile texts beside prose of the same length. See `README.md`.
+
+#[path = "../../tracer-sdk/src/write/redact/tests/hostile_texts.rs"]
+mod hostile_texts;
+
+use std::fmt::Write;
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use hostile_texts::{ARRANGEMENTS, TRIGGERS, hostile, json, prose};
+use tracer_sdk::redaction::Redaction;
+use tracer_sdk::settings::{Config, Settings};
+use tracer_sdk::{Run, tool_call};
+
+/// The most that any text may cost, in times of prose of the same length.
+const LIMIT: f64 = 10.0;
+
+/// What is measured.
+#[derive(Debug)]
+pub struct Plan {
+    /// How often each text is looked through; the fastest counts.
+    pub rounds: usize,
+    /// How long the texts are, in bytes.
+    pub bytes: usize,
+    /// Only texts with this word in their names.
+    pub only: Option<String>,
+    /// Where the runs are written.
+    pub directory: PathBuf,
+}
+
+/// A text and what it costs.
+struct Row {
+    name: String,
+    /// In times of prose, of the redaction alone and of a recorded tool call.
+    redacted: f64,
+    recorded: f64,
+    /// Twice the text, in times of once.
+    doubled: f64,
+}
+
+/// Measures every hostile text, and reports the costliest; `false` when a limit was not kept.
+pub fn measure(plan: &Plan) -> Result<(String, bool), String> {
+    let directory = tempfile::tempdir_in(&plan.directory).map_err(|error| error.to_string())?;
+    let redaction = Redaction::new(&Settings::with_data_dir(directory.path()), []);
+    let config = Config::new().data_dir(directory.path());
+    let run = Run::new("redact").config(&config).start();
+    let one = |text: &str| fastest(plan.rounds, || drop(black_box(redaction.text(black_box(text)))));
+    let record = |text: &str| {
+        fastest(plan.rounds, || {
+            let _ = tool_call("fetch").args(&[black_box(text)]).record();
+        })
+    };
+    let scale = prose(plan.bytes);
+    let base = (one(&scale) / scale.len() as f64, record(&scale) / scale.len() as f64);
+    let row = |name: String, make: &dyn Fn(usize) -> String| {
+        let (text, double) = (make(plan.bytes), make(2 * plan.bytes));
+        let once = one(&text);
+        Row {
+            name,
+            redacted: once / text.len() as f64 / base.0,
+            recorded: record(&text) / text.len() as f64 / base.1,
+            doubled: one(&double) / once * text.len() as f64 * 2.0 / double.len() as f64,
+        }
+    };
+    let is_wanted = |name: &str| plan.only.as_ref().is_none_or(|only| name.contains(only.as_str()));
+    let mut rows = Vec::new();
+    let escaped = |bytes| json(bytes).replace('"', "\\\"");
+    let ordinary: [(&str, &dyn Fn(usize) -> String); 3] = [("prose", &prose), ("JSON", &json), ("JSON, escaped", &escaped)];
+    for (name, make) in ordinary {
+        if is_wanted(name) {
+            rows.push(row(name.to_owned(), make));
+        }
+    }
+    for trigger in 0..TRIGGERS.len() {
+        for (arrangement, arrange) in ARRANGEMENTS {
+            let name = format!("{:?} {arrangement}", TRIGGERS[trigger]);
+            if is_wanted(&name) {
+                rows.push(row(name, &|bytes| hostile(trigger, *arrange, bytes)));
+            }
+        }
+        eprint!("\r{} of {}", trigger + 1, TRIGGERS.len());
+    }
+    eprintln!();
+    run.finish();
+    Ok(report(plan, base, rows))
+}
+
+/// Nanoseconds of the fastest of some rounds.
+fn fastest(rounds: usize, mut work: impl FnMut()) -> f64 {
+    let times = (0..rounds.max(1)).map(|_| {
+        let start = Instant::now();
+        work();
+        start.elapsed().as_nanos() as f64
+    });
+    times.fold(f64::INFINITY, f64::min)
+}
+
+fn report(plan: &Plan, base: (f64, f64), mut rows: Vec<Row>) -> (String, bool) {
+    let shown = if plan.only.is_some() { usize::MAX } else { 25 };
+    let within = |row: &Row| row.redacted <= LIMIT && row.recorded <= LIMIT;
+    let outside = rows.iter().filter(|row| !within(row)).count();
+    let mut text = format!(
+        "{} texts of {} bytes, {} rounds. Prose takes {:.2} ns per byte, recorded as the argument of a tool call {:.2} ns.\n\
+         {outside} texts cost more than {LIMIT} times as much. The costliest, and what is ordinary:\n\n\
+         {:>9}  {:>9}  {:>9}  text\n",
+        rows.len(), plan.bytes, plan.rounds, base.0, base.1, "redacted", "recorded", "doubled"
+    );
+    let ordinary = rows.iter().take_while(|row| !row.name.starts_with('"')).count();
+    let ordinary = rows.drain(..ordinary).collect::<Vec<_>>();
+    rows.sort_by(|left, right| {
+        let cost = |row: &Row| row.redacted.max(row.recorded);
+        cost(right).total_cmp(&cost(left))
+    });
+    for row in ordinary.iter().chain(rows.iter().take(shown)) {
+        let _ = writeln!(
+            text,
+            "{:>8.1}x  {:>8.1}x  {:>8.1}x  {}",
+            row.redacted, row.recorded, row.doubled, row.name
+        );
+    }
+    (text, outside == 0)
+}
