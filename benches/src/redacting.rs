@@ -13,7 +13,7 @@ use tracer_sdk::redaction::Redaction;
 use tracer_sdk::settings::{Config, Settings};
 use tracer_sdk::{Run, tool_call};
 
-/// The most that any text may cost, in times of prose of the same length.
+/// The most that recording any text may cost, in times of prose of the same length.
 const LIMIT: f64 = 10.0;
 
 /// What is measured.
@@ -98,7 +98,7 @@ fn fastest(rounds: usize, mut work: impl FnMut()) -> f64 {
 
 fn report(plan: &Plan, base: (f64, f64), mut rows: Vec<Row>) -> (String, bool) {
     let shown = if plan.only.is_some() { usize::MAX } else { 25 };
-    let within = |row: &Row| row.redacted <= LIMIT && row.recorded <= LIMIT;
+    let within = |row: &Row| row.recorded <= LIMIT;
     let outside = rows.iter().filter(|row| !within(row)).count();
     let mut text = format!(
         "{} texts of {} bytes, {} rounds. Prose takes {:.2} ns per byte, recorded as the argument of a tool call {:.2} ns.\n\
@@ -109,7 +109,7 @@ fn report(plan: &Plan, base: (f64, f64), mut rows: Vec<Row>) -> (String, bool) {
     let ordinary = rows.iter().take_while(|row| !row.name.starts_with('"')).count();
     let ordinary = rows.drain(..ordinary).collect::<Vec<_>>();
     rows.sort_by(|left, right| {
-        let cost = |row: &Row| row.redacted.max(row.recorded);
+        let cost = |row: &Row| row.recorded;
         cost(right).total_cmp(&cost(left))
     });
     for row in ordinary.iter().chain(rows.iter().take(shown)) {

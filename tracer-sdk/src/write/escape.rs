@@ -28,21 +28,19 @@ pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
 /// Appends UTF-8 bytes with everything escaped that JSON asks for, without quotes.
 ///
 /// Most of what is written passes through here, and most of it needs no escape. Bytes are copied in steps of a fixed
-/// size, and taken off again where that was too much: that costs less than copying just the bytes that are wanted.
+/// size; where one needs an escape, others in the same step often do, so that step is taken byte by byte.
 pub(crate) fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
     out.reserve(bytes.len() + CHUNK);
-    let mut rest = bytes;
-    while let Some((chunk, after)) = rest.split_first_chunk::<CHUNK>() {
-        out.extend_from_slice(chunk);
-        rest = match first_escape(chunk) {
-            None => after,
+    let (chunks, rest) = bytes.as_chunks::<CHUNK>();
+    for chunk in chunks {
+        match first_escape(chunk) {
+            None => out.extend_from_slice(chunk),
             Some(position) => {
-                out.truncate(out.len() - (CHUNK - position));
-                // `position` is below the length of a chunk.
-                push_escape(out, rest[position]);
-                &rest[position + 1..]
+                let (plain, others) = chunk.split_at(position);
+                out.extend_from_slice(plain);
+                push_each(out, others);
             }
-        };
+        }
     }
     push_few(out, rest);
 }
@@ -57,13 +55,33 @@ fn push_few(out: &mut Vec<u8>, bytes: &[u8]) {
     if bytes.iter().all(|&byte| ESCAPES[usize::from(byte)] == 0) {
         return out.extend_from_slice(bytes);
     }
+    push_each(out, bytes);
+}
+
+/// As [`push_escaped`], byte by byte, for no more than a chunk.
+fn push_each(out: &mut Vec<u8>, bytes: &[u8]) {
+    // Most escapes take two bytes; what takes six is rare enough to ask for room.
+    let mut escaped = [0; 2 * CHUNK];
+    let mut length = 0;
     for &byte in bytes {
-        if ESCAPES[usize::from(byte)] == 0 {
-            out.push(byte);
-        } else {
-            push_escape(out, byte);
+        match ESCAPES[usize::from(byte)] {
+            0 => {
+                escaped[length] = byte;
+                length += 1;
+            }
+            b'u' => {
+                out.extend_from_slice(&escaped[..length]);
+                length = 0;
+                push_escape(out, byte);
+            }
+            escape => {
+                escaped[length] = b'\\';
+                escaped[length + 1] = escape;
+                length += 2;
+            }
         }
     }
+    out.extend_from_slice(&escaped[..length]);
 }
 
 fn push_escape(out: &mut Vec<u8>, byte: u8) {

@@ -120,6 +120,8 @@ pub(super) struct Keys {
     tails: Tails,
     /// Those, and the last letters of the other names that are looked for in texts.
     names: Tails,
+    /// Those, and the last letters of names that say something of another value.
+    all: Tails,
 }
 
 #[derive(Debug)]
@@ -180,6 +182,7 @@ impl Keys {
             keys,
             by_last,
             tails,
+            all: shapes::with_roles(names.clone()),
             names,
         }
     }
@@ -195,6 +198,11 @@ impl Keys {
     /// Whether the end of a name in a text may be that of one that says something.
     pub(super) fn may_name(&self, end: &[u8]) -> bool {
         self.names.may_match(end)
+    }
+
+    /// Whether the end of a name in a text may be that of one that says something of its value or of another.
+    pub(super) fn may_say_something(&self, end: &[u8]) -> bool {
+        self.all.may_match(end)
     }
 
     /// What the redact key says that the name's last words spell.

@@ -90,7 +90,9 @@ impl Tails {
                 2 => self.twos[last] & (1 << before) != 0,
                 _ => {
                     let group = group(first, before, last);
-                    self.groups.get(group / 64).is_some_and(|bits| bits & (1 << (group % 64)) != 0)
+                    self.groups
+                        .get(group / 64)
+                        .is_some_and(|bits| bits & (1 << (group % 64)) != 0)
                 }
             }
     }
@@ -115,11 +117,38 @@ mod tests {
 
     #[test]
     fn a_name_that_ends_in_a_word_may_match_however_it_is_spelled() {
-        let tails = [&b"yekipa"[..], b"drowssap", b"di", b"hsah"].into_iter().fold(Tails::none(), Tails::and).and_alone(b'k');
-        for name in ["api_key", "API-KEY", "api_key_2", "passwords", "passWOR-D", "id", "user_id", "ids", "hashes", "k", "ｋｅｙ", "key2x", "é"] {
+        let tails = [&b"yekipa"[..], b"drowssap", b"di", b"hsah"]
+            .into_iter()
+            .fold(Tails::none(), Tails::and)
+            .and_alone(b'k');
+        for name in [
+            "api_key",
+            "API-KEY",
+            "api_key_2",
+            "passwords",
+            "passWOR-D",
+            "id",
+            "user_id",
+            "ids",
+            "hashes",
+            "k",
+            "ｋｅｙ",
+            "key2x",
+            "é",
+        ] {
             assert!(tails.may_match(name.as_bytes()), "{name}");
         }
-        for name in ["", "_", "12", "max", "v", "di", "swordfish", "task", "description"] {
+        for name in [
+            "",
+            "_",
+            "12",
+            "max",
+            "v",
+            "di",
+            "swordfish",
+            "task",
+            "description",
+        ] {
             assert!(!tails.may_match(name.as_bytes()), "{name}");
         }
     }

@@ -10,13 +10,24 @@ use std::cell::Cell;
 
 use memchr::memmem;
 
+use super::keys::Keys;
+use super::shapes::{Name, Said};
 use crate::format::names::markers::{REDACTED, TRUNCATED};
+
+/// How many bytes of a name are enough to rule out most names.
+const END_OF_NAME: usize = 12;
 
 /// How many bytes may be judged again in any text, however short.
 const FREE_JUDGING: usize = 512;
 
 /// One byte of so many that are new may be judged again.
 const NEW_FOR_AGAIN: usize = 4;
+
+/// How much of a run is looked at before markers are looked for in it.
+const PART_OF_RUN: usize = 256;
+
+/// How many names are remembered.
+const NAMES: usize = 8;
 
 /// The bytes of a string, or of its beginning when it is too long to be looked at whole.
 #[derive(Debug)]
@@ -28,14 +39,16 @@ pub(super) struct Text<'a> {
     judged: Cell<usize>,
     /// How many of them may be judged again.
     again: Cell<usize>,
-    /// The next marker, the next login in a URL, the end of a private key block.
-    pub(super) marker: Ahead,
+    /// The next marker of each kind, the next login in a URL, the end of a private key block.
+    markers: [Ahead; 2],
     pub(super) at_sign: Ahead,
     pub(super) key_end: Ahead,
     /// The end of a URL, of the two parts of a web token, of the text in an element, and of a bare value.
     pub(super) runs: [Ahead; 5],
     /// Which commands are in the line before an option, and as far as that is known.
     pub(super) commands: Cell<(usize, u16)>,
+    /// What names said that were met last, each in the place that it may have: hostile texts repeat theirs.
+    names: [Cell<Option<(usize, usize, Said)>>; NAMES],
 }
 
 /// What was found when the text was last searched for something: from where, and where it is.
@@ -93,11 +106,12 @@ impl<'a> Text<'a> {
             goes_on,
             judged: Cell::new(0),
             again: Cell::new(FREE_JUDGING),
-            marker: Ahead::default(),
+            markers: Default::default(),
             at_sign: Ahead::default(),
             key_end: Ahead::default(),
             runs: Default::default(),
             commands: Cell::default(),
+            names: Default::default(),
         }
     }
 
@@ -146,11 +160,26 @@ impl<'a> Text<'a> {
 
     /// As [`run`](Self::run), but at most `most` bytes of it: longer runs are all the same.
     pub(super) fn run_within(&self, start: usize, most: usize, belongs: impl Fn(u8) -> bool) -> usize {
-        let rest = self.bytes.get(start..).unwrap_or_default();
-        let rest = rest.get(..most).unwrap_or(rest);
-        let length = rest.iter().position(|&byte| !belongs(byte)).unwrap_or(rest.len());
-        count_work(length);
-        self.before_marker(start, start + length)
+        let limit = start.saturating_add(most).min(self.len()).max(start);
+        let may_hold_marker = belongs(b'_');
+        let mut position = start;
+        // In parts, so that no more is looked at than a part behind a marker.
+        while position < limit {
+            let part = self.slice(position, limit.min(position + PART_OF_RUN));
+            let length = part.iter().position(|&byte| !belongs(byte));
+            let end = position + length.unwrap_or(part.len());
+            count_work(end - position);
+            let before_marker = if may_hold_marker {
+                self.before_marker(position, end)
+            } else {
+                end
+            };
+            if before_marker < end || length.is_some() {
+                return before_marker;
+            }
+            position = end;
+        }
+        limit
     }
 
     /// As [`run`](Self::run), remembered: within a run that was seen before its end is known.
@@ -169,31 +198,28 @@ impl<'a> Text<'a> {
 
     /// Where the first marker at or after `from` begins; the end of the text without any.
     pub(super) fn next_marker(&self, from: usize) -> usize {
-        if let Some((start, found)) = self.marker.0.get()
+        let [redacted, truncated] = &self.markers;
+        self.next_of_two_ways(redacted, from, REDACTED)
+            .min(self.next_of_two_ways(truncated, from, TRUNCATED))
+    }
+
+    /// As [`next_of`](Self::next_of), for what is not looked for from left to right.
+    fn next_of_two_ways(&self, memory: &Ahead, from: usize, marker: &str) -> usize {
+        if let Some((start, found)) = memory.0.get()
             && from < start
         {
             // Only what is before the part that is known.
-            return self.marker_in(from, start).unwrap_or_else(|| {
-                self.marker.0.set(Some((from, found)));
-                found
-            });
+            count_work(start - from);
+            let part = self.slice(from, (start + marker.len() - 1).min(self.len()));
+            return memmem::find(part, marker.as_bytes()).map_or_else(
+                || {
+                    memory.0.set(Some((from, found)));
+                    found
+                },
+                |offset| from + offset,
+            );
         }
-        self.marker.next(from, || {
-            self.marker_in(from, self.len())
-                .unwrap_or_else(|| self.len().max(from))
-        })
-    }
-
-    /// The first marker that begins in `from..end`.
-    fn marker_in(&self, from: usize, end: usize) -> Option<usize> {
-        let mut position = from;
-        loop {
-            position += memmem::find(self.slice(position, end.saturating_add(1).min(self.len())), b"__")?;
-            if self.has(position, REDACTED.as_bytes()) || self.has(position, TRUNCATED.as_bytes()) {
-                return Some(position);
-            }
-            position += 1;
-        }
+        self.next_of(memory, from, marker.as_bytes())
     }
 
     /// Where `sought` is next, at or after `from`; the end of the text when it is nowhere. What is looked for with one
@@ -217,6 +243,31 @@ impl<'a> Text<'a> {
         self.again.set(left);
         self.judged.set(judged.max(end));
         true
+    }
+
+    /// What the name `start..end` says.
+    pub(super) fn said_by(&self, start: usize, end: usize, keys: &Keys) -> Said {
+        let name = self.slice(start, end);
+        let place =
+            (name.len() + 3 * usize::from(self.at(start)) + 5 * usize::from(self.before(end))) % NAMES;
+        // The remainder is below the length.
+        let place = &self.names[place];
+        match place.get() {
+            Some((start, end, said)) if self.slice(start, end) == name => said,
+            _ => {
+                let said = Said::by(name, keys);
+                place.set(Some((start, end, said)));
+                said
+            }
+        }
+    }
+
+    /// What the name `start..end` says of its value.
+    pub(super) fn class(&self, start: usize, end: usize, keys: &Keys) -> Option<Name> {
+        let last = self.slice(start.max(end.saturating_sub(END_OF_NAME)), end);
+        keys.may_name(last)
+            .then(|| self.said_by(start, end, keys).class())
+            .flatten()
     }
 
     /// Whether a word may begin at `position`: not after a letter, digit, `_` or `-`, unless that is an escape like `\n`.

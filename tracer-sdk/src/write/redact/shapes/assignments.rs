@@ -3,15 +3,13 @@
 //! How sure a value must look depends on how sure its place is: JSON, an environment variable, an option and a query
 //! say that a value is meant; `token: …` may as well be code or prose.
 
-use super::headers::Header;
-use super::names::{self, Name};
+use super::names::{self, Name, Role};
 use super::pairs;
 use super::values::{
     MAX_JUDGED, is_code, is_digest, is_number, is_path, is_placeholder, is_plausible, looks_random,
 };
 use super::{ANY, Beside, Found, Notice, Sign};
-use crate::write::redact::fold::FoldedName;
-use crate::write::redact::keys::{KeyVerdict, Keys};
+use crate::write::redact::keys::Keys;
 use crate::write::redact::text::{Text, count_work};
 
 /// The longest name; longer runs are something else.
@@ -102,36 +100,27 @@ struct Named {
     is_quoted: bool,
     /// The separator follows at once.
     is_tight: bool,
-    /// By its last letters it may name a secret; otherwise it may only name what another value is.
-    may_be_secret: bool,
 }
 
 pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
     let separator = Separator::at(text, at)?;
     let is_colon = separator.is_colon;
     let named = name_before(text, separator.start, keys)?;
-    let name = text.slice(named.start, named.end);
     let gap = Gap::from(text, separator.end)?;
-    if !named.may_be_secret {
-        return pairs::find(text, named.start, named.end, gap.end, !is_colon, keys);
-    }
-    let folded = FoldedName::new(name);
+    let says = text.said_by(named.start, named.end, keys);
     let is_query = !is_colon && !named.is_quoted && matches!(text.before(named.start), b'?' | b'&' | b';');
-    let is_query_name = || {
-        QUERY_NAMES
-            .iter()
-            .any(|known| folded.from(0).ends_with(known) && folded.spelled(0, known).is_some())
-    };
-    let class = names::class_of(&folded, keys).or_else(|| (is_query && is_query_name()).then_some(Name::Key));
-
+    let class = says
+        .class
+        .or_else(|| (is_query && says.is_query_name).then_some(Name::Key));
     let Some(class) = class else {
-        return pairs::find(text, named.start, named.end, gap.end, !is_colon, keys);
+        return (says.role == Role::Name)
+            .then(|| pairs::find(text, named.start, gap.end, !is_colon, keys))?;
     };
     let start = gap.end;
     if is_colon
         && !named.is_quoted
         && !gap.has_lines
-        && let Some(header) = Header::named(&folded)
+        && let Some(header) = says.header
     {
         return header.find(text, start);
     }
@@ -147,12 +136,8 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
         return quoted.find(text, class, &named, is_colon, is_name);
     }
     if named.is_quoted && is_colon {
-        let is_own = || {
-            keys.find(&folded)
-                .is_some_and(|(verdict, _)| verdict == KeyVerdict::Secret)
-        };
         return number(text, start, &named)
-            .filter(|_| is_own())
+            .filter(|_| says.is_own)
             .or_else(|| list(text, start, class));
     }
     if gap.has_lines {
@@ -224,9 +209,7 @@ fn name_before(text: &Text<'_>, separator: usize, keys: &Keys) -> Option<Named> 
     } else if has_lines {
         return None;
     }
-    let last = text.slice(end.saturating_sub(END_OF_NAME), end);
-    let may_be_secret = keys.may_name(last);
-    if !may_be_secret && !names::may_have_role(last) {
+    if !keys.may_say_something(text.slice(end.saturating_sub(END_OF_NAME), end)) {
         return None;
     }
     let is_name = |byte: u8| {
@@ -250,7 +233,6 @@ fn name_before(text: &Text<'_>, separator: usize, keys: &Keys) -> Option<Named> 
         end,
         is_quoted,
         is_tight,
-        may_be_secret,
     })
 }
 
@@ -344,7 +326,7 @@ impl Quoted {
             Name::Key if is_variable => is_plausible(value, 8),
             Name::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
         };
-        let is_secret = self.seen > self.start && self.judged(text).map_or(class != Name::Key, is_secret);
+        let is_secret = self.seen > self.start && self.judged(text).is_some_and(is_secret);
         is_secret.then(|| Found::new(self.start, self.end(text)))
     }
 }
@@ -370,7 +352,7 @@ fn list(text: &Text<'_>, start: usize, class: Name) -> Option<Found> {
     let is_secret = |value: &[u8]| {
         !is_placeholder(value) && (class != Name::Key || (looks_random(value) && !is_digest(value)))
     };
-    if !first.judged(text).map_or(class != Name::Key, is_secret) {
+    if !first.judged(text).is_some_and(is_secret) {
         return None;
     }
     let mut end = first.end(text);
@@ -489,7 +471,8 @@ fn bare(
         text.run_within(start, MAX_JUDGED, is_value)
     } else {
         let [.., of_bare] = &text.runs;
-        text.run_remembered(of_bare, start, is_value).min(start + MAX_JUDGED)
+        text.run_remembered(of_bare, start, is_value)
+            .min(start + MAX_JUDGED)
     };
     let is_meant = is_query || is_variable || (is_option && !is_colon);
     let is_secret = |value: &[u8]| {
@@ -500,9 +483,7 @@ fn bare(
         };
         let goes_on =
             matches!(text.at(seen), b'(' | b'[') || (!is_meant && matches!(text.at(seen), b'{' | b'<'));
-        let is_expression = || {
-            (is_code(value) || (goes_on && is_path_of_names())) && !looks_random(value)
-        };
+        let is_expression = || (is_code(value) || (goes_on && is_path_of_names())) && !looks_random(value);
         let is_likely = match class {
             Name::Token if is_number(value) || (is_path(value) && !looks_random(value)) => false,
             Name::Secret if is_meant => true,
@@ -516,11 +497,8 @@ fn bare(
         is_likely && !is_expression() && !is_placeholder(value)
     };
     let is_secret = seen > start
-        && if text.may_judge(start, seen) {
-            is_secret(text.slice(start, without_full_stop(text, start, seen)))
-        } else {
-            class != Name::Key
-        };
+        && text.may_judge(start, seen)
+        && is_secret(text.slice(start, without_full_stop(text, start, seen)));
     is_secret.then(|| {
         let end = text.run(seen, is_value);
         Found::new(start, without_full_stop(text, start, end))

@@ -1,7 +1,7 @@
 //! Secrets where a command or a file puts them without a separator: `ENV DB_PASSWORD …`, `sshpass -p …`, netrc.
 
 use super::assignments::{Gap, LONGEST_NAME, Quoted, begins_line};
-use super::names::{self, Name};
+use super::names::Name;
 use super::values::{MAX_JUDGED, is_number, is_placeholder, is_plausible};
 use super::{Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
@@ -88,7 +88,7 @@ fn variable(text: &Text<'_>, keyword_end: usize, keys: &Keys) -> Option<Found> {
     if name_end == name_start || name_end - name_start > LONGEST_NAME {
         return None;
     }
-    let class = names::class(text.slice(name_start, name_end), keys)?;
+    let class = text.class(name_start, name_end, keys)?;
     let start = Gap::from(text, name_end)
         .filter(|gap| !gap.has_lines && gap.end > name_end)?
         .end;
@@ -101,7 +101,7 @@ fn variable(text: &Text<'_>, keyword_end: usize, keys: &Keys) -> Option<Found> {
     if let Some(quoted) = Quoted::at(text, start) {
         return quoted
             .judged(text)
-            .is_none_or(is_secret)
+            .is_some_and(is_secret)
             .then(|| Found::new(quoted.start, quoted.end(text)));
     }
     // An instruction takes the rest of its line.
@@ -110,7 +110,7 @@ fn variable(text: &Text<'_>, keyword_end: usize, keys: &Keys) -> Option<Found> {
             && (is_instruction || !matches!(byte, b' ' | b'\t' | b';'))
     };
     let seen = text.run_within(start, MAX_JUDGED, is_value);
-    let is_secret = seen > start && (!text.may_judge(start, seen) || is_secret(text.slice(start, seen)));
+    let is_secret = seen > start && (text.may_judge(start, seen) && is_secret(text.slice(start, seen)));
     is_secret.then(|| Found::new(start, text.run(seen, is_value)))
 }
 
@@ -143,7 +143,7 @@ fn option(text: &Text<'_>, at: usize) -> Option<Found> {
     if !fits || seen == start || text.at(start) == b'-' {
         return None;
     }
-    (!text.may_judge(start, seen) || !is_placeholder(text.slice(start, seen)))
+    (text.may_judge(start, seen) && !is_placeholder(text.slice(start, seen)))
         .then(|| Found::new(start, text.run(seen, is_value)))
 }
 
@@ -160,11 +160,12 @@ fn commands_before(text: &Text<'_>, at: usize) -> u16 {
         None => (from, found_before),
     };
     for start in line..at {
-        let is_first = matches!(text.at(start), b's' | b'm' | b'd' | b'p' | b'a' | b'r' | b'l');
-        if is_first && !is_word(text.before(start)) {
+        let begins = matches!(text.at(start), b's' | b'm' | b'd' | b'p' | b'a' | b'r' | b'l');
+        if begins && !is_word(text.before(start)) {
             for (number, command) in COMMANDS.iter().enumerate() {
                 let end = start + command.words.len();
-                if end <= at && text.has(start, command.words) && !is_word(text.at(end)) {
+                let is_first = command.words.first() == Some(&text.at(start));
+                if is_first && end <= at && text.has(start, command.words) && !is_word(text.at(end)) {
                     found |= 1 << number;
                 }
             }
@@ -191,7 +192,7 @@ fn login(text: &Text<'_>, at: usize) -> Option<Found> {
     }
     let secret = |start: usize, seen: usize| {
         let is_secret =
-            seen > start && (!text.may_judge(start, seen) || !is_placeholder(text.slice(start, seen)));
+            seen > start && (text.may_judge(start, seen) && !is_placeholder(text.slice(start, seen)));
         is_secret.then(|| Found::new(start, text.run(seen, is_value)))
     };
     let keyword = text.run_within(

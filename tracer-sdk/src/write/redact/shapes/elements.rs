@@ -49,11 +49,11 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
         return None;
     }
     let name = text.slice(start, name_end);
-    match names::class(name, keys) {
+    match text.class(start, name_end, keys) {
         Some(class) => secret(text, end + 1, class),
         None if name_end == end && names::role_of(&FoldedName::new(name), true) == Role::Name => {
             let content = text.run_within(end + 1, LONGEST_NAME, is_name);
-            let class = names::class(text.slice(end + 1, content), keys)?;
+            let class = text.class(end + 1, content, keys)?;
             let close = text.run_within(content, LONGEST_NAME, |byte| byte != b'>');
             let open = text.run_within(close + 1, LONGEST_NAME, |byte| byte.is_ascii_whitespace());
             let is_next = text.has(content, b"</") && text.at(open) == b'<' && text.at(open + 1) != b'/';
@@ -90,8 +90,8 @@ fn secret(text: &Text<'_>, start: usize, class: Name) -> Option<Found> {
     if !is_closed || memchr(b'\0', value).is_some() || is_blank() {
         return None;
     }
-    let is_secret = !text.may_judge(start, seen)
-        || match class {
+    let is_secret = text.may_judge(start, seen)
+        && match class {
             Name::Token if is_number(value) => false,
             Name::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
             Name::Secret => !is_placeholder(value),

@@ -75,8 +75,8 @@ impl Header {
                     return None;
                 }
                 let seen = end_of_value(text, start, MAX_JUDGED);
-                let is_secret = seen > start
-                    && (!text.may_judge(start, seen) || !is_placeholder(text.slice(start, seen)));
+                let is_secret =
+                    seen > start && (text.may_judge(start, seen) && !is_placeholder(text.slice(start, seen)));
                 is_secret.then(|| Found::new(start, end_of_value(text, start, usize::MAX)))
             }
         }
@@ -98,7 +98,7 @@ fn authorization(text: &Text<'_>, start: usize) -> Option<Found> {
     if is_one_of(&SCHEMES)
         && let Some(credentials) = Credentials::after(text, scheme_end)
     {
-        let is_secret = credentials.judged(text).is_none_or(|token| {
+        let is_secret = credentials.judged(text).is_some_and(|token| {
             let is_alone =
                 token.len() >= 8 && !matches!(credentials.next(text), b' ' | b'\t') && !is_placeholder(token);
             is_alone || is_plausible(token, 6)
@@ -111,7 +111,7 @@ fn authorization(text: &Text<'_>, start: usize) -> Option<Found> {
     let looks_like_code =
         || is_code(value) || value.iter().any(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<'));
     let is_secret =
-        seen > start && (!text.may_judge(start, seen) || (is_plausible(value, 6) && !looks_like_code()));
+        seen > start && (text.may_judge(start, seen) && (is_plausible(value, 6) && !looks_like_code()));
     is_secret.then(|| Found::new(start, text.run(seen, is_word)))
 }
 

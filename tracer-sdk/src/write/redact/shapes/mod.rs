@@ -17,7 +17,7 @@ mod urls;
 mod values;
 
 pub(crate) use names::{Name, Role};
-pub(super) use names::{by_last_word, class, other_names, role};
+pub(super) use names::{Said, by_last_word, class, other_names, role, with_roles};
 pub(super) use values::{is_path, is_placeholder, looks_random};
 
 use std::ops::Range;

@@ -3,9 +3,10 @@
 use std::sync::LazyLock;
 
 use super::assignments::QUERY_NAMES;
+use super::headers::Header;
 use super::values::{is_digest, is_number, is_placeholder, is_plausible, looks_random};
 use crate::write::redact::fold::FoldedName;
-use crate::write::redact::keys::Keys;
+use crate::write::redact::keys::{KeyVerdict, Keys};
 use crate::write::redact::tails::Tails;
 
 /// How much a name says.
@@ -151,13 +152,12 @@ pub(in crate::write::redact) fn role(name: &[u8]) -> Role {
     role_of(&FoldedName::new(name), false)
 }
 
-/// The tails of the words with a role.
-static ROLE_TAILS: LazyLock<Tails> = LazyLock::new(|| {
-    let words = NAME_WORDS.into_iter().chain(VALUE_WORDS);
-    let (letters, words): (Vec<&[u8]>, Vec<&[u8]>) = words.partition(|word| word.len() == 1);
-    let tails = words.into_iter().fold(Tails::none(), Tails::and);
-    letters.concat().into_iter().fold(tails, Tails::and_alone)
-});
+/// The words with a role.
+static ROLE_WORDS: LazyLock<Vec<&[u8]>> =
+    LazyLock::new(|| NAME_WORDS.into_iter().chain(VALUE_WORDS).collect());
+
+/// The tails of those.
+static ROLE_TAILS: LazyLock<Tails> = LazyLock::new(|| with_roles(Tails::none()));
 
 /// The role of a member by its last word; a single letter must be the whole name.
 pub(super) fn role_of(name: &FoldedName, is_markup: bool) -> Role {
@@ -185,18 +185,58 @@ pub(in crate::write::redact) fn other_names() -> impl Iterator<Item = &'static [
     words.chain(QUERY_NAMES)
 }
 
-/// What `name` says, if anything.
-pub(in crate::write::redact) fn class(name: &[u8], keys: &Keys) -> Option<Name> {
-    keys.may_name(name)
-        .then(|| class_of(&FoldedName::new(name), keys))
-        .flatten()
+/// These tails and those of the words with a role.
+pub(in crate::write::redact) fn with_roles(tails: Tails) -> Tails {
+    ROLE_WORDS.iter().fold(tails, |tails, word| match word {
+        [letter] => tails.and_alone(*letter),
+        word => tails.and(word),
+    })
 }
 
-/// As [`class`], for a name that is folded already.
-pub(super) fn class_of(name: &FoldedName, keys: &Keys) -> Option<Name> {
-    keys.find(name)
-        .map(|(_, name)| name)
-        .or_else(|| by_last_word_of(name))
+/// What a name in a text says.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::write::redact) struct Said {
+    /// Of its value.
+    pub(super) class: Option<Name>,
+    /// The same under a redact key of the user's own, under which numbers are secrets, too.
+    pub(super) is_own: bool,
+    /// In the query of a URL.
+    pub(super) is_query_name: bool,
+    /// As the name of a header.
+    pub(super) header: Option<Header>,
+    /// Of its neighbours.
+    pub(super) role: Role,
+}
+
+impl Said {
+    pub(in crate::write::redact) fn by(name: &[u8], keys: &Keys) -> Self {
+        let name = FoldedName::new(name);
+        let found = keys.find(&name);
+        let class = found.map(|(_, name)| name).or_else(|| by_last_word_of(&name));
+        Self {
+            class,
+            is_own: found.is_some_and(|(verdict, _)| verdict == KeyVerdict::Secret),
+            is_query_name: QUERY_NAMES.iter().any(|known| {
+                name.spelled(0, known)
+                    .is_some_and(|end| known.len() > 3 || name.is_at_beginning(end))
+            }),
+            header: class.and_then(|_| Header::named(&name)),
+            role: if class.is_none() {
+                role_of(&name, false)
+            } else {
+                Role::Other
+            },
+        }
+    }
+
+    pub(in crate::write::redact) fn class(self) -> Option<Name> {
+        self.class
+    }
+}
+
+/// What `name` says, if anything.
+pub(in crate::write::redact) fn class(name: &[u8], keys: &Keys) -> Option<Name> {
+    keys.may_name(name).then(|| Said::by(name, keys).class).flatten()
 }
 
 /// What `name` says by its last word, although no redact key says so.

@@ -1,7 +1,7 @@
 //! Options in a command line: `--api-key value`, `"--api-key", "value"`, `-u user:password`. With `=` they are assignments.
 
 use super::assignments::{LONGEST_NAME, quoted_end};
-use super::names::{self, Name};
+use super::names::Name;
 use super::values::{MAX_JUDGED, is_number, is_placeholder, is_plausible, looks_random};
 use super::{Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
@@ -30,9 +30,9 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
     if name_end - name_start > LONGEST_NAME {
         return None;
     }
-    let name = names::class(text.slice(name_start, name_end), keys)?;
+    let name = text.class(name_start, name_end, keys)?;
     value_after(text, name_end)
-        .filter(|value| !text.may_judge(value.start, value.seen) || value.is_secret(text, name))
+        .filter(|value| text.may_judge(value.start, value.seen) && value.is_secret(text, name))
         .map(|value| value.found(text))
 }
 
@@ -99,6 +99,6 @@ fn login(text: &Text<'_>, at: usize) -> Option<Found> {
     let is_password = |byte: u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'\\');
     let seen = text.run_within(password, MAX_JUDGED, is_password);
     let is_secret =
-        seen > password && (!text.may_judge(password, seen) || is_plausible(text.slice(password, seen), 6));
+        seen > password && (text.may_judge(password, seen) && is_plausible(text.slice(password, seen), 6));
     is_secret.then(|| Found::new(password, text.run(seen, is_password)))
 }

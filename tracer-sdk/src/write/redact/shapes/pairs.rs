@@ -20,11 +20,10 @@ const LONGEST_ROLE: usize = 24;
 /// The longest value that is looked for before its name.
 const LONGEST_BEFORE: usize = 200;
 
-/// The value beside the name that is at `start`, the value of a member whose own name is `member..member_end`.
+/// The value beside the name that is at `start`, the value of a member whose own name begins at `member`.
 pub(super) fn find(
     text: &Text<'_>,
     member: usize,
-    member_end: usize,
     start: usize,
     is_markup: bool,
     keys: &Keys,
@@ -39,10 +38,7 @@ pub(super) fn find(
     if name.1 - name.0 > LONGEST_NAME {
         return None;
     }
-    let class = names::class(text.slice(name.0, name.1), keys)?;
-    if names::role_of(&FoldedName::new(text.slice(member, member_end)), is_markup) != Role::Name {
-        return None;
-    }
+    let class = text.class(name.0, name.1, keys)?;
     after(text, behind, class, is_markup).or_else(|| before(text, member, class))
 }
 
@@ -98,7 +94,7 @@ fn between(text: &Text<'_>, position: usize) -> usize {
 fn secret_at(text: &Text<'_>, start: usize, class: Name) -> Option<Found> {
     if let Some(quoted) = Quoted::at(text, start) {
         let is_secret =
-            quoted.seen > quoted.start && quoted.judged(text).is_none_or(|value| is_secret(value, class));
+            quoted.seen > quoted.start && quoted.judged(text).is_some_and(|value| is_secret(value, class));
         return is_secret.then(|| Found::new(quoted.start, quoted.end(text)));
     }
     let is_value = |byte: u8| {
@@ -111,7 +107,7 @@ fn secret_at(text: &Text<'_>, start: usize, class: Name) -> Option<Found> {
     let seen = text.run_within(start, MAX_JUDGED, is_value);
     let value = text.slice(start, seen);
     let is_secret =
-        seen > start && (!text.may_judge(start, seen) || (is_secret(value, class) && is_plausible(value, 6)));
+        seen > start && (text.may_judge(start, seen) && (is_secret(value, class) && is_plausible(value, 6)));
     is_secret.then(|| Found::new(start, text.run(seen, is_value)))
 }
 
@@ -160,6 +156,6 @@ fn before(text: &Text<'_>, member: usize, class: Name) -> Option<Found> {
     let role = names::role_of(&FoldedName::new(text.slice(name, name_end)), false);
     let is_secret = role == Role::Value
         && text.before_marker(start, end) == end
-        && (!text.may_judge(start, end.min(start + MAX_JUDGED)) || is_secret(text.slice(start, end), class));
+        && (text.may_judge(start, end.min(start + MAX_JUDGED)) && is_secret(text.slice(start, end), class));
     (is_secret && end > start).then(|| Found::new(start, end))
 }

@@ -8,7 +8,10 @@ use super::formats::{FORMATS, Format};
 use super::values::{MAX_JUDGED, is_blank, looks_random};
 use super::{ANY, Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
-use crate::write::redact::text::Text;
+use crate::write::redact::text::{Text, is_url_safe};
+
+/// What looks random has a part of so many signs at least; that of the published formats is their first.
+const SHORTEST_RANDOM: usize = 12;
 
 /// The formats by the last two bytes of their prefix ([`slot`]), the longest prefix first.
 static BY_PAIR: LazyLock<Vec<Vec<Candidate>>> = LazyLock::new(|| {
@@ -72,7 +75,11 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
         if text.slice(start, body) != format.prefix {
             return None;
         }
-        if format.is_common && !text.is_token_start(start) {
+        let begins_random = || text.run_within(body, SHORTEST_RANDOM, is_url_safe) - body == SHORTEST_RANDOM;
+        if format.is_common
+            && !(text.is_token_start(start)
+                && (begins_random() || text.is_open_end(text.len().min(body + SHORTEST_RANDOM))))
+        {
             return None;
         }
         let seen = text.run_within(body, MAX_JUDGED.max(format.shortest), format.body);
@@ -82,14 +89,11 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
         if !is_long {
             return None;
         }
-        // What may not be judged any more looks too much like a key to stay.
-        let fits = is_open && format.is_common
-            || !text.may_judge(body, seen)
-            || if format.is_common {
-                looks_random(rest)
-            } else {
-                !is_blank(rest) && !rest.starts_with(b"your")
-            };
+        let fits = if format.is_common {
+            is_open || (text.may_judge(body, seen) && looks_random(rest))
+        } else {
+            !is_blank(rest) && !rest.starts_with(b"your")
+        };
         fits.then(|| Found::new(start, text.run(seen, format.body)))
     })
 }

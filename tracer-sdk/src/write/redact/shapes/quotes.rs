@@ -74,7 +74,9 @@ fn in_list(text: &Text<'_>, closing: usize, keys: &Keys) -> Option<Found> {
         }
     }
     count_work(end - start);
-    let mut opening = start.checked_sub(1).filter(|&opening| text.at(opening) == quote)?;
+    let mut opening = start
+        .checked_sub(1)
+        .filter(|&opening| text.at(opening) == quote)?;
     while text.before(opening) == b'\\' && start - opening < MOST_BACKSLASHES {
         opening -= 1;
     }
@@ -88,7 +90,7 @@ fn in_list(text: &Text<'_>, closing: usize, keys: &Keys) -> Option<Found> {
     if !matches!(list, b'(' | b'[' | b',') {
         return None;
     }
-    let class = names::class(text.slice(start, end), keys)?;
+    let class = text.class(start, end, keys)?;
     let value = Quoted::at(text, Gap::from(text, closing + 2)?.end)?;
     let is_secret = |value: &[u8]| match class {
         Name::Key => looks_random(value) && !is_placeholder(value),
@@ -98,7 +100,7 @@ fn in_list(text: &Text<'_>, closing: usize, keys: &Keys) -> Option<Found> {
     // Names of secrets in a list are followed by others.
     let is_secret = value
         .judged(text)
-        .map_or(class != Name::Key, |value| is_secret(value) && !looks_like_name(value, keys));
+        .is_some_and(|value| is_secret(value) && !looks_like_name(value, keys));
     is_secret.then(|| Found::new(value.start, value.end(text)))
 }
 
@@ -129,19 +131,17 @@ fn behind_word(text: &Text<'_>, word_end: usize, opening: usize, keys: &Keys) ->
     let class = if is_by {
         is_identified(text, start).then_some(Name::Secret)?
     } else {
-        names::class(word, keys)?
+        text.class(start, word_end, keys)?
     };
     let value = Quoted::at(text, opening)?;
     let is_screaming = is_screaming(word);
     let is_secret = value.seen > value.start
-        && value
-            .judged(text)
-            .map_or(class != Name::Key, |value| match class {
-                Name::Key => false,
-                Name::Secret if is_by || is_screaming => !is_placeholder(value),
-                Name::Secret => is_plausible(value, 6),
-                Name::Token => is_plausible(value, 8),
-            });
+        && value.judged(text).is_some_and(|value| match class {
+            Name::Key => false,
+            Name::Secret if is_by || is_screaming => !is_placeholder(value),
+            Name::Secret => is_plausible(value, 6),
+            Name::Token => is_plausible(value, 8),
+        });
     is_secret.then(|| Found::new(value.start, value.end(text)))
 }
 

@@ -37,14 +37,14 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
         let is_token = text.is_open_end(credentials.seen)
             || credentials
                 .judged(text)
-                .is_none_or(|token| is_plausible(token, SHORTEST_BEARER));
+                .is_some_and(|token| is_plausible(token, SHORTEST_BEARER));
         return is_token.then(|| credentials.found(text));
     }
     if text.has_ignoring_case(at, b"basic") {
         let credentials = Credentials::after(text, at + 5)?;
-        let is_secret = credentials
-            .judged(text)
-            .is_none_or(|token| (token.len() >= SHORTEST_BASIC && holds_login(token)) || looks_random(token));
+        let is_secret = credentials.judged(text).is_some_and(|token| {
+            (token.len() >= SHORTEST_BASIC && holds_login(token)) || looks_random(token)
+        });
         return is_secret.then(|| credentials.found(text));
     }
     None

@@ -40,7 +40,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
     let login = text.slice(start, login_end);
     let is_secret = |start: usize, judge: fn(&[u8]) -> bool| {
         let end = login_end.min(start + MAX_JUDGED);
-        !text.may_judge(start, end) || judge(text.slice(start, login_end))
+        text.may_judge(start, end) && judge(text.slice(start, login_end))
     };
     match memchr(b':', text.slice(start, authority.min(login_end))) {
         None => is_secret(start, |login| looks_random(login) && !is_placeholder(login))

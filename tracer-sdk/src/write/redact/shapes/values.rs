@@ -58,6 +58,9 @@ const STAND_INS: [&[u8]; 40] = [
     b"default_value",
 ];
 
+/// The longest of them.
+const LONGEST_STAND_IN: usize = 13;
+
 /// Parts of such words.
 const STAND_IN_PARTS: [&[u8]; 11] = [
     b"your_",
@@ -126,34 +129,21 @@ fn is_stand_in(value: &[u8]) -> bool {
         return false;
     }
     let has_part = || {
-        (0..value.len()).any(|start| {
-            let rest = value.get(start..).unwrap_or_default();
-            let begins = |part: &&&[u8]| {
-                rest.get(..part.len())
-                    .is_some_and(|head| head.eq_ignore_ascii_case(part))
-            };
+        value.iter().enumerate().any(|(start, first)| {
+            let first = first.to_ascii_lowercase();
             // Few places begin like one of these.
-            matches!(
-                rest.first(),
-                Some(
-                    b'-' | b'_'
-                        | b'c'
-                        | b'C'
-                        | b'd'
-                        | b'D'
-                        | b'e'
-                        | b'E'
-                        | b'p'
-                        | b'P'
-                        | b'r'
-                        | b'R'
-                        | b'y'
-                        | b'Y'
-                )
-            ) && STAND_IN_PARTS.iter().find(begins).is_some()
+            matches!(first, b'-' | b'_' | b'c' | b'd' | b'e' | b'p' | b'r' | b'y')
+                && STAND_IN_PARTS.iter().any(|part| {
+                    part.first() == Some(&first)
+                        && value
+                            .get(start..start + part.len())
+                            .is_some_and(|place| place.eq_ignore_ascii_case(part))
+                })
         })
     };
-    STAND_INS.iter().any(|word| value.eq_ignore_ascii_case(word)) || (!looks_random(value) && has_part())
+    let is_word =
+        || value.len() <= LONGEST_STAND_IN && STAND_INS.iter().any(|word| value.eq_ignore_ascii_case(word));
+    is_word() || (!looks_random(value) && has_part())
 }
 
 /// Whether `value` may well be a secret: letters with digits or with the signs that passwords have, in one word.
@@ -181,6 +171,9 @@ pub(in crate::write::redact) fn looks_random(value: &[u8]) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let has_random_part = value.split(|byte| !is_part(byte)).any(|part| {
         let is_long = part.len() >= 16 || (part.len() >= 12 && value.len() >= 24);
+        if !is_long {
+            return false;
+        }
         let changes = changes_of_kind(part);
         let a_change_in = match (part.iter().any(u8::is_ascii_digit), part.len()) {
             (true, _) => 8,
@@ -188,32 +181,44 @@ pub(in crate::write::redact) fn looks_random(value: &[u8]) -> bool {
             (false, _) => 5,
         };
         let often_enough = changes >= 3 && changes * a_change_in >= part.len();
-        let is_hex = part.len() >= 24 && changes >= 2 && part.iter().all(u8::is_ascii_hexdigit);
-        is_long && (often_enough || is_hex)
+        let is_hex = || part.len() >= 24 && changes >= 2 && part.iter().all(u8::is_ascii_hexdigit);
+        often_enough || is_hex()
     });
     has_random_part || (value.len() >= 24 && changes_of_kind(value) * 4 >= value.len())
 }
 
 /// How often the kind of sign changes, but where a capital begins a word in small letters.
 fn changes_of_kind(part: &[u8]) -> usize {
-    let signs = || part.iter().copied().filter(u8::is_ascii_alphanumeric);
-    let pairs = signs().zip(signs().skip(1));
-    let mut after_capital = false;
-    pairs
-        .filter(|(left, right)| {
-            let begins_word = left.is_ascii_uppercase() && right.is_ascii_lowercase() && !after_capital;
-            after_capital = left.is_ascii_uppercase();
-            kind(*left) != kind(*right) && !begins_word
-        })
-        .count()
-}
-
-fn kind(sign: u8) -> u8 {
-    match sign {
-        b'0'..=b'9' => 0,
-        b'A'..=b'Z' => 1,
-        _ => 2,
+    /// The kind of a letter or digit; 0 for other signs, which are passed over.
+    const KINDS: [u8; 256] = {
+        let mut kinds = [0; 256];
+        let mut byte = 0;
+        while byte < 128 {
+            kinds[byte as usize] = match byte {
+                b'0'..=b'9' => DIGIT,
+                b'A'..=b'Z' => UPPER,
+                b'a'..=b'z' => LOWER,
+                _ => 0,
+            };
+            byte += 1;
+        }
+        kinds
+    };
+    const DIGIT: u8 = 1;
+    const UPPER: u8 = 2;
+    const LOWER: u8 = 3;
+    let (mut before, mut after_capital, mut changes) = (0, false, 0);
+    for &byte in part {
+        let kind = KINDS[usize::from(byte)];
+        if kind == 0 {
+            continue;
+        }
+        let begins_word = before == UPPER && kind == LOWER && !after_capital;
+        changes += usize::from(before != 0 && before != kind && !begins_word);
+        after_capital = before == UPPER;
+        before = kind;
     }
+    changes
 }
 
 /// Whether `value` is nothing but a number.

@@ -131,6 +131,8 @@ pub(crate) const TRIGGERS: &[&str] = &[
     "<token><![CDATA[",
     "a>",
     "__REDACTED__",
+    "__REDACTED__: -----BEGIN PRIVATE KEY-----: ",
+    "'a:authorization: basic a:",
     "__TRUNCATED__",
     "__",
     "_",
