@@ -60,12 +60,12 @@ enum Place {
 }
 
 impl Hint {
-    fn hides(self, text: &str, redactor: &Redactor) -> bool {
+    fn hides(self, text: &str) -> bool {
         let bytes = text.as_bytes();
         match self.place {
             Place::Member => self.name.hides_member(bytes),
             Place::Neighbour => self.name.hides_neighbour(bytes),
-            Place::List => self.name.hides_member(bytes) && !redactor.is_name(text),
+            Place::List => self.name.hides_in_list(bytes),
             Place::Argument => !text.starts_with("--") && self.name.hides_neighbour(bytes),
         }
     }
@@ -139,7 +139,7 @@ impl<'a> Output<'a> {
 
     /// A string, redacted and cut.
     pub(super) fn string(&mut self, text: &str) -> Outcome {
-        if self.hint.is_some_and(|hint| hint.hides(text, self.redactor)) {
+        if self.hint.is_some_and(|hint| hint.hides(text)) {
             return self.secret();
         }
         let role = self.role;

@@ -256,12 +256,6 @@ impl Redactor {
         shapes::class(text.as_bytes(), &self.keys)
     }
 
-    /// Whether a text in a list is itself the name of a secret rather than one: `["password", "api_key_2"]`.
-    pub(crate) fn is_name(&self, text: &str) -> bool {
-        self.name_of_neighbour(text)
-            .is_some_and(|_| !shapes::looks_random(text.as_bytes()))
-    }
-
     /// A program's arguments without the values of secret-like options (`--option=value`, `--option value`,
     /// `-o value`), each cleaned as [`text`](Self::text) does.
     pub(crate) fn arguments(&self, argv: impl IntoIterator<Item = String>) -> Vec<String> {

@@ -5,6 +5,7 @@
 //! Markers are never part of a secret, so that cleaning a cleaned text changes nothing.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 use super::Cleaned;
@@ -25,6 +26,9 @@ pub(crate) const SEEN_PAST_THE_CUT: usize = OVERLAP + 4;
 
 /// What replacing and cutting changed may, rarely, be noticed by another shape: so often is it looked at again.
 const MOST_PASSES: usize = 4;
+
+/// How far around a marker something else may be noticed because of it, in bytes.
+const AROUND: usize = 400;
 
 /// The bit of the environment's values; shapes have the bits below.
 const ENVIRONMENT: u16 = 1 << 15;
@@ -86,7 +90,16 @@ impl Scanner {
         };
 
         let mut redacted = 0;
-        let replaced = self.replace(seen, keep, !whole, keys, &mut redacted);
+        let mut places = Vec::new();
+        let replaced = self.replace(
+            seen,
+            keep,
+            !whole,
+            keys,
+            std::iter::once(0..seen.len()),
+            &mut places,
+        );
+        redacted += places.len();
         let (mut text, mut truncated) = match replaced {
             None if whole => cut(Cow::Borrowed(seen), max_bytes),
             None => (cut(Cow::Borrowed(seen), max_bytes).0, true),
@@ -99,16 +112,29 @@ impl Scanner {
                 (Cow::Owned(replaced), true)
             }
         };
-        if redacted > 0 || truncated {
-            for _ in 1..MOST_PASSES {
-                let Some(again) = self.replace(&text, text.len(), false, keys, &mut redacted) else {
-                    break;
-                };
-                let (shorter, cut_again) = cut(Cow::Owned(again), max_bytes);
-                truncated |= cut_again;
-                text = shorter;
-            }
+        if truncated {
+            places.push(text.len());
         }
+        for _ in 1..MOST_PASSES {
+            if places.is_empty() {
+                break;
+            }
+            let around = around(&places, text.len());
+            places.clear();
+            let length = text.len();
+            let Some(again) = self.replace(&text, length, false, keys, around.into_iter(), &mut places)
+            else {
+                break;
+            };
+            redacted += places.len();
+            let (shorter, cut_again) = cut(Cow::Owned(again), max_bytes);
+            truncated |= cut_again;
+            if cut_again {
+                places.push(shorter.len());
+            }
+            text = shorter;
+        }
+        let redacted = u32::try_from(redacted).unwrap_or(u32::MAX);
         Cleaned {
             text,
             redacted,
@@ -116,45 +142,48 @@ impl Scanner {
         }
     }
 
-    /// `seen[..keep]` with its secrets replaced, or nothing when there are none.
+    /// `seen[..keep]` with the secrets replaced that are noticed in `regions`, or nothing when there are none. Where the
+    /// markers are is appended to `places`.
     fn replace(
         &self,
         seen: &str,
         keep: usize,
         goes_on: bool,
         keys: &Keys,
-        redacted: &mut u32,
+        regions: impl Iterator<Item = Range<usize>>,
+        places: &mut Vec<usize>,
     ) -> Option<String> {
         let text = Text::new(seen.as_bytes(), goes_on);
         let mut result: Option<String> = None;
         let mut copied = 0;
         let mut position = 0;
-        while let Some((at, bits)) = self.noticed.next(text.bytes(), position) {
-            if at >= keep {
-                break;
+        for region in regions {
+            position = region.start.max(position);
+            let bytes = text.slice(0, region.end.min(keep.saturating_add(1)));
+            while let Some((at, bits)) = self.noticed.next(bytes, position) {
+                position = at + 1;
+                let Some(found) = self.recognise(&text, at, bits, keys) else {
+                    continue;
+                };
+                // What was found may begin in what is replaced already.
+                let found = Found {
+                    start: found.start.max(copied),
+                    ..found
+                };
+                if found.end <= found.start || found.start >= keep {
+                    continue;
+                }
+                let (Some(before), Some(_)) = (seen.get(copied..found.start), seen.get(found.end..)) else {
+                    continue;
+                };
+                let result = result.get_or_insert_with(|| String::with_capacity(keep + REDACTED.len()));
+                result.push_str(before);
+                let quotes = seen.get(found.quotes).unwrap_or_default();
+                places.push(result.len());
+                result.extend([quotes, REDACTED, quotes]);
+                copied = found.end;
+                position = found.end;
             }
-            position = at + 1;
-            let Some(found) = self.recognise(&text, at, bits, keys) else {
-                continue;
-            };
-            // What was found may begin in what is replaced already.
-            let found = Found {
-                start: found.start.max(copied),
-                ..found
-            };
-            if found.end <= found.start || found.start >= keep {
-                continue;
-            }
-            let (Some(before), Some(_)) = (seen.get(copied..found.start), seen.get(found.end..)) else {
-                continue;
-            };
-            let result = result.get_or_insert_with(|| String::with_capacity(keep + REDACTED.len()));
-            result.push_str(before);
-            let quotes = seen.get(found.quotes).unwrap_or_default();
-            result.extend([quotes, REDACTED, quotes]);
-            *redacted = redacted.saturating_add(1);
-            copied = found.end;
-            position = found.end;
         }
         let mut result = result?;
         result.push_str(seen.get(copied..keep).unwrap_or_default());
@@ -179,4 +208,18 @@ impl Scanner {
         }
         None
     }
+}
+
+/// The parts of a text around some places, in their order, without overlap.
+fn around(places: &[usize], length: usize) -> Vec<Range<usize>> {
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    for place in places {
+        let start = place.saturating_sub(AROUND);
+        let end = place.saturating_add(AROUND).min(length);
+        match parts.last_mut() {
+            Some(last) if last.end >= start => last.end = last.end.max(end),
+            _ => parts.push(start..end),
+        }
+    }
+    parts
 }

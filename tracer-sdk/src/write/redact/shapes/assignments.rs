@@ -6,7 +6,8 @@
 use super::names::{self, Name, Role};
 use super::pairs;
 use super::values::{
-    MAX_JUDGED, is_code, is_digest, is_number, is_path, is_placeholder, is_plausible, looks_random,
+    MAX_JUDGED, is_code, is_digest, is_number, is_path, is_pattern, is_placeholder, is_plausible,
+    looks_random,
 };
 use super::{ANY, Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
@@ -323,7 +324,7 @@ impl Quoted {
             Name::Token if is_meant => (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value),
             Name::Secret => is_plausible(value, 6),
             Name::Token => is_plausible(value, 8),
-            Name::Key if is_variable => is_plausible(value, 8),
+            Name::Key if is_variable => is_plausible(value, 8) && (looks_random(value) || !is_pattern(value)),
             Name::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
         };
         let is_secret = self.seen > self.start && self.judged(text).is_some_and(is_secret);
@@ -489,7 +490,7 @@ fn bare(
             Name::Secret if is_meant => true,
             Name::Token if is_meant => value.len() >= 8 || is_plausible(value, 4),
             Name::Key if is_query => is_plausible(value, 12),
-            Name::Key if is_variable => is_plausible(value, 8),
+            Name::Key if is_variable => is_plausible(value, 8) && (looks_random(value) || !is_pattern(value)),
             Name::Key => looks_random(value) && !is_digest(value),
             Name::Secret => is_plausible(value, 6) && !value.starts_with(b"_"),
             Name::Token => is_plausible(value, 8) && !value.starts_with(b"_"),

@@ -190,31 +190,39 @@ fn login(text: &Text<'_>, at: usize) -> Option<Found> {
     if !text.is_token_start(start) || user == start + LOGIN.len() {
         return None;
     }
-    let secret = |start: usize, seen: usize| {
-        let is_secret =
-            seen > start && (text.may_judge(start, seen) && !is_placeholder(text.slice(start, seen)));
-        is_secret.then(|| Found::new(start, text.run(seen, is_value)))
-    };
-    let keyword = text.run_within(
-        text.run_within(user, LONGEST_NAME, is_value),
-        MAX_JUDGED,
-        is_blank,
-    );
-    let password = text.run_within(keyword + PASSWORD.len(), MAX_JUDGED, is_blank);
-    if text.has(keyword, PASSWORD) && password > keyword + PASSWORD.len() {
-        return secret(password, text.run_within(password, MAX_JUDGED, is_value));
-    }
-    // The password may come first.
     let line = text.slice(start.saturating_sub(LONGEST_COMMAND), start);
     if !text.may_judge(start - line.len(), start) {
         return None;
     }
-    let words = line
-        .split(|byte| byte.is_ascii_whitespace())
+    let mut words = line
+        .rsplit(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty());
-    let mut words = words.rev();
-    let (value, keyword) = (words.next()?, words.next()?);
-    let offset = memchr::memmem::rfind(line, value)?;
-    let begin = start - line.len() + offset;
-    (keyword == PASSWORD).then(|| secret(begin, begin + value.len()))?
+    let before = [words.next(), words.next(), words.next(), words.next()];
+    let is_host =
+        |last: Option<&[u8]>, before: Option<&[u8]>| last == Some(b"default") || before == Some(b"machine");
+    // Prose has these words, too.
+    let secret = |start: usize, seen: usize, is_file: bool| {
+        let is_secret = |value: &[u8]| {
+            if is_file {
+                !is_placeholder(value)
+            } else {
+                is_plausible(value, 6)
+            }
+        };
+        let is_secret = seen > start && text.may_judge(start, seen) && is_secret(text.slice(start, seen));
+        is_secret.then(|| Found::new(start, text.run(seen, is_value)))
+    };
+    let user_end = text.run_within(user, LONGEST_NAME, is_value);
+    let keyword = text.run_within(user_end, MAX_JUDGED, is_blank);
+    let password = text.run_within(keyword + PASSWORD.len(), MAX_JUDGED, is_blank);
+    if text.has(keyword, PASSWORD) && password > keyword + PASSWORD.len() {
+        let is_file = is_host(before[0], before[1]);
+        return secret(password, text.run_within(password, MAX_JUDGED, is_value), is_file);
+    }
+    // The password may come first.
+    let [Some(value), Some(PASSWORD), last, host] = before else {
+        return None;
+    };
+    let begin = start - line.len() + memchr::memmem::rfind(line, value)?;
+    secret(begin, begin + value.len(), is_host(last, host))
 }

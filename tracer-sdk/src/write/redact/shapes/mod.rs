@@ -18,7 +18,7 @@ mod values;
 
 pub(crate) use names::{Name, Role};
 pub(super) use names::{Said, by_last_word, class, other_names, role, with_roles};
-pub(super) use values::{is_path, is_placeholder, looks_random};
+pub(super) use values::{is_path, is_placeholder};
 
 use std::ops::Range;
 

@@ -38,6 +38,11 @@ impl Name {
         }
     }
 
+    /// Whether `value` goes behind the name in a list, where other names are more likely than values.
+    pub(crate) fn hides_in_list(self, value: &[u8]) -> bool {
+        looks_random(value) && !is_digest(value) && !is_placeholder(value)
+    }
+
     /// Whether `value` goes where it is a member of JSON and no redact key says so.
     pub(crate) fn hides_member(self, value: &[u8]) -> bool {
         match self {

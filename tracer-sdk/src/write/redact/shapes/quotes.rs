@@ -80,19 +80,28 @@ fn in_list(text: &Text<'_>, closing: usize, keys: &Keys) -> Option<Found> {
     while text.before(opening) == b'\\' && start - opening < MOST_BACKSLASHES {
         opening -= 1;
     }
-    let list = {
-        let mut list = opening;
-        while text.before(list).is_ascii_whitespace() && opening - list < MOST_BLANKS {
-            list -= 1;
+    let before_blanks = |mut position: usize| {
+        let end = position;
+        while text.before(position).is_ascii_whitespace() && end - position < MOST_BLANKS {
+            position -= 1;
         }
-        text.before(list)
+        position
     };
-    if !matches!(list, b'(' | b'[' | b',') {
+    let list = before_blanks(opening);
+    if !matches!(text.before(list), b'(' | b'[' | b',') {
         return None;
     }
+    let is_pair = match text.before(list) {
+        b'(' => true,
+        // In an array of pairs.
+        b'[' => matches!(text.before(before_blanks(list - 1)), b'[' | b','),
+        _ => false,
+    };
     let class = text.class(start, end, keys)?;
     let value = Quoted::at(text, Gap::from(text, closing + 2)?.end)?;
     let is_secret = |value: &[u8]| match class {
+        // In a list there are more names than values.
+        _ if !is_pair => looks_random(value) && !is_placeholder(value),
         Name::Key => looks_random(value) && !is_placeholder(value),
         Name::Secret => is_plausible(value, 6),
         Name::Token => is_plausible(value, 8),
@@ -128,13 +137,17 @@ fn behind_word(text: &Text<'_>, word_end: usize, opening: usize, keys: &Keys) ->
     }
     count_work(word_end - start);
     let word = text.slice(start, word_end);
+    let is_screaming = is_screaming(word);
+    let is_call = text.before(opening) == b'(';
+    if is_call && !is_screaming {
+        return None;
+    }
     let class = if is_by {
         is_identified(text, start).then_some(Name::Secret)?
     } else {
         text.class(start, word_end, keys)?
     };
     let value = Quoted::at(text, opening)?;
-    let is_screaming = is_screaming(word);
     let is_secret = value.seen > value.start
         && value.judged(text).is_some_and(|value| match class {
             Name::Key => false,

@@ -166,7 +166,7 @@ pub(super) fn is_plausible(value: &[u8], shortest: usize) -> bool {
 
 /// Whether `value` has a long part in which letters and digits, or small letters and capitals, follow each other more
 /// often than in words and identifiers.
-pub(in crate::write::redact) fn looks_random(value: &[u8]) -> bool {
+pub(super) fn looks_random(value: &[u8]) -> bool {
     let value = judged(value);
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let has_random_part = value.split(|byte| !is_part(byte)).any(|part| {
@@ -261,4 +261,9 @@ pub(in crate::write::redact) fn is_path(value: &[u8]) -> bool {
         || [&b"/"[..], b"~/", b"./", b"../"]
             .iter()
             .any(|start| value.starts_with(start))
+}
+
+/// Whether `value` is a pattern rather than a key: `NAME_PAT = r"[^\\W\\d]\\w*"`.
+pub(super) fn is_pattern(value: &[u8]) -> bool {
+    value.iter().any(|byte| b"[](){}|\\<>".contains(byte))
 }

@@ -67,6 +67,22 @@ const WORDS: &[&str] = &[
     "count",
     "api",
     "config",
+    "auth",
+    "pass",
+    "passphrase",
+    "credentials",
+    "jwt",
+    "dsn",
+    "access",
+    "signing",
+    "encryption",
+    "name",
+    "login",
+    "machine",
+    "identified",
+    "by",
+    "author",
+    "passage",
 ];
 
 fn words(dice: &mut Dice, count: usize, between: &str) -> String {
@@ -122,6 +138,9 @@ fn code(dice: &mut Dice) -> String {
             "    {name}: {other}::{kind}::default(), // {}\n",
             words(dice, 5, " ")
         ),
+        10 if number % 2 == 0 => {
+            format!("    {name}: Some({other}(\"{kind}\")), {{\"name\": \"{name}\", \"value\": {number}}}\n")
+        }
         10 => format!("    match {name} {{ Token::{number} => {other}[{number}], _ => \"{other}\" }}\n"),
         _ => format!(
             "<a href=\"https://example.org/{name}?{other}_limit={number}&page=2#{other}\">{other}</a>\n"

@@ -30,6 +30,13 @@ title description summary text markdown html json xml yaml csv image audio video
 checksum digest sha256 md5 signature_algorithm fingerprint commit branch tag version revision build environment region
 zone cluster namespace pod container service deployment replica cpu memory disk network latency throughput
 passage passenger passport_country compass bypass pass_rate passed passing surpass secretKeyRef_name bearer_format
+session_id sessionId session_name author_id coauthor authored authoring authoritative authority_url authentication_method
+authenticator auth_provider authFlow auth_scheme auth_enabled auth_required oauth_scopes bearer_of_news bearers_name forbearer
+passageway password_hint password_strength passkey_supported passive passes pass_count passCount first_pass_yield passport
+trespass underpass overpass encompass compass_heading pwd_changed_at dsname dsn_count jwt_claims jwt_algorithm jwtIssuer
+credential_type credential_id credentialsProvider credentialed accredited private_key_id privateKeyPath access_key_name
+public_keys accessKeyId encryption_key_version signing_key_rotation encryption_algorithm signing_method keyboard_layout
+accessible access_level accessory private_repo privacy secretariat_name cookie_count pat pattern path patch compat expat
 ";
 
 /// Strings that agents handle every day.
@@ -92,6 +99,25 @@ const TEXTS: &[&str] = &[
     "token 'a' at line 3: unexpected token: '}'",
     "error: expected one of `:`, `;`, or `=`, found `password`",
     "秘密：パスワードを入力してください",
+    "t.pass(\"tests/04-pass-ident.rs\"); t.compile_fail(\"tests/05-x.rs\");",
+    "REG_NAME_PAT = r\"(?:[^\\[\\]%:/?#]|%[a-fA-F0-9]{2})*\"",
+    "features = [\"Win32_Security_Credentials\", \"Win32_System_LibraryLoader\"]",
+    "PWD=/home/ada/projects/agent-2024 OLDPWD=/home/ada",
+    "pass: 12, fail: 0, auth: none, bearer: yes, jwt: no",
+    "test result: ok. 124 passed; pass rate: 99.2%; auth=basic credentials: 'same-origin'",
+    "fetch(url, { credentials: \"include\", mode: \"cors\" })",
+    "mkdir -p a/b && docker run -p 8080:80 -w /srv image && ls -a /tmp",
+    "grep -w password file.txt; set -x token; tar -xf archive.tar.gz -p",
+    "login with the user name and the password that you were given",
+    "the password 'admin' is too weak, said by 'somebody'",
+    "<key>name</key><string>Ada</string> <token>…</token> <password></password>",
+    "<td>password</td><td>text</td> Option<Token>, Vec<Secret>>",
+    "{\"name\": \"author\", \"value\": \"Ada Lovelace 1843\"}",
+    "{\"name\": \"password\", \"type\": \"string\", \"description\": \"At least 12 signs.\"}",
+    "[\"password\", \"api_key_2\", \"token_2024\"]",
+    "getenv(\"API_TOKEN\") os.environ.get(\"DB_PASSWORD\", \"\") config.get(\"auth\", \"none\")",
+    "password: get_env(\"DB_PASSWORD_2\"), token: Some(lexer.next()), secret: None,",
+    "ENV PATH /usr/local/bin:$PATH\nENV TOKEN_LIMIT 4096",
 ];
 
 #[test]
