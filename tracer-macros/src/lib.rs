@@ -33,7 +33,8 @@ use quote::{ToTokens, quote};
 /// | `result` | tool, llm | keep the returned value, of a `Result` the one in `Ok`; it must be `Serialize` |
 /// | `max_llm_calls`, `max_tool_calls`, `max_events` `= N` | run | guardrails: how many there may be (`u64`) |
 /// | `max_duration_s = N` | run | guardrail: how many seconds it may last, whole or not |
-/// | `stop_on_loop`, `stop_on_loop_min_repetitions = N` | run | guardrail: stop when the run repeats itself |
+/// | `stop_on_loop`, `stop_on_loop_min_repetitions = N` | run | guardrail: stop when the run asks the same again and again |
+/// | `stop_on_loop = "shape"` | run | guardrail: stop as soon as calls of one shape repeat, whatever they ask |
 /// | `on_exceed = cancel` | run, async | a tripped guardrail drops the function at its next await and returns the error |
 /// | `crate = PATH` | all | where `tracer_sdk` is re-exported |
 ///

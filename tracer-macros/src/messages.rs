@@ -61,6 +61,7 @@ pub(crate) fn wrong_form(rule: &OptionRule) -> String {
         Form::Path => format!("`{word}` needs a path: write `{example}`"),
         Form::Number => format!("`{word}` needs a number: write `{example}`"),
         Form::Flag => format!("`{word}` takes no value: write `{example}`"),
+        Form::FlagOrShape => format!("`{word}` takes no value but `\"shape\"`: write `{example}`"),
         Form::Selection => format!("`{word}` takes names in parentheses or nothing: write `{example}`"),
         Form::Cancel => format!("`{word}` takes only `cancel`: write `{example}`"),
     }

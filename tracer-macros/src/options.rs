@@ -40,6 +40,8 @@ pub(crate) enum Form {
     Number,
     /// `result`
     Flag,
+    /// `stop_on_loop` or `stop_on_loop = "shape"`
+    FlagOrShape,
     /// `args` or `args(a, b)`
     Selection,
     /// `on_exceed = cancel`
@@ -89,7 +91,12 @@ pub(crate) const OPTIONS: &[OptionRule] = &[
     rule("max_tool_calls", Form::Number, RUN, "max_tool_calls = 20"),
     rule("max_events", Form::Number, RUN, "max_events = 200"),
     rule("max_duration_s", Form::Number, RUN, "max_duration_s = 30"),
-    rule("stop_on_loop", Form::Flag, RUN, "stop_on_loop"),
+    rule(
+        "stop_on_loop",
+        Form::FlagOrShape,
+        RUN,
+        "stop_on_loop` or `stop_on_loop = \"shape\"",
+    ),
     rule(
         "stop_on_loop_min_repetitions",
         Form::Number,

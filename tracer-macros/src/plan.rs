@@ -122,10 +122,16 @@ impl<'a> Plan<'a> {
                 });
             }
             (Form::Flag, Value::Nothing) if rule.word == "result" => self.result = Some(entry.span),
-            (Form::Flag, Value::Nothing) => self.guardrails.push(Guardrail {
+            (Form::Flag | Form::FlagOrShape, Value::Nothing) => self.guardrails.push(Guardrail {
                 word: rule.word,
                 value: None,
             }),
+            (Form::FlagOrShape, Value::Expression(value)) if is_shape(value) => {
+                self.guardrails.push(Guardrail {
+                    word: rule.word,
+                    value: Some(value),
+                });
+            }
             (Form::Selection, Value::Nothing) => self.kept = Some(parameters(&function.signature)),
             (Form::Selection, Value::Names(names)) => {
                 if names.is_empty() {
@@ -178,6 +184,11 @@ fn selected<'a>(names: &'a [syn::Ident], function: &'a TracedFn) -> Result<Vec<P
         }
     }
     mistakes.or(kept)
+}
+
+/// The only word that `stop_on_loop` takes.
+fn is_shape(value: &Expr) -> bool {
+    matches!(value, Expr::Lit(ExprLit { lit: Lit::Str(word), .. }) if word.value() == "shape")
 }
 
 fn is_below_two(value: &Expr) -> bool {

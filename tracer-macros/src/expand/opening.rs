@@ -57,6 +57,9 @@ impl Expansion<'_> {
                     let seconds = quote_spanned!(at(value.span())=> #door::seconds(#value));
                     quote!(#door::Guardrails::max_duration(#guardrails, #seconds))
                 }
+                ("stop_on_loop", Some(_)) => {
+                    quote!(#door::Guardrails::stop_on_loop(#guardrails, #door::StopOnLoop::Shape))
+                }
                 (word, value) => {
                     let method = Ident::new(word, Span::call_site());
                     let value = value.map_or_else(|| quote!(true), ToTokens::to_token_stream);

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::error::ErrorInfo;
-use super::pool;
+use super::pool::{self, SignatureBuffers};
 use super::progress::Written;
 use super::registry;
 use super::root::{CANCELLED, STATUS_ERROR, STATUS_OK, error_attributes, exception_event, operation};
@@ -15,7 +15,7 @@ use super::run_state::{EndedSpan, Refusal};
 use crate::format::names::{self, Name, event_keys, events, span_names};
 use crate::format::{EventType, SpanId, Timestamp};
 use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
-use crate::loops;
+use crate::loops::{self, Asked, Kind};
 use crate::write::draft::{Draft, EventTime, Scalar, Shape};
 use crate::write::open_entries::OpenEntry;
 use crate::write::redact::Redactor;
@@ -342,28 +342,62 @@ impl OpenSpan {
         };
         let reservation = self.reservation.take();
         pool::with_signature_buffers(|buffers| {
-            let signature = match self.event_type {
-                EventType::LlmCall => {
-                    loops::llm_signature(&contents.name, &mut buffers.signature);
-                    Some(buffers.signature.as_str())
-                }
-                EventType::ToolCall => {
-                    let draft = &contents.draft;
-                    let arguments = draft.event_text_of(events::TOOL_ARGUMENTS, event_keys::ARGUMENTS);
-                    Some(buffers.tool_signature(&contents.name, arguments))
-                }
-                EventType::StateUpdate => Some(loops::STATE_SIGNATURE),
-                _ => None,
-            };
+            let asked = asked(self.event_type, contents, buffers);
             let written = Written {
                 id: self.id,
                 kind,
-                signature,
+                signature: asked.map(|asked| (buffers.signature.as_str(), asked)),
                 reservation,
             };
             self.context.run.observe(written, end)
         })
     }
+}
+
+/// What loop detection knows of a span, whose signature is left in the buffers; `None` for what it does not look at.
+fn asked(event_type: EventType, contents: &Contents, buffers: &mut SignatureBuffers) -> Option<Asked> {
+    let draft = &contents.draft;
+    let is_json = |event| {
+        draft.event_text_of(event, event_keys::FORMAT) == Some(event_keys::FORMAT_JSON.as_bytes())
+    };
+    let failed = contents.error.is_some();
+    Some(match event_type {
+        EventType::LlmCall => {
+            loops::llm_signature(&contents.name, &mut buffers.signature);
+            let content = |event| draft.event_text_of(event, event_keys::CONTENT);
+            let prompt =
+                content(events::PROMPT).and_then(|text| buffers.prompt(text, is_json(events::PROMPT)));
+            // Without a prompt, answers are compared.
+            let mut response = || buffers.prompt(content(events::RESPONSE)?, is_json(events::RESPONSE));
+            let came = if prompt.is_none() { response() } else { None };
+            Asked {
+                kind: Kind::Model,
+                asked: prompt.map(|(whole, _)| whole),
+                last_message: prompt.map(|(_, last)| last),
+                came: came.map(|(whole, _)| whole),
+                failed,
+                is_cut: false,
+            }
+        }
+        EventType::ToolCall => {
+            let arguments = draft.event_text_of(events::TOOL_ARGUMENTS, event_keys::ARGUMENTS);
+            let asked = buffers.tool_signature(&contents.name, arguments);
+            let mut result = || buffers.number(draft.event_text_of(events::TOOL_RESULT, event_keys::RESULT)?);
+            Asked {
+                kind: Kind::Tool,
+                asked,
+                last_message: None,
+                came: if asked.is_none() { result() } else { None },
+                failed,
+                is_cut: false,
+            }
+        }
+        EventType::StateUpdate => {
+            buffers.signature.push_str(loops::STATE_SIGNATURE);
+            Asked::STATE
+        }
+        _ => return None,
+    })
 }
 
 impl Drop for OpenSpan {

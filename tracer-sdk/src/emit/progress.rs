@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::error::ErrorInfo;
 use crate::format::{SpanId, Timestamp};
 use crate::guardrails::{EventKind, GuardrailExceeded, Monitor, Reservation};
-use crate::loops::{LoopDetector, LoopWarning};
+use crate::loops::{Asked, LoopDetector, LoopWarning};
 use crate::settings::Settings;
 
 /// How many errors of its own a run keeps.
@@ -29,7 +29,7 @@ pub(crate) struct Written<'a> {
     /// What the limits count it as.
     pub(crate) kind: EventKind,
     /// What the loop detector knows it by.
-    pub(crate) signature: Option<&'a str>,
+    pub(crate) signature: Option<(&'a str, Asked)>,
     /// The place that was kept for it when it started.
     pub(crate) reservation: Option<Reservation>,
 }
@@ -89,7 +89,7 @@ impl Progress {
         };
         let warning = written
             .signature
-            .and_then(|signature| self.loops.observe(signature, written.id));
+            .and_then(|(signature, asked)| self.loops.observe(signature, asked, written.id));
         if warning.is_none() && written.signature.is_some() {
             self.loop_goes_on();
         }
@@ -105,10 +105,15 @@ impl Progress {
     }
 
     fn loop_goes_on(&mut self) {
-        let repetitions = self.loops.repetitions();
-        if repetitions > 0 {
-            let _ = self.monitor.loop_found(repetitions as u64);
+        let (shapes, calls) = (self.loops.repetitions(), self.loops.looping_repetitions());
+        if shapes > 0 {
+            let _ = self.monitor.loop_found(shapes as u64, calls as u64);
         }
+    }
+
+    /// How many loops the run has had.
+    pub(crate) fn loops(&self) -> u64 {
+        self.loops.loops()
     }
 
     pub(crate) fn fail(&mut self, error: ErrorInfo, at: Timestamp) {

@@ -354,7 +354,10 @@ impl RunState {
     }
 
     fn write_end(&self, files: &mut RunFiles, end: Timestamp) -> std::io::Result<()> {
-        let exceptions = self.progress.lock().take_exceptions();
+        let (exceptions, loops) = {
+            let mut progress = self.progress.lock();
+            (progress.take_exceptions(), progress.loops())
+        };
         let parents = root::write_lost_parents(self, files);
         let (found, strangers) = self.found_in_the_file(files);
         // The run ends last, whatever another thread or process told meanwhile.
@@ -379,6 +382,8 @@ impl RunState {
             ended_at,
             duration_ms,
             counts,
+            // Of a run that others share, this process knows a part: readers look at its spans.
+            loops: (counts.loop_warnings > 0 && !files.is_shared()).then_some(loops),
         };
         let finished = files.finish(ending, whole);
         let recounted = self.count_what_came_last(files, ending, whole);

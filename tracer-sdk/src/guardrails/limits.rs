@@ -7,6 +7,35 @@ pub const DEFAULT_MIN_REPETITIONS: u64 = 3;
 /// The least number of repetitions that can stop a run.
 pub const LEAST_MIN_REPETITIONS: u64 = 2;
 
+/// Which repetitions stop a run (decisions, section 7).
+///
+/// ```
+/// use tracer_sdk::guardrails::{Guardrails, StopOnLoop};
+///
+/// assert_eq!(Guardrails::new().stop_on_loop(true).stop_on_loop, Some(StopOnLoop::Calls));
+/// assert_eq!(StopOnLoop::from(false), StopOnLoop::Never);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StopOnLoop {
+    /// None: `false` in settings.
+    #[default]
+    Never,
+    /// A loop: calls that ask the same again and again; `true` in settings.
+    ///
+    /// Arguments are compared, of model calls that repeat by themselves the last message. What was not recorded is not
+    /// known to differ, and counts.
+    Calls,
+    /// What a loop warning tells of: calls of the same shape, whatever they ask; `"shape"` in settings.
+    Shape,
+}
+
+impl From<bool> for StopOnLoop {
+    fn from(stop: bool) -> Self {
+        if stop { Self::Calls } else { Self::Never }
+    }
+}
+
 /// The limits of a run; one that is `None` is not set (decisions, section 8).
 ///
 /// A count trips at one more than its limit, the duration at or past it.
@@ -26,8 +55,8 @@ pub const LEAST_MIN_REPETITIONS: u64 = 2;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Guardrails {
-    /// Whether a loop stops the run.
-    pub stop_on_loop: Option<bool>,
+    /// Which repetitions stop the run.
+    pub stop_on_loop: Option<StopOnLoop>,
     /// How many repetitions a loop needs to stop the run, at least 2.
     ///
     /// A loop is what `loop_repetitions` makes one: with fewer here, the first warning stops the run.
@@ -55,7 +84,9 @@ impl Guardrails {
         Self::default()
     }
 
-    /// Stops the run when it loops.
+    /// Stops the run when it loops: `true` when calls ask the same again and again, [`StopOnLoop::Shape`] as soon as
+    /// their shapes repeat, which three files read in a row do as well. A failed call that is tried again at once is one
+    /// call with its attempts, and no loop.
     ///
     /// ```
     /// # let folder = tempfile::tempdir().unwrap();
@@ -67,8 +98,8 @@ impl Guardrails {
     /// assert_eq!(exceeded.guardrail, Guardrail::StopOnLoop);
     /// ```
     #[must_use]
-    pub fn stop_on_loop(mut self, stop: bool) -> Self {
-        self.stop_on_loop = Some(stop);
+    pub fn stop_on_loop(mut self, stop: impl Into<StopOnLoop>) -> Self {
+        self.stop_on_loop = Some(stop.into());
         self
     }
 
@@ -181,7 +212,7 @@ impl Guardrails {
 
     /// How many repetitions stop the run; `None` when loops do not stop it.
     pub(super) fn repetitions_that_stop(&self) -> Option<u64> {
-        self.stop_on_loop.unwrap_or(false).then(|| {
+        (self.stop_on_loop.unwrap_or_default() != StopOnLoop::Never).then(|| {
             self.stop_on_loop_min_repetitions
                 .unwrap_or(DEFAULT_MIN_REPETITIONS)
                 .max(LEAST_MIN_REPETITIONS)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Amount, Guardrail, GuardrailExceeded, Guardrails};
+use super::{Amount, Guardrail, GuardrailExceeded, Guardrails, StopOnLoop};
 
 /// What the guardrails count. Structural spans are not events, nor are the run's own start and end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -118,11 +118,15 @@ impl Monitor {
         }
     }
 
-    /// The run ends with a block that has come `repetitions` times in a row. Called when the loop warning is written,
-    /// and for as long as the loop goes on; before the warning itself is recorded as an event, so that the loop is
-    /// named when that crosses a limit too.
-    pub(crate) fn loop_found(&mut self, repetitions: u64) -> Result<(), GuardrailExceeded> {
+    /// The run ends with a block of `shapes` that has come so often in a row, and with one of `calls` that asked the
+    /// same so often. Called when the loop warning is written, and for as long as shapes repeat; before the warning
+    /// itself is recorded as an event, so that the loop is named when that crosses a limit too.
+    pub(crate) fn loop_found(&mut self, shapes: u64, calls: u64) -> Result<(), GuardrailExceeded> {
         self.not_tripped()?;
+        let repetitions = match self.limits.stop_on_loop {
+            Some(StopOnLoop::Shape) => shapes,
+            _ => calls,
+        };
         match self.limits.repetitions_that_stop() {
             Some(threshold) if repetitions >= threshold => self.trip(
                 Guardrail::StopOnLoop,

@@ -119,7 +119,7 @@ fn a_count_is_named_before_the_duration() {
 #[test]
 fn a_loop_stops_the_run_only_when_told_to_and_from_the_least_repetitions_on() {
     let stops =
-        |guardrails: Guardrails, repetitions| Monitor::new(guardrails).loop_found(repetitions).is_err();
+        |guardrails: Guardrails, repetitions| Monitor::new(guardrails).loop_found(repetitions, repetitions).is_err();
     assert!(!stops(Guardrails::new(), 100));
     assert!(!stops(
         Guardrails::new()
@@ -179,7 +179,11 @@ fn any_limits() -> impl Strategy<Value = Guardrails> {
         limit(),
         limit(),
         prop::option::of(0u64..60),
-        prop::option::of(any::<bool>()),
+        prop::option::of(prop::sample::select(vec![
+            StopOnLoop::Never,
+            StopOnLoop::Calls,
+            StopOnLoop::Shape,
+        ])),
     )
         .prop_map(
             |(llm_calls, tool_calls, events, seconds, stop_on_loop)| Guardrails {
@@ -226,7 +230,7 @@ proptest! {
                     }
                     continue;
                 }
-                Step::Loop(repetitions) => monitor.loop_found(repetitions),
+                Step::Loop(repetitions) => monitor.loop_found(repetitions, repetitions),
                 Step::Check => monitor.check(elapsed),
             };
             prop_assert_eq!(answer.as_ref().err(), monitor.tripped());

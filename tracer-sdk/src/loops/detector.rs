@@ -3,6 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::asked::{Asked, Kind};
 use super::{LoopWarning, PatternType};
 use crate::format::SpanId;
 
@@ -12,15 +13,20 @@ use crate::format::SpanId;
 /// it loops are still found and counted ([`LoopDetector::repetitions`]), but no longer warned of.
 pub(crate) const MAX_PATTERNS: usize = 1024;
 
-/// Watches the records of one run for a block that repeats.
+/// Watches the records of one run for a block that repeats: in shape, which is warned of, and in what was asked, which
+/// is a loop.
 #[derive(Debug)]
 pub(crate) struct LoopDetector<Id = SpanId> {
     window: usize,
     repetitions: usize,
     /// The last records, oldest first.
     records: VecDeque<Observed<Id>>,
-    /// The loop that the run ends with.
+    /// The block of signatures that the run ends with again and again.
     current: Option<Streak>,
+    /// The block of calls that the run ends with again and again, the same each time.
+    looping: Option<Streak>,
+    /// How many loops have begun.
+    loops: u64,
     /// Patterns that were warned of, each as the hash of its least rotation.
     warned: HashSet<u64>,
 }
@@ -28,12 +34,17 @@ pub(crate) struct LoopDetector<Id = SpanId> {
 #[derive(Debug)]
 struct Observed<Id> {
     signature: String,
+    asked: Asked,
     id: Id,
 }
 
 impl<Id> Observed<Id> {
     fn looks_like(&self, other: &Self) -> bool {
         self.signature == other.signature
+    }
+
+    fn asks_like(&self, other: &Self, with_tools: bool) -> bool {
+        self.looks_like(other) && self.asked.compare(&other.asked, with_tools).is_loop()
     }
 }
 
@@ -57,33 +68,84 @@ impl<Id: Clone> LoopDetector<Id> {
             repetitions,
             records: VecDeque::new(),
             current: None,
+            looping: None,
+            loops: 0,
             warned: HashSet::new(),
         }
     }
 
-    /// Takes the next model call, tool call or state update of the run. Tells when its end has begun to loop in a way
-    /// that was not told before: a block that starts elsewhere in the same cycle is the same pattern.
+    /// Takes the next model call, tool call or state update of the run. Tells when its end has begun to repeat a shape
+    /// in a way that was not told before: a block that starts elsewhere in the same cycle is the same pattern.
+    ///
+    /// A call that tries the failed one before it again takes its place: together they are one.
     #[must_use = "a warning is told once"]
-    pub(crate) fn observe(&mut self, signature: &str, id: Id) -> Option<LoopWarning<Id>> {
+    pub(crate) fn observe(&mut self, signature: &str, asked: Asked, id: Id) -> Option<LoopWarning<Id>> {
         if self.window < 2 || self.repetitions < 2 {
             return None;
         }
-        self.push(signature, id);
-        let period = self.period();
+        if let Some(before) = self.records.back_mut()
+            && before.signature == signature
+            && asked.tries_again(&before.asked)
+        {
+            before.asked = asked;
+            before.id = id;
+            return None;
+        }
+        self.push(signature, asked, id);
+        let period = self.period(Observed::looks_like);
         let goes_on = period.is_some() && period == self.current.map(|current| current.period);
-        self.current = match (self.current, period) {
-            (Some(current), Some(_)) if goes_on => Some(Streak {
-                length: current.length.saturating_add(1),
-                ..current
-            }),
-            (_, period) => period.map(|period| Streak {
-                period,
-                length: self.matching_tail(period),
-            }),
-        };
+        self.current = self.streak(self.current, period, Observed::looks_like);
+        self.look_for_a_loop();
         let period = period.filter(|_| !goes_on)?;
         let is_new = self.warned.len() < MAX_PATTERNS && self.warned.insert(self.pattern_hash(period));
         is_new.then(|| self.warning(period))
+    }
+
+    /// Whether the shapes that repeat are calls that ask the same again and again. The block may be longer than that of
+    /// the shapes: two files read in turn are one shape.
+    fn look_for_a_loop(&mut self) {
+        let period = self.current.and_then(|shapes| {
+            let longest = self.records.len() / self.repetitions;
+            let mut periods = shapes.period..=longest;
+            periods.find(|period| {
+                let with_tools = self.has(*period, Kind::Tool);
+                (with_tools || self.has(*period, Kind::Model))
+                    && self.repeats(*period, (self.repetitions - 1) * period, |record, before| {
+                        record.asks_like(before, with_tools)
+                    })
+            })
+        });
+        let with_tools = period.is_some_and(|period| self.has(period, Kind::Tool));
+        let goes_on = period.is_some() && period == self.looping.map(|looping| looping.period);
+        self.loops += u64::from(period.is_some() && !goes_on);
+        self.looping = self.streak(self.looping, period, |record, before| {
+            record.asks_like(before, with_tools)
+        });
+    }
+
+    /// Whether a record of this kind is in the block that the window ends with.
+    fn has(&self, period: usize, kind: Kind) -> bool {
+        self.tail(period).any(|record| record.asked.kind == kind)
+    }
+
+    /// A block that repeats, after one more record: the one before goes on, or another one begins.
+    fn streak(
+        &self,
+        before: Option<Streak>,
+        period: Option<usize>,
+        is_like: impl Fn(&Observed<Id>, &Observed<Id>) -> bool,
+    ) -> Option<Streak> {
+        let period = period?;
+        Some(match before.filter(|before| before.period == period) {
+            Some(before) => Streak {
+                length: before.length.saturating_add(1),
+                ..before
+            },
+            None => Streak {
+                period,
+                length: self.matching_tail(period, is_like),
+            },
+        })
     }
 
     /// The loop that the run ends with now, whether it was warned of or not.
@@ -93,7 +155,7 @@ impl<Id: Clone> LoopDetector<Id> {
         self.current.map(|current| self.warning(current.period))
     }
 
-    /// How many times in a row the run has been through the block that it ends with; 0 when it does not loop.
+    /// How many times in a row the run has been through the block of shapes that it ends with; 0 when none repeats.
     ///
     /// It goes on counting after the warning and past the window, so that a guardrail may ask for more repetitions than
     /// a warning needs.
@@ -102,8 +164,20 @@ impl<Id: Clone> LoopDetector<Id> {
         self.current.map_or(0, |current| current.length / current.period)
     }
 
+    /// How many times in a row the run has asked the same, as [`LoopDetector::repetitions`]; 0 when it does not loop.
+    #[must_use]
+    pub(crate) fn looping_repetitions(&self) -> usize {
+        self.looping.map_or(0, |looping| looping.length / looping.period)
+    }
+
+    /// How many loops have begun.
+    #[must_use]
+    pub(crate) fn loops(&self) -> u64 {
+        self.loops
+    }
+
     /// Adds a record, in the memory of the one that leaves the window.
-    fn push(&mut self, signature: &str, id: Id) {
+    fn push(&mut self, signature: &str, asked: Asked, id: Id) {
         let oldest = if self.records.len() < self.window {
             None
         } else {
@@ -112,34 +186,44 @@ impl<Id: Clone> LoopDetector<Id> {
         let mut text = oldest.map(|oldest| oldest.signature).unwrap_or_default();
         text.clear();
         text.push_str(signature);
-        self.records.push_back(Observed { signature: text, id });
+        self.records.push_back(Observed {
+            signature: text,
+            asked,
+            id,
+        });
     }
 
     /// The length of the shortest block that repeats often enough at the end of the window.
-    fn period(&self) -> Option<usize> {
+    fn period(&self, is_like: impl Fn(&Observed<Id>, &Observed<Id>) -> bool) -> Option<usize> {
         let longest = self.records.len() / self.repetitions;
-        (1..=longest).find(|period| self.repeats(*period, (self.repetitions - 1) * period))
+        (1..=longest).find(|period| self.repeats(*period, (self.repetitions - 1) * period, &is_like))
     }
 
     /// Whether each of the last `count` records is like the one `period` before it.
-    fn repeats(&self, period: usize, count: usize) -> bool {
-        let newest_first = self.records.iter().rev();
-        newest_first
-            .clone()
-            .zip(newest_first.skip(period))
+    fn repeats(
+        &self,
+        period: usize,
+        count: usize,
+        is_like: impl Fn(&Observed<Id>, &Observed<Id>) -> bool,
+    ) -> bool {
+        self.pairs(period)
             .take(count)
-            .all(|(record, before)| record.looks_like(before))
+            .all(|(record, before)| is_like(record, before))
     }
 
     /// How many records at the end of the window repeat a block of `period` records.
-    fn matching_tail(&self, period: usize) -> usize {
-        let newest_first = self.records.iter().rev();
+    fn matching_tail(&self, period: usize, is_like: impl Fn(&Observed<Id>, &Observed<Id>) -> bool) -> usize {
         period
-            + newest_first
-                .clone()
-                .zip(newest_first.skip(period))
-                .take_while(|(record, before)| record.looks_like(before))
+            + self
+                .pairs(period)
+                .take_while(|(record, before)| is_like(record, before))
                 .count()
+    }
+
+    /// Each record with the one `period` before it, newest first.
+    fn pairs(&self, period: usize) -> impl Iterator<Item = (&Observed<Id>, &Observed<Id>)> {
+        let newest_first = self.records.iter().rev();
+        newest_first.clone().zip(newest_first.skip(period))
     }
 
     /// The last `count` records, oldest first.

@@ -7,12 +7,18 @@ use super::super::{STATE_SIGNATURE, llm_signature, shape_of_value, tool_signatur
 use super::*;
 use crate::vectors::measured;
 
+/// A call of which nothing but its signature is known.
+const UNKNOWN_CALL: Asked = Asked {
+    kind: Kind::Tool,
+    ..Asked::STATE
+};
+
 /// Feeds each character as a signature, with its position as the ID.
 fn warnings(window: usize, repetitions: usize, records: &str) -> Vec<LoopWarning<usize>> {
     let mut detector = LoopDetector::new(window, repetitions);
     records
         .char_indices()
-        .filter_map(|(position, record)| detector.observe(&record.to_string(), position))
+        .filter_map(|(position, record)| detector.observe(&record.to_string(), UNKNOWN_CALL, position))
         .collect()
 }
 
@@ -40,7 +46,7 @@ fn measured_vectors_give_the_same_loop() {
         let signatures: Vec<_> = events.iter().map(signature).collect();
         for (event, signature) in events.iter().zip(&signatures) {
             let id = event["event_id"].as_str().unwrap_or("__MISSING__").to_owned();
-            let _ = detector.observe(signature, id);
+            let _ = detector.observe(signature, UNKNOWN_CALL, id);
         }
         let found = detector.current().map_or(Value::Null, |found| {
             serde_json::json!({
@@ -91,14 +97,14 @@ fn repetitions_are_counted_past_the_warning_and_past_the_window() {
     let mut counted = Vec::new();
     for round in 0..20 {
         for signature in ["a", "b", "c"] {
-            let _ = detector.observe(signature, ());
+            let _ = detector.observe(signature, UNKNOWN_CALL, ());
         }
         counted.push(detector.repetitions());
         assert_eq!(detector.current().is_some(), round >= 2);
     }
     assert_eq!(counted[..4], [0, 0, 3, 4]);
     assert_eq!(counted[19], 20);
-    let _ = detector.observe("other", ());
+    let _ = detector.observe("other", UNKNOWN_CALL, ());
     assert_eq!(detector.repetitions(), 0);
 }
 
@@ -115,11 +121,11 @@ fn the_memory_of_records_that_left_the_window_is_used_again() {
         buffers
     };
     for number in 0..4u32 {
-        let _ = detector.observe(&format!("TOOL_CALL:{number:04}"), number);
+        let _ = detector.observe(&format!("TOOL_CALL:{number:04}"), UNKNOWN_CALL, number);
     }
     let before = buffers(&detector);
     for number in 4..1000u32 {
-        let _ = detector.observe(&format!("TOOL_CALL:{number:04}"), number);
+        let _ = detector.observe(&format!("TOOL_CALL:{number:04}"), UNKNOWN_CALL, number);
     }
     assert_eq!(buffers(&detector), before);
     assert_eq!(detector.records.len(), 4);
@@ -131,7 +137,7 @@ fn ever_new_patterns_do_not_grow_memory_and_are_still_counted() {
     let mut told = 0;
     for number in 0..3 * MAX_PATTERNS {
         for _ in 0..3 {
-            told += usize::from(detector.observe(&number.to_string(), ()).is_some());
+            told += usize::from(detector.observe(&number.to_string(), UNKNOWN_CALL, ()).is_some());
         }
         assert_eq!(detector.repetitions(), 3);
     }
@@ -166,7 +172,7 @@ proptest! {
         let mut detector = LoopDetector::new(window, repetitions);
         let mut told: Vec<Vec<char>> = Vec::new();
         for (position, record) in records.iter().enumerate() {
-            let warning = detector.observe(&record.to_string(), position);
+            let warning = detector.observe(&record.to_string(), UNKNOWN_CALL, position);
             let expected = block_by_the_letter(&records[..=position], window, repetitions);
             let found = detector.current();
             prop_assert_eq!(
@@ -184,6 +190,133 @@ proptest! {
                 told.push(block);
             } else {
                 prop_assert_eq!(detector.repetitions(), 0);
+            }
+        }
+    }
+}
+
+/// A tool call with these arguments.
+fn tool(asked: u64) -> Asked {
+    Asked {
+        asked: Some(asked),
+        ..UNKNOWN_CALL
+    }
+}
+
+/// A model call with this prompt and last message.
+fn model(prompt: u64, last_message: u64) -> Asked {
+    Asked {
+        kind: Kind::Model,
+        asked: Some(prompt),
+        last_message: Some(last_message),
+        ..Asked::STATE
+    }
+}
+
+fn failed(asked: Asked) -> Asked {
+    Asked {
+        failed: true,
+        ..asked
+    }
+}
+
+/// What the detector makes of records: how many warnings, and how often the run has been through its last loop.
+fn found(records: &[(&str, Asked)]) -> (usize, usize) {
+    let mut detector = LoopDetector::new(12, 3);
+    let warnings = records
+        .iter()
+        .filter(|(signature, asked)| detector.observe(signature, *asked, ()).is_some())
+        .count();
+    (warnings, detector.looping_repetitions())
+}
+
+#[test]
+fn shapes_that_repeat_are_warned_of_and_only_calls_that_ask_the_same_are_a_loop() {
+    let three = |calls: [Asked; 3]| found(&calls.map(|asked| ("read", asked)));
+    assert_eq!(three([tool(1), tool(1), tool(1)]), (1, 3));
+    assert_eq!(three([tool(1), tool(2), tool(3)]), (1, 0), "three files read in a row");
+    assert_eq!(three([UNKNOWN_CALL; 3]), (1, 3), "what is not known counts");
+    let came = |came| Asked {
+        came: Some(came),
+        ..UNKNOWN_CALL
+    };
+    assert_eq!(three([came(1), came(1), came(1)]), (1, 3), "the results are compared");
+    assert_eq!(three([came(1), came(2), came(3)]), (1, 0));
+    assert_eq!(three([model(1, 7), model(2, 7), model(3, 7)]), (1, 3), "the last message");
+    assert_eq!(three([model(1, 7), model(2, 8), model(3, 9)]), (1, 0));
+    assert_eq!(three([Asked::STATE; 3]), (1, 0), "states alone");
+}
+
+#[test]
+fn in_a_block_with_a_tool_call_models_match_by_model_and_states_by_being_states() {
+    let turn = |number: u64, asked: u64| {
+        [
+            ("model", model(number, number)),
+            ("search", tool(asked)),
+            ("state", Asked::STATE),
+        ]
+    };
+    assert_eq!(found(&[turn(1, 5), turn(2, 5), turn(3, 5)].concat()), (1, 3));
+    assert_eq!(found(&[turn(1, 5), turn(2, 6), turn(3, 7)].concat()), (1, 0));
+}
+
+#[test]
+fn a_loop_may_have_a_longer_block_than_its_shapes_and_begin_after_their_warning() {
+    let files: Vec<_> = [1, 2, 1, 2, 1, 2].iter().map(|file| ("read", tool(*file))).collect();
+    assert_eq!(found(&files), (1, 3), "two files in turn");
+    let late: Vec<_> = [1, 2, 3, 4, 4, 4, 4].iter().map(|file| ("read", tool(*file))).collect();
+    assert_eq!(found(&late), (1, 4));
+    assert_eq!(found(&late[..5]), (1, 0));
+}
+
+#[test]
+fn attempts_are_one_call_before_the_window_is_looked_at() {
+    let ask = |asked| ("model", asked);
+    let (again, done) = (failed(model(1, 1)), model(1, 1));
+    assert_eq!(found(&[again, again, done].map(ask)), (0, 0));
+    assert_eq!(found(&[again; 50].map(ask)), (0, 0), "a call that is tried for ever");
+    let three_calls = [again, again, done, again, done, done].map(ask);
+    assert_eq!(found(&three_calls), (1, 3), "each of three calls had its attempts");
+    let others = [failed(model(1, 1)), failed(model(2, 1)), model(3, 1)].map(ask);
+    assert_eq!(found(&others), (1, 3), "another prompt is no attempt");
+    let between = [ask(again), ("state", Asked::STATE)].repeat(3);
+    assert_eq!(found(&between), (1, 3), "something stands between");
+}
+
+#[test]
+fn loops_are_counted_past_the_window_and_end_with_another_call() {
+    let mut detector = LoopDetector::new(12, 3);
+    for _ in 0..20 {
+        for asked in [tool(1), tool(2)] {
+            let _ = detector.observe("read", asked, ());
+        }
+    }
+    assert_eq!((detector.looping_repetitions(), detector.loops()), (20, 1));
+    let _ = detector.observe("read", tool(3), ());
+    assert_eq!((detector.looping_repetitions(), detector.repetitions()), (0, 41));
+    for _ in 0..3 {
+        let _ = detector.observe("read", tool(3), ());
+    }
+    assert_eq!((detector.looping_repetitions(), detector.loops()), (4, 2));
+}
+
+proptest! {
+    #[test]
+    fn a_loop_is_a_repeated_shape_whose_calls_ask_the_same(
+        records in prop::collection::vec((prop::sample::select(vec!["a", "b"]), 0u64..2), 0..40),
+        window in 4usize..14,
+        repetitions in 2usize..4,
+    ) {
+        let mut detector = LoopDetector::new(window, repetitions);
+        let named: Vec<char> = records.iter().map(|(name, asked)| match (*name, asked) {
+            ("a", 0) => '0', ("a", _) => '1', (_, 0) => '2', _ => '3',
+        }).collect();
+        for (position, (name, asked)) in records.iter().enumerate() {
+            let _ = detector.observe(name, tool(*asked), ());
+            let expected = block_by_the_letter(&named[..=position], window, repetitions);
+            prop_assert_eq!(detector.looping_repetitions() > 0, expected.is_some());
+            if expected.is_some() {
+                prop_assert!(detector.repetitions() >= repetitions);
             }
         }
     }

@@ -1,18 +1,26 @@
-//! Loop detection (decisions, section 7): the shape of a call's arguments, the signature of a record, and the search
-//! for a block of records that repeats.
+//! Loop detection (decisions, section 7): the shape of a call's arguments, the signature of a record, what records are
+//! compared by, and the search for a block of records that repeats.
 //!
-//! Pure: no clock, no file, no global. The emitter feeds a [`LoopDetector`] one record at a time.
+//! Pure: no clock, no file, no global. The emitter feeds a [`LoopDetector`] one record at a time, a reader does it again
+//! with what is stored, and the gate compares the same way without a window.
 
+mod asked;
 mod detector;
 mod entries;
 mod reader;
 mod shape;
 mod signature;
+mod trail;
+mod value;
 mod warning;
 
+pub use asked::Likeness;
+pub(crate) use asked::{Asked, Kind};
 pub(crate) use detector::LoopDetector;
 pub(crate) use shape::ShapeWriter;
 #[cfg(test)]
 pub(crate) use shape::shape_of_value;
 pub(crate) use signature::{STATE_SIGNATURE, llm_signature, tool_signature};
+pub(crate) use trail::{Trail, compare_repetitions, has_loop, is_attempt};
+pub(crate) use value::{of_scalar, of_text};
 pub(crate) use warning::{LoopWarning, PatternType};

@@ -1,4 +1,5 @@
-//! Reads one JSON value from left to right and writes its shape; what a shape leaves out is skipped.
+//! Reads one JSON value from left to right, writes its shape and gives its number (see [`super::value`]); of what a shape
+//! leaves out there is only the number.
 //!
 //! Written by hand, because every tool call passes here: a shape needs neither the numbers nor the strings of a value.
 //! What is read is the SDK's own JSON text. Text that is no JSON value is mostly noticed, and never a problem.
@@ -7,11 +8,15 @@ use serde_json::Number;
 
 use super::entries::Entries;
 use super::shape::{MAX_SHAPE_BYTES, REST, beginning};
+use super::asked::is_list_of_messages;
+use super::value::{self, Items};
 
 /// Containers nest this deep in a shape; what lies deeper is `...`.
 pub(super) const MAX_DEPTH: usize = 4;
 /// How many items of an array are looked at.
 pub(super) const MAX_ITEMS: usize = 3;
+/// What is nested deeper is one text: redaction leaves nothing so deep.
+const MAX_NUMBERED_DEPTH: usize = 32;
 /// Integers with so many digits fit 64 bits, whatever the digits are.
 const MAX_SURE_DIGITS: usize = 18;
 
@@ -34,42 +39,72 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the text; `None` when it is not one JSON value.
-    pub(super) fn read(mut self) -> Option<()> {
-        self.value(0)?;
-        self.peek().is_none().then_some(())
+    /// Reads the text and gives the number of its value; `None` when it is not one JSON value.
+    pub(super) fn read(mut self) -> Option<u64> {
+        let number = self.value(0)?;
+        self.peek().is_none().then_some(number)
+    }
+
+    /// The number of the value, of which nothing is written; `None` when the text is not one JSON value.
+    pub(super) fn number_of_all(mut self) -> Option<u64> {
+        let number = self.number_of(0)?;
+        self.peek().is_none().then_some(number)
+    }
+
+    /// The number of a prompt, and that of its last message; of one that is no list of messages, both are its own.
+    pub(super) fn prompt(mut self) -> Option<(u64, u64)> {
+        let (whole, last) = match self.peek()? {
+            b'[' => self.items(0)?,
+            b'{' => {
+                let mut last = None;
+                let whole = self.entries_of(|reader, key| {
+                    let is_list = is_list_of_messages(key) && reader.peek() == Some(b'[');
+                    if !is_list {
+                        return reader.number_of(1);
+                    }
+                    let (number, last_item) = reader.items(1)?;
+                    last = last_item.or(last);
+                    Some(number)
+                })?;
+                (whole, last)
+            }
+            _ => (self.number_of(0)?, None),
+        };
+        self.peek().is_none().then_some((whole, last.unwrap_or(whole)))
     }
 
     /// Reads a value within `depth` containers.
-    fn value(&mut self, depth: usize) -> Option<()> {
+    fn value(&mut self, depth: usize) -> Option<u64> {
         if depth >= MAX_DEPTH {
-            self.skip()?;
+            let number = self.number_of(depth)?;
             self.out.push_str(REST);
-            return Some(());
+            return Some(number);
         }
         match self.peek()? {
             b'{' => self.object(depth),
             b'[' => self.array(depth),
             _ => {
-                let word = self.scalar()?;
+                let (word, number) = self.numbered_scalar()?;
                 self.out.push_str(word);
-                Some(())
+                Some(number)
             }
         }
     }
 
-    fn object(&mut self, depth: usize) -> Option<()> {
+    fn object(&mut self, depth: usize) -> Option<u64> {
         self.expect(b'{')?;
         self.out.push('{');
         let object = self.entries.begin(self.out);
+        let mut numbers = value::Entries::NONE;
         let mut goes_on = !self.take(b'}');
         while goes_on {
             let start = self.out.len();
-            self.key()?;
+            let key = self.key()?;
             let key_end = self.out.len();
             self.out.push(':');
             self.expect(b':')?;
-            self.value(depth + 1)?;
+            let number = self.value(depth + 1)?;
+            numbers.add(key, number);
             self.entries.add(&object, start, key_end, self.out);
             goes_on = self.take(b',');
             if !goes_on {
@@ -78,15 +113,16 @@ impl<'a> Reader<'a> {
         }
         self.entries.end(&object, self.out);
         self.out.push('}');
-        Some(())
+        Some(numbers.number())
     }
 
-    fn array(&mut self, depth: usize) -> Option<()> {
+    fn array(&mut self, depth: usize) -> Option<u64> {
         self.expect(b'[')?;
         self.out.push('[');
         let first = self.out.len();
         let mut shapes = [first..first, first..first, first..first];
         let mut items = 0;
+        let mut numbers = Items::NONE;
         let mut goes_on = !self.take(b']');
         while goes_on {
             if items < MAX_ITEMS {
@@ -95,7 +131,7 @@ impl<'a> Reader<'a> {
                     self.out.push('|');
                 }
                 let start = self.out.len();
-                self.value(depth + 1)?;
+                numbers.add(self.value(depth + 1)?);
                 let shape = self.out.get(start..);
                 let mut seen = shapes.iter().take(items);
                 if seen.any(|range| self.out.get(range.clone()) == shape) {
@@ -104,7 +140,7 @@ impl<'a> Reader<'a> {
                     *range = start..self.out.len();
                 }
             } else {
-                self.skip()?;
+                numbers.add(self.number_of(depth + 1)?);
             }
             items += 1;
             goes_on = self.take(b',');
@@ -117,7 +153,68 @@ impl<'a> Reader<'a> {
             self.out.push_str(REST);
         }
         self.out.push(']');
-        Some(())
+        Some(numbers.number())
+    }
+
+    /// The number of a value within `depth` containers, of which nothing is written.
+    fn number_of(&mut self, depth: usize) -> Option<u64> {
+        match self.peek()? {
+            b'{' | b'[' if depth >= MAX_NUMBERED_DEPTH => {
+                let start = self.position;
+                self.skip()?;
+                Some(value::of_text(self.text.get(start..self.position)?))
+            }
+            b'{' => self.entries_of(|reader, _| reader.number_of(depth + 1)),
+            b'[' => self.items(depth).map(|(number, _)| number),
+            _ => self.numbered_scalar().map(|(_, number)| number),
+        }
+    }
+
+    /// The number of an object whose values `read` reads, each given its key.
+    fn entries_of(
+        &mut self,
+        mut read: impl FnMut(&mut Self, &[u8]) -> Option<u64>,
+    ) -> Option<u64> {
+        let mut numbers = value::Entries::NONE;
+        self.expect(b'{')?;
+        let mut goes_on = !self.take(b'}');
+        while goes_on {
+            let (key, _) = self.string()?;
+            self.expect(b':')?;
+            let number = read(self, key)?;
+            numbers.add(value::of_text(key), number);
+            goes_on = self.take(b',');
+            if !goes_on {
+                self.expect(b'}')?;
+            }
+        }
+        Some(numbers.number())
+    }
+
+    /// The number of an array, and that of its last item.
+    fn items(&mut self, depth: usize) -> Option<(u64, Option<u64>)> {
+        let mut numbers = Items::NONE;
+        let mut last = None;
+        self.expect(b'[')?;
+        let mut goes_on = !self.take(b']');
+        while goes_on {
+            let item = self.number_of(depth + 1)?;
+            numbers.add(item);
+            last = Some(item);
+            goes_on = self.take(b',');
+            if !goes_on {
+                self.expect(b']')?;
+            }
+        }
+        Some((numbers.number(), last))
+    }
+
+    /// Reads a string, a number or a word; its type and its number.
+    fn numbered_scalar(&mut self) -> Option<(&'static str, u64)> {
+        self.peek()?;
+        let start = self.position;
+        let word = self.scalar()?;
+        Some((word, value::of_text(self.text.get(start..self.position)?)))
     }
 
     /// Reads a string, a number or a word; its type.
@@ -168,18 +265,19 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Writes the key of one entry, as far as a shape can hold it.
-    fn key(&mut self) -> Option<()> {
+    /// Writes the key of one entry, as far as a shape can hold it, and gives its number.
+    fn key(&mut self) -> Option<u64> {
         self.peek()?;
         let start = self.position;
         let (key, has_escapes) = self.string()?;
+        let number = value::of_text(key);
         if has_escapes {
             let key: String = serde_json::from_slice(self.text.get(start..self.position)?).ok()?;
             self.push_key(&key);
         } else {
             self.push_key(std::str::from_utf8(key).ok()?);
         }
-        Some(())
+        Some(number)
     }
 
     fn push_key(&mut self, key: &str) {

@@ -1,6 +1,5 @@
 //! The shape of a JSON value: its keys and types, never its scalars (decisions, section 7).
 
-#[cfg(test)]
 use serde_json::Value;
 
 use super::entries::Entries;
@@ -17,15 +16,13 @@ pub(crate) const MAX_SHAPE_BYTES: usize = 2048;
 /// The shape of a JSON text; `None` when the text is not one JSON value.
 ///
 /// Integers that do not fit 64 bits count as floats, because that is how they are parsed.
-#[cfg(test)]
 pub(crate) fn shape_of_json(text: &str) -> Option<String> {
     let mut out = String::new();
-    let is_json = ShapeWriter::default().append_json(text.as_bytes(), &mut out);
-    is_json.then_some(out)
+    let number = ShapeWriter::default().append_json(text.as_bytes(), &mut out);
+    number.map(|_| out)
 }
 
 /// The shape of a JSON value.
-#[cfg(test)]
 pub(crate) fn shape_of_value(value: &Value) -> String {
     // A `Value` prints itself as JSON, so this cannot fail.
     shape_of_json(&value.to_string()).unwrap_or_default()
@@ -38,19 +35,30 @@ pub(crate) struct ShapeWriter {
 }
 
 impl ShapeWriter {
-    /// Appends the shape of the JSON value in `text`; `false` when it is not one JSON value, and `out` stays as it was.
-    pub(crate) fn append_json(&mut self, text: &[u8], out: &mut String) -> bool {
+    /// Appends the shape of the JSON value in `text` and gives the number of the value; `None` when it is not one JSON
+    /// value, and `out` stays as it was.
+    pub(crate) fn append_json(&mut self, text: &[u8], out: &mut String) -> Option<u64> {
         let start = out.len();
         self.entries.clear();
-        if Reader::new(text, &mut self.entries, out).read().is_none() {
+        let Some(number) = Reader::new(text, &mut self.entries, out).read() else {
             out.truncate(start);
-            return false;
-        }
+            return None;
+        };
         if out.len() - start > MAX_SHAPE_BYTES {
             out.truncate(beginning(out, start + MAX_SHAPE_BYTES - REST.len()).len());
             out.push_str(REST);
         }
-        true
+        Some(number)
+    }
+
+    /// The number of the JSON value in `text`.
+    pub(crate) fn number(&mut self, text: &[u8]) -> Option<u64> {
+        Reader::new(text, &mut self.entries, &mut String::new()).number_of_all()
+    }
+
+    /// The numbers of the prompt in `text`, which is JSON, and of its last message.
+    pub(crate) fn prompt(&mut self, text: &[u8]) -> Option<(u64, u64)> {
+        Reader::new(text, &mut self.entries, &mut String::new()).prompt()
     }
 }
 

@@ -69,7 +69,7 @@ fn what_is_not_one_json_value_has_no_shape_and_leaves_the_text_alone() {
     for text in ["", "{", "{]", "[1,", "1 2", "nul", r#"{"a" 1}"#, "[1] x"] {
         assert_eq!(shape_of_json(text), None, "{text:?}");
         let mut out = String::from("kept");
-        assert!(!ShapeWriter::default().append_json(text.as_bytes(), &mut out));
+        assert_eq!(ShapeWriter::default().append_json(text.as_bytes(), &mut out), None);
         assert_eq!(out, "kept");
     }
 }
@@ -101,7 +101,7 @@ fn working_memory_stays_bounded_whatever_the_value() {
     let object = format!("{{{}}}", entries.join(","));
     let mut writer = ShapeWriter::default();
     let mut out = String::new();
-    assert!(writer.append_json(object.as_bytes(), &mut out));
+    assert!(writer.append_json(object.as_bytes(), &mut out).is_some());
     assert!(out.len() <= MAX_SHAPE_BYTES);
     assert!(out.capacity() <= 64 * MAX_SHAPE_BYTES, "{}", out.capacity());
 }
@@ -111,9 +111,9 @@ fn shapes_are_appended_and_each_is_bounded_on_its_own() {
     let long = json!({ "k".repeat(5000): 1 });
     let mut writer = ShapeWriter::default();
     let mut out = String::from("args:");
-    assert!(writer.append_json(long.to_string().as_bytes(), &mut out));
+    assert!(writer.append_json(long.to_string().as_bytes(), &mut out).is_some());
     assert_eq!(out.len(), "args:".len() + MAX_SHAPE_BYTES);
-    assert!(writer.append_json(br#"{"b": 1, "a": 1}"#, &mut out));
+    assert!(writer.append_json(br#"{"b": 1, "a": 1}"#, &mut out).is_some());
     assert!(out.ends_with("...{a:int,b:int}"));
 }
 
@@ -182,5 +182,66 @@ proptest! {
         if let Some(shape) = shape_of_json(&text) {
             prop_assert!(shape.len() <= MAX_SHAPE_BYTES);
         }
+    }
+}
+
+fn number(text: &str) -> u64 {
+    ShapeWriter::default().number(text.as_bytes()).unwrap()
+}
+
+#[test]
+fn equal_values_have_one_number_in_whatever_order_and_others_another() {
+    for (one, same) in [
+        (r#"{"a":1,"b":{"c":[1,2],"d":null}}"#, r#"{ "b": {"d": null, "c": [1, 2]}, "a": 1 }"#),
+        (
+            r#"{"a":{"a":{"a":{"a":{"a":{"x":1,"y":2}}}}}}"#,
+            r#"{"a":{"a":{"a":{"a":{"a":{"y":2,"x":1}}}}}}"#,
+        ),
+        ("[]", " [ ] "),
+    ] {
+        assert_eq!(number(one), number(same), "{one}");
+    }
+    let others = [
+        "{}", "[]", "null", "\"\"", "0", "\"0\"", "1", "1.0", "true", "[1]", "[1,2]", "[2,1]", "[[1],2]", "[[1,2]]",
+        r#"{"a":1,"b":2}"#, r#"{"a":2,"b":1}"#, r#"{"a":{"b":1}}"#, r#"{"b":{"a":1}}"#, r#"[{"a":1},{"b":2}]"#,
+        r#""12345678""#, r#""123456789""#, r#"[1,2,3,4]"#, r#"[1,2,3,5]"#, r#"{"a":[[[[[1]]]]]}"#, r#"{"a":[[[[[2]]]]]}"#,
+    ];
+    let mut numbers: Vec<u64> = others.iter().map(|text| number(text)).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers.len(), others.len());
+}
+
+#[test]
+fn a_very_deep_value_has_a_number_too() {
+    let deep = |leaf: &str| format!("{}{leaf}{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert_eq!(number(&deep("1")), number(&deep("1")));
+    assert_ne!(number(&deep("1")), number(&deep("2")));
+}
+
+#[test]
+fn the_last_message_of_a_prompt_is_the_last_of_its_list() {
+    let last = |text: &str| ShapeWriter::default().prompt(text.as_bytes()).unwrap().1;
+    let message = number(r#"{"role":"user","content":"and now?"}"#);
+    for prompt in [
+        r#"[{"role":"user","content":"hello"},{"content":"and now?","role":"user"}]"#,
+        r#"{"model":"m","messages":[1,2,{"role":"user","content":"and now?"}],"tools":[3]}"#,
+        r#"{"role":"user","content":"and now?"}"#,
+    ] {
+        assert_eq!(last(prompt), message, "{prompt}");
+    }
+    assert_ne!(last(r#"{"messages":[]}"#), last(r#"{"messages":[1]}"#));
+}
+
+proptest! {
+    #[test]
+    fn the_number_with_the_shape_is_that_without_and_tells_values_apart(one in any_json(), other in any_json()) {
+        let number = |value: &Value| {
+            let text = value.to_string();
+            let with_shape = ShapeWriter::default().append_json(text.as_bytes(), &mut String::new());
+            assert_eq!(with_shape, ShapeWriter::default().number(text.as_bytes()));
+            with_shape
+        };
+        prop_assert_eq!(number(&one) == number(&other), one.to_string() == other.to_string());
     }
 }

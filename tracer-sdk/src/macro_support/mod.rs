@@ -15,7 +15,7 @@ use std::borrow::Cow;
 
 pub use crate::emit::future::Traced;
 pub use crate::emit::scope::{Scope, Site};
-pub use crate::guardrails::Guardrails;
+pub use crate::guardrails::{Guardrails, StopOnLoop};
 pub use arguments::Arguments;
 pub use cancel::{CancelOnExceed, as_returned};
 pub use ok_value::{AnyValue, OkValue, ResultValue};

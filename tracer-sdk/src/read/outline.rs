@@ -51,7 +51,7 @@ pub struct OutlinedRun {
     pub more_problems: u64,
     /// The records, in the order of the projection.
     pub records: RecordStream,
-    first_call: Option<Entry>,
+    first_call: Option<usize>,
 }
 
 impl OutlinedRun {
@@ -88,7 +88,7 @@ impl OutlinedRun {
     /// [`RecordError`] when the file cannot be read, or is another one than it was.
     pub fn first_call(&mut self) -> Result<Option<Record>, RecordError> {
         match self.first_call {
-            Some(entry) => self.records.own_record(entry).map(Some),
+            Some(number) => self.records.record(number),
             None => Ok(None),
         }
     }
@@ -136,17 +136,16 @@ pub fn outline_run(path: &Path) -> Result<OutlinedRun, InvalidRun> {
         .filter(is_call)
         .filter(|entry| entry.is_failed())
         .count() as u64;
-    let first = |event_type| {
-        order
-            .spans()
-            .iter()
-            .find(|entry| entry.event_type() == event_type)
-    };
-    let first_call = first(EventType::LlmCall)
-        .or_else(|| first(EventType::ToolCall))
-        .copied();
     let span_count = order.spans().len();
     let mut records = RecordStream::new(order, found.gathered.file);
+    let first = |event_type| {
+        let is_it = |number: &usize| {
+            let outline = records.outline(*number);
+            outline.is_some_and(|outline| outline.event_type == event_type)
+        };
+        (0..records.record_count()).find(is_it)
+    };
+    let first_call = first(EventType::LlmCall).or_else(|| first(EventType::ToolCall));
     for second in seconds
         .into_iter()
         .filter(|entry| entry.event_type() == EventType::LlmCall)

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -11,10 +12,11 @@ use serde_json::{Map, Value};
 use super::line_reader::LineReader;
 use super::log::{Entry, LinePlace};
 use super::order::{Order, Source};
-use super::project::project_span;
+use super::project::{is_watched, mark_attempt, project_span};
 use super::span::read_span;
 use super::span_stream::SpanStream;
 use crate::format::{EventType, Record, SPANS_FILE, SpanRecord, Timestamp};
+use crate::loops::is_attempt;
 
 /// What is known of a record without reading it.
 ///
@@ -67,6 +69,8 @@ pub struct RecordStream {
     next: usize,
     /// The records of the root that was read last, for those that follow.
     root: Option<(LinePlace, Vec<Option<Record>>)>,
+    /// The numbers of the attempts that were found last, and the call that they are at.
+    attempts: Option<(Range<usize>, String)>,
 }
 
 impl RecordStream {
@@ -76,6 +80,7 @@ impl RecordStream {
             lines: file.map(LineReader::new),
             next: 0,
             root: None,
+            attempts: None,
         }
     }
 
@@ -196,6 +201,15 @@ impl RecordStream {
     ///
     /// [`RecordError`] when the file cannot be read, or is another one than it was.
     pub fn record(&mut self, number: usize) -> Result<Option<Record>, RecordError> {
+        let mut record = self.unmarked(number)?;
+        if let Some(record) = &mut record {
+            self.mark(number, record)?;
+        }
+        Ok(record)
+    }
+
+    /// The record with a number, which does not say yet whether it is an attempt.
+    fn unmarked(&mut self, number: usize) -> Result<Option<Record>, RecordError> {
         match self.order.get(number) {
             None => Ok(None),
             Some(Source::Span(entry)) => {
@@ -207,6 +221,37 @@ impl RecordStream {
                 self.surfaced(place, number).map(Some)
             }
         }
+    }
+
+    /// Says of an attempt at a call which call that is: the last of the calls that try again.
+    fn mark(&mut self, number: usize, record: &mut Record) -> Result<(), RecordError> {
+        let is_known = |(numbers, _): &(Range<usize>, String)| numbers.contains(&number);
+        if !self.attempts.as_ref().is_some_and(is_known) {
+            let mut end = number;
+            let mut call: Option<Record> = None;
+            while let Some(next) = self.next_of_the_kind(end) {
+                let Some(tried) = self.unmarked(next)? else { break };
+                if !is_attempt(call.as_ref().unwrap_or(record), &tried) {
+                    break;
+                }
+                call = Some(tried);
+                end = next;
+            }
+            self.attempts = call.map(|call| (number..end, call.event_id));
+        }
+        if let Some((_, call)) = &self.attempts {
+            mark_attempt(record, call);
+        }
+        Ok(())
+    }
+
+    /// The number of the next call behind a failed one, if it is of the same kind and nothing else stands between.
+    fn next_of_the_kind(&self, number: usize) -> Option<usize> {
+        let failed = self.outline(number).filter(|outline| outline.is_failed)?;
+        let is_call = matches!(failed.event_type, EventType::LlmCall | EventType::ToolCall);
+        let mut behind = (number + 1..self.order.len()).filter_map(|next| Some((next, self.outline(next)?)));
+        let (next, outline) = behind.find(|(_, outline)| is_watched(outline.event_type))?;
+        (is_call && outline.event_type == failed.event_type).then_some(next)
     }
 
     /// A span's own record.

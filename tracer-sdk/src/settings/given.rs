@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use toml::de::{DeInteger, DeValue};
 
-use super::Flush;
+use super::{Flush, table};
+use crate::guardrails::StopOnLoop;
 
 /// A value that is not understood yet. Each reading gives `None` when the value is not of its kind.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +36,18 @@ pub(super) fn switch(given: Given<'_>) -> Option<bool> {
         Given::Toml(DeValue::Boolean(switch)) => Some(*switch),
         Given::Toml(_) => None,
     }
+}
+
+pub(super) fn stop_on_loop(given: Given<'_>) -> Option<StopOnLoop> {
+    let word = match given {
+        Given::Text(text) => text.to_str()?.trim(),
+        Given::Toml(DeValue::String(text)) => text.as_ref(),
+        Given::Toml(_) => "",
+    };
+    if word.eq_ignore_ascii_case(table::SHAPE) {
+        return Some(StopOnLoop::Shape);
+    }
+    switch(given).map(StopOnLoop::from)
 }
 
 pub(super) fn names(given: Given<'_>) -> Option<Vec<String>> {

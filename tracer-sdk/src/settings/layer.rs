@@ -70,7 +70,7 @@ pub(super) fn read_layer(
         loop_repetitions: reader.whole(&table::LOOP_REPETITIONS),
         flush: reader.read(&table::FLUSH, given::flush),
         guardrails: Guardrails {
-            stop_on_loop: reader.switch(&table::STOP_ON_LOOP),
+            stop_on_loop: reader.read(&table::STOP_ON_LOOP, given::stop_on_loop),
             stop_on_loop_min_repetitions: reader.whole(&table::STOP_ON_LOOP_MIN_REPETITIONS),
             max_llm_calls: reader.whole(&table::MAX_LLM_CALLS),
             max_tool_calls: reader.whole(&table::MAX_TOOL_CALLS),

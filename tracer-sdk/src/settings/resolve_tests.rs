@@ -92,6 +92,7 @@ fn every_setting_of_the_table_is_read_from_the_environment_and_from_files() {
             Allowed::Path => ("/elsewhere", "'/elsewhere'"),
             Allowed::Switch if setting.default == Some("true") => ("Off", "false"),
             Allowed::Switch => ("1", "true"),
+            Allowed::SwitchOr(words) => (words[0], "'shape'"),
             Allowed::Names => ("ssn, iban", "['ssn', 'iban']"),
             Allowed::Whole(_) | Allowed::Between(..) => ("999", "0x3e7"),
             Allowed::Seconds => ("1.5", "1.5"),
@@ -111,7 +112,7 @@ fn every_setting_refuses_what_is_not_allowed_and_never_repeats_it() {
         let variable = setting.variable();
         let (bad_text, bad_toml): (&[&str], &[&str]) = match setting.allowed {
             Allowed::Path => (&[], &["7123", "''", "['hunter2']"]),
-            Allowed::Switch => (&["hunter2", "7123"], &["'hunter2'", "7123"]),
+            Allowed::Switch | Allowed::SwitchOr(_) => (&["hunter2", "7123"], &["'hunter2'", "7123"]),
             Allowed::Names => (&[",", " , "], &["'hunter2'", "[7123]", "['']"]),
             Allowed::Whole(0) => (&["hunter2", "-7123", "7.123"], &["'hunter2'", "-7123", "7.123"]),
             Allowed::Between(..) => (&["hunter2", "1", "-7123", "1048577"], &["1", "1048577", "'712'"]),

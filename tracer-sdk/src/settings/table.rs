@@ -11,6 +11,9 @@ use crate::write::redact::SMALLEST_FIELD_BYTES;
 /// and a record is compared with those before it. More repetitions than records are no loop.
 const MAX_LOOP_WINDOW: u64 = 1000;
 
+/// What `stop_on_loop` takes besides true and false.
+pub(super) const SHAPE: &str = "shape";
+
 /// One setting.
 ///
 /// ```
@@ -49,6 +52,8 @@ pub enum Allowed {
     Path,
     /// On or off.
     Switch,
+    /// On or off, or one of these words.
+    SwitchOr(&'static [&'static str]),
     /// A list of names.
     Names,
     /// A whole number of at least this.
@@ -66,6 +71,7 @@ impl fmt::Display for Allowed {
         match self {
             Self::Path => formatter.write_str("a path"),
             Self::Switch => formatter.write_str("true or false"),
+            Self::SwitchOr(words) => write!(formatter, "true, false or {}", words.join(" or ")),
             Self::Names => formatter.write_str("a list of names"),
             Self::Whole(0) => formatter.write_str("a whole number, zero or more"),
             Self::Whole(least) => write!(formatter, "a whole number, at least {least}"),
@@ -188,7 +194,7 @@ settings! {
         key: "loop_repetitions",
         allowed: Allowed::Between(2, MAX_LOOP_WINDOW),
         default: Some("3"),
-        about: "How often a block of records must repeat to be warned of as a loop.",
+        about: "How often a block of records must repeat to be warned of, and to be a loop where it asks the same.",
     }
     FLUSH {
         key: "flush",
@@ -198,9 +204,9 @@ settings! {
     }
     STOP_ON_LOOP {
         key: "guardrails.stop_on_loop",
-        allowed: Allowed::Switch,
+        allowed: Allowed::SwitchOr(&[SHAPE]),
         default: Some("false"),
-        about: "Whether a loop stops the run.",
+        about: "Whether a loop stops the run; with `\"shape\"`, a loop warning does.",
     }
     STOP_ON_LOOP_MIN_REPETITIONS {
         key: "guardrails.stop_on_loop_min_repetitions",

@@ -22,6 +22,9 @@ pub(crate) struct MetaFile<'a> {
     /// Additive: spans that could not be written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dropped: Option<Dropped>,
+    /// Additive: how many of the blocks that were warned of are loops, so that a list of runs need not read their spans.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) loops: Option<u64>,
 }
 
 impl<'a> MetaFile<'a> {
@@ -37,6 +40,7 @@ impl<'a> MetaFile<'a> {
             status: RunStatus::Running,
             counts: Counts::default(),
             dropped: None,
+            loops: None,
         }
     }
 

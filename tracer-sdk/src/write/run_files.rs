@@ -33,6 +33,8 @@ pub(crate) struct Ending {
     pub(crate) duration_ms: u64,
     /// What the run counts when nothing is missing.
     pub(crate) counts: Counts,
+    /// How many loops it had, where there is a warning and this process saw all of the run.
+    pub(crate) loops: Option<u64>,
 }
 
 /// Why spans are lost that were written.
@@ -317,6 +319,7 @@ impl RunFiles {
             meta.status = ending.status;
             meta.ended_at = Some(ending.ended_at);
             meta.duration_ms = Some(ending.duration_ms);
+            meta.loops = ending.loops;
         }
         meta
     }

@@ -14,7 +14,13 @@ pub(super) use classify::child_type;
 pub(super) use payload::{is_failed, surfaced_type, usage};
 pub(super) use values::{named, text};
 
+use serde_json::Value;
+
 use crate::format::{Counts, EventType, Record, SpanRecord, Timestamp};
+use crate::loops::is_attempt;
+
+/// What `meta` of an attempt says the call under.
+const ATTEMPT_OF: &str = "attempt_of";
 
 /// Projects the spans of a run to records.
 ///
@@ -23,7 +29,8 @@ use crate::format::{Counts, EventType, Record, SpanRecord, Timestamp};
 /// end of the root gives `RUN_END`; a root that has not ended gives none. Records come in the order in which they
 /// happened: by instant, then `RUN_START` first and `RUN_END` last, then as they stand in the file.
 ///
-/// A prompt or response that an emitter stored as several span events is the list of their contents.
+/// A prompt or response that an emitter stored as several span events is the list of their contents. A failed call that
+/// the next call tries again says in `meta.attempt_of` which call it is an attempt at: the last one of them.
 ///
 /// ```
 /// use serde_json::json;
@@ -67,7 +74,45 @@ pub fn spans_to_events(spans: &[SpanRecord]) -> Vec<Record> {
     }
     // Stable: among equals the order of the file stays.
     placed.sort_by_key(|(instant, rank, _)| (*instant, *rank));
-    placed.into_iter().map(|(_, _, record)| record).collect()
+    let mut records: Vec<Record> = placed.into_iter().map(|(_, _, record)| record).collect();
+    mark_attempts(&mut records);
+    records
+}
+
+/// Says of each attempt at a call which call that is (decisions, section 7).
+fn mark_attempts(records: &mut [Record]) {
+    let mut rest = records;
+    // The call or state behind what is left, and the call that its attempts are at.
+    let mut next: Option<(&Record, String)> = None;
+    while let Some((record, before)) = rest.split_last_mut() {
+        if is_watched(record.event_type()) {
+            let call = next
+                .filter(|(next, _)| is_attempt(record, next))
+                .map(|(_, call)| call);
+            if let Some(call) = &call {
+                mark_attempt(record, call);
+            }
+            let call = call.unwrap_or_else(|| record.event_id.clone());
+            next = Some((record, call));
+        }
+        rest = before;
+    }
+}
+
+/// Says that a record is an attempt at a call. What the emitter says of it stays.
+pub(super) fn mark_attempt(record: &mut Record, call: &str) {
+    record
+        .meta
+        .entry(ATTEMPT_OF)
+        .or_insert_with(|| Value::from(call));
+}
+
+/// Whether records of a type can be attempts, or stand between two.
+pub(super) fn is_watched(event_type: EventType) -> bool {
+    matches!(
+        event_type,
+        EventType::LlmCall | EventType::ToolCall | EventType::StateUpdate
+    )
 }
 
 /// Counts what `meta.json.counts` holds (decisions, section 4).

@@ -1,0 +1,193 @@
+//! What a record is compared by: what was asked and what came of it, each as one number (decisions, section 7).
+
+use super::value;
+use crate::format::EventType;
+use crate::format::names::markers;
+use crate::format::{Payload, Record, RunStatus};
+use serde_json::Value;
+
+/// What loop detection knows of a model call, a tool call or a state update besides its signature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) kind: Kind,
+    /// The arguments of a tool, the whole prompt of a model; `None` where they were not recorded.
+    pub(crate) asked: Option<u64>,
+    /// The last message of a prompt.
+    pub(crate) last_message: Option<u64>,
+    /// The result or the response; needed only where it is not known what was asked.
+    pub(crate) came: Option<u64>,
+    pub(crate) failed: bool,
+    /// What is compared was cut: what is equal of it need not be all of it.
+    pub(crate) is_cut: bool,
+}
+
+/// What a record is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Model,
+    Tool,
+    State,
+}
+
+/// How records compare that should have been alike.
+///
+/// ```
+/// use tracer_sdk::read::Likeness;
+///
+/// assert!(Likeness::Same.is_loop() && Likeness::Unknown.is_loop() && !Likeness::Differs.is_loop());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Likeness {
+    /// What was recorded of them differs.
+    Differs,
+    /// Neither what was asked nor what came of it was recorded, or it was cut.
+    Unknown,
+    /// They asked the same, or where that is not known, the same came of them.
+    Same,
+}
+
+impl Likeness {
+    /// Whether repetitions like that count as a loop, for a guardrail and for the status of a run: all but those that
+    /// are known to differ.
+    ///
+    /// ```
+    /// assert!(!tracer_sdk::read::Likeness::Differs.is_loop());
+    /// ```
+    #[must_use]
+    pub const fn is_loop(self) -> bool {
+        !matches!(self, Self::Differs)
+    }
+
+    /// How blocks compare of which parts compare so.
+    pub(crate) fn and(self, other: Self) -> Self {
+        self.min(other)
+    }
+
+    fn of(is_same: bool, is_cut: bool) -> Self {
+        match (is_same, is_cut) {
+            (false, _) => Self::Differs,
+            (true, true) => Self::Unknown,
+            (true, false) => Self::Same,
+        }
+    }
+}
+
+impl Asked {
+    pub(crate) const STATE: Self = Self {
+        kind: Kind::State,
+        asked: None,
+        last_message: None,
+        came: None,
+        failed: false,
+        is_cut: false,
+    };
+
+    /// How this record compares to the one that has its place in another repetition of a block. In a block with a tool
+    /// call, model calls match by their model: prompts grow.
+    pub(crate) fn compare(&self, other: &Self, with_tools: bool) -> Likeness {
+        let (asked, others) = match self.kind {
+            Kind::State => return Likeness::Same,
+            Kind::Model if with_tools => return Likeness::Same,
+            Kind::Model => (self.last_message, other.last_message),
+            Kind::Tool => (self.asked, other.asked),
+        };
+        asked
+            .zip(others)
+            .or_else(|| self.came.zip(other.came))
+            .map_or(Likeness::Unknown, |(one, two)| {
+                Likeness::of(one == two, self.is_cut || other.is_cut)
+            })
+    }
+
+    /// Whether this call, which has the same signature as `before` and follows it at once, tries it again.
+    pub(crate) fn tries_again(&self, before: &Self) -> bool {
+        before.failed
+            && self.kind == before.kind
+            && self.kind != Kind::State
+            && self.asked == before.asked
+    }
+
+    /// What is known of a record that was read; `None` for what loop detection does not look at. `scalar` numbers the
+    /// texts, numbers and words in values, each given the key that it stands under.
+    pub(crate) fn of_record(
+        record: &Record,
+        scalar: &impl Fn(Option<&str>, &Value) -> u64,
+    ) -> Option<Self> {
+        let number = |value: &Value| (!value.is_null()).then(|| value::of_value(value, None, scalar));
+        Some(match &record.payload {
+            Payload::LlmCall {
+                prompt,
+                response,
+                status,
+                ..
+            } => {
+                let last = last_message(prompt);
+                Self {
+                    kind: Kind::Model,
+                    asked: number(prompt),
+                    last_message: number(last),
+                    came: number(response),
+                    failed: *status == RunStatus::Error,
+                    is_cut: is_cut(if prompt.is_null() { response } else { last }),
+                }
+            }
+            Payload::ToolCall {
+                args, result, status, ..
+            } => Self {
+                kind: Kind::Tool,
+                asked: number(args),
+                last_message: None,
+                came: number(result),
+                failed: *status == RunStatus::Error,
+                is_cut: is_cut(if args.is_null() { result } else { args }),
+            },
+            Payload::StateUpdate { .. } => Self::STATE,
+            _ => return None,
+        })
+    }
+}
+
+/// Whether an object has its messages under this key.
+pub(super) fn is_list_of_messages(key: &[u8]) -> bool {
+    matches!(key, b"messages" | b"value" | b"input" | b"contents")
+}
+
+/// The last message of a prompt; of one that is no list of messages, all of it.
+fn last_message(prompt: &Value) -> &Value {
+    let list = match prompt {
+        Value::Array(items) => Some(items),
+        Value::Object(object) => object
+            .iter()
+            .filter(|(key, _)| is_list_of_messages(key.as_bytes()))
+            .find_map(|(_, value)| value.as_array()),
+        _ => None,
+    };
+    list.and_then(|items| items.last()).unwrap_or(prompt)
+}
+
+/// Whether a part of the value was left out when it was stored.
+fn is_cut(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(markers::TRUNCATED),
+        Value::Array(items) => items.iter().any(is_cut),
+        Value::Object(object) => object
+            .iter()
+            .any(|(key, value)| key.contains(markers::TRUNCATED) || is_cut(value)),
+        _ => false,
+    }
+}
+
+/// The signature of a record that was read; empty for what loop detection does not look at.
+pub(crate) fn signature_of(record: &Record) -> String {
+    let mut out = String::new();
+    match &record.payload {
+        Payload::LlmCall { model, .. } => super::llm_signature(model, &mut out),
+        Payload::ToolCall { tool_name, args, .. } => {
+            let shape = (!args.is_null()).then(|| super::shape::shape_of_value(args));
+            super::tool_signature(tool_name, shape.as_deref(), &mut out);
+        }
+        Payload::StateUpdate { .. } => out.push_str(EventType::StateUpdate.as_str()),
+        _ => {}
+    }
+    out
+}

@@ -1,0 +1,240 @@
+//! The records of a stored run as loop detection sees them: attempts folded, warnings judged by what they rest on.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::asked::{Asked, Kind, Likeness, signature_of};
+use super::detector::LoopDetector;
+use super::value;
+use crate::format::{EventType, Payload, Record};
+
+/// The window that loops are looked for in, unless a warning says that the run's was larger.
+const WINDOW: usize = 12;
+/// A run that claims a larger window is searched with this one.
+const LARGEST_WINDOW: usize = 1024;
+
+/// What is kept of a run: some numbers for each call and state, and the warnings.
+#[derive(Debug, Default)]
+pub(crate) struct Trail {
+    entries: Vec<Entry>,
+    /// Many records, few signatures.
+    signatures: HashSet<Rc<str>>,
+    warnings: Vec<Warning>,
+}
+
+/// A model call, a tool call or a state update.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) signature: Rc<str>,
+    pub(crate) asked: Asked,
+    id: u64,
+}
+
+/// A loop warning that is stored.
+#[derive(Debug)]
+struct Warning {
+    pattern_length: Option<usize>,
+    repetitions: usize,
+    window: usize,
+    evidence: Vec<u64>,
+}
+
+impl Trail {
+    /// Takes the next record of the run. `scalar` numbers what stands in values, see [`Asked::of_record`].
+    pub(crate) fn take(&mut self, record: &Record, scalar: &impl Fn(Option<&str>, &Value) -> u64) {
+        if let Some(asked) = Asked::of_record(record, scalar) {
+            let signature = signature_of(record);
+            let signature = match self.signatures.get(signature.as_str()) {
+                Some(known) => Rc::clone(known),
+                None => {
+                    let new: Rc<str> = signature.into();
+                    self.signatures.insert(Rc::clone(&new));
+                    new
+                }
+            };
+            self.entries.push(Entry {
+                signature,
+                asked,
+                id: value::of_text(record.event_id.as_bytes()),
+            });
+        }
+        if let Payload::LoopWarning {
+            pattern_length,
+            repetitions,
+            window_size,
+            evidence_event_ids,
+            ..
+        } = &record.payload
+        {
+            let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+            self.warnings.push(Warning {
+                pattern_length: pattern_length.map(number),
+                repetitions: number(*repetitions),
+                window: number(*window_size),
+                evidence: evidence_event_ids
+                    .iter()
+                    .map(|id| value::of_text(id.as_bytes()))
+                    .collect(),
+            });
+        }
+    }
+
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Whether the run looped: a warning tells of a block whose calls are not known to differ, or the run came to one
+    /// later, which is not warned of a second time. A run without a warning did not.
+    pub(crate) fn has_loop(&self) -> bool {
+        !self.warnings.is_empty()
+            && (self.of_warnings().any(|likeness| likeness.is_some_and(Likeness::is_loop)) || self.comes_to_a_loop())
+    }
+
+    /// How the repetitions compare that each warning rests on; `None` for a warning whose evidence is not all there,
+    /// though records are that repeat.
+    pub(crate) fn of_warnings(&self) -> impl Iterator<Item = Option<Likeness>> {
+        let places: HashMap<u64, usize> = (0..).zip(&self.entries).map(|(place, entry)| (entry.id, place)).collect();
+        let calls = self.calls();
+        let repeats = self.replayed().is_some_and(|detector| detector.repetitions() > 0);
+        self.warnings.iter().map(move |warning| {
+            let evidence: Option<Vec<usize>> = warning
+                .evidence
+                .iter()
+                .map(|id| Some(*calls.get(*places.get(id)?)?))
+                .collect();
+            match evidence {
+                Some(evidence) if !evidence.is_empty() => Some(self.compare(evidence, warning)),
+                // Nothing can be said of records that nobody has.
+                _ => (!repeats).then_some(Likeness::Unknown),
+            }
+        })
+    }
+
+    fn compare(&self, mut evidence: Vec<usize>, warning: &Warning) -> Likeness {
+        let length = warning
+            .pattern_length
+            .unwrap_or(evidence.len() / warning.repetitions.max(1))
+            .max(1);
+        evidence.sort_unstable();
+        evidence.dedup();
+        let entries: Vec<&Entry> = evidence
+            .iter()
+            .filter_map(|place| self.entries.get(*place))
+            .collect();
+        if entries.len() < 2 * length {
+            // Attempts at one call.
+            return Likeness::Differs;
+        }
+        compared(&entries, length)
+    }
+
+    /// For each entry the call that it is an attempt at: itself, unless the next one tries it again.
+    fn calls(&self) -> Vec<usize> {
+        let mut calls: Vec<usize> = (0..self.entries.len()).collect();
+        for place in (0..self.entries.len().saturating_sub(1)).rev() {
+            let next = calls.get(place + 1).copied().filter(|_| self.is_attempt(place));
+            if let (Some(next), Some(call)) = (next, calls.get_mut(place)) {
+                *call = next;
+            }
+        }
+        calls
+    }
+
+    /// Whether the next entry tries this one again.
+    pub(crate) fn is_attempt(&self, place: usize) -> bool {
+        let (Some(entry), Some(next)) = (self.entries.get(place), self.entries.get(place + 1)) else {
+            return false;
+        };
+        entry.signature == next.signature && next.asked.tries_again(&entry.asked)
+    }
+
+    fn comes_to_a_loop(&self) -> bool {
+        self.replayed().is_some_and(|detector| detector.loops() > 0)
+    }
+
+    /// The detector at the end of the run, with the settings that its warnings tell of.
+    fn replayed(&self) -> Option<LoopDetector<()>> {
+        let repetitions = self.warnings.iter().map(|warning| warning.repetitions).min()?.max(2);
+        let window = self.warnings.iter().map(|warning| warning.window).max()?;
+        let mut detector = LoopDetector::new(window.clamp(WINDOW, LARGEST_WINDOW), repetitions);
+        for entry in &self.entries {
+            let _ = detector.observe(&entry.signature, entry.asked, ());
+        }
+        Some(detector)
+    }
+}
+
+/// How the repetitions of a block of `length` entries compare.
+pub(crate) fn compared(entries: &[&Entry], length: usize) -> Likeness {
+    let block = entries.get(..length).unwrap_or(entries);
+    let has = |kind| block.iter().any(|entry| entry.asked.kind == kind);
+    let with_tools = has(Kind::Tool);
+    if !with_tools && !has(Kind::Model) {
+        return Likeness::Differs;
+    }
+    entries
+        .iter()
+        .skip(length)
+        .zip(entries)
+        .map(|(entry, before)| {
+            if entry.signature == before.signature {
+                entry.asked.compare(&before.asked, with_tools)
+            } else {
+                Likeness::Differs
+            }
+        })
+        .fold(Likeness::Same, Likeness::and)
+}
+
+/// How the repetitions of a block of `length` records compare; attempts are folded into their call.
+pub(crate) fn compare_repetitions(records: &[&Record], length: usize) -> Likeness {
+    let mut trail = Trail::default();
+    records
+        .iter()
+        .for_each(|record| trail.take(record, &value::of_scalar));
+    let calls: Vec<&Entry> = trail
+        .entries
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| !trail.is_attempt(*place))
+        .map(|(_, entry)| entry)
+        .collect();
+    if calls.len() < 2 * length.max(1) {
+        return Likeness::Differs;
+    }
+    compared(&calls, length.max(1))
+}
+
+/// Whether a run with these records looped, see [`Trail::has_loop`].
+pub(crate) fn has_loop<'a>(records: impl IntoIterator<Item = &'a Record>) -> bool {
+    let mut trail = Trail::default();
+    for record in records {
+        trail.take(record, &value::of_scalar);
+    }
+    trail.has_loop()
+}
+
+/// Whether `next`, which follows `record` among calls and states, tries it again: a call that failed is an attempt at the
+/// same call right behind it. What is nested in a call does not try it again.
+pub(crate) fn is_attempt(record: &Record, next: &Record) -> bool {
+    let is_call = matches!(record.event_type(), EventType::LlmCall | EventType::ToolCall);
+    let asked = |record| Asked::of_record(record, &value::of_scalar);
+    is_call
+        && record.event_type() == next.event_type()
+        && next.parent_id.as_deref() != Some(record.event_id.as_str())
+        && failed(record)
+        && signature_of(record) == signature_of(next)
+        && asked(next)
+            .zip(asked(record))
+            .is_some_and(|(next, before)| next.tries_again(&before))
+}
+
+fn failed(record: &Record) -> bool {
+    use crate::format::RunStatus;
+    match &record.payload {
+        Payload::LlmCall { status, .. } | Payload::ToolCall { status, .. } => *status == RunStatus::Error,
+        _ => false,
+    }
+}

@@ -1,0 +1,102 @@
+//! Whether a run looped: told from what is stored of it (decisions, section 7).
+
+use super::outline::outline_run;
+use super::store::ListedRun;
+use crate::format::{Record, RunStatus};
+use crate::loops::{self, Trail};
+
+pub use crate::loops::Likeness;
+
+/// What `meta.json` says how many loops the run had under.
+const LOOPS: &str = "loops";
+
+impl ListedRun {
+    /// Whether the run ended well and looped on the way: calls asked the same again and again, or may have, where what
+    /// they asked was not recorded. A loop warning alone says that shapes repeat, which three files read in a row do
+    /// as well.
+    ///
+    /// This is what makes the status of a run `loop`, wherever it is shown. An emitter that saw all of a run says it in
+    /// `meta.json` (`loops`); of any other run with a warning the spans are read.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// let run = &tracer_sdk::read::RunStore::new(data_dir).list()?[0];
+    /// assert!(!run.has_looped());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn has_looped(&self) -> bool {
+        let Ok(meta) = &self.meta else { return false };
+        if meta.status != RunStatus::Ok || meta.counts.loop_warnings == 0 {
+            return false;
+        }
+        let told = meta.additional.get(LOOPS).and_then(serde_json::Value::as_u64);
+        told.map_or_else(|| self.spans_loop(), |loops| loops > 0)
+    }
+
+    /// Whether the spans tell of a loop. Where they cannot be read, the warnings count.
+    fn spans_loop(&self) -> bool {
+        let Ok(run) = outline_run(&self.directory.path) else {
+            return true;
+        };
+        let mut trail = Trail::default();
+        for record in run.records {
+            let Ok(record) = record else { return true };
+            trail.take(&record, &loops::of_scalar);
+        }
+        trail.has_loop()
+    }
+}
+
+/// Whether records tell of a loop, see [`ListedRun::has_looped`].
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// use tracer_sdk::read::has_loop;
+///
+/// let read = |file: &str| tracer_sdk::tool_call("read").args(&file).record();
+/// let stuck = recorded(|| (0..3).try_for_each(|_| read("a.rs")));
+/// assert!(has_loop(&stuck.records()));
+/// let three_files = recorded(|| ["a.rs", "b.rs", "c.rs"].into_iter().try_for_each(read));
+/// assert!(!has_loop(&three_files.records())); // though there is a warning
+/// ```
+#[must_use]
+pub fn has_loop<'a>(records: impl IntoIterator<Item = &'a Record>) -> bool {
+    loops::has_loop(records)
+}
+
+/// Whether the call of one record is an attempt at the one of `next`: it failed, and `next`, which follows it among
+/// calls and states, asks the same.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// let run = recorded(|| {
+///     let ask = || tracer_sdk::llm_call("gpt-5").prompt("Where is my refund?");
+///     ask().error("429 Too Many Requests").record()?;
+///     ask().response("On its way.").record()
+/// });
+/// let records = run.records();
+/// assert!(tracer_sdk::read::is_attempt(&records[1], &records[2]));
+/// assert_eq!(records[1].meta["attempt_of"], records[2].event_id);
+/// ```
+#[must_use]
+pub fn is_attempt(record: &Record, next: &Record) -> bool {
+    loops::is_attempt(record, next)
+}
+
+/// How the repetitions of a block compare that these records are, one repetition after the other, each of `length`
+/// records.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// use tracer_sdk::read::{Likeness, compare_repetitions};
+///
+/// let run = recorded(|| (0..2).try_for_each(|_| tracer_sdk::tool_call("search").record()));
+/// let records = run.records();
+/// assert_eq!(compare_repetitions(&[&records[1], &records[2]], 1), Likeness::Unknown);
+/// ```
+#[must_use]
+pub fn compare_repetitions(records: &[&Record], length: usize) -> Likeness {
+    loops::compare_repetitions(records, length)
+}
