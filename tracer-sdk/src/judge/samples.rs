@@ -55,12 +55,12 @@ pub(super) fn tools(calls: &[(&str, Value)]) -> RunMetrics {
     })
 }
 
-/// Tool calls without arguments, named by one letter each.
+/// Tool calls of tools without parameters, named by one letter each.
 pub(super) fn letters(names: &str) -> RunMetrics {
     recorded(|| {
         names
             .chars()
-            .try_for_each(|name| crate::tool_call(name.to_string()).record())
+            .try_for_each(|name| crate::tool_call(name.to_string()).args(&json!({})).record())
     })
 }
 

@@ -118,7 +118,14 @@ fn metrics() -> Value {
         "required_tools": invariant(
             "Every trial calls each of these tools.", &json!({"all_of": tools()}), &["all_of"],
         ),
-        "no_loops": invariant("No trial loops.", &json!({"require": {"const": true}}), &[]),
+        "no_loops": invariant(
+            "No trial loops: no calls ask the same again and again.",
+            &json!({"require": {"const": true}, "shape": {
+                "type": "boolean", "default": false,
+                "description": "Whether calls of one shape count too, whatever they ask: a loop warning is enough.",
+            }}),
+            &[],
+        ),
         "no_guardrails": invariant("No trial is stopped by a guardrail.", &json!({"require": {"const": true}}), &[]),
         "task_pass_rate": statistical(),
     });

@@ -99,6 +99,17 @@ impl Asked {
             })
     }
 
+    /// The number of what this record is compared by; `None` where that is not known. The same rule as
+    /// [`Asked::compare`] without a block: a model call stands by itself.
+    #[cfg(feature = "gate")]
+    pub(crate) fn compared_by(&self) -> Option<u64> {
+        match self.kind {
+            Kind::State => None,
+            Kind::Model => self.last_message.or(self.came),
+            Kind::Tool => self.asked.or(self.came),
+        }
+    }
+
     /// Whether this call, which has the same signature as `before` and follows it at once, tries it again.
     pub(crate) fn tries_again(&self, before: &Self) -> bool {
         before.failed

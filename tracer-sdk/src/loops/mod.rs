@@ -12,6 +12,8 @@ mod shape;
 mod signature;
 mod trail;
 mod value;
+#[cfg(feature = "gate")]
+mod volatile;
 mod warning;
 
 pub use asked::Likeness;
@@ -23,4 +25,6 @@ pub(crate) use shape::shape_of_value;
 pub(crate) use signature::{STATE_SIGNATURE, llm_signature, tool_signature};
 pub(crate) use trail::{Trail, compare_repetitions, has_loop, is_attempt};
 pub(crate) use value::{of_scalar, of_text};
+#[cfg(feature = "gate")]
+pub(crate) use volatile::{of_lasting, words};
 pub(crate) use warning::{LoopWarning, PatternType};

@@ -41,6 +41,20 @@ struct Warning {
     evidence: Vec<u64>,
 }
 
+/// What a warning rests on.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    /// How its repetitions compare; `None` for a warning whose evidence is not all there, though there are records that
+    /// repeat.
+    pub(crate) likeness: Option<Likeness>,
+    /// The places of the entries, in order, attempts left out.
+    #[cfg_attr(not(feature = "gate"), expect(dead_code, reason = "the gate says where a loop is"))]
+    pub(crate) evidence: Vec<usize>,
+    /// How many entries the block has.
+    #[cfg_attr(not(feature = "gate"), expect(dead_code, reason = "the gate says what was repeated"))]
+    pub(crate) length: usize,
+}
+
 impl Trail {
     /// Takes the next record of the run. `scalar` numbers what stands in values, see [`Asked::of_record`].
     pub(crate) fn take(&mut self, record: &Record, scalar: &impl Fn(Option<&str>, &Value) -> u64) {
@@ -81,6 +95,7 @@ impl Trail {
         }
     }
 
+    #[cfg(feature = "gate")]
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -89,13 +104,15 @@ impl Trail {
     /// later, which is not warned of a second time. A run without a warning did not.
     pub(crate) fn has_loop(&self) -> bool {
         !self.warnings.is_empty()
-            && (self.of_warnings().any(|likeness| likeness.is_some_and(Likeness::is_loop)) || self.comes_to_a_loop())
+            && (self.of_warnings().any(|judged| judged.likeness.is_some_and(Likeness::is_loop)) || self.comes_to_a_loop())
     }
 
-    /// How the repetitions compare that each warning rests on; `None` for a warning whose evidence is not all there,
-    /// though records are that repeat.
-    pub(crate) fn of_warnings(&self) -> impl Iterator<Item = Option<Likeness>> {
-        let places: HashMap<u64, usize> = (0..).zip(&self.entries).map(|(place, entry)| (entry.id, place)).collect();
+    /// What each warning rests on, and how that compares.
+    pub(crate) fn of_warnings(&self) -> impl Iterator<Item = Judged> {
+        let places: HashMap<u64, usize> = (0..)
+            .zip(&self.entries)
+            .map(|(place, entry)| (entry.id, place))
+            .collect();
         let calls = self.calls();
         let repeats = self.replayed().is_some_and(|detector| detector.repetitions() > 0);
         self.warnings.iter().map(move |warning| {
@@ -105,14 +122,18 @@ impl Trail {
                 .map(|id| Some(*calls.get(*places.get(id)?)?))
                 .collect();
             match evidence {
-                Some(evidence) if !evidence.is_empty() => Some(self.compare(evidence, warning)),
-                // Nothing can be said of records that nobody has.
-                _ => (!repeats).then_some(Likeness::Unknown),
+                Some(evidence) if !evidence.is_empty() => self.judged(evidence, warning),
+                // Nothing can be said of records that nobody has, unless others are there that repeat.
+                _ => Judged {
+                    likeness: (!repeats).then_some(Likeness::Unknown),
+                    evidence: Vec::new(),
+                    length: 0,
+                },
             }
         })
     }
 
-    fn compare(&self, mut evidence: Vec<usize>, warning: &Warning) -> Likeness {
+    fn judged(&self, mut evidence: Vec<usize>, warning: &Warning) -> Judged {
         let length = warning
             .pattern_length
             .unwrap_or(evidence.len() / warning.repetitions.max(1))
@@ -123,11 +144,17 @@ impl Trail {
             .iter()
             .filter_map(|place| self.entries.get(*place))
             .collect();
-        if entries.len() < 2 * length {
+        let likeness = if entries.len() < length.saturating_mul(2) {
             // Attempts at one call.
-            return Likeness::Differs;
+            Likeness::Differs
+        } else {
+            compared(&entries, length)
+        };
+        Judged {
+            likeness: Some(likeness),
+            evidence,
+            length,
         }
-        compared(&entries, length)
     }
 
     /// For each entry the call that it is an attempt at: itself, unless the next one tries it again.
@@ -201,7 +228,7 @@ pub(crate) fn compare_repetitions(records: &[&Record], length: usize) -> Likenes
         .filter(|(place, _)| !trail.is_attempt(*place))
         .map(|(_, entry)| entry)
         .collect();
-    if calls.len() < 2 * length.max(1) {
+    if calls.len() < length.max(1).saturating_mul(2) {
         return Likeness::Differs;
     }
     compared(&calls, length.max(1))

@@ -27,12 +27,29 @@ impl ListedRun {
     /// ```
     #[must_use]
     pub fn has_looped(&self) -> bool {
-        let Ok(meta) = &self.meta else { return false };
+        self.has_looped_by_its_metadata()
+            .unwrap_or_else(|| self.spans_loop())
+    }
+
+    /// [`ListedRun::has_looped`] as far as `meta.json` tells; `None` when the spans have to be read.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// let run = &tracer_sdk::read::RunStore::new(data_dir).list()?[0];
+    /// assert_eq!(run.has_looped_by_its_metadata(), Some(false)); // there is no warning
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn has_looped_by_its_metadata(&self) -> Option<bool> {
+        let Ok(meta) = &self.meta else {
+            return Some(false);
+        };
         if meta.status != RunStatus::Ok || meta.counts.loop_warnings == 0 {
-            return false;
+            return Some(false);
         }
         let told = meta.additional.get(LOOPS).and_then(serde_json::Value::as_u64);
-        told.map_or_else(|| self.spans_loop(), |loops| loops > 0)
+        told.map(|loops| loops > 0)
     }
 
     /// Whether the spans tell of a loop. Where they cannot be read, the warnings count.

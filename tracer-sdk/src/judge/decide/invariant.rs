@@ -30,7 +30,11 @@ pub(super) fn outcome(invariant: &Invariant, run: &RunMetrics, baseline: Option<
                 _ => Outcome::Broken,
             }
         }
-        Invariant::NoLoops => unless_missing(!run.has_loops()),
+        Invariant::NoLoops { shape: true } => unless_missing(!run.has_repeated_shapes()),
+        Invariant::NoLoops { shape: false } => match run.has_looped() {
+            Some(looped) => unless_missing(!looped),
+            None => Outcome::Unknown,
+        },
         Invariant::NoGuardrails => unless_missing(run.guardrail_stops.is_empty()),
     }
 }
@@ -59,7 +63,7 @@ pub(super) fn tools_against<'a>(
             let is_left_out = |tool: &&String| !called.contains(tool) && !allow.matches(tool);
             usual.into_iter().filter(is_left_out).collect()
         }
-        Invariant::StopConditionReached(_) | Invariant::NoLoops | Invariant::NoGuardrails => Vec::new(),
+        Invariant::StopConditionReached(_) | Invariant::NoLoops { .. } | Invariant::NoGuardrails => Vec::new(),
     }
 }
 
@@ -88,7 +92,8 @@ pub(super) fn description(invariant: &Invariant) -> String {
                 but(allow)
             )
         }
-        Invariant::NoLoops => "no calls are repeated in a loop".to_owned(),
+        Invariant::NoLoops { shape: true } => "no shapes of calls are repeated".to_owned(),
+        Invariant::NoLoops { shape: false } => "no calls are repeated in a loop".to_owned(),
         Invariant::NoGuardrails => "no guardrail stops the run".to_owned(),
     }
 }

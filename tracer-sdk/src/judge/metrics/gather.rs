@@ -16,6 +16,7 @@ use super::{CountMismatch, GuardrailStop, RunMetrics};
 use crate::format::{
     Counts, ErrorPayload, EventType, OtherMarks, Payload, Record, RunMeta, RunStatus, Timestamp, Usage, names,
 };
+use crate::loops::{self, Trail};
 
 /// By how many microseconds durations may differ: emitters round to milliseconds.
 const TOLERANCE_US: u64 = 1_000;
@@ -84,6 +85,8 @@ struct Gathered {
     end: Option<End>,
     signature: Signature,
     calls: CallList,
+    /// What loops are looked for in.
+    trail: Trail,
     guardrail_events: Vec<Record>,
     /// Calls and structural spans that a guardrail ended.
     guarded_spans: Vec<GuardrailStop>,
@@ -107,6 +110,7 @@ impl Gathered {
             self.read_strictly(&mut record, marks);
         }
         self.calls.push(&record);
+        self.trail.take(&record, &loops::of_lasting);
         let event_type = record.event_type();
         self.signature
             .event_type_sequence
@@ -256,6 +260,7 @@ impl Gathered {
                 _ => None,
             });
         let told: Vec<GuardrailStop> = told.collect();
+        let repeats = repeats::find(&self.calls, &self.trail);
         RunMetrics {
             trace_id: meta.trace_id,
             run_name: meta.run_name.clone(),
@@ -270,7 +275,10 @@ impl Gathered {
             missing,
             content: self.content.first_bits(),
             mismatches,
-            repeats: repeats::find(&self.calls),
+            repeats: repeats.same,
+            unknown_repeats: repeats.unknown,
+            harmless_warnings: repeats.harmless_warnings,
+            open_warnings: repeats.open_warnings,
             signature: self.signature,
             calls: self.calls,
             guardrail_stops: if told.is_empty() { self.guarded_spans } else { told },

@@ -66,8 +66,14 @@ pub struct RunMetrics {
     pub missing: Option<MissingSpans>,
     /// Tells a trace from every other one, and not from its copies: the instants, durations and types of its records.
     pub content: u64,
-    /// Calls with the same arguments that came again and again, found in the trace itself.
+    /// Calls that asked the same again and again, found in the trace itself.
     pub repeats: Vec<RepeatedCalls>,
+    /// Calls that came again and again of which neither what they asked was recorded nor what came of them.
+    pub unknown_repeats: Vec<RepeatedCalls>,
+    /// How many loop warnings rest on calls that asked something else each time: three files read in a row.
+    pub harmless_warnings: u64,
+    /// How many loop warnings rest on calls of which that is not known.
+    pub open_warnings: u64,
     /// Guardrails that stopped it, whether or not the program went on.
     pub guardrail_stops: Vec<GuardrailStop>,
     /// Its `ERROR` records that tell of a guardrail, whole.
@@ -142,18 +148,46 @@ impl RunMetrics {
             .chain(self.possible_tools.keys().filter(|tool| !called.contains(tool)))
     }
 
-    /// Whether the run looped: the same calls with the same arguments again and again, or a warning that it wrote.
+    /// Whether the run looped: calls asked the same again and again. `None` where that is not known: calls were repeated,
+    /// and neither what they asked nor what came of them was recorded.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// use tracer_sdk::judge::RunMetrics;
+    /// use tracer_sdk::tool_call;
+    ///
+    /// let looped = |query: Option<&str>| {
+    ///     let search = || query.map_or_else(|| tool_call("search"), |query| tool_call("search").args(query));
+    ///     let run = recorded(|| (0..3).try_for_each(|_| search().record()));
+    ///     RunMetrics::of(&run.meta, run.records()).has_looped()
+    /// };
+    /// assert_eq!(looped(Some("refunds")), Some(true));
+    /// assert_eq!(looped(None), None);
+    /// ```
+    #[must_use]
+    pub fn has_looped(&self) -> Option<bool> {
+        match (self.repeats.is_empty(), self.unknown_repeats.is_empty() && self.open_warnings == 0) {
+            (false, _) => Some(true),
+            (true, true) => Some(false),
+            (true, false) => None,
+        }
+    }
+
+    /// Whether shapes were repeated, whatever the calls asked: the rule of the contract, in which a loop warning counts,
+    /// beside [`RunMetrics::has_looped`].
     ///
     /// ```
     /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
     /// use tracer_sdk::judge::RunMetrics;
     ///
-    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
-    /// assert!(!RunMetrics::of(&run.meta, run.records()).has_loops());
+    /// let read = |file: &str| tracer_sdk::tool_call("read").args(file).record();
+    /// let run = recorded(|| ["a.rs", "b.rs", "c.rs"].into_iter().try_for_each(read));
+    /// let metrics = RunMetrics::of(&run.meta, run.records());
+    /// assert_eq!((metrics.has_repeated_shapes(), metrics.has_looped()), (true, Some(false)));
     /// ```
     #[must_use]
-    pub fn has_loops(&self) -> bool {
-        !self.repeats.is_empty() || self.counts.loop_warnings > 0
+    pub fn has_repeated_shapes(&self) -> bool {
+        self.counts.loop_warnings > 0 || !self.repeats.is_empty() || !self.unknown_repeats.is_empty()
     }
 }
 

@@ -16,11 +16,12 @@ pub(super) enum Names {
     Tracer,
 }
 
+const NO_LOOPS: &str = "no_loops";
 const INVARIANTS: &[&str] = &[
     "stop_condition_reached",
     "forbidden_tools",
     "required_tools",
-    "no_loops",
+    NO_LOOPS,
     "no_guardrails",
 ];
 const NUMBERS: &[&str] = &["step_count", "tool_call_count", "cost_tokens", "latency_ms"];
@@ -28,7 +29,7 @@ const MORE_NUMBERS: &[&str] = &["llm_call_count", "error_count", "loop_warning_c
 const RATE: &str = "task_pass_rate";
 const CALLS_OF_ONE_TOOL: &str = "tool_calls.";
 
-const INVARIANT_KEYS: &[&str] = &["kind", "require", "none_of", "all_of"];
+const INVARIANT_KEYS: &[&str] = &["kind", "require", "none_of", "all_of", "shape"];
 const MEASURED_KEYS: &[&str] = &["kind", "direction", "tolerance", "limit", "aggregate"];
 const DISTRIBUTIONAL_KEYS: &[&str] = &["kind", "direction", "coverage", "confidence", "mode"];
 const STATISTICAL_KEYS: &[&str] = &[
@@ -121,6 +122,16 @@ fn kinds_of(
 
 fn check(entry: &Entry, allowed: &[Kind], path: &str) -> Result<Check, PolicyError> {
     let fields = Fields::of(&entry.value, path, Code::NotMapping)?;
+    // What only this gate has says of itself that it is one.
+    let is_shape = fields.get("shape").is_some() && fields.get("kind").is_none();
+    if is_shape && entry.key == NO_LOOPS {
+        return Ok(Check {
+            name: entry.key.clone(),
+            rule: Rule::Invariant(invariant(&entry.key, &fields)?),
+            ignored: false,
+            position: entry.position,
+        });
+    }
     let kind = fields
         .get("kind")
         .ok_or_else(|| fields.error(Code::KindInvalid, "needs a kind"))?;
@@ -155,9 +166,10 @@ fn invariant(name: &str, fields: &Fields<'_>) -> Result<Invariant, PolicyError> 
     let own: &[&str] = match name {
         "forbidden_tools" => &["none_of"],
         "required_tools" => &["all_of"],
+        NO_LOOPS => &["require", "shape"],
         _ => &["require"],
     };
-    for key in ["require", "none_of", "all_of"]
+    for key in ["require", "none_of", "all_of", "shape"]
         .into_iter()
         .filter(|key| !own.contains(key))
     {
@@ -184,7 +196,9 @@ fn invariant(name: &str, fields: &Fields<'_>) -> Result<Invariant, PolicyError> 
     Ok(match name {
         "forbidden_tools" => Invariant::ForbiddenTools(tools("none_of", Code::MissingNoneOf)?),
         "required_tools" => Invariant::RequiredTools(tools("all_of", Code::MissingAllOf)?),
-        "no_loops" => Invariant::NoLoops,
+        NO_LOOPS => Invariant::NoLoops {
+            shape: fields.get("shape").as_ref().map_or(Ok(false), Field::boolean)?,
+        },
         "no_guardrails" => Invariant::NoGuardrails,
         _ => Invariant::StopConditionReached(required),
     })

@@ -296,7 +296,7 @@ impl Overrides {
     pub(super) fn switched_on(&self) -> Vec<Invariant> {
         let allow = ToolGlobs::default;
         let switches = [
-            (self.no_loops, Invariant::NoLoops),
+            (self.no_loops, Invariant::NoLoops { shape: false }),
             (self.no_guardrails, Invariant::NoGuardrails),
             (self.no_new_tools, Invariant::KnownTools { allow: allow() }),
             (self.still_called, Invariant::StillCalled { allow: allow() }),

@@ -38,7 +38,7 @@ pub struct Check {
 /// use tracer_sdk::judge::CheckKind;
 /// use tracer_sdk::judge::policy::{Invariant, Rule};
 ///
-/// assert_eq!(Rule::Invariant(Invariant::NoLoops).kind(), CheckKind::Invariant);
+/// assert_eq!(Rule::Invariant(Invariant::NoGuardrails).kind(), CheckKind::Invariant);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -78,7 +78,7 @@ impl Rule {
     /// ```
     /// use tracer_sdk::judge::policy::{Invariant, Rule};
     ///
-    /// assert_eq!(Rule::Invariant(Invariant::NoLoops).direction(), None);
+    /// assert_eq!(Rule::Invariant(Invariant::NoGuardrails).direction(), None);
     /// ```
     #[must_use]
     pub const fn direction(&self) -> Option<Direction> {
@@ -120,7 +120,10 @@ pub enum Invariant {
         allow: ToolGlobs,
     },
     /// No call is repeated in a loop.
-    NoLoops,
+    NoLoops {
+        /// Whether shapes that repeat break it too, whatever the calls asked.
+        shape: bool,
+    },
     /// No guardrail stopped the run.
     NoGuardrails,
 }
@@ -140,7 +143,7 @@ impl Invariant {
             Self::ForbiddenTools(_) | Self::KnownTools { .. } => "forbidden_tools",
             Self::RequiredTools(_) => "required_tools",
             Self::StillCalled { .. } => "still_called",
-            Self::NoLoops => "no_loops",
+            Self::NoLoops { .. } => "no_loops",
             Self::NoGuardrails => "no_guardrails",
         }
     }

@@ -204,7 +204,7 @@ fn invariants_hold_as_the_contract_has_it() {
                 },
                 "forbidden_tools" => Invariant::ForbiddenTools(tools(&rules["forbidden_tools"])),
                 "required_tools" => Invariant::RequiredTools(tools(&rules["required_tools"])),
-                "no_loops" => Invariant::NoLoops,
+                "no_loops" => Invariant::NoLoops { shape: false },
                 _ => Invariant::NoGuardrails,
             };
             let found = invariant::outcome(&rule, &run, baseline.as_ref());

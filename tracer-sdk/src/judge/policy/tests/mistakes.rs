@@ -46,6 +46,23 @@ fn text_that_is_not_yaml_is_told_with_its_place() {
     );
 }
 
+// gate-2, section 1
+#[test]
+fn no_loops_can_keep_the_rule_of_shapes() {
+    use crate::judge::policy::{Invariant, Rule};
+    for (metric, expected) in [
+        ("no_loops: {kind: invariant}", false),
+        ("no_loops: {kind: invariant, shape: false}", false),
+        ("no_loops: {kind: invariant, shape: true}", true),
+        ("no_loops: {shape: true}", true),
+    ] {
+        let policy = read(&with_metrics(&format!("  {metric}\n"))).unwrap();
+        let rule = &policy.check("no_loops").unwrap().rule;
+        assert_eq!(*rule, Rule::Invariant(Invariant::NoLoops { shape: expected }), "{metric}");
+    }
+    assert!(read(&with_metrics("  no_loops: {kind: invariant, shape: often}\n")).is_err());
+}
+
 // gate-contract 15.1 P14
 #[test]
 fn a_key_that_is_written_twice_is_refused_wherever_it_stands() {
@@ -65,6 +82,7 @@ fn a_key_that_means_nothing_for_its_metric_is_refused() {
     for metric in [
         "no_loops: {kind: invariant, none_of: [a]}",
         "no_guardrails: {kind: invariant, all_of: [a]}",
+        "no_guardrails: {kind: invariant, shape: true}",
         "forbidden_tools: {kind: invariant, none_of: [a], require: true}",
         "required_tools: {kind: invariant, all_of: [a], none_of: [b]}",
     ] {
