@@ -112,6 +112,23 @@ test("repeats of a call are folded from two on, and opened one by one", () => {
   assert.deepEqual(listed(outline), ["run", "research", "search", "search", "search", "search", "reply"]);
 });
 
+test("failed attempts are folded before the call that they are at", () => {
+  const ask = { name: "model", kind: "llm", parent: 0, depth: 1, signature: 7, duration: 5 };
+  const rows = (/** @type {number[]} */ ...flags) =>
+    listed(
+      new Outline(
+        readColumns(
+          answer([{ name: "run", kind: "run", duration: 100 }, ...flags.map((flag, at) => ({ ...ask, start: 10 * at, flags: flag }))]),
+        ),
+      ),
+    );
+  assert.deepEqual(rows(1, 1, 0), ["run", "model ×2", "model"]);
+  assert.deepEqual(rows(1, 0), ["run", "model", "model"]);
+  assert.deepEqual(rows(1, 1, 1), ["run", "model ×2", "model"]);
+  assert.deepEqual(rows(1, 1, 0, 0, 0, 0), ["run", "model ×2", "model", "model", "model ×2"]);
+  assert.deepEqual(rows(0, 0, 0), ["run", "model", "model ×2"]);
+});
+
 test("a collapsed group hides what is nested in it, until a row of it is wanted", () => {
   const outline = new Outline(sample());
   outline.collapseAll();

@@ -4,7 +4,7 @@ use serde_json::Value;
 use tracer_sdk::format::Payload;
 
 use super::gist;
-use super::steps::Step;
+use super::steps::{ATTEMPT_OF, Step};
 
 /// From so many repeats on, one row for all of them is shorter and says more.
 const FEWEST_FOLDED: usize = 2;
@@ -18,13 +18,15 @@ pub enum Row<'a> {
     Repeats(Repeats<'a>),
 }
 
-/// Steps that put the same question as the one before them.
+/// Steps that put the same question as the one before them, or failed attempts at the call behind them.
 #[derive(Debug, Clone)]
 pub struct Repeats<'a> {
     /// The repeating steps, at least two, in the order of time.
     pub steps: &'a [Step<'a>],
     /// Whether each of them came out as the first did.
     pub same_outcome: bool,
+    /// Whether they are attempts at a call that follows; its number, where it is among the steps.
+    pub attempts_at: Option<Option<usize>>,
 }
 
 impl Repeats<'_> {
@@ -38,6 +40,16 @@ impl Repeats<'_> {
 
     /// What they have in common, in words.
     pub fn description(&self) -> String {
+        if let Some(call) = self.attempts_at {
+            let failure = self.steps.last().and_then(|step| gist::failure(&step.record.payload));
+            let failure = failure.map_or_else(String::new, |failure| {
+                format!(": {}", gist::word(&failure.error_type))
+            });
+            return match call {
+                Some(call) => format!("failed attempts at #{call}{failure}"),
+                None => format!("failed attempts{failure}"),
+            };
+        }
         let question = match self.steps.first().map(|step| &step.record.payload) {
             Some(
                 Payload::ToolCall {
@@ -68,19 +80,49 @@ pub fn rows<'a>(steps: &'a [Step<'a>]) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     let mut rest = steps;
     while let Some((first, after)) = rest.split_first() {
+        let attempts = attempts(rest);
+        if attempts >= FEWEST_FOLDED {
+            let (folded, after) = rest.split_at(attempts);
+            rows.push(Row::Repeats(Repeats {
+                steps: folded,
+                same_outcome: folded.iter().all(|step| came_out_the_same(first, step)),
+                attempts_at: first.attempt_of,
+            }));
+            rest = after;
+            continue;
+        }
         rows.push(Row::Step(first));
-        let repeats = after.iter().take_while(|step| asks_the_same(first, step)).count();
+        let repeats = if first.attempt_of.is_some() {
+            0
+        } else {
+            let repeats = after.iter().take_while(|step| asks_the_same(first, step));
+            repeats.take_while(|step| step.attempts_told().is_none()).count()
+        };
         rest = after;
         if repeats >= FEWEST_FOLDED {
             let (folded, after) = after.split_at(repeats);
             rows.push(Row::Repeats(Repeats {
                 steps: folded,
                 same_outcome: folded.iter().all(|step| came_out_the_same(first, step)),
+                attempts_at: None,
             }));
             rest = after;
         }
     }
     rows
+}
+
+/// How many of the first steps are attempts at one call.
+fn attempts(steps: &[Step<'_>]) -> usize {
+    let Some((first, after)) = steps.split_first().filter(|(first, _)| first.attempt_of.is_some()) else {
+        return 0;
+    };
+    let is_too = |step: &&Step<'_>| {
+        step.attempt_of.is_some()
+            && step.record.meta.get(ATTEMPT_OF) == first.record.meta.get(ATTEMPT_OF)
+            && asks_the_same(first, step)
+    };
+    1 + after.iter().take_while(is_too).count()
 }
 
 /// Whether both are siblings, nothing is nested in either, and both put the same question.
@@ -134,7 +176,7 @@ fn result(payload: &Payload) -> Option<&Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{Sample, tool};
+    use super::super::samples::{Sample, error, failed_tool, tool};
     use super::super::steps;
     use super::*;
     use serde_json::json;
@@ -184,5 +226,31 @@ mod tests {
             told(&sample),
             ["search", "×2 identical arguments, different results", "search"]
         );
+    }
+
+    #[test]
+    fn attempts_are_folded_before_the_call_that_they_are_at_which_says_how_many_there_were() {
+        let ask = || tool("search", &json!({"q": "refund"}), &json!("none"));
+        let failed = || failed_tool("search", &json!({"q": "refund"}), error("RateLimited", "429"));
+        let retried = |failures: usize| {
+            let attempts = (0..failures).fold(Sample::new(), |sample, _| sample.step(failed()));
+            attempts.step(ask())
+        };
+        assert_eq!(
+            told(&retried(2)),
+            ["×2 failed attempts at #3: RateLimited", "search"]
+        );
+        assert_eq!(told(&retried(1)), ["search", "search"]);
+        let sample = retried(2);
+        let sources = sample.sources();
+        let steps = steps::steps(&sources, None);
+        let attempts: Vec<Option<String>> = steps.iter().map(Step::attempts_told).collect();
+        let expected = ["attempt at #3", "attempt at #3", "3 attempts"];
+        assert_eq!(attempts, expected.map(|told| Some(told.to_owned())));
+        assert_eq!(told(&Sample::new().step(failed()).step(failed())), ["search", "search"]);
+        assert_eq!(told(&retried(0).step(ask()).step(ask())), [
+            "search",
+            "×2 identical arguments, identical results"
+        ]);
     }
 }

@@ -34,6 +34,18 @@ impl Gist {
         }
     }
 
+    /// The same after something that is told first.
+    pub fn after(mut self, told: Option<String>) -> Self {
+        if let Some(told) = told {
+            self.before = if self.before.is_empty() {
+                told
+            } else {
+                format!("{told} · {}", self.before)
+            };
+        }
+        self
+    }
+
     /// Both parts in at most so many columns; when they do not fit, neither takes the other's half.
     pub fn fitted(&self, columns: usize) -> String {
         const ARROW: &str = " → ";

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use tracer_sdk::format::{EventType, Payload};
+use tracer_sdk::read::Likeness;
 
 use super::line::{Line, Tone};
 use super::loops::{self, Loop};
@@ -39,7 +40,23 @@ pub fn title(found: &Loop<'_>) -> String {
         names.join(" → ")
     };
     let claimed = usize::try_from(*repetitions).unwrap_or(0);
-    format!("{what} ×{}", found.repetitions.len().max(claimed))
+    let no_loop = if found.likeness.is_loop() { "" } else { ", no loop" };
+    format!("{what} ×{}{no_loop}", found.repetitions.len().max(claimed))
+}
+
+/// Why repetitions count as a loop though that is not known, or do not; `None` of those that ask the same.
+pub fn judged(found: &Loop<'_>) -> Option<&'static str> {
+    let mut steps = found.repetitions.iter().flatten();
+    match found.likeness {
+        Likeness::Same => None,
+        Likeness::Unknown => {
+            Some("what they asked and what came of it was not recorded, so it counts as a loop")
+        }
+        Likeness::Differs if steps.all(|step| step.record.event_type() == EventType::StateUpdate) => {
+            Some("no loop: states are no calls")
+        }
+        Likeness::Differs => Some("no loop: the shapes repeat, and each time something else is asked"),
+    }
 }
 
 fn card(found: &Loop<'_>, width: usize) -> Vec<Line> {
@@ -76,10 +93,13 @@ fn card(found: &Loop<'_>, width: usize) -> Vec<Line> {
         ),
     );
     fact("evidence", &evidence(found));
+    if let Some(judged) = judged(found) {
+        fact("judged", judged);
+    }
     for (label, told) in compared(found) {
         fact(label, &told);
     }
-    if let Some(cost) = cost(found) {
+    if let Some(cost) = cost(found).filter(|_| found.likeness.is_loop()) {
         fact("cost", &cost);
     }
     fact("then", &then(found));
@@ -220,5 +240,85 @@ fn then(found: &Loop<'_>) -> String {
             format!("#{} {}{failure}", step.number, step.name())
         }
         None => "nothing more".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{Sample, error, failed_tool, loop_warning, state, tool};
+    use super::super::steps;
+    use super::*;
+    use serde_json::json;
+
+    /// The title, why it is a loop or none, how many steps repeating cost, and what came next.
+    fn told(sample: &Sample) -> (String, Option<&'static str>, u64, Option<String>) {
+        let sources = sample.sources();
+        let steps = steps::steps(&sources, None);
+        let loops = loops::find(&steps);
+        let found = loops.first().unwrap();
+        (
+            title(found),
+            judged(found).map(|judged| judged.split([':', ',']).next().unwrap()),
+            found.cost().steps,
+            found.next.map(Step::name),
+        )
+    }
+
+    fn search(query: &str) -> Payload {
+        tool("search", &json!({"q": query}), &json!([]))
+    }
+
+    #[test]
+    fn a_loop_goes_on_behind_the_steps_between_and_so_does_its_cost() {
+        let sample = Sample::new()
+            .step(search("a"))
+            .step(search("a"))
+            .step(search("a"))
+            .step(loop_warning(&[1, 2, 3]))
+            .step(state(&json!({"n": 1})))
+            .step(search("a"))
+            .step(search("b"))
+            .step(tool("read", &json!({}), &json!("x")))
+            .step(search("a"))
+            .step(tool("reply", &json!({}), &json!("x")));
+        let expected = ("search ×5".to_owned(), None, 4, Some("reply".to_owned()));
+        assert_eq!(told(&sample), expected);
+    }
+
+    #[test]
+    fn repetitions_that_ask_something_else_are_no_loop_and_what_is_not_known_counts_as_one() {
+        let files = Sample::new()
+            .step(search("a"))
+            .step(search("b"))
+            .step(search("c"))
+            .step(loop_warning(&[1, 2, 3]))
+            .step(search("a"));
+        let (title, judged, _, next) = told(&files);
+        assert_eq!((title.as_str(), judged), ("search ×3, no loop", Some("no loop")));
+        assert_eq!(next.as_deref(), Some("search"));
+        let lines = |sample: &Sample| {
+            let sources = sample.sources();
+            let lines = lines(&steps::steps(&sources, None), 100);
+            lines.iter().map(Line::text).collect::<Vec<String>>().join("\n")
+        };
+        assert!(!lines(&files).contains("cost"), "{}", lines(&files));
+
+        let unknown = || tool("search", &json!(null), &json!(null));
+        let unknown = Sample::new()
+            .step(unknown())
+            .step(unknown())
+            .step(unknown())
+            .step(loop_warning(&[1, 2, 3]));
+        let (title, judged, cost, _) = told(&unknown);
+        assert_eq!((title.as_str(), cost), ("search ×3", 2));
+        assert!(judged.is_some());
+
+        let tried = || failed_tool("search", &json!({"q": "a"}), error("RateLimited", "429"));
+        let attempts = Sample::new()
+            .step(tried())
+            .step(tried())
+            .step(search("a"))
+            .step(loop_warning(&[1, 2, 3]));
+        assert_eq!(told(&attempts).0, "search ×3, no loop");
     }
 }

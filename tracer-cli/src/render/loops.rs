@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
-use tracer_sdk::format::{EventType, Payload, Usage};
+use tracer_sdk::format::{EventType, Payload, Record, Usage};
+use tracer_sdk::read::{Likeness, compare_repetitions};
 
 use super::steps::Step;
 use super::totals;
@@ -13,12 +14,15 @@ use super::totals;
 pub struct Loop<'a> {
     /// The warning.
     pub warning: &'a Step<'a>,
-    /// The steps of each repetition, in the order of time: those of the evidence first, then those after it.
+    /// The steps of each repetition, in the order of time: those of the evidence first, then those after it, whatever
+    /// stands between them.
     pub repetitions: Vec<Vec<&'a Step<'a>>>,
     /// How many of these the warning was given for.
     pub in_evidence: usize,
     /// How many records of the evidence are not in the run.
     pub missing: usize,
+    /// How the repetitions that the warning was given for compare; those that are known to differ are no loop.
+    pub likeness: Likeness,
     /// What the run did next.
     pub next: Option<&'a Step<'a>>,
 }
@@ -30,30 +34,33 @@ pub struct Cost {
     pub steps: u64,
     /// Tokens of the model calls among them.
     pub tokens: Usage,
-    /// Microseconds from the start of the first of them to the end of the last.
+    /// Microseconds in which one of them was going on.
     pub time: Option<u64>,
 }
 
 impl Loop<'_> {
     /// What repeating cost.
     pub fn cost(&self) -> Cost {
-        let repeated: Vec<&Step<'_>> = self.repetitions.iter().skip(1).flatten().copied().collect();
         let mut cost = Cost::default();
-        for step in &repeated {
-            cost.steps += 1;
-            if let Payload::LlmCall { usage, .. } = &step.record.payload {
-                totals::add(&mut cost.tokens, usage);
+        let (mut time, mut reached) = (0, 0);
+        for repetition in self.repetitions.iter().skip(1) {
+            for step in repetition {
+                cost.steps += 1;
+                if let Payload::LlmCall { usage, .. } = &step.record.payload {
+                    totals::add(&mut cost.tokens, usage);
+                }
+            }
+            let start = repetition.iter().filter_map(|step| step.offset).min();
+            let end = repetition
+                .iter()
+                .filter_map(|step| Some(step.offset? + step.duration.unwrap_or(0)))
+                .max();
+            if let Some((start, end)) = start.zip(end) {
+                time += end.saturating_sub(start.max(reached));
+                reached = end.max(reached);
             }
         }
-        let start = repeated.iter().filter_map(|step| step.offset).min();
-        let end = repeated
-            .iter()
-            .filter_map(|step| Some(step.offset? + step.duration.unwrap_or(0)))
-            .max();
-        cost.time = start
-            .zip(end)
-            .map(|(start, end)| end - start)
-            .filter(|time| *time > 0);
+        cost.time = (time > 0).then_some(time);
         cost
     }
 }
@@ -95,6 +102,7 @@ fn around<'a>(
             repetitions: Vec::new(),
             in_evidence: 0,
             missing: 0,
+            likeness: Likeness::Unknown,
             next: None,
         };
     };
@@ -109,32 +117,42 @@ fn around<'a>(
     let missing = evidence_event_ids.len() - evidence.len();
     let mut found: Vec<Vec<&Step<'_>>> = evidence.chunks(length).map(<[_]>::to_vec).collect();
     let in_evidence = found.len();
-    let last = evidence.last().map(|step| step.number);
-    let mut after = in_time
-        .iter()
-        .copied()
-        .filter(|step| last.is_some_and(|last| step.number > last) && is_watched(step))
-        .peekable();
-    if let Some(first) = found.first().cloned() {
-        loop {
-            let mut ahead = after.clone();
-            let again: Vec<&Step<'_>> = first
-                .iter()
-                .map_while(|expected| ahead.next_if(|step| is_like(step, expected)))
-                .collect();
-            if again.len() < first.len() {
-                break;
+    let records: Vec<&Record> = evidence.iter().map(|step| step.record).collect();
+    let likeness = match missing {
+        0 => compare_repetitions(&records, length),
+        // Of what is not there nothing is known.
+        _ => Likeness::Unknown,
+    };
+    let behind = |last: Option<&&Step<'_>>| {
+        let last = last.map_or(usize::MAX, |step| step.number);
+        in_time
+            .iter()
+            .copied()
+            .filter(move |step| step.number > last && is_watched(step))
+    };
+    if let Some(first) = found.first().cloned().filter(|_| likeness.is_loop()) {
+        let with_tools = first
+            .iter()
+            .any(|step| step.record.event_type() == EventType::ToolCall);
+        let mut again = Vec::new();
+        for step in behind(evidence.last()) {
+            let expected = first.get(again.len());
+            if expected.is_some_and(|expected| is_like(step, expected, with_tools)) {
+                again.push(step);
             }
-            found.push(again);
-            after = ahead;
+            if again.len() == first.len() {
+                found.push(std::mem::take(&mut again));
+            }
         }
     }
+    let next = behind(found.last().and_then(|repetition| repetition.last())).next();
     Loop {
         warning,
         repetitions: found,
         in_evidence,
         missing,
-        next: after.next(),
+        likeness,
+        next,
     }
 }
 
@@ -146,8 +164,20 @@ fn is_watched(step: &Step<'_>) -> bool {
     )
 }
 
-fn is_like(step: &Step<'_>, other: &Step<'_>) -> bool {
-    step.record.event_type() == other.record.event_type() && step.name() == other.name()
+/// Whether a step asks what another one asked. In a block with a tool call, model calls match by model: prompts grow.
+fn is_like(step: &Step<'_>, other: &Step<'_>, with_tools: bool) -> bool {
+    let is_of_the_kind =
+        step.record.event_type() == other.record.event_type() && step.name() == other.name();
+    // An attempt is no call of its own.
+    is_of_the_kind
+        && step.attempt_of.is_none()
+        && match step.record.event_type() {
+            EventType::LlmCall if with_tools => true,
+            EventType::LlmCall | EventType::ToolCall => {
+                compare_repetitions(&[step.record, other.record], 1).is_loop()
+            }
+            _ => true,
+        }
 }
 
 /// What went into a step, for comparing.

@@ -48,7 +48,7 @@ fn repeated(records: &[Record]) -> Option<String> {
         .collect();
     let steps = steps::steps(&sources, None);
     let loops = loops::find(&steps);
-    let repetitions = &loops.first()?.repetitions;
+    let repetitions = &loops.iter().find(|found| found.likeness.is_loop())?.repetitions;
     let names: Vec<String> = repetitions.first()?.iter().map(|step| step.name()).collect();
     Some(format!("{} ×{}", names.join(" → "), repetitions.len()))
 }

@@ -3,8 +3,10 @@
 use serde_json::{Map, Value};
 use tracer_sdk::format::{ErrorPayload, Payload, Record, RunStatus, SpanRecord, Timestamp, TraceId, Usage};
 
+use tracer_sdk::read::is_attempt;
+
 use super::line::Line;
-use super::steps::Source;
+use super::steps::{ATTEMPT_OF, Source};
 use crate::ui::painted;
 
 /// 2026-11-21T01:14:27Z.
@@ -99,6 +101,17 @@ impl Sample {
                 Some(ROOT.to_owned()),
                 payload.clone(),
             ));
+        }
+        // As the projection of a run does.
+        for index in (1..records.len()).rev() {
+            let [record, next] = &mut records[index - 1..=index] else {
+                continue;
+            };
+            if is_attempt(record, next) {
+                let call = next.meta.get(ATTEMPT_OF).cloned();
+                let call = call.unwrap_or_else(|| next.event_id.clone().into());
+                record.meta.insert(ATTEMPT_OF.to_owned(), call);
+            }
         }
         records
     }

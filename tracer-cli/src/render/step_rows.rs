@@ -108,7 +108,7 @@ fn cells(row: &Row<'_>, widest_name: usize) -> Vec<Line> {
 /// The gist of a step and, for a model call, the tokens, which are never cut. `numbers` are those of the steps around
 /// it, where they are known.
 pub(super) fn told(step: &Step<'_>, room: usize, numbers: Option<&Numbers>) -> Line {
-    let mut gist = gist::of(&step.record.payload);
+    let mut gist = step.gist();
     if let Payload::LoopWarning {
         evidence_event_ids, ..
     } = &step.record.payload

@@ -4,8 +4,12 @@ use std::collections::HashMap;
 
 use tracer_sdk::format::{Payload, Record, SpanRecord, Timestamp};
 
-use super::gist;
+use super::gist::{self, Gist};
 use super::line::Tone;
+use super::text;
+
+/// What `meta` of an attempt says the call under.
+pub const ATTEMPT_OF: &str = "attempt_of";
 
 /// One record of a run, placed in time and in the tree.
 #[derive(Debug, Clone)]
@@ -22,11 +26,28 @@ pub struct Step<'a> {
     pub duration: Option<u64>,
     /// Whether it has begun and not ended.
     pub in_flight: bool,
+    /// How often the call was tried, itself included, as far as the steps tell; 1 for everything else.
+    pub attempts: usize,
+    /// Whether this is an attempt at a call that follows; its number, where it is among the steps.
+    pub attempt_of: Option<Option<usize>>,
     /// The record.
     pub record: &'a Record,
 }
 
 impl Step<'_> {
+    /// `3 attempts`, or `attempt at #3`; `None` of what is neither.
+    pub fn attempts_told(&self) -> Option<String> {
+        match self.attempt_of {
+            Some(call) => Some(attempt_at(call)),
+            None => attempts(self.attempts),
+        }
+    }
+
+    /// What went in and what came out, after how often it was tried.
+    pub fn gist(&self) -> Gist {
+        gist::of(&self.record.payload).after(self.attempts_told())
+    }
+
     /// What it is called: the model, the tool, the span.
     pub fn name(&self) -> String {
         name(self.record)
@@ -68,6 +89,16 @@ impl Step<'_> {
     pub fn failed(&self) -> bool {
         gist::failed(&self.record.payload)
     }
+}
+
+/// What is told of an attempt at the call with a number.
+pub fn attempt_at(call: Option<usize>) -> String {
+    call.map_or_else(|| "attempt".to_owned(), |call| format!("attempt at #{call}"))
+}
+
+/// What is told of a call that was tried so often; `None` of one that was made once.
+pub fn attempts(attempts: usize) -> Option<String> {
+    (attempts > 1).then(|| text::counted(attempts as u64, "attempt"))
 }
 
 /// What the step of a record is called: the model, the tool, the span.
@@ -135,9 +166,12 @@ pub fn steps(sources: &[Source], started: Option<Timestamp>) -> Vec<Step<'_>> {
             offset: start.and_then(|start| microseconds_between(start, time(&source.record)?)),
             duration: source.duration,
             in_flight: source.in_flight,
+            attempts: 1,
+            attempt_of: None,
             record: &source.record,
         })
         .collect();
+    mark_attempts(&mut steps);
     let order = nest(sources);
     let mut nested = Vec::with_capacity(steps.len());
     for (position, &(index, depth)) in order.iter().enumerate() {
@@ -148,6 +182,32 @@ pub fn steps(sources: &[Source], started: Option<Timestamp>) -> Vec<Step<'_>> {
         }
     }
     nested
+}
+
+/// Tells each attempt which call it is at, and each call how often it was tried.
+fn mark_attempts(steps: &mut [Step<'_>]) {
+    let mut attempts: HashMap<&str, usize> = HashMap::new();
+    for step in steps.iter() {
+        if let Some(call) = attempt_of(step.record) {
+            *attempts.entry(call).or_default() += 1;
+        }
+    }
+    if attempts.is_empty() {
+        return;
+    }
+    let numbers: HashMap<&str, usize> = steps
+        .iter()
+        .map(|step| (step.record.event_id.as_str(), step.number))
+        .collect();
+    for step in steps {
+        step.attempts += attempts.get(step.record.event_id.as_str()).copied().unwrap_or(0);
+        step.attempt_of = attempt_of(step.record).map(|call| numbers.get(call).copied());
+    }
+}
+
+/// The ID of the call that a record is an attempt at (decisions, section 7).
+fn attempt_of(record: &Record) -> Option<&str> {
+    record.meta.get(ATTEMPT_OF)?.as_str()
 }
 
 fn microseconds_between(start: Timestamp, end: Timestamp) -> Option<u64> {

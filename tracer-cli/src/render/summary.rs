@@ -1,10 +1,9 @@
 //! One factual sentence about a run, composed by rules: did it work, and if not, where and why.
 
-use std::collections::HashMap;
-
 use tracer_sdk::format::{ErrorPayload, Payload};
 
 use super::gist;
+use super::loops;
 use super::standing::Standing;
 use super::steps::Step;
 use super::totals::Totals;
@@ -76,9 +75,15 @@ pub fn cause<'a>(standing: Standing, steps: &'a [Step<'a>]) -> Option<&'a Step<'
             };
             call.or(error)
         }
-        Standing::Looped => last(steps, |step| {
-            matches!(step.record.payload, Payload::LoopWarning { .. })
-        }),
+        Standing::Looped => {
+            let loops = loops::find(steps);
+            let looped = |step: &Step<'_>| {
+                let of_step = loops.iter().find(|found| found.warning.number == step.number);
+                of_step.is_some_and(|found| found.likeness.is_loop())
+            };
+            let is_warning = |step: &Step<'_>| matches!(step.record.payload, Payload::LoopWarning { .. });
+            last(steps, looped).or_else(|| last(steps, is_warning))
+        }
         Standing::Interrupted => in_flight(steps).or_else(|| last_finished(steps)),
         Standing::Ok => failed_call(),
         Standing::Running | Standing::Damaged => last(steps, Step::failed),
@@ -117,33 +122,31 @@ fn failed(steps: &[Step<'_>]) -> String {
 }
 
 fn looped(steps: &[Step<'_>]) -> String {
-    let Some((repetitions, evidence)) = steps.iter().find_map(|step| match &step.record.payload {
-        Payload::LoopWarning {
-            repetitions,
-            evidence_event_ids,
-            ..
-        } => Some((*repetitions, evidence_event_ids)),
-        _ => None,
-    }) else {
+    let loops = loops::find(steps);
+    if loops.is_empty() {
         return "Repeated itself, then ended ok; the warning itself is not in the log.".to_owned();
+    }
+    let Some(found) = loops.iter().find(|found| found.likeness.is_loop()) else {
+        // A loop in shapes that were warned of before is not warned of again.
+        return "Repeated itself, then ended ok.".to_owned();
     };
-    let by_id: HashMap<&str, &Step<'_>> = steps
-        .iter()
-        .map(|step| (step.record.event_id.as_str(), step))
+    let claimed = match &found.warning.record.payload {
+        Payload::LoopWarning { repetitions, .. } => *repetitions,
+        _ => 0,
+    };
+    let repeated = || found.repetitions.iter().take(found.in_evidence);
+    let names: Vec<String> = repeated()
+        .next()
+        .into_iter()
+        .flatten()
+        .map(|step| step.name())
         .collect();
-    let mut repeated: Vec<&Step<'_>> = evidence
-        .iter()
-        .filter_map(|id| by_id.get(id.as_str()).copied())
-        .collect();
-    repeated.sort_by_key(|step| step.number);
-    let length = repeated.len() / usize::try_from(repetitions).unwrap_or(1).max(1);
-    let names: Vec<String> = repeated.iter().take(length).map(|step| step.name()).collect();
-    let numbers: Vec<usize> = repeated.iter().map(|step| step.number).collect();
+    let numbers: Vec<usize> = repeated().flatten().map(|step| step.number).collect();
     if names.is_empty() {
-        return format!("Repeated itself at least {repetitions} times, then ended ok.");
+        return format!("Repeated itself at least {claimed} times, then ended ok.");
     }
     format!(
-        "Repeated {} at least {repetitions} times ({}), then ended ok.",
+        "Repeated {} at least {claimed} times ({}), then ended ok.",
         shortened(names),
         ranges(&numbers)
     )

@@ -152,6 +152,11 @@ fn heading(step: &Step<'_>, width: usize) -> Line {
         .space(1)
         .with(step.name(), tone)
         .with(format!("  #{}", step.number), Tone::Muted)
+        .with(
+            step.attempts_told()
+                .map_or_else(String::new, |told| format!("  {told}")),
+            Tone::Muted,
+        )
         .with(if step.in_flight { "  in flight" } else { "" }, Tone::Active)
         .fitted(width)
 }

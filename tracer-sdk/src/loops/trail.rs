@@ -10,6 +10,9 @@ use super::detector::LoopDetector;
 use super::value;
 use crate::format::{EventType, Payload, Record};
 
+/// What `meta` of an attempt says the call under.
+pub(crate) const ATTEMPT_OF: &str = "attempt_of";
+
 /// The window that loops are looked for in, unless a warning says that the run's was larger.
 const WINDOW: usize = 12;
 /// A run that claims a larger window is searched with this one.
@@ -215,23 +218,21 @@ pub(crate) fn compared(entries: &[&Entry], length: usize) -> Likeness {
         .fold(Likeness::Same, Likeness::and)
 }
 
-/// How the repetitions of a block of `length` records compare; attempts are folded into their call.
+/// How the repetitions of a block of `length` records compare. Attempts at one call, as their `meta` says, are one.
 pub(crate) fn compare_repetitions(records: &[&Record], length: usize) -> Likeness {
     let mut trail = Trail::default();
-    records
-        .iter()
-        .for_each(|record| trail.take(record, &value::of_scalar));
-    let calls: Vec<&Entry> = trail
-        .entries
-        .iter()
-        .enumerate()
-        .filter(|(place, _)| !trail.is_attempt(*place))
-        .map(|(_, entry)| entry)
-        .collect();
-    if calls.len() < length.max(1).saturating_mul(2) {
+    let mut calls = HashSet::new();
+    for record in records {
+        let call = record.meta.get(ATTEMPT_OF).and_then(Value::as_str);
+        if calls.insert(call.unwrap_or(&record.event_id)) {
+            trail.take(record, &value::of_scalar);
+        }
+    }
+    let entries: Vec<&Entry> = trail.entries.iter().collect();
+    if entries.len() < length.max(1).saturating_mul(2) {
         return Likeness::Differs;
     }
-    compared(&calls, length.max(1))
+    compared(&entries, length.max(1))
 }
 
 /// Whether a run with these records looped, see [`Trail::has_loop`].

@@ -49,7 +49,7 @@ fn kind(step: &Step<'_>) -> &'static str {
 fn line(step: &Step<'_>, total: Option<u64>) -> Markup {
     let name = step.name();
     let room = LINE_COLUMNS.saturating_sub(text::width(&name));
-    let gist = gist::of(&step.record.payload).fitted(room.max(LEAST_GIST_COLUMNS));
+    let gist = step.gist().fitted(room.max(LEAST_GIST_COLUMNS));
     let tokens = match &step.record.payload {
         Payload::LlmCall { usage, .. } => gist::tokens(usage),
         _ => None,

@@ -22,6 +22,10 @@ pub(in super::super) struct LoopReport {
     pattern: String,
     /// `repeated_call` or `cycle`; null in runs of the older format.
     kind: Option<String>,
+    /// Whether it is a loop: what the calls asked is not known to differ.
+    is_loop: bool,
+    /// Why it counts as a loop though that is not known, or does not; null for calls that ask the same.
+    judged: Option<&'static str>,
     /// How often the block was repeated, those after the warning included.
     repetitions: usize,
     /// The records that were repeated.
@@ -110,6 +114,8 @@ pub(in super::super) fn of(run: &OpenRun, steps: &[Step<'_>]) -> Vec<LoopReport>
                 title: loop_card::title(found),
                 pattern: gist::word(pattern),
                 kind: pattern_type.as_deref().map(gist::word),
+                is_loop: found.likeness.is_loop(),
+                judged: loop_card::judged(found),
                 repetitions: found
                     .repetitions
                     .len()

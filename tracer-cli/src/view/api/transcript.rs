@@ -63,7 +63,7 @@ struct TurnAnswer {
     arguments: Option<Shown>,
     /// What it gave.
     result: Option<Shown>,
-    /// What anything else says, in one line.
+    /// What anything else says, in one line; of a call that was tried more than once, how often.
     gist: Option<String>,
     error: Option<ErrorDetails>,
 }
@@ -134,13 +134,17 @@ fn turn(run: &OpenRun, source: &Source, heard: &mut Heard) -> TurnAnswer {
         gist: None,
         error: error(&record.payload),
     };
+    let row = answer.row.and_then(|row| run.timeline.get(row));
+    let attempts = || row.and_then(|row| run.attempts_told(row));
     match (heard.hear(&record.payload), &record.payload) {
         (Turn::Model { known, new, answered }, _) => {
+            answer.gist = attempts();
             answer.known_messages = known;
             answer.messages = messages(&new, |_| true, Part::Prompt, &place);
             answer.response = messages(&answered, |_| true, Part::Response, &place);
         }
         (Turn::Tool, Payload::ToolCall { args, result, .. }) => {
+            answer.gist = attempts();
             answer.arguments = Shown::of(args, Part::Arguments, &place);
             answer.result = Shown::of(result, Part::Result, &place);
         }

@@ -208,7 +208,7 @@ function subtreeEnds(parent) {
 
 /**
  * For each row that begins a fold the row after it, otherwise 0. As in the terminal: two or more siblings with nothing nested in them,
- * that put the same question as the one before them.
+ * that put the same question as the one before them, or two or more failed attempts at the one behind them.
  * @param {Columns} columns
  */
 function repeats(columns) {
@@ -229,10 +229,36 @@ function repeats(columns) {
       )
         next += 1;
     }
-    if (next - first > 2) ends[first + 1] = next;
-    first = next;
+    while (first < next) {
+      let call = first;
+      while (isAttempt(columns, call, next)) call += 1;
+      if (call > first) {
+        // Attempts, and the call that they are at.
+        if (call - first > 1) ends[first] = call;
+        first = call + 1;
+        continue;
+      }
+      while (call < next && !isAttempt(columns, call, next)) call += 1;
+      if (call - first > 2) ends[first + 1] = call;
+      first = call;
+    }
   }
   return ends;
+}
+
+/**
+ * Whether a row failed and the next of those that ask the same, which end before `end`, tries it again.
+ * @param {Columns} columns
+ * @param {number} row
+ * @param {number} end
+ */
+function isAttempt(columns, row, end) {
+  return row + 1 < end && columns.isFailed(row) && isCall(columns.kindName(row));
+}
+
+/** @param {string} kind */
+function isCall(kind) {
+  return kind === "llm" || kind === "tool";
 }
 
 /**

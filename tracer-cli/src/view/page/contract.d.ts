@@ -47,6 +47,8 @@ export interface LoopReport {
   title: string;
   pattern: string;
   kind: string | null;
+  is_loop: boolean;
+  judged: string | null;
   repetitions: number;
   evidence: Evidence[];
   missing: number;

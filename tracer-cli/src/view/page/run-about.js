@@ -224,8 +224,9 @@ export function loopCard(report, jump) {
         report.missing > 0 ? ` and ${count(report.missing)} that are not in this run` : null,
       ),
       after.length > 0 ? fact("repeated on", ...places(after)) : null,
+      report.judged === null ? null : fact("judged", report.judged),
       ...report.differences.map(({ label, text }) => fact(label, text)),
-      spent.length > 0 ? fact("cost", `${spent.join(", ")} after the first time`) : null,
+      report.is_loop && spent.length > 0 ? fact("cost", `${spent.join(", ")} after the first time`) : null,
       fact("then", ...(report.next ? [link(report.next), ` ${report.next.name}`] : ["nothing more was called"])),
     ),
   );

@@ -184,9 +184,11 @@ function renderFold(parts, row, index, { columns, outline, texts }) {
     if (columns.isFailed(repeat)) failures += 1;
     if (columns.duration[repeat] > 0) time += columns.duration[repeat];
   }
-  say(parts.name, `×${count(outline.sizeOf(index))} more`);
+  // Attempts stand before the call that they are at, repeats behind the one that they are like.
+  const areAttempts = failures === end - row && columns.signature[end] === columns.signature[row];
+  say(parts.name, areAttempts ? `×${count(outline.sizeOf(index))}` : `×${count(outline.sizeOf(index))} more`);
   const same = texts.get(row)?.gist.input ? "identical to the one above" : "the same again";
-  say(parts.input, same);
+  say(parts.input, areAttempts ? "failed attempts at the call below" : same);
   say(parts.output, failures ? `${count(failures)} failed` : "");
   parts.output.classList.toggle("broken", failures > 0);
   say(parts.tokens, "");

@@ -1,5 +1,6 @@
 //! A run as the viewer holds it: the index of its log, the order of its rows, and how it stands.
 
+mod attempts;
 pub(super) mod changes;
 mod column_bytes;
 pub(super) mod columns;

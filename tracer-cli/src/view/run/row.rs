@@ -1,9 +1,11 @@
 //! What a row says: its record, read from the log, and the gist of that.
 
 use serde::Serialize;
+use serde_json::Value;
 use tracer_sdk::format::{EventType, Record, SpanRecord};
 use tracer_sdk::read::{RecordError, spans_to_events};
 
+use super::attempts::Attempts;
 use super::kind::Kind;
 use super::open_run::OpenRun;
 use super::timeline::{Row, Source};
@@ -60,7 +62,10 @@ impl OpenRun {
                 };
                 let id = span.span_id.to_string();
                 let records = spans_to_events(std::slice::from_ref(&span));
-                let record = records.into_iter().find(|record| record.event_id == id);
+                let mut record = records.into_iter().find(|record| record.event_id == id);
+                if let Some(record) = &mut record {
+                    self.mark_attempt(row, record);
+                }
                 let in_flight = span.end_time.is_none();
                 Ok(record.map(|record| ReadRow {
                     record,
@@ -89,6 +94,31 @@ impl OpenRun {
                 span: None,
                 in_flight: true,
             })),
+        }
+    }
+
+    /// Says of an attempt which call it is at, as the projection of the whole run does.
+    fn mark_attempt(&self, row: &Row, record: &mut Record) {
+        let Some(Attempts::At(call)) = self.attempts(row) else {
+            return;
+        };
+        let call = self.timeline.row_of_step(call);
+        let call = call
+            .and_then(|row| self.timeline.get(row))
+            .and_then(|row| self.event_id(row));
+        if let Some(call) = call {
+            record
+                .meta
+                .entry(steps::ATTEMPT_OF)
+                .or_insert(Value::String(call));
+        }
+    }
+
+    /// `3 attempts`, or `attempt at #3`; `None` of what is neither.
+    pub(in super::super) fn attempts_told(&self, row: &Row) -> Option<String> {
+        match self.attempts(row)? {
+            Attempts::At(call) => Some(steps::attempt_at(Some(call))),
+            Attempts::Call(attempts) => steps::attempts(attempts),
         }
     }
 
@@ -160,7 +190,7 @@ impl OpenRun {
         let payload = &read.record.payload;
         let told = match read.record.event_type() {
             EventType::RunStart => gist::Gist::default(),
-            _ => gist::of(payload),
+            _ => gist::of(payload).after(self.attempts_told(row)),
         };
         let failure = gist::failure(payload).map(|error| {
             text::one_line(

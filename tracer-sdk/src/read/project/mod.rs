@@ -17,10 +17,7 @@ pub(super) use values::{named, text};
 use serde_json::Value;
 
 use crate::format::{Counts, EventType, Record, SpanRecord, Timestamp};
-use crate::loops::is_attempt;
-
-/// What `meta` of an attempt says the call under.
-const ATTEMPT_OF: &str = "attempt_of";
+use crate::loops::{ATTEMPT_OF, is_attempt};
 
 /// Projects the spans of a run to records.
 ///

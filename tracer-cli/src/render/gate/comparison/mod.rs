@@ -18,9 +18,7 @@ fn short_id(side: &Side) -> String {
 
 /// How a side stands.
 fn standing(side: &Side, number: impl Fn(&str) -> Option<f64>) -> Standing {
-    let looped = ["loop_warning_count", "repeated_calls"]
-        .into_iter()
-        .any(|metric| number(metric).is_some_and(|count| count > 0.0));
+    let looped = number("repeated_calls").is_some_and(|count| count > 0.0);
     match side.status.as_str() {
         "ok" if looped => Standing::Looped,
         "ok" => Standing::Ok,
