@@ -1,7 +1,7 @@
 //! The steps of a run of any size: all are numbered, and only those that are wanted are read.
 
 use tracer_sdk::format::{EventType, Record, SpanRecord, Timestamp};
-use tracer_sdk::read::{OutlinedRun, RecordError, StartedSpan, spans_to_events};
+use tracer_sdk::read::{OutlinedRun, RecordError, StartedSpan};
 
 use crate::render::in_flight;
 use crate::render::step_filter::StepFilter;
@@ -184,18 +184,9 @@ impl Contents {
                 Ok(record.map(|record| (Source::begun(number, record), None)))
             }
             Some(Place::Record(place)) => {
-                let span = self.run.records.span_of(place)?;
-                let record = match &span {
-                    Some(span) if !span.is_root() => own_record(span),
-                    _ => self.run.records.record(place)?,
-                };
-                Ok(record.map(|record| (Source::read(number, record, span.as_ref()), span)))
+                let read = self.run.records.record_with_span(place)?;
+                Ok(read.map(|(record, span)| (Source::read(number, record, span.as_ref()), span)))
             }
         }
     }
-}
-
-/// The record of a span that is no root: the only one that it gives.
-fn own_record(span: &SpanRecord) -> Option<Record> {
-    spans_to_events(std::slice::from_ref(span)).into_iter().next()
 }

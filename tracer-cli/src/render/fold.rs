@@ -41,7 +41,10 @@ impl Repeats<'_> {
     /// What they have in common, in words.
     pub fn description(&self) -> String {
         if let Some(call) = self.attempts_at {
-            let failure = self.steps.last().and_then(|step| gist::failure(&step.record.payload));
+            let failure = self
+                .steps
+                .last()
+                .and_then(|step| gist::failure(&step.record.payload));
             let failure = failure.map_or_else(String::new, |failure| {
                 format!(": {}", gist::word(&failure.error_type))
             });
@@ -114,7 +117,10 @@ pub fn rows<'a>(steps: &'a [Step<'a>]) -> Vec<Row<'a>> {
 
 /// How many of the first steps are attempts at one call.
 fn attempts(steps: &[Step<'_>]) -> usize {
-    let Some((first, after)) = steps.split_first().filter(|(first, _)| first.attempt_of.is_some()) else {
+    let Some((first, after)) = steps
+        .split_first()
+        .filter(|(first, _)| first.attempt_of.is_some())
+    else {
         return 0;
     };
     let is_too = |step: &&Step<'_>| {
@@ -247,10 +253,13 @@ mod tests {
         let attempts: Vec<Option<String>> = steps.iter().map(Step::attempts_told).collect();
         let expected = ["attempt at #3", "attempt at #3", "3 attempts"];
         assert_eq!(attempts, expected.map(|told| Some(told.to_owned())));
-        assert_eq!(told(&Sample::new().step(failed()).step(failed())), ["search", "search"]);
-        assert_eq!(told(&retried(0).step(ask()).step(ask())), [
-            "search",
-            "×2 identical arguments, identical results"
-        ]);
+        assert_eq!(
+            told(&Sample::new().step(failed()).step(failed())),
+            ["search", "search"]
+        );
+        assert_eq!(
+            told(&retried(0).step(ask()).step(ask())),
+            ["search", "×2 identical arguments, identical results"]
+        );
     }
 }

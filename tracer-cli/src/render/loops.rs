@@ -166,8 +166,7 @@ fn is_watched(step: &Step<'_>) -> bool {
 
 /// Whether a step asks what another one asked. In a block with a tool call, model calls match by model: prompts grow.
 fn is_like(step: &Step<'_>, other: &Step<'_>, with_tools: bool) -> bool {
-    let is_of_the_kind =
-        step.record.event_type() == other.record.event_type() && step.name() == other.name();
+    let is_of_the_kind = step.record.event_type() == other.record.event_type() && step.name() == other.name();
     // An attempt is no call of its own.
     is_of_the_kind
         && step.attempt_of.is_none()

@@ -85,7 +85,10 @@ pub fn cause<'a>(standing: Standing, steps: &'a [Step<'a>]) -> Option<&'a Step<'
             last(steps, looped).or_else(|| last(steps, is_warning))
         }
         Standing::Interrupted => in_flight(steps).or_else(|| last_finished(steps)),
-        Standing::Ok => failed_call(),
+        Standing::Ok => last(steps, |step| {
+            step.is_call() && step.failed() && step.attempt_of.is_none()
+        })
+        .or_else(failed_call),
         Standing::Running | Standing::Damaged => last(steps, Step::failed),
     }
 }
@@ -156,13 +159,28 @@ fn ended_ok(steps: &[Step<'_>]) -> String {
     if steps.is_empty() {
         return "Ended ok; no step was recorded.".to_owned();
     }
-    let mut calls: Vec<&Step<'_>> = steps.iter().filter(|step| step.is_call()).collect();
+    let (attempts, mut calls): (Vec<&Step<'_>>, Vec<&Step<'_>>) = steps
+        .iter()
+        .filter(|step| step.is_call())
+        .partition(|step| step.attempt_of.is_some());
     calls.sort_by_key(|step| step.number);
     if calls.is_empty() {
         return "Ended ok without a model or tool call.".to_owned();
     }
+    let told = ended_ok_with(&calls);
+    match attempts.len() as u64 {
+        0 => told,
+        attempts => {
+            let were = if attempts == 1 { "was" } else { "were" };
+            let attempts = text::counted(attempts, "failed attempt");
+            format!("{told} {attempts} {were} tried again.")
+        }
+    }
+}
+
+fn ended_ok_with(calls: &[&Step<'_>]) -> String {
     let failures = calls.iter().filter(|step| step.failed()).count() as u64;
-    let path = path(&calls);
+    let path = path(calls);
     match calls.iter().rev().find(|step| step.failed()) {
         None => format!("Ended ok: {path}."),
         Some(call) if failures == 1 => format!("Ended ok: {path}. One call failed: {}", with_failure(call)),

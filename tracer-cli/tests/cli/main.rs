@@ -19,6 +19,7 @@ mod list_filters;
 mod odd_files;
 #[cfg(target_os = "linux")]
 mod output_files;
+mod loops;
 mod policy_reference;
 mod reference;
 mod sandbox;

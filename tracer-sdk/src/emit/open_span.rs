@@ -357,9 +357,8 @@ impl OpenSpan {
 /// What loop detection knows of a span, whose signature is left in the buffers; `None` for what it does not look at.
 fn asked(event_type: EventType, contents: &Contents, buffers: &mut SignatureBuffers) -> Option<Asked> {
     let draft = &contents.draft;
-    let is_json = |event| {
-        draft.event_text_of(event, event_keys::FORMAT) == Some(event_keys::FORMAT_JSON.as_bytes())
-    };
+    let is_json =
+        |event| draft.event_text_of(event, event_keys::FORMAT) == Some(event_keys::FORMAT_JSON.as_bytes());
     let failed = contents.error.is_some();
     Some(match event_type {
         EventType::LlmCall => {

@@ -118,8 +118,11 @@ fn a_count_is_named_before_the_duration() {
 
 #[test]
 fn a_loop_stops_the_run_only_when_told_to_and_from_the_least_repetitions_on() {
-    let stops =
-        |guardrails: Guardrails, repetitions| Monitor::new(guardrails).loop_found(repetitions, repetitions).is_err();
+    let stops = |guardrails: Guardrails, repetitions| {
+        Monitor::new(guardrails)
+            .loop_found(repetitions, repetitions)
+            .is_err()
+    };
     assert!(!stops(Guardrails::new(), 100));
     assert!(!stops(
         Guardrails::new()

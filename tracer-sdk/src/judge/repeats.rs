@@ -21,13 +21,15 @@ const MOST_NAMES: usize = 12;
 
 /// A tool with one of these words in its name, and none of those that follow, only reads.
 const READING: &[&str] = &[
-    "browse", "cat", "count", "describe", "fetch", "find", "get", "glob", "grep", "head", "inspect", "list", "look",
-    "lookup", "ls", "peek", "query", "read", "retrieve", "scan", "search", "show", "stat", "status", "tail", "view",
+    "browse", "cat", "count", "describe", "fetch", "find", "get", "glob", "grep", "head", "inspect", "list",
+    "look", "lookup", "ls", "peek", "query", "read", "retrieve", "scan", "search", "show", "stat", "status",
+    "tail", "view",
 ];
 const CHANGING: &[&str] = &[
-    "add", "append", "apply", "book", "buy", "call", "cancel", "commit", "create", "delete", "deploy", "edit", "exec",
-    "execute", "insert", "install", "make", "move", "patch", "pay", "post", "push", "put", "remove", "rename",
-    "replace", "run", "save", "send", "set", "start", "stop", "submit", "update", "upload", "write",
+    "add", "append", "apply", "book", "buy", "call", "cancel", "commit", "create", "delete", "deploy",
+    "edit", "exec", "execute", "insert", "install", "make", "move", "patch", "pay", "post", "push", "put",
+    "remove", "rename", "replace", "run", "save", "send", "set", "start", "stop", "submit", "update",
+    "upload", "write",
 ];
 
 /// What the loops of a run come to.
@@ -67,7 +69,10 @@ pub(super) fn find(calls: &CallList, trail: &Trail) -> Repeats {
                 tools.push(symbol);
                 models.push(Vec::new());
             }
-            Kind::Model => models.last_mut().into_iter().for_each(|stretch| stretch.push(symbol)),
+            Kind::Model => models
+                .last_mut()
+                .into_iter()
+                .for_each(|stretch| stretch.push(symbol)),
         }
     }
     let mut finder = Finder {
@@ -86,7 +91,10 @@ pub(super) fn find(calls: &CallList, trail: &Trail) -> Repeats {
             // Found above, unless the run has been warned of fewer repetitions.
             Some(Likeness::Same) => {
                 let kind_of = |place: &usize| trail.entries().get(*place).map(|entry| entry.asked.kind);
-                let has_tools = judged.evidence.iter().any(|place| kind_of(place) == Some(Kind::Tool));
+                let has_tools = judged
+                    .evidence
+                    .iter()
+                    .any(|place| kind_of(place) == Some(Kind::Tool));
                 let kind = if has_tools { Kind::Tool } else { Kind::Model };
                 let repeated: Vec<Symbol> = judged
                     .evidence
@@ -146,7 +154,11 @@ impl Finder<'_> {
 
     /// Looks for calls that come again with nothing between them but calls that read.
     fn look_between_reads(&mut self, tools: &[Symbol]) {
-        let reads = |symbol: &Symbol| self.calls.get(symbol.call).is_some_and(|call| only_reads(call.name));
+        let reads = |symbol: &Symbol| {
+            self.calls
+                .get(symbol.call)
+                .is_some_and(|call| only_reads(call.name))
+        };
         let are_reads: Vec<bool> = tools.iter().map(reads).collect();
         if !are_reads.contains(&true) {
             return;
@@ -177,7 +189,11 @@ impl Finder<'_> {
     /// Tells a block once: not what lies within another finding.
     fn add(&mut self, repeated: &[Symbol], period: usize, repetitions: usize) {
         let call = |symbol: Option<&Symbol>| symbol.and_then(|symbol| self.calls.get(symbol.call));
-        let step = |symbol| call(symbol).and_then(|call: Call<'_>| call.step).map_or(0, u64::from);
+        let step = |symbol| {
+            call(symbol)
+                .and_then(|call: Call<'_>| call.step)
+                .map_or(0, u64::from)
+        };
         let (first_step, last_step) = (step(repeated.first()), step(repeated.last()));
         let is_told = self
             .found

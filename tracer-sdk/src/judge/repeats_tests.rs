@@ -43,7 +43,11 @@ fn a_loop_is_found_though_the_emitter_wrote_no_warning() {
     };
     let run = search(r#"{"q":"refunds"}"#);
     assert_eq!((run.counts.loop_warnings, run.has_looped()), (0, Some(true)));
-    assert_eq!(search("null").has_looped(), None, "null is no arguments, and no result is known");
+    assert_eq!(
+        search("null").has_looped(),
+        None,
+        "null is no arguments, and no result is known"
+    );
 }
 
 // gate-contract 15.2 F6
@@ -54,7 +58,10 @@ fn calls_with_other_arguments_and_questions_to_one_model_are_no_loop() {
     let questions =
         recorded(|| (0..3).try_for_each(|number| llm_call("m").prompt(&format!("{number}?")).record()));
     assert_eq!(questions.repeats, []);
-    assert_eq!((weather.harmless_warnings, weather.has_looped()), (1, Some(false)));
+    assert_eq!(
+        (weather.harmless_warnings, weather.has_looped()),
+        (1, Some(false))
+    );
     assert!(weather.has_repeated_shapes(), "the contract's rule");
     let twice = tools(&[("search", Value::Null), ("search", Value::Null)]);
     assert_eq!(twice.repeats, []);
@@ -74,9 +81,8 @@ fn the_order_of_keys_makes_no_other_call_and_a_model_that_is_asked_the_same_loop
 // gate-2, section 1
 #[test]
 fn whether_calls_loop_of_which_nothing_was_recorded_is_not_known() {
-    let unknown = |record: fn() -> Result<(), crate::GuardrailExceeded>| {
-        recorded(|| (0..3).try_for_each(|_| record()))
-    };
+    let unknown =
+        |record: fn() -> Result<(), crate::GuardrailExceeded>| recorded(|| (0..3).try_for_each(|_| record()));
     let tool = unknown(|| tool_call("search").record());
     assert_eq!((tool.repeats.len(), tool.unknown_repeats.len()), (0, 1));
     assert_eq!(tool.has_looped(), None);
@@ -87,7 +93,10 @@ fn whether_calls_loop_of_which_nothing_was_recorded_is_not_known() {
     let cut = recorded(|| (0..3).try_for_each(|_| tool_call("search").args(&cut).record()));
     assert_eq!(cut.has_looped(), None, "what was cut may differ behind the cut");
     let states = unknown(|| state("triage").record());
-    assert_eq!((states.counts.loop_warnings, states.has_looped()), (1, Some(false)));
+    assert_eq!(
+        (states.counts.loop_warnings, states.has_looped()),
+        (1, Some(false))
+    );
 }
 
 #[test]
@@ -119,9 +128,8 @@ fn model_calls_with_tool_calls_between_are_compared_by_these() {
     };
     assert_eq!(turns(["a", "b", "c"]).has_looped(), Some(false));
     assert_eq!(turns(["a", "a", "a"]).repeats[0].pattern, ["read"]);
-    let growing = recorded(|| {
-        (1..4).try_for_each(|length| llm_call("m").prompt(&vec!["and now?"; length]).record())
-    });
+    let growing =
+        recorded(|| (1..4).try_for_each(|length| llm_call("m").prompt(&vec!["and now?"; length]).record()));
     assert_eq!(growing.has_looped(), Some(true), "the last message is the same");
 }
 
@@ -142,11 +150,25 @@ fn reads_between_repeats_and_differing_times_do_not_hide_a_loop() {
     assert_eq!(told(&between(&search)), [(vec!["searchDocs".to_owned()], 3)]);
     let tests = || ("run_tests", json!({}));
     let edit = |number: u8| ("edit_file", json!({"line": number}));
-    let healthy = [edit(1), tests(), edit(2), tests(), edit(3), tests(), edit(4), tests()];
+    let healthy = [
+        edit(1),
+        tests(),
+        edit(2),
+        tests(),
+        edit(3),
+        tests(),
+        edit(4),
+        tests(),
+    ];
     assert_eq!(told(&healthy), [], "something was changed between");
     let looked_again = [search(), edit(1), search(), edit(2), search()];
     assert_eq!(told(&looked_again), []);
-    let at = |second: u8| ("search", json!({"q": "x", "timestamp": format!("2026-01-01T00:00:{second:02}Z")}));
+    let at = |second: u8| {
+        (
+            "search",
+            json!({"q": "x", "timestamp": format!("2026-01-01T00:00:{second:02}Z")}),
+        )
+    };
     assert_eq!(told(&[at(1), at(2), at(3)]), [(vec!["search".to_owned()], 3)]);
 }
 

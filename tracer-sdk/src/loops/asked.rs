@@ -112,18 +112,12 @@ impl Asked {
 
     /// Whether this call, which has the same signature as `before` and follows it at once, tries it again.
     pub(crate) fn tries_again(&self, before: &Self) -> bool {
-        before.failed
-            && self.kind == before.kind
-            && self.kind != Kind::State
-            && self.asked == before.asked
+        before.failed && self.kind == before.kind && self.kind != Kind::State && self.asked == before.asked
     }
 
     /// What is known of a record that was read; `None` for what loop detection does not look at. `scalar` numbers the
     /// texts, numbers and words in values, each given the key that it stands under.
-    pub(crate) fn of_record(
-        record: &Record,
-        scalar: &impl Fn(Option<&str>, &Value) -> u64,
-    ) -> Option<Self> {
+    pub(crate) fn of_record(record: &Record, scalar: &impl Fn(Option<&str>, &Value) -> u64) -> Option<Self> {
         let number = |value: &Value| (!value.is_null()).then(|| value::of_value(value, None, scalar));
         Some(match &record.payload {
             Payload::LlmCall {

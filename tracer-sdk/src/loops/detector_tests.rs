@@ -234,15 +234,27 @@ fn found(records: &[(&str, Asked)]) -> (usize, usize) {
 fn shapes_that_repeat_are_warned_of_and_only_calls_that_ask_the_same_are_a_loop() {
     let three = |calls: [Asked; 3]| found(&calls.map(|asked| ("read", asked)));
     assert_eq!(three([tool(1), tool(1), tool(1)]), (1, 3));
-    assert_eq!(three([tool(1), tool(2), tool(3)]), (1, 0), "three files read in a row");
+    assert_eq!(
+        three([tool(1), tool(2), tool(3)]),
+        (1, 0),
+        "three files read in a row"
+    );
     assert_eq!(three([UNKNOWN_CALL; 3]), (1, 3), "what is not known counts");
     let came = |came| Asked {
         came: Some(came),
         ..UNKNOWN_CALL
     };
-    assert_eq!(three([came(1), came(1), came(1)]), (1, 3), "the results are compared");
+    assert_eq!(
+        three([came(1), came(1), came(1)]),
+        (1, 3),
+        "the results are compared"
+    );
     assert_eq!(three([came(1), came(2), came(3)]), (1, 0));
-    assert_eq!(three([model(1, 7), model(2, 7), model(3, 7)]), (1, 3), "the last message");
+    assert_eq!(
+        three([model(1, 7), model(2, 7), model(3, 7)]),
+        (1, 3),
+        "the last message"
+    );
     assert_eq!(three([model(1, 7), model(2, 8), model(3, 9)]), (1, 0));
     assert_eq!(three([Asked::STATE; 3]), (1, 0), "states alone");
 }
@@ -262,9 +274,15 @@ fn in_a_block_with_a_tool_call_models_match_by_model_and_states_by_being_states(
 
 #[test]
 fn a_loop_may_have_a_longer_block_than_its_shapes_and_begin_after_their_warning() {
-    let files: Vec<_> = [1, 2, 1, 2, 1, 2].iter().map(|file| ("read", tool(*file))).collect();
+    let files: Vec<_> = [1, 2, 1, 2, 1, 2]
+        .iter()
+        .map(|file| ("read", tool(*file)))
+        .collect();
     assert_eq!(found(&files), (1, 3), "two files in turn");
-    let late: Vec<_> = [1, 2, 3, 4, 4, 4, 4].iter().map(|file| ("read", tool(*file))).collect();
+    let late: Vec<_> = [1, 2, 3, 4, 4, 4, 4]
+        .iter()
+        .map(|file| ("read", tool(*file)))
+        .collect();
     assert_eq!(found(&late), (1, 4));
     assert_eq!(found(&late[..5]), (1, 0));
 }
@@ -274,9 +292,17 @@ fn attempts_are_one_call_before_the_window_is_looked_at() {
     let ask = |asked| ("model", asked);
     let (again, done) = (failed(model(1, 1)), model(1, 1));
     assert_eq!(found(&[again, again, done].map(ask)), (0, 0));
-    assert_eq!(found(&[again; 50].map(ask)), (0, 0), "a call that is tried for ever");
+    assert_eq!(
+        found(&[again; 50].map(ask)),
+        (0, 0),
+        "a call that is tried for ever"
+    );
     let three_calls = [again, again, done, again, done, done].map(ask);
-    assert_eq!(found(&three_calls), (1, 3), "each of three calls had its attempts");
+    assert_eq!(
+        found(&three_calls),
+        (1, 3),
+        "each of three calls had its attempts"
+    );
     let others = [failed(model(1, 1)), failed(model(2, 1)), model(3, 1)].map(ask);
     assert_eq!(found(&others), (1, 3), "another prompt is no attempt");
     let between = [ask(again), ("state", Asked::STATE)].repeat(3);

@@ -6,9 +6,9 @@
 
 use serde_json::Number;
 
+use super::asked::is_list_of_messages;
 use super::entries::Entries;
 use super::shape::{MAX_SHAPE_BYTES, REST, beginning};
-use super::asked::is_list_of_messages;
 use super::value::{self, Items};
 
 /// Containers nest this deep in a shape; what lies deeper is `...`.
@@ -171,10 +171,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The number of an object whose values `read` reads, each given its key.
-    fn entries_of(
-        &mut self,
-        mut read: impl FnMut(&mut Self, &[u8]) -> Option<u64>,
-    ) -> Option<u64> {
+    fn entries_of(&mut self, mut read: impl FnMut(&mut Self, &[u8]) -> Option<u64>) -> Option<u64> {
         let mut numbers = value::Entries::NONE;
         self.expect(b'{')?;
         let mut goes_on = !self.take(b'}');

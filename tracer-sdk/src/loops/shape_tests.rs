@@ -69,7 +69,10 @@ fn what_is_not_one_json_value_has_no_shape_and_leaves_the_text_alone() {
     for text in ["", "{", "{]", "[1,", "1 2", "nul", r#"{"a" 1}"#, "[1] x"] {
         assert_eq!(shape_of_json(text), None, "{text:?}");
         let mut out = String::from("kept");
-        assert_eq!(ShapeWriter::default().append_json(text.as_bytes(), &mut out), None);
+        assert_eq!(
+            ShapeWriter::default().append_json(text.as_bytes(), &mut out),
+            None
+        );
         assert_eq!(out, "kept");
     }
 }
@@ -111,7 +114,11 @@ fn shapes_are_appended_and_each_is_bounded_on_its_own() {
     let long = json!({ "k".repeat(5000): 1 });
     let mut writer = ShapeWriter::default();
     let mut out = String::from("args:");
-    assert!(writer.append_json(long.to_string().as_bytes(), &mut out).is_some());
+    assert!(
+        writer
+            .append_json(long.to_string().as_bytes(), &mut out)
+            .is_some()
+    );
     assert_eq!(out.len(), "args:".len() + MAX_SHAPE_BYTES);
     assert!(writer.append_json(br#"{"b": 1, "a": 1}"#, &mut out).is_some());
     assert!(out.ends_with("...{a:int,b:int}"));
@@ -192,7 +199,10 @@ fn number(text: &str) -> u64 {
 #[test]
 fn equal_values_have_one_number_in_whatever_order_and_others_another() {
     for (one, same) in [
-        (r#"{"a":1,"b":{"c":[1,2],"d":null}}"#, r#"{ "b": {"d": null, "c": [1, 2]}, "a": 1 }"#),
+        (
+            r#"{"a":1,"b":{"c":[1,2],"d":null}}"#,
+            r#"{ "b": {"d": null, "c": [1, 2]}, "a": 1 }"#,
+        ),
         (
             r#"{"a":{"a":{"a":{"a":{"a":{"x":1,"y":2}}}}}}"#,
             r#"{"a":{"a":{"a":{"a":{"a":{"y":2,"x":1}}}}}}"#,
@@ -202,9 +212,31 @@ fn equal_values_have_one_number_in_whatever_order_and_others_another() {
         assert_eq!(number(one), number(same), "{one}");
     }
     let others = [
-        "{}", "[]", "null", "\"\"", "0", "\"0\"", "1", "1.0", "true", "[1]", "[1,2]", "[2,1]", "[[1],2]", "[[1,2]]",
-        r#"{"a":1,"b":2}"#, r#"{"a":2,"b":1}"#, r#"{"a":{"b":1}}"#, r#"{"b":{"a":1}}"#, r#"[{"a":1},{"b":2}]"#,
-        r#""12345678""#, r#""123456789""#, r#"[1,2,3,4]"#, r#"[1,2,3,5]"#, r#"{"a":[[[[[1]]]]]}"#, r#"{"a":[[[[[2]]]]]}"#,
+        "{}",
+        "[]",
+        "null",
+        "\"\"",
+        "0",
+        "\"0\"",
+        "1",
+        "1.0",
+        "true",
+        "[1]",
+        "[1,2]",
+        "[2,1]",
+        "[[1],2]",
+        "[[1,2]]",
+        r#"{"a":1,"b":2}"#,
+        r#"{"a":2,"b":1}"#,
+        r#"{"a":{"b":1}}"#,
+        r#"{"b":{"a":1}}"#,
+        r#"[{"a":1},{"b":2}]"#,
+        r#""12345678""#,
+        r#""123456789""#,
+        r#"[1,2,3,4]"#,
+        r#"[1,2,3,5]"#,
+        r#"{"a":[[[[[1]]]]]}"#,
+        r#"{"a":[[[[[2]]]]]}"#,
     ];
     let mut numbers: Vec<u64> = others.iter().map(|text| number(text)).collect();
     numbers.sort_unstable();

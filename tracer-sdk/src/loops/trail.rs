@@ -51,10 +51,16 @@ pub(crate) struct Judged {
     /// repeat.
     pub(crate) likeness: Option<Likeness>,
     /// The places of the entries, in order, attempts left out.
-    #[cfg_attr(not(feature = "gate"), expect(dead_code, reason = "the gate says where a loop is"))]
+    #[cfg_attr(
+        not(feature = "gate"),
+        expect(dead_code, reason = "the gate says where a loop is")
+    )]
     pub(crate) evidence: Vec<usize>,
     /// How many entries the block has.
-    #[cfg_attr(not(feature = "gate"), expect(dead_code, reason = "the gate says what was repeated"))]
+    #[cfg_attr(
+        not(feature = "gate"),
+        expect(dead_code, reason = "the gate says what was repeated")
+    )]
     pub(crate) length: usize,
 }
 
@@ -107,7 +113,10 @@ impl Trail {
     /// later, which is not warned of a second time. A run without a warning did not.
     pub(crate) fn has_loop(&self) -> bool {
         !self.warnings.is_empty()
-            && (self.of_warnings().any(|judged| judged.likeness.is_some_and(Likeness::is_loop)) || self.comes_to_a_loop())
+            && (self
+                .of_warnings()
+                .any(|judged| judged.likeness.is_some_and(Likeness::is_loop))
+                || self.comes_to_a_loop())
     }
 
     /// What each warning rests on, and how that compares.
@@ -186,7 +195,12 @@ impl Trail {
 
     /// The detector at the end of the run, with the settings that its warnings tell of.
     fn replayed(&self) -> Option<LoopDetector<()>> {
-        let repetitions = self.warnings.iter().map(|warning| warning.repetitions).min()?.max(2);
+        let repetitions = self
+            .warnings
+            .iter()
+            .map(|warning| warning.repetitions)
+            .min()?
+            .max(2);
         let window = self.warnings.iter().map(|warning| warning.window).max()?;
         let mut detector = LoopDetector::new(window.clamp(WINDOW, LARGEST_WINDOW), repetitions);
         for entry in &self.entries {

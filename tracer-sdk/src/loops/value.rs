@@ -64,7 +64,11 @@ impl Entries {
 
 /// The number of a value that was read. `text` gives that of a text, with the key that it stands under, and may leave out
 /// what says nothing; `number` likewise.
-pub(crate) fn of_value(value: &Value, key: Option<&str>, scalar: &impl Fn(Option<&str>, &Value) -> u64) -> u64 {
+pub(crate) fn of_value(
+    value: &Value,
+    key: Option<&str>,
+    scalar: &impl Fn(Option<&str>, &Value) -> u64,
+) -> u64 {
     match value {
         Value::Object(object) => {
             let mut entries = Entries::NONE;

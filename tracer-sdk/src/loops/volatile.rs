@@ -9,13 +9,30 @@ use super::value;
 
 /// Keys with one of these words hold a question about a time, not the time of the call.
 const RANGES: &[&str] = &[
-    "after", "before", "begin", "cursor", "deadline", "due", "end", "expires", "from", "gt", "gte", "lt", "lte", "max",
-    "min", "since", "start", "to", "until",
+    "after", "before", "begin", "cursor", "deadline", "due", "end", "expires", "from", "gt", "gte", "lt",
+    "lte", "max", "min", "since", "start", "to", "until",
 ];
 /// Keys that end in one of these words hold a time.
-const TIMES: &[&str] = &["at", "date", "datetime", "epoch", "now", "time", "timestamp", "ts"];
+const TIMES: &[&str] = &[
+    "at",
+    "date",
+    "datetime",
+    "epoch",
+    "now",
+    "time",
+    "timestamp",
+    "ts",
+];
 /// With `id`, `key` or `uuid` behind it, the ID of a call.
-const CALLS: &[&str] = &["call", "correlation", "idempotency", "invocation", "request", "span", "trace"];
+const CALLS: &[&str] = &[
+    "call",
+    "correlation",
+    "idempotency",
+    "invocation",
+    "request",
+    "span",
+    "trace",
+];
 /// In the place of a time.
 const TIME: &[u8] = b"a time";
 /// In the place of a call's ID.
@@ -47,7 +64,12 @@ pub(crate) fn of_lasting(key: Option<&str>, scalar: &Value) -> u64 {
 }
 
 fn is_id_of_a_call(words: &[String]) -> bool {
-    let word = |from_end: usize| words.len().checked_sub(from_end).and_then(|place| words.get(place));
+    let word = |from_end: usize| {
+        words
+            .len()
+            .checked_sub(from_end)
+            .and_then(|place| words.get(place))
+    };
     let is_id = |word: &String| matches!(word.as_str(), "id" | "key" | "uuid");
     words.iter().any(|word| word == "nonce")
         || (word(1).is_some_and(is_id) && word(2).is_some_and(|word| CALLS.contains(&word.as_str())))
@@ -142,15 +164,33 @@ mod tests {
     #[test]
     fn the_time_of_a_call_and_its_id_do_not_count() {
         for (one, other) in [
-            (json!({"q": "x", "ts": 1_767_225_600}), json!({"q": "x", "ts": 1_767_225_601})),
-            (json!({"createdAt": 1_767_225_600_123_i64}), json!({"createdAt": 1_767_225_600_124_i64})),
-            (json!({"now": "2026-01-01T00:00:00Z"}), json!({"now": "2026-01-01T00:00:01.5+01:00"})),
-            (json!("as of 2026-01-01 10:00, é"), json!("as of 2026-01-01 10:01, é")),
-            (json!([{"at": "2026-01-01T00:00"}]), json!([{"at": "2027-01-01T00:00"}])),
+            (
+                json!({"q": "x", "ts": 1_767_225_600}),
+                json!({"q": "x", "ts": 1_767_225_601}),
+            ),
+            (
+                json!({"createdAt": 1_767_225_600_123_i64}),
+                json!({"createdAt": 1_767_225_600_124_i64}),
+            ),
+            (
+                json!({"now": "2026-01-01T00:00:00Z"}),
+                json!({"now": "2026-01-01T00:00:01.5+01:00"}),
+            ),
+            (
+                json!("as of 2026-01-01 10:00, é"),
+                json!("as of 2026-01-01 10:01, é"),
+            ),
+            (
+                json!([{"at": "2026-01-01T00:00"}]),
+                json!([{"at": "2027-01-01T00:00"}]),
+            ),
             (json!({"request_id": "a"}), json!({"request_id": "b"})),
             (json!({"requestId": 1}), json!({"requestId": 2})),
             (json!({"Idempotency-Key": "a"}), json!({"Idempotency-Key": "b"})),
-            (json!({"tool_call_id": "a", "nonce": 1}), json!({"tool_call_id": "b", "nonce": 2})),
+            (
+                json!({"tool_call_id": "a", "nonce": 1}),
+                json!({"tool_call_id": "b", "nonce": 2}),
+            ),
         ] {
             assert_eq!(number(&one), number(&other), "{one} {other}");
             let plain = |value| value::of_value(value, None, &value::of_scalar);
@@ -163,9 +203,18 @@ mod tests {
         for (one, other) in [
             (json!({"day": "2026-01-01"}), json!({"day": "2026-01-02"})),
             (json!({"time": "10:30"}), json!({"time": "11:30"})),
-            (json!({"since": "2026-01-01T00:00:00Z"}), json!({"since": "2026-01-01T01:00:00Z"})),
-            (json!({"start_time": 1_767_225_600}), json!({"start_time": 1_767_229_200})),
-            (json!({"id": "550e8400-e29b-41d4-a716-446655440000"}), json!({"id": "550e8400-e29b-41d4-a716-446655440001"})),
+            (
+                json!({"since": "2026-01-01T00:00:00Z"}),
+                json!({"since": "2026-01-01T01:00:00Z"}),
+            ),
+            (
+                json!({"start_time": 1_767_225_600}),
+                json!({"start_time": 1_767_229_200}),
+            ),
+            (
+                json!({"id": "550e8400-e29b-41d4-a716-446655440000"}),
+                json!({"id": "550e8400-e29b-41d4-a716-446655440001"}),
+            ),
             (json!({"order_id": 1}), json!({"order_id": 2})),
             (json!({"timestamp": 5}), json!({"timestamp": 6})),
             (json!({"amount": 1_767_225_600}), json!({"amount": 1_767_225_601})),

@@ -208,6 +208,38 @@ impl RecordStream {
         Ok(record)
     }
 
+    /// The record with a number, from 0, and its span where it is a span's own record; `None` behind the last one.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let mut records = tracer_sdk::read::stream_run(&directory)?.records;
+    /// let (record, span) = records.record_with_span(1)?.unwrap();
+    /// assert_eq!((record.name, span.unwrap().name), ("search".to_owned(), "search".to_owned()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] when the file cannot be read, or is another one than it was.
+    pub fn record_with_span(
+        &mut self,
+        number: usize,
+    ) -> Result<Option<(Record, Option<SpanRecord>)>, RecordError> {
+        let span = self.span_of(number)?;
+        let mut record = match &span {
+            Some(span) if !span.is_root() => {
+                let mut own = None;
+                project_span(span, |_, record| own = Some(record));
+                own
+            }
+            _ => self.unmarked(number)?,
+        };
+        if let Some(record) = &mut record {
+            self.mark(number, record)?;
+        }
+        Ok(record.map(|record| (record, span)))
+    }
+
     /// The record with a number, which does not say yet whether it is an attempt.
     fn unmarked(&mut self, number: usize) -> Result<Option<Record>, RecordError> {
         match self.order.get(number) {

@@ -166,7 +166,10 @@ impl RunMetrics {
     /// ```
     #[must_use]
     pub fn has_looped(&self) -> Option<bool> {
-        match (self.repeats.is_empty(), self.unknown_repeats.is_empty() && self.open_warnings == 0) {
+        match (
+            self.repeats.is_empty(),
+            self.unknown_repeats.is_empty() && self.open_warnings == 0,
+        ) {
             (false, _) => Some(true),
             (true, true) => Some(false),
             (true, false) => None,

@@ -98,10 +98,7 @@ fn mark_attempts(records: &mut [Record]) {
 
 /// Says that a record is an attempt at a call. What the emitter says of it stays.
 pub(super) fn mark_attempt(record: &mut Record, call: &str) {
-    record
-        .meta
-        .entry(ATTEMPT_OF)
-        .or_insert_with(|| Value::from(call));
+    record.meta.entry(ATTEMPT_OF).or_insert_with(|| Value::from(call));
 }
 
 /// Whether records of a type can be attempts, or stand between two.

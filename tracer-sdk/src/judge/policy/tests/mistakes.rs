@@ -58,7 +58,11 @@ fn no_loops_can_keep_the_rule_of_shapes() {
     ] {
         let policy = read(&with_metrics(&format!("  {metric}\n"))).unwrap();
         let rule = &policy.check("no_loops").unwrap().rule;
-        assert_eq!(*rule, Rule::Invariant(Invariant::NoLoops { shape: expected }), "{metric}");
+        assert_eq!(
+            *rule,
+            Rule::Invariant(Invariant::NoLoops { shape: expected }),
+            "{metric}"
+        );
     }
     assert!(read(&with_metrics("  no_loops: {kind: invariant, shape: often}\n")).is_err());
 }
