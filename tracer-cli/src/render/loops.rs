@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 use tracer_sdk::format::{EventType, Payload, Record, Usage};
-use tracer_sdk::read::{Likeness, compare_repetitions};
+use tracer_sdk::read::{Likeness, compare_repetitions, first_loop};
 
 use super::steps::Step;
 use super::totals;
@@ -77,12 +77,31 @@ pub fn find<'a>(steps: &'a [Step<'a>]) -> Vec<Loop<'a>> {
         .iter()
         .map(|step| (step.record.event_id.as_str(), step))
         .collect();
-    in_time
+    let mut loops: Vec<Loop<'a>> = in_time
         .iter()
         .copied()
         .filter(is_warning)
         .map(|warning| around(warning, &in_time, &by_id))
-        .collect()
+        .collect();
+    if !loops.iter().any(|found| found.likeness.is_loop()) {
+        // A run that comes to a loop in shapes that were warned of is not warned again.
+        let records: Vec<&Record> = in_time.iter().map(|step| step.record).collect();
+        let later = first_loop(&records).and_then(|(numbers, length)| {
+            let steps: Vec<&Step<'_>> = numbers
+                .iter()
+                .filter_map(|number| in_time.get(*number).copied())
+                .collect();
+            let last = steps.last()?.number;
+            let warned = loops.iter().rposition(|found| found.warning.number <= last + 1)?;
+            Some((warned, steps, length))
+        });
+        if let Some((warned, steps, length)) = later
+            && let Some(found) = loops.get_mut(warned)
+        {
+            *found = repeated(found.warning, &steps, length, &in_time);
+        }
+    }
+    loops
 }
 
 fn around<'a>(
@@ -115,14 +134,25 @@ fn around<'a>(
     let claimed = usize::try_from(*repetitions).unwrap_or(1).max(1);
     let length = told.unwrap_or(evidence.len() / claimed).max(1);
     let missing = evidence_event_ids.len() - evidence.len();
+    let mut found = repeated(warning, &evidence, length, in_time);
+    if missing > 0 {
+        // Of what is not there nothing is known.
+        found.likeness = Likeness::Unknown;
+    }
+    Loop { missing, ..found }
+}
+
+/// The repetitions of a block of `length` steps, and those that follow.
+fn repeated<'a>(
+    warning: &'a Step<'a>,
+    evidence: &[&'a Step<'a>],
+    length: usize,
+    in_time: &[&'a Step<'a>],
+) -> Loop<'a> {
     let mut found: Vec<Vec<&Step<'_>>> = evidence.chunks(length).map(<[_]>::to_vec).collect();
     let in_evidence = found.len();
     let records: Vec<&Record> = evidence.iter().map(|step| step.record).collect();
-    let likeness = match missing {
-        0 => compare_repetitions(&records, length),
-        // Of what is not there nothing is known.
-        _ => Likeness::Unknown,
-    };
+    let likeness = compare_repetitions(&records, length);
     let behind = |last: Option<&&Step<'_>>| {
         let last = last.map_or(usize::MAX, |step| step.number);
         in_time
@@ -150,7 +180,7 @@ fn around<'a>(
         warning,
         repetitions: found,
         in_evidence,
-        missing,
+        missing: 0,
         likeness,
         next,
     }

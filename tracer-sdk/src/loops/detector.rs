@@ -170,6 +170,13 @@ impl<Id: Clone> LoopDetector<Id> {
         self.looping.map_or(0, |looping| looping.length / looping.period)
     }
 
+    /// The records of the loop that the run ends with, as many repetitions as make one, and how many the block has.
+    pub(crate) fn looping(&self) -> Option<(Vec<Id>, usize)> {
+        let period = self.looping?.period;
+        let records = self.tail(period * self.repetitions);
+        Some((records.map(|record| record.id.clone()).collect(), period))
+    }
+
     /// How many loops have begun.
     #[must_use]
     pub(crate) fn loops(&self) -> u64 {

@@ -23,7 +23,7 @@ pub(crate) use shape::ShapeWriter;
 #[cfg(test)]
 pub(crate) use shape::shape_of_value;
 pub(crate) use signature::{STATE_SIGNATURE, llm_signature, tool_signature};
-pub(crate) use trail::{ATTEMPT_OF, Trail, compare_repetitions, has_loop, is_attempt};
+pub(crate) use trail::{ATTEMPT_OF, Trail, compare_repetitions, first_loop, has_loop, is_attempt};
 pub(crate) use value::{of_scalar, of_text};
 #[cfg(feature = "gate")]
 pub(crate) use volatile::{of_lasting, words};

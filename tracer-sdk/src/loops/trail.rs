@@ -193,20 +193,33 @@ impl Trail {
         self.replayed().is_some_and(|detector| detector.loops() > 0)
     }
 
-    /// The detector at the end of the run, with the settings that its warnings tell of.
+    /// The first loop that the run comes to: the numbers of its entries, and how many the block has.
+    fn first_loop(&self) -> Option<(Vec<usize>, usize)> {
+        let mut detector = self.detector()?;
+        let mut entries = self.entries.iter().enumerate();
+        entries.find_map(|(place, entry)| {
+            let _ = detector.observe(&entry.signature, entry.asked, place);
+            detector.looping()
+        })
+    }
+
+    /// The detector at the end of the run.
     fn replayed(&self) -> Option<LoopDetector<()>> {
-        let repetitions = self
-            .warnings
-            .iter()
-            .map(|warning| warning.repetitions)
-            .min()?
-            .max(2);
-        let window = self.warnings.iter().map(|warning| warning.window).max()?;
-        let mut detector = LoopDetector::new(window.clamp(WINDOW, LARGEST_WINDOW), repetitions);
+        let mut detector = self.detector()?;
         for entry in &self.entries {
             let _ = detector.observe(&entry.signature, entry.asked, ());
         }
         Some(detector)
+    }
+
+    /// A detector with the settings that the warnings tell of; `None` without a warning.
+    fn detector<Id: Clone>(&self) -> Option<LoopDetector<Id>> {
+        let repetitions = self.warnings.iter().map(|warning| warning.repetitions).min()?;
+        let window = self.warnings.iter().map(|warning| warning.window).max()?;
+        Some(LoopDetector::new(
+            window.clamp(WINDOW, LARGEST_WINDOW),
+            repetitions.max(2),
+        ))
     }
 }
 
@@ -256,6 +269,23 @@ pub(crate) fn has_loop<'a>(records: impl IntoIterator<Item = &'a Record>) -> boo
         trail.take(record, &value::of_scalar);
     }
     trail.has_loop()
+}
+
+/// The first loop that a run with these records comes to: the numbers of its records, from 0, and how many the block
+/// has.
+pub(crate) fn first_loop(records: &[&Record]) -> Option<(Vec<usize>, usize)> {
+    let mut trail = Trail::default();
+    let mut numbers = Vec::new();
+    for (number, record) in records.iter().enumerate() {
+        let before = trail.entries.len();
+        trail.take(record, &value::of_scalar);
+        if trail.entries.len() > before {
+            numbers.push(number);
+        }
+    }
+    let (places, length) = trail.first_loop()?;
+    let found = places.iter().filter_map(|place| numbers.get(*place).copied());
+    Some((found.collect(), length))
 }
 
 /// Whether `next`, which follows `record` among calls and states, tries it again: a call that failed is an attempt at the

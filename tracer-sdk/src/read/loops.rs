@@ -102,6 +102,23 @@ pub fn is_attempt(record: &Record, next: &Record) -> bool {
     loops::is_attempt(record, next)
 }
 
+/// The first loop that a run with these records comes to: the numbers of its records, from 0, and how many of them the
+/// block has. It may come after the warning of its shape, which is given once.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// let read = |file: &str| tracer_sdk::tool_call("read").args(&file).record();
+/// let run = recorded(|| ["a.rs", "b.rs", "a.rs", "b.rs", "a.rs", "b.rs"].into_iter().try_for_each(read));
+/// let records = run.records();
+/// let calls: Vec<_> = records.iter().collect();
+/// let (numbers, length) = tracer_sdk::read::first_loop(&calls).unwrap();
+/// assert_eq!((numbers.len(), length), (6, 2)); // two files in turn
+/// ```
+#[must_use]
+pub fn first_loop(records: &[&Record]) -> Option<(Vec<usize>, usize)> {
+    loops::first_loop(records)
+}
+
 /// How the repetitions of a block compare that these records are, one repetition after the other, each of `length`
 /// records.
 ///

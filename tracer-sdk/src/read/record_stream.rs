@@ -257,6 +257,9 @@ impl RecordStream {
 
     /// Says of an attempt at a call which call that is: the last of the calls that try again.
     fn mark(&mut self, number: usize, record: &mut Record) -> Result<(), RecordError> {
+        if !matches!(record.event_type(), EventType::LlmCall | EventType::ToolCall) {
+            return Ok(());
+        }
         let is_known = |(numbers, _): &(Range<usize>, String)| numbers.contains(&number);
         if !self.attempts.as_ref().is_some_and(is_known) {
             let mut end = number;
@@ -280,10 +283,9 @@ impl RecordStream {
     /// The number of the next call behind a failed one, if it is of the same kind and nothing else stands between.
     fn next_of_the_kind(&self, number: usize) -> Option<usize> {
         let failed = self.outline(number).filter(|outline| outline.is_failed)?;
-        let is_call = matches!(failed.event_type, EventType::LlmCall | EventType::ToolCall);
         let mut behind = (number + 1..self.order.len()).filter_map(|next| Some((next, self.outline(next)?)));
         let (next, outline) = behind.find(|(_, outline)| is_watched(outline.event_type))?;
-        (is_call && outline.event_type == failed.event_type).then_some(next)
+        (outline.event_type == failed.event_type).then_some(next)
     }
 
     /// A span's own record.

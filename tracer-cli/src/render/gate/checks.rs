@@ -199,8 +199,10 @@ fn invariant(check: &CheckResult, evidence: &InvariantEvidence, report: &Report)
     let against: Vec<u32> = check.violating_trials().collect();
     let all = report.trials.len() as u64;
     let seen = match against.first() {
-        None if check.unknown_trials.is_empty() => Phrase::words(kept(all)),
-        None => Phrase::words("not known whether it was kept"),
+        None if check.unknown_trials.is_empty() => {
+            Phrase::words(kept(all)).followed_by(harmless_warnings(check, report))
+        }
+        None => Phrase::words("not known whether it was kept").followed_by(unknown_repeats(check, report)),
         Some(first) => {
             let trial = report.trials.iter().find(|trial| trial.trial == *first);
             match trial.map(|trial| how_broken(check, evidence, trial)) {
@@ -212,6 +214,47 @@ fn invariant(check: &CheckResult, evidence: &InvariantEvidence, report: &Report)
         }
     };
     (Phrase::value(evidence.description.clone()), seen, against)
+}
+
+/// Loop warnings that fail nothing: what they rest on asked something else each time.
+fn harmless_warnings(check: &CheckResult, report: &Report) -> Phrase {
+    let warnings = report.trials.iter().map(|trial| trial.details.harmless_warnings);
+    let warnings: u64 = warnings.sum();
+    if check.check_name != "no_loops" || warnings == 0 {
+        return Phrase::default();
+    }
+    let warnings = text::counted(warnings, "loop warning");
+    Phrase::words(format!(
+        ", {warnings} of calls that asked something else each time"
+    ))
+}
+
+/// What was repeated though nobody knows whether it asked the same, and what would tell.
+fn unknown_repeats(check: &CheckResult, report: &Report) -> Phrase {
+    if check.check_name != "no_loops" {
+        return Phrase::default();
+    }
+    let unknown = report
+        .trials
+        .iter()
+        .filter(|trial| check.unknown_trials.contains(&trial.trial));
+    let details: Vec<_> = unknown.map(|trial| &trial.details).collect();
+    let repeats = details
+        .iter()
+        .find_map(|details| details.unknown_repeats.first());
+    let hint = "arguments or results would tell: record them";
+    match repeats {
+        Some(repeats) => Phrase::words(": ")
+            .and_value(repeats.pattern.join(" → "))
+            .and(format!(
+                " ×{}, steps {} to {}, {hint}",
+                repeats.repetitions, repeats.first_step, repeats.last_step
+            )),
+        None if details.iter().any(|details| details.open_warnings > 0) => {
+            Phrase::words(format!(": the agent wrote a loop warning, {hint}"))
+        }
+        None => Phrase::default(),
+    }
 }
 
 /// How a trial broke an invariant, as far as the report knows.
@@ -230,6 +273,7 @@ fn how_broken(check: &CheckResult, evidence: &InvariantEvidence, trial: &Reporte
                 " ×{}, steps {} to {}",
                 repeats.repetitions, repeats.first_step, repeats.last_step
             )),
+            // The rule of shapes.
             None => Phrase::words("the agent wrote a loop warning"),
         },
         "no_guardrails" => match trial.details.guardrail_stops.first() {

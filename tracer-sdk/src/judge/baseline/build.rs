@@ -176,7 +176,7 @@ impl Provenance {
             digest: String::new(),
             report_verdict: None,
             forced: false,
-            repeated_calls: runs.iter().map(|run| run.repeats.len() as u64).max(),
+            repeated_calls: runs.iter().map(|run| run.repeated_calls()).max(),
             agent: common_agent(&sampled),
             command: Vec::new(),
             possible_tools: runs

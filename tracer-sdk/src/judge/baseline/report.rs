@@ -102,6 +102,8 @@ struct SampleDetails {
     #[serde(default)]
     repeats: Vec<Value>,
     #[serde(default)]
+    unknown_repeats: Vec<Value>,
+    #[serde(default)]
     missing_spans: Option<SampleLoss>,
     #[serde(default)]
     possible_tools: BTreeMap<String, u64>,
@@ -160,7 +162,10 @@ impl SampleReport {
     pub(super) fn into_sample(self) -> Result<Sample, BaselineError> {
         let details = || self.trials.iter().map(|trial| trial.details.as_ref());
         let loops: Option<Vec<u64>> = details()
-            .map(|details| Some(details?.repeats.len() as u64))
+            .map(|details| {
+                let details = details?;
+                Some((details.repeats.len() + details.unknown_repeats.len()) as u64)
+            })
             .collect();
         let tools = details()
             .flatten()

@@ -31,18 +31,18 @@ impl Comparison {
         let metrics = Metric::RECORDED
             .iter()
             .map(|metric| change(metric, before.value(metric), after));
-        let found = |name: &str, before: usize, after: usize| MetricChange {
+        let found = |name: &str, before: u64, after: u64| MetricChange {
             metric: name.to_owned(),
-            before: Some(as_float(before as u64)),
-            after: Some(as_float(after as u64)),
+            before: Some(as_float(before)),
+            after: Some(as_float(after)),
         };
         let findings = [
             found(
                 GUARDRAIL_STOPS,
-                before.guardrail_stops.len(),
-                after.guardrail_stops.len(),
+                before.guardrail_stops.len() as u64,
+                after.guardrail_stops.len() as u64,
             ),
-            found(REPEATED_CALLS, before.repeats.len(), after.repeats.len()),
+            found(REPEATED_CALLS, before.repeated_calls(), after.repeated_calls()),
         ];
         let side = side_of(before);
         let metrics = metrics.chain(findings).collect();
@@ -100,8 +100,12 @@ impl Comparison {
             .and_then(|provenance| provenance.repeated_calls);
         let loops = loops.map(as_float);
         let findings = [
-            (GUARDRAIL_STOPS, stops, after.guardrail_stops.len()),
-            (REPEATED_CALLS, loops, after.repeats.len()),
+            (
+                GUARDRAIL_STOPS,
+                stops,
+                after.guardrail_stops.len() as u64,
+            ),
+            (REPEATED_CALLS, loops, after.repeated_calls()),
         ];
         for (name, before, found) in findings {
             // Of what a baseline does not know only what there is now can be told.
@@ -109,7 +113,7 @@ impl Comparison {
                 metrics.push(MetricChange {
                     metric: name.to_owned(),
                     before,
-                    after: Some(as_float(found as u64)),
+                    after: Some(as_float(found)),
                 });
             }
         }

@@ -176,6 +176,11 @@ impl RunMetrics {
         }
     }
 
+    /// How often the run came to repeat calls that are not known to ask something else each time.
+    pub(in crate::judge) fn repeated_calls(&self) -> u64 {
+        (self.repeats.len() + self.unknown_repeats.len()) as u64
+    }
+
     /// Whether shapes were repeated, whatever the calls asked: the rule of the contract, in which a loop warning counts,
     /// beside [`RunMetrics::has_looped`].
     ///

@@ -112,6 +112,9 @@ fn details(trial: &Trial) -> TrialDetails {
     if let Some(metrics) = &trial.metrics {
         details.calls_without_tokens = metrics.calls_without_tokens;
         details.repeats.clone_from(&metrics.repeats);
+        details.unknown_repeats.clone_from(&metrics.unknown_repeats);
+        details.harmless_warnings = metrics.harmless_warnings;
+        details.open_warnings = metrics.open_warnings;
         details.guardrail_stops.clone_from(&metrics.guardrail_stops);
         details.mismatches.clone_from(&metrics.mismatches);
         details.missing_spans.clone_from(&metrics.missing);

@@ -238,6 +238,11 @@ impl TrialCheck {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives the field so")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// What only this program tells of a trial.
 ///
 /// ```
@@ -256,8 +261,17 @@ pub struct TrialDetails {
     pub wall_time_ms: Option<u64>,
     /// How many model calls do not tell their tokens.
     pub calls_without_tokens: u64,
-    /// Calls with the same arguments that came again and again.
+    /// Calls that asked the same again and again.
     pub repeats: Vec<RepeatedCalls>,
+    /// Calls that came again and again of which neither what they asked was recorded nor what came of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown_repeats: Vec<RepeatedCalls>,
+    /// How many loop warnings rest on calls that asked something else each time, and on attempts.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub harmless_warnings: u64,
+    /// How many loop warnings rest on calls of which that is not known.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub open_warnings: u64,
     /// Guardrails that stopped the run.
     pub guardrail_stops: Vec<GuardrailStop>,
     /// Where `meta.json`, the root or the run says otherwise than what was counted and measured.
