@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tracer_sdk::format::{EventType, RunStatus};
-use tracer_sdk::guardrails::Amount;
+use tracer_sdk::guardrails::{Amount, StopOnLoop};
 use tracer_sdk::{Guardrail, GuardrailExceeded, Guardrails, llm_call, record_error, span, state, tool_call};
 use tracer_tests::finished::payload;
 use tracer_tests::{DataDir, Finished};
@@ -158,11 +158,16 @@ fn a_duration_trips_when_it_is_reached_at_whatever_is_asked_next() {
 
 #[test]
 fn a_loop_stops_the_run_after_its_warning() {
-    let calls: [fn() -> Outcome; 3] = [record_tool, start_tool, || state(&1).record()];
-    for call in calls {
+    // States alone are never a loop: only their shapes repeat.
+    let calls: [(fn() -> Outcome, StopOnLoop); 3] = [
+        (record_tool, StopOnLoop::Calls),
+        (start_tool, StopOnLoop::Calls),
+        (|| state(&1).record(), StopOnLoop::Shape),
+    ];
+    for (call, stop) in calls {
         // Often enough that two times which fall into one microsecond hide nothing.
         for _ in 0..20 {
-            let finished = careless(Guardrails::new().stop_on_loop(true), || {
+            let finished = careless(Guardrails::new().stop_on_loop(stop), || {
                 assert_eq!((call(), call()), (Ok(()), Ok(())));
                 assert_eq!(call().unwrap_err().guardrail, Guardrail::StopOnLoop);
             });

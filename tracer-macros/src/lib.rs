@@ -38,7 +38,7 @@ use quote::{ToTokens, quote};
 /// | `on_exceed = cancel` | run, async | a tripped guardrail drops the function at its next await and returns the error |
 /// | `crate = PATH` | all | where `tracer_sdk` is re-exported |
 ///
-/// Arguments and results are kept only when asked for, and pass through redaction. Of a model call they are the prompt and
+/// Arguments and results are kept only when asked for, and pass through redaction; that a tool takes none is kept always. Of a model call they are the prompt and
 /// the response; a single argument is the prompt itself, several are an object. The values of options are expressions that may
 /// use the arguments; they are evaluated before the body, and their guardrails count only when the function starts a run.
 ///

@@ -65,6 +65,10 @@ pub(crate) fn plan<'a>(arguments: &'a TraceArguments, function: &'a TracedFn) ->
             Err(mistake) => mistakes.add(mistake),
         }
     }
+    if plan.kind == Kind::Tool && plan.kept.is_none() && function.signature.inputs.is_empty() {
+        // What takes nothing is always asked the same: that is known, and nothing of it is secret.
+        plan.kept = Some(Vec::new());
+    }
     if plan.kind == Kind::Llm && !seen.contains(&"model") {
         mistakes.add(Error::new(arguments.kind_span, messages::NO_MODEL));
     }

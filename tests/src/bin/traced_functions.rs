@@ -11,6 +11,8 @@ fn main() {
         Some("unnamed") => unnamed(),
         Some("named") => named("nightly").unwrap_or_else(|error| println!("failed: {error}")),
         Some("guarded") => println!("returned {:?}", guarded().map_err(|error| error.to_string())),
+        Some("looping") => println!("returned {:?}", looping().map_err(|error| error.to_string())),
+        Some("shaped") => println!("returned {:?}", shaped().map_err(|error| error.to_string())),
         Some("panicking") => panicking(),
         Some("unattached") => println!("returned {}", calls_outside_of_a_run()),
         other => println!("no such program: {other:?}"),
@@ -32,6 +34,28 @@ fn guarded() -> Result<(), Box<dyn Error>> {
     loop {
         search("rust")?;
     }
+}
+
+#[trace("looping", stop_on_loop)]
+fn looping() -> Result<(), Box<dyn Error>> {
+    three_searches_and_a_clock()
+}
+
+#[trace("shaped", stop_on_loop = "shape")]
+fn shaped() -> Result<(), Box<dyn Error>> {
+    three_searches_and_a_clock()
+}
+
+/// Three files in a row, then a tool without parameters again and again.
+fn three_searches_and_a_clock() -> Result<(), Box<dyn Error>> {
+    ["a.rs", "b.rs", "c.rs"].into_iter().try_for_each(|file| search(file).map(|_| ()))?;
+    (0..4).try_for_each(|_| now().map(|_| ()))
+}
+
+#[trace(tool)]
+fn now() -> Result<u64, Box<dyn Error>> {
+    println!("told the time");
+    Ok(0)
 }
 
 #[trace("panicking")]
