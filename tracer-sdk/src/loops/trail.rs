@@ -109,6 +109,10 @@ impl Trail {
         &self.entries
     }
 
+    pub(crate) fn has_warnings(&self) -> bool {
+        !self.warnings.is_empty()
+    }
+
     /// Whether the run looped: a warning tells of a block whose calls are not known to differ, or the run came to one
     /// later, which is not warned of a second time. A run without a warning did not.
     pub(crate) fn has_loop(&self) -> bool {

@@ -52,7 +52,7 @@ impl ListedRun {
         told.map(|loops| loops > 0)
     }
 
-    /// Whether the spans tell of a loop. Where they cannot be read, the warnings count.
+    /// Whether the spans tell of a loop. Where they cannot be read, or lack the warnings, these count.
     fn spans_loop(&self) -> bool {
         let Ok(run) = outline_run(&self.directory.path) else {
             return true;
@@ -62,7 +62,7 @@ impl ListedRun {
             let Ok(record) = record else { return true };
             trail.take(&record, &loops::of_scalar);
         }
-        trail.has_loop()
+        !trail.has_warnings() || trail.has_loop()
     }
 }
 
