@@ -48,7 +48,9 @@ fn shaped() -> Result<(), Box<dyn Error>> {
 
 /// Three files in a row, then a tool without parameters again and again.
 fn three_searches_and_a_clock() -> Result<(), Box<dyn Error>> {
-    ["a.rs", "b.rs", "c.rs"].into_iter().try_for_each(|file| search(file).map(|_| ()))?;
+    ["a.rs", "b.rs", "c.rs"]
+        .into_iter()
+        .try_for_each(|file| search(file).map(|_| ()))?;
     (0..4).try_for_each(|_| now().map(|_| ()))
 }
 

@@ -80,7 +80,11 @@ fn a_loop_stops_a_run_and_with_shape_its_warning_does() {
     for (program, told) in [("looping", 3), ("shaped", 0)] {
         let (recording, output) = recorded(program);
         assert_eq!(output.matches("searched").count(), 3, "{program}: {output}");
-        assert_eq!(output.matches("told the time").count(), told, "{program}: {output}");
+        assert_eq!(
+            output.matches("told the time").count(),
+            told,
+            "{program}: {output}"
+        );
         let error = recording.payload(EventType::Error);
         assert_eq!(error["error_type"], "LoopAbort", "{program}: {output}");
     }
@@ -90,6 +94,9 @@ fn a_loop_stops_a_run_and_with_shape_its_warning_does() {
 fn a_tool_without_parameters_records_that_it_was_asked_nothing() {
     let (recording, _) = recorded("looping");
     let calls = recording.all(EventType::ToolCall);
-    let args: Vec<_> = calls.iter().map(|record| payload(record)["args"].clone()).collect();
+    let args: Vec<_> = calls
+        .iter()
+        .map(|record| payload(record)["args"].clone())
+        .collect();
     assert_eq!(args[3..], [json!({}), json!({}), json!({})]);
 }

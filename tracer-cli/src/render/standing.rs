@@ -49,7 +49,7 @@ fn possible_value(standing: Standing) -> PossibleValue {
         Standing::Interrupted => value.help("Its process is gone without having finished it"),
         // The format's own word.
         Standing::Failed => value.help("It ended with an error").alias("error"),
-        Standing::Looped => value.help("It ended well, and repeated itself on the way"),
+        Standing::Looped => value.help("It ended well, and asked the same again and again on the way"),
         Standing::Ok => value.help("It ended well"),
         Standing::Damaged => value.help("Its metadata or its log cannot be read"),
     }

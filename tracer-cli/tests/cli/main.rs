@@ -15,11 +15,11 @@ mod gate_pending;
 mod init;
 mod list;
 mod list_filters;
+mod loops;
 #[cfg(target_os = "linux")]
 mod odd_files;
 #[cfg(target_os = "linux")]
 mod output_files;
-mod loops;
 mod policy_reference;
 mod reference;
 mod sandbox;

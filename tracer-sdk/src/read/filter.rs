@@ -21,7 +21,7 @@ pub enum RunState {
     Interrupted,
     /// The run ended with an error.
     Failed,
-    /// The run ended well, and repeated itself on the way.
+    /// The run ended well, and asked the same again and again on the way.
     Looped,
     /// The run ended well.
     Ok,
@@ -74,7 +74,8 @@ impl RunState {
         recorded.or_else(|| Self::ALL.into_iter().find(|state| state.as_str() == word))
     }
 
-    /// The status that metadata gives; whether the process of a run that says it runs is gone is asked only then.
+    /// The status that metadata gives. Whether the process of a run that says it runs is gone, and whether a run that ended
+    /// well looped, is asked only then.
     ///
     /// ```
     /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
@@ -82,15 +83,19 @@ impl RunState {
     /// use tracer_sdk::read::{RunState, RunStore};
     ///
     /// let meta = RunStore::new(data_dir).newest()?.open()?.meta;
-    /// assert_eq!(RunState::recorded(&meta, || unreachable!("the run has ended")), RunState::Ok);
+    /// assert_eq!(RunState::recorded(&meta, || unreachable!("it has ended"), || false), RunState::Ok);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn recorded(meta: &RunMeta, is_interrupted: impl FnOnce() -> bool) -> Self {
+    pub fn recorded(
+        meta: &RunMeta,
+        is_interrupted: impl FnOnce() -> bool,
+        has_looped: impl FnOnce() -> bool,
+    ) -> Self {
         match meta.status {
             RunStatus::Running if is_interrupted() => Self::Interrupted,
             RunStatus::Running => Self::Running,
             RunStatus::Error => Self::Failed,
-            RunStatus::Ok if is_loop(meta) => Self::Looped,
+            RunStatus::Ok if has_looped() => Self::Looped,
             RunStatus::Ok => Self::Ok,
         }
     }
@@ -106,11 +111,6 @@ impl RunState {
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Running | Self::Interrupted)
     }
-}
-
-/// Whether a run that ended well repeated itself on the way.
-fn is_loop(meta: &RunMeta) -> bool {
-    meta.counts.loop_warnings > 0
 }
 
 /// What runs have to be like; without anything set, every run passes.
@@ -312,16 +312,15 @@ mod tests {
         let (_data, store) = store_with(&[("10000000000000000000000000000001", "2026-01-02T00:00:00Z")]);
         let mut run = store.list().unwrap().remove(0);
         let meta = run.meta.as_mut().unwrap();
-        for (status, loop_warnings, interrupted, state) in [
-            (RunStatus::Running, 0, false, RunState::Running),
-            (RunStatus::Running, 2, true, RunState::Interrupted),
-            (RunStatus::Error, 2, false, RunState::Failed),
-            (RunStatus::Ok, 1, false, RunState::Looped),
-            (RunStatus::Ok, 0, false, RunState::Ok),
+        for (status, looped, interrupted, state) in [
+            (RunStatus::Running, false, false, RunState::Running),
+            (RunStatus::Running, true, true, RunState::Interrupted),
+            (RunStatus::Error, true, false, RunState::Failed),
+            (RunStatus::Ok, true, false, RunState::Looped),
+            (RunStatus::Ok, false, false, RunState::Ok),
         ] {
             meta.status = status;
-            meta.counts.loop_warnings = loop_warnings;
-            assert_eq!(RunState::recorded(meta, || interrupted), state);
+            assert_eq!(RunState::recorded(meta, || interrupted, || looped), state);
         }
         assert_eq!(run.state(), RunState::Ok);
         std::fs::remove_file(run.directory.path.join("spans.jsonl")).unwrap();

@@ -1,8 +1,15 @@
 //! Whether a run looped: told from what is stored of it (decisions, section 7).
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use parking_lot::Mutex;
+
 use super::outline::outline_run;
 use super::store::ListedRun;
-use crate::format::{Record, RunStatus};
+use crate::format::{META_FILE, Record, RunStatus};
 use crate::loops::{self, Trail};
 
 pub use crate::loops::Likeness;
@@ -27,29 +34,36 @@ impl ListedRun {
     /// ```
     #[must_use]
     pub fn has_looped(&self) -> bool {
-        self.has_looped_by_its_metadata()
-            .unwrap_or_else(|| self.spans_loop())
-    }
-
-    /// [`ListedRun::has_looped`] as far as `meta.json` tells; `None` when the spans have to be read.
-    ///
-    /// ```
-    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// # let data_dir = folder.path();
-    /// let run = &tracer_sdk::read::RunStore::new(data_dir).list()?[0];
-    /// assert_eq!(run.has_looped_by_its_metadata(), Some(false)); // there is no warning
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn has_looped_by_its_metadata(&self) -> Option<bool> {
-        let Ok(meta) = &self.meta else {
-            return Some(false);
-        };
+        let Ok(meta) = &self.meta else { return false };
         if meta.status != RunStatus::Ok || meta.counts.loop_warnings == 0 {
-            return Some(false);
+            return false;
         }
         let told = meta.additional.get(LOOPS).and_then(serde_json::Value::as_u64);
-        told.map(|loops| loops > 0)
+        told.map_or_else(|| self.spans_loop_once(), |loops| loops > 0)
+    }
+
+    /// [`ListedRun::spans_loop`], read once for each `meta.json`: a viewer asks again and again.
+    fn spans_loop_once(&self) -> bool {
+        static KNOWN: Mutex<BTreeMap<PathBuf, (SystemTime, bool)>> = Mutex::new(BTreeMap::new());
+        /// So many answers are kept.
+        const MOST_KNOWN: usize = 10_000;
+
+        let path = &self.directory.path;
+        let changed = fs::metadata(path.join(META_FILE)).and_then(|metadata| metadata.modified());
+        let Ok(changed) = changed else {
+            return self.spans_loop();
+        };
+        if let Some((_, looped)) = KNOWN.lock().get(path).filter(|(then, _)| *then == changed) {
+            return *looped;
+        }
+        // Not under the lock: a log may be long.
+        let looped = self.spans_loop();
+        let mut known = KNOWN.lock();
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(path.clone(), (changed, looped));
+        looped
     }
 
     /// Whether the spans tell of a loop. Where they cannot be read, or lack the warnings, these count.

@@ -405,7 +405,8 @@ impl ListedRun {
     pub fn state(&self) -> RunState {
         match &self.meta {
             Ok(meta) if self.problems().is_empty() => {
-                RunState::recorded(meta, || self.liveness() == Liveness::Interrupted)
+                let is_interrupted = || self.liveness() == Liveness::Interrupted;
+                RunState::recorded(meta, is_interrupted, || self.has_looped())
             }
             _ => RunState::Damaged,
         }

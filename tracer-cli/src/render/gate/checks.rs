@@ -239,9 +239,7 @@ fn unknown_repeats(check: &CheckResult, report: &Report) -> Phrase {
         .iter()
         .filter(|trial| check.unknown_trials.contains(&trial.trial));
     let details: Vec<_> = unknown.map(|trial| &trial.details).collect();
-    let repeats = details
-        .iter()
-        .find_map(|details| details.unknown_repeats.first());
+    let repeats = details.iter().find_map(|details| details.unknown_repeats.first());
     let hint = "arguments or results would tell: record them";
     match repeats {
         Some(repeats) => Phrase::words(": ")

@@ -100,11 +100,7 @@ impl Comparison {
             .and_then(|provenance| provenance.repeated_calls);
         let loops = loops.map(as_float);
         let findings = [
-            (
-                GUARDRAIL_STOPS,
-                stops,
-                after.guardrail_stops.len() as u64,
-            ),
+            (GUARDRAIL_STOPS, stops, after.guardrail_stops.len() as u64),
             (REPEATED_CALLS, loops, after.repeated_calls()),
         ];
         for (name, before, found) in findings {

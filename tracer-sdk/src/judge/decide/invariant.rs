@@ -63,7 +63,9 @@ pub(super) fn tools_against<'a>(
             let is_left_out = |tool: &&String| !called.contains(tool) && !allow.matches(tool);
             usual.into_iter().filter(is_left_out).collect()
         }
-        Invariant::StopConditionReached(_) | Invariant::NoLoops { .. } | Invariant::NoGuardrails => Vec::new(),
+        Invariant::StopConditionReached(_) | Invariant::NoLoops { .. } | Invariant::NoGuardrails => {
+            Vec::new()
+        }
     }
 }
 

@@ -139,10 +139,7 @@ fn a_switch_adds_the_check_that_it_names() {
                 "stop_condition_reached",
                 &Rule::Invariant(Invariant::StopConditionReached(false))
             ),
-            (
-                "no_loops",
-                &Rule::Invariant(Invariant::NoLoops { shape: false })
-            ),
+            ("no_loops", &Rule::Invariant(Invariant::NoLoops { shape: false })),
             (
                 "no_new_tools",
                 &Rule::Invariant(Invariant::KnownTools {
