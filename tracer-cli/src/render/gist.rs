@@ -35,6 +35,7 @@ impl Gist {
     }
 
     /// The same after something that is told first.
+    #[must_use]
     pub fn after(mut self, told: Option<String>) -> Self {
         if let Some(told) = told {
             self.before = if self.before.is_empty() {

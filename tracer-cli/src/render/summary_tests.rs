@@ -65,10 +65,16 @@ fn ok_with_failed_calls_names_the_last() {
         told(Standing::Ok, &one),
         "Ended ok: lookup_customer → refund_api. One call failed: #2 refund_api: TimeoutError: no answer in 5 s."
     );
-    let two = one.step(refused());
+    let attempted = Sample::new().step(lookup()).step(refused()).step(refused());
+    assert_eq!(
+        told(Standing::Ok, &attempted),
+        "Ended ok: lookup_customer → refund_api. One call failed: #3 refund_api: TimeoutError: no answer in 5 s. \
+         1 failed attempt was tried again."
+    );
+    let two = one.step(lookup()).step(refused());
     assert_eq!(
         told(Standing::Ok, &two),
-        "Ended ok: lookup_customer → refund_api ×2. 2 calls failed, the last #3 refund_api: TimeoutError: no answer in 5 s."
+        "Ended ok: lookup_customer → refund_api → lookup_customer → refund_api. 2 calls failed, the last #4 refund_api: TimeoutError: no answer in 5 s."
     );
 }
 

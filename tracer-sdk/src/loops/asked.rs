@@ -8,6 +8,7 @@ use serde_json::Value;
 
 /// What loop detection knows of a model call, a tool call or a state update besides its signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "what was asked is the first of them")]
 pub(crate) struct Asked {
     pub(crate) kind: Kind,
     /// The arguments of a tool, the whole prompt of a model; `None` where they were not recorded.

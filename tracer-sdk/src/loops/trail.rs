@@ -69,14 +69,12 @@ impl Trail {
     pub(crate) fn take(&mut self, record: &Record, scalar: &impl Fn(Option<&str>, &Value) -> u64) {
         if let Some(asked) = Asked::of_record(record, scalar) {
             let signature = signature_of(record);
-            let signature = match self.signatures.get(signature.as_str()) {
-                Some(known) => Rc::clone(known),
-                None => {
-                    let new: Rc<str> = signature.into();
-                    self.signatures.insert(Rc::clone(&new));
-                    new
-                }
-            };
+            let known = self.signatures.get(signature.as_str()).map(Rc::clone);
+            let signature = known.unwrap_or_else(|| {
+                let new: Rc<str> = signature.into();
+                self.signatures.insert(Rc::clone(&new));
+                new
+            });
             self.entries.push(Entry {
                 signature,
                 asked,
