@@ -9,6 +9,7 @@ pub mod judge;
 mod loops;
 #[doc(hidden)]
 pub mod macro_support;
+mod process;
 pub mod read;
 pub mod redaction;
 pub mod settings;

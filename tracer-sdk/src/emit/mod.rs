@@ -11,10 +11,11 @@ pub(crate) mod context;
 mod environment;
 pub(crate) mod error;
 mod flusher;
+#[cfg(all(test, unix))]
+mod fork_tests;
 pub(crate) mod future;
 mod ids;
 mod open_span;
-mod own_process;
 mod panic;
 mod pool;
 mod progress;

@@ -111,7 +111,7 @@ impl OpenSpan {
         let run = &self.context.run;
         if let Some(kind) = event_kind(self.event_type) {
             match run.reserve(kind) {
-                Ok(reservation) => self.reservation = Some(reservation),
+                Ok(reservation) => self.reservation = reservation,
                 Err(refusal) => return Err(self.refuse(refusal)),
             }
         }

@@ -3,7 +3,7 @@
 use std::backtrace::Backtrace;
 use std::cell::Cell;
 use std::panic::PanicHookInfo;
-use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::context::Context;
@@ -33,18 +33,20 @@ thread_local! {
 
 /// Chains the hook, once per process.
 pub(crate) fn install_hook() {
-    static INSTALLED: Once = Once::new();
+    static INSTALLED: AtomicBool = AtomicBool::new(false);
     // The standard library refuses to change hooks on a thread that is panicking.
     if std::thread::panicking() {
         return;
     }
-    INSTALLED.call_once(|| {
-        let previous = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            note(info);
-            previous(info);
-        }));
-    });
+    // Nobody waits for the thread that does it: in a forked child it may be gone.
+    if INSTALLED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let previous = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        note(info);
+        previous(info);
+    }));
 }
 
 fn note(info: &PanicHookInfo<'_>) {

@@ -3,36 +3,52 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use parking_lot::Mutex;
-
 use super::run_state::RunState;
+use crate::process::{OwnLock, PerProcess};
 
-static LIVE: Mutex<Vec<Weak<RunState>>> = Mutex::new(Vec::new());
-/// How many runs [`LIVE`] holds, so that a thread without a run finds out without taking the lock.
-static LIVE_COUNT: AtomicU64 = AtomicU64::new(0);
+/// The runs of this process: those of its parent do not live in a forked child.
+static LIVE: PerProcess<Live> = PerProcess::new(|process| Live {
+    runs: OwnLock::new(process, Vec::new()),
+    count: AtomicU64::new(0),
+});
+
+struct Live {
+    runs: OwnLock<Vec<Weak<RunState>>>,
+    /// How many they are, so that a thread without a run finds out without taking the lock.
+    count: AtomicU64,
+}
+
+impl Live {
+    fn change(&self, change: impl FnOnce(&mut Vec<Weak<RunState>>)) {
+        if let Some(mut runs) = self.runs.lock() {
+            change(&mut runs);
+            self.count.store(runs.len() as u64, Ordering::Release);
+        }
+    }
+}
+
 static UNATTACHED: AtomicU64 = AtomicU64::new(0);
 
 /// Adds a run that threads without a context may attach to.
 pub(crate) fn add(run: &Arc<RunState>) {
-    let mut live = LIVE.lock();
-    live.push(Arc::downgrade(run));
-    LIVE_COUNT.store(live.len() as u64, Ordering::Release);
+    let run = Arc::downgrade(run);
+    LIVE.get().change(|runs| runs.push(run));
 }
 
 /// Takes a run out when it ends.
 pub(crate) fn remove(run: &RunState) {
-    let mut live = LIVE.lock();
-    live.retain(|candidate| candidate.strong_count() > 0 && !std::ptr::eq(candidate.as_ptr(), run));
-    LIVE_COUNT.store(live.len() as u64, Ordering::Release);
+    LIVE.get().change(|runs| {
+        runs.retain(|candidate| candidate.strong_count() > 0 && !std::ptr::eq(candidate.as_ptr(), run));
+    });
 }
 
 /// The run of this process, when exactly one is live.
 pub(crate) fn only_live_run() -> Option<Arc<RunState>> {
-    if LIVE_COUNT.load(Ordering::Acquire) != 1 {
+    let live = LIVE.get();
+    if live.count.load(Ordering::Acquire) != 1 {
         return None;
     }
-    let live = LIVE.lock();
-    match live.as_slice() {
+    match live.runs.lock()?.as_slice() {
         [only] => only.upgrade(),
         _ => None,
     }
@@ -40,9 +56,17 @@ pub(crate) fn only_live_run() -> Option<Arc<RunState>> {
 
 /// The live runs whose spans wait in batches.
 pub(crate) fn batched_runs() -> Vec<Arc<RunState>> {
-    let live = LIVE.lock();
-    let runs = live.iter().filter_map(Weak::upgrade);
+    let Some(runs) = LIVE.get().runs.lock() else {
+        return Vec::new();
+    };
+    let runs = runs.iter().filter_map(Weak::upgrade);
     runs.filter(|run| run.is_batched()).collect()
+}
+
+/// Holds the lock, for tests.
+#[cfg(test)]
+pub(super) fn hold() -> Option<impl Drop> {
+    LIVE.get().runs.lock()
 }
 
 /// Counts a record that belongs to no run.

@@ -292,7 +292,9 @@ impl RunGuard {
     /// ```
     #[must_use]
     pub fn dir(&self) -> Option<PathBuf> {
-        self.scope.context().map(|context| context.run.directory())
+        self.scope
+            .context()
+            .map(|context| context.run.directory().to_owned())
     }
 
     /// The run's context, to be carried into threads and tasks; `None` when recording is off.

@@ -4,17 +4,14 @@
 //! already: no user code runs under its locks.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-
-use parking_lot::Mutex;
 
 use super::clock::RunClock;
 use super::environment::{self, Program};
 use super::error::ErrorInfo;
 use super::ids::SpanIds;
-use super::own_process::OwnProcess;
 use super::pool;
 use super::progress::{Progress, Written};
 use super::run::RunStats;
@@ -22,6 +19,7 @@ use super::shared_run::{self, Found, Survey};
 use super::{registry, root, warning};
 use crate::format::{EventType, RunStatus, SpanId, SpanKind, StatusCode, Timestamp, TraceId};
 use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
+use crate::process::{OwnLock, OwnProcess};
 use crate::settings::{Flush, Settings};
 use crate::write::draft::Draft;
 use crate::write::line::{SpanHead, write_line};
@@ -68,8 +66,9 @@ pub(crate) struct RunState {
     joined: bool,
     /// Finished spans wait to be written together.
     batched: bool,
-    files: Mutex<Files>,
-    progress: Mutex<Progress>,
+    directory: PathBuf,
+    files: OwnLock<Files>,
+    progress: OwnLock<Progress>,
 }
 
 #[derive(Debug)]
@@ -103,6 +102,7 @@ impl RunState {
         settings: &Settings,
     ) -> Arc<Self> {
         let last_end = clock.started_at();
+        let process = OwnProcess::current();
         Arc::new(Self {
             trace_id: place.trace_id,
             root_id: place.root_id,
@@ -111,16 +111,20 @@ impl RunState {
             clock,
             redactor,
             ids,
-            process: OwnProcess::current(),
             joined: place.joined,
             batched: settings.flush == Flush::Batched,
-            files: Mutex::new(Files {
-                run: files,
-                open: OpenEntries::default(),
-                last_end,
-                ended: false,
-            }),
-            progress: Mutex::new(Progress::new(settings)),
+            directory: files.directory().to_owned(),
+            files: OwnLock::new(
+                process.clone(),
+                Files {
+                    run: files,
+                    open: OpenEntries::default(),
+                    last_end,
+                    ended: false,
+                },
+            ),
+            progress: OwnLock::new(process.clone(), Progress::new(settings)),
+            process,
         })
     }
 
@@ -149,13 +153,20 @@ impl RunState {
         }
     }
 
-    pub(crate) fn directory(&self) -> PathBuf {
-        self.files.lock().run.directory().to_owned()
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
     }
 
-    /// How many spans are in the file and how many are lost.
+    /// The process that records this run.
+    pub(crate) fn process(&self) -> &OwnProcess {
+        &self.process
+    }
+
+    /// How many spans are in the file and how many are lost; a forked child has written none.
     pub(crate) fn stats(&self) -> RunStats {
-        let files = self.files.lock();
+        let Some(files) = self.files.lock() else {
+            return RunStats::default();
+        };
         let dropped = files.run.dropped().map_or(0, |dropped| dropped.spans);
         RunStats {
             written: files.run.written(),
@@ -163,12 +174,15 @@ impl RunState {
         }
     }
 
+    /// Does something with the run's files, unless this is a forked child.
+    fn with_files(&self, work: impl FnOnce(&mut RunFiles) -> std::io::Result<()>) {
+        let outcome = self.files.lock().map_or(Ok(()), |mut files| work(&mut files.run));
+        self.warn(outcome.err());
+    }
+
     /// Writes whatever waits in a batch.
     pub(crate) fn flush(&self) {
-        if self.is_own_process() {
-            let outcome = self.files.lock().run.flush();
-            self.warn(outcome.err());
-        }
+        self.with_files(RunFiles::flush);
     }
 
     /// Whether finished spans wait to be written together.
@@ -178,16 +192,12 @@ impl RunState {
 
     /// Writes what waits in the batch, if it has waited so long.
     pub(crate) fn flush_what_waited(&self, delay: Duration) {
-        if self.is_own_process() {
-            let outcome = self.files.lock().run.flush_what_waited(delay);
-            self.warn(outcome.err());
-        }
+        self.with_files(|files| files.flush_what_waited(delay));
     }
 
     /// From now on another process may append to this run.
     pub(crate) fn share(&self) {
-        let outcome = self.files.lock().run.share();
-        self.warn(outcome.err());
+        self.with_files(RunFiles::share);
     }
 
     /// Makes the run visible to readers before its first span has ended.
@@ -201,28 +211,30 @@ impl RunState {
             boot: process.boot.as_deref(),
             pid_namespace: process.namespace.as_deref(),
         };
-        let outcome = self.files.lock().run.begin(&header);
-        self.warn(outcome.err());
+        self.with_files(|files| files.begin(&header));
     }
 
     // ---- guardrails ------------------------------------------------------------------------------------------------
 
     pub(crate) fn check(&self) -> Result<(), GuardrailExceeded> {
         let (elapsed, now) = self.clock.read();
-        self.progress.lock().check(elapsed, now)
+        let progress = self.progress.lock();
+        progress.map_or(Ok(()), |mut progress| progress.check(elapsed, now))
     }
 
     pub(crate) fn tripped(&self) -> Option<GuardrailExceeded> {
-        // A forked child may have inherited locks that nobody will let go.
-        self.is_own_process().then(|| self.progress.lock().tripped())?
+        self.progress.lock()?.tripped()
     }
 
-    /// Asks for a place for a call that is about to be made.
-    pub(crate) fn reserve(&self, kind: EventKind) -> Result<Reservation, Refusal> {
+    /// Asks for a place for a call that is about to be made; a forked child needs none.
+    pub(crate) fn reserve(&self, kind: EventKind) -> Result<Option<Reservation>, Refusal> {
         let (elapsed, now) = self.clock.read();
-        let mut progress = self.progress.lock();
+        let Some(mut progress) = self.progress.lock() else {
+            return Ok(None);
+        };
         let tripped_before = progress.tripped().is_some();
-        progress.reserve(kind, elapsed, now).map_err(|exceeded| Refusal {
+        let reserved = progress.reserve(kind, elapsed, now);
+        reserved.map(Some).map_err(|exceeded| Refusal {
             exceeded,
             crossed_at: (!tripped_before).then_some(now),
         })
@@ -230,8 +242,8 @@ impl RunState {
 
     /// Gives a place back that was not used.
     pub(crate) fn release(&self, reservation: Reservation) {
-        if self.is_own_process() {
-            self.progress.lock().release(reservation);
+        if let Some(mut progress) = self.progress.lock() {
+            progress.release(reservation);
         }
     }
 
@@ -239,13 +251,18 @@ impl RunState {
     pub(crate) fn observe(&self, written: Written<'_>, now: Timestamp) -> Result<(), GuardrailExceeded> {
         // The record's own end is near enough: to read the clock again would cost as much as all the rest here.
         let elapsed = self.clock.since_start(now);
-        let mut progress = self.progress.lock();
+        let Some(mut progress) = self.progress.lock() else {
+            return Ok(());
+        };
         let warning = progress.observe(written, elapsed, now);
         if let Some(warning) = warning {
             drop(progress);
             // Told at the instant of whatever it trips, because the file has the warning before the error.
             root::write_loop_warning(self, &warning, now);
-            progress = self.progress.lock();
+            progress = match self.progress.lock() {
+                Some(progress) => progress,
+                None => return Ok(()),
+            };
             progress.loop_written(elapsed, now);
         }
         progress.tripped().map_or(Ok(()), Err)
@@ -255,10 +272,9 @@ impl RunState {
 
     /// Remembers a span that has started; `false` when the run has ended.
     pub(crate) fn opened(&self, id: SpanId, entry: OpenEntry) -> bool {
-        if !self.is_own_process() {
+        let Some(mut files) = self.files.lock() else {
             return false;
-        }
-        let mut files = self.files.lock();
+        };
         if files.ended {
             return false;
         }
@@ -277,7 +293,9 @@ impl RunState {
         }
         pool::with_line_buffer(|line| {
             self.write_span_line(line, span, draft);
-            let mut files = self.files.lock();
+            let Some(mut files) = self.files.lock() else {
+                return false;
+            };
             if files.ended {
                 return false;
             }
@@ -318,7 +336,13 @@ impl RunState {
     /// Records an error of the run itself; it becomes an event of the root span.
     pub(crate) fn fail(&self, error: ErrorInfo) {
         let now = self.clock.now();
-        self.progress.lock().fail(error, now);
+        self.fail_at(error, now);
+    }
+
+    fn fail_at(&self, error: ErrorInfo, at: Timestamp) {
+        if let Some(mut progress) = self.progress.lock() {
+            progress.fail(error, at);
+        }
     }
 
     // ---- end -------------------------------------------------------------------------------------------------------
@@ -329,10 +353,12 @@ impl RunState {
             return;
         }
         if let Some(error) = error {
-            self.progress.lock().fail(error, end);
+            self.fail_at(error, end);
         }
         registry::remove(self);
-        let mut files = self.files.lock();
+        let Some(mut files) = self.files.lock() else {
+            return;
+        };
         if std::mem::replace(&mut files.ended, true) {
             return;
         }
@@ -354,10 +380,11 @@ impl RunState {
     }
 
     fn write_end(&self, files: &mut RunFiles, end: Timestamp) -> std::io::Result<()> {
-        let (exceptions, loops) = {
-            let mut progress = self.progress.lock();
-            (progress.take_exceptions(), progress.loops())
-        };
+        let (exceptions, loops) = self
+            .progress
+            .lock()
+            .map(|mut progress| (progress.take_exceptions(), progress.loops()))
+            .unwrap_or_default();
         let parents = root::write_lost_parents(self, files);
         let (found, strangers) = self.found_in_the_file(files);
         // The run ends last, whatever another thread or process told meanwhile.
@@ -498,8 +525,9 @@ impl RunState {
         outcome
     }
 
+    /// Whether the run has ended; one of another process has, for a forked child.
     pub(crate) fn has_ended(&self) -> bool {
-        self.files.lock().ended
+        self.files.lock().is_none_or(|files| files.ended)
     }
 
     pub(crate) fn is_own_process(&self) -> bool {
@@ -515,9 +543,22 @@ impl RunState {
             warning::warn_once(&format_args!(
                 "cannot write the run {} to {}: {error}",
                 self.trace_id,
-                self.files.lock().run.directory().display()
+                self.directory.display()
             ));
         }
+    }
+}
+
+#[cfg(test)]
+impl RunState {
+    /// Holds the lock of the files, for tests.
+    pub(super) fn hold_files(&self) -> Option<impl Drop> {
+        self.files.lock()
+    }
+
+    /// Holds the lock of the progress, for tests.
+    pub(super) fn hold_progress(&self) -> Option<impl Drop> {
+        self.progress.lock()
     }
 }
 

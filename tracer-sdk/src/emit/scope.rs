@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use serde::Serialize;
 
 use super::context::{Context, ContextGuard};
@@ -18,6 +17,7 @@ use super::start::{Started, start_run};
 use crate::format::EventType;
 use crate::format::names::{self, event_keys, events};
 use crate::guardrails::{GuardrailExceeded, Guardrails};
+use crate::process::OwnLock;
 use crate::settings::Config;
 use crate::write::draft::EventTime;
 use crate::write::files::{Disk, FileSystem};
@@ -75,7 +75,7 @@ struct Inner {
     /// The run that this scope ends.
     run: Option<Arc<RunState>>,
     /// The span that this scope ends; taken out while user code runs, and for good when it ends.
-    span: Mutex<Option<OpenSpan>>,
+    span: OwnLock<Option<OpenSpan>>,
 }
 
 /// The machine's own file system.
@@ -108,11 +108,7 @@ impl Scope {
                 let mut span = OpenSpan::under(context, EventType::Unknown, name.into());
                 // Structure is never refused.
                 let _ = span.start(None);
-                Self::of(Inner {
-                    context: span.context(),
-                    run: Some(run),
-                    span: Mutex::new(Some(span)),
-                })
+                Self::of(span.context(), Some(run), Some(span))
             }
             None => Self::default(),
         }
@@ -125,11 +121,7 @@ impl Scope {
             run: Arc::clone(&run),
             inferred: false,
         };
-        Self::of(Inner {
-            context,
-            run: Some(run),
-            span: Mutex::new(None),
-        })
+        Self::of(context, Some(run), None)
     }
 
     /// A structural span.
@@ -167,14 +159,15 @@ impl Scope {
                 refused: Some(exceeded),
             };
         }
-        Self::of(Inner {
-            context: span.context(),
-            run: None,
-            span: Mutex::new(Some(span)),
-        })
+        Self::of(span.context(), None, Some(span))
     }
 
-    fn of(inner: Inner) -> Self {
+    fn of(context: Context, run: Option<Arc<RunState>>, span: Option<OpenSpan>) -> Self {
+        let inner = Inner {
+            span: OwnLock::new(context.run.process().clone(), span),
+            context,
+            run,
+        };
         Self {
             inner: Some(Arc::new(inner)),
             refused: None,
@@ -228,17 +221,22 @@ impl Scope {
     /// The span is taken out while it is edited: user code never runs under the lock.
     fn edit(&self, change: impl FnOnce(&mut OpenSpan)) {
         let Some(inner) = &self.inner else { return };
-        let taken = inner.span.lock().take();
+        let taken = inner.span.lock().and_then(|mut place| place.take());
         if let Some(mut span) = taken {
             change(&mut span);
-            *inner.span.lock() = Some(span);
+            if let Some(mut place) = inner.span.lock() {
+                *place = Some(span);
+            }
         }
     }
 
     /// Records that the work failed.
     pub fn fail(&self, error: ErrorInfo) {
         let Some(inner) = &self.inner else { return };
-        match (&inner.run, inner.span.lock().as_mut()) {
+        let Some(mut place) = inner.span.lock() else {
+            return;
+        };
+        match (&inner.run, place.as_mut()) {
             (_, Some(span)) => span.fail(error),
             (Some(run), None) => run.fail(error),
             (None, None) => {}
@@ -271,7 +269,7 @@ impl Scope {
         let Some(inner) = &self.inner else { return };
         let clock = &inner.context.run.clock;
         let end = clock.before(clock.now(), ago);
-        let span = inner.span.lock().take();
+        let span = inner.span.lock().and_then(|mut place| place.take());
         if let Some(mut span) = span {
             match &error {
                 Some(error) if !span.has_error() => span.fail(error.clone()),
@@ -283,6 +281,12 @@ impl Scope {
         if let Some(run) = &inner.run {
             run.end(error, end);
         }
+    }
+
+    /// Holds the lock of the span, for tests.
+    #[cfg(test)]
+    pub(super) fn hold_span(&self) -> Option<impl Drop> {
+        self.inner.as_ref()?.span.lock()
     }
 
     /// Makes this the current context; dropping the guard restores the earlier one and ends the scope.

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
@@ -13,9 +12,10 @@ use super::span::{Indexed, Span};
 use super::tally::{Surfaced, surfaced};
 use crate::format::EventType;
 use crate::format::names::{self, Name, event_keys, events, markers};
+use crate::process::Computed;
 
 /// What a line is searched for, and what it is marked with then; prepared once, not for each line.
-static MARKERS: LazyLock<[(Finder<'static>, u8); 2]> = LazyLock::new(|| {
+static MARKERS: Computed<[(Finder<'static>, u8); 2]> = Computed::new(|| {
     [
         (Finder::new(markers::REDACTED), REDACTED),
         (Finder::new(markers::TRUNCATED), TRUNCATED),

@@ -7,12 +7,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use parking_lot::Mutex;
-
 use super::SETTINGS;
 use super::file_cache::FileCache;
 use super::inside::is_absent;
 use crate::input::read_input;
+use crate::process::Mutex;
 
 /// The folder of the settings file, in a project and in the home directory.
 pub(super) const FOLDER: &str = ".tracer";

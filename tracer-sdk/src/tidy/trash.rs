@@ -9,11 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use parking_lot::Mutex;
-
 use super::error::TidyError;
 use super::remove::{remove_run, remove_tree};
 use crate::format::TraceId;
+use crate::process::Mutex;
 use crate::read::{Liveness, RunDirectory, RunStore};
 use crate::write::files::{Disk, FileSystem, Open, OpenFile};
 

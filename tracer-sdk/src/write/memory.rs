@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use parking_lot::Mutex;
+use crate::process::Mutex;
 
 use super::files::{FileSystem, Open, OpenFile, after_last_newline};
 

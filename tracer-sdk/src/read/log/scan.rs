@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Seek};
 use std::thread;
 
-use parking_lot::Mutex;
+use crate::process::Mutex;
 
 use super::super::fields::Place;
 use super::super::span::{Outline, ReadAttributes, Span, read_span};

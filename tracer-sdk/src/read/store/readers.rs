@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::UNIX_EPOCH;
 
-use parking_lot::Mutex;
+use crate::process::Mutex;
 
 use super::super::call_off::CallOff;
 use super::{ListedRun, RunDirectory};

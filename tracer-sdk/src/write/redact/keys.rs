@@ -4,7 +4,7 @@
 //! Separators are skipped, so `api_key`, `X-Api-Key`, `apiKey` and `apikey` are one key, and what was compared must
 //! begin where a word begins, so `compass` is not `pass`. Nothing is allocated: this runs for every key of every payload.
 
-use std::sync::LazyLock;
+use crate::process::Computed;
 
 use super::fold::{FoldedName, plural_endings};
 use super::shapes::{self, Name};
@@ -53,8 +53,8 @@ pub(crate) fn default_keys() -> impl Iterator<Item = &'static str> {
 }
 
 /// The keys of the default list, whatever the settings say.
-pub(super) static DEFAULTS: LazyLock<Keys> =
-    LazyLock::new(|| Keys::new(&default_keys().map(str::to_owned).collect::<Vec<_>>()));
+pub(super) static DEFAULTS: Computed<Keys> =
+    Computed::new(|| Keys::new(&default_keys().map(str::to_owned).collect::<Vec<_>>()));
 
 /// Words that may follow a redact key without making it harmless, reversed.
 const FOLLOWING_WORDS: [&[u8]; 4] = [b"eulav", b"yek", b"hsah", b"redaeh"];

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use super::Cleaned;
 use super::cut::{character_boundary, cut};
@@ -16,6 +16,7 @@ use super::noticed::Noticed;
 use super::shapes::{Found, SHAPES};
 use super::text::{Text, count_work};
 use crate::format::names::markers::REDACTED;
+use crate::process::Computed;
 
 /// How much of a too long string is looked at past the place where it will be cut, so that a secret across the cut is
 /// seen whole.
@@ -34,7 +35,7 @@ const AROUND: usize = 400;
 const ENVIRONMENT: u16 = 1 << 15;
 
 /// What the shapes are noticed by.
-static SHAPES_NOTICED: LazyLock<Arc<Noticed>> = LazyLock::new(|| {
+static SHAPES_NOTICED: Computed<Arc<Noticed>> = Computed::new(|| {
     let mut noticed = Noticed::nothing();
     for (number, shape) in SHAPES.iter().enumerate() {
         (shape.noticed_by)(&mut |sign| noticed.add(&sign, 1 << number));

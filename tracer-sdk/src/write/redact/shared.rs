@@ -2,6 +2,11 @@
 //!
 //! Nothing here waits for a lock: a forked child may have inherited it locked.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "the locks are tried, and never waited for"
+)]
+
 use std::cell::RefCell;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};

@@ -1,6 +1,6 @@
 //! What a name in a text says about the value after it: by the key rule, or as `NAME_KEY`, `NAME_TOKEN`, `NAME_PWD`.
 
-use std::sync::LazyLock;
+use crate::process::Computed;
 
 use super::assignments::QUERY_NAMES;
 use super::headers::Header;
@@ -97,7 +97,7 @@ const VALUE_WORDS: [&[u8]; 3] = [b"eulav", b"lav", b"v"];
 const CONTENT_WORD: &[u8] = b"tnetnoc";
 
 /// The tails of all of them.
-static TAILS: LazyLock<Tails> = LazyLock::new(|| {
+static TAILS: Computed<Tails> = Computed::new(|| {
     let words = LAST_WORDS.into_iter().chain(KEY_WORDS).chain(WORDS);
     words.fold(Tails::none(), Tails::and)
 });
@@ -158,11 +158,11 @@ pub(in crate::write::redact) fn role(name: &[u8]) -> Role {
 }
 
 /// The words with a role.
-static ROLE_WORDS: LazyLock<Vec<&[u8]>> =
-    LazyLock::new(|| NAME_WORDS.into_iter().chain(VALUE_WORDS).collect());
+static ROLE_WORDS: Computed<Vec<&[u8]>> =
+    Computed::new(|| NAME_WORDS.into_iter().chain(VALUE_WORDS).collect());
 
 /// The tails of those.
-static ROLE_TAILS: LazyLock<Tails> = LazyLock::new(|| with_roles(Tails::none()));
+static ROLE_TAILS: Computed<Tails> = Computed::new(|| with_roles(Tails::none()));
 
 /// The role of a member by its last word; a single letter must be the whole name.
 pub(super) fn role_of(name: &FoldedName, is_markup: bool) -> Role {

@@ -2,11 +2,10 @@
 //!
 //! A prefix is noticed by its last two bytes, which ordinary text has more seldom than the first two.
 
-use std::sync::LazyLock;
-
 use super::formats::{FORMATS, Format};
 use super::values::{MAX_JUDGED, is_blank, looks_random};
 use super::{ANY, Beside, Found, Notice, Sign};
+use crate::process::Computed;
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::{Text, is_url_safe};
 
@@ -14,7 +13,7 @@ use crate::write::redact::text::{Text, is_url_safe};
 const SHORTEST_RANDOM: usize = 12;
 
 /// The formats by the last two bytes of their prefix ([`slot`]), the longest prefix first.
-static BY_PAIR: LazyLock<Vec<Vec<Candidate>>> = LazyLock::new(|| {
+static BY_PAIR: Computed<Vec<Vec<Candidate>>> = Computed::new(|| {
     let mut slots: Vec<Vec<Candidate>> = (0..256).map(|_| Vec::new()).collect();
     for format in FORMATS {
         if let Some(slot) = last_pair(format).and_then(|pair| slots.get_mut(slot(pair))) {

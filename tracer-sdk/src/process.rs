@@ -1,0 +1,267 @@
+//! What the SDK knows of the process that it runs in: whether it is still the one that a run belongs to, and locks that
+//! a fork never leaves behind.
+//!
+//! A forked child has a copy of all memory and one thread. What another thread of the parent held at that moment is held
+//! for ever in the child, so that nothing there may be waited for: neither a lock nor a value that is being initialised.
+//! Everything that is shared between threads goes through the types of this module; `clippy.toml` refuses the others.
+
+#![expect(
+    clippy::disallowed_types,
+    reason = "this is where the locks of the standard library are made safe"
+)]
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{MutexGuard, PoisonError, TryLockError};
+
+use once_cell::race::OnceBox;
+
+/// The process that started or joined a run: a forked child inherits the run's memory, and must neither write into it
+/// nor end it.
+#[derive(Debug, Clone)]
+pub(crate) struct OwnProcess {
+    id: u32,
+    /// Counts forks by a handler. To ask the system for the process ID costs as much as a sixth of a write.
+    #[cfg(unix)]
+    forks: Option<forkguard::atfork::Guard>,
+}
+
+impl OwnProcess {
+    /// This process.
+    pub(crate) fn current() -> Self {
+        Self {
+            id: std::process::id(),
+            #[cfg(unix)]
+            forks: fork_counter(),
+        }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Whether it runs this code. Told for every span: a child that was made past the C library is not noticed.
+    #[inline]
+    pub(crate) fn is_current(&self) -> bool {
+        #[cfg(unix)]
+        if let Some(forks) = &self.forks {
+            // A guard tells a fork once; the copy is what is told.
+            return !forks.clone().detected_fork();
+        }
+        self.has_this_id()
+    }
+
+    /// As [`is_current`](Self::is_current), asked of the system as well: for what happens once in a run, and before
+    /// anything is waited for.
+    pub(crate) fn is_surely_current(&self) -> bool {
+        self.is_current() && self.has_this_id()
+    }
+
+    fn has_this_id(&self) -> bool {
+        self.id == std::process::id()
+    }
+}
+
+/// What counts the forks of this process; `None` where that cannot be told without waiting for another thread.
+#[cfg(unix)]
+fn fork_counter() -> Option<forkguard::atfork::Guard> {
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    const MISSING: u8 = 0;
+    const BEING_INSTALLED: u8 = 1;
+    const INSTALLED: u8 = 2;
+    static HANDLER: AtomicU8 = AtomicU8::new(MISSING);
+    let first = HANDLER.compare_exchange(MISSING, BEING_INSTALLED, Ordering::AcqRel, Ordering::Acquire);
+    match first {
+        Ok(_) => {
+            let counter = forkguard::atfork::Guard::try_new().ok();
+            HANDLER.store(INSTALLED, Ordering::Release);
+            counter
+        }
+        Err(INSTALLED) => forkguard::atfork::Guard::try_new().ok(),
+        // Another thread is at it, or was when this process was forked off: the installation is waited for by whoever
+        // asks for a counter meanwhile.
+        Err(_) => None,
+    }
+}
+
+/// The standard library's lock, for which a panic of another thread is no reason to fail. Only for what a fork cannot
+/// leave locked: values that are new in a call, and tests.
+#[derive(Debug, Default)]
+pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
+
+impl<T> Mutex<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(std::sync::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the lock if it is free now.
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        match self.0.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    pub(crate) fn into_inner(self) -> T {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A lock that belongs to a process: forked children do not get it, and never wait for it.
+///
+/// It is the standard library's, which is one word: another one's table of waiting threads, which all locks of the
+/// program share, could itself be left locked by a fork.
+#[derive(Debug)]
+pub(crate) struct OwnLock<T> {
+    process: OwnProcess,
+    value: Mutex<T>,
+}
+
+impl<T> OwnLock<T> {
+    /// A lock of a process; the one that runs this, as a rule.
+    pub(crate) const fn new(process: OwnProcess, value: T) -> Self {
+        Self {
+            process,
+            value: Mutex::new(value),
+        }
+    }
+
+    /// Takes the lock; `None` in a forked child.
+    #[inline]
+    pub(crate) fn lock(&self) -> Option<MutexGuard<'_, T>> {
+        if !self.process.is_current() {
+            return None;
+        }
+        self.value.try_lock().or_else(|| self.wait())
+    }
+
+    /// Waits for a thread of this process, which goes on, unlike one that a fork has left behind.
+    #[cold]
+    fn wait(&self) -> Option<MutexGuard<'_, T>> {
+        self.process.is_surely_current().then(|| self.value.lock())
+    }
+
+    pub(crate) fn get_mut(&mut self) -> &mut T {
+        self.value.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A value that every process has for itself, for the SDK's static state: a forked child starts with a new one.
+pub(crate) struct PerProcess<T: 'static> {
+    first: OnceBox<Generation<T>>,
+    make: fn(OwnProcess) -> T,
+}
+
+/// The value of one process; that of its forked children is behind it.
+struct Generation<T> {
+    process: OwnProcess,
+    value: T,
+    next: OnceBox<Generation<T>>,
+}
+
+impl<T> PerProcess<T> {
+    pub(crate) const fn new(make: fn(OwnProcess) -> T) -> Self {
+        Self {
+            first: OnceBox::new(),
+            make,
+        }
+    }
+
+    /// The value of this process. Nothing is waited for: threads that come first together both make one.
+    pub(crate) fn get(&self) -> &T {
+        let mut place = &self.first;
+        loop {
+            let generation = place.get_or_init(|| {
+                let process = OwnProcess::current();
+                Box::new(Generation {
+                    value: (self.make)(process.clone()),
+                    process,
+                    next: OnceBox::new(),
+                })
+            });
+            if generation.process.is_current() {
+                return &generation.value;
+            }
+            place = &generation.next;
+        }
+    }
+}
+
+/// A constant that takes work to make. Threads that need it first together both make it, so that none waits.
+pub(crate) struct Computed<T> {
+    value: OnceBox<T>,
+    make: fn() -> T,
+}
+
+impl<T> Computed<T> {
+    pub(crate) const fn new(make: fn() -> T) -> Self {
+        Self {
+            value: OnceBox::new(),
+            make,
+        }
+    }
+}
+
+impl<T> Deref for Computed<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        self.value.get_or_init(|| Box::new((self.make)()))
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Computed<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.get().fmt(formatter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_did_not_fork_is_its_own() {
+        let process = OwnProcess::current();
+        assert!(process.is_current() && process.is_surely_current());
+        assert_eq!(process.id(), std::process::id());
+    }
+
+    #[test]
+    fn a_lock_of_another_process_is_never_waited_for() {
+        let mut other = OwnProcess::current();
+        other.id += 1;
+        let lock = OwnLock::new(other, 0);
+        // As in a child that was made past the C library: the handler has counted nothing.
+        let _left_behind = lock.value.lock();
+        assert!(lock.lock().is_none());
+    }
+
+    #[test]
+    fn a_thread_waits_for_another_one_of_its_process() {
+        let lock = OwnLock::new(OwnProcess::current(), 0);
+        std::thread::scope(|threads| {
+            for _ in 0..8 {
+                threads.spawn(|| (0..1_000).for_each(|_| *lock.lock().unwrap() += 1));
+            }
+        });
+        assert_eq!(*lock.lock().unwrap(), 8_000);
+    }
+
+    #[test]
+    fn the_value_of_a_process_is_made_once_and_the_computed_too() {
+        static VALUE: PerProcess<OwnLock<u32>> = PerProcess::new(|process| OwnLock::new(process, 1));
+        static COMPUTED: Computed<String> = Computed::new(|| "a".repeat(3));
+        *VALUE.get().lock().unwrap() += 1;
+        assert_eq!(*VALUE.get().lock().unwrap(), 2);
+        assert!(std::ptr::eq(&raw const *COMPUTED, &raw const *COMPUTED));
+        assert_eq!(COMPUTED.as_str(), "aaa");
+    }
+}
