@@ -221,11 +221,12 @@ fn nothing_that_a_fork_can_leave_locked_is_waited_for_whatever_is_called() {
     let folder = tempfile::tempdir().unwrap();
     let config = Config::new().data_dir(folder.path());
     for lock in ["nothing", "files", "progress", "span", "registry"] {
-        let parent = Inherited::new(&config);
+        // Dropped last: the lock is free again by then, even when the test fails.
+        let mut parent = Some(Inherited::new(&config));
         let (held, is_held) = channel();
         let (let_go, is_let_go) = channel::<()>();
-        let state = parent.run.context().unwrap().run;
-        let scope = parent.scope.clone();
+        let inherited = parent.as_ref().unwrap();
+        let (state, scope) = (inherited.run.context().unwrap().run, inherited.scope.clone());
         let holder = std::thread::spawn(move || {
             let files = (lock == "files").then(|| state.hold_files().unwrap());
             let progress = (lock == "progress").then(|| state.hold_progress().unwrap());
@@ -236,8 +237,6 @@ fn nothing_that_a_fork_can_leave_locked_is_waited_for_whatever_is_called() {
             drop((files, progress, span, registry));
         });
         is_held.recv().unwrap();
-        // The parent's own are dropped once the lock is free again.
-        let mut parent = Some(parent);
         in_a_child(lock, |tell| {
             parent.take().unwrap().use_all(tell);
             use_an_own_run(&config, tell);
