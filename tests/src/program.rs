@@ -56,11 +56,17 @@ impl Program {
 
     /// Starts the program, with its standard streams as pipes.
     #[must_use]
-    pub fn start(mut self) -> Child {
+    pub fn start(self) -> Child {
+        self.start_with_errors_to(Stdio::piped())
+    }
+
+    /// Starts the program, with a standard error of the test's own; the other streams are pipes.
+    #[must_use]
+    pub fn start_with_errors_to(mut self, errors: impl Into<Stdio>) -> Child {
         self.command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(errors)
             .spawn()
             .unwrap()
     }

@@ -3,9 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a program of the tests fails by panicking")]
 
 use std::io::{BufRead, Write};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use fork::Fork;
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit, setrlimit};
+use nix::sys::signal::{SigSet, Signal};
 use serde_json::json;
 use tracer_sdk::{RunGuard, llm_call, state, tool_call, traced_run};
 
@@ -27,6 +30,9 @@ fn main() -> ExitCode {
         "fork-and-idle" => fork_and_idle(),
         "exec-and-wait" => exec_and_wait(),
         "default-name" => default_name(),
+        "warn" => warn(),
+        "warn-while-standard-error-is-held" => warn_while_standard_error_is_held(),
+        "limit-files" => limit_files(),
         "panic-with-hook" => panic_with_hook(),
         how => return end(how),
     }
@@ -125,6 +131,73 @@ fn end(how: &str) -> ExitCode {
         _ => {}
     }
     ExitCode::SUCCESS
+}
+
+/// Records where that cannot be, and tells which signals it was sent that a program may not know. Those are held back,
+/// so that they can be seen although this program ignores some.
+fn warn() {
+    let signals = SigSet::from_iter([Signal::SIGPIPE, Signal::SIGXFSZ, Signal::SIGTTOU]);
+    signals.thread_block().unwrap();
+    drop(traced_run("nowhere"));
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    let pending = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigPnd:"))
+        .unwrap();
+    tell(format_args!("went on with {}", pending.trim()));
+}
+
+/// The same while another thread holds the standard library's lock of standard error.
+fn warn_while_standard_error_is_held() {
+    let (held, is_held) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let _held = std::io::stderr().lock();
+        held.send(()).unwrap();
+        loop {
+            std::thread::park();
+        }
+    });
+    is_held.recv().unwrap();
+    warn();
+}
+
+/// How large a file of this process may become.
+fn limit_file_size(limit: u64) {
+    let (_, hard) = getrlimit(Resource::RLIMIT_FSIZE).unwrap();
+    setrlimit(Resource::RLIMIT_FSIZE, limit, hard).unwrap();
+}
+
+/// Reaches the limit of files anywhere: at, before and behind the end of each file of a run.
+fn limit_files() {
+    let length = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
+    let record = || {
+        let mut call = tool_call("timed").args(&"x".repeat(300)).start().unwrap();
+        call.result(&"y".repeat(300));
+        drop(call);
+        tool_call("recorded").record().unwrap();
+    };
+    for file in ["spans.jsonl", ".live", "meta.json"] {
+        for (more, less) in [
+            (0, 0),
+            (1, 0),
+            (0, 1),
+            (100, 0),
+            (700, 0),
+            (0, 100),
+            (0, u64::MAX),
+        ] {
+            let run = traced_run(format!("{file} {more} {less}"));
+            record();
+            let limit = (length(&run.dir().unwrap().join(file)) + more).saturating_sub(less);
+            limit_file_size(limit);
+            (0..3).for_each(|_| record());
+            run.flush();
+            let dropped = run.finish().dropped;
+            drop(traced_run("begun within the limit"));
+            limit_file_size(RLIM_INFINITY);
+            tell(format_args!("{file} {more} {less}: {dropped}"));
+        }
+    }
 }
 
 /// A run without a name of its own.

@@ -26,6 +26,7 @@ mod run_state;
 pub(crate) mod scope;
 mod shared_run;
 mod slot;
+mod standard_error;
 mod start;
 mod traceparent;
 mod warning;

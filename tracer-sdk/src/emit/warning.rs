@@ -1,14 +1,21 @@
 //! The one thing that the SDK ever prints: a single warning on standard error, once per process.
 
-use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::standard_error;
+use crate::write::draft::cut_to;
 
 static WARNED: AtomicBool = AtomicBool::new(false);
 
-/// Warns, unless the process was warned before. A standard error that is closed is no reason to fail.
+/// The longest warning: what every system writes to a pipe in one piece.
+const MAX_BYTES: usize = 512;
+
+/// Warns, unless the process was warned before. A standard error that is closed or full is no reason to fail or to wait.
 pub(crate) fn warn_once(what: &dyn std::fmt::Display) {
     if !WARNED.swap(true, Ordering::Relaxed) {
-        let message = format!("tracer: {what} (this is told once; the program goes on)\n");
-        let _ = std::io::stderr().lock().write_all(message.as_bytes());
+        const END: &str = " (this is told once; the program goes on)\n";
+        let message = format!("tracer: {what}");
+        let message = format!("{}{END}", cut_to(&message, MAX_BYTES - END.len()));
+        let _ = standard_error::write(message.as_bytes());
     }
 }

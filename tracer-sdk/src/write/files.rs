@@ -7,6 +7,7 @@ use std::fmt;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use super::log::MAX_LINE_BYTES;
 
@@ -323,7 +324,10 @@ impl FileSystem for Disk {
         if !file.metadata()?.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
-        Ok(Box::new(DiskFile(file)))
+        Ok(Box::new(DiskFile {
+            file,
+            found_unlimited: None,
+        }))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -340,7 +344,30 @@ impl FileSystem for Disk {
 }
 
 #[derive(Debug)]
-struct DiskFile(File);
+struct DiskFile {
+    file: File,
+    /// When the system was last asked for the limit of files, and there was none.
+    found_unlimited: Option<Instant>,
+}
+
+/// For so long a file without a limit has none: asking costs two fifths of a write, and only bursts of spans come
+/// faster than this.
+const UNLIMITED_FOR: Duration = Duration::from_micros(5);
+
+impl DiskFile {
+    fn room(&mut self) -> io::Result<Option<u64>> {
+        let now = Instant::now();
+        if self
+            .found_unlimited
+            .is_some_and(|found| now.duration_since(found) < UNLIMITED_FOR)
+        {
+            return Ok(None);
+        }
+        let room = room_in(&self.file)?;
+        self.found_unlimited = room.is_none().then_some(now);
+        Ok(room)
+    }
+}
 
 impl DiskFile {
     /// The last bytes, at most so many, and where they begin.
@@ -348,7 +375,7 @@ impl DiskFile {
         let length = self.length()?;
         let start = length.saturating_sub(max_bytes);
         // Where this reads does not matter to the writes: they go to the end, wherever that is.
-        let mut file = &self.0;
+        let mut file = &self.file;
         file.seek(SeekFrom::Start(start))?;
         let mut tail = Vec::new();
         file.take(length - start).read_to_end(&mut tail)?;
@@ -358,11 +385,12 @@ impl DiskFile {
 
 impl OpenFile for DiskFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
+        let room = self.room()?;
+        self.file.write(within(room, bytes)?)
     }
 
     fn length(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
+        Ok(self.file.metadata()?.len())
     }
 
     fn whole_lines(&self) -> io::Result<u64> {
@@ -375,19 +403,19 @@ impl OpenFile for DiskFile {
     }
 
     fn cut(&mut self, length: u64) -> io::Result<()> {
-        self.0.set_len(length)
+        self.file.set_len(length)
     }
 
     fn is_at(&self, path: &Path) -> io::Result<bool> {
         match std::fs::symlink_metadata(path) {
-            Ok(found) => Ok(is_same_file(&found, &self.0.metadata()?)),
+            Ok(found) => Ok(is_same_file(&found, &self.file.metadata()?)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
     }
 
     fn try_lock(&self) -> io::Result<bool> {
-        match self.0.try_lock() {
+        match self.file.try_lock() {
             Ok(()) => Ok(true),
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Error(error)) => Err(error),
@@ -395,12 +423,37 @@ impl OpenFile for DiskFile {
     }
 
     fn unlock(&self) -> io::Result<()> {
-        self.0.unlock()
+        self.file.unlock()
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.0.sync_all()
+        self.file.sync_all()
     }
+}
+
+/// How much the process may append to a file (`RLIMIT_FSIZE`); `None` when there is no limit. To begin a write where the
+/// room ends raises a signal that kills a program which does not know it, so that none is begun there.
+#[cfg(unix)]
+pub(crate) fn room_in(file: &File) -> io::Result<Option<u64>> {
+    use rustix::process::{Resource, getrlimit};
+    match getrlimit(Resource::Fsize).current {
+        None => Ok(None),
+        Some(limit) => Ok(Some(limit.saturating_sub(file.metadata()?.len()))),
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn room_in(_file: &File) -> io::Result<Option<u64>> {
+    Ok(None)
+}
+
+/// As much of `bytes` as there is room for; an error when that is nothing.
+pub(crate) fn within(room: Option<u64>, bytes: &[u8]) -> io::Result<&[u8]> {
+    let room = room.map_or(usize::MAX, |room| usize::try_from(room).unwrap_or(usize::MAX));
+    if room == 0 && !bytes.is_empty() {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(bytes.get(..room).unwrap_or(bytes))
 }
 
 #[cfg(unix)]
