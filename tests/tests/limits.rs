@@ -4,7 +4,14 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 #![cfg(unix)]
 
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
+
+use nix::sys::resource::{Resource, getrlimit};
 use serde_json::Value;
+use tracer_sdk::format::RunStatus;
+use tracer_sdk::read::{Liveness, liveness};
 use tracer_tests::{DataDir, Program};
 
 const TRACED: &str = env!("CARGO_BIN_EXE_traced");
@@ -29,4 +36,45 @@ fn a_limit_of_files_never_kills_wherever_it_lies() {
     });
     let reason = meta.unwrap()["dropped"]["reason"].as_str().unwrap().to_owned();
     assert_eq!(reason, "file too large");
+}
+
+/// Has so many runs live at once under a limit of open files; how many files they keep open.
+fn files_kept_open(runs: usize, limit: u64) -> u64 {
+    let data = DataDir::new();
+    let script = format!("ulimit -n {limit}; exec {TRACED} many-live-runs {runs}");
+    let mut child = Program::new("sh", &data).args(["-c", &script]).start();
+    let mut lines = BufReader::new(child.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    let open: u64 = lines.next().unwrap().parse().unwrap();
+    let directories = data.run_dirs();
+    assert_eq!(directories.len(), runs);
+    for run in &directories {
+        assert_eq!(liveness(run, RunStatus::Running), Liveness::Running, "{limit}");
+    }
+    let lock = |run: &std::path::PathBuf| std::fs::metadata(run.join(".lock")).unwrap().ino();
+    let locks: HashSet<u64> = directories.iter().map(lock).collect();
+    assert_eq!(locks.len(), 1, "one lock for all runs of the process");
+    child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+    assert_eq!(lines.next().as_deref(), Some("0"), "nothing stays open");
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let finished = data.finished_runs();
+    assert_eq!(finished.len(), runs);
+    assert!(
+        finished
+            .iter()
+            .all(|run| run.status() == RunStatus::Ok && run.run.spans.len() == 5)
+    );
+    open
+}
+
+#[test]
+fn the_runs_of_a_process_use_at_most_a_quarter_of_its_descriptors_whatever_their_number() {
+    let (allowed, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    let limits = [(600, 1024), (100, 64), (40, 24), (2, 1024)];
+    for (runs, limit) in limits.into_iter().filter(|(_, limit)| *limit <= allowed) {
+        let open = files_kept_open(runs, limit);
+        assert!(open <= limit / 4, "{runs} runs have {open} files open of {limit}");
+    }
 }

@@ -6,7 +6,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::Child;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -196,6 +196,118 @@ fn a_dead_program_is_told_though_a_forked_child_holds_its_lock() {
     wait_until("interrupted", || liveness_now(&data) == Liveness::Interrupted);
     assert!(died.elapsed() < Duration::from_secs(1));
     drop(input);
+}
+
+#[test]
+fn a_recorder_that_became_another_program_is_told_as_dead_though_a_forked_child_holds_its_lock() {
+    let data = DataDir::new();
+    let mut child = start_ready(&data, "fork-and-become-another-program");
+    let pid = child.id();
+    wait_until("another program", || {
+        std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|program| !program.ends_with("traced"))
+    });
+    assert_eq!(liveness_now(&data), Liveness::Interrupted);
+    drop(child.stdin.take());
+    child.wait().unwrap();
+}
+
+/// What a `.live` says of a process that only holds a lock, with everything else from a real recorder.
+fn live_file_of(process: u32, data: &DataDir) -> String {
+    let mut child = start_ready(data, "wait");
+    let text = std::fs::read_to_string(only_run(data).join(".live")).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let mut header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let (_, fields) = status.rsplit_once(')').unwrap();
+    header["pid"] = json!(process);
+    header["process_start"] = json!(fields.split_whitespace().nth(19).unwrap());
+    header["lock_descriptor"] = json!(3);
+    format!("{header}\n")
+}
+
+/// Takes the lock of the file that it is given, as descriptor 3, and goes on without its first thread.
+const WITHOUT_ITS_FIRST_THREAD: &str = r#"
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/file.h>
+#include <unistd.h>
+static void *wait_for_the_end(void *unused) {
+    char byte;
+    while (read(0, &byte, 1) > 0) {}
+    _exit(0);
+}
+int main(int count, char **arguments) {
+    pthread_t thread;
+    int file = open(arguments[1], O_RDWR | O_CREAT, 0600);
+    if (dup2(file, 3) != 3 || flock(3, LOCK_EX) || pthread_create(&thread, 0, wait_for_the_end, 0)) return 1;
+    pthread_exit(0);
+}
+"#;
+
+#[test]
+fn a_process_whose_first_thread_is_gone_lives() {
+    let folder = tempfile::tempdir().unwrap();
+    let [source, program] = ["program.c", "program"].map(|name| folder.path().join(name));
+    std::fs::write(&source, WITHOUT_ITS_FIRST_THREAD).unwrap();
+    // The linker that built this test.
+    let built = Command::new("cc")
+        .arg("-pthread")
+        .arg("-o")
+        .args([&program, &source])
+        .status();
+    assert!(built.unwrap().success());
+    let data = DataDir::new();
+    let run = folder.path().join("run");
+    std::fs::create_dir(&run).unwrap();
+    let mut child = Command::new(program)
+        .arg(run.join(".lock"))
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let state = format!("/proc/{}/stat", child.id());
+    wait_until("no first thread", || {
+        std::fs::read_to_string(&state).unwrap().contains(") Z ")
+    });
+    std::fs::write(run.join(".live"), live_file_of(child.id(), &data)).unwrap();
+    assert_eq!(liveness(&run, RunStatus::Running), Liveness::Running);
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert_eq!(liveness(&run, RunStatus::Running), Liveness::Interrupted);
+}
+
+#[test]
+fn a_process_of_another_time_namespace_is_told_as_what_it_is() {
+    let elsewhere = [
+        "--user",
+        "--map-root-user",
+        "--time",
+        "--boottime",
+        "100000",
+        "--fork",
+    ];
+    let possible = Command::new("unshare").args(elsewhere).arg("true").output();
+    if !possible.is_ok_and(|output| output.status.success()) {
+        // `read::process` tests the same with a namespace that is only named.
+        println!("skipped: this system does not let its users have a time namespace");
+        return;
+    }
+    let data = DataDir::new();
+    let mut child = Program::new("unshare", &data)
+        .args(elsewhere.into_iter().chain(["--kill-child", TRACED, "wait"]))
+        .start();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert_eq!(line, "ready\n");
+    assert_eq!(liveness_now(&data), Liveness::Running);
+    let text = std::fs::read_to_string(only_run(&data).join(".live")).unwrap();
+    let header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let pid = i32::try_from(header["pid"].as_i64().unwrap()).unwrap();
+    kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+    wait_until("interrupted", || liveness_now(&data) == Liveness::Interrupted);
+    child.wait().unwrap();
 }
 
 #[test]

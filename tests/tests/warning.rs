@@ -145,7 +145,11 @@ fn the_warning_waits_for_nobody_who_does_not_read() {
         let (writing, reading) = ends();
         fill(&writing);
         assert_eq!(warned("warn", writing), NO_SIGNAL, "{kind}");
-        assert!(!read(reading).contains("tracer"), "{kind}: given up");
+        // A terminal makes room by itself, when it gets round to it.
+        assert!(
+            kind == "terminal" || !read(reading).contains("tracer"),
+            "{kind}: given up"
+        );
     }
 }
 

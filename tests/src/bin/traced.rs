@@ -33,6 +33,8 @@ fn main() -> ExitCode {
         "warn" => warn(),
         "warn-while-standard-error-is-held" => warn_while_standard_error_is_held(),
         "limit-files" => limit_files(),
+        "many-live-runs" => many_live_runs(number),
+        "fork-and-become-another-program" => fork_and_become_another_program(),
         "panic-with-hook" => panic_with_hook(),
         how => return end(how),
     }
@@ -196,6 +198,55 @@ fn limit_files() {
             drop(traced_run("begun within the limit"));
             limit_file_size(RLIM_INFINITY);
             tell(format_args!("{file} {more} {less}: {dropped}"));
+        }
+    }
+}
+
+/// How many files this process has open.
+fn open_files() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// Has many runs at once, each of which records, and tells how many files they keep open.
+fn many_live_runs(count: u64) {
+    let before = open_files();
+    let barrier = std::sync::Barrier::new(usize::try_from(count).unwrap() + 1);
+    std::thread::scope(|threads| {
+        for number in 0..count {
+            let barrier = &barrier;
+            threads.spawn(move || {
+                let run = traced_run(format!("run {number}"));
+                let step = || {
+                    tool_call("recorded").record().unwrap();
+                    drop(tool_call("timed").start().unwrap());
+                };
+                step();
+                barrier.wait();
+                barrier.wait();
+                step();
+                assert_eq!((run.stats().written, run.stats().dropped), (4, 0));
+                run.finish();
+            });
+        }
+        barrier.wait();
+        tell(open_files() - before);
+        wait_for_a_line();
+        barrier.wait();
+    });
+    tell(open_files() - before);
+}
+
+/// Leaves a forked child behind that holds what it inherited, and goes on as another program under the same number.
+fn fork_and_become_another_program() {
+    use std::os::unix::process::CommandExt;
+    let _run = traced_run("forked");
+    tool_call("before").record().unwrap();
+    match fork::fork().unwrap() {
+        Fork::Child => wait_for_a_line(),
+        Fork::Parent(_) => {
+            tell("ready");
+            let error = Command::new("cat").stdout(Stdio::null()).exec();
+            panic!("{error}");
         }
     }
 }

@@ -67,6 +67,8 @@ pub(crate) struct ProcessIdentity {
     pub(crate) boot: Option<String>,
     /// The namespace that the number belongs to.
     pub(crate) namespace: Option<String>,
+    /// What the start is told by.
+    pub(crate) time_namespace: Option<String>,
 }
 
 /// The identity of this process, where the system tells it in `/proc`.
@@ -76,11 +78,16 @@ pub(crate) fn process_identity() -> ProcessIdentity {
     let fields = status.as_deref().and_then(|status| status.rsplit_once(')'));
     let start = fields.and_then(|(_, fields)| fields.split_whitespace().nth(19));
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
-    let namespace = std::fs::read_link("/proc/self/ns/pid").ok();
+    // Of this thread: the first one of the process may be gone.
+    let namespace = |kind| {
+        let path = std::fs::read_link(format!("/proc/thread-self/ns/{kind}")).ok()?;
+        Some(path.to_string_lossy().into_owned())
+    };
     ProcessIdentity {
         start: start.map(str::to_owned),
         boot: boot.map(|boot| boot.trim().to_owned()),
-        namespace: namespace.map(|path| path.to_string_lossy().into_owned()),
+        namespace: namespace("pid"),
+        time_namespace: namespace("time"),
     }
 }
 

@@ -210,6 +210,7 @@ impl RunState {
             process_start: process.start.as_deref(),
             boot: process.boot.as_deref(),
             pid_namespace: process.namespace.as_deref(),
+            time_namespace: process.time_namespace.as_deref(),
         };
         self.with_files(|files| files.begin(&header));
     }

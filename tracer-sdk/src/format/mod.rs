@@ -30,5 +30,8 @@ pub const META_FILE: &str = "meta.json";
 pub const SPANS_FILE: &str = "spans.jsonl";
 /// The name of the file that a running emitter holds locked (decisions, section 5).
 pub const LIVE_FILE: &str = ".live";
+
+/// The file in a run's directory whose lock the process holds that records the run.
+pub const LOCK_FILE: &str = ".lock";
 /// The folder of the data directory that holds one folder per run.
 pub const RUNS_FOLDER: &str = "runs";

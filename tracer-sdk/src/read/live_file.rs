@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::file;
 use crate::format::{
-    Counts, EventType, LIVE_FILE, RunMeta, RunStatus, SPEC_VERSION, SpanId, StoredTime, TraceId,
+    Counts, EventType, LIVE_FILE, LOCK_FILE, RunMeta, RunStatus, SPEC_VERSION, SpanId, StoredTime, TraceId,
 };
 
 /// More than this is never read of a `.live`, in bytes.
@@ -59,6 +59,26 @@ pub struct ProcessIdentity {
     pub boot: Option<String>,
     /// The namespace that its number belongs to.
     pub namespace: Option<String>,
+    /// The namespace that its start is told by.
+    pub time_namespace: Option<String>,
+}
+
+/// What tells whether the run is still recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Recorder {
+    pub(super) process: ProcessIdentity,
+    pub(super) lock: Lock,
+}
+
+/// Where the lock is that a recording process holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Lock {
+    /// On `.live` itself, as emitters before 0.2 have it.
+    OnLiveFile,
+    /// On the file beside it; the number is the process's descriptor of it.
+    Beside { descriptor: Option<u32> },
+    /// Nowhere: the process was out of descriptors, or its files cannot be locked.
+    Nowhere,
 }
 
 /// A timed span that was started.
@@ -106,6 +126,55 @@ impl LiveFile {
     }
 }
 
+/// More than this is never read of the first line of a `.live`, in bytes.
+const MAX_HEADER_BYTES: u64 = 256 * 1024;
+
+/// Reads who records the run in a directory. Where the first line tells nothing, it is an emitter that holds `.live`.
+pub(super) fn read_recorder(directory: &Path) -> Recorder {
+    let header = read(directory, MAX_HEADER_BYTES)
+        .and_then(|bytes| object(bytes.split(|&byte| byte == b'\n').next()?))
+        .unwrap_or_default();
+    let lock = match header.get("lock") {
+        None => Lock::OnLiveFile,
+        Some(Value::String(name)) if name == LOCK_FILE => Lock::Beside {
+            descriptor: number(&header, "lock_descriptor"),
+        },
+        // Never another path: the file may be somebody else's.
+        Some(_) => Lock::Nowhere,
+    };
+    Recorder {
+        process: identity(&header),
+        lock,
+    }
+}
+
+fn read(directory: &Path, most: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = file::open(&directory.join(LIVE_FILE)).ok()?;
+    file.take(most).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+type Object = BTreeMap<String, Value>;
+
+fn text(object: &Object, key: &str) -> Option<String> {
+    object.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn number(object: &Object, key: &str) -> Option<u32> {
+    u32::try_from(object.get(key)?.as_u64()?).ok()
+}
+
+fn identity(header: &Object) -> ProcessIdentity {
+    ProcessIdentity {
+        pid: number(header, "pid"),
+        start: text(header, "process_start"),
+        boot: text(header, "boot"),
+        namespace: text(header, "pid_namespace"),
+        time_namespace: text(header, "time_namespace"),
+    }
+}
+
 /// Reads the `.live` of a run directory; `None` when there is none or its first line cannot be read.
 ///
 /// ```
@@ -121,36 +190,22 @@ impl LiveFile {
 /// ```
 #[must_use]
 pub fn read_live_file(directory: &Path) -> Option<LiveFile> {
-    let mut bytes = Vec::new();
-    file::open(&directory.join(LIVE_FILE))
-        .ok()?
-        .take(MAX_BYTES)
-        .read_to_end(&mut bytes)
-        .ok()?;
+    let bytes = read(directory, MAX_BYTES)?;
     let mut lines = bytes.split(|&byte| byte == b'\n').map(object);
     let header = lines.next()??;
-    let text = |key: &str| header.get(key).and_then(Value::as_str).map(str::to_owned);
     Some(LiveFile {
-        run_name: text("run_name"),
-        started_at: text("started_at")?.parse().ok()?,
-        process: ProcessIdentity {
-            pid: header
-                .get("pid")
-                .and_then(Value::as_u64)
-                .and_then(|pid| u32::try_from(pid).ok()),
-            start: text("process_start"),
-            boot: text("boot"),
-            namespace: text("pid_namespace"),
-        },
+        run_name: text(&header, "run_name"),
+        started_at: text(&header, "started_at")?.parse().ok()?,
+        process: identity(&header),
         started: lines.flatten().filter_map(|line| started_span(&line)).collect(),
     })
 }
 
-fn object(line: &[u8]) -> Option<BTreeMap<String, Value>> {
+fn object(line: &[u8]) -> Option<Object> {
     serde_json::from_slice(line).ok()
 }
 
-fn started_span(line: &BTreeMap<String, Value>) -> Option<StartedSpan> {
+fn started_span(line: &Object) -> Option<StartedSpan> {
     let text = |key: &str| line.get(key).and_then(Value::as_str);
     let types = [EventType::LlmCall, EventType::ToolCall, EventType::StateUpdate];
     let word = text("type").unwrap_or_default();
@@ -164,51 +219,6 @@ fn started_span(line: &BTreeMap<String, Value>) -> Option<StartedSpan> {
             .unwrap_or(EventType::Unknown),
         start_time: text("start_time")?.parse().ok()?,
     })
-}
-
-/// What can be said of a process from here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Process {
-    /// It is there.
-    Alive,
-    /// It is gone, though its number may have been given to another one.
-    Gone,
-    /// It belongs to another machine, boot or namespace, or the system does not tell.
-    Unknown,
-}
-
-impl ProcessIdentity {
-    /// Looks for the process, where the system tells of processes in `/proc`.
-    pub(super) fn look(&self) -> Process {
-        let here = || {
-            let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-            let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
-            Some((boot.trim().to_owned(), namespace.to_string_lossy().into_owned()))
-        };
-        let (Some(pid), Some(start), Some(boot), Some(namespace)) =
-            (self.pid, &self.start, &self.boot, &self.namespace)
-        else {
-            return Process::Unknown;
-        };
-        if here().is_none_or(|(our_boot, ours)| our_boot != *boot || ours != *namespace) {
-            return Process::Unknown;
-        }
-        match process_start(pid) {
-            Some(found) if found == *start => Process::Alive,
-            _ => Process::Gone,
-        }
-    }
-}
-
-/// When a process started, in clock ticks since the boot; `None` when there is no such process, or only what is left of
-/// one that has ended.
-fn process_start(pid: u32) -> Option<String> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program, in parentheses, may hold anything; state and start time are fields behind it.
-    let (_, fields) = status.rsplit_once(')')?;
-    let mut fields = fields.split_whitespace();
-    let is_dead = matches!(fields.next()?, "Z" | "X");
-    fields.nth(18).filter(|_| !is_dead).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -245,50 +255,5 @@ mod tests {
         for text in ["", "\n", "{}", "null\n", "[]\n", "{\"run_name\":\"a\""] {
             assert_eq!(read(text), None, "{text:?}");
         }
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn this_process_is_alive_one_with_another_start_is_gone_and_one_of_another_boot_unknown() {
-        let namespace = std::fs::read_link("/proc/self/ns/pid")
-            .unwrap()
-            .to_string_lossy()
-            .into_owned();
-        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
-            .unwrap()
-            .trim()
-            .to_owned();
-        let pid = std::process::id();
-        let this = ProcessIdentity {
-            pid: Some(pid),
-            start: process_start(pid),
-            boot: Some(boot),
-            namespace: Some(namespace),
-        };
-        assert_eq!(this.look(), Process::Alive);
-        assert_eq!(
-            ProcessIdentity {
-                start: Some("1".into()),
-                ..this.clone()
-            }
-            .look(),
-            Process::Gone
-        );
-        assert_eq!(
-            ProcessIdentity {
-                boot: Some("other".into()),
-                ..this.clone()
-            }
-            .look(),
-            Process::Unknown
-        );
-        assert_eq!(
-            ProcessIdentity {
-                namespace: None,
-                ..this
-            }
-            .look(),
-            Process::Unknown
-        );
     }
 }

@@ -1,12 +1,13 @@
 //! Whether a run is still going on: by its status and by the lock that a running emitter holds (decisions, section 5).
 
-use std::fs::TryLockError;
+use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use super::file::{self, OpenError};
 use super::gather::read_meta_file;
-use super::live_file::{Process, read_live_file};
-use crate::format::{LIVE_FILE, RunStatus};
+use super::live_file::{Lock, read_recorder};
+use super::process::Process;
+use crate::format::{LIVE_FILE, LOCK_FILE, RunStatus};
 
 /// Whether a run is still going on. Looking never changes anything.
 ///
@@ -28,10 +29,10 @@ pub enum Liveness {
     Ended,
     /// A process holds the lock of the run.
     Running,
-    /// The process died before the run could end: its `.live` is there and nobody holds it.
+    /// The process died before the run could end: its `.live` is there, and nobody who records holds the lock.
     Interrupted,
-    /// The run says that it is running, and nothing tells whether it is: an emitter without `.live` wrote it, or the
-    /// file system has no locks. It is shown as running.
+    /// The run says that it is running, and nothing tells whether it is: an emitter without `.live` wrote it, or it holds
+    /// no lock and its process goes on. It is shown as running.
     Unknown,
 }
 
@@ -52,10 +53,10 @@ pub fn liveness(directory: &Path, status: RunStatus) -> Liveness {
     if status.is_completed() {
         return Liveness::Ended;
     }
-    match probe(directory) {
-        Lock::Held => held(directory),
-        Lock::Unknown => Liveness::Unknown,
-        Lock::Free => {
+    match look(directory) {
+        Look::Recorded => Liveness::Running,
+        Look::Unknown => Liveness::Unknown,
+        Look::Left => {
             // The run may have ended since its status was read: an emitter says so before it lets go of the lock.
             if read_meta_file(directory)
                 .status
@@ -65,45 +66,72 @@ pub fn liveness(directory: &Path, status: RunStatus) -> Liveness {
             }
             // The emitter may have put a new `.live` in the place of the one that was looked at; it holds the new one
             // before it lets go of the old.
-            match probe(directory) {
-                Lock::Free => Liveness::Interrupted,
-                Lock::Held => held(directory),
-                Lock::Unknown => Liveness::Unknown,
+            match look(directory) {
+                Look::Left => Liveness::Interrupted,
+                Look::Recorded => Liveness::Running,
+                Look::Unknown => Liveness::Unknown,
             }
         }
     }
 }
 
-/// Somebody holds the lock: the writer, or a child that was forked from it and outlived it.
-fn held(directory: &Path) -> Liveness {
-    match read_live_file(directory).map(|live| live.process.look()) {
-        Some(Process::Gone) => Liveness::Interrupted,
-        Some(Process::Alive | Process::Unknown) | None => Liveness::Running,
+/// What the lock and the process behind it tell of a run.
+enum Look {
+    Recorded,
+    /// Nobody records it any more.
+    Left,
+    Unknown,
+}
+
+fn look(directory: &Path) -> Look {
+    let recorder = read_recorder(directory);
+    let (probed, descriptor) = match recorder.lock {
+        Lock::OnLiveFile => (probe(&directory.join(LIVE_FILE)), None),
+        Lock::Beside { descriptor } => (probe(&directory.join(LOCK_FILE)), descriptor),
+        Lock::Nowhere => (Probed::Unknown, None),
+    };
+    match probed {
+        // The writer, or a child that was forked from it and outlived it or its program.
+        Probed::Held(file) => match recorder.process.look(descriptor.map(|number| (&file, number))) {
+            Process::Gone => Look::Left,
+            Process::Alive | Process::Unknown => Look::Recorded,
+        },
+        Probed::Free => Look::Left,
+        // An emitter takes its name away before it takes it from the others.
+        Probed::Missing if recorder.lock != Lock::OnLiveFile => Look::Left,
+        // A process that is there may record another run by now.
+        Probed::Missing | Probed::Unknown => match recorder.process.look(None) {
+            Process::Gone => Look::Left,
+            Process::Alive | Process::Unknown => Look::Unknown,
+        },
     }
 }
 
-enum Lock {
-    Held,
+enum Probed {
+    Held(File),
     Free,
+    Missing,
     Unknown,
 }
 
 /// Tries a shared lock, so that two readers never take each other for the writer.
-fn probe(directory: &Path) -> Lock {
-    let file = match file::open(&directory.join(LIVE_FILE)) {
+fn probe(path: &Path) -> Probed {
+    let file = match file::open(path) {
         Ok(file) => file,
-        Err(OpenError::Missing | OpenError::NotRegular(_) | OpenError::Io(_)) => return Lock::Unknown,
+        Err(OpenError::Missing) => return Probed::Missing,
+        Err(OpenError::NotRegular(_) | OpenError::Io(_)) => return Probed::Unknown,
     };
-    // An emitter takes the lock before it writes the first line. Looking earlier would find it free, or even take it
-    // away from the emitter.
-    if file.metadata().map_or(0, |metadata| metadata.len()) == 0 {
-        return Lock::Unknown;
+    // Emitters that lock `.live` do so before they write its first line. Looking earlier would find it free, or even
+    // take it away from the emitter.
+    let is_live_file = path.ends_with(LIVE_FILE);
+    if is_live_file && file.metadata().map_or(0, |metadata| metadata.len()) == 0 {
+        return Probed::Unknown;
     }
     match file.try_lock_shared() {
         // Closing the file gives the lock back.
-        Ok(()) => Lock::Free,
-        Err(TryLockError::WouldBlock) => Lock::Held,
-        Err(TryLockError::Error(_)) => Lock::Unknown,
+        Ok(()) => Probed::Free,
+        Err(TryLockError::WouldBlock) => Probed::Held(file),
+        Err(TryLockError::Error(_)) => Probed::Unknown,
     }
 }
 

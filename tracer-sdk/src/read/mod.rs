@@ -30,6 +30,7 @@ mod loops;
 mod meta;
 mod order;
 mod outline;
+mod process;
 mod project;
 mod record_stream;
 mod repeated;

@@ -47,7 +47,7 @@ mod redacted;
 mod tree;
 
 pub use crate::write::faulty::{Fault, Faulty, Operation};
-pub use crate::write::files::{Disk, FileSystem, Open, OpenFile};
+pub use crate::write::files::{Disk, FileIdentity, FileSystem, Open, OpenFile};
 pub use crate::write::memory::Memory;
 #[cfg(feature = "gate")]
 pub use baseline::BaselineTest;

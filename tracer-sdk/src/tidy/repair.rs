@@ -1,7 +1,7 @@
 //! Completing a run whose process died: only what an interrupted emitter leaves is repaired, anything else refused.
 //!
 //! In this order, so that a repair that is itself interrupted is taken up again by the next: a copy of the log, the torn
-//! line cut off, the missing spans appended with the root last, `meta.json`, and at last `.live` removed.
+//! line cut off, the missing spans appended with the root last, `meta.json`, and at last `.live` and the lock removed.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::completion::{Completion, Seen, complete};
 use super::error::TidyError;
 use super::meta_text::MetaText;
-use crate::format::{LIVE_FILE, META_FILE, RunMeta, RunStatus, SPANS_FILE};
+use crate::format::{LIVE_FILE, LOCK_FILE, META_FILE, RunMeta, RunStatus, SPANS_FILE};
 use crate::input::read_input;
 use crate::read::{self, Liveness, MAX_META_BYTES, OutlinedRun, liveness, open_run_file};
 use crate::write::files::{Disk, FileSystem, Open, OpenFile, write_all};
@@ -115,6 +115,8 @@ pub(super) fn repair_on(directory: &Path, file_system: &dyn FileSystem) -> Resul
     }
     let live = directory.join(LIVE_FILE);
     file_system.remove(&live).map_err(TidyError::at(&live))?;
+    // Emitters of other kinds leave none, and without `.live` it says nothing.
+    let _ = file_system.remove(&directory.join(LOCK_FILE));
     Ok(plan)
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::process::Mutex;
 
-use super::files::{FileSystem, Open, OpenFile};
+use super::files::{FileIdentity, FileSystem, Open, OpenFile};
 
 /// What the SDK asks of a file system.
 ///
@@ -30,6 +30,7 @@ pub enum Operation {
     CreateDirectory,
     Open,
     Rename,
+    Link,
     Remove,
     Write,
     Length,
@@ -244,6 +245,15 @@ impl FileSystem for Faulty {
         self.inner.rename(from, to)
     }
 
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.pass(Operation::Link)?;
+        self.inner.link(from, to)
+    }
+
+    fn identity(&self) -> usize {
+        Arc::as_ptr(&self.seen).addr()
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.pass(Operation::Remove)?;
         self.inner.remove(path)
@@ -306,6 +316,15 @@ impl OpenFile for FaultyFile {
     fn is_at(&self, path: &Path) -> io::Result<bool> {
         self.faulty.pass(Operation::Find)?;
         self.inner.is_at(path)
+    }
+
+    fn identity(&self) -> io::Result<FileIdentity> {
+        self.faulty.pass(Operation::Find)?;
+        self.inner.identity()
+    }
+
+    fn descriptor(&self) -> Option<u32> {
+        self.inner.descriptor()
     }
 
     fn try_lock(&self) -> io::Result<bool> {

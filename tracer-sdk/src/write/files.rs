@@ -32,7 +32,26 @@ pub enum Open {
     Append,
     /// Creates the file, and fails when there is one.
     New,
+    /// Appends to the file, and fails when there is none.
+    Existing,
 }
+
+/// What tells a file from every other one that is there, whatever it is called: the device and the number on it.
+///
+/// ```
+/// # #[cfg(feature = "testing")] {
+/// # let folder = tempfile::tempdir()?;
+/// use tracer_sdk::testing::{Disk, FileSystem, Open};
+///
+/// let [one, other] = ["one", "other"].map(|name| folder.path().join(name));
+/// let file = Disk.open(&one, Open::New)?;
+/// Disk.link(&one, &other)?;
+/// assert_eq!(Disk.open(&other, Open::Existing)?.identity()?, file.identity()?);
+/// # }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileIdentity(pub u64, pub u64);
 
 /// The operations on names.
 ///
@@ -105,6 +124,33 @@ pub trait FileSystem: fmt::Debug + Send + Sync {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Gives a file a further name; fails when that is taken, or where files have one name only.
+    ///
+    /// ```
+    /// # #[cfg(feature = "testing")] {
+    /// # let folder = tempfile::tempdir()?;
+    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
+    ///
+    /// let [one, other] = ["one", "other"].map(|name| folder.path().join(name));
+    /// let file = Disk.open(&one, Open::New)?;
+    /// Disk.link(&one, &other)?;
+    /// assert!(file.is_at(&other)?);
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// What tells this file system from others in the process.
+    ///
+    /// ```
+    /// # #[cfg(feature = "testing")] {
+    /// use tracer_sdk::testing::{Disk, FileSystem, Memory};
+    ///
+    /// let memory = Memory::new();
+    /// assert_eq!(memory.identity(), memory.clone().identity());
+    /// assert_ne!(memory.identity(), Disk.identity());
+    /// # }
+    /// ```
+    fn identity(&self) -> usize;
     /// Removes a file.
     ///
     /// ```
@@ -151,7 +197,7 @@ pub trait FileSystem: fmt::Debug + Send + Sync {
 /// # }
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub trait OpenFile: fmt::Debug + Send {
+pub trait OpenFile: fmt::Debug + Send + Sync {
     /// Writes at the end, once, and tells how many bytes were taken.
     ///
     /// ```
@@ -239,6 +285,32 @@ pub trait OpenFile: fmt::Debug + Send {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     fn is_at(&self, path: &Path) -> io::Result<bool>;
+    /// Which file this is.
+    ///
+    /// ```
+    /// # #[cfg(feature = "testing")] {
+    /// # let folder = tempfile::tempdir()?;
+    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
+    ///
+    /// let file = Disk.open(&folder.path().join("notes"), Open::New)?;
+    /// assert_eq!(file.identity()?, file.identity()?);
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    fn identity(&self) -> io::Result<FileIdentity>;
+    /// The number by which the process knows the open file, where files have one.
+    ///
+    /// ```
+    /// # #[cfg(feature = "testing")] {
+    /// use tracer_sdk::testing::{FileSystem, Memory, Open};
+    ///
+    /// let memory = Memory::new();
+    /// memory.create_directories("data".as_ref())?;
+    /// assert_eq!(memory.open("data/notes".as_ref(), Open::New)?.descriptor(), None);
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    fn descriptor(&self) -> Option<u32>;
     /// Takes the exclusive lock of the file when it is free; closing the file gives it back.
     ///
     /// ```
@@ -318,6 +390,7 @@ impl FileSystem for Disk {
             // Reading is asked for because some platforms lock only files that can be read.
             Open::Append => options.read(true).append(true).create(true),
             Open::New => options.read(true).append(true).create_new(true),
+            Open::Existing => options.read(true).append(true),
         };
         make_private(&mut options);
         let file = options.open(path)?;
@@ -332,6 +405,14 @@ impl FileSystem for Disk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         std::fs::rename(from, to)
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::hard_link(from, to)
+    }
+
+    fn identity(&self) -> usize {
+        0
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -408,10 +489,18 @@ impl OpenFile for DiskFile {
 
     fn is_at(&self, path: &Path) -> io::Result<bool> {
         match std::fs::symlink_metadata(path) {
-            Ok(found) => Ok(is_same_file(&found, &self.file.metadata()?)),
+            Ok(found) => Ok(identity_of(&found) == self.identity()?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    fn identity(&self) -> io::Result<FileIdentity> {
+        Ok(identity_of(&self.file.metadata()?))
+    }
+
+    fn descriptor(&self) -> Option<u32> {
+        descriptor_of(&self.file)
     }
 
     fn try_lock(&self) -> io::Result<bool> {
@@ -475,9 +564,15 @@ fn make_private(options: &mut OpenOptions) {
 }
 
 #[cfg(unix)]
-fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
+fn identity_of(file: &Metadata) -> FileIdentity {
     use std::os::unix::fs::MetadataExt;
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
+    FileIdentity(file.dev(), file.ino())
+}
+
+#[cfg(unix)]
+fn descriptor_of(file: &File) -> Option<u32> {
+    use std::os::fd::AsRawFd;
+    u32::try_from(file.as_raw_fd()).ok()
 }
 
 // Elsewhere the user's profile folder is private by itself.
@@ -491,8 +586,13 @@ fn make_private(_options: &mut OpenOptions) {}
 
 // Elsewhere a file that is open cannot be removed or moved.
 #[cfg(not(unix))]
-fn is_same_file(_one: &Metadata, _other: &Metadata) -> bool {
-    true
+fn identity_of(_file: &Metadata) -> FileIdentity {
+    FileIdentity(0, 0)
+}
+
+#[cfg(not(unix))]
+fn descriptor_of(_file: &File) -> Option<u32> {
+    None
 }
 
 /// Where the last whole line of a file ends, whose bytes from `start` on are `tail`.

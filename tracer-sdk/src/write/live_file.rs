@@ -1,17 +1,20 @@
-//! `.live`: who is recording the run and which calls are under way, locked for as long as the process lives
-//! (decisions, section 5).
+//! `.live`: who is recording the run and which calls are under way; beside it the lock that is held for as long as the
+//! process lives (decisions, section 5).
 //!
 //! JSON lines: first the run, then one line for each timed span that starts. A span that is in `spans.jsonl` has ended;
 //! its line is dropped by rewriting the file now and then.
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::files::{FileSystem, Open, OpenFile, write_all};
+use super::files::{FileSystem, Open, write_all};
+use super::kept_files::KeptFile;
 use super::open_entries::{OpenEntries, OpenEntry};
-use crate::format::{LIVE_FILE, SpanId, Timestamp};
+use super::run_lock::RunLock;
+use crate::format::{LIVE_FILE, LOCK_FILE, SpanId, Timestamp};
 
 /// How many lines may be those of ended spans before the file is rewritten: some 40 KB, which readers read whole.
 const MAX_ENDED_LINES: usize = 256;
@@ -30,14 +33,28 @@ pub(crate) struct LiveHeader<'a> {
     pub(crate) boot: Option<&'a str>,
     /// The namespace that the number belongs to; `None` where the system has none.
     pub(crate) pid_namespace: Option<&'a str>,
+    /// What the start is told by; `None` where the system has no such thing.
+    pub(crate) time_namespace: Option<&'a str>,
+}
+
+/// The first line with what only the files know.
+#[derive(Debug, Serialize)]
+struct LockedHeader<'a> {
+    #[serde(flatten)]
+    header: &'a LiveHeader<'a>,
+    /// The file whose lock the process holds; `None` when it holds none.
+    lock: Option<&'static str>,
+    /// The number of its descriptor in the process.
+    lock_descriptor: Option<u32>,
 }
 
 /// The file of a run that is being recorded.
 #[derive(Debug)]
 pub(crate) struct LiveFile {
     path: PathBuf,
-    /// Open until the process ends or the run does: the lock goes with it.
-    file: Box<dyn OpenFile>,
+    file: KeptFile,
+    /// Held until the process ends or the run does.
+    lock: Option<RunLock>,
     header_length: u64,
     lines: usize,
     /// A fault left part of a line, or took lines away.
@@ -47,29 +64,36 @@ pub(crate) struct LiveFile {
 }
 
 impl LiveFile {
-    /// Creates and locks the file.
+    /// Takes the lock and creates the file.
     pub(crate) fn create(
-        file_system: &dyn FileSystem,
+        file_system: &Arc<dyn FileSystem>,
         directory: &Path,
         header: &LiveHeader<'_>,
     ) -> io::Result<Self> {
         let path = directory.join(LIVE_FILE);
-        // Locked and filled before it gets its name, so that no reader ever sees it without its lock.
+        let lock = RunLock::hold(file_system, directory)?;
+        // Filled before it gets its name, so that no reader ever sees it without its first line.
         let temporary = directory.join(format!("{LIVE_FILE}.{}.tmp", header.pid));
         let mut file = file_system.open(&temporary, Open::New)?;
         let mut line = Vec::new();
-        append_json_line(header, &mut line)?;
-        let named = lock(file.as_ref())
-            .and_then(|()| write_all(file.as_mut(), &line))
-            .and_then(|()| file_system.rename(&temporary, &path));
+        let locked = LockedHeader {
+            header,
+            lock: lock.as_ref().map(|_| LOCK_FILE),
+            lock_descriptor: lock.as_ref().and_then(RunLock::descriptor),
+        };
+        append_json_line(&locked, &mut line)?;
+        let named = write_all(file.as_mut(), &line).and_then(|()| file_system.rename(&temporary, &path));
         if let Err(error) = named {
             // It may not be there; the error that matters is the first one.
             let _ = file_system.remove(&temporary);
             return Err(error);
         }
+        let mut file = KeptFile::open(file)?;
+        file.rest();
         Ok(Self {
             path,
             file,
+            lock,
             header_length: line.len() as u64,
             lines: 0,
             is_torn: false,
@@ -78,48 +102,65 @@ impl LiveFile {
     }
 
     /// Adds the span `id`, which has started; `open` is everything else that is open.
-    pub(crate) fn started(&mut self, id: SpanId, entry: &OpenEntry, open: &OpenEntries) -> io::Result<()> {
+    pub(crate) fn started(
+        &mut self,
+        file_system: &dyn FileSystem,
+        id: SpanId,
+        entry: &OpenEntry,
+        open: &OpenEntries,
+    ) -> io::Result<()> {
+        let told = self.tell(file_system, id, entry, open);
+        self.file.rest();
+        told
+    }
+
+    fn tell(
+        &mut self,
+        file_system: &dyn FileSystem,
+        id: SpanId,
+        entry: &OpenEntry,
+        open: &OpenEntries,
+    ) -> io::Result<()> {
         self.buffer.clear();
         if self.is_torn || self.lines > open.len().saturating_mul(2) + MAX_ENDED_LINES {
-            return self.rewrite(id, entry, open);
+            return self.rewrite(file_system, id, entry, open);
         }
         self.lines += 1;
         entry.append_line(id, &mut self.buffer);
-        let written = write_all(self.file.as_mut(), &self.buffer);
+        let file = self.file.get(file_system, &self.path, Open::Existing)?;
+        let written = write_all(file, &self.buffer);
         self.is_torn = written.is_err();
         written
     }
 
-    /// Rewrites the file in place, which keeps the lock: the run, and the spans that are still open.
-    fn rewrite(&mut self, id: SpanId, entry: &OpenEntry, open: &OpenEntries) -> io::Result<()> {
+    /// Rewrites the file in place: the run, and the spans that are still open.
+    fn rewrite(
+        &mut self,
+        file_system: &dyn FileSystem,
+        id: SpanId,
+        entry: &OpenEntry,
+        open: &OpenEntries,
+    ) -> io::Result<()> {
         for (id, entry) in open {
             entry.append_line(*id, &mut self.buffer);
         }
         entry.append_line(id, &mut self.buffer);
         // Until the last line is in, it has to be done again.
         self.is_torn = true;
-        self.file.cut(self.header_length)?;
+        let file = self.file.get(file_system, &self.path, Open::Existing)?;
+        file.cut(self.header_length)?;
         self.lines = open.len() + 1;
-        write_all(self.file.as_mut(), &self.buffer)?;
+        write_all(file, &self.buffer)?;
         self.is_torn = false;
         self.buffer.shrink_to(KEPT_BYTES);
         Ok(())
     }
 
-    /// Removes the file: the run has ended.
-    pub(crate) fn remove(&self, file_system: &dyn FileSystem) -> io::Result<()> {
-        file_system.remove(&self.path)
-    }
-}
-
-/// Takes the lock. Without it readers would take the run for dead, so that there had better be no file; only where no
-/// file can be locked they know that it tells nothing.
-fn lock(file: &dyn OpenFile) -> io::Result<()> {
-    match file.try_lock() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(io::ErrorKind::WouldBlock.into()),
-        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
-        Err(error) => Err(error),
+    /// Removes the file, and then the lock: the run has ended.
+    pub(crate) fn remove(&mut self, file_system: &dyn FileSystem) -> io::Result<()> {
+        file_system.remove(&self.path)?;
+        self.lock = None;
+        Ok(())
     }
 }
 

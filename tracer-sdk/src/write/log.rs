@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use super::files::{FileSystem, Open, OpenFile, write_once};
+use super::files::{FileSystem, Open, write_once};
+use super::kept_files::KeptFile;
 use crate::format::RunStatus;
 
 /// A line is never longer than this, newline included (decisions, section 5).
@@ -99,7 +100,7 @@ pub(crate) struct Appended {
 pub(crate) struct SpanLog {
     file_system: Arc<dyn FileSystem>,
     path: PathBuf,
-    file: Option<Box<dyn OpenFile>>,
+    file: KeptFile,
     /// How long the file is, as far as this process knows.
     length: u64,
     /// The file holds part of a line between these two lengths.
@@ -125,7 +126,7 @@ impl SpanLog {
         Self {
             file_system,
             path,
-            file: None,
+            file: KeptFile::closed(),
             length: 0,
             torn: None,
             shared: false,
@@ -172,10 +173,11 @@ impl SpanLog {
 
     /// Lets the others append again.
     pub(crate) fn let_go(&mut self) {
-        if let (true, Some(file)) = (std::mem::take(&mut self.held), &mut self.file) {
+        if let (true, Some(file)) = (std::mem::take(&mut self.held), self.file.as_open()) {
             // A lock that cannot be given back goes with the process.
             let _ = file.unlock();
         }
+        self.rest();
     }
 
     /// Adds one line, which ends with its newline; it is in the file on return unless batching is on, or another process
@@ -248,7 +250,7 @@ impl SpanLog {
 
     /// Cuts off what a fault left behind a whole line, if it can be cut.
     pub(crate) fn mend(&mut self) -> io::Result<()> {
-        let (Some(torn), Some(file)) = (self.torn, &mut self.file) else {
+        let (Some(torn), Some(file)) = (self.torn, self.file.as_open()) else {
             return Ok(());
         };
         let length = file.length()?;
@@ -268,7 +270,7 @@ impl SpanLog {
     /// From now on [`SpanLog::has_changed`] tells what others do to the file.
     pub(crate) fn note_length(&mut self) {
         self.others.wrote = false;
-        if let Some(Ok(length)) = self.file.as_ref().map(|file| file.length()) {
+        if let Some(Ok(length)) = self.length_now() {
             self.length = length;
         }
     }
@@ -276,22 +278,24 @@ impl SpanLog {
     /// Whether the file is not as this process has left it: another one appended, cut or emptied it. What cannot be found
     /// out counts as unchanged.
     pub(crate) fn has_changed(&self) -> bool {
-        let length = self.file.as_ref().map(|file| file.length());
+        let length = self.length_now();
         self.others.wrote || length.is_some_and(|length| length.is_ok_and(|length| length != self.length))
     }
 
     /// Whether the file was shorter once than this process had left it.
     pub(crate) fn was_cut(&self) -> bool {
-        let length = self.file.as_ref().map(|file| file.length());
+        let length = self.length_now();
         self.others.cut || length.is_some_and(|length| length.is_ok_and(|length| length < self.length))
     }
 
     /// Whether readers can find what was written: the file is where it was opened, or was never opened. What cannot be
     /// found out counts as well.
     pub(crate) fn is_in_place(&self) -> bool {
-        self.file
-            .as_ref()
-            .is_none_or(|file| file.is_at(&self.path).unwrap_or(true))
+        self.file.is_in_place(self.file_system.as_ref(), &self.path)
+    }
+
+    fn length_now(&self) -> Option<io::Result<u64>> {
+        self.file.length(self.file_system.as_ref(), &self.path)
     }
 
     fn write_lines(&mut self, lines: &[u8], count: u64) -> Appended {
@@ -313,13 +317,19 @@ impl SpanLog {
 
     /// Writes the lines; on a fault reports how many bytes of whole lines stayed in the file.
     fn write_whole_lines(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
-        self.open().map_err(|error| (0, error))?;
+        let outcome = self.open().map_err(|error| (0, error));
+        let outcome = outcome.and_then(|()| self.write_open(lines));
+        self.rest();
+        outcome
+    }
+
+    fn write_open(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
         if !self.shared || self.held {
             return self.write_locked(lines, Lock::Locked);
         }
         let lock = self.wait_for_lock();
         let outcome = self.write_locked(lines, lock);
-        if let (Lock::Locked, Some(file)) = (lock, &mut self.file) {
+        if let (Lock::Locked, Some(file)) = (lock, self.file.as_open()) {
             // A lock that cannot be given back goes with the process; appending goes on.
             let _ = file.unlock();
         }
@@ -327,13 +337,22 @@ impl SpanLog {
     }
 
     fn open(&mut self) -> io::Result<()> {
-        if self.file.is_none() {
-            let file = self.file_system.open(&self.path, Open::Append)?;
+        let is_known = self.file.is_known();
+        let file = self
+            .file
+            .get(self.file_system.as_ref(), &self.path, Open::Append)?;
+        if !is_known {
             // What others left in a shared file is looked at before the first append.
             self.length = if self.shared { 0 } else { file.length()? };
-            self.file = Some(file);
         }
         Ok(())
+    }
+
+    /// The file need not stay open for what comes next.
+    fn rest(&mut self) {
+        if self.torn.is_none() && !self.held {
+            self.file.rest();
+        }
     }
 
     fn write_locked(&mut self, lines: &[u8], lock: Lock) -> Result<(), (usize, io::Error)> {
@@ -343,11 +362,11 @@ impl SpanLog {
             self.mend().map_err(|error| (0, error))?;
         }
         // `open` went well.
-        let Some(file) = &mut self.file else {
+        let Some(file) = self.file.as_open() else {
             return Err((0, io::ErrorKind::NotFound.into()));
         };
         let start = self.length;
-        let (taken, error) = match write_once(file.as_mut(), lines) {
+        let (taken, error) = match write_once(file, lines) {
             Ok(taken) if taken == lines.len() => {
                 self.length = start + taken as u64;
                 return self.undo_behind_the_end(lines).map_err(|error| (0, error));
@@ -369,7 +388,7 @@ impl SpanLog {
     ) -> Result<(), (usize, io::Error)> {
         let start = self.length;
         let until = start + lines.len() as u64;
-        let length = self.file.as_ref().and_then(|file| file.length().ok());
+        let length = self.file.as_open().and_then(|file| file.length().ok());
         let stored = length
             .filter(|length| lock == Lock::Locked && (start..=until).contains(length))
             .and_then(|length| usize::try_from(length - start).ok());
@@ -415,7 +434,7 @@ impl SpanLog {
             return Err(io::Error::other("the run has ended"));
         }
         // `open` went well.
-        let Some(file) = &mut self.file else {
+        let Some(file) = self.file.as_open() else {
             return Err(io::ErrorKind::NotFound.into());
         };
         let length = file.length()?;
@@ -443,7 +462,9 @@ impl SpanLog {
         if !self.owner.as_ref().is_some_and(Owner::has_ended_the_run) {
             return Ok(());
         }
-        let Some(file) = &mut self.file else { return Ok(()) };
+        let Some(file) = self.file.as_open() else {
+            return Ok(());
+        };
         // With the end behind them they count: whoever wrote it finds that the log has grown.
         if !file.ends_with(lines)? {
             return Ok(());
@@ -457,7 +478,7 @@ impl SpanLog {
     /// Waits a moment for the others who share the file, and after that was in vain only asks: a stopped process never
     /// stops the traced program.
     fn wait_for_lock(&mut self) -> Lock {
-        let Some(file) = &self.file else {
+        let Some(file) = self.file.as_open() else {
             return Lock::Unavailable;
         };
         let tries = if self.others.block { 1 } else { LOCK_TRIES };

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::process::Mutex;
 
-use super::files::{FileSystem, Open, OpenFile, after_last_newline};
+use super::files::{FileIdentity, FileSystem, Open, OpenFile, after_last_newline};
 
 /// A file system in memory; clones are the same one.
 ///
@@ -130,8 +130,10 @@ impl FileSystem for Memory {
     fn open(&self, path: &Path, open: Open) -> io::Result<Box<dyn OpenFile>> {
         let mut names = self.names.lock();
         names.require_parent(path)?;
-        if open == Open::New && names.files.contains_key(path) {
-            return Err(io::ErrorKind::AlreadyExists.into());
+        match (open, names.files.contains_key(path)) {
+            (Open::New, true) => return Err(io::ErrorKind::AlreadyExists.into()),
+            (Open::Existing, false) => return Err(io::ErrorKind::NotFound.into()),
+            _ => {}
         }
         let node = names.files.entry(path.to_owned()).or_default();
         Ok(Box::new(MemoryFile {
@@ -147,6 +149,21 @@ impl FileSystem for Memory {
         let node = names.files.remove(from).ok_or(io::ErrorKind::NotFound)?;
         names.files.insert(to.to_owned(), node);
         Ok(())
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut names = self.names.lock();
+        names.require_parent(to)?;
+        let node = names.files.get(from).cloned().ok_or(io::ErrorKind::NotFound)?;
+        if names.files.contains_key(to) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        names.files.insert(to.to_owned(), node);
+        Ok(())
+    }
+
+    fn identity(&self) -> usize {
+        Arc::as_ptr(&self.names).addr()
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -207,6 +224,14 @@ impl OpenFile for MemoryFile {
             .files
             .get(path)
             .is_some_and(|node| Arc::ptr_eq(node, &self.node)))
+    }
+
+    fn identity(&self) -> io::Result<FileIdentity> {
+        Ok(FileIdentity(0, Arc::as_ptr(&self.node).addr() as u64))
+    }
+
+    fn descriptor(&self) -> Option<u32> {
+        None
     }
 
     fn try_lock(&self) -> io::Result<bool> {

@@ -11,6 +11,7 @@ pub(crate) mod faulty;
     expect(unreachable_pub, reason = "the feature `testing` shows it to users")
 )]
 pub(crate) mod files;
+mod kept_files;
 pub(crate) mod limited_text;
 pub(crate) mod line;
 pub(crate) mod live_file;
@@ -23,5 +24,6 @@ pub(crate) mod open_entries;
 pub(crate) mod payload;
 pub(crate) mod redact;
 pub(crate) mod run_files;
+mod run_lock;
 #[cfg(test)]
 pub(crate) mod watched;

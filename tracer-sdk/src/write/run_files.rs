@@ -171,20 +171,17 @@ impl RunFiles {
     pub(crate) fn begin(&mut self, header: &LiveHeader<'_>) -> io::Result<()> {
         try_twice(|| {
             self.make_directory()?;
-            self.live = Some(LiveFile::create(
-                self.file_system.as_ref(),
-                &self.directory,
-                header,
-            )?);
+            self.live = Some(LiveFile::create(&self.file_system, &self.directory, header)?);
             Ok(())
         })
     }
 
     /// Tells readers of a timed span that has started; `open` is everything else that is open.
     pub(crate) fn started(&mut self, id: SpanId, entry: &OpenEntry, open: &OpenEntries) -> io::Result<()> {
+        let file_system = self.file_system.as_ref();
         self.live
             .as_mut()
-            .map_or(Ok(()), |live| live.started(id, entry, open))
+            .map_or(Ok(()), |live| live.started(file_system, id, entry, open))
     }
 
     /// What the lines in the file add up to.
@@ -290,11 +287,11 @@ impl RunFiles {
     /// not as a broken run.
     pub(crate) fn finish(&mut self, ending: Ending, whole: bool) -> io::Result<()> {
         // Whatever happens now, the lock goes: nobody records any more.
-        let live = self.live.take();
+        let mut live = self.live.take();
         let checked = self.check_log();
         let whole = whole && checked.is_ok() && !self.losses.forgot_parents();
         let described = self.describe_end(&ending, whole);
-        let removed = match &live {
+        let removed = match &mut live {
             Some(live) if whole && described.is_ok() => try_twice(|| live.remove(self.file_system.as_ref())),
             // A run that could not be completed keeps the file, without its lock, and so is told as interrupted.
             _ => Ok(()),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::files::{FileSystem, Open, OpenFile};
+use super::files::{FileIdentity, FileSystem, Open, OpenFile};
 
 /// What is done at each write, whose bytes it is given.
 type Hook = Arc<dyn Fn(&[u8]) + Send + Sync>;
@@ -63,6 +63,14 @@ impl FileSystem for Watched {
         self.inner.rename(from, to)
     }
 
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.inner.link(from, to)
+    }
+
+    fn identity(&self) -> usize {
+        Arc::as_ptr(&self.lock_tries).addr()
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.inner.remove(path)
     }
@@ -104,6 +112,14 @@ impl OpenFile for WatchedFile {
 
     fn is_at(&self, path: &Path) -> io::Result<bool> {
         self.inner.is_at(path)
+    }
+
+    fn identity(&self) -> io::Result<FileIdentity> {
+        self.inner.identity()
+    }
+
+    fn descriptor(&self) -> Option<u32> {
+        self.inner.descriptor()
     }
 
     fn try_lock(&self) -> io::Result<bool> {

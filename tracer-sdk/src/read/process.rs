@@ -1,0 +1,216 @@
+//! Whether a process is still the one that a `.live` names, where the system tells of processes in `/proc`.
+//!
+//! A number alone tells little: it is given to later processes, it belongs to a namespace, and the program behind it may
+//! be exchanged. The start tells later processes apart, and the descriptor of the lock tells the program.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::live_file::ProcessIdentity;
+
+/// What can be said of a process from here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Process {
+    /// It is there.
+    Alive,
+    /// It is gone, though its number may have been given to another one, or its program goes on as another one.
+    Gone,
+    /// It belongs to another machine, boot or namespace, or the system does not tell.
+    Unknown,
+}
+
+impl ProcessIdentity {
+    /// Looks for the process. `lock` is the lock file that it holds and the number of its descriptor, where that is known:
+    /// whatever has that file open there is the program that took the lock.
+    pub(super) fn look(&self, lock: Option<(&File, u32)>) -> Process {
+        let (Some(pid), Some(boot), Some(namespace)) = (self.pid, &self.boot, &self.namespace) else {
+            return Process::Unknown;
+        };
+        if our_boot().as_ref() != Some(boot) || our_namespace("pid").as_ref() != Some(namespace) {
+            return Process::Unknown;
+        }
+        let thread = match living_thread(pid) {
+            Ok(Some(thread)) => thread,
+            Ok(None) => return Process::Gone,
+            Err(_) => return Process::Unknown,
+        };
+        // Clocks of different time namespaces begin at different times.
+        let is_comparable = self.time_namespace.is_none() || self.time_namespace == our_namespace("time");
+        let start = self.start.as_ref().filter(|_| is_comparable);
+        if start.is_some_and(|start| *start != thread.process_start) {
+            return Process::Gone;
+        }
+        match lock.map(|(file, descriptor)| is_open_as(&thread.path, file, descriptor)) {
+            Some(Some(true)) => Process::Alive,
+            Some(Some(false)) => Process::Gone,
+            Some(None) | None if start.is_some() => Process::Alive,
+            Some(None) | None => Process::Unknown,
+        }
+    }
+}
+
+fn our_boot() -> Option<String> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(boot.trim().to_owned())
+}
+
+fn our_namespace(kind: &str) -> Option<String> {
+    let path = fs::read_link(format!("/proc/thread-self/ns/{kind}")).ok()?;
+    Some(path.to_string_lossy().into_owned())
+}
+
+/// A thread of a process that has not ended.
+struct Thread {
+    path: PathBuf,
+    /// When the process started, in clock ticks since the boot.
+    process_start: String,
+}
+
+/// Looks for a thread of a process that has not ended: the first one may have, while others go on. `None` when there is
+/// no such process, or only what is left of one.
+fn living_thread(pid: u32) -> io::Result<Option<Thread>> {
+    let path = PathBuf::from(format!("/proc/{pid}"));
+    let Some((state, process_start)) = status(&path)? else {
+        return Ok(None);
+    };
+    let thread = |path| {
+        Some(Thread {
+            path,
+            process_start: process_start.clone(),
+        })
+    };
+    if !is_over(state) {
+        return Ok(thread(path));
+    }
+    for task in unless_gone(fs::read_dir(path.join("task")))?
+        .into_iter()
+        .flatten()
+    {
+        let task = task?.path();
+        if status(&task)?.is_some_and(|(state, _)| !is_over(state)) {
+            return Ok(thread(task));
+        }
+    }
+    Ok(None)
+}
+
+fn is_over(state: char) -> bool {
+    matches!(state, 'Z' | 'X' | 'x')
+}
+
+/// The state and the start of a thread; `None` when there is no such thread.
+fn status(path: &Path) -> io::Result<Option<(char, String)>> {
+    let Some(status) = unless_gone(fs::read_to_string(path.join("stat")))? else {
+        return Ok(None);
+    };
+    // The name of the program, in parentheses, may hold anything; state and start are the first and the 20th field behind.
+    let read = status.rsplit_once(')').and_then(|(_, fields)| {
+        let mut fields = fields.split_whitespace();
+        Some((fields.next()?.chars().next()?, fields.nth(18)?.to_owned()))
+    });
+    read.map(Some).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// `None` for what is not there, which includes what ended while it was read.
+fn unless_gone<T>(outcome: io::Result<T>) -> io::Result<Option<T>> {
+    match outcome {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound || is_no_such_process(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(unix)]
+fn is_no_such_process(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ESRCH)
+}
+
+#[cfg(not(unix))]
+fn is_no_such_process(_error: &io::Error) -> bool {
+    false
+}
+
+/// Whether a thread has this file open under this number; `None` when the system does not tell.
+#[cfg(unix)]
+fn is_open_as(thread: &Path, file: &File, descriptor: u32) -> Option<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let held = unless_gone(fs::metadata(thread.join("fd").join(descriptor.to_string()))).ok()?;
+    let file = file.metadata().ok()?;
+    Some(held.is_some_and(|held| (held.dev(), held.ino()) == (file.dev(), file.ino())))
+}
+
+#[cfg(not(unix))]
+fn is_open_as(_thread: &Path, _file: &File, _descriptor: u32) -> Option<bool> {
+    None
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    fn this_process() -> ProcessIdentity {
+        let pid = std::process::id();
+        ProcessIdentity {
+            pid: Some(pid),
+            start: living_thread(pid).unwrap().map(|thread| thread.process_start),
+            boot: our_boot(),
+            namespace: our_namespace("pid"),
+            time_namespace: our_namespace("time"),
+        }
+    }
+
+    #[test]
+    fn this_process_is_alive_one_with_another_start_is_gone_and_one_of_another_boot_or_namespace_unknown() {
+        let this = this_process();
+        assert_eq!(this.look(None), Process::Alive);
+        let other = || Some("other".to_owned());
+        let with = |change: fn(&mut ProcessIdentity)| {
+            let mut identity = this.clone();
+            change(&mut identity);
+            identity.look(None)
+        };
+        assert_eq!(with(|of| of.start = Some("1".into())), Process::Gone);
+        assert_eq!(with(|of| of.boot = None), Process::Unknown);
+        assert_eq!(with(|of| of.namespace = None), Process::Unknown);
+        assert_eq!(with(|of| of.pid = None), Process::Unknown);
+        assert_eq!(with(|of| of.start = None), Process::Unknown);
+        let (boot, namespace) = (other(), other());
+        assert_eq!(
+            ProcessIdentity { boot, ..this.clone() }.look(None),
+            Process::Unknown
+        );
+        assert_eq!(
+            ProcessIdentity {
+                namespace,
+                ..this.clone()
+            }
+            .look(None),
+            Process::Unknown
+        );
+    }
+
+    #[test]
+    fn a_start_that_is_told_by_another_clock_is_not_believed_and_the_descriptor_is() {
+        let of_another_clock = ProcessIdentity {
+            start: Some("1".into()),
+            time_namespace: Some("time:[1]".into()),
+            ..this_process()
+        };
+        assert_eq!(of_another_clock.look(None), Process::Unknown);
+        let file = tempfile::tempfile().unwrap();
+        let descriptor = u32::try_from(file.as_raw_fd()).unwrap();
+        assert_eq!(of_another_clock.look(Some((&file, descriptor))), Process::Alive);
+        let other = tempfile::tempfile().unwrap();
+        assert_eq!(of_another_clock.look(Some((&other, descriptor))), Process::Gone);
+        assert_eq!(of_another_clock.look(Some((&file, 1_000_000))), Process::Gone);
+    }
+
+    #[test]
+    fn a_process_that_let_go_of_the_lock_is_not_the_one_that_took_it() {
+        let file = tempfile::tempfile().unwrap();
+        assert_eq!(this_process().look(Some((&file, 1_000_000))), Process::Gone);
+    }
+}

@@ -1,0 +1,137 @@
+//! The lock that tells readers of a run that its process lives: one for all runs of the process, under a name in the
+//! directory of each (decisions, section 5).
+//!
+//! The names are hard links to one file, so that a run's directory has all that tells of it, and a process needs one
+//! descriptor for its runs. Where files cannot be linked, runs have locks of their own as long as there are descriptors.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+
+use super::files::{FileSystem, Open, OpenFile};
+use super::kept_files::Permit;
+use crate::format::LOCK_FILE;
+use crate::process::{OwnLock, OwnProcess, PerProcess};
+
+/// The names of the locks that this process holds.
+static HELD: PerProcess<OwnLock<Vec<Held>>> = PerProcess::new(|process| OwnLock::new(process, Vec::new()));
+
+/// How many names are tried before a new lock is made: those of removed runs lead nowhere.
+const MAX_TRIES: usize = 4;
+
+#[derive(Debug)]
+struct Held {
+    file_system: usize,
+    lock: Weak<Lock>,
+    path: PathBuf,
+}
+
+/// A locked file; closing it gives the lock back.
+#[derive(Debug)]
+struct Lock {
+    file: Box<dyn OpenFile>,
+    _permit: Permit,
+}
+
+/// The lock of a run. Dropping it takes the run's name away, and the last one the lock.
+#[derive(Debug)]
+pub(super) struct RunLock {
+    file_system: Arc<dyn FileSystem>,
+    process: OwnProcess,
+    path: PathBuf,
+    lock: Arc<Lock>,
+}
+
+impl RunLock {
+    /// Takes the lock; `None` where files cannot be locked, or no descriptor is left for it.
+    pub(super) fn hold(file_system: &Arc<dyn FileSystem>, directory: &Path) -> io::Result<Option<Self>> {
+        let path = directory.join(LOCK_FILE);
+        let lock = match shared(file_system.as_ref(), &path)? {
+            Some(lock) => lock,
+            None => match new(file_system.as_ref(), &path)? {
+                Some(lock) => Arc::new(lock),
+                None => return Ok(None),
+            },
+        };
+        if let Some(mut held) = HELD.get().lock() {
+            held.push(Held {
+                file_system: file_system.identity(),
+                lock: Arc::downgrade(&lock),
+                path: path.clone(),
+            });
+        }
+        Ok(Some(Self {
+            file_system: Arc::clone(file_system),
+            process: OwnProcess::current(),
+            path,
+            lock,
+        }))
+    }
+
+    /// The number of the process's descriptor.
+    pub(super) fn descriptor(&self) -> Option<u32> {
+        self.lock.file.descriptor()
+    }
+}
+
+impl Drop for RunLock {
+    fn drop(&mut self) {
+        // A forked child leaves its parent's files alone.
+        if !self.process.is_surely_current() {
+            return;
+        }
+        // Without its name the run is not taken for one that is recorded, whatever else this process records.
+        let _ = self.file_system.remove(&self.path);
+        if let Some(mut held) = HELD.get().lock() {
+            held.retain(|held| held.path != self.path);
+        }
+    }
+}
+
+/// A lock that this process holds already, under a further name.
+fn shared(file_system: &dyn FileSystem, path: &Path) -> io::Result<Option<Arc<Lock>>> {
+    for (lock, name) in candidates(file_system.identity()) {
+        // Another disk, a removed run, no links: whatever it is, there are other names.
+        if file_system.link(&name, path).is_err() {
+            continue;
+        }
+        if lock.file.is_at(path).unwrap_or(false) {
+            return Ok(Some(lock));
+        }
+        // Somebody put another file under the name.
+        file_system.remove(path)?;
+    }
+    Ok(None)
+}
+
+fn candidates(file_system: usize) -> Vec<(Arc<Lock>, PathBuf)> {
+    let Some(held) = HELD.get().lock() else {
+        return Vec::new();
+    };
+    let of_this = held.iter().rev().filter(|held| held.file_system == file_system);
+    of_this
+        .filter_map(|held| Some((held.lock.upgrade()?, held.path.clone())))
+        .take(MAX_TRIES)
+        .collect()
+}
+
+fn new(file_system: &dyn FileSystem, path: &Path) -> io::Result<Option<Lock>> {
+    let Some(permit) = Permit::take() else {
+        return Ok(None);
+    };
+    let file = file_system.open(path, Open::New)?;
+    let locked = match file.try_lock() {
+        Ok(true) => {
+            return Ok(Some(Lock {
+                file,
+                _permit: permit,
+            }));
+        }
+        Ok(false) => Err(io::ErrorKind::WouldBlock.into()),
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
+        Err(error) => Err(error),
+    };
+    // The error that matters is the first one.
+    let _ = file_system.remove(path);
+    locked
+}
