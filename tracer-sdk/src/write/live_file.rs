@@ -52,6 +52,7 @@ struct LockedHeader<'a> {
 #[derive(Debug)]
 pub(crate) struct LiveFile {
     path: PathBuf,
+    is_named: bool,
     file: KeptFile,
     /// Held until the process ends or the run does.
     lock: Option<RunLock>,
@@ -92,6 +93,7 @@ impl LiveFile {
         file.rest();
         Ok(Self {
             path,
+            is_named: true,
             file,
             lock,
             header_length: line.len() as u64,
@@ -156,11 +158,13 @@ impl LiveFile {
         Ok(())
     }
 
-    /// Removes the file, and then the lock: the run has ended.
+    /// Removes the file, and then the lock: the run has ended. It may be tried again.
     pub(crate) fn remove(&mut self, file_system: &dyn FileSystem) -> io::Result<()> {
-        file_system.remove(&self.path)?;
-        self.lock = None;
-        Ok(())
+        if self.is_named {
+            file_system.remove(&self.path)?;
+            self.is_named = false;
+        }
+        self.lock.as_mut().map_or(Ok(()), RunLock::remove)
     }
 }
 

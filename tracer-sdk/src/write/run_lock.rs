@@ -39,6 +39,8 @@ pub(super) struct RunLock {
     file_system: Arc<dyn FileSystem>,
     process: OwnProcess,
     path: PathBuf,
+    /// The run's name for the lock is there.
+    is_named: bool,
     lock: Arc<Lock>,
 }
 
@@ -64,8 +66,18 @@ impl RunLock {
             file_system: Arc::clone(file_system),
             process: OwnProcess::current(),
             path,
+            is_named: true,
             lock,
         }))
+    }
+
+    /// Takes the run's name away: it is not taken for one that is recorded, whatever else this process records.
+    pub(super) fn remove(&mut self) -> io::Result<()> {
+        if self.is_named {
+            self.file_system.remove(&self.path)?;
+            self.is_named = false;
+        }
+        Ok(())
     }
 
     /// The number of the process's descriptor.
@@ -80,8 +92,8 @@ impl Drop for RunLock {
         if !self.process.is_surely_current() {
             return;
         }
-        // Without its name the run is not taken for one that is recorded, whatever else this process records.
-        let _ = self.file_system.remove(&self.path);
+        // Readers see in the end that the process holds it no more.
+        let _ = self.remove();
         if let Some(mut held) = HELD.get().lock() {
             held.retain(|held| held.path != self.path);
         }
