@@ -227,7 +227,7 @@ fn live_file_of(process: u32, data: &DataDir) -> String {
 }
 
 /// Takes the lock of the file that it is given, as descriptor 3, and goes on without its first thread.
-const WITHOUT_ITS_FIRST_THREAD: &str = r#"
+const WITHOUT_ITS_FIRST_THREAD: &str = r"
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/file.h>
@@ -243,7 +243,7 @@ int main(int count, char **arguments) {
     if (dup2(file, 3) != 3 || flock(3, LOCK_EX) || pthread_create(&thread, 0, wait_for_the_end, 0)) return 1;
     pthread_exit(0);
 }
-"#;
+";
 
 #[test]
 fn a_process_whose_first_thread_is_gone_lives() {

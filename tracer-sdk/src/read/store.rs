@@ -1,5 +1,10 @@
 //! A data directory: which runs it holds, told from their metadata alone (specification, *Run directory*).
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "what is read of a run once belongs to the value that was listed, which a forked child makes anew"
+)]
+
 use std::error::Error;
 use std::fmt;
 use std::fs;
