@@ -5,12 +5,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use parking_lot::Mutex;
-
 use super::outline::outline_run;
 use super::store::ListedRun;
 use crate::format::{META_FILE, Record, RunStatus};
 use crate::loops::{self, Trail};
+use crate::process::{OwnLock, PerProcess};
 
 pub use crate::loops::Likeness;
 
@@ -44,7 +43,8 @@ impl ListedRun {
 
     /// [`ListedRun::spans_loop`], read once for each `meta.json`: a viewer asks again and again.
     fn spans_loop_once(&self) -> bool {
-        static KNOWN: Mutex<BTreeMap<PathBuf, (SystemTime, bool)>> = Mutex::new(BTreeMap::new());
+        static KNOWN: PerProcess<OwnLock<BTreeMap<PathBuf, (SystemTime, bool)>>> =
+            PerProcess::new(|process| OwnLock::new(process, BTreeMap::new()));
         /// So many answers are kept.
         const MOST_KNOWN: usize = 10_000;
 
@@ -53,16 +53,18 @@ impl ListedRun {
         let Ok(changed) = changed else {
             return self.spans_loop();
         };
-        if let Some((_, looped)) = KNOWN.lock().get(path).filter(|(then, _)| *then == changed) {
-            return *looped;
+        let cached = KNOWN.get().lock().and_then(|known| known.get(path).copied());
+        if let Some((_, looped)) = cached.filter(|(then, _)| *then == changed) {
+            return looped;
         }
         // Not under the lock: a log may be long.
         let looped = self.spans_loop();
-        let mut known = KNOWN.lock();
-        if known.len() >= MOST_KNOWN {
-            known.clear();
+        if let Some(mut known) = KNOWN.get().lock() {
+            if known.len() >= MOST_KNOWN {
+                known.clear();
+            }
+            known.insert(path.clone(), (changed, looped));
         }
-        known.insert(path.clone(), (changed, looped));
         looped
     }
 
