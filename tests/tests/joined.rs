@@ -144,7 +144,7 @@ fn what_a_child_lost_is_told_by_its_parents_run() {
 }
 
 #[test]
-fn a_child_that_outlives_its_parents_run_adds_nothing_to_it() {
+fn what_a_child_records_after_its_parents_run_is_appended_marked_and_counted() {
     let data = DataDir::new();
     let run = data.run("parent").start();
     let mut child = start_ready(child_of(&run, &data, "join-and-wait"));
@@ -153,9 +153,20 @@ fn a_child_that_outlives_its_parents_run_adds_nothing_to_it() {
     child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("the run has ended"), "{told}");
-    assert_eq!(data.finished().run.meta.counts.tool_calls, 1);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let finished = data.finished();
+    assert_eq!(finished.run.meta.counts.tool_calls, 2);
+    // The child's own span was open when the run ended: its parent wrote a stand-in for it.
+    assert_eq!(finished.run.meta.additional["late_spans"], 2);
+    let own = finished.span_named("child");
+    let stand_in = finished.span_named("interrupted child process");
+    assert_eq!(own.parent_span_id, Some(stand_in.span_id));
+    assert!(
+        finished
+            .all(EventType::ToolCall)
+            .iter()
+            .all(|call| call.parent_id == Some(stand_in.span_id.to_string()))
+    );
 }
 
 /// What becomes of a child that goes on when its parent's run has ended.

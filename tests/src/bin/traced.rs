@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         "fork-and-wait" => fork_and_wait(),
         "fork-and-idle" => fork_and_idle(),
         "exec-and-wait" => exec_and_wait(),
+        "unattached" => record_without_a_run(),
         "default-name" => default_name(),
         "panic-with-hook" => panic_with_hook(),
         how => return end(how),
@@ -160,6 +161,19 @@ fn join_and_wait() {
     wait_for_a_line();
     tool_call("child's late step").record().unwrap();
     drop(run);
+}
+
+/// Two runs are live, and a thread that was given none of them records.
+fn record_without_a_run() {
+    let _one = traced_run("one");
+    std::thread::spawn(|| {
+        let _other = traced_run("other");
+        std::thread::spawn(|| (0..3).for_each(|_| tool_call("lost").record().unwrap()))
+            .join()
+            .unwrap();
+    })
+    .join()
+    .unwrap();
 }
 
 /// A forked child leaves the run alone.

@@ -197,15 +197,19 @@ pub(crate) fn pop_span(span: SpanId) {
 
 /// What is taken off is dropped after the borrow has ended: it may be the last holder of a run.
 fn take_off(find: impl FnOnce(&[Option<Context>]) -> Option<usize>) {
-    let _left = STACK.try_with(|stack| {
+    let left = STACK.try_with(|stack| {
         let mut stack = stack.borrow_mut();
         let position = find(&stack)?;
-        let left = stack.get_mut(position).and_then(Option::take);
+        let left = stack.get_mut(position)?.take()?;
         while stack.last().is_some_and(Option::is_none) {
             stack.pop();
         }
-        left
+        let stays = stack.iter().flatten().any(|other| Arc::ptr_eq(&other.run, &left.run));
+        Some((left, stays))
     });
+    if let Ok(Some((left, false))) = left {
+        left.run.settle_late();
+    }
 }
 
 /// Restores the thread's earlier context when dropped. It belongs to its thread:

@@ -159,8 +159,9 @@ pin_project! {
     pub struct Traced<F> {
         // The order of the fields is the order in which they are dropped.
         enter: EnterOnDrop,
+        // Gone once it is ready: a call that it still holds ends before its run does.
         #[pin]
-        inner: F,
+        inner: Option<F>,
         leave: LeaveOnDrop,
         scope: CancelOnDrop,
     }
@@ -183,7 +184,7 @@ impl<F: Future> Traced<F> {
         let context = scope.context();
         Self {
             enter: EnterOnDrop(context.clone()),
-            inner: future,
+            inner: Some(future),
             leave: LeaveOnDrop(context),
             scope: CancelOnDrop(scope),
         }
@@ -208,13 +209,20 @@ impl<F: Future> Future for Traced<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<F::Output> {
-        let this = self.project();
+        let mut this = self.project();
+        let Some(inner) = this.inner.as_mut().as_pin_mut() else {
+            // It was ready before; nothing wakes it again.
+            return Poll::Pending;
+        };
         let guard = this.enter.0.as_ref().map(Context::enter);
         let note = NotePanic {
             scope: &this.scope.0,
             armed: !std::thread::panicking(),
         };
-        let polled = this.inner.poll(task);
+        let polled = inner.poll(task);
+        if polled.is_ready() {
+            this.inner.set(None);
+        }
         drop(note);
         drop(guard);
         if polled.is_ready() {

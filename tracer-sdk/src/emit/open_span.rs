@@ -10,9 +10,11 @@ use super::error::ErrorInfo;
 use super::pool;
 use super::progress::Written;
 use super::registry;
-use super::root::{CANCELLED, STATUS_ERROR, STATUS_OK, error_attributes, exception_event, operation};
-use super::run_state::{EndedSpan, Refusal};
-use crate::format::names::{self, Name, event_keys, events, span_names};
+use super::root::{
+    CANCELLED, STATUS_ERROR, STATUS_OK, error_attributes, exception_event, operation, structural_name,
+};
+use super::run_state::{EndedSpan, Recorded, Refusal};
+use crate::format::names::{self, Name, event_keys, events};
 use crate::format::{EventType, SpanId, Timestamp};
 use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
 use crate::loops;
@@ -33,8 +35,6 @@ pub(crate) struct OpenSpan {
     contents: Option<Box<Contents>>,
     event_type: EventType,
     reservation: Option<Reservation>,
-    /// The span was told to the run as open, which writes it when the run ends first.
-    timed: bool,
     entered: bool,
 }
 
@@ -66,7 +66,7 @@ impl OpenSpan {
     #[inline]
     pub(crate) fn begin(event_type: EventType, name: impl Into<Cow<'static, str>>) -> Option<Self> {
         let Some(context) = Context::current() else {
-            registry::count_unattached();
+            registry::count_without_run();
             return None;
         };
         Some(Self::under(context, event_type, name.into()))
@@ -79,7 +79,10 @@ impl OpenSpan {
             Cow::Borrowed(_) => name,
             Cow::Owned(redacted) => Cow::Owned(redacted),
         };
-        let name = unambiguous_name(event_type, name);
+        let name = match event_type {
+            EventType::Unknown => structural_name(name),
+            _ => name,
+        };
         let mut contents = pool::take_contents();
         let draft = &mut contents.draft;
         match event_type {
@@ -99,7 +102,6 @@ impl OpenSpan {
             contents: Some(contents),
             event_type,
             reservation: None,
-            timed: false,
             entered: false,
         }
     }
@@ -124,8 +126,10 @@ impl OpenSpan {
                 .unwrap_or_default(),
             event_type: self.event_type,
             start: self.start,
+            is_named: false,
+            has_stand_in: false,
         };
-        self.timed = run.opened(self.id, entry);
+        run.opened(self.id, entry);
         self.contents().unanswered = unanswered;
         Ok(())
     }
@@ -141,7 +145,7 @@ impl OpenSpan {
                 refusal.exceeded.to_string(),
             ));
             let mut contents = self.take_contents();
-            self.write_line(&mut contents, now);
+            let _ = self.write_line(&mut contents, now);
             pool::give_contents(contents);
         }
         refusal.exceeded
@@ -284,17 +288,15 @@ impl OpenSpan {
 
     fn write(&mut self, end: Timestamp) -> Result<(), GuardrailExceeded> {
         let mut contents = self.take_contents();
-        let outcome = if self.write_line(&mut contents, end) {
-            self.tell(&contents, end)
-        } else {
-            self.context.run.tripped().map_or(Ok(()), Err)
+        let outcome = match self.write_line(&mut contents, end) {
+            Recorded::Nowhere => self.context.run.tripped().map_or(Ok(()), Err),
+            recorded => self.tell(&contents, end, recorded),
         };
         pool::give_contents(contents);
         outcome
     }
 
-    /// `false` when the run ended first.
-    fn write_line(&self, contents: &mut Contents, end: Timestamp) -> bool {
+    fn write_line(&self, contents: &mut Contents, end: Timestamp) -> Recorded {
         let run = &self.context.run;
         let Contents {
             name, draft, error, ..
@@ -321,15 +323,20 @@ impl OpenSpan {
             error: error.as_ref().map(|error| error.message.as_str()),
             may_have_children: self.entered,
         };
-        let written = run.write(&span, draft);
-        if !written && !self.timed {
+        let recorded = run.write(&span, draft);
+        if recorded == Recorded::Nowhere {
             registry::count_unattached();
         }
-        written
+        recorded
     }
 
     /// Tells the run, whose limits and loop detector want to know.
-    fn tell(&mut self, contents: &Contents, end: Timestamp) -> Result<(), GuardrailExceeded> {
+    fn tell(
+        &mut self,
+        contents: &Contents,
+        end: Timestamp,
+        recorded: Recorded,
+    ) -> Result<(), GuardrailExceeded> {
         let Some(kind) = event_kind(self.event_type) else {
             // Structure is no event, and its end returns nothing that a guardrail could say.
             return Ok(());
@@ -352,7 +359,8 @@ impl OpenSpan {
             let written = Written {
                 id: self.id,
                 kind,
-                signature,
+                // The limits protect the program for as long as it works; a loop would change what the run said.
+                signature: signature.filter(|_| recorded == Recorded::InRun),
                 reservation,
             };
             self.context.run.observe(written, end)
@@ -379,14 +387,5 @@ fn event_kind(event_type: EventType) -> Option<EventKind> {
         EventType::StateUpdate => Some(EventKind::StateUpdate),
         EventType::Error => Some(EventKind::Error),
         _ => None,
-    }
-}
-
-/// A structural span must not be taken for a state or a loop warning, which readers know by their names.
-fn unambiguous_name(event_type: EventType, name: Cow<'static, str>) -> Cow<'static, str> {
-    match name.as_ref() {
-        span_names::STATE if event_type == EventType::Unknown => Cow::Borrowed("state()"),
-        span_names::LOOP_WARNING if event_type == EventType::Unknown => Cow::Borrowed("loop_warning()"),
-        _ => name,
     }
 }

@@ -73,7 +73,7 @@ fn note(info: &PanicHookInfo<'_>) {
     if cfg!(panic = "abort") {
         // Nothing unwinds: this is the last moment to end the run.
         let end = context.run.clock.now();
-        context.run.end(Some(last_panic().error), end);
+        context.run.end_aborted(last_panic().error, end);
     }
 }
 

@@ -6,11 +6,14 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 
 use super::run_state::RunState;
+use super::warning::warn_once;
 
 static LIVE: Mutex<Vec<Weak<RunState>>> = Mutex::new(Vec::new());
 /// How many runs [`LIVE`] holds, so that a thread without a run finds out without taking the lock.
 static LIVE_COUNT: AtomicU64 = AtomicU64::new(0);
 static UNATTACHED: AtomicU64 = AtomicU64::new(0);
+/// How many of them may have belonged to one of several live runs.
+static AMBIGUOUS: AtomicU64 = AtomicU64::new(0);
 
 /// Adds a run that threads without a context may attach to.
 pub(crate) fn add(run: &Arc<RunState>) {
@@ -48,6 +51,25 @@ pub(crate) fn batched_runs() -> Vec<Arc<RunState>> {
 /// Counts a record that belongs to no run.
 pub(crate) fn count_unattached() {
     UNATTACHED.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Counts a record of a thread or task that no run was given to. While several runs are live, it is lost to one of them,
+/// which is warned of; outside of every run recording does nothing, and that is no mistake.
+pub(crate) fn count_without_run() {
+    count_unattached();
+    let live = LIVE_COUNT.load(Ordering::Acquire);
+    if live > 1 {
+        AMBIGUOUS.fetch_add(1, Ordering::Relaxed);
+        warn_once(&format_args!(
+            "a record found no run: {live} runs are live, and this thread or task was given none of them; spawn it with \
+             `.in_current_run()`, or wrap its closure with `Context::wrap`"
+        ));
+    }
+}
+
+/// How many records found no run while several were live. Each run that was live meanwhile says so in its `meta.json`.
+pub(crate) fn ambiguous_records() -> u64 {
+    AMBIGUOUS.load(Ordering::Relaxed)
 }
 
 /// How many records this process made that belonged to no run: none was live, or several were and the thread had no

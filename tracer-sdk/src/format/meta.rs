@@ -93,6 +93,18 @@ pub struct Counts {
     pub loop_warnings: u64,
 }
 
+impl Counts {
+    /// How many more records than `before`.
+    pub(crate) fn saturating_sub(self, before: Self) -> Self {
+        Self {
+            llm_calls: self.llm_calls.saturating_sub(before.llm_calls),
+            tool_calls: self.tool_calls.saturating_sub(before.tool_calls),
+            errors: self.errors.saturating_sub(before.errors),
+            loop_warnings: self.loop_warnings.saturating_sub(before.loop_warnings),
+        }
+    }
+}
+
 /// Spans that could not be written, and why the first of them could not (decisions, section 5).
 ///
 /// ```

@@ -30,6 +30,7 @@ pub enum Operation {
     CreateDirectory,
     Open,
     Rename,
+    Read,
     Remove,
     Write,
     Length,
@@ -242,6 +243,11 @@ impl FileSystem for Faulty {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.pass(Operation::Rename)?;
         self.inner.rename(from, to)
+    }
+
+    fn read_whole(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.pass(Operation::Read)?;
+        self.inner.read_whole(path)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {

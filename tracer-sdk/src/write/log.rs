@@ -155,6 +155,17 @@ impl SpanLog {
         self.owner = Some(owner);
     }
 
+    /// Whether whoever owns the run has ended it.
+    pub(crate) fn is_over(&self) -> bool {
+        self.owner.as_ref().is_some_and(Owner::has_ended_the_run)
+    }
+
+    /// From now on lines are appended though the run has ended.
+    pub(crate) fn go_on_after_end(&mut self) {
+        self.owner = None;
+        self.ending = true;
+    }
+
     /// Keeps the others who share the file from appending, until [`SpanLog::let_go`].
     pub(crate) fn hold(&mut self) {
         if self.shared && !self.held && self.open().is_ok() {
@@ -294,6 +305,13 @@ impl SpanLog {
             .is_none_or(|file| file.is_at(&self.path).unwrap_or(true))
     }
 
+    /// Whether the file is open, and where it was opened.
+    pub(crate) fn is_open_in_place(&self) -> bool {
+        self.file
+            .as_ref()
+            .is_some_and(|file| file.is_at(&self.path).unwrap_or(false))
+    }
+
     fn write_lines(&mut self, lines: &[u8], count: u64) -> Appended {
         let written = self.write_whole_lines(lines);
         match written {
@@ -411,7 +429,7 @@ impl SpanLog {
             let reason = "another process keeps the lock of the run's log";
             return Err(io::Error::new(io::ErrorKind::WouldBlock, reason));
         }
-        if self.owner.as_ref().is_some_and(Owner::has_ended_the_run) {
+        if self.is_over() {
             return Err(io::Error::other("the run has ended"));
         }
         // `open` went well.
@@ -440,7 +458,7 @@ impl SpanLog {
     /// Takes lines back that came to lie behind the end of the run: this process was stopped between looking for the end
     /// and appending, and whoever ended the run did not wait for it.
     fn undo_behind_the_end(&mut self, lines: &[u8]) -> io::Result<()> {
-        if !self.owner.as_ref().is_some_and(Owner::has_ended_the_run) {
+        if !self.is_over() {
             return Ok(());
         }
         let Some(file) = &mut self.file else { return Ok(()) };

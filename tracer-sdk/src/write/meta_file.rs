@@ -22,6 +22,14 @@ pub(crate) struct MetaFile<'a> {
     /// Additive: spans that could not be written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dropped: Option<Dropped>,
+    /// Additive: records that found no run while this one and others were live.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) unattached: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl<'a> MetaFile<'a> {
@@ -37,6 +45,7 @@ impl<'a> MetaFile<'a> {
             status: RunStatus::Running,
             counts: Counts::default(),
             dropped: None,
+            unattached: 0,
         }
     }
 

@@ -11,6 +11,7 @@ pub(crate) mod faulty;
     expect(unreachable_pub, reason = "the feature `testing` shows it to users")
 )]
 pub(crate) mod files;
+pub(crate) mod late_spans;
 pub(crate) mod limited_text;
 pub(crate) mod line;
 pub(crate) mod live_file;
@@ -19,6 +20,7 @@ pub(crate) mod losses;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod memory;
 pub(crate) mod meta_file;
+pub(crate) mod meta_text;
 pub(crate) mod open_entries;
 pub(crate) mod payload;
 pub(crate) mod redact;
