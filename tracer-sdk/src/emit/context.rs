@@ -5,6 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use super::panic::watched;
 use super::registry;
 use super::run_state::RunState;
 use super::traceparent::TraceParent;
@@ -146,7 +147,7 @@ impl Context {
     /// ```
     pub fn in_scope<R>(&self, work: impl FnOnce() -> R) -> R {
         let _guard = self.enter();
-        work()
+        watched(work)
     }
 
     /// Wraps a closure so that it runs within this context wherever it is called: in a thread, a pool, a callback.

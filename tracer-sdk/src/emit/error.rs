@@ -129,7 +129,8 @@ fn printed(value: fmt::Arguments<'_>, max_bytes: usize) -> Result<String, String
     }
 }
 
-fn causes<E: std::error::Error + ?Sized>(error: &E) -> Option<String> {
+/// The texts of the errors behind an error, one a line.
+pub(crate) fn causes<E: std::error::Error + ?Sized>(error: &E) -> Option<String> {
     /// A chain longer than this is not a chain but a circle.
     const MAX_CAUSES: usize = 32;
     let chain = catch_unwind(AssertUnwindSafe(|| {

@@ -7,6 +7,7 @@ use std::task::{self, Poll};
 use pin_project_lite::pin_project;
 
 use super::context::{self, Context};
+use super::panic::{Watch, watched};
 use super::scope::Scope;
 
 /// Enters a context when it is dropped; stands before the future whose drop needs the context.
@@ -194,14 +195,12 @@ impl<F: Future> Traced<F> {
 /// Tells a panic in a poll, which an executor may catch before the future is dropped.
 struct NotePanic<'a> {
     scope: &'a Scope,
-    armed: bool,
+    watch: Option<Watch>,
 }
 
 impl Drop for NotePanic<'_> {
     fn drop(&mut self) {
-        if self.armed && std::thread::panicking() {
-            self.scope.end_panicked();
-        }
+        self.scope.end_if_panicked(self.watch.as_ref());
     }
 }
 
@@ -217,9 +216,9 @@ impl<F: Future> Future for Traced<F> {
         let guard = this.enter.0.as_ref().map(Context::enter);
         let note = NotePanic {
             scope: &this.scope.0,
-            armed: !std::thread::panicking(),
+            watch: this.scope.0.is_recording().then(Watch::start),
         };
-        let polled = inner.poll(task);
+        let polled = watched(|| inner.poll(task));
         if polled.is_ready() {
             this.inner.set(None);
         }

@@ -15,7 +15,7 @@ pub(crate) mod future;
 mod ids;
 mod open_span;
 mod own_process;
-mod panic;
+pub(crate) mod panic;
 mod pool;
 mod progress;
 mod registry;

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::error::ErrorInfo;
+use super::panic;
 use super::pool;
 use super::progress::Written;
 use super::registry;
@@ -65,6 +66,7 @@ impl OpenSpan {
     /// A span under the current context; `None`, and counted, when there is none.
     #[inline]
     pub(crate) fn begin(event_type: EventType, name: impl Into<Cow<'static, str>>) -> Option<Self> {
+        panic::forget();
         let Some(context) = Context::current() else {
             registry::count_without_run();
             return None;
@@ -128,6 +130,7 @@ impl OpenSpan {
             start: self.start,
             is_named: false,
             has_stand_in: false,
+            outlives_run: false,
         };
         run.opened(self.id, entry);
         self.contents().unanswered = unanswered;

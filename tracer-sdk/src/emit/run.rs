@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::context::Context;
 use super::error::ErrorInfo;
 use super::future::Traced;
+use super::panic::watched;
 use super::scope::{Scope, ScopeGuard, Site, disk};
 use crate::format::TraceId;
 use crate::guardrails::{GuardrailExceeded, Guardrails};
@@ -164,7 +165,7 @@ impl Run {
     /// ```
     pub fn in_scope<T, E: fmt::Display>(self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let run = self.start();
-        run.observe(work())
+        run.observe(watched(work))
     }
 
     /// Runs a closure as the run, for work that cannot fail.
@@ -177,7 +178,7 @@ impl Run {
     /// ```
     pub fn in_scope_infallible<R>(self, work: impl FnOnce() -> R) -> R {
         let _run = self.start();
-        work()
+        watched(work)
     }
 
     /// Makes a future the run. An `Err` ends the run as failed and is handed on; a future that is dropped before it is

@@ -361,7 +361,11 @@ impl RunState {
             self.find_stand_ins(&mut files);
         }
         let mut span = *span;
-        if files.open.remove(&span.id).is_some_and(|entry| entry.has_stand_in) {
+        let open = files.open.remove(&span.id);
+        if open.as_ref().is_some_and(|entry| entry.outlives_run) {
+            files.run.finish_late();
+        }
+        if open.is_some_and(|entry| entry.has_stand_in) {
             // Its ID is taken by the stand-in, under which it belongs now.
             span.parent = std::mem::replace(&mut span.id, self.new_span_id());
         }
@@ -505,6 +509,7 @@ impl RunState {
             .fold(end, Timestamp::max);
         let mut counts = found.counts;
         counts.errors += exceptions.len() as u64;
+        files.open.values_mut().for_each(|entry| entry.outlives_run = true);
         let open = in_order(&files.open);
         let rooted = root::write_root(self, &mut files.run, &exceptions, &counts, &open, ended_at);
         let whole = parents.is_ok() && strangers.is_ok() && unfinished.is_ok() && rooted.is_ok();
@@ -520,6 +525,7 @@ impl RunState {
             ended_at,
             duration_ms,
             counts,
+            unfinished_spans: open.len() as u64,
             unattached: registry::ambiguous_records().saturating_sub(files.unattached_before),
         };
         let finished = files.run.finish(ending, whole);

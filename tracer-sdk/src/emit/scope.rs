@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::context::{Context, ContextGuard};
 use super::error::ErrorInfo;
 use super::open_span::OpenSpan;
-use super::panic::last_panic;
+use super::panic::{Frames, Watch, forget};
 use super::root::CANCELLED;
 use super::run_state::RunState;
 use super::start::{Started, start_run};
@@ -250,11 +250,16 @@ impl Scope {
         self.end_with(None, Duration::ZERO);
     }
 
-    pub(crate) fn end_panicked(&self) {
-        if self.inner.is_some() {
-            let panic = last_panic();
+    /// Ends as failed if the thread began to unwind since the watch began; says whether it did.
+    pub(crate) fn end_if_panicked(&self, watch: Option<&Watch>) -> bool {
+        let ends_run = self.inner.as_ref().is_some_and(|inner| inner.run.is_some());
+        let frames = if ends_run { Frames::Resolved } else { Frames::LeftOut };
+        let panic = watch.and_then(|watch| watch.panic(frames));
+        let has_panicked = panic.is_some();
+        if let Some(panic) = panic {
             self.end_with(Some(panic.error), panic.at.elapsed());
         }
+        has_panicked
     }
 
     pub(crate) fn cancel(&self) {
@@ -290,7 +295,7 @@ impl Scope {
         ScopeGuard {
             context: self.context().map(|context| context.enter()),
             scope: self.clone(),
-            panicking: std::thread::panicking(),
+            watch: self.is_recording().then(Watch::start),
         }
     }
 }
@@ -301,16 +306,16 @@ impl Scope {
 pub struct ScopeGuard {
     context: Option<ContextGuard>,
     scope: Scope,
-    panicking: bool,
+    /// `None` where nothing is recorded.
+    watch: Option<Watch>,
 }
 
 impl Drop for ScopeGuard {
     fn drop(&mut self) {
         drop(self.context.take());
-        if !self.panicking && std::thread::panicking() {
-            self.scope.end_panicked();
-        } else {
+        if !self.scope.end_if_panicked(self.watch.as_ref()) {
             self.scope.end();
         }
+        forget();
     }
 }

@@ -11,10 +11,8 @@ use serde_json::{Map, Value};
 use super::files::FileSystem;
 use super::meta_file::replace_text;
 use super::meta_text::MetaText;
+use crate::format::meta::{DROPPED, LATE_SPANS, UNFINISHED_SPANS};
 use crate::format::{Counts, Dropped, META_FILE};
-
-/// The additive key of `meta.json` that says how many spans ended after the run.
-pub(crate) const LATE_SPANS: &str = "late_spans";
 
 /// So many late spans each replace `meta.json` at once. Replacing it costs as much as writing a hundred spans, so a task
 /// that goes on for long does it less often.
@@ -27,6 +25,8 @@ const INTERVAL: Duration = Duration::from_millis(100);
 pub(crate) struct LateSpans {
     counts: Counts,
     spans: u64,
+    /// How many of them were open when the run ended.
+    finished: u64,
     lost: Option<Dropped>,
     replaced: u64,
     last_replaced: Option<Instant>,
@@ -40,6 +40,11 @@ impl LateSpans {
         self.counts.tool_calls += counts.tool_calls;
         self.counts.errors += counts.errors;
         self.counts.loop_warnings += counts.loop_warnings;
+    }
+
+    /// A span that was open when the run ended has ended.
+    pub(crate) fn finish(&mut self) {
+        self.finished += 1;
     }
 
     /// A span could not be written.
@@ -62,7 +67,7 @@ impl LateSpans {
 
     /// Whether there is something that `meta.json` does not say.
     pub(crate) fn is_pending(&self) -> bool {
-        self.spans > 0 || self.lost.is_some()
+        self.spans > 0 || self.finished > 0 || self.lost.is_some()
     }
 
     /// Adds everything to `meta.json`. A file that is not there is not made again: somebody removed the run.
@@ -89,18 +94,24 @@ impl LateSpans {
             let late: u64 = meta.get(LATE_SPANS).unwrap_or(0);
             meta.set(LATE_SPANS, &late.saturating_add(self.spans))?;
         }
+        let unfinished: u64 = meta.get(UNFINISHED_SPANS).unwrap_or(0);
+        match unfinished.saturating_sub(self.finished) {
+            0 => meta.remove(UNFINISHED_SPANS),
+            left => meta.set(UNFINISHED_SPANS, &left)?,
+        }
         if let Some(lost) = &self.lost {
-            let mut dropped: Map<String, Value> = meta.get("dropped").unwrap_or_default();
+            let mut dropped: Map<String, Value> = meta.get(DROPPED).unwrap_or_default();
             let before = dropped.get("spans").and_then(Value::as_u64).unwrap_or(0);
             dropped.insert("spans".to_owned(), before.saturating_add(lost.spans).into());
             dropped
                 .entry("reason")
                 .or_insert_with(|| lost.reason.as_str().into());
-            meta.set("dropped", &dropped)?;
+            meta.set(DROPPED, &dropped)?;
         }
         replace_text(file_system, directory, &meta.to_text()?)?;
         self.counts = Counts::default();
         self.spans = 0;
+        self.finished = 0;
         self.lost = None;
         Ok(())
     }

@@ -22,6 +22,9 @@ pub(crate) struct MetaFile<'a> {
     /// Additive: spans that could not be written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dropped: Option<Dropped>,
+    /// Additive: spans that had not ended when the run did, and have not since.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) unfinished_spans: u64,
     /// Additive: records that found no run while this one and others were live.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) unattached: u64,
@@ -45,6 +48,7 @@ impl<'a> MetaFile<'a> {
             status: RunStatus::Running,
             counts: Counts::default(),
             dropped: None,
+            unfinished_spans: 0,
             unattached: 0,
         }
     }

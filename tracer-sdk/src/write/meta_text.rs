@@ -30,6 +30,11 @@ impl MetaText {
         Ok(())
     }
 
+    /// Takes a key out.
+    pub(crate) fn remove(&mut self, key: &str) {
+        self.entries.retain(|(known, _)| known != key);
+    }
+
     /// The value under a key, where there is one of this type.
     pub(crate) fn get<'a, T: Deserialize<'a>>(&'a self, key: &str) -> Option<T> {
         let (_, value) = self.entries.iter().find(|(known, _)| known == key)?;

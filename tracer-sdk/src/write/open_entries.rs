@@ -21,6 +21,8 @@ pub(crate) struct OpenEntry {
     pub(crate) is_named: bool,
     /// A span under its ID is in the file in its place.
     pub(crate) has_stand_in: bool,
+    /// It was open when its run ended.
+    pub(crate) outlives_run: bool,
 }
 
 impl OpenEntry {

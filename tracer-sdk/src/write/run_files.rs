@@ -34,6 +34,8 @@ pub(crate) struct Ending {
     pub(crate) duration_ms: u64,
     /// What the run counts when nothing is missing.
     pub(crate) counts: Counts,
+    /// How many spans have not ended.
+    pub(crate) unfinished_spans: u64,
     /// How many records found no run while this one and others were live.
     pub(crate) unattached: u64,
 }
@@ -295,6 +297,11 @@ impl RunFiles {
         appended
     }
 
+    /// A span that was open when the run ended has ended.
+    pub(crate) fn finish_late(&mut self) {
+        self.late.finish();
+    }
+
     /// Adds the spans that ended after the run to `meta.json`, unless that was done a moment ago. Says whether something
     /// waits.
     pub(crate) fn settle_late_if_due(&mut self) -> io::Result<bool> {
@@ -377,6 +384,7 @@ impl RunFiles {
         let mut meta = self.meta();
         meta.counts = if whole { ending.counts } else { self.counts };
         meta.dropped = self.losses.dropped().cloned();
+        meta.unfinished_spans = ending.unfinished_spans;
         meta.unattached = ending.unattached;
         if whole {
             meta.status = ending.status;

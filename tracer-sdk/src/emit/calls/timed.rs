@@ -5,6 +5,7 @@ use std::future::Future;
 use crate::emit::context::{Context, ContextGuard};
 use crate::emit::future::{InContext, TraceFutureExt};
 use crate::emit::open_span::OpenSpan;
+use crate::emit::panic::watched;
 use crate::emit::slot::Slot;
 use crate::format::SpanId;
 use crate::guardrails::GuardrailExceeded;
@@ -70,7 +71,7 @@ impl<G: Gathered> Timed<G> {
 
     pub(crate) fn in_scope<R>(&mut self, work: impl FnOnce() -> R) -> R {
         let _guard = self.enter();
-        work()
+        watched(work)
     }
 
     pub(crate) fn instrument<F: Future>(&mut self, future: F) -> InContext<F> {
