@@ -63,7 +63,10 @@ async fn a_task_that_outlives_its_run_adds_its_steps_to_it() {
         assert_eq!(finished.span_named(name).attributes["tracer.after_end"], true);
     }
     let call = finished.payload(EventType::LlmCall);
-    assert_eq!((&call["prompt"], &call["response"]), (&json!("Why?"), &json!("Because.")));
+    assert_eq!(
+        (&call["prompt"], &call["response"]),
+        (&json!("Why?"), &json!("Because."))
+    );
     let root = &finished.run.spans[0];
     assert!(!root.attributes.contains_key("tracer.after_end"));
     assert!(!root.attributes.contains_key("tracer.unfinished_spans"));
@@ -97,7 +100,11 @@ fn every_recorder_records_after_the_end_with_every_way_to_write() {
             "{flush:?}"
         );
         let (stand_in, phase) = (
-            finished.run.spans.iter().find(|span| span.attributes.contains_key("tracer.unfinished")),
+            finished
+                .run
+                .spans
+                .iter()
+                .find(|span| span.attributes.contains_key("tracer.unfinished")),
             finished
                 .run
                 .spans
@@ -126,8 +133,18 @@ fn a_call_that_is_open_when_the_run_ends_is_written_once_when_it_ends_with_all_i
     let list: Value =
         serde_json::from_str(root.attributes["tracer.unfinished_list"].as_str().unwrap()).unwrap();
     assert_eq!(
-        (&list[0]["name"], &list[0]["type"], &list[1]["name"], &list[1]["type"]),
-        (&json!("gpt-5"), &json!("LLM_CALL"), &json!("search"), &json!("TOOL_CALL"))
+        (
+            &list[0]["name"],
+            &list[0]["type"],
+            &list[1]["name"],
+            &list[1]["type"]
+        ),
+        (
+            &json!("gpt-5"),
+            &json!("LLM_CALL"),
+            &json!("search"),
+            &json!("TOOL_CALL")
+        )
     );
     assert_eq!(list[0]["span_id"], id.to_string());
     assert_eq!(finished.run.spans.len(), 1);
@@ -139,7 +156,10 @@ fn a_call_that_is_open_when_the_run_ends_is_written_once_when_it_ends_with_all_i
     assert_eq!(finished.run.spans.len(), 3);
     assert_eq!(finished.span_named("gpt-5").span_id, id);
     let call = finished.payload(EventType::LlmCall);
-    assert_eq!((&call["provider"], &call["prompt"]), (&json!("openai"), &json!("Hi")));
+    assert_eq!(
+        (&call["provider"], &call["prompt"]),
+        (&json!("openai"), &json!("Hi"))
+    );
     let tool = finished.payload(EventType::ToolCall);
     assert_eq!(tool["args"], json!({"q": 1}));
     assert_eq!(tool["error"]["error_type"], "Cancelled");
@@ -235,8 +255,14 @@ fn a_name_that_the_run_was_given_meanwhile_stays() {
     std::fs::write(directory.join("meta.json"), renamed.to_string()).unwrap();
     context.in_scope(|| tool_call("late").record().unwrap());
     let meta = meta(&directory);
-    assert_eq!((&meta["run_name"], &meta["mine"]), (&json!("another"), &json!([1.5])));
-    assert_eq!((&meta["late_spans"], &meta["counts"]["tool_calls"]), (&json!(1), &json!(1)));
+    assert_eq!(
+        (&meta["run_name"], &meta["mine"]),
+        (&json!("another"), &json!([1.5]))
+    );
+    assert_eq!(
+        (&meta["late_spans"], &meta["counts"]["tool_calls"]),
+        (&json!(1), &json!(1))
+    );
 }
 
 #[test]
@@ -249,7 +275,10 @@ fn many_late_spans_replace_the_metadata_seldom_and_the_last_one_is_in_it() {
     run.finish();
     let renames = || {
         let operations = disk.operations();
-        operations.iter().filter(|done| **done == Operation::Rename).count()
+        operations
+            .iter()
+            .filter(|done| **done == Operation::Rename)
+            .count()
     };
     let before = renames();
     context.in_scope(|| (0..SPANS).for_each(|_| tool_call("late").record().unwrap()));
@@ -267,7 +296,9 @@ fn many_late_spans_replace_the_metadata_seldom_and_the_last_one_is_in_it() {
 fn a_fault_after_the_end_is_survived_whatever_operation_it_hits() {
     use tracer_sdk::testing::Fault;
     let work = |disk: &Faulty, start: &mut u64| {
-        let run = tracer_sdk::Run::new("agent").file_system(Arc::new(disk.clone())).start();
+        let run = tracer_sdk::Run::new("agent")
+            .file_system(Arc::new(disk.clone()))
+            .start();
         let (context, directory) = (run.context().unwrap(), run.dir().unwrap());
         let mut phase = span("phase").start();
         run.finish();
@@ -296,7 +327,10 @@ fn a_fault_after_the_end_is_survived_whatever_operation_it_hits() {
                 std::fs::write(copied.join(name), memory.read(&directory.join(name)).unwrap()).unwrap();
             }
             let run = tracer_sdk::read::open_run(&copied).unwrap_or_else(|invalid| {
-                panic!("{fault:?} at {position} ({:?}): {invalid:#?}", clean.operations()[position as usize])
+                panic!(
+                    "{fault:?} at {position} ({:?}): {invalid:#?}",
+                    clean.operations()[position as usize]
+                )
             });
             assert_eq!(run.meta.status, RunStatus::Ok);
             let late = |run: &tracer_sdk::read::LoadedRun| {
@@ -306,7 +340,11 @@ fn a_fault_after_the_end_is_survived_whatever_operation_it_hits() {
                     .count() as u64
             };
             let of = |key: &str| run.meta.additional.get(key).cloned().unwrap_or_default();
-            assert_eq!(of("late_spans").as_u64().unwrap_or(0), late(&run), "{fault:?} at {position}");
+            assert_eq!(
+                of("late_spans").as_u64().unwrap_or(0),
+                late(&run),
+                "{fault:?} at {position}"
+            );
             let lost = of("dropped")["spans"].as_u64().unwrap_or(0);
             assert!(lost + late(&run) <= 3, "{fault:?} at {position}");
             assert_eq!(run.meta.counts, run.counts());
@@ -335,7 +373,12 @@ fn spans_of_many_threads_that_end_while_the_run_does_are_each_written_once() {
         let finished = data.finished();
         assert_eq!(finished.run.meta.counts.tool_calls, 200);
         let stand_ins = |key: &str| {
-            finished.run.spans.iter().filter(|span| span.attributes.contains_key(key)).count()
+            finished
+                .run
+                .spans
+                .iter()
+                .filter(|span| span.attributes.contains_key(key))
+                .count()
         };
         assert_eq!(
             finished.run.spans.len(),
@@ -359,7 +402,10 @@ async fn a_call_in_flight_in_a_future_that_is_ready_ends_before_its_run() {
     assert!(hung_up.is_err());
     let finished = data.finished();
     let call = finished.payload(EventType::LlmCall);
-    assert_eq!((&call["provider"], &call["prompt"]), (&json!("openai"), &json!("Hi")));
+    assert_eq!(
+        (&call["provider"], &call["prompt"]),
+        (&json!("openai"), &json!("Hi"))
+    );
     assert_eq!(call["error"]["error_type"], "Cancelled");
     assert_eq!(finished.payload(EventType::ToolCall)["args"], json!({"q": 1}));
     assert_eq!(finished.run.meta.additional.get("late_spans"), None);
@@ -385,7 +431,10 @@ async fn a_call_in_flight_in_a_run_that_is_dropped_keeps_what_it_has() {
     let finished = data.finished();
     assert_eq!(finished.status(), RunStatus::Error);
     let call = finished.payload(EventType::LlmCall);
-    assert_eq!((&call["provider"], &call["prompt"]), (&json!("openai"), &json!("Hi")));
+    assert_eq!(
+        (&call["provider"], &call["prompt"]),
+        (&json!("openai"), &json!("Hi"))
+    );
     assert_eq!(finished.payload(EventType::ToolCall)["args"], json!({"q": 1}));
 }
 

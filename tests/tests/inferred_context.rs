@@ -172,5 +172,8 @@ fn a_record_that_finds_no_run_among_several_is_warned_of_once_with_what_to_write
     assert!(output.status.success());
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(told.lines().count(), 1, "{told}");
-    assert!(told.contains("2 runs are live") && told.contains("`.in_current_run()`"), "{told}");
+    assert!(
+        told.contains("2 runs are live") && told.contains("`.in_current_run()`"),
+        "{told}"
+    );
 }

@@ -19,7 +19,9 @@ fn caught(message: &'static str) -> Box<dyn Any + Send> {
 }
 
 fn panicked_elsewhere(message: &'static str) -> Box<dyn Any + Send> {
-    std::thread::spawn(move || panic!("{message}")).join().unwrap_err()
+    std::thread::spawn(move || panic!("{message}"))
+        .join()
+        .unwrap_err()
 }
 
 /// Panics while it is dropped, and catches that.
@@ -141,7 +143,11 @@ fn where_the_users_code_is_called_every_panic_is_recorded_with_its_own_words() {
             traced(way);
         };
         assert!(catch_unwind(AssertUnwindSafe(run)).is_err(), "{name}");
-        assert_eq!(message_of(&data), "new", "{name}, in a function with the attribute");
+        assert_eq!(
+            message_of(&data),
+            "new",
+            "{name}, in a function with the attribute"
+        );
     }
 }
 
@@ -156,8 +162,14 @@ fn a_guard_records_the_words_of_no_other_panic() {
         assert!(catch_unwind(AssertUnwindSafe(run)).is_err(), "{name}");
         let message = message_of(&data);
         // What the payload says a guard cannot know, and there is nothing that shows that `resume_unwind` was called.
-        let cannot_be_known = matches!(name, "resumed, from nowhere" | "resumed, after a span that the old one ended");
-        assert!(cannot_be_known || message == "new" || message == NO_WORDS, "{name}: {message}");
+        let cannot_be_known = matches!(
+            name,
+            "resumed, from nowhere" | "resumed, after a span that the old one ended"
+        );
+        assert!(
+            cannot_be_known || message == "new" || message == NO_WORDS,
+            "{name}: {message}"
+        );
     }
 }
 
@@ -173,17 +185,29 @@ fn a_plain_panic_keeps_its_words_its_place_and_its_frames_in_every_scope() {
     let error = error_of(&data);
     assert_eq!(error["message"], "new");
     let stack = error["stack"].as_str().unwrap();
-    assert!(stack.starts_with("at tests/panics.rs") || stack.contains("panics.rs"), "{stack}");
+    assert!(
+        stack.starts_with("at tests/panics.rs") || stack.contains("panics.rs"),
+        "{stack}"
+    );
     let span = data.finished();
     let traced = span.span_named("traced");
-    let stack = traced.events[0].attributes["tracer.error_stack"].as_str().unwrap();
-    assert_eq!(stack.lines().count(), 1, "the frames are resolved for the run, once: {stack}");
+    let stack = traced.events[0].attributes["tracer.error_stack"]
+        .as_str()
+        .unwrap();
+    assert_eq!(
+        stack.lines().count(),
+        1,
+        "the frames are resolved for the run, once: {stack}"
+    );
 }
 
 #[test]
 fn a_panic_that_is_resumed_by_another_task_is_recorded_with_its_own_words() {
     let data = DataDir::new();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .build()
+        .unwrap();
     let work = data.run("joins").instrument_infallible(async {
         caught("old");
         let task = tokio::spawn(async { panic!("new") }.in_current_run());

@@ -53,7 +53,10 @@ mod tests {
     fn what_is_missing_and_what_came_late_is_said_and_nothing_else() {
         let said = |additional: Value| of(&meta_with(additional));
         assert_eq!(said(json!({})), Vec::<String>::new());
-        assert_eq!(said(json!({"late_spans": 0, "unattached": "x", "dropped": 1})), Vec::<String>::new());
+        assert_eq!(
+            said(json!({"late_spans": 0, "unattached": "x", "dropped": 1})),
+            Vec::<String>::new()
+        );
         assert_eq!(
             said(json!({
                 "dropped": {"spans": 1, "reason": "the disk is full"},

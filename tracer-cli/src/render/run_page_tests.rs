@@ -21,7 +21,10 @@ fn page(sample: &Sample, standing: Standing, problems: &[Problem], remarks: &[&s
         duration: (standing != Standing::Interrupted).then_some(120_400),
         totals: &Totals::of(&steps),
         steps: &steps,
-        remarks: &remarks.iter().map(|remark| (*remark).to_owned()).collect::<Vec<_>>(),
+        remarks: &remarks
+            .iter()
+            .map(|remark| (*remark).to_owned())
+            .collect::<Vec<_>>(),
         cut_tail: (standing == Standing::Interrupted).then_some(23),
         problems,
         more_problems: 0,
@@ -158,7 +161,12 @@ fn a_run_that_is_damaged_and_hostile() {
             &json!("絵文字 👩‍🔬 と全角文字"),
             error(hostile, hostile),
         ));
-    let text = page(&sample, Standing::Damaged, &problems, &[&format!("1 span could not be written: {hostile}")]);
+    let text = page(
+        &sample,
+        Standing::Damaged,
+        &problems,
+        &[&format!("1 span could not be written: {hostile}")],
+    );
     assert!(
         text.chars().all(|char| char == '\n' || !char.is_control()),
         "{text:?}"

@@ -9,7 +9,9 @@ use crate::view::client::Viewer;
 #[test]
 fn a_span_that_ended_after_its_run_is_valid_and_said_by_list_show_export_and_page() {
     let sandbox = Sandbox::new();
-    let run = Run::new("agent").config(&Config::new().data_dir(sandbox.data_dir())).start();
+    let run = Run::new("agent")
+        .config(&Config::new().data_dir(sandbox.data_dir()))
+        .start();
     let (context, id) = (run.context().unwrap(), run.trace_id().unwrap().to_string());
     let open = llm_call("gpt-5").prompt("Hi").start().unwrap();
     let never = tool_call("never").start().unwrap();
@@ -31,7 +33,10 @@ fn a_span_that_ended_after_its_run_is_valid_and_said_by_list_show_export_and_pag
     for remark in [late, unfinished] {
         assert!(listed.stderr.contains(remark), "{listed:?}");
         assert!(shown.stdout.contains(remark), "{shown:?}");
-        assert!(page["remarks"].as_array().unwrap().contains(&json!(remark)), "{page}");
+        assert!(
+            page["remarks"].as_array().unwrap().contains(&json!(remark)),
+            "{page}"
+        );
     }
     let listed = sandbox.tracer(&["list", "--json"]).json();
     assert_eq!(listed["runs"][0]["late_spans"], 2);

@@ -18,6 +18,7 @@ mod own_process;
 pub(crate) mod panic;
 mod pool;
 mod progress;
+pub(crate) mod recording;
 mod registry;
 mod root;
 pub(crate) mod run;

@@ -10,6 +10,7 @@ use super::error::ErrorInfo;
 use super::panic;
 use super::pool;
 use super::progress::Written;
+use super::recording::Recording;
 use super::registry;
 use super::root::{
     CANCELLED, STATUS_ERROR, STATUS_OK, error_attributes, exception_event, operation, structural_name,
@@ -67,7 +68,7 @@ impl OpenSpan {
     #[inline]
     pub(crate) fn begin(event_type: EventType, name: impl Into<Cow<'static, str>>) -> Option<Self> {
         panic::forget();
-        let Some(context) = Context::current() else {
+        let Some(context) = Context::active() else {
             registry::count_without_run();
             return None;
         };
@@ -261,6 +262,9 @@ impl OpenSpan {
 
     /// Ends the span after the fact: it is written with the duration that it is said to have had.
     pub(crate) fn record(mut self) -> Result<(), GuardrailExceeded> {
+        let Some(_recording) = Recording::enter_or_count() else {
+            return Ok(());
+        };
         let end = self.context.run.clock.now();
         let duration = self.contents().duration.unwrap_or_default();
         self.start = self.context.run.clock.before(end, duration);
@@ -289,10 +293,20 @@ impl OpenSpan {
         let _ = self.end();
     }
 
+    /// Gives the place back that was kept for a call that is not made.
+    fn release(&mut self) {
+        if let Some(reservation) = self.reservation.take() {
+            self.context.run.release(reservation);
+        }
+    }
+
     fn write(&mut self, end: Timestamp) -> Result<(), GuardrailExceeded> {
         let mut contents = self.take_contents();
         let outcome = match self.write_line(&mut contents, end) {
-            Recorded::Nowhere => self.context.run.tripped().map_or(Ok(()), Err),
+            Recorded::Nowhere => {
+                self.release();
+                self.context.run.tripped().map_or(Ok(()), Err)
+            }
             recorded => self.tell(&contents, end, recorded),
         };
         pool::give_contents(contents);
@@ -373,10 +387,14 @@ impl OpenSpan {
 
 impl Drop for OpenSpan {
     fn drop(&mut self) {
-        if let Some(reservation) = self.reservation.take() {
-            self.context.run.release(reservation);
+        // A thread that is recording may hold what releasing waits for.
+        if self.reservation.is_some()
+            && let Some(_recording) = Recording::enter()
+        {
+            self.release();
         }
         if let Some(contents) = self.contents.take() {
+            let _recording = Recording::mark();
             pool::give_contents(contents);
         }
     }

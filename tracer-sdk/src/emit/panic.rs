@@ -15,6 +15,7 @@ use std::time::Instant;
 
 use super::context::Context;
 use super::error::ErrorInfo;
+use super::recording::Recording;
 
 /// The error type of a panic.
 const PANIC: &str = "panic";
@@ -171,6 +172,10 @@ pub(crate) fn install_hook() {
 fn note(info: &PanicHookInfo<'_>) {
     PANICS.fetch_add(1, Ordering::Relaxed);
     let _ = OWN.try_with(|own| own.set(own.get() + 1));
+    // A panic in the user's code that a recorder called is caught by the recorder.
+    let Some(_recording) = Recording::enter() else {
+        return;
+    };
     let Some(context) = Context::of_thread() else {
         return;
     };
@@ -193,7 +198,9 @@ fn note(info: &PanicHookInfo<'_>) {
     if cfg!(panic = "abort") {
         // Nothing unwinds: this is the last moment to end the run, and this panic is the one that ends it.
         let end = context.run.clock.now();
-        context.run.end_aborted(last_panic(|_| true, Frames::Resolved).error, end);
+        context
+            .run
+            .end_aborted(last_panic(|_| true, Frames::Resolved).error, end);
     }
 }
 

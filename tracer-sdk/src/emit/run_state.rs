@@ -20,7 +20,7 @@ use super::pool;
 use super::progress::{Progress, Written};
 use super::run::RunStats;
 use super::shared_run::{self, Found, Survey};
-use super::{registry, root, warning};
+use super::{recording, registry, root, warning};
 use crate::format::{EventType, RunStatus, SpanId, SpanKind, StatusCode, Timestamp, TraceId, names};
 use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
 use crate::settings::{Flush, Settings};
@@ -298,6 +298,7 @@ impl RunState {
             if self.has_reached_end(&mut files) {
                 return self.write_after_end(files, line, span, draft);
             }
+            files.run.drop_nested(recording::take_dropped());
             let mut outcome = files.append(line, span);
             if files.ended {
                 // Nobody writes the batch any more.
@@ -371,6 +372,7 @@ impl RunState {
         }
         draft.flag(names::AFTER_END);
         self.write_span_line(line, &span, draft);
+        files.run.drop_nested(recording::take_dropped());
         let parents = root::write_lost_parents(self, &mut files.run)
             .and_then(|()| self.write_stand_ins(&mut files, span.parent, span.end));
         let appended = parents.and_then(|()| files.run.append_late(line, span.event_type));
@@ -477,6 +479,7 @@ impl RunState {
         } else {
             files.run.hold_to_end();
         }
+        files.run.drop_nested(recording::take_dropped());
         let cancelled = match open {
             Open::EndsLater => Ok(()),
             Open::NeverEnds => self.cancel_open_spans(&mut files, end),
@@ -509,7 +512,10 @@ impl RunState {
             .fold(end, Timestamp::max);
         let mut counts = found.counts;
         counts.errors += exceptions.len() as u64;
-        files.open.values_mut().for_each(|entry| entry.outlives_run = true);
+        files
+            .open
+            .values_mut()
+            .for_each(|entry| entry.outlives_run = true);
         let open = in_order(&files.open);
         let rooted = root::write_root(self, &mut files.run, &exceptions, &counts, &open, ended_at);
         let whole = parents.is_ok() && strangers.is_ok() && unfinished.is_ok() && rooted.is_ok();

@@ -2,6 +2,7 @@
 //!
 //! `meta.json` is read before it is replaced: by then it may have another name in it, or what another process added.
 
+use std::fmt::Display;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -47,14 +48,14 @@ impl LateSpans {
         self.finished += 1;
     }
 
-    /// A span could not be written.
-    pub(crate) fn lose(&mut self, error: &io::Error) {
+    /// Spans could not be written.
+    pub(crate) fn lose(&mut self, spans: u64, reason: &dyn Display) {
         match &mut self.lost {
-            Some(lost) => lost.spans += 1,
+            Some(lost) => lost.spans += spans,
             None => {
                 self.lost = Some(Dropped {
-                    spans: 1,
-                    reason: error.to_string(),
+                    spans,
+                    reason: reason.to_string(),
                 });
             }
         }

@@ -72,7 +72,12 @@ pub(crate) struct RunFiles {
     counts: Counts,
     losses: Losses,
     late: LateSpans,
+    /// The last `meta.json` of the run's own end is written.
+    is_finished: bool,
 }
+
+/// Why a record is missing that was made while its thread was recording something else.
+const NESTED: &str = "it was recorded by code that a recorder called";
 
 impl RunFiles {
     /// The files of a run that this process starts, or that it joined: then another one made the directory and writes
@@ -111,6 +116,7 @@ impl RunFiles {
             counts: Counts::default(),
             losses: Losses::default(),
             late: LateSpans::default(),
+            is_finished: false,
         }
     }
 
@@ -291,10 +297,20 @@ impl RunFiles {
             }
             Err(error) => {
                 self.losses.add(1, error);
-                self.late.lose(error);
+                self.late.lose(1, error);
             }
         }
         appended
+    }
+
+    /// Notes records that were made while their thread was recording something else.
+    pub(crate) fn drop_nested(&mut self, records: u64) {
+        if records > 0 {
+            self.losses.add(records, &NESTED);
+            if self.is_finished {
+                self.late.lose(records, &NESTED);
+            }
+        }
     }
 
     /// A span that was open when the run ended has ended.
@@ -360,6 +376,7 @@ impl RunFiles {
     pub(crate) fn finish(&mut self, ending: Ending, whole: bool) -> io::Result<()> {
         // Whatever happens now, the lock goes: nobody records any more.
         let live = self.live.take();
+        self.is_finished = true;
         let checked = self.check_log();
         let whole = whole && checked.is_ok() && !self.losses.forgot_parents();
         let described = self.describe_end(&ending, whole);
