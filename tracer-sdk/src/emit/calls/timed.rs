@@ -84,13 +84,11 @@ impl<G: Gathered> Timed<G> {
 
     #[inline]
     pub(crate) fn end(mut self) -> Result<(), GuardrailExceeded> {
-        match Recording::enter_or_count() {
-            Some(_recording) => self.take().map_or(Ok(()), OpenSpan::end),
-            None => {
-                drop(self.span.take());
-                Ok(())
-            }
-        }
+        let Some(_recording) = Recording::enter_or_count() else {
+            drop(self.span.take());
+            return Ok(());
+        };
+        self.take().map_or(Ok(()), OpenSpan::end)
     }
 
     #[inline]
