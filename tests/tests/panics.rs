@@ -162,15 +162,31 @@ fn a_guard_records_the_words_of_no_other_panic() {
         assert!(catch_unwind(AssertUnwindSafe(run)).is_err(), "{name}");
         let message = message_of(&data);
         // What the payload says a guard cannot know, and there is nothing that shows that `resume_unwind` was called.
-        let cannot_be_known = matches!(
-            name,
-            "resumed, from nowhere" | "resumed, after a span that the old one ended"
-        );
+        let cannot_be_known = [
+            "resumed, from nowhere",
+            "resumed, from a thread that panicked before",
+            "resumed, after a span that the old one ended",
+        ]
+        .contains(&name);
         assert!(
             cannot_be_known || message == "new" || message == NO_WORDS,
             "{name}: {message}"
         );
     }
+}
+
+#[test]
+fn a_guard_of_a_run_whose_threads_panicked_before_records_the_words_of_no_other_panic() {
+    let data = DataDir::new();
+    let run = || {
+        let guard = data.run("guard").start();
+        let worker = guard.context().unwrap().wrap(|| panic!("new"));
+        let payload = std::thread::spawn(worker).join().unwrap_err();
+        caught("old");
+        resume_unwind(payload);
+    };
+    assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    assert_eq!(message_of(&data), NO_WORDS);
 }
 
 #[test]

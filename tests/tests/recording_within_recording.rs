@@ -37,14 +37,14 @@ fn traced_tool() {}
 const EVERY_RECORDER: [(&str, fn()); 19] = [
     ("tool_call", || tool_call("within").args(&1).record().unwrap()),
     ("tool_call started", || {
-        tool_call("within").start().unwrap().end().unwrap()
+        tool_call("within").start().unwrap().end().unwrap();
     }),
     ("llm_call", || {
         llm_call("within")
             .prompt("p")
             .usage(Usage::new(1, 2))
             .record()
-            .unwrap()
+            .unwrap();
     }),
     ("llm_call started", || drop(llm_call("within").start().unwrap())),
     ("state", || state(&1).record().unwrap()),
@@ -69,7 +69,7 @@ const EVERY_RECORDER: [(&str, fn()); 19] = [
     }),
     ("RunGuard::check", || with_outer(|run| drop(run.check()))),
     ("RunGuard::stats", || {
-        with_outer(|run| drop(run.stats().dropped.to_string()))
+        with_outer(|run| drop(run.stats().dropped.to_string()));
     }),
     ("RunGuard::flush", || with_outer(RunGuard::flush)),
     ("RunGuard::dir", || with_outer(|run| drop(run.dir()))),
@@ -129,7 +129,7 @@ impl From<Records> for Cow<'static, str> {
 
 #[trace(tool, args, result)]
 fn with_arguments(records: Records) -> Result<Records, Records> {
-    if CALLED.get() % 2 == 0 {
+    if CALLED.get().is_multiple_of(2) {
         Ok(records)
     } else {
         Err(records)
@@ -142,22 +142,22 @@ const EVERY_CALL: [(&str, fn(Records)); 16] = [
     ("a model", |records| llm_call(records).record().unwrap()),
     ("a span's name", |records| span(records).start().end()),
     ("args", |records| {
-        tool_call("outer").args(&records).record().unwrap()
+        tool_call("outer").args(&records).record().unwrap();
     }),
     ("a result", |records| {
-        tool_call("outer").result(&records).record().unwrap()
+        tool_call("outer").result(&records).record().unwrap();
     }),
     ("an attribute", |records| {
-        tool_call("outer").attribute("a", &records).record().unwrap()
+        tool_call("outer").attribute("a", &records).record().unwrap();
     }),
     ("meta", |records| {
-        tool_call("outer").meta(&records).record().unwrap()
+        tool_call("outer").meta(&records).record().unwrap();
     }),
     ("an error", |records| {
-        tool_call("outer").error(&records).record().unwrap()
+        tool_call("outer").error(&records).record().unwrap();
     }),
     ("a prompt", |records| {
-        llm_call("outer").prompt(&records).record().unwrap()
+        llm_call("outer").prompt(&records).record().unwrap();
     }),
     ("a response", |records| {
         let mut call = llm_call("outer").start().unwrap();
@@ -168,7 +168,7 @@ const EVERY_CALL: [(&str, fn(Records)); 16] = [
         call.fail(&records);
     }),
     ("state", |records| {
-        state(&records).diff(&records).record().unwrap()
+        state(&records).diff(&records).record().unwrap();
     }),
     ("record_error", |records| record_error(&records).unwrap()),
     ("the attribute", |records| {
@@ -179,7 +179,7 @@ const EVERY_CALL: [(&str, fn(Records)); 16] = [
         let _ = with_arguments(records);
     }),
     ("the run's failure", |records| {
-        with_outer(|run| run.fail(&records))
+        with_outer(|run| run.fail(&records));
     }),
 ];
 

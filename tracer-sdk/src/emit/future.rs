@@ -216,7 +216,7 @@ impl<F: Future> Future for Traced<F> {
         let guard = this.enter.0.as_ref().map(Context::enter);
         let note = NotePanic {
             scope: &this.scope.0,
-            watch: this.scope.0.is_recording().then(Watch::start),
+            watch: this.scope.0.watch(),
         };
         let polled = watched(|| inner.poll(task));
         if polled.is_ready() {

@@ -16,6 +16,7 @@ use std::time::Instant;
 use super::context::Context;
 use super::error::ErrorInfo;
 use super::recording::Recording;
+use super::run_state::RunState;
 
 /// The error type of a panic.
 const PANIC: &str = "panic";
@@ -36,6 +37,8 @@ struct Note {
     /// Captured cheaply; resolved to names only when a run really ended by this panic, and then once.
     backtrace: Option<Backtrace>,
     origin: Origin,
+    /// How many panics other threads had had when the hooks were done.
+    panics_of_others: u64,
 }
 
 /// How much is known of the unwinding that a note belongs to.
@@ -55,7 +58,7 @@ thread_local! {
     static OWN: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How many panics other threads have had: each may have left a payload that this thread resumes.
+/// How many panics other threads have had.
 fn panics_of_others() -> u64 {
     let own = OWN.try_with(Cell::get).unwrap_or(0);
     PANICS.load(Ordering::Relaxed).saturating_sub(own)
@@ -79,29 +82,40 @@ pub(crate) enum Frames {
 #[derive(Debug)]
 pub(crate) struct Watch {
     panicking: bool,
-    panics_of_others: u64,
+    panics_of_run: u64,
+    panics_of_thread: u64,
 }
 
 impl Watch {
-    /// From now on.
-    pub(crate) fn start() -> Self {
+    /// From now on, for what belongs to a run.
+    pub(crate) fn start(run: &RunState) -> Self {
         forget();
         Self {
             panicking: std::thread::panicking(),
-            panics_of_others: panics_of_others(),
+            panics_of_run: run.panics.load(Ordering::Relaxed),
+            panics_of_thread: OWN.try_with(Cell::get).unwrap_or(0),
         }
     }
 
     /// The panic that has begun since and that this thread is unwinding from. Its frames are for what ends a run:
     /// resolving them takes tens of milliseconds, which a program that goes on must not wait for.
-    pub(crate) fn panic(&self, frames: Frames) -> Option<Panic> {
+    pub(crate) fn panic(&self, run: &RunState, frames: Frames) -> Option<Panic> {
         if self.panicking || !std::thread::panicking() {
             return None;
         }
-        let is_quiet = self.panics_of_others == panics_of_others();
-        let is_believed = |origin| match origin {
+        let in_run = run
+            .panics
+            .load(Ordering::Relaxed)
+            .saturating_sub(self.panics_of_run);
+        let own = OWN
+            .try_with(Cell::get)
+            .unwrap_or(0)
+            .saturating_sub(self.panics_of_thread);
+        let is_believed = |note: &Note| match note.origin {
             Origin::Seen => true,
-            Origin::Only => is_quiet,
+            // The payload of another thread may be the one that is resumed here: of one that worked for this run, or of
+            // one that panicked since.
+            Origin::Only => in_run <= own && note.panics_of_others == panics_of_others(),
             Origin::Unclear => false,
         };
         Some(last_panic(is_believed, frames))
@@ -128,6 +142,7 @@ fn see(payload: &(dyn Any + Send)) {
                 panic: Panic::now(message),
                 backtrace: None,
                 origin: Origin::Seen,
+                panics_of_others: 0,
             });
         last.set(Some(Note {
             origin: Origin::Seen,
@@ -165,6 +180,14 @@ pub(crate) fn install_hook() {
         std::panic::set_hook(Box::new(move |info| {
             note(info);
             previous(info);
+            // To print takes a while, in which others panic.
+            let _ = LAST.try_with(|last| {
+                let note = last.take().map(|note| Note {
+                    panics_of_others: panics_of_others(),
+                    ..note
+                });
+                last.set(note);
+            });
         }));
     });
 }
@@ -179,6 +202,7 @@ fn note(info: &PanicHookInfo<'_>) {
     let Some(context) = Context::of_thread() else {
         return;
     };
+    context.run.panics.fetch_add(1, Ordering::Relaxed);
     let mut panic = Panic::now(text_of(info.payload()).unwrap_or("a panic whose payload is not text"));
     if let Some(place) = info.location() {
         panic.error = panic.error.at(place);
@@ -193,6 +217,7 @@ fn note(info: &PanicHookInfo<'_>) {
             panic,
             backtrace,
             origin,
+            panics_of_others: panics_of_others(),
         }));
     });
     if cfg!(panic = "abort") {
@@ -206,9 +231,9 @@ fn note(info: &PanicHookInfo<'_>) {
 
 /// What is noted of the panic that this thread is unwinding from, if the note may be believed. It may end several spans,
 /// and the run around them.
-fn last_panic(is_believed: impl FnOnce(Origin) -> bool, frames: Frames) -> Panic {
+fn last_panic(is_believed: impl FnOnce(&Note) -> bool, frames: Frames) -> Panic {
     let note = LAST.try_with(Cell::take).ok().flatten();
-    let Some(mut note) = note.filter(|note| is_believed(note.origin)) else {
+    let Some(mut note) = note.filter(is_believed) else {
         // Or the program replaced the hook.
         return Panic::now("the thread panicked");
     };

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
@@ -82,6 +82,8 @@ pub(crate) struct RunState {
     batched: bool,
     files: Mutex<Files>,
     progress: Mutex<Progress>,
+    /// How many panics there were in threads that worked for the run.
+    pub(crate) panics: AtomicU64,
     /// `meta.json` does not say everything of the spans that ended after the run.
     has_unsettled: AtomicBool,
 }
@@ -141,6 +143,7 @@ impl RunState {
                 unattached_before: registry::ambiguous_records(),
             }),
             progress: Mutex::new(Progress::new(settings)),
+            panics: AtomicU64::new(0),
             has_unsettled: AtomicBool::new(false),
         })
     }

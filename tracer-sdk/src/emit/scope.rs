@@ -267,15 +267,21 @@ impl Scope {
         self.end_with(None, Duration::ZERO);
     }
 
+    /// Watches for a panic from now on; `None` where nothing is recorded.
+    pub(crate) fn watch(&self) -> Option<Watch> {
+        self.inner.as_ref().map(|inner| Watch::start(&inner.context.run))
+    }
+
     /// Ends as failed if the thread began to unwind since the watch began; says whether it did.
     pub(crate) fn end_if_panicked(&self, watch: Option<&Watch>) -> bool {
-        let ends_run = self.inner.as_ref().is_some_and(|inner| inner.run.is_some());
-        let frames = if ends_run {
-            Frames::Resolved
-        } else {
-            Frames::LeftOut
+        let (Some(inner), Some(watch)) = (&self.inner, watch) else {
+            return false;
         };
-        let panic = watch.and_then(|watch| watch.panic(frames));
+        let frames = match inner.run {
+            Some(_) => Frames::Resolved,
+            None => Frames::LeftOut,
+        };
+        let panic = watch.panic(&inner.context.run, frames);
         let has_panicked = panic.is_some();
         if let Some(panic) = panic {
             self.end_with(Some(panic.error), panic.at.elapsed());
@@ -319,7 +325,7 @@ impl Scope {
         ScopeGuard {
             context: self.context().map(|context| context.enter()),
             scope: self.clone(),
-            watch: self.is_recording().then(Watch::start),
+            watch: self.watch(),
         }
     }
 }

@@ -9,7 +9,7 @@ pub fn prepare(scope: &Scope) -> Preparation {
     Preparation {
         context: scope.context().map(|context| context.enter()),
         scope: scope.clone(),
-        watch: scope.is_recording().then(Watch::start),
+        watch: scope.watch(),
     }
 }
 
