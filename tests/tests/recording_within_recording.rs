@@ -269,6 +269,10 @@ impl OpenFile for RecordingFile {
         (self.1)();
         self.0.whole_lines()
     }
+    fn ends_with(&self, bytes: &[u8]) -> io::Result<bool> {
+        (self.1)();
+        self.0.ends_with(bytes)
+    }
     fn cut(&mut self, length: u64) -> io::Result<()> {
         (self.1)();
         self.0.cut(length)

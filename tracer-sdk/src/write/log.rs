@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 
 use super::files::{FileSystem, Open, OpenFile, write_once};
-use crate::format::RunStatus;
+use crate::format::{RunStatus, names};
 
 /// A line is never longer than this, newline included (decisions, section 5).
 pub(crate) const MAX_LINE_BYTES: usize = 1024 * 1024;
@@ -164,6 +164,10 @@ impl SpanLog {
     pub(crate) fn go_on_after_end(&mut self) {
         self.owner = None;
         self.ending = true;
+        let lines = std::mem::take(&mut self.pending);
+        for line in lines.split_inclusive(|&byte| byte == b'\n') {
+            push_marked(&mut self.pending, line);
+        }
     }
 
     /// Keeps the others who share the file from appending, until [`SpanLog::let_go`].
@@ -493,6 +497,27 @@ impl SpanLog {
         self.others.block = true;
         Lock::Busy
     }
+}
+
+/// Adds a line to `lines`, with the attribute of a span that ended after its run, if there is room for it.
+fn push_marked(lines: &mut Vec<u8>, line: &[u8]) {
+    // A quote within a text is escaped, so that this can only be the key; that of a span event comes later.
+    const ATTRIBUTES: &[u8] = br#""attributes":{"#;
+    let mark = format!(r#""{}":true"#, names::AFTER_END.written());
+    let start = line.windows(ATTRIBUTES.len()).position(|part| part == ATTRIBUTES);
+    let Some((before, after)) = start
+        .filter(|_| line.len() + mark.len() < MAX_LINE_BYTES)
+        .and_then(|start| line.split_at_checked(start + ATTRIBUTES.len()))
+    else {
+        lines.extend_from_slice(line);
+        return;
+    };
+    lines.extend_from_slice(before);
+    lines.extend_from_slice(mark.as_bytes());
+    if !after.starts_with(b"}") {
+        lines.push(b',');
+    }
+    lines.extend_from_slice(after);
 }
 
 /// Where the first `count` lines end.
