@@ -34,7 +34,21 @@ impl Finished {
             "the counts are not those of the projection"
         );
         assert_eq!(records.first().map(Record::event_type), Some(EventType::RunStart));
-        assert_eq!(records.last().map(Record::event_type), Some(EventType::RunEnd));
+        let late: Vec<String> = run
+            .spans
+            .iter()
+            .filter(|span| span.attributes.contains_key("tracer.after_end"))
+            .map(|span| span.span_id.to_string())
+            .collect();
+        // The emitter writes all times in one form, so that their texts are in the order of the times.
+        let ended_at = run.meta.ended_at.as_ref().unwrap().instant().to_string();
+        let last = records.iter().rfind(|record| record.ts <= ended_at);
+        assert_eq!(last.map(Record::event_type), Some(EventType::RunEnd));
+        assert_eq!(
+            run.meta.additional.get("late_spans"),
+            (!late.is_empty()).then(|| late.len().into()).as_ref(),
+            "meta.json does not say how many spans ended after the run"
+        );
         let mut files: Vec<_> = std::fs::read_dir(directory)
             .unwrap()
             .map(|entry| entry.unwrap().file_name())

@@ -129,3 +129,51 @@ fn a_run_started_on_a_thread_without_a_context_is_its_own_though_another_one_liv
     first.finish();
     assert_eq!(data.finished_runs().len(), 2);
 }
+
+#[test]
+fn the_runs_that_a_record_may_have_belonged_to_say_that_it_found_none() {
+    let _turn = take_turns();
+    let data = DataDir::new();
+    let unattached = |run: &tracer_tests::Finished| run.run.meta.additional.get("unattached").cloned();
+    let alone = data.run("alone").start();
+    elsewhere(|| tool_call("inferred").record().unwrap());
+    alone.finish();
+    assert_eq!(unattached(&data.finished()), None);
+
+    let data = DataDir::new();
+    let first = data.run("first").start();
+    let second = elsewhere(|| {
+        data.run("second")
+            .instrument_infallible(std::future::pending::<()>())
+    });
+    elsewhere(|| {
+        tool_call("lost").record().unwrap();
+        llm_call("lost").start().unwrap().end().unwrap();
+    });
+    drop(second);
+    let third = elsewhere(|| {
+        data.run("third")
+            .instrument_infallible(std::future::pending::<()>())
+    });
+    first.finish();
+    drop(third);
+    for run in data.finished_runs() {
+        let was_live = run.run.meta.run_name.as_deref() != Some("third");
+        assert_eq!(unattached(&run), was_live.then(|| 2.into()));
+    }
+}
+
+#[test]
+fn a_record_that_finds_no_run_among_several_is_warned_of_once_with_what_to_write() {
+    let data = DataDir::new();
+    let output = tracer_tests::Program::new(env!("CARGO_BIN_EXE_traced"), &data)
+        .args(["unattached"])
+        .output();
+    assert!(output.status.success());
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert!(
+        told.contains("2 runs are live") && told.contains("`.in_current_run()`"),
+        "{told}"
+    );
+}

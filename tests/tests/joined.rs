@@ -144,7 +144,7 @@ fn what_a_child_lost_is_told_by_its_parents_run() {
 }
 
 #[test]
-fn a_child_that_outlives_its_parents_run_adds_nothing_to_it() {
+fn what_a_child_records_after_its_parents_run_is_appended_marked_and_counted() {
     let data = DataDir::new();
     let run = data.run("parent").start();
     let mut child = start_ready(child_of(&run, &data, "join-and-wait"));
@@ -153,9 +153,20 @@ fn a_child_that_outlives_its_parents_run_adds_nothing_to_it() {
     child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("the run has ended"), "{told}");
-    assert_eq!(data.finished().run.meta.counts.tool_calls, 1);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let finished = data.finished();
+    assert_eq!(finished.run.meta.counts.tool_calls, 2);
+    // The child's own span was open when the run ended: its parent wrote a stand-in for it.
+    assert_eq!(finished.run.meta.additional["late_spans"], 2);
+    let own = finished.span_named("child");
+    let stand_in = finished.span_named("interrupted child process");
+    assert_eq!(own.parent_span_id, Some(stand_in.span_id));
+    assert!(
+        finished
+            .all(EventType::ToolCall)
+            .iter()
+            .all(|call| call.parent_id == Some(stand_in.span_id.to_string()))
+    );
 }
 
 /// What becomes of a child that goes on when its parent's run has ended.
@@ -179,9 +190,10 @@ fn a_child_of_a_run_without_a_live_file_sees_its_end_in_meta_json() {
             .env("TRACER_TRACEPARENT", &parent),
     );
     run.finish();
-    let told = goes_on(child);
-    assert!(told.contains("the run has ended"), "{told}");
-    assert_eq!(data.finished().run.meta.counts.tool_calls, 1);
+    assert_eq!(goes_on(child), "");
+    let finished = data.finished();
+    assert_eq!(finished.run.meta.counts.tool_calls, 2);
+    assert_eq!(finished.run.meta.late_spans(), 2);
 }
 
 #[test]
@@ -202,7 +214,7 @@ fn a_lock_that_a_stopped_process_keeps_costs_no_span_once_it_is_free() {
 }
 
 #[test]
-fn a_run_ends_though_a_stopped_process_keeps_its_lock_and_nothing_lands_behind_its_end() {
+fn a_run_ends_though_a_stopped_process_keeps_its_lock_and_nothing_lands_behind_its_end_unmarked() {
     let data = DataDir::new();
     let run = data.run("parent").start();
     tool_call("before").record().unwrap();
@@ -213,11 +225,21 @@ fn a_run_ends_though_a_stopped_process_keeps_its_lock_and_nothing_lands_behind_i
     let stats = run.finish();
     assert_eq!((stats.written, stats.dropped), (2, 0));
     drop(stopped);
-    let told = goes_on(child);
-    assert!(told.contains("the run has ended"), "{told}");
-    assert_eq!(data.finished().run.meta.counts.tool_calls, 1);
+    assert_eq!(goes_on(child), "");
+    // What waited for the lock, what the child recorded then, and the child itself.
+    let finished = data.finished();
+    assert_eq!(finished.run.meta.counts.tool_calls, 3);
+    assert_eq!(finished.run.meta.late_spans(), 3);
     let log = std::fs::read_to_string(directory.join("spans.jsonl")).unwrap();
-    assert!(log.lines().last().unwrap().contains(r#""parent_span_id":null"#));
+    let behind = log
+        .lines()
+        .skip_while(|line| !line.contains(r#""parent_span_id":null"#));
+    assert!(
+        behind
+            .skip(1)
+            .all(|line| line.contains(r#""tracer.after_end":true"#)
+                || line.contains(r#""tracer.unfinished":true"#))
+    );
 }
 
 /// The lock of the run's log, as a process keeps it that was stopped.

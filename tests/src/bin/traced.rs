@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         "fork-and-wait" => fork_and_wait(),
         "fork-and-idle" => fork_and_idle(),
         "exec-and-wait" => exec_and_wait(),
+        "unattached" => record_without_a_run(),
         "default-name" => default_name(),
         "warn" => warn(),
         "warn-while-standard-error-is-held" => warn_while_standard_error_is_held(),
@@ -284,6 +285,19 @@ fn join_and_wait() {
     wait_for_a_line();
     tool_call("child's late step").record().unwrap();
     drop(run);
+}
+
+/// Two runs are live, and a thread that was given none of them records.
+fn record_without_a_run() {
+    let _one = traced_run("one");
+    std::thread::spawn(|| {
+        let _other = traced_run("other");
+        std::thread::spawn(|| (0..3).for_each(|_| tool_call("lost").record().unwrap()))
+            .join()
+            .unwrap();
+    })
+    .join()
+    .unwrap();
 }
 
 /// A forked child leaves the run alone.

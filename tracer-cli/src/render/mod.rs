@@ -14,6 +14,7 @@ pub mod line;
 pub mod loop_card;
 pub mod loops;
 pub mod message;
+pub mod remarks;
 mod row_cells;
 pub mod run_list;
 pub mod run_page;

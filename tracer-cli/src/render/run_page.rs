@@ -28,8 +28,8 @@ pub struct RunPage<'a> {
     pub steps: &'a [Step<'a>],
     /// What all of them come to.
     pub totals: &'a Totals,
-    /// How many spans its emitter could not write, and why.
-    pub dropped: Option<(u64, &'a str)>,
+    /// What its metadata says of its recording.
+    pub remarks: &'a [String],
     /// How many bytes of a last line are not whole yet, or never will be.
     pub cut_tail: Option<u64>,
     /// What cannot be read.
@@ -53,9 +53,8 @@ impl RunPage<'_> {
         );
         lines.extend(indented(&sentence, Tone::Strong, width));
         lines.extend(joined(&self.totals.told(), width));
-        if let Some((spans, reason)) = self.dropped {
-            let lost = format!("{} could not be written: {reason}", text::counted(spans, "span"));
-            lines.extend(indented(&lost, Tone::Warning, width));
+        for remark in self.remarks {
+            lines.extend(indented(remark, Tone::Warning, width));
         }
         if let Some(bytes) = self.cut_tail {
             let cut = format!(

@@ -10,7 +10,7 @@ use super::super::samples::{
 use super::super::{loop_card, step_rows, steps};
 use super::*;
 
-fn page(sample: &Sample, standing: Standing, problems: &[Problem], dropped: Option<(u64, &str)>) -> String {
+fn page(sample: &Sample, standing: Standing, problems: &[Problem], remarks: &[&str]) -> String {
     let sources = sample.sources();
     let steps = steps::steps(&sources, Some(Sample::started()));
     let page = RunPage {
@@ -21,7 +21,10 @@ fn page(sample: &Sample, standing: Standing, problems: &[Problem], dropped: Opti
         duration: (standing != Standing::Interrupted).then_some(120_400),
         totals: &Totals::of(&steps),
         steps: &steps,
-        dropped,
+        remarks: &remarks
+            .iter()
+            .map(|remark| (*remark).to_owned())
+            .collect::<Vec<_>>(),
         cut_tail: (standing == Standing::Interrupted).then_some(23),
         problems,
         more_problems: 0,
@@ -83,7 +86,7 @@ fn a_run_that_went_well() {
             &json!({"ticket": "ORD-1042"}),
             &json!("queued"),
         ));
-    insta::assert_snapshot!(page(&sample, Standing::Ok, &[], None));
+    insta::assert_snapshot!(page(&sample, Standing::Ok, &[], &[]));
 }
 
 #[test]
@@ -96,7 +99,7 @@ fn a_run_that_looped() {
         .step(search())
         .step(loop_warning(&[2, 3, 4]))
         .step(draft());
-    insta::assert_snapshot!(page(&sample, Standing::Looped, &[], None));
+    insta::assert_snapshot!(page(&sample, Standing::Looped, &[], &[]));
 }
 
 #[test]
@@ -115,7 +118,7 @@ fn a_run_that_failed() {
         .step(lookup())
         .step(failed_tool("refund_api", &json!({"order": "ORD-1042"}), refused))
         .on_root(Payload::Error(passed_on));
-    insta::assert_snapshot!(page(&sample, Standing::Failed, &[], None));
+    insta::assert_snapshot!(page(&sample, Standing::Failed, &[], &[]));
 }
 
 #[test]
@@ -130,13 +133,13 @@ fn a_run_that_was_interrupted_and_lost_spans() {
         &sample,
         Standing::Interrupted,
         &[torn],
-        Some((3, "no space left on device"))
+        &["3 spans could not be written: no space left on device"]
     ));
 }
 
 #[test]
 fn a_run_that_has_just_begun() {
-    insta::assert_snapshot!(page(&Sample::new(), Standing::Running, &[], None));
+    insta::assert_snapshot!(page(&Sample::new(), Standing::Running, &[], &[]));
 }
 
 #[test]
@@ -158,7 +161,12 @@ fn a_run_that_is_damaged_and_hostile() {
             &json!("絵文字 👩‍🔬 と全角文字"),
             error(hostile, hostile),
         ));
-    let text = page(&sample, Standing::Damaged, &problems, Some((1, hostile)));
+    let text = page(
+        &sample,
+        Standing::Damaged,
+        &problems,
+        &[&format!("1 span could not be written: {hostile}")],
+    );
     assert!(
         text.chars().all(|char| char == '\n' || !char.is_control()),
         "{text:?}"
@@ -190,7 +198,7 @@ proptest! {
             duration: Some(7),
             totals: &Totals::of(&steps),
             steps: &steps,
-            dropped: Some((1, &said)),
+            remarks: std::slice::from_ref(&said),
             cut_tail: None,
             problems: &[],
             more_problems: 0,

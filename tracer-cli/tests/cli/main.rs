@@ -6,6 +6,7 @@
     reason = "a test says what went wrong by panicking"
 )]
 
+mod after_the_end;
 mod demo;
 mod export;
 mod follow;

@@ -5,6 +5,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use super::panic::watched;
+use super::recording::Recording;
 use super::registry;
 use super::run_state::RunState;
 use super::traceparent::TraceParent;
@@ -51,6 +53,14 @@ impl Context {
     /// ```
     #[must_use]
     pub fn current() -> Option<Self> {
+        match Recording::enter() {
+            Some(_recording) => Self::active(),
+            None => Self::of_thread(),
+        }
+    }
+
+    /// The same, for a recorder.
+    pub(crate) fn active() -> Option<Self> {
         Self::of_thread().or_else(|| {
             let run = registry::only_live_run().filter(|run| run.is_own_process())?;
             Some(Self {
@@ -65,7 +75,7 @@ impl Context {
     /// run, and has none until then.
     pub(crate) fn of_thread() -> Option<Self> {
         STACK
-            .try_with(|stack| stack.borrow().last().cloned().flatten())
+            .try_with(|stack| stack.try_borrow().ok()?.last().cloned().flatten())
             .ok()
             .flatten()
             .filter(|context| context.run.is_own_process())
@@ -101,7 +111,9 @@ impl Context {
     /// ```
     #[must_use]
     pub fn to_traceparent(&self) -> String {
-        self.run.share();
+        if let Some(_recording) = Recording::enter() {
+            self.run.share();
+        }
         TraceParent {
             trace_id: self.trace_id(),
             span_id: self.span,
@@ -146,7 +158,7 @@ impl Context {
     /// ```
     pub fn in_scope<R>(&self, work: impl FnOnce() -> R) -> R {
         let _guard = self.enter();
-        work()
+        watched(work)
     }
 
     /// Wraps a closure so that it runs within this context wherever it is called: in a thread, a pool, a callback.
@@ -178,12 +190,14 @@ impl fmt::Debug for Context {
 
 /// Makes a context the thread's, without a guard; its position, or `None` when the thread is ending.
 pub(crate) fn push(context: Context) -> Option<usize> {
+    // The stack may have to grow, and the program's allocator may record that.
+    let _recording = Recording::mark();
     let pushed = STACK.try_with(|stack| {
-        let mut stack = stack.borrow_mut();
+        let mut stack = stack.try_borrow_mut().ok()?;
         stack.push(Some(context));
-        stack.len() - 1
+        Some(stack.len() - 1)
     });
-    pushed.ok()
+    pushed.ok().flatten()
 }
 
 /// Takes off the last context of a span that [`push`] put on.
@@ -197,15 +211,24 @@ pub(crate) fn pop_span(span: SpanId) {
 
 /// What is taken off is dropped after the borrow has ended: it may be the last holder of a run.
 fn take_off(find: impl FnOnce(&[Option<Context>]) -> Option<usize>) {
-    let _left = STACK.try_with(|stack| {
-        let mut stack = stack.borrow_mut();
+    let left = STACK.try_with(|stack| {
+        let mut stack = stack.try_borrow_mut().ok()?;
         let position = find(&stack)?;
-        let left = stack.get_mut(position).and_then(Option::take);
+        let left = stack.get_mut(position)?.take()?;
         while stack.last().is_some_and(Option::is_none) {
             stack.pop();
         }
-        left
+        let stays = stack
+            .iter()
+            .flatten()
+            .any(|other| Arc::ptr_eq(&other.run, &left.run));
+        Some((left, stays))
     });
+    if let Ok(Some((left, false))) = left
+        && let Some(_recording) = Recording::enter()
+    {
+        left.run.settle_late();
+    }
 }
 
 /// Restores the thread's earlier context when dropped. It belongs to its thread:

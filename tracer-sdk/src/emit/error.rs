@@ -3,6 +3,7 @@
 use std::fmt::{self, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::recording::Recording;
 use crate::format::names::markers;
 use crate::write::limited_text::LimitedText;
 use crate::write::log::MAX_LINE_BYTES;
@@ -115,6 +116,7 @@ pub(crate) fn debug_text(value: &impl fmt::Debug) -> Option<String> {
 
 /// What a value prints, cut where it is too long; when it panics or fails, what it printed before.
 fn printed(value: fmt::Arguments<'_>, max_bytes: usize) -> Result<String, String> {
+    let _recording = Recording::mark();
     let mut limited = LimitedText::new(max_bytes);
     let outcome = catch_unwind(AssertUnwindSafe(|| limited.write_fmt(value)));
     let is_cut = limited.is_full();
@@ -129,9 +131,11 @@ fn printed(value: fmt::Arguments<'_>, max_bytes: usize) -> Result<String, String
     }
 }
 
-fn causes<E: std::error::Error + ?Sized>(error: &E) -> Option<String> {
+/// The texts of the errors behind an error, one a line.
+pub(crate) fn causes<E: std::error::Error + ?Sized>(error: &E) -> Option<String> {
     /// A chain longer than this is not a chain but a circle.
     const MAX_CAUSES: usize = 32;
+    let _recording = Recording::mark();
     let chain = catch_unwind(AssertUnwindSafe(|| {
         let mut text = String::new();
         let mut cause = error.source();

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::Builder;
 use std::time::Duration;
 
+use super::recording::Recording;
 use super::registry;
 use crate::settings::BATCH_INTERVAL;
 
@@ -45,6 +46,8 @@ fn claim() -> bool {
 }
 
 fn flush_while_needed() {
+    // What a file system of the program records meanwhile is dropped.
+    let _recording = Recording::mark();
     loop {
         std::thread::sleep(INTERVAL);
         let runs = registry::batched_runs();

@@ -171,7 +171,7 @@ impl Inherited {
         self.scope.fail(crate::ErrorInfo::new("a", "b"));
         drop(self.scope.enter());
         self.scope.cancel();
-        self.scope.end_panicked();
+        self.scope.end_if_panicked(self.scope.watch().as_ref());
         self.scope.end();
 
         tell("the end of the parent's run");

@@ -7,6 +7,7 @@ use std::task::{self, Poll};
 use pin_project_lite::pin_project;
 
 use super::context::{self, Context};
+use super::panic::{Watch, watched};
 use super::scope::Scope;
 
 /// Enters a context when it is dropped; stands before the future whose drop needs the context.
@@ -159,8 +160,9 @@ pin_project! {
     pub struct Traced<F> {
         // The order of the fields is the order in which they are dropped.
         enter: EnterOnDrop,
+        // Gone once it is ready: a call that it still holds ends before its run does.
         #[pin]
-        inner: F,
+        inner: Option<F>,
         leave: LeaveOnDrop,
         scope: CancelOnDrop,
     }
@@ -183,7 +185,7 @@ impl<F: Future> Traced<F> {
         let context = scope.context();
         Self {
             enter: EnterOnDrop(context.clone()),
-            inner: future,
+            inner: Some(future),
             leave: LeaveOnDrop(context),
             scope: CancelOnDrop(scope),
         }
@@ -193,14 +195,12 @@ impl<F: Future> Traced<F> {
 /// Tells a panic in a poll, which an executor may catch before the future is dropped.
 struct NotePanic<'a> {
     scope: &'a Scope,
-    armed: bool,
+    watch: Option<Watch>,
 }
 
 impl Drop for NotePanic<'_> {
     fn drop(&mut self) {
-        if self.armed && std::thread::panicking() {
-            self.scope.end_panicked();
-        }
+        self.scope.end_if_panicked(self.watch.as_ref());
     }
 }
 
@@ -208,13 +208,20 @@ impl<F: Future> Future for Traced<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<F::Output> {
-        let this = self.project();
+        let mut this = self.project();
+        let Some(inner) = this.inner.as_mut().as_pin_mut() else {
+            // It was ready before; nothing wakes it again.
+            return Poll::Pending;
+        };
         let guard = this.enter.0.as_ref().map(Context::enter);
         let note = NotePanic {
             scope: &this.scope.0,
-            armed: !std::thread::panicking(),
+            watch: this.scope.0.watch(),
         };
-        let polled = this.inner.poll(task);
+        let polled = watched(|| inner.poll(task));
+        if polled.is_ready() {
+            this.inner.set(None);
+        }
         drop(note);
         drop(guard);
         if polled.is_ready() {

@@ -7,12 +7,16 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::error::ErrorInfo;
+use super::panic;
 use super::pool::{self, SignatureBuffers};
 use super::progress::Written;
+use super::recording::Recording;
 use super::registry;
-use super::root::{CANCELLED, STATUS_ERROR, STATUS_OK, error_attributes, exception_event, operation};
-use super::run_state::{EndedSpan, Refusal};
-use crate::format::names::{self, Name, event_keys, events, span_names};
+use super::root::{
+    CANCELLED, STATUS_ERROR, STATUS_OK, error_attributes, exception_event, operation, structural_name,
+};
+use super::run_state::{EndedSpan, Recorded, Refusal};
+use crate::format::names::{self, Name, event_keys, events};
 use crate::format::{EventType, SpanId, Timestamp};
 use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
 use crate::loops::{self, Asked, Kind};
@@ -33,7 +37,7 @@ pub(crate) struct OpenSpan {
     contents: Option<Box<Contents>>,
     event_type: EventType,
     reservation: Option<Reservation>,
-    /// The span was told to the run as open, which writes it when the run ends first.
+    /// It was started, and what it records now may be of much later.
     timed: bool,
     entered: bool,
 }
@@ -65,8 +69,9 @@ impl OpenSpan {
     /// A span under the current context; `None`, and counted, when there is none.
     #[inline]
     pub(crate) fn begin(event_type: EventType, name: impl Into<Cow<'static, str>>) -> Option<Self> {
-        let Some(context) = Context::current() else {
-            registry::count_unattached();
+        panic::forget();
+        let Some(context) = Context::active() else {
+            registry::count_without_run();
             return None;
         };
         Some(Self::under(context, event_type, name.into()))
@@ -80,7 +85,10 @@ impl OpenSpan {
             Cow::Borrowed(_) => name,
             Cow::Owned(redacted) => Cow::Owned(redacted),
         };
-        let name = unambiguous_name(event_type, name);
+        let name = match event_type {
+            EventType::Unknown => structural_name(name),
+            _ => name,
+        };
         let mut contents = pool::take_contents();
         let draft = &mut contents.draft;
         match event_type {
@@ -125,8 +133,12 @@ impl OpenSpan {
                 .unwrap_or_default(),
             event_type: self.event_type,
             start: self.start,
+            is_named: false,
+            has_stand_in: false,
+            outlives_run: false,
         };
-        self.timed = run.opened(self.id, entry);
+        run.opened(self.id, entry);
+        self.timed = true;
         self.contents().unanswered = unanswered;
         Ok(())
     }
@@ -142,7 +154,7 @@ impl OpenSpan {
                 refusal.exceeded.to_string(),
             ));
             let mut contents = self.take_contents();
-            self.write_line(&mut contents, now);
+            let _ = self.write_line(&mut contents, now);
             pool::give_contents(contents);
         }
         refusal.exceeded
@@ -260,6 +272,9 @@ impl OpenSpan {
 
     /// Ends the span after the fact: it is written with the duration that it is said to have had.
     pub(crate) fn record(mut self) -> Result<(), GuardrailExceeded> {
+        let Some(_recording) = Recording::enter_or_count() else {
+            return Ok(());
+        };
         let end = self.context.run.clock.now();
         let duration = self.contents().duration.unwrap_or_default();
         self.start = self.context.run.clock.before(end, duration);
@@ -288,19 +303,27 @@ impl OpenSpan {
         let _ = self.end();
     }
 
+    /// Gives the place back that was kept for a call that is not made.
+    fn release(&mut self) {
+        if let Some(reservation) = self.reservation.take() {
+            self.context.run.release(reservation);
+        }
+    }
+
     fn write(&mut self, end: Timestamp) -> Result<(), GuardrailExceeded> {
         let mut contents = self.take_contents();
-        let outcome = if self.write_line(&mut contents, end) {
-            self.tell(&contents, end)
-        } else {
-            self.context.run.tripped().map_or(Ok(()), Err)
+        let outcome = match self.write_line(&mut contents, end) {
+            Recorded::Nowhere => {
+                self.release();
+                self.context.run.tripped().map_or(Ok(()), Err)
+            }
+            recorded => self.tell(&contents, end, recorded),
         };
         pool::give_contents(contents);
         outcome
     }
 
-    /// `false` when the run ended first.
-    fn write_line(&self, contents: &mut Contents, end: Timestamp) -> bool {
+    fn write_line(&self, contents: &mut Contents, end: Timestamp) -> Recorded {
         let run = &self.context.run;
         let Contents {
             name, draft, error, ..
@@ -327,15 +350,20 @@ impl OpenSpan {
             error: error.as_ref().map(|error| error.message.as_str()),
             may_have_children: self.entered,
         };
-        let written = run.write(&span, draft);
-        if !written && !self.timed {
+        let recorded = run.write(&span, draft);
+        if recorded == Recorded::Nowhere {
             registry::count_unattached();
         }
-        written
+        recorded
     }
 
     /// Tells the run, whose limits and loop detector want to know.
-    fn tell(&mut self, contents: &Contents, end: Timestamp) -> Result<(), GuardrailExceeded> {
+    fn tell(
+        &mut self,
+        contents: &Contents,
+        end: Timestamp,
+        recorded: Recorded,
+    ) -> Result<(), GuardrailExceeded> {
         let Some(kind) = event_kind(self.event_type) else {
             // Structure is no event, and its end returns nothing that a guardrail could say.
             return Ok(());
@@ -346,7 +374,10 @@ impl OpenSpan {
             let written = Written {
                 id: self.id,
                 kind,
-                signature: asked.map(|asked| (buffers.signature.as_str(), asked)),
+                // The limits protect the program for as long as it works; a loop would change what the run said.
+                signature: asked
+                    .filter(|_| recorded == Recorded::InRun)
+                    .map(|asked| (buffers.signature.as_str(), asked)),
                 reservation,
             };
             self.context.run.observe(written, end)
@@ -401,10 +432,14 @@ fn asked(event_type: EventType, contents: &Contents, buffers: &mut SignatureBuff
 
 impl Drop for OpenSpan {
     fn drop(&mut self) {
-        if let Some(reservation) = self.reservation.take() {
-            self.context.run.release(reservation);
+        // A thread that is recording may hold what releasing waits for.
+        if self.reservation.is_some()
+            && let Some(_recording) = Recording::enter()
+        {
+            self.release();
         }
         if let Some(contents) = self.contents.take() {
+            let _recording = Recording::mark();
             pool::give_contents(contents);
         }
     }
@@ -418,14 +453,5 @@ fn event_kind(event_type: EventType) -> Option<EventKind> {
         EventType::StateUpdate => Some(EventKind::StateUpdate),
         EventType::Error => Some(EventKind::Error),
         _ => None,
-    }
-}
-
-/// A structural span must not be taken for a state or a loop warning, which readers know by their names.
-fn unambiguous_name(event_type: EventType, name: Cow<'static, str>) -> Cow<'static, str> {
-    match name.as_ref() {
-        span_names::STATE if event_type == EventType::Unknown => Cow::Borrowed("state()"),
-        span_names::LOOP_WARNING if event_type == EventType::Unknown => Cow::Borrowed("loop_warning()"),
-        _ => name,
     }
 }

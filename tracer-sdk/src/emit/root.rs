@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::io;
 
+use serde::Serialize;
+
 use super::error::ErrorInfo;
 use super::pool;
 use super::progress::Exception;
@@ -11,7 +13,7 @@ use crate::format::names::{self, Name, event_keys, events, span_names};
 use crate::format::{Counts, EventType, SpanId, SpanKind, StatusCode, Timestamp};
 use crate::guardrails::Amount;
 use crate::loops::LoopWarning;
-use crate::write::draft::{Draft, EventTime, Scalar};
+use crate::write::draft::{Draft, EventTime, Scalar, cut_to};
 use crate::write::line::{SpanHead, write_line};
 use crate::write::open_entries::OpenEntry;
 use crate::write::redact::Redactor;
@@ -56,6 +58,7 @@ pub(crate) fn write_root(
     files: &mut RunFiles,
     exceptions: &[Exception],
     counts: &Counts,
+    unfinished: &[(SpanId, OpenEntry)],
     end: Timestamp,
 ) -> io::Result<()> {
     let redactor = &run.redactor;
@@ -78,6 +81,12 @@ pub(crate) fn write_root(
     ];
     for (name, count) in numbers {
         draft.scalar(name, Scalar::Unsigned(count));
+    }
+    if !unfinished.is_empty() {
+        draft.scalar(names::UNFINISHED_SPANS, Scalar::Unsigned(unfinished.len() as u64));
+        let shown = unfinished.iter().take(MAX_UNFINISHED);
+        let list: Vec<Unfinished<'_>> = shown.map(|(id, entry)| Unfinished::new(*id, entry)).collect();
+        draft.json(names::UNFINISHED_LIST, &list, redactor);
     }
     for exception in exceptions {
         exception_event(
@@ -117,6 +126,65 @@ pub(crate) fn write_root(
     })
 }
 
+/// So many of the spans that a run left unfinished are described.
+const MAX_UNFINISHED: usize = 32;
+
+/// A span that had not ended when its run did, as the root describes it: should it never end, that is all that is known.
+#[derive(Debug, Serialize)]
+struct Unfinished<'a> {
+    span_id: SpanId,
+    name: &'a str,
+    r#type: &'static str,
+    start_time: Timestamp,
+}
+
+impl<'a> Unfinished<'a> {
+    fn new(span_id: SpanId, entry: &'a OpenEntry) -> Self {
+        Self {
+            span_id,
+            name: cut_to(&entry.name, 256),
+            r#type: entry.event_type.as_str(),
+            start_time: entry.start,
+        }
+    }
+}
+
+/// Writes a stand-in for a span that has not ended though its run has, and that others name as their parent.
+pub(crate) fn write_unfinished(
+    run: &RunState,
+    files: &mut RunFiles,
+    id: SpanId,
+    entry: &OpenEntry,
+    now: Timestamp,
+) -> io::Result<()> {
+    let mut draft = Draft::default();
+    draft.flag(names::UNFINISHED);
+    let head = SpanHead {
+        trace_id: run.trace_id(),
+        span_id: id,
+        parent_span_id: Some(entry.parent),
+        name: &structural_name(Cow::Borrowed(&entry.name)),
+        kind: SpanKind::Internal,
+        start: entry.start,
+        end: now.max(entry.start),
+        status_code: StatusCode::Unset,
+        status_description: "",
+    };
+    pool::with_line_buffer(|line| {
+        write_line(line, &head, &mut draft, &run.redactor);
+        files.append_stand_in(line)
+    })
+}
+
+/// A structural span must not be taken for a state or a loop warning, which readers know by their names.
+pub(crate) fn structural_name(name: Cow<'_, str>) -> Cow<'_, str> {
+    match name.as_ref() {
+        span_names::STATE => Cow::Borrowed("state()"),
+        span_names::LOOP_WARNING => Cow::Borrowed("loop_warning()"),
+        _ => name,
+    }
+}
+
 /// Writes stand-ins for lost spans that others name as their parent: a completed run has no missing parent.
 pub(crate) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Result<()> {
     let mut draft = Draft::default();
@@ -128,7 +196,7 @@ pub(crate) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Re
             trace_id: run.trace_id(),
             span_id: lost.id,
             parent_span_id: Some(lost.parent),
-            name: &lost.name,
+            name: &structural_name(Cow::Borrowed(&lost.name)),
             kind: SpanKind::Internal,
             start: lost.start,
             end: lost.end,
@@ -172,10 +240,10 @@ pub(crate) fn write_dropped(run: &RunState, files: &mut RunFiles, now: Timestamp
     })
 }
 
-/// What an open span is told with that the end of the run overtook.
-pub(crate) const OVERTAKEN: &str = "the run ended before this span did";
+/// What an open span is told with that the end of the program overtook.
+pub(crate) const OVERTAKEN: &str = "the program ended before this span did";
 
-/// What is known of an open span that the end of the run overtook.
+/// What is known of an open span that the end of the program overtook.
 pub(crate) fn cancelled_span(entry: &OpenEntry, redactor: &Redactor) -> Draft {
     let error = ErrorInfo::new(CANCELLED, OVERTAKEN);
     let mut draft = Draft::default();

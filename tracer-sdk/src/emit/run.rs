@@ -10,7 +10,9 @@ use std::sync::Arc;
 use super::context::Context;
 use super::error::ErrorInfo;
 use super::future::Traced;
-use super::scope::{Scope, ScopeGuard, Site, disk};
+use super::panic::watched;
+use super::recording::Recording;
+use super::scope::{Scope, ScopeGuard, Site};
 use crate::format::TraceId;
 use crate::guardrails::{GuardrailExceeded, Guardrails};
 use crate::settings::Config;
@@ -56,7 +58,7 @@ pub fn traced_run(name: impl Into<Cow<'static, str>>) -> RunGuard {
 pub struct Run {
     site: Site,
     config: Config,
-    file_system: Arc<dyn FileSystem>,
+    file_system: Option<Arc<dyn FileSystem>>,
 }
 
 impl Run {
@@ -79,7 +81,7 @@ impl Run {
         Self {
             site,
             config: Config::new(),
-            file_system: disk(),
+            file_system: None,
         }
     }
 
@@ -128,7 +130,7 @@ impl Run {
     /// ```
     #[cfg(any(test, feature = "testing"))]
     pub fn file_system(mut self, file_system: Arc<dyn FileSystem>) -> Self {
-        self.file_system = file_system;
+        self.file_system = Some(file_system);
         self
     }
 
@@ -145,11 +147,18 @@ impl Run {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn start(self) -> RunGuard {
-        let scope = Scope::run_with(&self.site, &self.config, &self.file_system);
+        let scope = Scope::run_with(&self.site, &self.config, self.file_system.as_ref());
+        // The program's allocator may record that the settings go.
+        let _recording = Recording::mark();
+        let Self {
+            site,
+            config: _config,
+            file_system: _file_system,
+        } = self;
         RunGuard {
             _guard: scope.enter(),
             scope,
-            place: self.site.place(),
+            site,
         }
     }
 
@@ -164,7 +173,7 @@ impl Run {
     /// ```
     pub fn in_scope<T, E: fmt::Display>(self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let run = self.start();
-        run.observe(work())
+        run.observe(watched(work))
     }
 
     /// Runs a closure as the run, for work that cannot fail.
@@ -177,7 +186,7 @@ impl Run {
     /// ```
     pub fn in_scope_infallible<R>(self, work: impl FnOnce() -> R) -> R {
         let _run = self.start();
-        work()
+        watched(work)
     }
 
     /// Makes a future the run. An `Err` ends the run as failed and is handed on; a future that is dropped before it is
@@ -197,11 +206,11 @@ impl Run {
         F: Future<Output = Result<T, E>>,
         E: fmt::Display,
     {
-        let scope = Scope::run_with(&self.site, &self.config, &self.file_system);
-        let (observer, place) = (scope.clone(), self.site.place());
+        let scope = Scope::run_with(&self.site, &self.config, self.file_system.as_ref());
+        let (observer, site) = (scope.clone(), self.site);
         Traced::new(scope, async move {
             let result = future.await;
-            observe(&observer, &place, result)
+            observe(&observer, &site, result)
         })
     }
 
@@ -218,15 +227,15 @@ impl Run {
     /// ```
     pub fn instrument_infallible<F: Future>(self, future: F) -> Traced<F> {
         Traced::new(
-            Scope::run_with(&self.site, &self.config, &self.file_system),
+            Scope::run_with(&self.site, &self.config, self.file_system.as_ref()),
             future,
         )
     }
 }
 
-fn observe<T, E: fmt::Display>(scope: &Scope, place: &str, result: Result<T, E>) -> Result<T, E> {
+fn observe<T, E: fmt::Display>(scope: &Scope, site: &Site, result: Result<T, E>) -> Result<T, E> {
     if let (Err(error), true) = (&result, scope.is_recording()) {
-        scope.fail(ErrorInfo::of(error).at(place));
+        scope.fail(ErrorInfo::of(error).at(site.place()));
     }
     result
 }
@@ -251,6 +260,14 @@ pub struct RunStats {
     pub dropped: u64,
 }
 
+/// Nothing is known while the thread records something.
+fn stats_of(context: Option<Context>) -> RunStats {
+    match (context, Recording::enter()) {
+        (Some(context), Some(_recording)) => context.run.stats(),
+        _ => RunStats::default(),
+    }
+}
+
 /// A run that lasts until this guard is dropped. It belongs to its thread:
 ///
 /// ```compile_fail
@@ -263,7 +280,7 @@ pub struct RunGuard {
     // Dropped first: it restores the context and ends the scope.
     _guard: ScopeGuard,
     scope: Scope,
-    place: String,
+    site: Site,
 }
 
 impl RunGuard {
@@ -328,7 +345,7 @@ impl RunGuard {
     /// ```
     pub fn fail<E: fmt::Display + ?Sized>(&self, error: &E) {
         if self.scope.is_recording() {
-            self.scope.fail(ErrorInfo::of(error).at(&self.place));
+            self.scope.fail(ErrorInfo::of(error).at(self.site.place()));
         }
     }
 
@@ -347,7 +364,7 @@ impl RunGuard {
     /// # Ok::<(), tracer_sdk::read::InvalidRun>(())
     /// ```
     pub fn observe<T, E: fmt::Display>(&self, result: Result<T, E>) -> Result<T, E> {
-        observe(&self.scope, &self.place, result)
+        observe(&self.scope, &self.site, result)
     }
 
     /// Asks whether the run has crossed one of its limits, its duration included.
@@ -367,7 +384,10 @@ impl RunGuard {
     ///
     /// [`GuardrailExceeded`] when it has.
     pub fn check(&self) -> Result<(), GuardrailExceeded> {
-        self.scope.context().map_or(Ok(()), |context| context.run.check())
+        match (self.scope.context(), Recording::enter()) {
+            (Some(context), Some(_recording)) => context.run.check(),
+            _ => Ok(()),
+        }
     }
 
     /// Writes whatever waits in a batch.
@@ -384,7 +404,7 @@ impl RunGuard {
     /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
     /// ```
     pub fn flush(&self) {
-        if let Some(context) = self.scope.context() {
+        if let (Some(context), Some(_recording)) = (self.scope.context(), Recording::enter()) {
             context.run.flush();
         }
     }
@@ -401,10 +421,7 @@ impl RunGuard {
     /// ```
     #[must_use]
     pub fn stats(&self) -> RunStats {
-        self.scope
-            .context()
-            .map(|context| context.run.stats())
-            .unwrap_or_default()
+        stats_of(self.scope.context())
     }
 
     /// Ends the run now, and tells what became of its spans, the run's own among them. Dropping the guard ends it as well.
@@ -419,8 +436,8 @@ impl RunGuard {
     /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
     /// ```
     pub fn finish(self) -> RunStats {
-        let context = self.context();
+        let scope = self.scope.clone();
         drop(self);
-        context.map(|context| context.run.stats()).unwrap_or_default()
+        stats_of(scope.context())
     }
 }

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::clock::RunClock;
@@ -16,8 +17,8 @@ use super::pool;
 use super::progress::{Progress, Written};
 use super::run::RunStats;
 use super::shared_run::{self, Found, Survey};
-use super::{registry, root, warning};
-use crate::format::{EventType, RunStatus, SpanId, SpanKind, StatusCode, Timestamp, TraceId};
+use super::{recording, registry, root, warning};
+use crate::format::{EventType, RunStatus, SpanId, SpanKind, StatusCode, Timestamp, TraceId, names};
 use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
 use crate::process::{OwnLock, OwnProcess};
 use crate::settings::{Flush, Settings};
@@ -28,9 +29,10 @@ use crate::write::losses::LostParent;
 use crate::write::open_entries::{OpenEntries, OpenEntry};
 use crate::write::redact::Redactor;
 use crate::write::run_files::{Ending, RunFiles, log_was_changed};
+use std::sync::MutexGuard;
 
 /// A span that has ended, ready to be written.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct EndedSpan<'a> {
     pub(crate) id: SpanId,
     pub(crate) parent: SpanId,
@@ -41,6 +43,17 @@ pub(crate) struct EndedSpan<'a> {
     /// The message of the error that the span ended with.
     pub(crate) error: Option<&'a str>,
     pub(crate) may_have_children: bool,
+}
+
+/// Where a record went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Recorded {
+    /// Into its run.
+    InRun,
+    /// Behind the end of its run.
+    AfterEnd,
+    /// Nowhere: the process is not the run's own, the run was removed, or it cannot be written any more.
+    Nowhere,
 }
 
 /// A call that was refused before it was made.
@@ -69,17 +82,25 @@ pub(crate) struct RunState {
     directory: PathBuf,
     files: OwnLock<Files>,
     progress: OwnLock<Progress>,
+    /// How many panics there were in threads that worked for the run.
+    pub(crate) panics: AtomicU64,
+    /// `meta.json` does not say everything of the spans that ended after the run.
+    has_unsettled: AtomicBool,
 }
 
 #[derive(Debug)]
 struct Files {
     run: RunFiles,
-    /// The timed spans that have started and are not in the file: whoever ends the run writes them, so that no span
-    /// there lacks its parent.
+    /// The timed spans that have started and have not ended. Those that a span in the file names as its parent get a
+    /// stand-in when the run ends: a completed run has no missing parent.
     open: OpenEntries,
     /// The end of the last span that was written.
     last_end: Timestamp,
     ended: bool,
+    /// The run that this process joined was found to have ended.
+    end_is_known: bool,
+    /// How many records had found no run when this one started.
+    unattached_before: u64,
 }
 
 /// Where a run belongs and what it is called.
@@ -121,10 +142,14 @@ impl RunState {
                     open: OpenEntries::default(),
                     last_end,
                     ended: false,
+                    end_is_known: false,
+                    unattached_before: registry::ambiguous_records(),
                 },
             ),
             progress: OwnLock::new(process.clone(), Progress::new(settings)),
             process,
+            panics: AtomicU64::new(0),
+            has_unsettled: AtomicBool::new(false),
         })
     }
 
@@ -271,40 +296,148 @@ impl RunState {
 
     // ---- spans -----------------------------------------------------------------------------------------------------
 
-    /// Remembers a span that has started; `false` when the run has ended.
-    pub(crate) fn opened(&self, id: SpanId, entry: OpenEntry) -> bool {
+    /// Remembers a span that has started.
+    pub(crate) fn opened(&self, id: SpanId, entry: OpenEntry) {
         let Some(mut files) = self.files.lock() else {
-            return false;
+            return;
         };
-        if files.ended {
-            return false;
-        }
         let Files { run, open, .. } = &mut *files;
         let outcome = run.started(id, &entry, open);
         open.insert(id, entry);
         drop(files);
         self.warn(outcome.err());
-        true
     }
 
-    /// Writes a span that has ended; `false` when the run has ended: what comes later is not written.
-    pub(crate) fn write(&self, span: &EndedSpan<'_>, draft: &mut Draft) -> bool {
+    /// Writes a span that has ended, behind the root if its run has.
+    pub(crate) fn write(&self, span: &EndedSpan<'_>, draft: &mut Draft) -> Recorded {
         if !self.is_own_process() {
-            return false;
+            return Recorded::Nowhere;
         }
         pool::with_line_buffer(|line| {
             self.write_span_line(line, span, draft);
             let Some(mut files) = self.files.lock() else {
-                return false;
+                return Recorded::Nowhere;
             };
-            if files.ended {
-                return false;
+            if self.has_reached_end(&mut files) {
+                return self.write_after_end(files, line, span, draft);
             }
-            let outcome = files.append(line, span);
+            files.run.drop_nested(recording::take_dropped());
+            let mut outcome = files.append(line, span);
+            if files.ended {
+                // Nobody writes the batch any more.
+                outcome = outcome.and(files.run.flush());
+            }
+            files.run.let_go();
             drop(files);
             self.warn(outcome.err());
-            true
+            Recorded::InRun
         })
+    }
+
+    /// Whether the run has ended. One that this process joined goes on after its own part: then the log is held, so that
+    /// the other process cannot end it meanwhile.
+    fn has_reached_end(&self, files: &mut Files) -> bool {
+        if !self.joined {
+            return files.ended;
+        }
+        files.run.hold();
+        if !files.end_is_known && files.run.is_over() {
+            files.end_is_known = true;
+            self.find_stand_ins(files);
+            // What is lost is counted with the spans that come now.
+            let _ = files.run.go_on_after_end();
+        }
+        files.end_is_known
+    }
+
+    /// Another process may have written stand-ins for spans that are open here.
+    fn find_stand_ins(&self, files: &mut Files) {
+        let Some((present, root)) = shared_run::present(files.run.directory()) else {
+            return;
+        };
+        files.run.note_length();
+        for (id, entry) in &mut files.open {
+            entry.has_stand_in = present.contains(id);
+        }
+        if !present.contains(&self.root_id) {
+            files
+                .run
+                .add_lost_parents([shared_run::interrupted(self.root_id, root, self.started_at())]);
+        }
+    }
+
+    /// Appends a span that ended after its run. What the run said of its end never changes.
+    fn write_after_end(
+        &self,
+        mut files: MutexGuard<'_, Files>,
+        line: &mut Vec<u8>,
+        span: &EndedSpan<'_>,
+        draft: &mut Draft,
+    ) -> Recorded {
+        // A run that was removed meanwhile is not made again.
+        if span.event_type == EventType::LoopWarning || !files.run.is_in_place() {
+            files.open.remove(&span.id);
+            files.run.let_go();
+            return Recorded::Nowhere;
+        }
+        files.run.hold();
+        if files.run.is_shared() && files.run.has_changed() {
+            self.find_stand_ins(&mut files);
+        }
+        let mut span = *span;
+        let open = files.open.remove(&span.id);
+        if open.as_ref().is_some_and(|entry| entry.outlives_run) {
+            files.run.finish_late();
+        }
+        if open.is_some_and(|entry| entry.has_stand_in) {
+            // Its ID is taken by the stand-in, under which it belongs now.
+            span.parent = std::mem::replace(&mut span.id, self.new_span_id());
+        }
+        draft.flag(names::AFTER_END);
+        self.write_span_line(line, &span, draft);
+        files.run.drop_nested(recording::take_dropped());
+        let parents = root::write_lost_parents(self, &mut files.run)
+            .and_then(|()| self.write_stand_ins(&mut files, span.parent, span.end));
+        let appended = parents.and_then(|()| files.run.append_late(line, span.event_type));
+        let recorded = match &appended {
+            Ok(()) => Recorded::AfterEnd,
+            Err(_) => Recorded::Nowhere,
+        };
+        let settled = files.run.settle_late_if_due();
+        // When it could not be written, the thread tries again when it leaves the run.
+        let waits = *settled.as_ref().unwrap_or(&true);
+        self.has_unsettled.store(waits, Ordering::Relaxed);
+        files.run.let_go();
+        drop(files);
+        self.warn(appended.and(settled.map(drop)).err());
+        recorded
+    }
+
+    /// Writes stand-ins for a span that has not ended and for those around it, unless they have one.
+    fn write_stand_ins(&self, files: &mut Files, id: SpanId, now: Timestamp) -> std::io::Result<()> {
+        let mut id = id;
+        while let Some(entry) = files.open.get_mut(&id).filter(|entry| !entry.has_stand_in) {
+            entry.has_stand_in = true;
+            let entry = entry.clone();
+            root::write_unfinished(self, &mut files.run, id, &entry, now)?;
+            id = entry.parent;
+        }
+        Ok(())
+    }
+
+    /// The thread leaves this run's context. What `meta.json` does not say yet of spans that ended after the run, it says
+    /// now: nobody knows whether another one comes.
+    pub(crate) fn settle_late(&self) {
+        if self.has_unsettled.load(Ordering::Relaxed)
+            && let Some(mut files) = self.files.lock()
+        {
+            files.run.hold();
+            let outcome = files.run.settle_late();
+            files.run.let_go();
+            drop(files);
+            self.has_unsettled.store(false, Ordering::Relaxed);
+            self.warn(outcome.err());
+        }
     }
 
     fn write_span_line(&self, line: &mut Vec<u8>, span: &EndedSpan<'_>, draft: &mut Draft) {
@@ -348,8 +481,18 @@ impl RunState {
 
     // ---- end -------------------------------------------------------------------------------------------------------
 
-    /// Ends the run: open spans are written as cancelled, then the root, then `meta.json`. Only the first call counts.
+    /// Ends the run: the root is written, then `meta.json`. What is open ends later and is appended then. Only the first
+    /// call counts.
     pub(crate) fn end(&self, error: Option<ErrorInfo>, end: Timestamp) {
+        self.end_with(error, end, Open::EndsLater);
+    }
+
+    /// Ends the run of a program that is about to abort: what is open never ends, and is written as cancelled.
+    pub(crate) fn end_aborted(&self, error: ErrorInfo, end: Timestamp) {
+        self.end_with(Some(error), end, Open::NeverEnds);
+    }
+
+    fn end_with(&self, error: Option<ErrorInfo>, end: Timestamp, open: Open) {
         if !self.process.is_surely_current() {
             return;
         }
@@ -363,31 +506,40 @@ impl RunState {
         if std::mem::replace(&mut files.ended, true) {
             return;
         }
-        if !self.joined {
+        if self.joined {
+            self.has_reached_end(&mut files);
+        } else {
             files.run.hold_to_end();
         }
-        let cancelled = self.cancel_open_spans(&mut files, end);
+        files.run.drop_nested(recording::take_dropped());
+        let cancelled = match open {
+            Open::EndsLater => Ok(()),
+            Open::NeverEnds => self.cancel_open_spans(&mut files, end),
+        };
         let end = end.max(files.last_end);
         let flushed = files.run.flush_at_end();
         let ended = if self.joined {
             self.find_own_losses(&mut files.run);
             let parents = root::write_lost_parents(self, &mut files.run);
-            parents.and(root::write_dropped(self, &mut files.run, end))
+            let dropped = parents.and(root::write_dropped(self, &mut files.run, end));
+            files.run.let_go();
+            dropped
         } else {
-            self.write_end(&mut files.run, end)
+            self.write_end(&mut files, end)
         };
         drop(files);
         self.warn(cancelled.and(flushed).and(ended).err());
     }
 
-    fn write_end(&self, files: &mut RunFiles, end: Timestamp) -> std::io::Result<()> {
+    fn write_end(&self, files: &mut Files, end: Timestamp) -> std::io::Result<()> {
         let (exceptions, loops) = self
             .progress
             .lock()
             .map(|mut progress| (progress.take_exceptions(), progress.loops()))
             .unwrap_or_default();
-        let parents = root::write_lost_parents(self, files);
+        let parents = root::write_lost_parents(self, &mut files.run);
         let (found, strangers) = self.found_in_the_file(files);
+        let unfinished = self.write_named_open_spans(files, end);
         // The run ends last, whatever another thread or process told meanwhile.
         let ended_at = exceptions
             .iter()
@@ -396,8 +548,13 @@ impl RunState {
             .fold(end, Timestamp::max);
         let mut counts = found.counts;
         counts.errors += exceptions.len() as u64;
-        let rooted = root::write_root(self, files, &exceptions, &counts, ended_at);
-        let whole = parents.is_ok() && strangers.is_ok() && rooted.is_ok();
+        files
+            .open
+            .values_mut()
+            .for_each(|entry| entry.outlives_run = true);
+        let open = in_order(&files.open);
+        let rooted = root::write_root(self, &mut files.run, &exceptions, &counts, &open, ended_at);
+        let whole = parents.is_ok() && strangers.is_ok() && unfinished.is_ok() && rooted.is_ok();
         let status = if exceptions.is_empty() {
             RunStatus::Ok
         } else {
@@ -411,35 +568,42 @@ impl RunState {
             duration_ms,
             counts,
             // Of a run that others share, this process knows a part: readers look at its spans.
-            loops: (counts.loop_warnings > 0 && !files.is_shared()).then_some(loops),
+            loops: (counts.loop_warnings > 0 && !files.run.is_shared()).then_some(loops),
+            unfinished_spans: open.len() as u64,
+            unattached: registry::ambiguous_records().saturating_sub(files.unattached_before),
         };
-        let finished = files.finish(ending, whole);
+        let finished = files.run.finish(ending, whole);
         let recounted = self.count_what_came_last(files, ending, whole);
-        files.let_go();
-        parents.and(strangers).and(rooted).and(finished).and(recounted)
+        files.run.let_go();
+        parents
+            .and(strangers)
+            .and(unfinished)
+            .and(rooted)
+            .and(finished)
+            .and(recounted)
     }
 
     /// What the spans that are written add up to. A file that other processes share, or have changed, is read, and parents
     /// that died with their process or were cut from the file get stand-ins.
-    fn found_in_the_file(&self, files: &mut RunFiles) -> (Found, std::io::Result<()>) {
+    fn found_in_the_file(&self, files: &mut Files) -> (Found, std::io::Result<()>) {
         let own = Found {
-            counts: files.counts(),
+            counts: files.run.counts(),
             last_end: None,
         };
-        if !files.needs_reading() {
+        if !files.run.needs_reading() {
             return (own, Ok(()));
         }
-        files.note_length();
-        let Some(survey) = self.survey(files) else {
-            if files.is_shared() {
+        files.run.note_length();
+        let Some(survey) = self.survey(&files.run) else {
+            if files.run.is_shared() {
                 return (own, Ok(()));
             }
-            files.keep_only(0);
+            files.run.keep_only(0);
             return (own, Err(log_was_changed()));
         };
-        files.keep_only(survey.own);
+        files.run.keep_only(survey.own);
         if let Some(dropped) = &survey.dropped {
-            files.add_dropped(dropped);
+            files.run.add_dropped(dropped);
         }
         let written = self.write_missing_parents(files, survey.missing_parents, survey.is_damaged);
         (survey.found, written)
@@ -451,12 +615,20 @@ impl RunState {
 
     fn write_missing_parents(
         &self,
-        files: &mut RunFiles,
-        missing: Vec<LostParent>,
+        files: &mut Files,
+        mut missing: Vec<LostParent>,
         is_damaged: bool,
     ) -> std::io::Result<()> {
-        files.add_lost_parents(missing);
-        let written = root::write_lost_parents(self, files);
+        // What is open here has not been lost; another process named it as its parent.
+        missing.retain(|parent| match files.open.get_mut(&parent.id) {
+            Some(entry) => {
+                entry.is_named = true;
+                false
+            }
+            None => true,
+        });
+        files.run.add_lost_parents(missing);
+        let written = root::write_lost_parents(self, &mut files.run);
         if is_damaged {
             Err(log_was_changed())
         } else {
@@ -464,29 +636,41 @@ impl RunState {
         }
     }
 
+    /// Writes stand-ins for the open spans that spans in the file name as their parent.
+    fn write_named_open_spans(&self, files: &mut Files, end: Timestamp) -> std::io::Result<()> {
+        in_order(&files.open)
+            .into_iter()
+            .filter(|(_, entry)| entry.is_named)
+            .try_for_each(|(id, _)| self.write_stand_ins(files, id, end))
+    }
+
     /// Counts what other processes appended after the file was read for the end: the lock that keeps them from it may be
     /// kept by one that was stopped. Whoever appends from now on finds that the run has ended.
     fn count_what_came_last(
         &self,
-        files: &mut RunFiles,
+        files: &mut Files,
         mut ending: Ending,
         mut whole: bool,
     ) -> std::io::Result<()> {
         /// How often the file is read again: everybody who shares it is late once at the most.
         const MAX_READINGS: usize = 8;
         for _ in 0..MAX_READINGS {
-            if !files.is_shared() || !files.has_changed() {
+            if !files.run.is_shared() || !files.run.has_changed() {
                 break;
             }
             // Whoever was late may be about to take it back.
-            files.hold_to_end();
-            files.note_length();
-            let Some(survey) = self.survey(files) else { break };
-            let written = self.write_missing_parents(files, survey.missing_parents, survey.is_damaged);
+            files.run.hold_to_end();
+            files.run.note_length();
+            let Some(survey) = self.survey(&files.run) else {
+                break;
+            };
+            let written = self
+                .write_missing_parents(files, survey.missing_parents, survey.is_damaged)
+                .and(self.write_named_open_spans(files, ending.ended_at));
             whole &= written.is_ok();
             // The root is there by now, with its errors.
             ending.counts = survey.found.counts;
-            files.describe_end(&ending, whole)?;
+            files.run.describe_end(&ending, whole)?;
         }
         Ok(())
     }
@@ -501,9 +685,7 @@ impl RunState {
     }
 
     fn cancel_open_spans(&self, files: &mut Files, end: Timestamp) -> std::io::Result<()> {
-        let mut open: Vec<(SpanId, OpenEntry)> = std::mem::take(&mut files.open).into_iter().collect();
-        // In the order in which they started, so that the same program writes the same file.
-        open.sort_unstable_by_key(|(id, entry)| (entry.start, *id));
+        let open = in_order(&std::mem::take(&mut files.open));
         let mut outcome = Ok(());
         for (id, entry) in open {
             let mut draft = root::cancelled_span(&entry, &self.redactor);
@@ -563,10 +745,29 @@ impl RunState {
     }
 }
 
+/// What becomes of the spans that are open when their run ends.
+#[derive(Debug, Clone, Copy)]
+enum Open {
+    /// They are appended when they end.
+    EndsLater,
+    /// Nobody will end them.
+    NeverEnds,
+}
+
+/// Open spans in the order in which they started, so that the same program writes the same file.
+fn in_order(open: &OpenEntries) -> Vec<(SpanId, OpenEntry)> {
+    let mut open: Vec<_> = open.iter().map(|(id, entry)| (*id, entry.clone())).collect();
+    open.sort_unstable_by_key(|(id, entry)| (entry.start, *id));
+    open
+}
+
 impl Files {
     fn append(&mut self, line: &[u8], span: &EndedSpan<'_>) -> std::io::Result<()> {
         if !self.open.is_empty() {
             self.open.remove(&span.id);
+            if let Some(parent) = self.open.get_mut(&span.parent) {
+                parent.is_named = true;
+            }
         }
         self.last_end = self.last_end.max(span.end);
         let as_parent = span.may_have_children.then(|| LostParent {
@@ -587,5 +788,6 @@ impl Drop for RunState {
         if !self.files.get_mut().ended {
             self.flush();
         }
+        self.settle_late();
     }
 }

@@ -10,7 +10,8 @@ use serde::Serialize;
 use super::context::{Context, ContextGuard};
 use super::error::ErrorInfo;
 use super::open_span::OpenSpan;
-use super::panic::last_panic;
+use super::panic::{Frames, Watch, forget};
+use super::recording::{self, Recording};
 use super::root::CANCELLED;
 use super::run_state::RunState;
 use super::start::{Started, start_run};
@@ -78,26 +79,27 @@ struct Inner {
     span: OwnLock<Option<OpenSpan>>,
 }
 
-/// The machine's own file system.
-pub(crate) fn disk() -> Arc<dyn FileSystem> {
-    Arc::new(Disk)
-}
-
 impl Scope {
     /// A run; a structural child span where a run is active already.
     #[must_use]
     pub fn run(site: &Site, guardrails: Guardrails) -> Self {
         let config = Config::new().guardrails(guardrails);
-        Self::run_with(site, &config, &disk())
+        Self::run_with(site, &config, None)
     }
 
-    /// The same with settings.
-    pub(crate) fn run_with(site: &Site, config: &Config, file_system: &Arc<dyn FileSystem>) -> Self {
+    /// The same with settings, and with another file system than the machine's own.
+    pub(crate) fn run_with(site: &Site, config: &Config, file_system: Option<&Arc<dyn FileSystem>>) -> Self {
+        let Some(_recording) = Recording::enter_or_count() else {
+            return Self::default();
+        };
+        // What was dropped before belongs to no run.
+        recording::take_dropped();
         // A thread may still be within a run that has ended; what starts now is a run of its own.
         if let Some(context) = Context::of_thread().filter(|context| !context.run.has_ended()) {
             return Self::open(OpenSpan::under(context, EventType::Unknown, site.span_name()));
         }
-        match start_run(site, config, file_system) {
+        let file_system = file_system.map_or_else(|| Arc::new(Disk) as Arc<dyn FileSystem>, Arc::clone);
+        match start_run(site, config, &file_system) {
             Some(Started::Own(run)) => Self::of_run(run),
             Some(Started::Joined { run, parent, name }) => {
                 let context = Context {
@@ -127,6 +129,9 @@ impl Scope {
     /// A structural span.
     #[must_use]
     pub fn span(site: &Site) -> Self {
+        let Some(_recording) = Recording::enter_or_count() else {
+            return Self::default();
+        };
         OpenSpan::begin(EventType::Unknown, site.span_name())
             .map(Self::open)
             .unwrap_or_default()
@@ -135,6 +140,9 @@ impl Scope {
     /// A tool call, named after the function unless it was given a name.
     #[must_use]
     pub fn tool(site: &Site) -> Self {
+        let Some(_recording) = Recording::enter_or_count() else {
+            return Self::default();
+        };
         OpenSpan::begin(EventType::ToolCall, site.span_name())
             .map(Self::open)
             .unwrap_or_default()
@@ -143,6 +151,9 @@ impl Scope {
     /// A model call.
     #[must_use]
     pub fn llm(model: impl Into<Cow<'static, str>>, provider: Option<&str>) -> Self {
+        let Some(_recording) = Recording::enter_or_count() else {
+            return Self::default();
+        };
         let Some(mut span) = OpenSpan::begin(EventType::LlmCall, model.into()) else {
             return Self::default();
         };
@@ -183,7 +194,9 @@ impl Scope {
     /// The guardrail that the run of this scope has tripped over.
     #[must_use]
     pub fn tripped(&self) -> Option<GuardrailExceeded> {
-        self.inner.as_ref()?.context.run.tripped()
+        let inner = self.inner.as_ref()?;
+        let _recording = Recording::enter()?;
+        inner.context.run.tripped()
     }
 
     /// Whether anything is recorded.
@@ -220,7 +233,9 @@ impl Scope {
 
     /// The span is taken out while it is edited: user code never runs under the lock.
     fn edit(&self, change: impl FnOnce(&mut OpenSpan)) {
-        let Some(inner) = &self.inner else { return };
+        let (Some(inner), Some(_recording)) = (&self.inner, Recording::enter()) else {
+            return;
+        };
         let taken = inner.span.lock().and_then(|mut place| place.take());
         if let Some(mut span) = taken {
             change(&mut span);
@@ -232,7 +247,9 @@ impl Scope {
 
     /// Records that the work failed.
     pub fn fail(&self, error: ErrorInfo) {
-        let Some(inner) = &self.inner else { return };
+        let (Some(inner), Some(_recording)) = (&self.inner, Recording::enter()) else {
+            return;
+        };
         let Some(mut place) = inner.span.lock() else {
             return;
         };
@@ -248,11 +265,26 @@ impl Scope {
         self.end_with(None, Duration::ZERO);
     }
 
-    pub(crate) fn end_panicked(&self) {
-        if self.inner.is_some() {
-            let panic = last_panic();
+    /// Watches for a panic from now on; `None` where nothing is recorded.
+    pub(crate) fn watch(&self) -> Option<Watch> {
+        self.inner.as_ref().map(|inner| Watch::start(&inner.context.run))
+    }
+
+    /// Ends as failed if the thread began to unwind since the watch began; says whether it did.
+    pub(crate) fn end_if_panicked(&self, watch: Option<&Watch>) -> bool {
+        let (Some(inner), Some(watch)) = (&self.inner, watch) else {
+            return false;
+        };
+        let frames = match inner.run {
+            Some(_) => Frames::Resolved,
+            None => Frames::LeftOut,
+        };
+        let panic = watch.panic(&inner.context.run, frames);
+        let has_panicked = panic.is_some();
+        if let Some(panic) = panic {
             self.end_with(Some(panic.error), panic.at.elapsed());
         }
+        has_panicked
     }
 
     pub(crate) fn cancel(&self) {
@@ -267,6 +299,9 @@ impl Scope {
     /// Ends what this scope ends, as of so long ago.
     fn end_with(&self, error: Option<ErrorInfo>, ago: Duration) {
         let Some(inner) = &self.inner else { return };
+        let Some(_recording) = Recording::enter_or_count() else {
+            return;
+        };
         let clock = &inner.context.run.clock;
         let end = clock.before(clock.now(), ago);
         let span = inner.span.lock().and_then(|mut place| place.take());
@@ -294,8 +329,16 @@ impl Scope {
         ScopeGuard {
             context: self.context().map(|context| context.enter()),
             scope: self.clone(),
-            panicking: std::thread::panicking(),
+            watch: self.watch(),
         }
+    }
+}
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        // The last one gives its memory back, and the program's allocator may record that.
+        let _recording = Recording::mark();
+        self.inner = None;
     }
 }
 
@@ -305,16 +348,16 @@ impl Scope {
 pub struct ScopeGuard {
     context: Option<ContextGuard>,
     scope: Scope,
-    panicking: bool,
+    /// `None` where nothing is recorded.
+    watch: Option<Watch>,
 }
 
 impl Drop for ScopeGuard {
     fn drop(&mut self) {
         drop(self.context.take());
-        if !self.panicking && std::thread::panicking() {
-            self.scope.end_panicked();
-        } else {
+        if !self.scope.end_if_panicked(self.watch.as_ref()) {
             self.scope.end();
         }
+        forget();
     }
 }

@@ -80,22 +80,42 @@ fn is_damage(problem: &Problem) -> bool {
 }
 
 /// Keeps what a stand-in for the parent of `span` would need.
+/// Which spans are in the file of a run that another process has ended, and which of them is the root.
+pub(crate) fn present(directory: &Path) -> Option<(HashSet<SpanId>, SpanId)> {
+    let run = outline_run(directory).ok()?;
+    let mut present = HashSet::new();
+    let mut root = None;
+    for span in run.records.into_spans() {
+        let span = span.ok()?;
+        if span.parent_span_id.is_none() {
+            root = Some(span.span_id);
+        }
+        present.insert(span.span_id);
+    }
+    Some((present, root?))
+}
+
 fn note_parent(parents: &mut HashMap<SpanId, LostParent>, span: &SpanRecord, root: SpanId) {
     let Some(id) = span.parent_span_id else { return };
     let start = span.start_time.instant();
     let end = end_of(span).unwrap_or(start);
-    let parent = parents.entry(id).or_insert_with(|| LostParent {
-        id,
-        parent: root,
-        name: INTERRUPTED.into(),
-        start,
-        end,
-    });
+    let parent = parents.entry(id).or_insert_with(|| interrupted(id, root, start));
     parent.start = parent.start.min(start);
     parent.end = parent.end.max(end);
 }
 
 /// Adds what the process that wrote `span` says that it lost; the first reason is kept.
+/// What is known of a span of another process that is not in the file.
+pub(crate) fn interrupted(id: SpanId, root: SpanId, at: Timestamp) -> LostParent {
+    LostParent {
+        id,
+        parent: root,
+        name: INTERRUPTED.into(),
+        start: at,
+        end: at,
+    }
+}
+
 fn note_dropped(dropped: &mut Option<Dropped>, span: &SpanRecord) {
     let attribute = |name: names::Name| span.attributes.get(name.written());
     let Some(spans) = attribute(names::DROPPED_SPANS).and_then(serde_json::Value::as_u64) else {

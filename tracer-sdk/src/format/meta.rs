@@ -93,6 +93,18 @@ pub struct Counts {
     pub loop_warnings: u64,
 }
 
+impl Counts {
+    /// How many more records than `before`.
+    pub(crate) fn saturating_sub(self, before: Self) -> Self {
+        Self {
+            llm_calls: self.llm_calls.saturating_sub(before.llm_calls),
+            tool_calls: self.tool_calls.saturating_sub(before.tool_calls),
+            errors: self.errors.saturating_sub(before.errors),
+            loop_warnings: self.loop_warnings.saturating_sub(before.loop_warnings),
+        }
+    }
+}
+
 /// Spans that could not be written, and why the first of them could not (decisions, section 5).
 ///
 /// ```
@@ -154,6 +166,83 @@ pub struct RunMeta {
     /// Keys that this version does not know, kept when the file is rewritten.
     #[cfg_attr(feature = "schema", schemars(flatten, with = "super::schema::AdditiveKeys"))]
     pub additional: Map<String, Value>,
+}
+
+/// The additive keys of `meta.json` that say what became of a run's records.
+pub(crate) const DROPPED: &str = "dropped";
+pub(crate) const LATE_SPANS: &str = "late_spans";
+pub(crate) const UNFINISHED_SPANS: &str = "unfinished_spans";
+pub(crate) const UNATTACHED: &str = "unattached";
+
+impl RunMeta {
+    /// The spans that the emitter could not write; `None` when it wrote all.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// assert_eq!(recorded(|| Ok(())).meta.dropped(), None);
+    /// ```
+    #[must_use]
+    pub fn dropped(&self) -> Option<Dropped> {
+        let dropped = self.additional.get(DROPPED)?;
+        let reason = dropped.get("reason").and_then(Value::as_str);
+        Some(Dropped {
+            spans: dropped.get("spans")?.as_u64()?,
+            reason: reason.unwrap_or("no reason is given").to_owned(),
+        })
+    }
+
+    /// How many spans ended after the run had ended, in tasks and threads that outlived it.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("ask").config(&config).start();
+    /// let context = run.context().unwrap();
+    /// # let directory = run.dir().unwrap();
+    /// run.finish();
+    /// context.in_scope(|| tracer_sdk::tool_call("log").record())?;
+    /// assert_eq!(tracer_sdk::read::open_run(&directory)?.meta.late_spans(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn late_spans(&self) -> u64 {
+        self.additive_count(LATE_SPANS)
+    }
+
+    /// How many spans had not ended when the run did, and have not ended since.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("ask").config(&config).start();
+    /// let call = tracer_sdk::llm_call("gpt-5").start()?;
+    /// # let directory = run.dir().unwrap();
+    /// run.finish();
+    /// assert_eq!(tracer_sdk::read::open_run(&directory)?.meta.unfinished_spans(), 1);
+    /// call.end()?;
+    /// assert_eq!(tracer_sdk::read::open_run(&directory)?.meta.unfinished_spans(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn unfinished_spans(&self) -> u64 {
+        self.additive_count(UNFINISHED_SPANS)
+    }
+
+    /// How many records of the process found no run while this one was live: several runs were, and the thread or task was
+    /// given none of them.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// assert_eq!(recorded(|| Ok(())).meta.unattached_records(), 0);
+    /// ```
+    #[must_use]
+    pub fn unattached_records(&self) -> u64 {
+        self.additive_count(UNATTACHED)
+    }
+
+    fn additive_count(&self, key: &str) -> u64 {
+        self.additional.get(key).and_then(Value::as_u64).unwrap_or(0)
+    }
 }
 
 /// The keys that this version knows, in the order in which they are written.

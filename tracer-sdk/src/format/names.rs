@@ -146,6 +146,14 @@ pub const CONTEXT: Name = namespaced!("context");
 
 /// The span stands in for one that could not be written and that others name as their parent.
 pub const LOST: Name = namespaced!("lost");
+/// The span ended, or was recorded, after its run had ended (decisions, section 5).
+pub const AFTER_END: Name = namespaced!("after_end");
+/// The span stands in for one that had not ended when its run did and that others name as their parent.
+pub const UNFINISHED: Name = namespaced!("unfinished");
+/// How many timed spans had not ended when the run did.
+pub const UNFINISHED_SPANS: Name = namespaced!("unfinished_spans");
+/// What is known of them: JSON text of an array.
+pub const UNFINISHED_LIST: Name = namespaced!("unfinished_list");
 /// How many spans a process lost that worked for another one's run.
 pub const DROPPED_SPANS: Name = namespaced!("dropped_spans");
 /// Why it lost the first of them.

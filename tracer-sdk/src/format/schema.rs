@@ -53,6 +53,18 @@ pub(crate) struct AdditiveKeys {
     #[schemars(skip_serializing_if = "Option::is_none", with = "Dropped")]
     #[expect(dead_code, reason = "only the shape is wanted")]
     dropped: Option<Dropped>,
+    /// Spans that ended after the run had ended; there only when there are any.
+    #[schemars(skip_serializing_if = "Option::is_none", with = "u64")]
+    #[expect(dead_code, reason = "only the shape is wanted")]
+    late_spans: Option<u64>,
+    /// Spans that had not ended when the run did, and have not ended since; there only when there are any.
+    #[schemars(skip_serializing_if = "Option::is_none", with = "u64")]
+    #[expect(dead_code, reason = "only the shape is wanted")]
+    unfinished_spans: Option<u64>,
+    /// Records that found no run while this one and others were live; there only when there are any.
+    #[schemars(skip_serializing_if = "Option::is_none", with = "u64")]
+    #[expect(dead_code, reason = "only the shape is wanted")]
+    unattached: Option<u64>,
     /// The gate that made the run; there only when one did.
     #[schemars(skip_serializing_if = "Option::is_none", with = "GateTrial")]
     #[expect(dead_code, reason = "only the shape is wanted")]

@@ -13,6 +13,8 @@ mod seconds;
 
 use std::borrow::Cow;
 
+use crate::emit::panic::watched;
+
 pub use crate::emit::future::Traced;
 pub use crate::emit::scope::{Scope, Site};
 pub use crate::guardrails::{Guardrails, StopOnLoop};
@@ -38,7 +40,7 @@ pub fn call_once<Body, Output>(body: Body) -> Output
 where
     Body: FnOnce() -> Output,
 {
-    body()
+    watched(body)
 }
 
 /// Calls `body` once for the future that it returns, whose output the compiler is told.

@@ -9,7 +9,7 @@ use std::fmt::{Debug, Display};
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::emit::error::{ErrorInfo, debug_text, short_type_name};
+use crate::emit::error::{ErrorInfo, causes, debug_text, short_type_name};
 
 /// A returned value, to be asked for its error.
 pub struct Outcome<'a, T>(pub &'a T);
@@ -29,7 +29,8 @@ impl<T, E: Error> ErrorOutcome for &&&&&Outcome<'_, Result<T, E>> {
     }
 }
 
-/// A holder of errors that is not one itself: `anyhow::Error`, `Box<dyn Error>`. It tells as much, and its backtrace.
+/// A holder of errors that is not one itself: `anyhow::Error`, `Box<dyn Error>`. It tells as much. A backtrace that it has
+/// is left where it is: to print it means to resolve it, which takes tens of milliseconds, and the program goes on.
 pub trait WrappedErrorOutcome {
     /// The error, seen at `place`.
     fn tracer_error(&self, place: &'static str) -> Option<ErrorInfo>;
@@ -37,16 +38,16 @@ pub trait WrappedErrorOutcome {
 
 impl<T, E> WrappedErrorOutcome for &&&&Outcome<'_, Result<T, E>>
 where
-    E: Deref<Target: Error> + Display + Debug,
+    E: Deref<Target: Error> + Display,
 {
     fn tracer_error(&self, place: &'static str) -> Option<ErrorInfo> {
         let error = self.0.as_ref().err()?;
-        let causes =
-            catch_unwind(AssertUnwindSafe(|| ErrorInfo::with_causes(&**error).stack)).unwrap_or_default();
-        let backtrace = debug_text(error).and_then(|text| backtrace_of(&text).map(str::to_owned));
-        let stack: Vec<String> = [causes, backtrace].into_iter().flatten().collect();
-        let mut info = ErrorInfo::of(error);
-        info.stack = (!stack.is_empty()).then(|| stack.join("\n"));
+        // A `Deref` belongs to the user, too.
+        let stack = catch_unwind(AssertUnwindSafe(|| causes(&**error))).unwrap_or_default();
+        let info = ErrorInfo {
+            stack,
+            ..ErrorInfo::of(error)
+        };
         Some(info.at(place))
     }
 }
@@ -63,7 +64,7 @@ impl<T, E: Display> DisplayOutcome for &&&Outcome<'_, Result<T, E>> {
     }
 }
 
-/// An error that can only be debugged.
+/// An error that can only be debugged: that text is all there is of it, and one that has a backtrace in it pays for it.
 pub trait DebugOutcome {
     /// The error, seen at `place`.
     fn tracer_error(&self, place: &'static str) -> Option<ErrorInfo>;
@@ -105,13 +106,6 @@ impl<T> AnyOutcome for Outcome<'_, T> {
 
 /// The message of an error that has no text of its own.
 const NO_TEXT: &str = "the error has no text";
-
-/// The backtrace that `anyhow` puts at the end of its debug text.
-fn backtrace_of(debug_text: &str) -> Option<&str> {
-    debug_text
-        .find("Stack backtrace:")
-        .map(|start| debug_text[start..].trim_end())
-}
 
 #[cfg(test)]
 #[path = "outcome_tests.rs"]

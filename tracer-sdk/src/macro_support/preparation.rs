@@ -1,8 +1,7 @@
 //! The synchronous part of a function that returns a future: within its span, which the future ends.
 
-use std::thread::panicking;
-
 use crate::emit::context::ContextGuard;
+use crate::emit::panic::Watch;
 use crate::emit::scope::Scope;
 
 /// Makes a scope the current context until the guard is dropped, and leaves it open for the future to end.
@@ -10,7 +9,7 @@ pub fn prepare(scope: &Scope) -> Preparation {
     Preparation {
         context: scope.context().map(|context| context.enter()),
         scope: scope.clone(),
-        panicking: panicking(),
+        watch: scope.watch(),
     }
 }
 
@@ -19,14 +18,12 @@ pub fn prepare(scope: &Scope) -> Preparation {
 pub struct Preparation {
     context: Option<ContextGuard>,
     scope: Scope,
-    panicking: bool,
+    watch: Option<Watch>,
 }
 
 impl Drop for Preparation {
     fn drop(&mut self) {
         drop(self.context.take());
-        if !self.panicking && panicking() {
-            self.scope.end_panicked();
-        }
+        self.scope.end_if_panicked(self.watch.as_ref());
     }
 }

@@ -5,13 +5,13 @@ use std::io;
 use std::path::Path;
 
 use super::error::TidyError;
-use super::meta_text::MetaText;
 use super::remove::{hidden, remove_tree};
 use crate::format::gate_trial::GATE_KEY;
 use crate::format::{GateTrial, META_FILE};
 use crate::input::read_input;
 use crate::read::{MAX_META_BYTES, RunDirectory, RunStore, open_run_file};
 use crate::write::files::{Disk, FileSystem, Open, write_all};
+use crate::write::meta_text::MetaText;
 
 /// Copies a run into a store, with the mark of the trial in its `meta.json`, and tells where it is. The run need not be
 /// complete: what a process left that died is evidence too.

@@ -7,7 +7,6 @@
 mod adopt;
 mod completion;
 mod error;
-mod meta_text;
 mod prune;
 mod remove;
 mod rename;

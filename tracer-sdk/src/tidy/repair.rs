@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use super::completion::{Completion, Seen, complete};
 use super::error::TidyError;
-use super::meta_text::MetaText;
 use crate::format::{LIVE_FILE, LOCK_FILE, META_FILE, RunMeta, RunStatus, SPANS_FILE};
 use crate::input::read_input;
 use crate::read::{self, Liveness, MAX_META_BYTES, OutlinedRun, liveness, open_run_file};
 use crate::write::files::{Disk, FileSystem, Open, OpenFile, write_all};
 use crate::write::meta_file::replace_text;
+use crate::write::meta_text::MetaText;
 
 /// Where the log is kept as it was found.
 const BROKEN_FILE: &str = "spans.jsonl.broken";

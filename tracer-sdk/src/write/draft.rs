@@ -114,6 +114,12 @@ impl Draft {
         self.cleaned(name, &redactor.text(text));
     }
 
+    /// An attribute that is `true`.
+    pub(crate) fn flag(&mut self, name: Name) {
+        let value = Stored::Encoded(self.push(b"true"));
+        self.set(name.written().into(), value);
+    }
+
     /// A number attribute.
     pub(crate) fn scalar(&mut self, name: Name, value: Scalar) {
         let stored = match value {

@@ -31,6 +31,7 @@ pub enum Operation {
     Open,
     Rename,
     Link,
+    Read,
     Remove,
     Write,
     Length,
@@ -252,6 +253,11 @@ impl FileSystem for Faulty {
 
     fn identity(&self) -> usize {
         Arc::as_ptr(&self.seen).addr()
+    }
+
+    fn read_whole(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.pass(Operation::Read)?;
+        self.inner.read_whole(path)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {

@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 
 use super::log::MAX_LINE_BYTES;
 
+/// The longest file that is read whole, in bytes.
+const MAX_WHOLE_BYTES: u64 = 16 * 1024 * 1024;
+
 /// How a file is opened.
 ///
 /// ```
@@ -151,6 +154,20 @@ pub trait FileSystem: fmt::Debug + Send + Sync {
     /// # }
     /// ```
     fn identity(&self) -> usize;
+    /// Reads a small file whole; anything but a regular file, and one that is longer than 16 MiB, is refused.
+    ///
+    /// ```
+    /// # #[cfg(feature = "testing")] {
+    /// # let folder = tempfile::tempdir()?;
+    /// use tracer_sdk::testing::{Disk, FileSystem};
+    ///
+    /// let path = folder.path().join("meta.json");
+    /// std::fs::write(&path, "{}")?;
+    /// assert_eq!(Disk.read_whole(&path)?, b"{}");
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    fn read_whole(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// Removes a file.
     ///
     /// ```
@@ -413,6 +430,22 @@ impl FileSystem for Disk {
 
     fn identity(&self) -> usize {
         0
+    }
+
+    fn read_whole(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let mut options = OpenOptions::new();
+        options.read(true);
+        make_private(&mut options);
+        let file = options.open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        let mut bytes = Vec::new();
+        file.take(MAX_WHOLE_BYTES + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MAX_WHOLE_BYTES {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        Ok(bytes)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {

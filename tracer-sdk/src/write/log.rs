@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::files::{FileSystem, Open, write_once};
 use super::kept_files::KeptFile;
-use crate::format::RunStatus;
+use crate::format::{RunStatus, names};
 
 /// A line is never longer than this, newline included (decisions, section 5).
 pub(crate) const MAX_LINE_BYTES: usize = 1024 * 1024;
@@ -156,6 +156,21 @@ impl SpanLog {
         self.owner = Some(owner);
     }
 
+    /// Whether whoever owns the run has ended it.
+    pub(crate) fn is_over(&self) -> bool {
+        self.owner.as_ref().is_some_and(Owner::has_ended_the_run)
+    }
+
+    /// From now on lines are appended though the run has ended.
+    pub(crate) fn go_on_after_end(&mut self) {
+        self.owner = None;
+        self.ending = true;
+        let lines = std::mem::take(&mut self.pending);
+        for line in lines.split_inclusive(|&byte| byte == b'\n') {
+            push_marked(&mut self.pending, line);
+        }
+    }
+
     /// Keeps the others who share the file from appending, until [`SpanLog::let_go`].
     pub(crate) fn hold(&mut self) {
         if self.shared && !self.held && self.open().is_ok() {
@@ -298,6 +313,11 @@ impl SpanLog {
         self.file.length(self.file_system.as_ref(), &self.path)
     }
 
+    /// Whether the file was opened, and is where it was opened.
+    pub(crate) fn is_still_in_place(&self) -> bool {
+        self.file.is_known() && self.is_in_place()
+    }
+
     fn write_lines(&mut self, lines: &[u8], count: u64) -> Appended {
         let written = self.write_whole_lines(lines);
         match written {
@@ -430,7 +450,7 @@ impl SpanLog {
             let reason = "another process keeps the lock of the run's log";
             return Err(io::Error::new(io::ErrorKind::WouldBlock, reason));
         }
-        if self.owner.as_ref().is_some_and(Owner::has_ended_the_run) {
+        if self.is_over() {
             return Err(io::Error::other("the run has ended"));
         }
         // `open` went well.
@@ -459,7 +479,7 @@ impl SpanLog {
     /// Takes lines back that came to lie behind the end of the run: this process was stopped between looking for the end
     /// and appending, and whoever ended the run did not wait for it.
     fn undo_behind_the_end(&mut self, lines: &[u8]) -> io::Result<()> {
-        if !self.owner.as_ref().is_some_and(Owner::has_ended_the_run) {
+        if !self.is_over() {
             return Ok(());
         }
         let Some(file) = self.file.as_open() else {
@@ -496,6 +516,27 @@ impl SpanLog {
         self.others.block = true;
         Lock::Busy
     }
+}
+
+/// Adds a line to `lines`, with the attribute of a span that ended after its run, if there is room for it.
+fn push_marked(lines: &mut Vec<u8>, line: &[u8]) {
+    // A quote within a text is escaped, so that this can only be the key; that of a span event comes later.
+    const ATTRIBUTES: &[u8] = br#""attributes":{"#;
+    let mark = format!(r#""{}":true"#, names::AFTER_END.written());
+    let start = line.windows(ATTRIBUTES.len()).position(|part| part == ATTRIBUTES);
+    let Some((before, after)) = start
+        .filter(|_| line.len() + mark.len() < MAX_LINE_BYTES)
+        .and_then(|start| line.split_at_checked(start + ATTRIBUTES.len()))
+    else {
+        lines.extend_from_slice(line);
+        return;
+    };
+    lines.extend_from_slice(before);
+    lines.extend_from_slice(mark.as_bytes());
+    if !after.starts_with(b"}") {
+        lines.push(b',');
+    }
+    lines.extend_from_slice(after);
 }
 
 /// Where the first `count` lines end.

@@ -166,6 +166,10 @@ impl FileSystem for Memory {
         Arc::as_ptr(&self.names).addr()
     }
 
+    fn read_whole(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.read(path).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         match self.names.lock().files.remove(path) {
             Some(_) => Ok(()),

@@ -25,6 +25,17 @@ pub(crate) struct MetaFile<'a> {
     /// Additive: how many of the blocks that were warned of are loops, so that a list of runs need not read their spans.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) loops: Option<u64>,
+    /// Additive: spans that had not ended when the run did, and have not since.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) unfinished_spans: u64,
+    /// Additive: records that found no run while this one and others were live.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) unattached: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl<'a> MetaFile<'a> {
@@ -41,6 +52,8 @@ impl<'a> MetaFile<'a> {
             counts: Counts::default(),
             dropped: None,
             loops: None,
+            unfinished_spans: 0,
+            unattached: 0,
         }
     }
 

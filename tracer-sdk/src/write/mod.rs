@@ -12,6 +12,7 @@ pub(crate) mod faulty;
 )]
 pub(crate) mod files;
 mod kept_files;
+pub(crate) mod late_spans;
 pub(crate) mod limited_text;
 pub(crate) mod line;
 pub(crate) mod live_file;
@@ -20,6 +21,7 @@ pub(crate) mod losses;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod memory;
 pub(crate) mod meta_file;
+pub(crate) mod meta_text;
 pub(crate) mod open_entries;
 pub(crate) mod payload;
 pub(crate) mod redact;

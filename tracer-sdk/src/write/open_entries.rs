@@ -17,6 +17,12 @@ pub(crate) struct OpenEntry {
     pub(crate) name: Cow<'static, str>,
     pub(crate) event_type: EventType,
     pub(crate) start: Timestamp,
+    /// A span in the file names it as its parent.
+    pub(crate) is_named: bool,
+    /// A span under its ID is in the file in its place.
+    pub(crate) has_stand_in: bool,
+    /// It was open when its run ended.
+    pub(crate) outlives_run: bool,
 }
 
 impl OpenEntry {

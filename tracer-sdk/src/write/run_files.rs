@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::files::{FileSystem, try_twice};
+use super::late_spans::LateSpans;
 use super::live_file::{LiveFile, LiveHeader};
 use super::log::{Appended, Batch, Owner, SpanLog};
 use super::losses::{Losses, LostParent};
@@ -35,6 +36,10 @@ pub(crate) struct Ending {
     pub(crate) counts: Counts,
     /// How many loops it had, where there is a warning and this process saw all of the run.
     pub(crate) loops: Option<u64>,
+    /// How many spans have not ended.
+    pub(crate) unfinished_spans: u64,
+    /// How many records found no run while this one and others were live.
+    pub(crate) unattached: u64,
 }
 
 /// Why spans are lost that were written.
@@ -68,7 +73,13 @@ pub(crate) struct RunFiles {
     written: u64,
     counts: Counts,
     losses: Losses,
+    late: LateSpans,
+    /// The last `meta.json` of the run's own end is written.
+    is_finished: bool,
 }
+
+/// Why a record is missing that was made while its thread was recording something else.
+const NESTED: &str = "it was recorded by code that a recorder called";
 
 impl RunFiles {
     /// The files of a run that this process starts, or that it joined: then another one made the directory and writes
@@ -106,6 +117,8 @@ impl RunFiles {
             written: 0,
             counts: Counts::default(),
             losses: Losses::default(),
+            late: LateSpans::default(),
+            is_finished: false,
         }
     }
 
@@ -244,6 +257,80 @@ impl RunFiles {
         self.log.append_now(line)
     }
 
+    /// The others who share the run wait, if they can be made to.
+    pub(crate) fn hold(&mut self) {
+        self.log.hold();
+    }
+
+    /// Whether the process that this one joined has ended the run. Asked while the log is held.
+    pub(crate) fn is_over(&self) -> bool {
+        self.log.is_over()
+    }
+
+    /// From now on what is appended comes after the end of the run, which another process has ended. What waited in the
+    /// batch is behind its root, too.
+    pub(crate) fn go_on_after_end(&mut self) -> io::Result<()> {
+        self.log.go_on_after_end();
+        let (written, counts) = (self.written, self.counts);
+        let flushed = self.flush_at_end();
+        self.late
+            .add(self.written - written, self.counts.saturating_sub(counts));
+        flushed
+    }
+
+    /// Whether what is appended after the end of the run still reaches it: nobody removed it.
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.log.is_still_in_place()
+    }
+
+    /// Appends a span that ended after its run; nothing waits in the batch any more. `meta.json` follows
+    /// with [`RunFiles::settle_late_if_due`].
+    pub(crate) fn append_late(&mut self, line: &[u8], event_type: EventType) -> io::Result<()> {
+        let appended = self.log.append_now(line);
+        match &appended {
+            Ok(()) => {
+                self.written += 1;
+                let mut counts = Counts::default();
+                count(&mut counts, event_type);
+                self.late.add(1, counts);
+            }
+            Err(error) => {
+                self.losses.add(1, error);
+                self.late.lose(1, error);
+            }
+        }
+        appended
+    }
+
+    /// Notes records that were made while their thread was recording something else.
+    pub(crate) fn drop_nested(&mut self, records: u64) {
+        if records > 0 {
+            self.losses.add(records, &NESTED);
+            if self.is_finished {
+                self.late.lose(records, &NESTED);
+            }
+        }
+    }
+
+    /// A span that was open when the run ended has ended.
+    pub(crate) fn finish_late(&mut self) {
+        self.late.finish();
+    }
+
+    /// Adds the spans that ended after the run to `meta.json`, unless that was done a moment ago. Says whether something
+    /// waits.
+    pub(crate) fn settle_late_if_due(&mut self) -> io::Result<bool> {
+        if self.late.is_due() {
+            self.settle_late()?;
+        }
+        Ok(self.late.is_pending())
+    }
+
+    /// Adds the spans that ended after the run to `meta.json`.
+    pub(crate) fn settle_late(&mut self) -> io::Result<()> {
+        self.late.settle(self.file_system.as_ref(), &self.directory)
+    }
+
     /// Notes spans that other processes lost, who worked for this run.
     pub(crate) fn add_dropped(&mut self, dropped: &Dropped) {
         self.losses.add(dropped.spans, &dropped.reason);
@@ -288,6 +375,7 @@ impl RunFiles {
     pub(crate) fn finish(&mut self, ending: Ending, whole: bool) -> io::Result<()> {
         // Whatever happens now, the lock goes: nobody records any more.
         let mut live = self.live.take();
+        self.is_finished = true;
         let checked = self.check_log();
         let whole = whole && checked.is_ok() && !self.losses.forgot_parents();
         let described = self.describe_end(&ending, whole);
@@ -312,6 +400,8 @@ impl RunFiles {
         let mut meta = self.meta();
         meta.counts = if whole { ending.counts } else { self.counts };
         meta.dropped = self.losses.dropped().cloned();
+        meta.unfinished_spans = ending.unfinished_spans;
+        meta.unattached = ending.unattached;
         if whole {
             meta.status = ending.status;
             meta.ended_at = Some(ending.ended_at);

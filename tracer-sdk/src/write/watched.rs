@@ -59,6 +59,10 @@ impl FileSystem for Watched {
         }))
     }
 
+    fn read_whole(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.inner.read_whole(path)
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.inner.rename(from, to)
     }

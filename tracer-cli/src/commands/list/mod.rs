@@ -12,6 +12,7 @@ use crate::error::CliError;
 use crate::json::Document;
 use crate::listed::{DamagedRun, RunEntry};
 use crate::render::line::{Line, Tone};
+use crate::render::remarks;
 use crate::render::run_list::{self, Facts, RunRow, Seen};
 use crate::render::since::Since;
 use crate::render::standing::{self, Standing};
@@ -87,6 +88,9 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
                 .plain(&run_list::fields(&row(run, run.state(), None)))?;
         }
     }
+    if !args.json {
+        say_remarks(listed, &runs, session);
+    }
     if trials == 0 || !runs.is_empty() {
         say_what_is_missing(args, &runs, &passing, listed.len(), &shown(&data_dir), session);
     }
@@ -114,6 +118,23 @@ fn passing<'a>(runs: &'a [ListedRun], args: &Args, now: Timestamp) -> Vec<&'a Li
         since: args.since.map(|since| since.instant(now)),
     };
     runs.iter().filter(|run| filter.passes(run)).collect()
+}
+
+/// So many runs are remarked on, the newest first.
+const MAX_REMARKED: usize = 8;
+
+/// Says on standard error of which runs something is missing, and which went on after their end.
+fn say_remarks(listed: &[&ListedRun], runs: &[ListedRun], session: &mut Session) {
+    let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
+    let remarked = listed.iter().filter_map(|run| {
+        let remarks = remarks::of(run.meta.as_ref().ok()?);
+        (!remarks.is_empty()).then(|| (run.directory.trace_id.to_string(), remarks))
+    });
+    for (id, remarks) in remarked.take(MAX_REMARKED) {
+        let id = id.get(..id_length).unwrap_or(&id);
+        let line = format!("{id}: {}", text::one_line(&remarks.join("; "), 400));
+        session.ui.note(&Line::of(line, Tone::Warning));
+    }
 }
 
 /// Says on standard error what is not listed, and how to see it.

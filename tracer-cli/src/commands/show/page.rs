@@ -13,7 +13,7 @@ use crate::render::step_filter::StepFilter;
 use crate::render::step_rows::Numbers;
 
 use crate::render::telling::{FIRST_STEPS, LAST_STEPS, MOST_STEPS};
-use crate::render::{loop_card, step_rows, steps, text, waterfall};
+use crate::render::{loop_card, remarks, step_rows, steps, text, waterfall};
 use crate::session::Session;
 
 /// Shows the page.
@@ -83,7 +83,7 @@ pub(super) fn head(shown: &mut Shown, with_loops: bool, session: &mut Session) -
         duration: meta.and_then(|meta| took(meta, shown.standing)),
         steps: &steps,
         totals: &totals,
-        dropped: meta.and_then(dropped),
+        remarks: &meta.map(remarks::of).unwrap_or_default(),
         cut_tail: run.cut_tail,
         problems: &run.problems,
         more_problems: run.more_problems,
@@ -140,14 +140,4 @@ fn took(meta: &RunMeta, standing: Standing) -> Option<u64> {
         Standing::Running => u64::try_from(now().microseconds_since(meta.started_at.instant())).ok(),
         _ => duration(meta),
     }
-}
-
-/// The spans that the emitter could not write, as it told in `meta.json` (decisions, section 5).
-fn dropped(meta: &RunMeta) -> Option<(u64, &str)> {
-    let dropped = meta.additional.get("dropped")?;
-    let reason = dropped
-        .get("reason")
-        .and_then(|reason| reason.as_str())
-        .unwrap_or("no reason is given");
-    Some((dropped.get("spans")?.as_u64()?, reason))
 }

@@ -12,6 +12,7 @@ use super::super::run::timeline::Source;
 use super::super::viewer::Viewer;
 use super::loops::{self, LoopReport};
 use super::request::RunId;
+use crate::render::remarks;
 use crate::render::standing::Standing;
 use crate::render::steps;
 use crate::render::summary;
@@ -30,6 +31,8 @@ pub(in super::super) struct Overview {
     standing: &'static str,
     /// What happened, in one sentence.
     sentence: String,
+    /// What is missing from the run, and what came after its end.
+    remarks: Vec<String>,
     /// The record that shows what went wrong first.
     first_cause: Option<String>,
     started_at: Option<String>,
@@ -132,6 +135,7 @@ pub(in super::super) fn of(run: &OpenRun) -> Result<Overview, ApiError> {
         run_name: run.name().map(str::to_owned),
         standing: run.standing.as_str(),
         sentence,
+        remarks: run.meta.as_ref().map(remarks::of).unwrap_or_default(),
         first_cause: cause.map(|step| step.record.event_id.clone()),
         started_at: run.started().map(|started| started.to_string()),
         duration_us: run.duration(),

@@ -61,6 +61,7 @@ export interface Overview {
   run_name: string | null;
   standing: Standing;
   sentence: string;
+  remarks: string[];
   first_cause: string | null;
   started_at: string | null;
   duration_us: number | null;

@@ -91,6 +91,7 @@ export function runHead(overview, deeds) {
         overview.loops.length > 0 &&
         make("button.quiet", { onclick: () => deeds.jump(overview.loops[0].event_id) }, "Show the loop →"),
     ),
+    ...overview.remarks.map((remark) => make("p.remark", null, remark)),
   ];
 }
 

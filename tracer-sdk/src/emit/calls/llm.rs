@@ -75,7 +75,7 @@ impl LlmCall {
     /// ```
     #[inline]
     pub fn provider(mut self, provider: &str) -> Self {
-        if let Some(span) = self.span.as_mut() {
+        if let Some(mut span) = self.span.edit() {
             span.text(names::PROVIDER, provider);
         }
         self
@@ -92,7 +92,7 @@ impl LlmCall {
     /// ```
     #[inline]
     pub fn prompt<T: Serialize + ?Sized>(mut self, prompt: &T) -> Self {
-        if let Some(span) = self.span.as_mut() {
+        if let Some(mut span) = self.span.edit() {
             span.message(events::PROMPT, EventTime::Start, prompt);
         }
         self
@@ -106,7 +106,7 @@ impl LlmCall {
     /// assert_eq!(run.spans[0].events[0].attributes["content"], "Because.");
     /// ```
     pub fn response<T: Serialize + ?Sized>(mut self, response: &T) -> Self {
-        if let Some(span) = self.span.as_mut() {
+        if let Some(mut span) = self.span.edit() {
             span.message(events::RESPONSE, EventTime::End, response);
         }
         self
@@ -124,8 +124,8 @@ impl LlmCall {
     /// ```
     #[inline]
     pub fn usage(mut self, usage: Usage) -> Self {
-        if let Some(span) = self.span.as_mut() {
-            set_usage(span, usage);
+        if let Some(mut span) = self.span.edit() {
+            set_usage(&mut span, usage);
         }
         self
     }
@@ -139,7 +139,7 @@ impl LlmCall {
     /// ```
     #[inline]
     pub fn temperature(mut self, temperature: f64) -> Self {
-        if let Some(span) = self.span.as_mut() {
+        if let Some(mut span) = self.span.edit() {
             span.scalar(names::TEMPERATURE, Scalar::Float(temperature));
         }
         self
@@ -154,7 +154,7 @@ impl LlmCall {
     /// ```
     #[inline]
     pub fn stop_reason(mut self, reason: &str) -> Self {
-        if let Some(span) = self.span.as_mut() {
+        if let Some(mut span) = self.span.edit() {
             span.text(names::FINISH_REASONS, reason);
         }
         self
@@ -255,7 +255,7 @@ impl LlmSpan {
     /// assert_eq!(run.spans[0].events[0].attributes["content"], "Because.");
     /// ```
     pub fn response<T: Serialize + ?Sized>(&mut self, response: &T) -> &mut Self {
-        if let Some((span, stream)) = self.timed.parts() {
+        if let Some((mut span, stream)) = self.timed.parts() {
             span.message(events::RESPONSE, EventTime::End, response);
             span.answered();
             stream.text.clear();
@@ -279,7 +279,7 @@ impl LlmSpan {
     /// ```
     pub fn chunk(&mut self, text: &str) -> &mut Self {
         if let Some((span, stream)) = self.timed.parts() {
-            stream.add(text, span);
+            stream.add(text, &span);
         }
         self
     }
@@ -297,8 +297,8 @@ impl LlmSpan {
     /// ```
     #[inline]
     pub fn usage(&mut self, usage: Usage) -> &mut Self {
-        if let Some(span) = self.timed.span() {
-            set_usage(span, usage);
+        if let Some(mut span) = self.timed.edit() {
+            set_usage(&mut span, usage);
         }
         self
     }
@@ -316,7 +316,7 @@ impl LlmSpan {
     /// ```
     #[inline]
     pub fn stop_reason(&mut self, reason: &str) -> &mut Self {
-        if let Some(span) = self.timed.span() {
+        if let Some(mut span) = self.timed.edit() {
             span.text(names::FINISH_REASONS, reason);
             span.answered();
         }

@@ -86,7 +86,7 @@ macro_rules! timed_methods {
         /// assert_eq!(run.spans[0].attributes["steps"], 4);
         /// ```
         pub fn attribute<T: serde::Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
-            if let Some(span) = self.timed.span() {
+            if let Some(mut span) = self.timed.edit() {
                 span.user(key, value);
             }
             self
@@ -125,7 +125,7 @@ macro_rules! timed_call_methods {
         /// assert_eq!(run.spans[0].status_description, "the index is not there");
         /// ```
         pub fn fail<E: std::fmt::Display + ?Sized>(&mut self, error: &E) -> &mut Self {
-            if let Some(span) = self.timed.span() {
+            if let Some(mut span) = self.timed.edit() {
                 span.fail(crate::ErrorInfo::of(error));
                 span.answered();
             }
@@ -163,7 +163,7 @@ macro_rules! call_methods {
         /// assert_eq!(run.spans[0].attributes["attempt"], 2);
         /// ```
         pub fn attribute<T: serde::Serialize + ?Sized>(mut self, key: &str, value: &T) -> Self {
-            if let Some(span) = self.span.as_mut() {
+            if let Some(mut span) = self.span.edit() {
                 span.user(key, value);
             }
             self
@@ -179,7 +179,7 @@ macro_rules! call_methods {
         /// assert_eq!(run.records()[1].meta["step"], 7);
         /// ```
         pub fn meta<T: serde::Serialize + ?Sized>(mut self, value: &T) -> Self {
-            if let Some(span) = self.span.as_mut() {
+            if let Some(mut span) = self.span.edit() {
                 span.meta(value);
             }
             self
@@ -193,7 +193,7 @@ macro_rules! call_methods {
         /// assert_eq!(run.spans[0].status_description, "the index is not there");
         /// ```
         pub fn error<E: std::fmt::Display + ?Sized>(mut self, error: &E) -> Self {
-            if let Some(span) = self.span.as_mut() {
+            if let Some(mut span) = self.span.edit() {
                 span.fail(crate::ErrorInfo::of(error));
             }
             self
@@ -214,7 +214,7 @@ macro_rules! call_methods {
         /// ```
         #[inline]
         pub fn duration(mut self, duration: std::time::Duration) -> Self {
-            if let Some(span) = self.span.as_mut() {
+            if let Some(mut span) = self.span.edit() {
                 span.set_duration(duration);
             }
             self

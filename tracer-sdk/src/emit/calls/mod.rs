@@ -15,6 +15,7 @@ use std::error::Error;
 
 use super::error::ErrorInfo;
 use super::open_span::OpenSpan;
+use super::slot::Slot;
 use crate::format::EventType;
 use crate::format::names::span_names;
 use crate::guardrails::GuardrailExceeded;
@@ -37,9 +38,9 @@ use crate::guardrails::GuardrailExceeded;
 ///
 /// [`GuardrailExceeded`] when the run has crossed one of its limits.
 pub fn record_error<E: Error + ?Sized>(error: &E) -> Result<(), GuardrailExceeded> {
-    let Some(mut span) = OpenSpan::begin(EventType::Error, Cow::Borrowed(span_names::ERROR)) else {
-        return Ok(());
-    };
-    span.fail(ErrorInfo::with_causes(error));
-    span.record()
+    let mut span = Slot::begin(EventType::Error, Cow::Borrowed(span_names::ERROR));
+    if let Some(mut span) = span.edit() {
+        span.fail(ErrorInfo::with_causes(error));
+    }
+    span.take().map_or(Ok(()), OpenSpan::record)
 }

@@ -59,7 +59,7 @@ impl SpanBuilder {
     /// assert_eq!(run.spans[0].attributes["goals"], r#"["find","tell"]"#);
     /// ```
     pub fn attribute<T: Serialize + ?Sized>(mut self, key: &str, value: &T) -> Self {
-        if let Some(span) = self.span.as_mut() {
+        if let Some(mut span) = self.span.edit() {
             span.user(key, value);
         }
         self
@@ -78,7 +78,7 @@ impl SpanBuilder {
     /// assert_eq!(run.records()[1].meta["step"], 7);
     /// ```
     pub fn meta<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
-        if let Some(span) = self.span.as_mut() {
+        if let Some(mut span) = self.span.edit() {
             span.meta(value);
         }
         self
@@ -136,7 +136,7 @@ impl Span {
     /// assert_eq!(run.spans[0].status_description, "no plan was found");
     /// ```
     pub fn fail<E: Display + ?Sized>(&mut self, error: &E) -> &mut Self {
-        if let Some(span) = self.timed.span() {
+        if let Some(mut span) = self.timed.edit() {
             span.fail(ErrorInfo::of(error));
         }
         self

@@ -22,7 +22,7 @@ use crate::write::draft::EventTime;
 /// ```
 pub fn state<T: Serialize + ?Sized>(state: &T) -> StateUpdate {
     let mut span = Slot::begin(EventType::StateUpdate, span_names::STATE);
-    if let Some(span) = span.as_mut() {
+    if let Some(mut span) = span.edit() {
         span.json_event(events::STATE, EventTime::End, event_keys::STATE, state);
     }
     StateUpdate { span }
@@ -57,7 +57,7 @@ impl StateUpdate {
     /// assert_eq!(run.spans[0].events[0].attributes["diff"], r#"{"tries":1}"#);
     /// ```
     pub fn diff<T: Serialize + ?Sized>(mut self, diff: &T) -> Self {
-        if let Some(span) = self.span.as_mut() {
+        if let Some(mut span) = self.span.edit() {
             span.more_json(event_keys::DIFF, diff);
         }
         self
@@ -73,7 +73,7 @@ impl StateUpdate {
     /// assert_eq!(run.records()[1].meta["step"], 7);
     /// ```
     pub fn meta<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
-        if let Some(span) = self.span.as_mut() {
+        if let Some(mut span) = self.span.edit() {
             span.meta(value);
         }
         self

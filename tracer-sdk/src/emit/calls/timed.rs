@@ -5,7 +5,9 @@ use std::future::Future;
 use crate::emit::context::{Context, ContextGuard};
 use crate::emit::future::{InContext, TraceFutureExt};
 use crate::emit::open_span::OpenSpan;
-use crate::emit::slot::Slot;
+use crate::emit::panic::watched;
+use crate::emit::recording::Recording;
+use crate::emit::slot::{Edited, Slot};
 use crate::format::SpanId;
 use crate::guardrails::GuardrailExceeded;
 
@@ -29,6 +31,9 @@ impl Gathered for () {
 impl<G: Gathered> Timed<G> {
     #[inline]
     pub(crate) fn start(mut span: Slot, unanswered: Option<&'static str>) -> Result<Self, GuardrailExceeded> {
+        let Some(_recording) = Recording::enter_or_count() else {
+            return Ok(Self::nothing());
+        };
         if let Some(span) = span.as_mut() {
             span.start(unanswered)?;
         }
@@ -47,13 +52,13 @@ impl<G: Gathered> Timed<G> {
         }
     }
 
-    pub(crate) fn span(&mut self) -> Option<&mut OpenSpan> {
-        self.span.as_mut()
+    pub(crate) fn edit(&mut self) -> Option<Edited<'_>> {
+        self.span.edit()
     }
 
     /// The span and what is gathered for it.
-    pub(crate) fn parts(&mut self) -> Option<(&mut OpenSpan, &mut G)> {
-        Some((self.span.as_mut()?, &mut self.gathered))
+    pub(crate) fn parts(&mut self) -> Option<(Edited<'_>, &mut G)> {
+        Some((self.span.edit()?, &mut self.gathered))
     }
 
     pub(crate) fn id(&self) -> Option<SpanId> {
@@ -70,7 +75,7 @@ impl<G: Gathered> Timed<G> {
 
     pub(crate) fn in_scope<R>(&mut self, work: impl FnOnce() -> R) -> R {
         let _guard = self.enter();
-        work()
+        watched(work)
     }
 
     pub(crate) fn instrument<F: Future>(&mut self, future: F) -> InContext<F> {
@@ -79,6 +84,10 @@ impl<G: Gathered> Timed<G> {
 
     #[inline]
     pub(crate) fn end(mut self) -> Result<(), GuardrailExceeded> {
+        let Some(_recording) = Recording::enter_or_count() else {
+            drop(self.span.take());
+            return Ok(());
+        };
         self.take().map_or(Ok(()), OpenSpan::end)
     }
 
@@ -93,7 +102,10 @@ impl<G: Gathered> Timed<G> {
 impl<G: Gathered> Drop for Timed<G> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(span) = self.take() {
+        if !self.span.is_empty()
+            && let Some(_recording) = Recording::enter_or_count()
+            && let Some(span) = self.take()
+        {
             span.end_dropped();
         }
     }

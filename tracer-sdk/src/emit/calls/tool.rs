@@ -69,7 +69,7 @@ impl ToolCall {
     /// ```
     #[inline]
     pub fn args<T: Serialize + ?Sized>(mut self, arguments: &T) -> Self {
-        if let Some(span) = self.span.as_mut() {
+        if let Some(mut span) = self.span.edit() {
             span.json_event(
                 events::TOOL_ARGUMENTS,
                 EventTime::Start,
@@ -88,7 +88,7 @@ impl ToolCall {
     /// assert_eq!(run.spans[0].events[0].attributes["result"], r#"["refunds.md"]"#);
     /// ```
     pub fn result<T: Serialize + ?Sized>(mut self, result: &T) -> Self {
-        if let Some(span) = self.span.as_mut() {
+        if let Some(mut span) = self.span.edit() {
             span.json_event(events::TOOL_RESULT, EventTime::End, event_keys::RESULT, result);
         }
         self
@@ -157,7 +157,7 @@ impl ToolSpan {
     /// assert_eq!(run.spans[0].events[0].attributes["result"], r#"["refunds.md"]"#);
     /// ```
     pub fn result<T: Serialize + ?Sized>(&mut self, result: &T) -> &mut Self {
-        if let Some(span) = self.timed.span() {
+        if let Some(mut span) = self.timed.edit() {
             span.json_event(events::TOOL_RESULT, EventTime::End, event_keys::RESULT, result);
             span.answered();
         }
