@@ -173,6 +173,15 @@ impl<T> PerProcess<T> {
         }
     }
 
+    /// The value of this process, if it was needed before.
+    pub(crate) fn existing(&self) -> Option<&T> {
+        let mut generation = self.first.get()?;
+        while !generation.process.is_current() {
+            generation = generation.next.get()?;
+        }
+        Some(&generation.value)
+    }
+
     /// The value of this process. Nothing is waited for: threads that come first together both make one.
     pub(crate) fn get(&self) -> &T {
         let mut place = &self.first;

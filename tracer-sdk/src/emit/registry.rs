@@ -47,7 +47,7 @@ pub(crate) fn remove(run: &RunState) {
 
 /// The run of this process, when exactly one is live.
 pub(crate) fn only_live_run() -> Option<Arc<RunState>> {
-    let live = LIVE.get();
+    let live = LIVE.existing()?;
     if live.count.load(Ordering::Acquire) != 1 {
         return None;
     }
@@ -81,7 +81,9 @@ pub(crate) fn count_unattached() {
 /// which is warned of; outside of every run recording does nothing, and that is no mistake.
 pub(crate) fn count_without_run() {
     count_unattached();
-    let live = LIVE.get().count.load(Ordering::Acquire);
+    let live = LIVE
+        .existing()
+        .map_or(0, |live| live.count.load(Ordering::Acquire));
     if live > 1 {
         AMBIGUOUS.fetch_add(1, Ordering::Relaxed);
         warn_once(&format_args!(
