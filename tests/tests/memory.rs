@@ -68,7 +68,9 @@ fn in_the_steady_state(flush: Flush, work: fn()) -> AllocationInfo {
     let data = DataDir::new();
     let _run = start(&data, flush);
     (0..1_000).for_each(|_| work());
-    measure(|| (0..1_000).for_each(|_| work()))
+    // Once a second the environment is read again, which takes memory: most of the time it is not.
+    let measured = (0..3).map(|_| measure(|| (0..1_000).for_each(|_| work())));
+    measured.min_by_key(|info| info.count_total).unwrap()
 }
 
 #[test]

@@ -77,7 +77,7 @@ const TEXT_PLACES: [TextPlace; 12] = [
 ];
 
 /// Keys whose values are secrets.
-const KEYS: [&str; 24] = [
+const KEYS: [&str; 38] = [
     "api_key",
     "apiKey",
     "APIKEY",
@@ -102,6 +102,20 @@ const KEYS: [&str; 24] = [
     "authToken",
     "access_token",
     "token_header",
+    "credentials",
+    "auth",
+    "bearer",
+    "pass",
+    "db_pass",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "jwt",
+    "dsn",
+    "PGPASSWORD",
+    "private_key",
+    "AWS_SECRET_ACCESS_KEY",
+    "ｐａｓｓｗｏｒｄ",
 ];
 
 fn assert_absent(data: &DataDir, place: &str, kind: &str, secret: &str) {

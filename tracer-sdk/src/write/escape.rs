@@ -28,19 +28,28 @@ pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
 /// Appends UTF-8 bytes with everything escaped that JSON asks for, without quotes.
 ///
 /// Most of what is written passes through here, and most of it needs no escape. Bytes are copied in steps of a fixed
-/// size; where one needs an escape, others in the same step often do, so that step is taken byte by byte.
+/// size, and taken off again where that was too much: that costs less than copying just the bytes that are wanted. A
+/// step with several escapes, as JSON text has them, is taken byte by byte.
 pub(crate) fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
     out.reserve(bytes.len() + CHUNK);
-    let (chunks, rest) = bytes.as_chunks::<CHUNK>();
-    for chunk in chunks {
-        match first_escape(chunk) {
-            None => out.extend_from_slice(chunk),
-            Some(position) => {
-                let (plain, others) = chunk.split_at(position);
-                out.extend_from_slice(plain);
-                push_each(out, others);
+    let mut rest = bytes;
+    while let Some((chunk, after)) = rest.split_first_chunk::<CHUNK>() {
+        let escapes = escapes(chunk);
+        rest = if escapes.count_ones() > FEW_ESCAPES * u8::BITS {
+            push_each(out, chunk);
+            after
+        } else {
+            out.extend_from_slice(chunk);
+            if escapes == 0 {
+                after
+            } else {
+                let position = (escapes.trailing_zeros() / u8::BITS) as usize;
+                out.truncate(out.len() - (CHUNK - position));
+                // `position` is below the length of a chunk.
+                push_escape(out, rest[position]);
+                &rest[position + 1..]
             }
-        }
+        };
     }
     push_few(out, rest);
 }
@@ -98,8 +107,11 @@ fn push_escape(out: &mut Vec<u8>, byte: u8) {
 /// How many bytes the compiler compares at once.
 const CHUNK: usize = 16;
 
-/// Where the first byte is that must be escaped.
-fn first_escape(chunk: &[u8; CHUNK]) -> Option<usize> {
+/// How many escapes in a step are taken one after the other.
+const FEW_ESCAPES: u32 = 2;
+
+/// A byte of ones for each byte that must be escaped, the first at the low end.
+fn escapes(chunk: &[u8; CHUNK]) -> u128 {
     // Without an early end, so that all bytes are compared together.
     let mut marks = [0; CHUNK];
     for (mark, &byte) in marks.iter_mut().zip(chunk) {
@@ -108,10 +120,7 @@ fn first_escape(chunk: &[u8; CHUNK]) -> Option<usize> {
             _ => 0,
         };
     }
-    match u128::from_le_bytes(marks) {
-        0 => None,
-        found => Some((found.trailing_zeros() / u8::BITS) as usize),
-    }
+    u128::from_le_bytes(marks)
 }
 
 #[cfg(test)]

@@ -155,7 +155,8 @@ impl Redactor {
         shared::redactor(settings, || Self::watching(settings, Box::new(variables)))
     }
 
-    fn watching(settings: &RedactionSettings, source: environment::Source) -> Self {
+    /// A redactor that reads the environment with `source`, now and again.
+    pub(crate) fn watching(settings: &RedactionSettings, source: environment::Source) -> Self {
         let variables = if settings.redact { source() } else { Vec::new() };
         Self {
             watch: settings.redact.then(|| Watch::new(source)),

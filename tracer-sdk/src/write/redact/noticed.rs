@@ -55,21 +55,26 @@ impl Noticed {
         self.in_steps.fill(true);
     }
 
-    /// The next place at or after `position` where something is noticed, and the bits of what.
-    pub(super) fn next(&self, bytes: &[u8], position: usize) -> Option<(usize, u16)> {
-        // Where one thing is noticed, another often follows at once.
-        let near = position.saturating_add(TOGETHER).min(bytes.len());
-        let found = self.first_in(bytes, position, near);
-        if found.is_some() || near == bytes.len() {
-            count_work(found.map_or(near, |(found, _)| found) - position.min(near));
-            return found;
-        }
-        let found = self.next_far(bytes, near);
-        count_work(found.map_or(bytes.len(), |(found, _)| found) - position);
+    /// The next place at or after `position` where something is noticed, and the bits of what. `is_near` when it is
+    /// likely to be one of the next bytes, as it is where one thing follows the other.
+    pub(super) fn next(&self, bytes: &[u8], position: usize, is_near: bool) -> Option<(usize, u16)> {
+        let near = if is_near {
+            position.saturating_add(TOGETHER).min(bytes.len())
+        } else {
+            position
+        };
+        let found = self
+            .first_in(bytes, position, near)
+            .or_else(|| self.next_far(bytes, near));
+        count_work(
+            found
+                .map_or(bytes.len(), |(found, _)| found)
+                .saturating_sub(position),
+        );
         found
     }
 
-    /// As [`next`](Self::next), from `passed` on, in steps.
+    /// As [`next`](Self::next), in steps.
     fn next_far(&self, bytes: &[u8], position: usize) -> Option<(usize, u16)> {
         let mut passed = position;
         loop {

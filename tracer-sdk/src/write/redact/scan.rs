@@ -28,6 +28,9 @@ pub(crate) const SEEN_PAST_THE_CUT: usize = OVERLAP + 4;
 /// What replacing and cutting changed may, rarely, be noticed by another shape: so often is it looked at again.
 const MOST_PASSES: usize = 4;
 
+/// What is noticed within so many bytes of the place before is near.
+const NEAR: usize = 8;
+
 /// How far around a marker something else may be noticed because of it, in bytes.
 const AROUND: usize = 400;
 
@@ -161,7 +164,9 @@ impl Scanner {
         for region in regions {
             position = region.start.max(position);
             let bytes = text.slice(0, region.end.min(keep.saturating_add(1)));
-            while let Some((at, bits)) = self.noticed.next(bytes, position) {
+            let mut is_near = false;
+            while let Some((at, bits)) = self.noticed.next(bytes, position, is_near) {
+                is_near = at < position + NEAR;
                 position = at + 1;
                 let Some(found) = self.recognise(&text, at, bits, keys) else {
                     continue;

@@ -198,8 +198,15 @@ fn login(text: &Text<'_>, at: usize) -> Option<Found> {
         .rsplit(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty());
     let before = [words.next(), words.next(), words.next(), words.next()];
-    let is_host =
-        |last: Option<&[u8]>, before: Option<&[u8]>| last == Some(b"default") || before == Some(b"machine");
+    // In a file they begin a line.
+    let begins_line = |word: &[u8]| {
+        memchr::memmem::rfind(line, word)
+            .is_some_and(|offset| matches!(text.before(start - line.len() + offset), 0 | b'\n'))
+    };
+    let is_host = |last: Option<&[u8]>, before: Option<&[u8]>| {
+        (last == Some(b"default") && begins_line(b"default"))
+            || (before == Some(b"machine") && begins_line(b"machine"))
+    };
     // Prose has these words, too.
     let secret = |start: usize, seen: usize, is_file: bool| {
         let is_secret = |value: &[u8]| {

@@ -20,6 +20,19 @@ const MOST_BLANKS: usize = 24;
 /// The most backslashes before a quote within a text within a text.
 const MOST_BACKSLASHES: usize = 16;
 
+/// What may be before the quote that closes a name: its last sign, or a backslash in a text within a text.
+const ENDS_OF_NAMES: &[u8] = &{
+    let mut ends = [b'\\'; 64 + 64];
+    let mut number = 0;
+    while number < 64 {
+        // The last bytes of characters outside ASCII.
+        ends[number] = 0x80 + number as u8;
+        ends[64 + number] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_\\"[number];
+        number += 1;
+    }
+    ends
+};
+
 pub(super) fn noticed_by(notice: &mut Notice<'_>) {
     for quote in b"\"'" {
         // The quotes that open a text behind a word, and those that close one in a list.
@@ -29,9 +42,10 @@ pub(super) fn noticed_by(notice: &mut Notice<'_>) {
                 beside: Beside::After(&ANY),
             });
         }
+        // Commas are too common to look behind each.
         notice(Sign {
             pair: [*quote, b','],
-            beside: Beside::After(&ANY),
+            beside: Beside::Before(ENDS_OF_NAMES),
         });
     }
 }
