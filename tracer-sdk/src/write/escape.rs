@@ -28,25 +28,31 @@ pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
 /// Appends UTF-8 bytes with everything escaped that JSON asks for, without quotes.
 ///
 /// Most of what is written passes through here, and most of it needs no escape. Bytes are copied in steps of a fixed
-/// size, and taken off again where that was too much: that costs less than copying just the bytes that are wanted. A
-/// step with several escapes, as JSON text has them, is taken byte by byte.
+/// size, and taken off again where that was too much: that costs less than copying just the bytes that are wanted. Where
+/// escapes follow each other, as in JSON text, a step is taken byte by byte.
 pub(crate) fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
     out.reserve(bytes.len() + CHUNK);
     let mut rest = bytes;
+    // How many escapes followed each other closely.
+    let mut close = 0;
     while let Some((chunk, after)) = rest.split_first_chunk::<CHUNK>() {
-        let escapes = escapes(chunk);
-        rest = if escapes.count_ones() > FEW_ESCAPES * u8::BITS {
+        if close >= FEW_ESCAPES {
             push_each(out, chunk);
-            after
-        } else {
-            out.extend_from_slice(chunk);
-            if escapes == 0 {
+            close = 0;
+            rest = after;
+            continue;
+        }
+        out.extend_from_slice(chunk);
+        rest = match first_escape(chunk) {
+            None => {
+                close = 0;
                 after
-            } else {
-                let position = (escapes.trailing_zeros() / u8::BITS) as usize;
+            }
+            Some(position) => {
                 out.truncate(out.len() - (CHUNK - position));
                 // `position` is below the length of a chunk.
                 push_escape(out, rest[position]);
+                close = if position < CHUNK / 2 { close + 1 } else { 0 };
                 &rest[position + 1..]
             }
         };
@@ -107,11 +113,11 @@ fn push_escape(out: &mut Vec<u8>, byte: u8) {
 /// How many bytes the compiler compares at once.
 const CHUNK: usize = 16;
 
-/// How many escapes in a step are taken one after the other.
-const FEW_ESCAPES: u32 = 2;
+/// So many escapes close to each other are taken one after the other.
+const FEW_ESCAPES: usize = 4;
 
-/// A byte of ones for each byte that must be escaped, the first at the low end.
-fn escapes(chunk: &[u8; CHUNK]) -> u128 {
+/// Where the first byte is that must be escaped.
+fn first_escape(chunk: &[u8; CHUNK]) -> Option<usize> {
     // Without an early end, so that all bytes are compared together.
     let mut marks = [0; CHUNK];
     for (mark, &byte) in marks.iter_mut().zip(chunk) {
@@ -120,7 +126,10 @@ fn escapes(chunk: &[u8; CHUNK]) -> u128 {
             _ => 0,
         };
     }
-    u128::from_le_bytes(marks)
+    match u128::from_le_bytes(marks) {
+        0 => None,
+        found => Some((found.trailing_zeros() / u8::BITS) as usize),
+    }
 }
 
 #[cfg(test)]

@@ -157,18 +157,23 @@ impl<'a> Output<'a> {
             self.written.truncated = true;
         }
         self.awaiting = false;
-        self.name_neighbour(role, text);
+        let in_array = self
+            .depth
+            .checked_sub(1)
+            .and_then(|top| self.open.get(top))
+            .is_some_and(|container| !container.is_object);
+        if in_array || role == Role::Name {
+            self.name_neighbour(text);
+        }
         Ok(())
     }
 
     /// What `text`, which was just written, says about the value beside it.
-    fn name_neighbour(&mut self, role: Role, text: &str) {
+    #[inline(never)]
+    fn name_neighbour(&mut self, text: &str) {
         let Some(container) = self.depth.checked_sub(1).and_then(|top| self.open.get_mut(top)) else {
             return;
         };
-        if container.is_object && role != Role::Name {
-            return;
-        }
         container.neighbour = self.redactor.name_of_neighbour(text);
         container.is_option = text.starts_with('-');
         let (start, end) = container.value;
@@ -278,12 +283,15 @@ impl<'a> Output<'a> {
     pub(super) fn key(&mut self, depth: usize, key: &str) -> Outcome<KeyVerdict> {
         self.back_to(depth)?;
         let start = self.out.len();
-        let items = self.open;
+        let top = self.depth.checked_sub(1);
+        let before = top.and_then(|top| self.open.get(top).copied());
         self.comma()?;
         let member = self.redactor.member(key, self.longest_string());
         if !self.append(&member.key.text, member.is_plain) {
             self.out.truncate(start);
-            self.open = items;
+            if let (Some(before), Some(container)) = (before, top.and_then(|top| self.open.get_mut(top))) {
+                *container = before;
+            }
             return self.stop();
         }
         self.written.redacted = self.written.redacted.saturating_add(member.key.redacted);

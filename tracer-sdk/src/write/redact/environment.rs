@@ -120,7 +120,7 @@ pub(super) struct Watch {
     /// A forked child does not look: another thread may have held the environment's lock when it was forked.
     process: u32,
     since: Instant,
-    /// When it may be looked at again, in milliseconds since then. The first time comes with the first record, which is
+    /// When it may be looked at again, in nanoseconds since then. The first time comes with the first record, which is
     /// usually after the program has read its files.
     next: AtomicU64,
 }
@@ -145,18 +145,26 @@ impl Watch {
     }
 
     pub(super) fn look_again_at(&self, now: Duration) -> Option<Variables> {
-        let milliseconds = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let next = self.next.load(Ordering::Relaxed);
-        if milliseconds(now) < next {
+        let now = nanoseconds(now);
+        if now < next {
             return None;
         }
-        let later = milliseconds(now.saturating_add(LOOK_AGAIN_AFTER));
+        let later = now.saturating_add(nanoseconds(LOOK_AGAIN_AFTER));
         let is_first = self
             .next
             .compare_exchange(next, later, Ordering::Relaxed, Ordering::Relaxed)
             .is_ok();
         (is_first && self.is_of_this_process()).then(|| (self.source)())
     }
+}
+
+/// As a number, without a division: this is asked with each record.
+fn nanoseconds(duration: Duration) -> u64 {
+    duration
+        .as_secs()
+        .saturating_mul(1_000_000_000)
+        .saturating_add(duration.subsec_nanos().into())
 }
 
 impl std::fmt::Debug for Watch {

@@ -58,14 +58,11 @@ impl Noticed {
     /// The next place at or after `position` where something is noticed, and the bits of what. `is_near` when it is
     /// likely to be one of the next bytes, as it is where one thing follows the other.
     pub(super) fn next(&self, bytes: &[u8], position: usize, is_near: bool) -> Option<(usize, u16)> {
-        let near = if is_near {
-            position.saturating_add(TOGETHER).min(bytes.len())
-        } else {
-            position
+        let near = position.saturating_add(TOGETHER).min(bytes.len());
+        let found = match is_near.then(|| self.first_in(bytes, position, near)).flatten() {
+            Some(found) => Some(found),
+            None => self.next_far(bytes, if is_near { near } else { position }),
         };
-        let found = self
-            .first_in(bytes, position, near)
-            .or_else(|| self.next_far(bytes, near));
         count_work(
             found
                 .map_or(bytes.len(), |(found, _)| found)
@@ -75,6 +72,7 @@ impl Noticed {
     }
 
     /// As [`next`](Self::next), in steps.
+    #[inline]
     fn next_far(&self, bytes: &[u8], position: usize) -> Option<(usize, u16)> {
         let mut passed = position;
         loop {
@@ -104,6 +102,7 @@ impl Noticed {
     }
 
     /// The first pair that begins in `start..end` and something is noticed by.
+    #[inline]
     fn first_in(&self, bytes: &[u8], start: usize, end: usize) -> Option<(usize, u16)> {
         let part = bytes.get(start..bytes.len().min(end + 1))?;
         let bits = part.windows(2).map(|two| match two {

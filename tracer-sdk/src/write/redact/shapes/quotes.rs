@@ -33,15 +33,24 @@ const ENDS_OF_NAMES: &[u8] = &{
     ends
 };
 
+/// What the words in capitals end with that may be before a quote.
+const ENDS_OF_WORDS: &[u8] = b"DEYTNSRHL";
+
 pub(super) fn noticed_by(notice: &mut Notice<'_>) {
-    for quote in b"\"'" {
-        // The quotes that open a text behind a word, and those that close one in a list.
-        for before in b" \t\n(\\" {
+    // Prose has double quotes behind words, but seldom behind words in capitals.
+    for before in b" \t\n(" {
+        for quote in b"\"'\\" {
             notice(Sign {
                 pair: [*before, *quote],
-                beside: Beside::After(&ANY),
+                beside: Beside::Before(ENDS_OF_WORDS),
             });
         }
+    }
+    notice(Sign {
+        pair: *b" '",
+        beside: Beside::After(&ANY),
+    });
+    for quote in b"\"'" {
         // Commas are too common to look behind each.
         notice(Sign {
             pair: [*quote, b','],
@@ -54,20 +63,17 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
     if text.at(at + 1) == b',' {
         return in_list(text, at, keys);
     }
-    let mut opening = at + 1;
-    while text.before(opening) == b'\\' && at + 1 - opening < MOST_BACKSLASHES {
-        opening -= 1;
+    let is_capital = ENDS_OF_WORDS.contains(&text.before(at));
+    if !is_capital && (text.at(at) != b' ' || text.at(at + 1) != b'\'') {
+        return None;
     }
-    let mut end = opening;
-    if text.before(end) == b'(' {
+    let mut end = at;
+    while matches!(text.before(end), b' ' | b'\t') && at - end < MOST_BLANKS {
         end -= 1;
     }
-    while matches!(text.before(end), b' ' | b'\t' | b'\n' | b'\r') && opening - end < MOST_BLANKS {
-        end -= 1;
-    }
-    count_work(opening - end);
-    let is_word = end < opening && text.before(end).is_ascii_alphanumeric();
-    is_word.then(|| behind_word(text, end, opening, keys))?
+    count_work(at - end);
+    let is_word = text.before(end).is_ascii_alphanumeric();
+    is_word.then(|| behind_word(text, end, at + 1, keys))?
 }
 
 /// The text behind the one that the quote at `closing` closes, when that is a name: a pair, or a call.

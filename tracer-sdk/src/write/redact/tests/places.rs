@@ -146,7 +146,7 @@ const TEXTS: &[&str] = &[
 const OTHER_TEXTS: &[&str] = &[
     "ALTER USER ada WITH PASSWORD '¤';",
     "CREATE USER a IDENTIFIED BY '¤'",
-    "create user a identified by \"¤\";",
+    "create user a identified by '¤';",
     "IDENTIFIED WITH mysql_native_password BY '¤'",
     "SET PASSWORD FOR 'a'@'h' = PASSWORD('¤');",
     "CREATE ROLE a LOGIN ENCRYPTED PASSWORD '¤'",
