@@ -52,7 +52,10 @@ pub fn measure(plan: &Plan) -> Result<(String, bool), String> {
         })
     };
     let scale = prose(plan.bytes);
-    let base = (one(&scale) / scale.len() as f64, record(&scale) / scale.len() as f64);
+    let base = (
+        one(&scale) / scale.len() as f64,
+        record(&scale) / scale.len() as f64,
+    );
     let row = |name: String, make: &dyn Fn(usize) -> String| {
         let (text, double) = (make(plan.bytes), make(2 * plan.bytes));
         let once = one(&text);
@@ -66,15 +69,16 @@ pub fn measure(plan: &Plan) -> Result<(String, bool), String> {
     let is_wanted = |name: &str| plan.only.as_ref().is_none_or(|only| name.contains(only.as_str()));
     let mut rows = Vec::new();
     let escaped = |bytes| json(bytes).replace('"', "\\\"");
-    let ordinary: [(&str, &dyn Fn(usize) -> String); 3] = [("prose", &prose), ("JSON", &json), ("JSON, escaped", &escaped)];
+    let ordinary: [(&str, &dyn Fn(usize) -> String); 3] =
+        [("prose", &prose), ("JSON", &json), ("JSON, escaped", &escaped)];
     for (name, make) in ordinary {
         if is_wanted(name) {
             rows.push(row(name.to_owned(), make));
         }
     }
-    for trigger in 0..TRIGGERS.len() {
+    for (trigger, shown) in TRIGGERS.iter().enumerate() {
         for (arrangement, arrange) in ARRANGEMENTS {
-            let name = format!("{:?} {arrangement}", TRIGGERS[trigger]);
+            let name = format!("{shown:?} {arrangement}");
             if is_wanted(&name) {
                 rows.push(row(name, &|bytes| hostile(trigger, *arrange, bytes)));
             }
@@ -104,7 +108,14 @@ fn report(plan: &Plan, base: (f64, f64), mut rows: Vec<Row>) -> (String, bool) {
         "{} texts of {} bytes, {} rounds. Prose takes {:.2} ns per byte, recorded as the argument of a tool call {:.2} ns.\n\
          {outside} texts cost more than {LIMIT} times as much. The costliest, and what is ordinary:\n\n\
          {:>9}  {:>9}  {:>9}  text\n",
-        rows.len(), plan.bytes, plan.rounds, base.0, base.1, "redacted", "recorded", "doubled"
+        rows.len(),
+        plan.bytes,
+        plan.rounds,
+        base.0,
+        base.1,
+        "redacted",
+        "recorded",
+        "doubled"
     );
     let ordinary = rows.iter().take_while(|row| !row.name.starts_with('"')).count();
     let ordinary = rows.drain(..ordinary).collect::<Vec<_>>();

@@ -115,7 +115,7 @@ impl Redaction {
                 match (is_option, is_pair) {
                     (true, _) => !text.starts_with("--") && name.hides_neighbour(bytes),
                     (false, true) => name.hides_neighbour(bytes),
-                    (false, false) => name.hides_in_list(bytes),
+                    (false, false) => Name::hides_in_list(bytes),
                 }
             });
             if hidden {

@@ -32,9 +32,7 @@ struct Container {
     /// In an array: more than one item was begun.
     has_second: bool,
     /// What a member or an item says about the value beside it: `{"name": "password", "value": …}`.
-    neighbour: Option<Name>,
-    /// The item was an option of a command line.
-    is_option: bool,
+    neighbour: Option<Hint>,
     /// In an object: where a value begins that a later member may name, and where it ends when that is known.
     value: (u32, u32),
 }
@@ -65,7 +63,7 @@ impl Hint {
         match self.place {
             Place::Member => self.name.hides_member(bytes),
             Place::Neighbour => self.name.hides_neighbour(bytes),
-            Place::List => self.name.hides_in_list(bytes),
+            Place::List => Name::hides_in_list(bytes),
             Place::Argument => !text.starts_with("--") && self.name.hides_neighbour(bytes),
         }
     }
@@ -174,12 +172,17 @@ impl<'a> Output<'a> {
         let Some(container) = self.depth.checked_sub(1).and_then(|top| self.open.get_mut(top)) else {
             return;
         };
-        container.neighbour = self.redactor.name_of_neighbour(text);
-        container.is_option = text.starts_with('-');
+        let place = if text.starts_with('-') {
+            Place::Argument
+        } else {
+            Place::Neighbour
+        };
+        let name = self.redactor.name_of_neighbour(text);
+        container.neighbour = name.map(|name| Hint { name, place });
         let (start, end) = container.value;
         if container.is_object
             && end > start
-            && let Some(name) = container.neighbour
+            && let Some(name) = name
         {
             container.value = (0, 0);
             self.replace_written(start as usize..end as usize, name);
@@ -263,15 +266,12 @@ impl<'a> Output<'a> {
         self.hint = container.and_then(|container| {
             let is_pair = in_array && container.has_items && !container.has_second;
             container.has_second = container.has_items;
-            let name = container.neighbour.take()?;
-            let place = if container.is_option {
-                Place::Argument
-            } else if is_pair {
-                Place::Neighbour
-            } else {
-                Place::List
+            let hint = container.neighbour.take()?;
+            let place = match hint.place {
+                Place::Neighbour if !is_pair => Place::List,
+                place => place,
             };
-            Some(Hint { name, place })
+            Some(Hint { place, ..hint })
         });
         self.comma()?;
         self.awaiting = true;
@@ -316,23 +316,19 @@ impl<'a> Output<'a> {
         let Some(container) = container else {
             return KeyVerdict::Keep;
         };
-        match container.neighbour {
-            Some(name) => {
-                self.hint = Some(Hint {
-                    name,
-                    place: Place::Neighbour,
-                });
-                // A string is decided by the hint, what holds strings is a secret as a whole.
-                if name == Name::Key {
-                    KeyVerdict::Keep
-                } else {
-                    KeyVerdict::SecretUnlessNumber
-                }
-            }
-            None => {
-                container.value = (start, 0);
-                KeyVerdict::Keep
-            }
+        let Some(Hint { name, .. }) = container.neighbour else {
+            container.value = (start, 0);
+            return KeyVerdict::Keep;
+        };
+        self.hint = Some(Hint {
+            name,
+            place: Place::Neighbour,
+        });
+        // A string is decided by the hint, what holds strings is a secret as a whole.
+        if name == Name::Key {
+            KeyVerdict::Keep
+        } else {
+            KeyVerdict::SecretUnlessNumber
         }
     }
 

@@ -99,7 +99,7 @@ fn is_secret(name: &str, value: &str, keys: &Keys) -> bool {
     // `SERVICE_AUTH` may as well say how to sign in.
     let is_word =
         || is_placeholder(value.as_bytes()) || MODES.iter().any(|mode| value.eq_ignore_ascii_case(mode));
-    !is_harmless && !(class == Name::Token && is_word()) && !is_number_of(class, value)
+    !(is_harmless || is_number_of(class, value) || (class == Name::Token && is_word()))
 }
 
 /// Whether the value is a number under a name that says that a token is meant: `AUTH_TOKEN=12345678` is a secret,

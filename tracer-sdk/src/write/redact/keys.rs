@@ -114,7 +114,7 @@ const JOINED_TO: [&str; 45] = [
 /// The redact keys, ready for comparing.
 #[derive(Debug)]
 pub(super) struct Keys {
-    keys: Vec<RedactKey>,
+    list: Vec<RedactKey>,
     /// The numbers of the keys by their last letter.
     by_last: Box<[Vec<u16>; 256]>,
     tails: Tails,
@@ -179,7 +179,7 @@ impl Keys {
         let tails = words.chain(FOLLOWING_WORDS).fold(Tails::none(), Tails::and);
         let names = shapes::other_names().fold(tails.clone(), Tails::and);
         Self {
-            keys,
+            list: keys,
             by_last,
             tails,
             all: shapes::with_roles(names.clone()),
@@ -229,7 +229,7 @@ impl Keys {
             };
             let from = position + ending.unwrap_or_default();
             for number in &self.by_last[usize::from(last)] {
-                let Some(key) = self.keys.get(usize::from(*number)) else {
+                let Some(key) = self.list.get(usize::from(*number)) else {
                     continue;
                 };
                 let fits = !is_plural || (key.has_plural && (ending == Some(1) || last == b'h'));

@@ -239,7 +239,7 @@ mod tests {
             );
         }
         std::thread::scope(|scope| {
-            assert_eq!(scope.spawn(|| later()).join().unwrap(), "name __REDACTED__");
+            assert_eq!(scope.spawn(later).join().unwrap(), "name __REDACTED__");
         });
     }
 }

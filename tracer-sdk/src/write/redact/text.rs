@@ -79,26 +79,6 @@ pub(super) fn count_work(_: usize) {}
 #[cfg(test)]
 pub(super) use work::count_work;
 
-#[cfg(test)]
-pub(super) mod work {
-    use std::cell::Cell;
-
-    thread_local! {
-        static EXAMINED: Cell<u64> = const { Cell::new(0) };
-    }
-
-    pub(in crate::write::redact) fn count_work(bytes: usize) {
-        EXAMINED.with(|examined| examined.set(examined.get() + bytes as u64 + 1));
-    }
-
-    /// How much work `run` does on this thread: the bytes that it examines, and one for each step.
-    pub(crate) fn during(run: impl FnOnce()) -> u64 {
-        let before = EXAMINED.with(Cell::get);
-        run();
-        EXAMINED.with(Cell::get) - before
-    }
-}
-
 impl<'a> Text<'a> {
     pub(super) fn new(bytes: &'a [u8], goes_on: bool) -> Self {
         Self {
@@ -291,4 +271,24 @@ pub(super) fn is_alphanumeric(byte: u8) -> bool {
 /// What base64 for URLs is made of.
 pub(super) fn is_url_safe(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
+}
+
+#[cfg(test)]
+pub(super) mod work {
+    use std::cell::Cell;
+
+    thread_local! {
+        static EXAMINED: Cell<u64> = const { Cell::new(0) };
+    }
+
+    pub(in crate::write::redact) fn count_work(bytes: usize) {
+        EXAMINED.with(|examined| examined.set(examined.get() + bytes as u64 + 1));
+    }
+
+    /// How much work `run` does on this thread: the bytes that it examines, and one for each step.
+    pub(crate) fn during(run: impl FnOnce()) -> u64 {
+        let before = EXAMINED.with(Cell::get);
+        run();
+        EXAMINED.with(Cell::get) - before
+    }
 }

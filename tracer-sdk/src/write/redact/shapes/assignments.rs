@@ -429,7 +429,7 @@ pub(super) fn quoted_end(text: &Text<'_>, start: usize, quote: u8, backslashes: 
             return position;
         }
         // Backslashes escape each other in pairs, and one that is left over what follows.
-        position = if backslashes == 0 && (run - position) % 2 == 0 {
+        position = if backslashes == 0 && (run - position).is_multiple_of(2) {
             run
         } else {
             next_character(text, run).min(text.len())

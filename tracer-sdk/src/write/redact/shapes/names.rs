@@ -39,8 +39,8 @@ impl Name {
     }
 
     /// Whether `value` goes behind the name in a list, where other names are more likely than values.
-    pub(crate) fn hides_in_list(self, value: &[u8]) -> bool {
-        looks_random(value) && !is_digest(value) && !is_placeholder(value)
+    pub(crate) fn hides_in_list(value: &[u8]) -> bool {
+        Self::Key.hides_member(value)
     }
 
     /// Whether `value` goes where it is a member of JSON and no redact key says so.

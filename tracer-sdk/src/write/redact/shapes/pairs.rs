@@ -28,12 +28,11 @@ pub(super) fn find(
     is_markup: bool,
     keys: &Keys,
 ) -> Option<Found> {
-    let (name, behind) = match Quoted::within(text, start, LONGEST_NAME + 1) {
-        Some(quoted) => ((quoted.start, quoted.seen), quoted.behind(text)?),
-        None => {
-            let end = text.run_within(start, LONGEST_NAME + 1, is_bare_name);
-            ((start, end), end)
-        }
+    let (name, behind) = if let Some(quoted) = Quoted::within(text, start, LONGEST_NAME + 1) {
+        ((quoted.start, quoted.seen), quoted.behind(text)?)
+    } else {
+        let end = text.run_within(start, LONGEST_NAME + 1, is_bare_name);
+        ((start, end), end)
     };
     if name.1 - name.0 > LONGEST_NAME {
         return None;

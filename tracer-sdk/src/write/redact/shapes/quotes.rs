@@ -22,12 +22,15 @@ const MOST_BACKSLASHES: usize = 16;
 
 /// What may be before the quote that closes a name: its last sign, or a backslash in a text within a text.
 const ENDS_OF_NAMES: &[u8] = &{
-    let mut ends = [b'\\'; 64 + 64];
+    const ASCII: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_\\";
+    let mut ends = [0; 2 * ASCII.len()];
     let mut number = 0;
-    while number < 64 {
-        // The last bytes of characters outside ASCII.
-        ends[number] = 0x80 + number as u8;
-        ends[64 + number] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_\\"[number];
+    // The last bytes of characters outside ASCII.
+    let mut last = 0x80;
+    while number < ASCII.len() {
+        ends[number] = ASCII[number];
+        ends[ASCII.len() + number] = last;
+        last += 1;
         number += 1;
     }
     ends

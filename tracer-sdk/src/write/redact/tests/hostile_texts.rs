@@ -215,7 +215,7 @@ pub(crate) const ARRANGEMENTS: &[(&str, Arrangement)] = &[
     }),
     ("behind ever fewer backslashes", |trigger, _, bytes| {
         let mut text = String::new();
-        let most = (0_usize..)
+        let most = (0..bytes)
             .take_while(|count| count * (count + trigger.len()) < bytes)
             .last()
             .unwrap_or(0);
