@@ -18,10 +18,10 @@ use crate::format::names::markers::{REDACTED, TRUNCATED};
 const END_OF_NAME: usize = 12;
 
 /// How many bytes may be judged again in any text, however short.
-const FREE_JUDGING: usize = 512;
+const FREE_JUDGING: usize = 128;
 
 /// One byte of so many that are new may be judged again.
-const NEW_FOR_AGAIN: usize = 4;
+const NEW_FOR_AGAIN: usize = 2;
 
 /// How much of a run is looked at before markers are looked for in it.
 const PART_OF_RUN: usize = 256;

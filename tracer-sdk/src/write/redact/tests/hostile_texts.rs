@@ -133,6 +133,8 @@ pub(crate) const TRIGGERS: &[&str] = &[
     "__REDACTED__",
     "__REDACTED__: -----BEGIN PRIVATE KEY-----: ",
     "'a:authorization: basic a:",
+    "Password = '\\Cookie: a=\"\\",
+    "Password = 'authorization: basic --token \"password=",
     "__TRUNCATED__",
     "__",
     "_",
