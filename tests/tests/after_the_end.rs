@@ -329,7 +329,7 @@ fn a_fault_after_the_end_is_survived_whatever_operation_it_hits() {
             let run = tracer_sdk::read::open_run(&copied).unwrap_or_else(|invalid| {
                 panic!(
                     "{fault:?} at {position} ({:?}): {invalid:#?}",
-                    clean.operations()[position as usize]
+                    clean.operations()[usize::try_from(position).unwrap()]
                 )
             });
             assert_eq!(run.meta.status, RunStatus::Ok);
@@ -369,7 +369,9 @@ fn spans_of_many_threads_that_end_while_the_run_does_are_each_written_once() {
             })
             .collect();
         run.finish();
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
         let finished = data.finished();
         assert_eq!(finished.run.meta.counts.tool_calls, 200);
         let stand_ins = |key: &str| {

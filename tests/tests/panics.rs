@@ -124,7 +124,11 @@ fn where_the_users_code_is_called_every_panic_is_recorded_with_its_own_words() {
         assert_eq!(message_of(&data), "new", "{name}, in a closure");
 
         let data = DataDir::new();
-        let run = || data.run("fallible").in_scope(|| Ok::<(), String>(way()));
+        let fallible = || {
+            way();
+            Ok::<(), String>(())
+        };
+        let run = || data.run("fallible").in_scope(fallible);
         assert!(catch_unwind(AssertUnwindSafe(run)).is_err(), "{name}");
         assert_eq!(message_of(&data), "new", "{name}, in a fallible closure");
 

@@ -136,8 +136,11 @@ fn with_arguments(records: Records) -> Result<Records, Records> {
     }
 }
 
+/// A recorder that calls code of the user, and the place where it does.
+type Call = (&'static str, fn(Records));
+
 /// Every place where a recorder calls code of the user.
-const EVERY_CALL: [(&str, fn(Records)); 16] = [
+const EVERY_CALL: [Call; 16] = [
     ("a tool's name", |records| tool_call(records).record().unwrap()),
     ("a model", |records| llm_call(records).record().unwrap()),
     ("a span's name", |records| span(records).start().end()),
@@ -336,17 +339,19 @@ fn a_file_system_that_records_never_waits_for_itself() {
     }
 }
 
+struct Panics;
+
+impl Serialize for Panics {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        panic!("while it is recorded")
+    }
+}
+
 #[test]
 fn a_panic_hook_that_records_does_so_and_never_waits_for_itself() {
     let _turn = take_turns();
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| EVERY_RECORDER.iter().for_each(|(_, inner)| inner())));
-    struct Panics;
-    impl Serialize for Panics {
-        fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
-            panic!("while it is recorded")
-        }
-    }
     let data = DataDir::new();
     let run = data.run("outer").start();
     let directory = run.dir().unwrap();

@@ -37,7 +37,10 @@ fn a_terminal() -> Ends {
     (ends.slave, ends.master)
 }
 
-const KINDS: [(&str, fn() -> Ends); 3] = [("pipe", a_pipe), ("socket", a_socket), ("terminal", a_terminal)];
+/// A kind of standard error, and what makes one.
+type Kind = (&'static str, fn() -> Ends);
+
+const KINDS: [Kind; 3] = [("pipe", a_pipe), ("socket", a_socket), ("terminal", a_terminal)];
 
 fn set_waiting(end: &impl AsFd, waits: bool) {
     let flags = if waits { OFlag::empty() } else { OFlag::O_NONBLOCK };

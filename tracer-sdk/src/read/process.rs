@@ -145,7 +145,8 @@ fn is_open_as(_thread: &Path, _file: &File, _descriptor: u32) -> Option<bool> {
     None
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::os::fd::AsRawFd;
 

@@ -211,7 +211,7 @@ fn read_bytes(viewer: &Viewer) -> u64 {
     };
     let mut last = now();
     let mut same = 0;
-    while same < 4 {
+    while same < 8 {
         std::thread::sleep(std::time::Duration::from_millis(20));
         let next = now();
         same = if next == last { same + 1 } else { 0 };
