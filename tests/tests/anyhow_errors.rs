@@ -1,6 +1,8 @@
 //! Errors that hold a backtrace, as `anyhow`'s do with `RUST_BACKTRACE=1`: it is never resolved on the way of a call that goes
 //! on.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
 use serde_json::json;
 use tracer_sdk::format::EventType;
 use tracer_sdk::{Run, tool_call, trace};

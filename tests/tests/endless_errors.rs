@@ -1,7 +1,5 @@
 //! An error whose text never ends is recorded cut, wherever the SDK asks for it: nothing is collected until memory ends.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
-
 use std::fmt::{self, Display};
 
 use tracer_sdk::{llm_call, record_error, span, tool_call, trace};
