@@ -1,4 +1,4 @@
-//! Every section of `docs/spec` that a comment cites exists, so that a reader who follows the citation arrives.
+//! What the documentation and the comments cite exists: sections of `docs/spec`, and the tests behind every promise.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -79,6 +79,28 @@ fn every_cited_section_exists() {
         }
     }
     assert!(cited > 100, "{cited} citations");
+}
+
+#[test]
+fn every_test_that_a_promise_names_exists() {
+    let page = fs::read_to_string(repository().join("docs/reliability.md")).unwrap();
+    let mut files = Vec::new();
+    sources(&repository(), &mut files);
+    let code: String = files
+        .iter()
+        .map(|file| fs::read_to_string(file).unwrap())
+        .collect();
+    let in_code_font = page.split('`').skip(1).step_by(2);
+    // A name with three underscores says a rule; shorter ones are modules, files and settings.
+    let tests: BTreeSet<&str> = in_code_font
+        .filter(|name| name.matches('_').count() >= 3 && !name.contains(' '))
+        .collect();
+    assert!(tests.len() > 60, "{} tests", tests.len());
+    let missing: Vec<&&str> = tests
+        .iter()
+        .filter(|name| !code.contains(&format!("fn {name}(")))
+        .collect();
+    assert!(missing.is_empty(), "{missing:#?}");
 }
 
 #[test]
