@@ -6,9 +6,10 @@
 //! - A part that was judged before may be judged again only so often ([`Text::may_judge`]).
 //! - What lies far ahead is looked up once and remembered ([`Ahead`]).
 
+use crate::process::Computed;
 use std::cell::Cell;
 
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 use super::keys::Keys;
 use super::shapes::{Name, Said};
@@ -22,6 +23,10 @@ const FREE_JUDGING: usize = 128;
 
 /// One byte of so many that are new may be judged again.
 const NEW_FOR_AGAIN: usize = 2;
+
+/// What finds the markers.
+static MARKERS: Computed<[Finder<'static>; 2]> =
+    Computed::new(|| [REDACTED, TRUNCATED].map(|marker| Finder::new(marker.as_bytes())));
 
 /// How much of a run is looked at before markers are looked for in it.
 const PART_OF_RUN: usize = 256;
@@ -179,19 +184,20 @@ impl<'a> Text<'a> {
     /// Where the first marker at or after `from` begins; the end of the text without any.
     pub(super) fn next_marker(&self, from: usize) -> usize {
         let [redacted, truncated] = &self.markers;
-        self.next_of_two_ways(redacted, from, REDACTED)
-            .min(self.next_of_two_ways(truncated, from, TRUNCATED))
+        let [find_redacted, find_truncated] = &*MARKERS;
+        self.next_of_two_ways(redacted, from, find_redacted)
+            .min(self.next_of_two_ways(truncated, from, find_truncated))
     }
 
     /// As [`next_of`](Self::next_of), for what is not looked for from left to right.
-    fn next_of_two_ways(&self, memory: &Ahead, from: usize, marker: &str) -> usize {
+    fn next_of_two_ways(&self, memory: &Ahead, from: usize, marker: &Finder<'_>) -> usize {
         if let Some((start, found)) = memory.0.get()
             && from < start
         {
             // Only what is before the part that is known.
             count_work(start - from);
-            let part = self.slice(from, (start + marker.len() - 1).min(self.len()));
-            return memmem::find(part, marker.as_bytes()).map_or_else(
+            let part = self.slice(from, (start + marker.needle().len() - 1).min(self.len()));
+            return marker.find(part).map_or_else(
                 || {
                     memory.0.set(Some((from, found)));
                     found
@@ -199,15 +205,17 @@ impl<'a> Text<'a> {
                 |offset| from + offset,
             );
         }
-        self.next_of(memory, from, marker.as_bytes())
+        self.next_of(memory, from, marker)
     }
 
     /// Where `sought` is next, at or after `from`; the end of the text when it is nowhere. What is looked for with one
     /// memory is looked for from left to right.
-    pub(super) fn next_of(&self, memory: &Ahead, from: usize, sought: &[u8]) -> usize {
+    pub(super) fn next_of(&self, memory: &Ahead, from: usize, sought: &Finder<'_>) -> usize {
         memory.next(from, || {
             let rest = self.bytes.get(from..).unwrap_or_default();
-            memmem::find(rest, sought).map_or(self.len().max(from), |offset| from + offset)
+            sought
+                .find(rest)
+                .map_or(self.len().max(from), |offset| from + offset)
         })
     }
 

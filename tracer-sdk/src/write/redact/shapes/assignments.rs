@@ -487,15 +487,15 @@ fn bare(
         let is_expression = || (is_code(value) || (goes_on && is_path_of_names())) && !looks_random(value);
         let is_likely = match class {
             Name::Token if is_number(value) || (is_path(value) && !looks_random(value)) => false,
-            Name::Secret if is_meant => true,
-            Name::Token if is_meant => value.len() >= 8 || is_plausible(value, 4),
+            Name::Secret if is_meant => !is_placeholder(value),
+            Name::Token if is_meant => (value.len() >= 8 && !is_placeholder(value)) || is_plausible(value, 4),
             Name::Key if is_query => is_plausible(value, 12),
             Name::Key if is_variable => is_plausible(value, 8) && (looks_random(value) || !is_pattern(value)),
-            Name::Key => looks_random(value) && !is_digest(value),
+            Name::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
             Name::Secret => is_plausible(value, 6) && !value.starts_with(b"_"),
             Name::Token => is_plausible(value, 8) && !value.starts_with(b"_"),
         };
-        is_likely && !is_expression() && !is_placeholder(value)
+        is_likely && !is_expression()
     };
     let is_secret = seen > start
         && text.may_judge(start, seen)

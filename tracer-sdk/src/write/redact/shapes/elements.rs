@@ -5,7 +5,6 @@ use memchr::memchr;
 use super::names::{self, Name, Role};
 use super::values::{MAX_JUDGED, is_digest, is_number, is_placeholder, is_plausible, looks_random};
 use super::{ANY, Beside, Found, Notice, Sign};
-use crate::write::redact::fold::FoldedName;
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::{Text, count_work};
 
@@ -51,7 +50,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
     let name = text.slice(start, name_end);
     match text.class(start, name_end, keys) {
         Some(class) => secret(text, end + 1, class),
-        None if name_end == end && names::role_of(&FoldedName::new(name), true) == Role::Name => {
+        None if name_end == end && names::role_of_member(name, true) == Role::Name => {
             let content = text.run_within(end + 1, LONGEST_NAME, is_name);
             let class = text.class(end + 1, content, keys)?;
             let close = text.run_within(content, LONGEST_NAME, |byte| byte != b'>');

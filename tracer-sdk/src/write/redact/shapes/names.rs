@@ -150,12 +150,22 @@ pub(crate) enum Role {
 
 /// The role of the member `name`.
 pub(in crate::write::redact) fn role(name: &[u8]) -> Role {
-    // Longer names are none of these words.
-    if name.len() > 24 || !ROLE_TAILS.may_match(name) {
-        return Role::Other;
-    }
-    role_of(&FoldedName::new(name), false)
+    role_of_member(name, false)
 }
+
+/// As [`role`], in markup or not.
+pub(super) fn role_of_member(name: &[u8], is_markup: bool) -> Role {
+    // Longer names are none of these words.
+    let may_have_one = name.len() <= LONGEST_WITH_ROLE && (is_markup || ROLE_TAILS.may_match(name));
+    if may_have_one {
+        role_of(&FoldedName::new(name), is_markup)
+    } else {
+        Role::Other
+    }
+}
+
+/// The longest name of a member with a role.
+const LONGEST_WITH_ROLE: usize = 24;
 
 /// The words with a role.
 static ROLE_WORDS: Computed<Vec<&[u8]>> =
@@ -165,7 +175,7 @@ static ROLE_WORDS: Computed<Vec<&[u8]>> =
 static ROLE_TAILS: Computed<Tails> = Computed::new(|| with_roles(Tails::none()));
 
 /// The role of a member by its last word; a single letter must be the whole name.
-pub(super) fn role_of(name: &FoldedName, is_markup: bool) -> Role {
+fn role_of(name: &FoldedName, is_markup: bool) -> Role {
     let is = |word: &&[u8]| {
         name.spelled(0, word)
             .is_some_and(|end| word.len() > 1 || name.is_at_beginning(end))

@@ -4,7 +4,6 @@ use super::Found;
 use super::assignments::{Gap, LONGEST_NAME, Quoted};
 use super::names::{self, Name, Role};
 use super::values::{MAX_JUDGED, is_digest, is_number, is_placeholder, is_plausible, looks_random};
-use crate::write::redact::fold::FoldedName;
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::{Text, count_work};
 
@@ -60,7 +59,7 @@ fn after(text: &Text<'_>, behind: usize, class: Name, is_markup: bool) -> Option
         }
         let arrow = usize::from(text.at(separator + 1) == b'>');
         let value = Gap::from(text, separator + 1 + arrow)?.end;
-        match names::role_of(&FoldedName::new(text.slice(start, end)), is_markup) {
+        match names::role_of_member(text.slice(start, end), is_markup) {
             Role::Value => return secret_at(text, value, class),
             Role::Name => return None,
             Role::Other => {
@@ -152,7 +151,7 @@ fn before(text: &Text<'_>, member: usize, class: Name) -> Option<Found> {
     }
     let name_end = back(separator - 1, MOST_BETWEEN, &is_around);
     let name = back(name_end, LONGEST_ROLE, &is_bare_name);
-    let role = names::role_of(&FoldedName::new(text.slice(name, name_end)), false);
+    let role = names::role_of_member(text.slice(name, name_end), false);
     let is_secret = role == Role::Value
         && text.before_marker(start, end) == end
         && (text.may_judge(start, end.min(start + MAX_JUDGED)) && is_secret(text.slice(start, end), class));

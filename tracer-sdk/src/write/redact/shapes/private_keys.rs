@@ -1,6 +1,8 @@
 //! Private key blocks: `-----BEGIN … PRIVATE KEY-----` to its end, whole or cut short.
 
-use memchr::memmem;
+use crate::process::Computed;
+
+use memchr::memmem::{self, Finder};
 
 use super::{Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
@@ -9,6 +11,9 @@ use crate::write::redact::text::Text;
 const BEGIN: &[u8] = b"-----BEGIN ";
 const LABEL: &[u8] = b"PRIVATE KEY";
 const END: &[u8] = b"-----END ";
+
+/// What finds it.
+static FIND_END: Computed<Finder<'static>> = Computed::new(|| Finder::new(END));
 
 /// The longest label: `PGP PRIVATE KEY BLOCK` and the like.
 const LONGEST_LABEL: usize = 40;
@@ -40,7 +45,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
 
 /// The end of the line that closes the block, when something is between.
 fn closing_line(text: &Text<'_>, body: usize) -> Option<usize> {
-    let closing = text.next_of(&text.key_end, body, END);
+    let closing = text.next_of(&text.key_end, body, &FIND_END);
     if closing >= text.len() || closing - body > LONGEST_BLOCK {
         return None;
     }

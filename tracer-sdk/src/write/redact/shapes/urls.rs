@@ -1,11 +1,17 @@
 //! Passwords in URLs: `scheme://user:password@host`. Query parameters are assignments.
 
+use crate::process::Computed;
+
+use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
 use super::values::{MAX_JUDGED, is_number, is_placeholder, looks_random};
 use super::{Beside, Found, Notice, Sign};
 use crate::write::redact::keys::Keys;
 use crate::write::redact::text::Text;
+
+/// What finds the end of a login.
+static AT_SIGN: Computed<Finder<'static>> = Computed::new(|| Finder::new(b"@"));
 
 pub(super) fn noticed_by(notice: &mut Notice<'_>) {
     notice(Sign {
@@ -31,7 +37,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
         }
         let [of_url, ..] = &text.runs;
         let all = text.run_remembered(of_url, authority, is_url);
-        login_end = Some(text.next_of(&text.at_sign, authority, b"@")).filter(|&at_sign| at_sign < all);
+        login_end = Some(text.next_of(&text.at_sign, authority, &AT_SIGN)).filter(|&at_sign| at_sign < all);
         if login_end.is_none() && text.is_open_end(all) {
             login_end = Some(all);
         }

@@ -141,8 +141,15 @@ fn is_stand_in(value: &[u8]) -> bool {
                 })
         })
     };
-    let is_word =
-        || value.len() <= LONGEST_STAND_IN && STAND_INS.iter().any(|word| value.eq_ignore_ascii_case(word));
+    // None of them has a digit, and few begin like the value.
+    let is_word = || {
+        let first = value.first().map(u8::to_ascii_lowercase);
+        value.len() <= LONGEST_STAND_IN
+            && !value.iter().any(u8::is_ascii_digit)
+            && STAND_INS
+                .iter()
+                .any(|word| word.first().copied() == first && value.eq_ignore_ascii_case(word))
+    };
     is_word() || (!looks_random(value) && has_part())
 }
 
