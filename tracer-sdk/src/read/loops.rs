@@ -88,7 +88,9 @@ impl ListedRun {
 /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
 /// use tracer_sdk::read::has_loop;
 ///
-/// let read = |file: &str| tracer_sdk::tool_call("read").args(&file).record();
+/// fn read(file: &str) -> Result<(), tracer_sdk::GuardrailExceeded> {
+///     tracer_sdk::tool_call("read").args(&file).record()
+/// }
 /// let stuck = recorded(|| (0..3).try_for_each(|_| read("a.rs")));
 /// assert!(has_loop(&stuck.records()));
 /// let three_files = recorded(|| ["a.rs", "b.rs", "c.rs"].into_iter().try_for_each(read));
@@ -123,7 +125,9 @@ pub fn is_attempt(record: &Record, next: &Record) -> bool {
 ///
 /// ```
 /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-/// let read = |file: &str| tracer_sdk::tool_call("read").args(&file).record();
+/// fn read(file: &str) -> Result<(), tracer_sdk::GuardrailExceeded> {
+///     tracer_sdk::tool_call("read").args(&file).record()
+/// }
 /// let run = recorded(|| ["a.rs", "b.rs", "a.rs", "b.rs", "a.rs", "b.rs"].into_iter().try_for_each(read));
 /// let records = run.records();
 /// let calls: Vec<_> = records.iter().collect();
