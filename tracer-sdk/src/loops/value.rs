@@ -18,15 +18,29 @@ pub(super) fn mix(left: u64, right: u64) -> u64 {
 
 /// The number of a text.
 pub(crate) fn of_text(text: &[u8]) -> u64 {
-    let (words, rest) = text.as_chunks::<8>();
+    let start = mix(SEED, text.len() as u64);
+    // Four sums side by side, because each multiplication waits for the one before: a long prompt takes a third of the
+    // time that one sum takes.
+    let mut sums = [start, start ^ SEED, start ^ FACTOR, !start];
+    let (blocks, rest) = text.as_chunks::<32>();
+    for block in blocks {
+        for (sum, word) in sums.iter_mut().zip(block.as_chunks::<8>().0) {
+            *sum = mix(*sum ^ u64::from_le_bytes(*word), FACTOR);
+        }
+    }
+    let together = if blocks.is_empty() {
+        start
+    } else {
+        sums.into_iter().fold(start, mix)
+    };
+    let (words, rest) = rest.as_chunks::<8>();
     let mut last = [0; 8];
     for (place, byte) in last.iter_mut().zip(rest) {
         *place = *byte;
     }
-    let start = mix(SEED, text.len() as u64);
-    let hash = words
-        .iter()
-        .fold(start, |hash, word| mix(hash ^ u64::from_le_bytes(*word), FACTOR));
+    let hash = words.iter().fold(together, |hash, word| {
+        mix(hash ^ u64::from_le_bytes(*word), FACTOR)
+    });
     mix(hash ^ u64::from_le_bytes(last), SEED)
 }
 
