@@ -55,7 +55,11 @@ fn files_kept_open(runs: usize, limit: u64) -> u64 {
     let lock = |run: &std::path::PathBuf| std::fs::metadata(run.join(".lock")).unwrap().ino();
     let locks: HashSet<u64> = directories.iter().map(lock).collect();
     // Threads that start the first runs together may each make a lock; all later runs share one.
-    assert!(locks.len() <= 2 + runs / 8, "{} locks for {runs} runs", locks.len());
+    assert!(
+        locks.len() <= 2 + runs / 8,
+        "{} locks for {runs} runs",
+        locks.len()
+    );
     child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
     assert_eq!(lines.next().as_deref(), Some("0"), "nothing stays open");
     let output = child.wait_with_output().unwrap();
