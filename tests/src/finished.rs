@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use tracer_sdk::format::{EventType, Record, RunStatus, SpanRecord};
+use tracer_sdk::format::{EventType, Record, RecordedStatus, SpanRecord};
 use tracer_sdk::read::{LoadedRun, count_records, open_run};
 use tracer_sdk::spans_to_events;
 
@@ -60,7 +60,7 @@ impl Finished {
 
     /// How the run ended.
     #[must_use]
-    pub fn status(&self) -> RunStatus {
+    pub fn status(&self) -> RecordedStatus {
         self.run.meta.status
     }
 

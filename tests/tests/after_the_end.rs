@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use serde_json::{Value, json};
-use tracer_sdk::format::{EventType, RunStatus};
+use tracer_sdk::format::{EventType, RecordedStatus};
 use tracer_sdk::settings::Flush;
 use tracer_sdk::testing::{Disk, Faulty, Memory, Operation};
 use tracer_sdk::{
@@ -55,7 +55,7 @@ async fn a_task_that_outlives_its_run_adds_its_steps_to_it() {
 
     let finished = data.finished();
     assert_eq!(parts_of_the_end(&directory), end);
-    assert_eq!(finished.status(), RunStatus::Ok);
+    assert_eq!(finished.status(), RecordedStatus::Ok);
     let counts = finished.run.meta.counts;
     assert_eq!((counts.tool_calls, counts.llm_calls), (1, 1));
     assert_eq!(finished.run.meta.additional["late_spans"], 2);
@@ -163,7 +163,7 @@ fn a_call_that_is_open_when_the_run_ends_is_written_once_when_it_ends_with_all_i
     let tool = finished.payload(EventType::ToolCall);
     assert_eq!(tool["args"], json!({"q": 1}));
     assert_eq!(tool["error"]["error_type"], "Cancelled");
-    assert_eq!(finished.status(), RunStatus::Ok);
+    assert_eq!(finished.status(), RecordedStatus::Ok);
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn a_fault_after_the_end_is_survived_whatever_operation_it_hits() {
                     clean.operations()[usize::try_from(position).unwrap()]
                 )
             });
-            assert_eq!(run.meta.status, RunStatus::Ok);
+            assert_eq!(run.meta.status, RecordedStatus::Ok);
             let late = |run: &tracer_sdk::read::LoadedRun| {
                 run.spans
                     .iter()
@@ -431,7 +431,7 @@ async fn a_call_in_flight_in_a_run_that_is_dropped_keeps_what_it_has() {
     assert!(poll_once(run.as_mut()).is_pending());
     drop(run);
     let finished = data.finished();
-    assert_eq!(finished.status(), RunStatus::Error);
+    assert_eq!(finished.status(), RecordedStatus::Error);
     let call = finished.payload(EventType::LlmCall);
     assert_eq!(
         (&call["provider"], &call["prompt"]),

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use tracer_sdk::format::RunStatus;
+use tracer_sdk::format::RecordedStatus;
 use tracer_sdk::read::{Liveness, liveness, open_run, salvage_run};
 use tracer_sdk::settings::Flush;
 use tracer_sdk::{Run, RunGuard, tool_call};
@@ -128,7 +128,7 @@ fn without_a_home_runs_are_kept_in_the_working_directory() {
     assert_eq!((told.written, told.dropped, told.warnings), (SPANS, 0, 0));
     let kept = fs::canonicalize(folder.path()).unwrap().join(".tracer");
     assert!(told.directory.starts_with(kept));
-    assert_eq!(Finished::open(&told.directory).status(), RunStatus::Ok);
+    assert_eq!(Finished::open(&told.directory).status(), RecordedStatus::Ok);
 }
 
 /// A run with one call before something happens to its files, and one after.
@@ -169,9 +169,12 @@ fn a_run_whose_log_was_deleted_is_interrupted_and_says_what_is_missing() {
     let stats = run.finish();
     assert_eq!((stats.written, stats.dropped), (0, 3));
     let run = open_run(&directory).unwrap();
-    assert_eq!((run.meta.status, run.spans.len()), (RunStatus::Running, 0));
+    assert_eq!((run.meta.status, run.spans.len()), (RecordedStatus::Running, 0));
     assert_eq!(run.meta.additional["dropped"]["spans"], 3);
-    assert_eq!(liveness(&directory, RunStatus::Running), Liveness::Interrupted);
+    assert_eq!(
+        liveness(&directory, RecordedStatus::Running),
+        Liveness::Interrupted
+    );
 }
 
 /// What somebody else may do to a log while it is recorded.
@@ -307,7 +310,7 @@ fn a_log_that_was_emptied_is_completed_with_what_came_later_and_counts_what_is_g
     let stats = run.finish();
     assert_eq!((stats.written, stats.dropped), (2, 2));
     let run = Finished::open(&directory);
-    assert_eq!(run.status(), RunStatus::Ok);
+    assert_eq!(run.status(), RecordedStatus::Ok);
     assert_eq!(run.run.meta.counts.tool_calls, 1);
     assert_eq!(run.run.meta.additional["dropped"]["spans"], 2);
     let reason = run.run.meta.additional["dropped"]["reason"].as_str().unwrap();
@@ -349,7 +352,7 @@ fn on_a_disk_that_fills_up(size: &str, flush: &str) -> Option<(Told, Finished)> 
         .env("TRACER_FLUSH", flush);
     let told = run_agent(&mut command);
     let run = Finished::open(&copy.path().join("runs").join(told.directory.file_name().unwrap()));
-    assert_eq!(run.status(), RunStatus::Ok, "{size}");
+    assert_eq!(run.status(), RecordedStatus::Ok, "{size}");
     assert_eq!(run.run.spans.len() as u64, told.written, "{size}");
     Some((told, run))
 }
@@ -408,13 +411,13 @@ fn a_limit_on_the_size_of_files_costs_what_does_not_fit() {
     let run = open_run(&told.directory).unwrap();
     assert_eq!(
         run.meta.status,
-        RunStatus::Running,
+        RecordedStatus::Running,
         "there is no room for the run's own span"
     );
     assert_eq!(run.spans.len() as u64, told.written);
     assert_eq!(run.meta.additional["dropped"]["spans"], told.dropped);
     assert_eq!(
-        liveness(&told.directory, RunStatus::Running),
+        liveness(&told.directory, RecordedStatus::Running),
         Liveness::Interrupted
     );
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tracer_sdk::format::{EventType, RunStatus};
+use tracer_sdk::format::{EventType, RecordedStatus};
 use tracer_sdk::guardrails::{Amount, StopOnLoop};
 use tracer_sdk::{Guardrail, GuardrailExceeded, Guardrails, llm_call, record_error, span, state, tool_call};
 use tracer_tests::finished::payload;
@@ -21,7 +21,7 @@ fn careless(limits: Guardrails, work: impl FnOnce()) -> Finished {
     let finished = data.finished();
     assert_eq!(
         finished.status(),
-        RunStatus::Error,
+        RecordedStatus::Error,
         "a program that ignores the error still ends in one"
     );
     assert_eq!(finished.payload(EventType::RunEnd), json!({"status": "error"}));
@@ -153,7 +153,7 @@ fn a_duration_trips_when_it_is_reached_at_whatever_is_asked_next() {
         .start();
     assert_eq!(run.check().unwrap_err().guardrail, Guardrail::MaxDuration);
     run.finish();
-    assert_eq!(data.finished().status(), RunStatus::Error);
+    assert_eq!(data.finished().status(), RecordedStatus::Error);
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn a_loop_is_only_warned_of_without_the_guardrail_and_stops_later_with_a_higher_
     data.run("warned")
         .in_scope_infallible(|| (0..9).for_each(|_| record_tool().unwrap()));
     let finished = data.finished();
-    assert_eq!(finished.status(), RunStatus::Ok);
+    assert_eq!(finished.status(), RecordedStatus::Ok);
     let warning = finished.payload(EventType::LoopWarning);
     assert_eq!(
         (&warning["pattern"], &warning["repetitions"]),

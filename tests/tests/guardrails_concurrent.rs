@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 
 use serde_json::Value;
-use tracer_sdk::format::{EventType, RunStatus};
+use tracer_sdk::format::{EventType, RecordedStatus};
 use tracer_sdk::{Context, Guardrails, TraceFutureExt, llm_call};
 use tracer_tests::DataDir;
 use tracer_tests::finished::payload;
@@ -81,6 +81,6 @@ async fn tasks_that_wait_for_their_answers_cannot_overshoot() {
         refused >= 17,
         "those refused, and those that were told when they ended: {refused}"
     );
-    assert_eq!(finished.status(), RunStatus::Error);
+    assert_eq!(finished.status(), RecordedStatus::Error);
     assert_ne!(finished.payload(EventType::Error)["message"], Value::Null);
 }

@@ -6,7 +6,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::Child;
 
-use tracer_sdk::format::{EventType, RunStatus};
+use tracer_sdk::format::{EventType, RecordedStatus};
 use tracer_sdk::{RunGuard, tool_call};
 use tracer_tests::{DataDir, Program};
 
@@ -44,7 +44,7 @@ fn children_and_their_parent_append_to_one_run_at_once_and_all_are_counted() {
     }
     run.finish();
     let finished = data.finished();
-    assert_eq!(finished.status(), RunStatus::Ok);
+    assert_eq!(finished.status(), RecordedStatus::Ok);
     assert_eq!(finished.run.meta.counts.tool_calls, 200 + 4 * 20);
     let root = finished.span(finished.only(EventType::RunStart));
     assert_eq!(

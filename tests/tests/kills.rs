@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tracer_sdk::format::{RunStatus, SpanRecord};
+use tracer_sdk::format::{RecordedStatus, SpanRecord};
 use tracer_sdk::read::{Liveness, liveness, open_run, validate};
 use tracer_sdk::tidy;
 use tracer_tests::{DataDir, Program, wait_until};
@@ -65,13 +65,13 @@ fn kill_once(kill: u32) -> u64 {
 
     let directory = data.run_dirs().remove(0);
     wait_until("interrupted", || {
-        liveness(&directory, RunStatus::Running) == Liveness::Interrupted
+        liveness(&directory, RecordedStatus::Running) == Liveness::Interrupted
     });
     let recorded: HashSet<String> = match open_run(&directory) {
         Ok(run) => {
             // The kernel may stop a large write half-way; what it took is a tail that readers leave out, and nobody was
             // told that it is safe.
-            assert_eq!(run.meta.status, RunStatus::Running, "kill {kill}");
+            assert_eq!(run.meta.status, RecordedStatus::Running, "kill {kill}");
             run.spans.into_iter().map(acknowledged_as).collect()
         }
         // Nothing was recorded yet.
@@ -99,7 +99,7 @@ fn is_repaired(directory: &Path, recorded: &HashSet<String>, kill: u32) {
         (vec![], vec![]),
         "kill {kill}"
     );
-    assert_eq!(report.status, Some(RunStatus::Error), "kill {kill}");
+    assert_eq!(report.status, Some(RecordedStatus::Error), "kill {kill}");
     let run = open_run(directory).unwrap();
     let kept: HashSet<String> = run.spans.into_iter().map(acknowledged_as).collect();
     assert!(kept.is_superset(recorded), "kill {kill}: the repair lost spans");

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tracer_sdk::format::{EventType, RunStatus};
+use tracer_sdk::format::{EventType, RecordedStatus};
 use tracer_sdk::read::{Liveness, liveness, open_run};
 use tracer_sdk::{llm_call, span, tool_call, traced_run};
 use tracer_tests::{DataDir, Finished};
@@ -18,7 +18,7 @@ fn meta(directory: &Path) -> Value {
 }
 
 /// The error that ended a run.
-fn error_of(finished: &Finished) -> (RunStatus, Value) {
+fn error_of(finished: &Finished) -> (RecordedStatus, Value) {
     (finished.status(), finished.payload(EventType::Error))
 }
 
@@ -38,7 +38,7 @@ fn metadata_appears_as_running_with_the_first_child_and_is_final_at_the_end() {
     let directory = run.dir().unwrap();
     assert!(!directory.join("meta.json").exists(), "no child span yet");
     assert_eq!(
-        liveness(&directory, RunStatus::Running),
+        liveness(&directory, RecordedStatus::Running),
         Liveness::Running,
         "and seen all the same"
     );
@@ -66,7 +66,7 @@ fn metadata_appears_as_running_with_the_first_child_and_is_final_at_the_end() {
     assert_eq!(meta(&directory)["started_at"], first["started_at"]);
     assert_eq!(
         (last.status(), last.run.meta.counts.tool_calls),
-        (RunStatus::Ok, 1)
+        (RecordedStatus::Ok, 1)
     );
     assert!(last.run.meta.ended_at.is_some() && last.run.meta.duration_ms.is_some());
     assert_eq!(liveness(&directory, last.status()), Liveness::Ended);
@@ -78,7 +78,10 @@ fn a_run_without_a_child_is_written_whole_when_it_ends() {
     data.run("short").in_scope_infallible(|| {});
     let finished = data.finished();
     assert_eq!(finished.types(), [EventType::RunStart, EventType::RunEnd]);
-    assert_eq!((finished.status(), finished.run.spans.len()), (RunStatus::Ok, 1));
+    assert_eq!(
+        (finished.status(), finished.run.spans.len()),
+        (RecordedStatus::Ok, 1)
+    );
 }
 
 #[test]
@@ -88,7 +91,7 @@ fn an_err_ends_the_run_as_failed_and_is_handed_on() {
     assert_eq!(outcome, Err(OutOfCredit));
     let finished = data.finished();
     let (status, error) = error_of(&finished);
-    assert_eq!(status, RunStatus::Error);
+    assert_eq!(status, RecordedStatus::Error);
     assert_eq!(
         (&error["error_type"], &error["message"]),
         (&json!("OutOfCredit"), &json!("the account has no credit left"))
@@ -149,7 +152,7 @@ fn a_panic_ends_the_run_as_failed_and_goes_on() {
     let (status, error) = error_of(&finished);
     assert_eq!(
         (status, &error["error_type"], &error["message"]),
-        (RunStatus::Error, &json!("panic"), &json!("no such file"))
+        (RecordedStatus::Error, &json!("panic"), &json!("no such file"))
     );
     assert!(
         error["stack"].as_str().unwrap().contains("lifecycle.rs:"),
@@ -179,7 +182,7 @@ fn a_run_that_starts_and_ends_while_a_thread_unwinds_is_not_failed_by_that_panic
         panic!("outside of the run");
     }));
     assert!(panicked.is_err());
-    assert_eq!(data.finished().status(), RunStatus::Ok);
+    assert_eq!(data.finished().status(), RecordedStatus::Ok);
 }
 
 #[test]
@@ -196,7 +199,7 @@ fn a_run_within_a_run_is_a_structural_span_of_it() {
     let finished = data.finished();
     assert_eq!(
         (finished.status(), finished.run.meta.counts.errors),
-        (RunStatus::Ok, 0),
+        (RecordedStatus::Ok, 0),
         "the outer run went well"
     );
     let (outer, inner) = (finished.span_named("outer"), finished.span_named("inner"));
@@ -235,6 +238,6 @@ fn batched_spans_are_in_the_file_at_the_end_on_request_and_when_the_program_unwi
     let finished = data.finished();
     assert_eq!(
         (finished.run.meta.counts.tool_calls, finished.status()),
-        (503, RunStatus::Error)
+        (503, RecordedStatus::Error)
     );
 }

@@ -7,12 +7,12 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use futures_util::FutureExt;
 use serde_json::json;
-use tracer_sdk::format::{EventType, RunStatus};
+use tracer_sdk::format::{EventType, RecordedStatus};
 use tracer_sdk::{llm_call, tool_call};
 use tracer_tests::{DataDir, Finished};
 
 fn cancelled(finished: &Finished) {
-    assert_eq!(finished.status(), RunStatus::Error);
+    assert_eq!(finished.status(), RecordedStatus::Error);
     assert_eq!(finished.payload(EventType::Error)["error_type"], "Cancelled");
     assert_eq!(finished.payload(EventType::RunEnd), json!({"status": "error"}));
 }
@@ -25,7 +25,7 @@ async fn a_future_that_is_ready_ends_its_run_by_what_it_gave() {
         .instrument_infallible(async { tool_call("t").record().map(|()| 42) })
         .await;
     assert_eq!(answer, Ok(42));
-    assert_eq!(good.finished().status(), RunStatus::Ok);
+    assert_eq!(good.finished().status(), RecordedStatus::Ok);
 
     let bad = DataDir::new();
     let outcome = bad.run("bad").instrument(async { "x".parse::<u8>() }).await;
@@ -103,7 +103,7 @@ async fn a_branch_that_select_drops_inside_a_run_is_told_as_cancelled_and_the_ru
     };
     data.run("impatient").instrument_infallible(work).await;
     let finished = data.finished();
-    assert_eq!(finished.status(), RunStatus::Ok);
+    assert_eq!(finished.status(), RecordedStatus::Ok);
     assert_eq!(finished.run.meta.counts.llm_calls, 2);
     assert_eq!(finished.run.meta.counts.tool_calls, 2);
     let root = finished
@@ -128,7 +128,7 @@ async fn a_panic_in_a_poll_ends_the_run_as_failed_though_it_is_caught() {
     let caught = AssertUnwindSafe(run).catch_unwind().await;
     assert!(caught.is_err());
     let finished = data.finished();
-    assert_eq!(finished.status(), RunStatus::Error);
+    assert_eq!(finished.status(), RecordedStatus::Error);
     let error = finished.payload(EventType::Error);
     assert_eq!(
         (&error["error_type"], &error["message"]),

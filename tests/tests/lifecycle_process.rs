@@ -12,7 +12,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use nix::sys::stat::{Mode, umask};
-use tracer_sdk::format::{EventType, RunStatus};
+use tracer_sdk::format::{EventType, RecordedStatus};
 use tracer_sdk::tool_call;
 use tracer_tests::{DataDir, Program};
 
@@ -153,5 +153,5 @@ fn a_link_in_the_place_of_the_metadata_is_replaced_and_never_followed() {
         fs::symlink_metadata(directory.join("meta.json")).unwrap().nlink(),
         1
     );
-    assert_eq!(data.finished().status(), RunStatus::Ok);
+    assert_eq!(data.finished().status(), RecordedStatus::Ok);
 }

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 
 use nix::sys::resource::{Resource, getrlimit};
 use serde_json::Value;
-use tracer_sdk::format::RunStatus;
+use tracer_sdk::format::RecordedStatus;
 use tracer_sdk::read::{Liveness, liveness};
 use tracer_tests::{DataDir, Program};
 
@@ -50,7 +50,11 @@ fn files_kept_open(runs: usize, limit: u64) -> u64 {
     let directories = data.run_dirs();
     assert_eq!(directories.len(), runs);
     for run in &directories {
-        assert_eq!(liveness(run, RunStatus::Running), Liveness::Running, "{limit}");
+        assert_eq!(
+            liveness(run, RecordedStatus::Running),
+            Liveness::Running,
+            "{limit}"
+        );
     }
     let lock = |run: &std::path::PathBuf| std::fs::metadata(run.join(".lock")).unwrap().ino();
     let locks: HashSet<u64> = directories.iter().map(lock).collect();
@@ -69,7 +73,7 @@ fn files_kept_open(runs: usize, limit: u64) -> u64 {
     assert!(
         finished
             .iter()
-            .all(|run| run.status() == RunStatus::Ok && run.run.spans.len() == 5)
+            .all(|run| run.status() == RecordedStatus::Ok && run.run.spans.len() == 5)
     );
     open
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use serde_json::json;
-use tracer_sdk::format::{EventType, RunStatus};
+use tracer_sdk::format::{EventType, RecordedStatus};
 use tracer_tests::finished::payload;
 use tracer_tests::{DataDir, Program};
 
@@ -26,7 +26,7 @@ fn eight_processes_write_fifty_runs_each_and_every_line_is_there() {
     let mut names: Vec<String> = Vec::new();
     let mut spans = HashSet::new();
     for run in &runs {
-        assert_eq!(run.status(), RunStatus::Ok);
+        assert_eq!(run.status(), RecordedStatus::Ok);
         let name = run.run.meta.run_name.clone().unwrap();
         let number: u64 = name.strip_prefix("run ").unwrap().parse().unwrap();
         let calls: Vec<_> = run

@@ -7,7 +7,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use tracer_sdk::format::{EventType, RunStatus};
+use tracer_sdk::format::{EventType, RecordedStatus};
 use tracer_tests::{DataDir, Program};
 
 #[test]
@@ -25,7 +25,7 @@ fn a_panic_that_aborts_ends_the_run_and_the_hook_that_was_there_before_is_called
     );
 
     let finished = data.finished();
-    assert_eq!(finished.status(), RunStatus::Error);
+    assert_eq!(finished.status(), RecordedStatus::Error);
     let error = finished.payload(EventType::Error);
     assert_eq!(error["error_type"], "panic");
     assert_eq!(error["message"], "it went wrong");

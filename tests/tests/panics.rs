@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use futures_util::FutureExt;
 use serde_json::Value;
-use tracer_sdk::format::{EventType, RunStatus};
+use tracer_sdk::format::{EventType, RecordedStatus};
 use tracer_sdk::{RunGuard, TraceFutureExt, span, tool_call, trace};
 use tracer_tests::DataDir;
 
@@ -99,7 +99,7 @@ const WAYS: [(&str, fn()); 11] = [
 
 fn error_of(data: &DataDir) -> Value {
     let finished = data.finished();
-    assert_eq!(finished.status(), RunStatus::Error);
+    assert_eq!(finished.status(), RecordedStatus::Error);
     let errors = finished.all(EventType::Error);
     let error = tracer_tests::finished::payload(errors.last().unwrap());
     assert_eq!(error["error_type"], "panic");

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
-use tracer_sdk::format::{EventType, RunStatus};
+use tracer_sdk::format::{EventType, RecordedStatus};
 use tracer_sdk::read::{Liveness, liveness, open_run};
 use tracer_tests::{DataDir, Program, wait_until};
 
@@ -45,7 +45,7 @@ fn only_run(data: &DataDir) -> PathBuf {
 
 fn liveness_now(data: &DataDir) -> Liveness {
     let directory = only_run(data);
-    let status = open_run(&directory).map_or(RunStatus::Running, |run| run.meta.status);
+    let status = open_run(&directory).map_or(RecordedStatus::Running, |run| run.meta.status);
     liveness(&directory, status)
 }
 
@@ -115,7 +115,7 @@ fn a_program_that_returns_ends_its_run_well() {
     go_on(&mut child);
     assert!(child.wait().unwrap().success());
     let finished = data.finished();
-    assert_eq!(finished.status(), RunStatus::Ok);
+    assert_eq!(finished.status(), RecordedStatus::Ok);
     assert_eq!(
         finished.payload(EventType::LlmCall)["error"]["error_type"],
         "Cancelled"
@@ -138,7 +138,7 @@ fn a_panic_that_ends_the_program_ends_the_run_as_failed_with_what_it_said() {
         "and so is what it prints"
     );
     let finished = data.finished();
-    assert_eq!(finished.status(), RunStatus::Error);
+    assert_eq!(finished.status(), RecordedStatus::Error);
     let error = finished.payload(EventType::Error);
     assert_eq!(
         (&error["error_type"], &error["message"]),
@@ -168,7 +168,7 @@ fn a_stopped_program_is_never_told_as_dead() {
     send(&child, Signal::SIGCONT);
     go_on(&mut child);
     assert!(child.wait().unwrap().success());
-    assert_eq!(data.finished().status(), RunStatus::Ok);
+    assert_eq!(data.finished().status(), RecordedStatus::Ok);
 }
 
 #[test]
@@ -270,10 +270,10 @@ fn a_process_whose_first_thread_is_gone_lives() {
         std::fs::read_to_string(&state).unwrap().contains(") Z ")
     });
     std::fs::write(run.join(".live"), live_file_of(child.id(), &data)).unwrap();
-    assert_eq!(liveness(&run, RunStatus::Running), Liveness::Running);
+    assert_eq!(liveness(&run, RecordedStatus::Running), Liveness::Running);
     drop(child.stdin.take());
     child.wait().unwrap();
-    assert_eq!(liveness(&run, RunStatus::Running), Liveness::Interrupted);
+    assert_eq!(liveness(&run, RecordedStatus::Running), Liveness::Interrupted);
 }
 
 #[test]
@@ -314,7 +314,7 @@ fn a_process_of_another_time_namespace_is_told_as_what_it_is() {
 fn a_forked_child_neither_writes_into_its_parents_run_nor_ends_it_and_may_have_its_own() {
     let data = DataDir::new();
     Program::new(TRACED, &data).args(["fork"]).succeed();
-    let mut runs: Vec<(RunStatus, Vec<String>)> = data
+    let mut runs: Vec<(RecordedStatus, Vec<String>)> = data
         .finished_runs()
         .into_iter()
         .map(|run| {
@@ -327,6 +327,6 @@ fn a_forked_child_neither_writes_into_its_parents_run_nor_ends_it_and_may_have_i
     runs.sort_by_key(|(_, names)| names.len());
     let (own, parents) = (["in the child", "the child's own"], ["before", "after", "forked"]);
     assert_eq!(runs.len(), 2);
-    assert_eq!(runs[0], (RunStatus::Ok, own.map(str::to_owned).to_vec()));
-    assert_eq!(runs[1], (RunStatus::Ok, parents.map(str::to_owned).to_vec()));
+    assert_eq!(runs[0], (RecordedStatus::Ok, own.map(str::to_owned).to_vec()));
+    assert_eq!(runs[1], (RecordedStatus::Ok, parents.map(str::to_owned).to_vec()));
 }

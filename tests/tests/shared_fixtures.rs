@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tracer_sdk::format::RunStatus;
+use tracer_sdk::format::RecordedStatus;
 use tracer_sdk::read::{LoadedRun, count_records, open_run, salvage_run};
 
 fn fixtures(folder: &str) -> PathBuf {
@@ -391,7 +391,7 @@ fn a_guardrail_told_by_the_root() {
 #[test]
 fn a_run_without_a_root_yet_has_neither_start_nor_end() {
     let run = load("missing-terminal-state");
-    assert_eq!(run.meta.status, RunStatus::Running);
+    assert_eq!(run.meta.status, RecordedStatus::Running);
     assert_eq!(
         pinned(&run),
         [json!([

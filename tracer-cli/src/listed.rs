@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use tracer_sdk::format::{Problem, RunMeta, TraceId};
-use tracer_sdk::read::{ListedRun, RunState};
+use tracer_sdk::read::{ListedRun, RunStatus};
 
 /// The additive key beside the format's `status`.
 const RUN_STATUS: &str = "run_status";
@@ -28,7 +28,7 @@ impl<'a> RunEntry<'a> {
             .meta
             .as_ref()
             .ok()
-            .filter(|_| run_status != RunState::Damaged)?;
+            .filter(|_| run_status != RunStatus::Damaged)?;
         let mut meta = Cow::Borrowed(meta);
         if meta.additional.contains_key(RUN_STATUS) {
             // An emitter's own key of this name would stand in the object twice.
@@ -53,7 +53,7 @@ pub(crate) struct DamagedRun<'a> {
 impl<'a> DamagedRun<'a> {
     /// Nothing for a run that is not damaged.
     pub(crate) fn of(run: &'a ListedRun) -> Option<Self> {
-        (run.state() == RunState::Damaged).then(|| Self {
+        (run.state() == RunStatus::Damaged).then(|| Self {
             trace_id: run.directory.trace_id,
             diagnostics: Cow::Borrowed(run.problems()),
         })
@@ -63,14 +63,14 @@ impl<'a> DamagedRun<'a> {
 /// The statuses of runs that can be read.
 #[cfg(test)]
 fn run_status(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    let words = RunState::ALL
+    let words = RunStatus::ALL
         .into_iter()
-        .filter(|state| *state != RunState::Damaged);
-    schemars::json_schema!({"enum": words.map(RunState::as_str).collect::<Vec<_>>()})
+        .filter(|state| *state != RunStatus::Damaged);
+    schemars::json_schema!({"enum": words.map(RunStatus::as_str).collect::<Vec<_>>()})
 }
 
 /// The statuses of all runs.
 #[cfg(test)]
 pub(crate) fn any_run_status(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schemars::json_schema!({"enum": RunState::ALL.map(RunState::as_str)})
+    schemars::json_schema!({"enum": RunStatus::ALL.map(RunStatus::as_str)})
 }

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tracer_sdk::format::{EventType, Payload, RunStatus};
+use tracer_sdk::format::{EventType, Payload, RecordedStatus};
 use tracer_sdk::read::open_run;
 use tracer_sdk::{Config, Run};
 
@@ -20,7 +20,7 @@ fn a_panic_is_told_by_the_run_and_by_every_span_that_it_unwinds_through() {
     assert!(caught.is_err());
 
     let run = open_run(&directory.unwrap()).unwrap();
-    assert_eq!(run.meta.status, RunStatus::Error);
+    assert_eq!(run.meta.status, RecordedStatus::Error);
     let root = run.spans.iter().find(|span| span.is_root()).unwrap();
     let inner = run.spans.iter().find(|span| span.name == "inner").unwrap();
     assert_eq!(root.status_description, "the model went away");
@@ -56,6 +56,6 @@ fn a_panic_that_is_caught_inside_the_run_does_not_end_it() {
     run.finish();
 
     let run = open_run(&directory).unwrap();
-    assert_eq!(run.meta.status, RunStatus::Ok);
+    assert_eq!(run.meta.status, RecordedStatus::Ok);
     assert_eq!(run.meta.counts.tool_calls, 1);
 }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use anyhow::Context as _;
 use serde_json::Value;
-use tracer_sdk::format::RunStatus;
+use tracer_sdk::format::RecordedStatus;
 use tracer_sdk::trace;
 use tracer_tests::Finished;
 use tracer_tests::recording::recorded;
@@ -63,7 +63,7 @@ fn an_error_tells_its_type_its_message_and_its_place() {
     assert_eq!(error["message"], "invalid digit found in string");
     let place = format!("at parse (tests/macros_behaviour/errors.rs:{LINE_OF_PARSE})");
     assert_eq!(error["stack"], place.as_str());
-    assert_eq!(recording.status(), RunStatus::Ok, "the program went on");
+    assert_eq!(recording.status(), RecordedStatus::Ok, "the program went on");
 }
 
 #[test]

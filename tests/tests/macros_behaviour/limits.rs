@@ -5,7 +5,7 @@ use std::error::Error;
 use std::future::Future;
 
 use tokio::task::yield_now;
-use tracer_sdk::format::{EventType, RunStatus};
+use tracer_sdk::format::{EventType, RecordedStatus};
 use tracer_sdk::{Guardrail, GuardrailExceeded, Guardrails, trace};
 use tracer_tests::recording::{block_on, recorded_within};
 
@@ -71,7 +71,7 @@ fn a_refused_async_call_does_not_run_and_returns_the_guardrail() {
         2,
         "the refused call is in the trace"
     );
-    assert_eq!(recording.status(), RunStatus::Error);
+    assert_eq!(recording.status(), RecordedStatus::Error);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_refused_call_that_cannot_return_the_guardrail_runs() {
         assert!(inconvertible(&ran).is_ok());
     });
     assert_eq!(ran.get(), 1);
-    assert_eq!(recording.status(), RunStatus::Error);
+    assert_eq!(recording.status(), RecordedStatus::Error);
 }
 
 #[trace(on_exceed = cancel)]

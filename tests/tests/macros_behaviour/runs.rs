@@ -3,7 +3,7 @@
 use std::process::Output;
 
 use serde_json::json;
-use tracer_sdk::format::{EventType, RunStatus};
+use tracer_sdk::format::{EventType, RecordedStatus};
 use tracer_tests::finished::payload;
 use tracer_tests::{DataDir, Finished, Program};
 
@@ -29,7 +29,7 @@ fn a_run_without_a_name_is_named_by_its_place_in_its_package() {
         "{name}"
     );
     assert_eq!(recording.parent_name("search"), name);
-    assert_eq!(recording.status(), RunStatus::Ok);
+    assert_eq!(recording.status(), RecordedStatus::Ok);
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_run_fails_with_the_error_that_its_function_returns() {
     let (recording, output) = recorded("named");
     assert_eq!(output, "failed: no nightly\n");
     assert_eq!(recording.run.meta.run_name.as_deref(), Some("agent nightly"));
-    assert_eq!(recording.status(), RunStatus::Error);
+    assert_eq!(recording.status(), RecordedStatus::Error);
     assert_eq!(recording.payload(EventType::Error)["message"], "no nightly");
 }
 
@@ -46,7 +46,7 @@ fn the_guardrails_of_the_attribute_stop_the_run() {
     let (recording, output) = recorded("guarded");
     assert_eq!(output.matches("searched").count(), 2);
     assert!(output.contains("returned Err("), "{output}");
-    assert_eq!(recording.status(), RunStatus::Error);
+    assert_eq!(recording.status(), RecordedStatus::Error);
     let error = recording.payload(EventType::Error);
     assert_eq!(error["error_type"], "GuardrailExceeded");
     assert!(
@@ -61,7 +61,7 @@ fn a_panic_ends_the_run_in_error_and_the_program_as_it_would() {
     assert_eq!(output.status.code(), Some(101));
     assert!(String::from_utf8_lossy(&output.stderr).contains("out of cheese"));
     let recording = data.finished();
-    assert_eq!(recording.status(), RunStatus::Error);
+    assert_eq!(recording.status(), RecordedStatus::Error);
     assert_eq!(recording.payload(EventType::Error)["error_type"], "panic");
 }
 

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
-use tracer_sdk::format::RunStatus;
+use tracer_sdk::format::RecordedStatus;
 use tracer_sdk::read::{self, RunDirectory, StreamedRun};
 use tracer_sdk::redaction::Redaction;
 
@@ -19,7 +19,7 @@ use crate::export::{ExportError, chrome, envelope, folded, html, lines, ndjson, 
 use crate::output_file;
 use crate::progress::Progress;
 use crate::render::line::{Line, Tone};
-use crate::render::standing::Standing;
+use crate::render::standing::RunStatus;
 use crate::render::step_filter::StepFilter;
 use crate::render::text;
 use crate::session::{Session, shown};
@@ -92,7 +92,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         refused(ErrorKind::Check, what, &invalid).with_hint(format!("see what can be read of it: {show}"))
     })?;
     reading.end(&mut session.ui);
-    if run.meta.status == RunStatus::Running {
+    if run.meta.status == RecordedStatus::Running {
         session.ui.note(&Line::of(
             "the run has not ended: this is what it has recorded so far",
             Tone::Warning,
@@ -139,7 +139,7 @@ enum Source {
 /// A run as its page tells it.
 struct Page {
     contents: Contents,
-    standing: Standing,
+    standing: RunStatus,
     duration: Option<u64>,
     redaction: Redaction,
 }

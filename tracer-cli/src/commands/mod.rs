@@ -27,7 +27,7 @@ use tracer_sdk::tidy::TidyError;
 
 use crate::error::{CliError, ErrorKind};
 use crate::render::line::Line;
-use crate::render::standing::Standing;
+use crate::render::standing::RunStatus;
 use crate::session::{Session, quoted};
 
 /// How a command that did what it was asked came out.
@@ -63,7 +63,7 @@ pub(crate) fn duration(meta: &RunMeta) -> Option<u64> {
 }
 
 /// The status of a run.
-pub(crate) fn standing(run: &ListedRun) -> Standing {
+pub(crate) fn standing(run: &ListedRun) -> RunStatus {
     run.state()
 }
 

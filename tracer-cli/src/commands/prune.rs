@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::progress::Progress;
 use crate::render::line::{Line, Tone};
 use crate::render::since::Since;
-use crate::render::standing::{self, Standing};
+use crate::render::standing::{self, RunStatus};
 use crate::render::{gist, run_list, text, units};
 use crate::session::Session;
 
@@ -18,12 +18,12 @@ use crate::session::Session;
 const MOST_LISTED: usize = 20;
 
 /// The statuses of runs that can be removed.
-const ENDED: [Standing; 5] = [
-    Standing::Interrupted,
-    Standing::Failed,
-    Standing::Looped,
-    Standing::Ok,
-    Standing::Damaged,
+const ENDED: [RunStatus; 5] = [
+    RunStatus::Interrupted,
+    RunStatus::Failed,
+    RunStatus::Looped,
+    RunStatus::Ok,
+    RunStatus::Damaged,
 ];
 
 /// Options of `tracer prune`.
@@ -46,7 +46,7 @@ pub struct Args {
 
     /// Only runs with one of these statuses; one that is running is never removed
     #[arg(long, value_delimiter = ',', value_name = "STATUS,…", value_parser = standing::parser(ENDED))]
-    status: Vec<Standing>,
+    status: Vec<RunStatus>,
 
     /// Say what would be removed, and remove nothing
     #[arg(long)]

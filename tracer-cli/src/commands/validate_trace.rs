@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use tracer_sdk::format::{Problem, RunStatus, SPEC_VERSION, TraceId};
+use tracer_sdk::format::{Problem, RecordedStatus, SPEC_VERSION, TraceId};
 use tracer_sdk::read::{self, ValidationReport};
 
 use super::Verdict;
@@ -39,7 +39,7 @@ pub(crate) struct Report<'a> {
     /// The declared version; a legacy run declares none.
     spec_version: Option<&'a str>,
     /// How the run stands, when that can be read.
-    status: Option<RunStatus>,
+    status: Option<RecordedStatus>,
     /// How many spans can be read; null when there is no span log.
     span_count: Option<u64>,
     /// What is wrong: `meta.json` first, then by line.
@@ -114,7 +114,7 @@ fn valid_line(report: &ValidationReport) -> Line {
     );
     // A valid run tells all of these.
     let id = report.trace_id.map(|id| id.to_string()).unwrap_or_default();
-    let status = report.status.map_or("", RunStatus::as_str);
+    let status = report.status.map_or("", RecordedStatus::as_str);
     let spans = text::counted(report.span_count.unwrap_or(0), "span");
     Line::of("✓ valid", Tone::Good)
         .space(2)

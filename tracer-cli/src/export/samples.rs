@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use tracer_sdk::format::{
-    Counts, RunMeta, RunStatus, SpanEvent, SpanKind, SpanRecord, StatusCode, StoredTime,
+    Counts, RecordedStatus, RunMeta, SpanEvent, SpanKind, SpanRecord, StatusCode, StoredTime,
 };
 
 const TRACE: &str = "10000000000000000000000000000001";
@@ -34,7 +34,7 @@ pub(super) fn meta() -> RunMeta {
         started_at: time(0),
         ended_at: Some(time(400)),
         duration_ms: Some(400),
-        status: RunStatus::Error,
+        status: RecordedStatus::Error,
         counts: Counts {
             llm_calls: 1,
             tool_calls: 2,

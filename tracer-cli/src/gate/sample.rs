@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tracer_sdk::format::{RunStatus, Timestamp};
+use tracer_sdk::format::{RecordedStatus, Timestamp};
 use tracer_sdk::judge::{Baseline, RunMetrics};
 
 use super::{inputs, stored_run};
@@ -54,15 +54,15 @@ fn of_run(run_id: Option<&str>, force: bool, session: &mut Session) -> Result<Ba
     let stored = stored_run::select(run_id, session)?;
     let id = &stored.short_id;
     match stored.metrics.status {
-        RunStatus::Running => {
+        RecordedStatus::Running => {
             return Err(CliError::input(format!("run {id} has not ended"))
                 .with_hint("wait until it has, or choose another run"));
         }
-        RunStatus::Error if !force => {
+        RecordedStatus::Error if !force => {
             return Err(CliError::input(format!("run {id} ended with an error"))
                 .with_hint("choose another run, or say that it is meant: --force"));
         }
-        RunStatus::Error | RunStatus::Ok => {}
+        RecordedStatus::Error | RecordedStatus::Ok => {}
     }
     if let Some(missing) = stored.metrics.missing.as_ref().filter(|_| !force) {
         return Err(
@@ -77,7 +77,7 @@ fn of_run(run_id: Option<&str>, force: bool, session: &mut Session) -> Result<Ba
 pub(crate) fn of_ended(run: &RunMetrics) -> Baseline {
     let mut baseline = Baseline::of_run(run, &moment(now()));
     if let Some(provenance) = &mut baseline.x_tracer {
-        provenance.forced = run.status != RunStatus::Ok;
+        provenance.forced = run.status != RecordedStatus::Ok;
     }
     baseline
 }

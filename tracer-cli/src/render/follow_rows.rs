@@ -1,7 +1,7 @@
 //! A run that is watched: each step in a row of its own as it ends, and one line that says what goes on.
 
 use super::line::{Line, Tone};
-use super::standing::{Signs, Standing};
+use super::standing::{RunStatus, Signs};
 use super::steps::Step;
 use super::totals::Totals;
 use super::{gist, step_rows, text, units};
@@ -13,7 +13,7 @@ const DETAILS: usize = 2 * TIME + 6;
 
 /// The line above all: what is watched.
 pub fn title(name: Option<&str>, short_id: &str) -> Line {
-    let standing = Standing::Running;
+    let standing = RunStatus::Running;
     Line::of(standing.glyph(), standing.tone())
         .space(1)
         .with(gist::word(name.unwrap_or("(unnamed)")), Tone::Strong)

@@ -1,7 +1,7 @@
 //! The gist of a step: `what went in → what came out`, in one line.
 
 use serde_json::{Map, Value};
-use tracer_sdk::format::{ErrorPayload, Payload, RunStatus, Usage};
+use tracer_sdk::format::{ErrorPayload, Payload, RecordedStatus, Usage};
 
 use super::{message, text};
 
@@ -127,7 +127,7 @@ pub fn failed(payload: &Payload) -> bool {
         Payload::Error(_) => true,
         Payload::LlmCall { status, .. }
         | Payload::ToolCall { status, .. }
-        | Payload::Unknown { status, .. } => *status == RunStatus::Error,
+        | Payload::Unknown { status, .. } => *status == RecordedStatus::Error,
         _ => false,
     }
 }

@@ -1,7 +1,7 @@
 //! Calls that have begun and not ended, as records like the others: of them only the name and the start are known.
 
 use serde_json::{Map, Value};
-use tracer_sdk::format::{EventType, Payload, Record, RunStatus, TraceId, Usage};
+use tracer_sdk::format::{EventType, Payload, Record, RecordedStatus, TraceId, Usage};
 use tracer_sdk::read::StartedSpan;
 
 /// The record of a call that has begun and not ended, of which nothing but its name is known.
@@ -20,7 +20,7 @@ pub fn record(run_id: TraceId, started: &StartedSpan) -> Record {
 }
 
 fn begun(started: &StartedSpan) -> Payload {
-    let status = RunStatus::Running;
+    let status = RecordedStatus::Running;
     match started.event_type {
         EventType::LlmCall => Payload::LlmCall {
             model: started.name.clone(),

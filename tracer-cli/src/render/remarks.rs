@@ -31,7 +31,7 @@ pub fn of(meta: &RunMeta) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use tracer_sdk::format::{Counts, RunStatus};
+    use tracer_sdk::format::{Counts, RecordedStatus};
 
     use super::*;
 
@@ -43,7 +43,7 @@ mod tests {
             started_at: "2026-11-21T01:14:27Z".parse().unwrap(),
             ended_at: None,
             duration_ms: None,
-            status: RunStatus::Ok,
+            status: RecordedStatus::Ok,
             counts: Counts::default(),
             additional: serde_json::from_value(additional).unwrap(),
         }

@@ -6,7 +6,7 @@ use tracer_sdk::format::{Counts, Timestamp, TraceId};
 
 use super::layout::{Align, Column, Table};
 use super::line::{Line, Tone};
-use super::standing::{Signs, Standing};
+use super::standing::{RunStatus, Signs};
 use super::{text, units};
 
 /// A run in a list.
@@ -15,7 +15,7 @@ pub struct RunRow {
     /// Its ID, as its directory has it.
     pub id: TraceId,
     /// How it stands.
-    pub standing: Standing,
+    pub standing: RunStatus,
     /// What its metadata says, or why that cannot be read.
     pub facts: Result<Facts, String>,
 }
@@ -141,8 +141,8 @@ fn seen(facts: &Facts, quantity: impl Fn(&Seen) -> Option<u64>) -> String {
 }
 
 /// A running run has been going on for a while, and a plus says that it still is.
-fn duration(standing: Standing, facts: &Facts, now: Timestamp) -> String {
-    if standing == Standing::Running {
+fn duration(standing: RunStatus, facts: &Facts, now: Timestamp) -> String {
+    if standing == RunStatus::Running {
         let elapsed = u64::try_from(now.microseconds_since(facts.started)).unwrap_or(0);
         return units::duration(elapsed) + "+";
     }
@@ -151,7 +151,7 @@ fn duration(standing: Standing, facts: &Facts, now: Timestamp) -> String {
 
 /// `~/.tracer/runs   4 of 128   ● 1 running  ✗ 1 failed`, on two lines when one is too short; `standings` are those of
 /// all runs, shown or not.
-pub fn heading(place: &str, shown: usize, standings: &[Standing], width: usize) -> Vec<Line> {
+pub fn heading(place: &str, shown: usize, standings: &[RunStatus], width: usize) -> Vec<Line> {
     let all = standings.len();
     let count = if shown == all {
         text::counted(all as u64, "run")
@@ -159,7 +159,7 @@ pub fn heading(place: &str, shown: usize, standings: &[Standing], width: usize) 
         format!("{shown} of {}", text::counted(all as u64, "run"))
     };
     let first = Line::of(place, Tone::Strong).space(3).with(count, Tone::Plain);
-    let mut tally: BTreeMap<Standing, usize> = BTreeMap::new();
+    let mut tally: BTreeMap<RunStatus, usize> = BTreeMap::new();
     for standing in standings {
         *tally.entry(*standing).or_default() += 1;
     }

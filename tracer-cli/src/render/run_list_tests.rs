@@ -9,7 +9,7 @@ fn now() -> Timestamp {
 
 fn row(
     id: u128,
-    standing: Standing,
+    standing: RunStatus,
     name: Option<&str>,
     started: &str,
     duration: Option<u64>,
@@ -44,7 +44,7 @@ fn rows() -> Vec<RunRow> {
     vec![
         row(
             0xa6ab_180d,
-            Standing::Running,
+            RunStatus::Running,
             Some("support-agent"),
             "2026-11-21T11:59:51.8Z",
             None,
@@ -52,7 +52,7 @@ fn rows() -> Vec<RunRow> {
         ),
         row(
             0x6950_67a6,
-            Standing::Failed,
+            RunStatus::Failed,
             Some("nested"),
             "2026-11-21T11:57:00Z",
             Some(8_100),
@@ -60,7 +60,7 @@ fn rows() -> Vec<RunRow> {
         ),
         row(
             0xbc51_9fdd,
-            Standing::Looped,
+            RunStatus::Looped,
             Some(long),
             "2026-11-21T11:12:00Z",
             Some(120_400),
@@ -68,7 +68,7 @@ fn rows() -> Vec<RunRow> {
         ),
         row(
             0x0cc0_0a25,
-            Standing::Ok,
+            RunStatus::Ok,
             None,
             "2026-11-20T11:12:00Z",
             Some(4_500_000_000),
@@ -76,7 +76,7 @@ fn rows() -> Vec<RunRow> {
         ),
         row(
             0x1cc0_0a25,
-            Standing::Interrupted,
+            RunStatus::Interrupted,
             Some("a\tb\x1b[2Jc\nd"),
             "2026-01-01T00:00:00Z",
             None,
@@ -84,7 +84,7 @@ fn rows() -> Vec<RunRow> {
         ),
         RunRow {
             id: TraceId::from_u128(0x2cc0_0a25 << 96 | 1).unwrap(),
-            standing: Standing::Damaged,
+            standing: RunStatus::Damaged,
             facts: Err("meta.json: is not JSON (malformed_json)".to_owned()),
         },
     ]
@@ -92,7 +92,7 @@ fn rows() -> Vec<RunRow> {
 
 #[test]
 fn a_list_of_every_standing() {
-    let standings: Vec<Standing> = rows().iter().map(|row| row.standing).collect();
+    let standings: Vec<RunStatus> = rows().iter().map(|row| row.standing).collect();
     insta::assert_snapshot!(at_widths(|width| {
         let mut lines = heading("~/.tracer/runs", 6, &standings, width);
         lines.extend(table(&rows(), 8, now(), width));
@@ -112,7 +112,7 @@ fn fields_are_whole_and_keep_to_their_line() {
 
 #[test]
 fn the_heading_tells_how_many_are_not_shown() {
-    let standings = [Standing::Ok, Standing::Failed, Standing::Ok];
+    let standings = [RunStatus::Ok, RunStatus::Failed, RunStatus::Ok];
     assert_eq!(
         heading("runs", 2, &standings, 80)[0].text(),
         "runs   2 of 3 runs   ✗ 1 failed  ✓ 2 ok"

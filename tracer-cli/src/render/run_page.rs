@@ -3,7 +3,7 @@
 use tracer_sdk::format::{Problem, Timestamp};
 
 use super::line::{Line, Tone};
-use super::standing::{Signs, Standing};
+use super::standing::{RunStatus, Signs};
 use super::steps::Step;
 use super::totals::Totals;
 use super::{summary, text, units};
@@ -19,7 +19,7 @@ pub struct RunPage<'a> {
     /// As much of its ID as tells it from the others.
     pub short_id: &'a str,
     /// How it stands.
-    pub standing: Standing,
+    pub standing: RunStatus,
     /// When it started.
     pub started: Option<Timestamp>,
     /// How long it took, or has been going on, in microseconds.
@@ -42,7 +42,7 @@ impl RunPage<'_> {
     /// What stands above the steps, in lines of at most `width` columns.
     pub fn head(&self, width: usize) -> Vec<Line> {
         let mut lines = self.header(width);
-        let elapsed = self.duration.filter(|_| self.standing == Standing::Running);
+        let elapsed = self.duration.filter(|_| self.standing == RunStatus::Running);
         let is_part = (self.steps.len() as u64) < self.totals.steps;
         let sentence = summary::sentence(
             self.standing,
@@ -70,13 +70,13 @@ impl RunPage<'_> {
     /// `⟳ support-agent  bc519fdd  loop, ended ok  120 ms  2026-11-21 01:14:27 UTC`, on two lines when one is too short.
     fn header(&self, width: usize) -> Vec<Line> {
         let status = match self.standing {
-            Standing::Looped => "loop, ended ok",
+            RunStatus::Looped => "loop, ended ok",
             standing => standing.as_str(),
         };
         let name = self.name.unwrap_or("(unnamed)");
         let mut time = Line::new();
         if let Some(duration) = self.duration {
-            let so_far = if self.standing == Standing::Running {
+            let so_far = if self.standing == RunStatus::Running {
                 " so far"
             } else {
                 ""

@@ -10,7 +10,7 @@ use super::super::samples::{
 use super::super::{loop_card, step_rows, steps};
 use super::*;
 
-fn page(sample: &Sample, standing: Standing, problems: &[Problem], remarks: &[&str]) -> String {
+fn page(sample: &Sample, standing: RunStatus, problems: &[Problem], remarks: &[&str]) -> String {
     let sources = sample.sources();
     let steps = steps::steps(&sources, Some(Sample::started()));
     let page = RunPage {
@@ -18,14 +18,14 @@ fn page(sample: &Sample, standing: Standing, problems: &[Problem], remarks: &[&s
         short_id: "bc519fdd",
         standing,
         started: "2026-11-21T01:14:27Z".parse().ok(),
-        duration: (standing != Standing::Interrupted).then_some(120_400),
+        duration: (standing != RunStatus::Interrupted).then_some(120_400),
         totals: &Totals::of(&steps),
         steps: &steps,
         remarks: &remarks
             .iter()
             .map(|remark| (*remark).to_owned())
             .collect::<Vec<_>>(),
-        cut_tail: (standing == Standing::Interrupted).then_some(23),
+        cut_tail: (standing == RunStatus::Interrupted).then_some(23),
         problems,
         more_problems: 0,
     };
@@ -86,7 +86,7 @@ fn a_run_that_went_well() {
             &json!({"ticket": "ORD-1042"}),
             &json!("queued"),
         ));
-    insta::assert_snapshot!(page(&sample, Standing::Ok, &[], &[]));
+    insta::assert_snapshot!(page(&sample, RunStatus::Ok, &[], &[]));
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_run_that_looped() {
         .step(search())
         .step(loop_warning(&[2, 3, 4]))
         .step(draft());
-    insta::assert_snapshot!(page(&sample, Standing::Looped, &[], &[]));
+    insta::assert_snapshot!(page(&sample, RunStatus::Looped, &[], &[]));
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_run_that_failed() {
         .step(lookup())
         .step(failed_tool("refund_api", &json!({"order": "ORD-1042"}), refused))
         .on_root(Payload::Error(passed_on));
-    insta::assert_snapshot!(page(&sample, Standing::Failed, &[], &[]));
+    insta::assert_snapshot!(page(&sample, RunStatus::Failed, &[], &[]));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_run_that_was_interrupted_and_lost_spans() {
     let sample = Sample::new().step(lookup()).step(search());
     insta::assert_snapshot!(page(
         &sample,
-        Standing::Interrupted,
+        RunStatus::Interrupted,
         &[torn],
         &["3 spans could not be written: no space left on device"]
     ));
@@ -139,7 +139,7 @@ fn a_run_that_was_interrupted_and_lost_spans() {
 
 #[test]
 fn a_run_that_has_just_begun() {
-    insta::assert_snapshot!(page(&Sample::new(), Standing::Running, &[], &[]));
+    insta::assert_snapshot!(page(&Sample::new(), RunStatus::Running, &[], &[]));
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn a_run_that_is_damaged_and_hostile() {
         ));
     let text = page(
         &sample,
-        Standing::Damaged,
+        RunStatus::Damaged,
         &problems,
         &[&format!("1 span could not be written: {hostile}")],
     );
@@ -179,7 +179,7 @@ proptest! {
     fn whatever_a_trace_says_every_line_fits_and_none_holds_a_control_character(
         said in prop::collection::vec(any::<char>(), 0..60).prop_map(String::from_iter),
         width in 1usize..160,
-        standing in prop::sample::select(vec![Standing::Running, Standing::Failed, Standing::Looped, Standing::Ok]),
+        standing in prop::sample::select(vec![RunStatus::Running, RunStatus::Failed, RunStatus::Looped, RunStatus::Ok]),
     ) {
         let mut failure = error(&said, &said);
         failure.stack = Some(said.clone());

@@ -3,16 +3,16 @@
 use tracer_sdk::format::{Payload, Record};
 
 use super::message;
-use super::standing::Standing;
+use super::standing::RunStatus;
 use super::{gist, loops, steps, text};
 
 /// The words; `None` when the records tell nothing. Of a long run `records` are the first ones, and `last` the last: what
 /// ended a run stands there, and a call that failed before was recovered.
-pub fn of(standing: Standing, records: &[Record], last: Option<&[Record]>) -> Option<String> {
+pub fn of(standing: RunStatus, records: &[Record], last: Option<&[Record]>) -> Option<String> {
     let special = match standing {
-        Standing::Failed => failure(last.unwrap_or(records)),
+        RunStatus::Failed => failure(last.unwrap_or(records)),
         // A plus says that it may have been repeated more often.
-        Standing::Looped => repeated(records).map(|told| told + if last.is_some() { "+" } else { "" }),
+        RunStatus::Looped => repeated(records).map(|told| told + if last.is_some() { "+" } else { "" }),
         _ => None,
     };
     special.or_else(|| first_input(records))
@@ -78,7 +78,7 @@ mod tests {
     use serde_json::json;
     use tracer_sdk::format::Usage;
 
-    fn told(standing: Standing, sample: &Sample) -> Option<String> {
+    fn told(standing: RunStatus, sample: &Sample) -> Option<String> {
         of(standing, &sample.records(), None)
     }
 
@@ -90,15 +90,15 @@ mod tests {
             .step(search())
             .step(llm("Where is my refund?", "Dear Ada", Usage::default()));
         assert_eq!(
-            told(Standing::Ok, &asked).as_deref(),
+            told(RunStatus::Ok, &asked).as_deref(),
             Some("\"Where is my refund?\"")
         );
         let called = Sample::new().step(search());
         assert_eq!(
-            told(Standing::Running, &called).as_deref(),
+            told(RunStatus::Running, &called).as_deref(),
             Some("search query=refund")
         );
-        assert_eq!(told(Standing::Ok, &Sample::new()), None);
+        assert_eq!(told(RunStatus::Ok, &Sample::new()), None);
     }
 
     #[test]
@@ -113,7 +113,7 @@ mod tests {
             ))
             .on_root(Payload::Error(error("AgentError", "gave up\nafter 3 tries")));
         assert_eq!(
-            told(Standing::Failed, &failed).as_deref(),
+            told(RunStatus::Failed, &failed).as_deref(),
             Some("AgentError: gave up after 3 tries")
         );
         let looped = Sample::new()
@@ -122,9 +122,9 @@ mod tests {
             .step(search())
             .step(loop_warning(&[1, 2, 3]))
             .step(search());
-        assert_eq!(told(Standing::Looped, &looped).as_deref(), Some("search ×4"));
+        assert_eq!(told(RunStatus::Looped, &looped).as_deref(), Some("search ×4"));
         let first = looped.records();
-        let told_of_many = of(Standing::Looped, &first, Some(&first));
+        let told_of_many = of(RunStatus::Looped, &first, Some(&first));
         assert_eq!(told_of_many.as_deref(), Some("search ×4+"));
     }
 
@@ -134,7 +134,7 @@ mod tests {
             .step(llm("Draft", "Dear Ada", Usage::default()))
             .step(failed_tool("search", &json!({}), error("Busy", "try again")));
         let last = Sample::new().on_root(Payload::Error(error("AgentError", "gave up")));
-        let told = |last: &Sample| of(Standing::Failed, &first.records(), Some(&last.records()));
+        let told = |last: &Sample| of(RunStatus::Failed, &first.records(), Some(&last.records()));
         assert_eq!(told(&last).as_deref(), Some("AgentError: gave up"));
         // Where the end says nothing, no other failure is told as the reason.
         assert_eq!(told(&Sample::new()).as_deref(), Some("\"Draft\""));

@@ -1,7 +1,9 @@
 //! Runs made by hand, for the tests of what is rendered.
 
 use serde_json::{Map, Value};
-use tracer_sdk::format::{ErrorPayload, Payload, Record, RunStatus, SpanRecord, Timestamp, TraceId, Usage};
+use tracer_sdk::format::{
+    ErrorPayload, Payload, Record, RecordedStatus, SpanRecord, Timestamp, TraceId, Usage,
+};
 
 use tracer_sdk::read::is_attempt;
 
@@ -174,7 +176,7 @@ pub(crate) fn tool(name: &str, args: &Value, result: &Value) -> Payload {
         tool_name: name.to_owned(),
         args: args.clone(),
         result: result.clone(),
-        status: RunStatus::Ok,
+        status: RecordedStatus::Ok,
         error: None,
     }
 }
@@ -184,7 +186,7 @@ pub(crate) fn failed_tool(name: &str, args: &Value, error: ErrorPayload) -> Payl
         tool_name: name.to_owned(),
         args: args.clone(),
         result: Value::Null,
-        status: RunStatus::Error,
+        status: RecordedStatus::Error,
         error: Some(error),
     }
 }
@@ -198,7 +200,7 @@ pub(crate) fn llm(prompt: &str, response: &str, usage: Usage) -> Payload {
         provider: "local".to_owned(),
         temperature: None,
         stop_reason: None,
-        status: RunStatus::Ok,
+        status: RecordedStatus::Ok,
         error: None,
     }
 }
@@ -213,7 +215,7 @@ pub(crate) fn state(state: &Value) -> Payload {
 pub(crate) fn structural() -> Payload {
     Payload::Unknown {
         attributes: Map::new(),
-        status: RunStatus::Ok,
+        status: RecordedStatus::Ok,
         error: None,
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-pub use tracer_sdk::read::RunState as Standing;
+pub use tracer_sdk::read::RunStatus;
 
 use super::line::Tone;
 
@@ -14,7 +14,7 @@ pub trait Signs {
     fn tone(self) -> Tone;
 }
 
-impl Signs for Standing {
+impl Signs for RunStatus {
     fn glyph(self) -> &'static str {
         match self {
             Self::Running => "●",
@@ -37,20 +37,22 @@ impl Signs for Standing {
 }
 
 /// Takes a status that an option may name.
-pub(crate) fn parser(allowed: impl IntoIterator<Item = Standing>) -> impl TypedValueParser<Value = Standing> {
+pub(crate) fn parser(
+    allowed: impl IntoIterator<Item = RunStatus>,
+) -> impl TypedValueParser<Value = RunStatus> {
     let values: Vec<PossibleValue> = allowed.into_iter().map(possible_value).collect();
-    PossibleValuesParser::new(values).try_map(|word| Standing::from_word(&word).ok_or("is no status"))
+    PossibleValuesParser::new(values).try_map(|word| RunStatus::from_word(&word).ok_or("is no status"))
 }
 
-fn possible_value(standing: Standing) -> PossibleValue {
+fn possible_value(standing: RunStatus) -> PossibleValue {
     let value = PossibleValue::new(standing.as_str());
     match standing {
-        Standing::Running => value.help("It goes on, as far as anybody can tell"),
-        Standing::Interrupted => value.help("Its process is gone without having finished it"),
+        RunStatus::Running => value.help("It goes on, as far as anybody can tell"),
+        RunStatus::Interrupted => value.help("Its process is gone without having finished it"),
         // The format's own word.
-        Standing::Failed => value.help("It ended with an error").alias("error"),
-        Standing::Looped => value.help("It ended well, and asked the same again and again on the way"),
-        Standing::Ok => value.help("It ended well"),
-        Standing::Damaged => value.help("Its metadata or its log cannot be read"),
+        RunStatus::Failed => value.help("It ended with an error").alias("error"),
+        RunStatus::Looped => value.help("It ended well, and asked the same again and again on the way"),
+        RunStatus::Ok => value.help("It ended well"),
+        RunStatus::Damaged => value.help("Its metadata or its log cannot be read"),
     }
 }

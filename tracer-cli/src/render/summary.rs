@@ -4,7 +4,7 @@ use tracer_sdk::format::{ErrorPayload, Payload};
 
 use super::gist;
 use super::loops;
-use super::standing::Standing;
+use super::standing::RunStatus;
 use super::steps::Step;
 use super::totals::Totals;
 use super::{text, units};
@@ -17,14 +17,14 @@ const LONGEST_PATH: usize = 6;
 /// The sentence. `totals` are those of a run of which `steps` are only a part; `elapsed` is how long a run that goes on has been going on, in microseconds; `damaged` whether a part
 /// of it cannot be read.
 pub fn sentence(
-    standing: Standing,
+    standing: RunStatus,
     steps: &[Step<'_>],
     totals: Option<&Totals>,
     elapsed: Option<u64>,
     damaged: bool,
 ) -> String {
     let told = match standing {
-        Standing::Running => {
+        RunStatus::Running => {
             let since = elapsed.map_or_else(String::new, |elapsed| {
                 format!(" for {}", units::duration(elapsed))
             });
@@ -36,7 +36,7 @@ pub fn sentence(
                 (None, None) => format!("Running{since}; no step has finished yet."),
             }
         }
-        Standing::Interrupted => match (in_flight(steps), last_finished(steps)) {
+        RunStatus::Interrupted => match (in_flight(steps), last_finished(steps)) {
             (Some(step), _) => format!("Interrupted: its process is gone; it was in {}.", reference(step)),
             (None, Some(step)) => {
                 format!(
@@ -46,13 +46,13 @@ pub fn sentence(
             }
             (None, None) => "Interrupted: its process is gone; no step had finished.".to_owned(),
         },
-        Standing::Failed => failed(steps),
-        Standing::Looped => looped(steps),
-        Standing::Ok if steps.is_empty() && damaged => {
+        RunStatus::Failed => failed(steps),
+        RunStatus::Looped => looped(steps),
+        RunStatus::Ok if steps.is_empty() && damaged => {
             return "Ended ok, its metadata says; no step can be read.".to_owned();
         }
-        Standing::Ok => totals.map_or_else(|| ended_ok(steps), ended_ok_after_many),
-        Standing::Damaged => {
+        RunStatus::Ok => totals.map_or_else(|| ended_ok(steps), ended_ok_after_many),
+        RunStatus::Damaged => {
             return "Damaged: this is what can be read of it.".to_owned();
         }
     };
@@ -64,10 +64,10 @@ pub fn sentence(
 }
 
 /// The step that the sentence points at as what went wrong first; `None` when nothing did.
-pub fn cause<'a>(standing: Standing, steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
+pub fn cause<'a>(standing: RunStatus, steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
     let failed_call = || last(steps, |step| step.is_call() && step.failed());
     match standing {
-        Standing::Failed => {
+        RunStatus::Failed => {
             let error = error_step(steps);
             let call = match error.and_then(error_of) {
                 Some(error) => last(steps, |step| step.is_call() && caused(step, error)),
@@ -75,7 +75,7 @@ pub fn cause<'a>(standing: Standing, steps: &'a [Step<'a>]) -> Option<&'a Step<'
             };
             call.or(error)
         }
-        Standing::Looped => {
+        RunStatus::Looped => {
             let loops = loops::find(steps);
             let looped = |step: &Step<'_>| {
                 let of_step = loops.iter().find(|found| found.warning.number == step.number);
@@ -84,12 +84,12 @@ pub fn cause<'a>(standing: Standing, steps: &'a [Step<'a>]) -> Option<&'a Step<'
             let is_warning = |step: &Step<'_>| matches!(step.record.payload, Payload::LoopWarning { .. });
             last(steps, looped).or_else(|| last(steps, is_warning))
         }
-        Standing::Interrupted => in_flight(steps).or_else(|| last_finished(steps)),
-        Standing::Ok => last(steps, |step| {
+        RunStatus::Interrupted => in_flight(steps).or_else(|| last_finished(steps)),
+        RunStatus::Ok => last(steps, |step| {
             step.is_call() && step.failed() && step.attempt_of.is_none()
         })
         .or_else(failed_call),
-        Standing::Running | Standing::Damaged => last(steps, Step::failed),
+        RunStatus::Running | RunStatus::Damaged => last(steps, Step::failed),
     }
 }
 

@@ -7,7 +7,7 @@ use super::super::samples::{Sample, error, failed_tool, llm, loop_warning, state
 use super::super::steps;
 use super::*;
 
-fn told(standing: Standing, sample: &Sample) -> String {
+fn told(standing: RunStatus, sample: &Sample) -> String {
     let sources = sample.sources();
     sentence(
         standing,
@@ -43,7 +43,7 @@ fn ok_is_told_by_its_path() {
         .step(search())
         .step(llm("Draft", "Dear Ada", Usage::default()));
     assert_eq!(
-        told(Standing::Ok, &sample),
+        told(RunStatus::Ok, &sample),
         "Ended ok: lookup_customer → search_kb ×2 → demo-model."
     );
 }
@@ -53,7 +53,7 @@ fn a_long_path_is_told_by_its_beginning_and_its_end() {
     let call = |number: usize| tool(&format!("t{number}"), &json!({}), &json!({}));
     let sample = (1..=9).fold(Sample::new(), |sample, number| sample.step(call(number)));
     assert_eq!(
-        told(Standing::Ok, &sample),
+        told(RunStatus::Ok, &sample),
         "Ended ok: t1 → t2 → t3 → … 4 more … → t8 → t9."
     );
 }
@@ -62,18 +62,18 @@ fn a_long_path_is_told_by_its_beginning_and_its_end() {
 fn ok_with_failed_calls_names_the_last() {
     let one = Sample::new().step(lookup()).step(refused());
     assert_eq!(
-        told(Standing::Ok, &one),
+        told(RunStatus::Ok, &one),
         "Ended ok: lookup_customer → refund_api. One call failed: #2 refund_api: TimeoutError: no answer in 5 s."
     );
     let attempted = Sample::new().step(lookup()).step(refused()).step(refused());
     assert_eq!(
-        told(Standing::Ok, &attempted),
+        told(RunStatus::Ok, &attempted),
         "Ended ok: lookup_customer → refund_api. One call failed: #3 refund_api: TimeoutError: no answer in 5 s. \
          1 failed attempt was tried again."
     );
     let two = one.step(lookup()).step(refused());
     assert_eq!(
-        told(Standing::Ok, &two),
+        told(RunStatus::Ok, &two),
         "Ended ok: lookup_customer → refund_api → lookup_customer → refund_api. 2 calls failed, the last #4 refund_api: TimeoutError: no answer in 5 s."
     );
 }
@@ -81,11 +81,11 @@ fn ok_with_failed_calls_names_the_last() {
 #[test]
 fn ok_without_calls_says_so() {
     assert_eq!(
-        told(Standing::Ok, &Sample::new()),
+        told(RunStatus::Ok, &Sample::new()),
         "Ended ok; no step was recorded."
     );
     assert_eq!(
-        told(Standing::Ok, &Sample::new().step(structural())),
+        told(RunStatus::Ok, &Sample::new().step(structural())),
         "Ended ok without a model or tool call."
     );
 }
@@ -98,12 +98,12 @@ fn a_loop_is_told_with_its_evidence() {
         .step(search())
         .step(loop_warning(&[1, 2, 3]));
     assert_eq!(
-        told(Standing::Looped, &sample),
+        told(RunStatus::Looped, &sample),
         "Repeated search_kb at least 3 times (#1–#3), then ended ok."
     );
     let lost = Sample::new().step(search()).step(loop_warning(&[7]));
     assert_eq!(
-        told(Standing::Looped, &lost),
+        told(RunStatus::Looped, &lost),
         "Repeated itself at least 3 times, then ended ok."
     );
 }
@@ -119,7 +119,7 @@ fn a_failure_names_the_call_that_caused_it() {
             "refund failed: no answer in 5 s",
         )));
     assert_eq!(
-        told(Standing::Failed, &sample),
+        told(RunStatus::Failed, &sample),
         "Failed at #2 refund_api: AgentError: refund failed: no answer in 5 s."
     );
 }
@@ -130,25 +130,25 @@ fn a_failure_of_its_own_names_the_call_before_it() {
         .step(lookup())
         .on_root(Payload::Error(error("ParseIntError", "invalid digit")));
     assert_eq!(
-        told(Standing::Failed, &sample),
+        told(RunStatus::Failed, &sample),
         "Failed after #1 lookup_customer: ParseIntError: invalid digit."
     );
     let first = Sample::new().on_root(Payload::Error(error("ParseIntError", "")));
-    assert_eq!(told(Standing::Failed, &first), "Failed: ParseIntError.");
+    assert_eq!(told(RunStatus::Failed, &first), "Failed: ParseIntError.");
 }
 
 #[test]
 fn a_failure_without_an_error_says_what_is_known() {
     assert_eq!(
-        told(Standing::Failed, &Sample::new()),
+        told(RunStatus::Failed, &Sample::new()),
         "Failed without saying why."
     );
     assert_eq!(
-        told(Standing::Failed, &Sample::new().step(lookup())),
+        told(RunStatus::Failed, &Sample::new().step(lookup())),
         "Failed without saying why, after #1 lookup_customer."
     );
     assert_eq!(
-        told(Standing::Failed, &Sample::new().step(refused())),
+        told(RunStatus::Failed, &Sample::new().step(refused())),
         "Failed; the last failed call is #1 refund_api: TimeoutError: no answer in 5 s."
     );
 }
@@ -157,7 +157,7 @@ fn a_failure_without_an_error_says_what_is_known() {
 fn a_guardrail_a_panic_and_a_cancellation_are_named() {
     let ended = |kind: &str, message: &str| {
         told(
-            Standing::Failed,
+            RunStatus::Failed,
             &Sample::new()
                 .step(search())
                 .on_root(Payload::Error(error(kind, message))),
@@ -182,19 +182,19 @@ fn a_guardrail_a_panic_and_a_cancellation_are_named() {
 fn a_run_without_an_end_tells_how_far_it_came() {
     let sample = Sample::new().step(lookup()).step(search());
     assert_eq!(
-        told(Standing::Running, &sample),
+        told(RunStatus::Running, &sample),
         "Running for 8.23 s; the last finished step is #2 search_kb."
     );
     assert_eq!(
-        told(Standing::Running, &Sample::new()),
+        told(RunStatus::Running, &Sample::new()),
         "Running for 8.23 s; no step has finished yet."
     );
     assert_eq!(
-        told(Standing::Interrupted, &sample),
+        told(RunStatus::Interrupted, &sample),
         "Interrupted: its process is gone; the last finished step is #2 search_kb."
     );
     assert_eq!(
-        told(Standing::Interrupted, &Sample::new()),
+        told(RunStatus::Interrupted, &Sample::new()),
         "Interrupted: its process is gone; no step had finished."
     );
 }
@@ -206,9 +206,9 @@ fn a_step_that_has_not_ended_is_where_the_run_is() {
     sources[1].in_flight = true;
     let steps = steps::steps(&sources, None);
     let told = |standing| sentence(standing, &steps, None, None, false);
-    assert_eq!(told(Standing::Running), "Running; now in #2 search_kb.");
+    assert_eq!(told(RunStatus::Running), "Running; now in #2 search_kb.");
     assert_eq!(
-        told(Standing::Interrupted),
+        told(RunStatus::Interrupted),
         "Interrupted: its process is gone; it was in #2 search_kb."
     );
 }
@@ -220,19 +220,19 @@ fn a_sentence_about_a_damaged_run_claims_no_more_than_was_read() {
     let steps = steps::steps(&sources, None);
     let told = |standing, steps: &[Step<'_>]| sentence(standing, steps, None, None, true);
     assert_eq!(
-        told(Standing::Ok, &steps),
+        told(RunStatus::Ok, &steps),
         "Ended ok: lookup_customer. A part of it cannot be read."
     );
     assert_eq!(
-        told(Standing::Ok, &[]),
+        told(RunStatus::Ok, &[]),
         "Ended ok, its metadata says; no step can be read."
     );
     assert_eq!(
-        told(Standing::Failed, &[]),
+        told(RunStatus::Failed, &[]),
         "Failed without saying why. A part of it cannot be read."
     );
     assert_eq!(
-        told(Standing::Damaged, &steps),
+        told(RunStatus::Damaged, &steps),
         "Damaged: this is what can be read of it."
     );
 }

@@ -8,7 +8,7 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
-use tracer_sdk::read::RunState;
+use tracer_sdk::read::RunStatus;
 
 use super::answer::ErrorAnswer;
 use super::{api, inspect};
@@ -115,7 +115,7 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
             .collect(),
     );
     let changed = of::<api::changes::Changed>(types);
-    let words = RunState::ALL.map(RunState::as_str).join("|");
+    let words = RunStatus::ALL.map(RunStatus::as_str).join("|");
     let statuses = json!({"type": "string", "pattern": format!("^({words}|error)(,({words}|error))*$")});
     let ids = json!({"type": "string", "pattern": "^(?!0{32})[0-9a-f]{32}(,(?!0{32})[0-9a-f]{32}){0,199}$"});
     vec![

@@ -10,7 +10,7 @@ use tracer_sdk::read::ListedRun;
 use super::run::kind::Kind;
 use super::run::stamp::Stamp;
 use crate::log_ends;
-use crate::render::standing::Standing;
+use crate::render::standing::RunStatus;
 use crate::render::{run_subtitle, totals};
 
 /// So many runs are remembered.
@@ -47,7 +47,7 @@ impl Seen {
     }
 
     /// Looks at the first spans of a run.
-    pub(super) fn look(&self, run: &ListedRun, standing: Standing) -> Option<Details> {
+    pub(super) fn look(&self, run: &ListedRun, standing: RunStatus) -> Option<Details> {
         if let Some(known) = self.known(run) {
             return Some(known);
         }
@@ -62,7 +62,7 @@ impl Seen {
     }
 }
 
-fn look(run: &ListedRun, standing: Standing) -> Option<Details> {
+fn look(run: &ListedRun, standing: RunStatus) -> Option<Details> {
     // A log that cannot be read leaves the cells empty; the page of the run says why.
     let ends = log_ends::read(&run.directory.path)?;
     let mut tokens = Usage::default();

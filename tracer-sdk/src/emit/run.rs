@@ -354,13 +354,13 @@ impl RunGuard {
     /// ```
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// use tracer_sdk::format::RunStatus;
+    /// use tracer_sdk::format::RecordedStatus;
     ///
     /// let run = tracer_sdk::Run::new("ask").config(&config).start();
     /// assert!(run.observe("x".parse::<u8>()).is_err());
     /// # let directory = run.dir().unwrap();
     /// # run.finish();
-    /// assert_eq!(tracer_sdk::read::open_run(&directory)?.meta.status, RunStatus::Error);
+    /// assert_eq!(tracer_sdk::read::open_run(&directory)?.meta.status, RecordedStatus::Error);
     /// # Ok::<(), tracer_sdk::read::InvalidRun>(())
     /// ```
     pub fn observe<T, E: fmt::Display>(&self, result: Result<T, E>) -> Result<T, E> {

@@ -18,7 +18,7 @@ use super::progress::{Progress, Written};
 use super::run::RunStats;
 use super::shared_run::{self, Found, Survey};
 use super::{recording, registry, root, warning};
-use crate::format::{EventType, RunStatus, SpanId, SpanKind, StatusCode, Timestamp, TraceId, names};
+use crate::format::{EventType, RecordedStatus, SpanId, SpanKind, StatusCode, Timestamp, TraceId, names};
 use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
 use crate::process::{OwnLock, OwnProcess};
 use crate::settings::{Flush, Settings};
@@ -556,9 +556,9 @@ impl RunState {
         let rooted = root::write_root(self, &mut files.run, &exceptions, &counts, &open, ended_at);
         let whole = parents.is_ok() && strangers.is_ok() && unfinished.is_ok() && rooted.is_ok();
         let status = if exceptions.is_empty() {
-            RunStatus::Ok
+            RecordedStatus::Ok
         } else {
-            RunStatus::Error
+            RecordedStatus::Error
         };
         let micros = ended_at.microseconds_since(self.clock.started_at());
         let duration_ms = u64::try_from(micros / 1_000).unwrap_or(0);

@@ -12,7 +12,7 @@ use super::run_state::{RunPlace, RunState};
 use super::scope::Site;
 use super::traceparent::{TRACE_PARENT_VARIABLE, TraceParent};
 use super::warning::warn_once;
-use crate::format::{RunStatus, SpanId};
+use crate::format::{RecordedStatus, SpanId};
 use crate::read::{RunDirectory, RunStore};
 use crate::settings::{self, BATCH_INTERVAL, BATCH_SPANS, Config, Flush, Settings};
 use crate::write::files::FileSystem;
@@ -176,7 +176,7 @@ fn is_recorded_in(settings: &Settings, parent: &TraceParent) -> bool {
     let there = directory
         .listed()
         .meta
-        .is_ok_and(|meta| meta.status == RunStatus::Running);
+        .is_ok_and(|meta| meta.status == RecordedStatus::Running);
     if !there {
         warn_once(&format_args!(
             "the run that {TRACE_PARENT_VARIABLE} names is not running under {}: starting a run of its own",

@@ -9,16 +9,16 @@ use super::{StoredTime, TraceId};
 /// How a run stands on disk (specification, *States and transitions*).
 ///
 /// ```
-/// use tracer_sdk::format::RunStatus;
+/// use tracer_sdk::format::RecordedStatus;
 ///
-/// let status = RunStatus::from_word("error").unwrap();
-/// assert_eq!(status, RunStatus::Error);
+/// let status = RecordedStatus::from_word("error").unwrap();
+/// assert_eq!(status, RecordedStatus::Error);
 /// assert!(status.is_completed());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum RunStatus {
+pub enum RecordedStatus {
     /// The run has not ended, or its process died before it could say so.
     Running,
     /// The run ended well.
@@ -27,13 +27,13 @@ pub enum RunStatus {
     Error,
 }
 
-impl RunStatus {
+impl RecordedStatus {
     /// The word in the file: `running`, `ok` or `error`.
     ///
     /// ```
-    /// use tracer_sdk::format::RunStatus;
+    /// use tracer_sdk::format::RecordedStatus;
     ///
-    /// assert_eq!(RunStatus::Running.as_str(), "running");
+    /// assert_eq!(RecordedStatus::Running.as_str(), "running");
     /// ```
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -47,10 +47,10 @@ impl RunStatus {
     /// Whether the run has ended.
     ///
     /// ```
-    /// use tracer_sdk::format::RunStatus;
+    /// use tracer_sdk::format::RecordedStatus;
     ///
-    /// assert!(RunStatus::Error.is_completed());
-    /// assert!(!RunStatus::Running.is_completed());
+    /// assert!(RecordedStatus::Error.is_completed());
+    /// assert!(!RecordedStatus::Running.is_completed());
     /// ```
     #[must_use]
     pub const fn is_completed(self) -> bool {
@@ -60,10 +60,10 @@ impl RunStatus {
     /// The status with this word.
     ///
     /// ```
-    /// use tracer_sdk::format::RunStatus;
+    /// use tracer_sdk::format::RecordedStatus;
     ///
-    /// assert_eq!(RunStatus::from_word("ok"), Some(RunStatus::Ok));
-    /// assert_eq!(RunStatus::from_word("OK"), None);
+    /// assert_eq!(RecordedStatus::from_word("ok"), Some(RecordedStatus::Ok));
+    /// assert_eq!(RecordedStatus::from_word("OK"), None);
     /// ```
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
@@ -130,11 +130,11 @@ pub struct Dropped {
 ///
 /// ```
 /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-/// use tracer_sdk::format::{RunStatus, SPEC_VERSION};
+/// use tracer_sdk::format::{RecordedStatus, SPEC_VERSION};
 ///
 /// let run = recorded(|| Ok(()));
 /// assert_eq!(run.meta.run_name.as_deref(), Some("example"));
-/// assert_eq!(run.meta.status, RunStatus::Ok);
+/// assert_eq!(run.meta.status, RecordedStatus::Ok);
 /// assert_eq!(run.meta.spec_version.as_deref(), Some(SPEC_VERSION));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -160,7 +160,7 @@ pub struct RunMeta {
     /// How long the run took, in milliseconds.
     pub duration_ms: Option<u64>,
     /// How the run stands.
-    pub status: RunStatus,
+    pub status: RecordedStatus,
     /// What the run counted when the file was last written.
     pub counts: Counts,
     /// Keys that this version does not know, kept when the file is rewritten.

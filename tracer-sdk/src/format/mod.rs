@@ -17,7 +17,7 @@ pub(crate) mod version;
 
 pub use gate_trial::GateTrial;
 pub use ids::{InvalidId, SpanId, TraceId};
-pub use meta::{Counts, Dropped, RunMeta, RunStatus};
+pub use meta::{Counts, Dropped, RecordedStatus, RunMeta};
 pub use problem::{Problem, ProblemCode};
 pub use record::{ErrorPayload, EventType, OtherMarks, Payload, Record, Usage};
 pub use span::{SpanEvent, SpanKind, SpanRecord, StatusCode};

@@ -4,7 +4,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Number, Value};
 
-use super::{RunStatus, TraceId};
+use super::{RecordedStatus, TraceId};
 
 /// What a record tells about (specification, *Event types*).
 ///
@@ -181,7 +181,7 @@ pub enum Payload {
     RunEnd {
         /// `ok` or `error`.
         #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::outcome"))]
-        status: RunStatus,
+        status: RecordedStatus,
     },
     /// `LLM_CALL`.
     LlmCall {
@@ -209,7 +209,7 @@ pub enum Payload {
         stop_reason: Option<String>,
         /// `ok` or `error`.
         #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::outcome"))]
-        status: RunStatus,
+        status: RecordedStatus,
         /// What went wrong, when the status is `error`.
         error: Option<ErrorPayload>,
     },
@@ -231,7 +231,7 @@ pub enum Payload {
         result: Value,
         /// `ok` or `error`.
         #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::outcome"))]
-        status: RunStatus,
+        status: RecordedStatus,
         /// What went wrong, when the status is `error`.
         error: Option<ErrorPayload>,
     },
@@ -278,7 +278,7 @@ pub enum Payload {
         attributes: Map<String, Value>,
         /// `ok` or `error`.
         #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::outcome"))]
-        status: RunStatus,
+        status: RecordedStatus,
         /// What went wrong, when the status is `error`.
         error: Option<ErrorPayload>,
     },
@@ -288,9 +288,9 @@ impl Payload {
     /// The event type that has this payload.
     ///
     /// ```
-    /// use tracer_sdk::format::{EventType, Payload, RunStatus};
+    /// use tracer_sdk::format::{EventType, Payload, RecordedStatus};
     ///
-    /// let payload = Payload::RunEnd { status: RunStatus::Ok };
+    /// let payload = Payload::RunEnd { status: RecordedStatus::Ok };
     /// assert_eq!(payload.event_type(), EventType::RunEnd);
     /// ```
     #[must_use]

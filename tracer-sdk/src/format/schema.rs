@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::{
-    Dropped, EventType, GateTrial, Payload, Record, RunStatus, SPEC_VERSION, SpanId, StoredTime, TraceId,
+    Dropped, EventType, GateTrial, Payload, Record, RecordedStatus, SPEC_VERSION, SpanId, StoredTime, TraceId,
 };
 
 /// Text of a fixed form: its name among the definitions, and what it must be.
@@ -139,7 +139,7 @@ fn payloads(generator: &mut SchemaGenerator) -> Vec<Schema> {
 
 /// How a call ended, which is a status that is never `running`.
 pub(crate) fn outcome(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "string", "enum": [RunStatus::Ok, RunStatus::Error]})
+    json_schema!({"type": "string", "enum": [RecordedStatus::Ok, RecordedStatus::Error]})
 }
 
 /// What the specification types as "object, string or null".

@@ -3,7 +3,7 @@
 use super::value;
 use crate::format::EventType;
 use crate::format::names::markers;
-use crate::format::{Payload, Record, RunStatus};
+use crate::format::{Payload, Record, RecordedStatus};
 use serde_json::Value;
 
 /// What loop detection knows of a model call, a tool call or a state update besides its signature.
@@ -133,7 +133,7 @@ impl Asked {
                     asked: number(prompt),
                     last_message: number(last),
                     came: number(response),
-                    failed: *status == RunStatus::Error,
+                    failed: *status == RecordedStatus::Error,
                     is_cut: is_cut(if prompt.is_null() { response } else { last }),
                 }
             }
@@ -144,7 +144,7 @@ impl Asked {
                 asked: number(args),
                 last_message: None,
                 came: number(result),
-                failed: *status == RunStatus::Error,
+                failed: *status == RecordedStatus::Error,
                 is_cut: is_cut(if args.is_null() { result } else { args }),
             },
             Payload::StateUpdate { .. } => Self::STATE,

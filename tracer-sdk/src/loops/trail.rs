@@ -306,9 +306,11 @@ pub(crate) fn is_attempt(record: &Record, next: &Record) -> bool {
 }
 
 fn failed(record: &Record) -> bool {
-    use crate::format::RunStatus;
+    use crate::format::RecordedStatus;
     match &record.payload {
-        Payload::LlmCall { status, .. } | Payload::ToolCall { status, .. } => *status == RunStatus::Error,
+        Payload::LlmCall { status, .. } | Payload::ToolCall { status, .. } => {
+            *status == RecordedStatus::Error
+        }
         _ => false,
     }
 }

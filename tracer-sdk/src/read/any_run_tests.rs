@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::tests::meta;
 use super::*;
-use crate::format::{EventType, Payload, Record, RunStatus, Usage};
+use crate::format::{EventType, Payload, Record, RecordedStatus, Usage};
 
 /// One line of a log, out of small ranges, so that spans meet: their IDs, their parents and their times.
 #[derive(Debug, Clone)]
@@ -100,10 +100,10 @@ fn has_failed(record: &Record) -> bool {
     matches!(
         record.payload,
         Payload::LlmCall {
-            status: RunStatus::Error,
+            status: RecordedStatus::Error,
             ..
         } | Payload::ToolCall {
-            status: RunStatus::Error,
+            status: RecordedStatus::Error,
             ..
         }
     )

@@ -6,7 +6,7 @@ use super::fields::Place;
 use super::log::Problems;
 use super::span::Span;
 use super::tally::Root;
-use crate::format::{Counts, ProblemCode, RunMeta, RunStatus, StatusCode, StoredTime, Timestamp};
+use crate::format::{Counts, ProblemCode, RecordedStatus, RunMeta, StatusCode, StoredTime, Timestamp};
 
 /// By how much times may differ before they do not fit, in microseconds: emitters round to the millisecond.
 const TOLERANCE: i64 = 1_000;
@@ -61,7 +61,7 @@ pub(super) fn run(meta: &RunMeta, counts: Option<Counts>, root: Option<Root>, wa
                 "is null; a completed run tells how long it took",
             );
         }
-        let failed = meta.status == RunStatus::Error;
+        let failed = meta.status == RecordedStatus::Error;
         if root.is_some_and(|root| (root.status_code == StatusCode::Error) != failed) {
             warn(
                 "status",

@@ -1,20 +1,20 @@
 //! Which runs of a store somebody wants to see: by status, by name, by age.
 
 use super::store::ListedRun;
-use crate::format::{RunMeta, RunStatus, Timestamp};
+use crate::format::{RecordedStatus, RunMeta, Timestamp};
 
 /// The status of a run, as whatever shows runs names it: `list`, `show`, `prune`, the page, and `run_status` in JSON.
 ///
 /// ```
 /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
 /// # let data_dir = folder.path();
-/// use tracer_sdk::read::{RunState, RunStore};
+/// use tracer_sdk::read::{RunStatus, RunStore};
 ///
-/// assert_eq!(RunStore::new(data_dir).list()?[0].state(), RunState::Ok);
+/// assert_eq!(RunStore::new(data_dir).list()?[0].state(), RunStatus::Ok);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RunState {
+pub enum RunStatus {
     /// The run goes on, or nothing shows that it does not.
     Running,
     /// The process that recorded the run died before the run could end.
@@ -29,7 +29,7 @@ pub enum RunState {
     Damaged,
 }
 
-impl RunState {
+impl RunStatus {
     /// All of them.
     pub const ALL: [Self; 6] = [
         Self::Running,
@@ -43,9 +43,9 @@ impl RunState {
     /// The word for it: `running`, `interrupted`, `failed`, `loop`, `ok` or `damaged`.
     ///
     /// ```
-    /// use tracer_sdk::read::RunState;
+    /// use tracer_sdk::read::RunStatus;
     ///
-    /// assert_eq!(RunState::Looped.as_str(), "loop");
+    /// assert_eq!(RunStatus::Looped.as_str(), "loop");
     /// ```
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -62,15 +62,15 @@ impl RunState {
     /// The status with this word; `error`, the format's word for a run that failed, is understood too.
     ///
     /// ```
-    /// use tracer_sdk::read::RunState;
+    /// use tracer_sdk::read::RunStatus;
     ///
-    /// assert_eq!(RunState::from_word("damaged"), Some(RunState::Damaged));
-    /// assert_eq!(RunState::from_word("error"), Some(RunState::Failed));
-    /// assert_eq!(RunState::from_word("lost"), None);
+    /// assert_eq!(RunStatus::from_word("damaged"), Some(RunStatus::Damaged));
+    /// assert_eq!(RunStatus::from_word("error"), Some(RunStatus::Failed));
+    /// assert_eq!(RunStatus::from_word("lost"), None);
     /// ```
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
-        let recorded = (word == RunStatus::Error.as_str()).then_some(Self::Failed);
+        let recorded = (word == RecordedStatus::Error.as_str()).then_some(Self::Failed);
         recorded.or_else(|| Self::ALL.into_iter().find(|state| state.as_str() == word))
     }
 
@@ -80,10 +80,10 @@ impl RunState {
     /// ```
     /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// # let data_dir = folder.path();
-    /// use tracer_sdk::read::{RunState, RunStore};
+    /// use tracer_sdk::read::{RunStatus, RunStore};
     ///
     /// let meta = RunStore::new(data_dir).newest()?.open()?.meta;
-    /// assert_eq!(RunState::recorded(&meta, || unreachable!("it has ended"), || false), RunState::Ok);
+    /// assert_eq!(RunStatus::recorded(&meta, || unreachable!("it has ended"), || false), RunStatus::Ok);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn recorded(
@@ -92,20 +92,20 @@ impl RunState {
         has_looped: impl FnOnce() -> bool,
     ) -> Self {
         match meta.status {
-            RunStatus::Running if is_interrupted() => Self::Interrupted,
-            RunStatus::Running => Self::Running,
-            RunStatus::Error => Self::Failed,
-            RunStatus::Ok if has_looped() => Self::Looped,
-            RunStatus::Ok => Self::Ok,
+            RecordedStatus::Running if is_interrupted() => Self::Interrupted,
+            RecordedStatus::Running => Self::Running,
+            RecordedStatus::Error => Self::Failed,
+            RecordedStatus::Ok if has_looped() => Self::Looped,
+            RecordedStatus::Ok => Self::Ok,
         }
     }
 
     /// Whether the run has no end yet, or never will have one.
     ///
     /// ```
-    /// use tracer_sdk::read::RunState;
+    /// use tracer_sdk::read::RunStatus;
     ///
-    /// assert!(RunState::Interrupted.is_open() && !RunState::Failed.is_open());
+    /// assert!(RunStatus::Interrupted.is_open() && !RunStatus::Failed.is_open());
     /// ```
     #[must_use]
     pub const fn is_open(self) -> bool {
@@ -116,10 +116,10 @@ impl RunState {
 /// What runs have to be like; without anything set, every run passes.
 ///
 /// ```
-/// use tracer_sdk::read::{NamePattern, RunFilter, RunState};
+/// use tracer_sdk::read::{NamePattern, RunFilter, RunStatus};
 ///
 /// let filter = RunFilter {
-///     states: vec![RunState::Failed, RunState::Interrupted],
+///     states: vec![RunStatus::Failed, RunStatus::Interrupted],
 ///     name: Some(NamePattern::new("support-*")),
 ///     since: None,
 /// };
@@ -128,7 +128,7 @@ impl RunState {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunFilter {
     /// The run has one of these statuses; none means any.
-    pub states: Vec<RunState>,
+    pub states: Vec<RunStatus>,
     /// The run's name is like this; a run without a name does not pass.
     pub name: Option<NamePattern>,
     /// The run started then or later. One that cannot tell when it started passes: it is not hidden for being damaged.
@@ -142,9 +142,9 @@ impl RunFilter {
     /// ```
     /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// # let data_dir = folder.path();
-    /// use tracer_sdk::read::{RunFilter, RunState, RunStore};
+    /// use tracer_sdk::read::{RunFilter, RunStatus, RunStore};
     ///
-    /// let failed = RunFilter { states: vec![RunState::Failed], ..RunFilter::default() };
+    /// let failed = RunFilter { states: vec![RunStatus::Failed], ..RunFilter::default() };
     /// let mut runs = RunStore::new(data_dir).list()?;
     /// runs.retain(|run| failed.passes(run));
     /// assert!(runs.is_empty()); // the only run ended well
@@ -287,7 +287,7 @@ mod tests {
     fn a_run_passes_when_all_that_is_asked_fits() {
         let (_data, store) = store_with(&[("10000000000000000000000000000001", "2026-01-02T00:00:00Z")]);
         let run = store.list().unwrap().remove(0);
-        let filter = |states: &[RunState], name: Option<&str>, since: Option<&str>| RunFilter {
+        let filter = |states: &[RunStatus], name: Option<&str>, since: Option<&str>| RunFilter {
             states: states.to_vec(),
             name: name.map(NamePattern::new),
             since: since.map(|since| since.parse().unwrap()),
@@ -295,11 +295,11 @@ mod tests {
         for (filter, expected) in [
             (RunFilter::default(), true),
             (
-                filter(&[RunState::Ok], Some("night"), Some("2026-01-02T00:00:00Z")),
+                filter(&[RunStatus::Ok], Some("night"), Some("2026-01-02T00:00:00Z")),
                 true,
             ),
-            (filter(&[RunState::Failed, RunState::Ok], None, None), true),
-            (filter(&[RunState::Failed], None, None), false),
+            (filter(&[RunStatus::Failed, RunStatus::Ok], None, None), true),
+            (filter(&[RunStatus::Failed], None, None), false),
             (filter(&[], Some("daily"), None), false),
             (filter(&[], None, Some("2026-01-02T00:00:01Z")), false),
         ] {
@@ -313,21 +313,21 @@ mod tests {
         let mut run = store.list().unwrap().remove(0);
         let meta = run.meta.as_mut().unwrap();
         for (status, looped, interrupted, state) in [
-            (RunStatus::Running, false, false, RunState::Running),
-            (RunStatus::Running, true, true, RunState::Interrupted),
-            (RunStatus::Error, true, false, RunState::Failed),
-            (RunStatus::Ok, true, false, RunState::Looped),
-            (RunStatus::Ok, false, false, RunState::Ok),
+            (RecordedStatus::Running, false, false, RunStatus::Running),
+            (RecordedStatus::Running, true, true, RunStatus::Interrupted),
+            (RecordedStatus::Error, true, false, RunStatus::Failed),
+            (RecordedStatus::Ok, true, false, RunStatus::Looped),
+            (RecordedStatus::Ok, false, false, RunStatus::Ok),
         ] {
             meta.status = status;
-            assert_eq!(RunState::recorded(meta, || interrupted, || looped), state);
+            assert_eq!(RunStatus::recorded(meta, || interrupted, || looped), state);
         }
-        assert_eq!(run.state(), RunState::Ok);
+        assert_eq!(run.state(), RunStatus::Ok);
         std::fs::remove_file(run.directory.path.join("spans.jsonl")).unwrap();
-        assert_eq!(run.state(), RunState::Ok, "a listed run is as it was found");
-        assert_eq!(store.list().unwrap()[0].state(), RunState::Damaged);
+        assert_eq!(run.state(), RunStatus::Ok, "a listed run is as it was found");
+        assert_eq!(store.list().unwrap()[0].state(), RunStatus::Damaged);
         run.meta = Err(Vec::new());
-        assert_eq!(run.state(), RunState::Damaged);
+        assert_eq!(run.state(), RunStatus::Damaged);
     }
 
     #[test]
@@ -344,10 +344,10 @@ mod tests {
 
     #[test]
     fn every_status_has_its_word() {
-        for state in RunState::ALL {
-            assert_eq!(RunState::from_word(state.as_str()), Some(state));
+        for state in RunStatus::ALL {
+            assert_eq!(RunStatus::from_word(state.as_str()), Some(state));
         }
-        assert_eq!(RunState::from_word("OK"), None);
+        assert_eq!(RunStatus::from_word("OK"), None);
     }
 
     proptest! {

@@ -9,7 +9,7 @@ use super::file::{self, OpenError};
 use super::log::{Expected, Problems, Scanned, Visit, first_trace_id, scan};
 use super::meta::{MAX_META_BYTES, MetaReading, read_meta};
 use super::structure::{self, Expectations};
-use crate::format::{META_FILE, Problem, ProblemCode, RunStatus, SPANS_FILE, TraceId};
+use crate::format::{META_FILE, Problem, ProblemCode, RecordedStatus, SPANS_FILE, TraceId};
 
 /// The files of the `0.1` format.
 const LEGACY_FILES: [&str; 2] = ["run.json", "events.jsonl"];
@@ -115,7 +115,7 @@ fn gather_files<V: Visit>(
             of_file.push(0, file_problem(SPANS_FILE, &OpenError::Io(error)));
         }
         let expected = Expectations {
-            is_completed: meta.status.is_some_and(RunStatus::is_completed),
+            is_completed: meta.status.is_some_and(RecordedStatus::is_completed),
             is_whole: log.is_whole,
         };
         let mut of_log = std::mem::take(&mut log.problems);
@@ -180,7 +180,7 @@ fn read_log<V: Visit>(
         .and_then(|mut file| Ok((scan_log(&mut file, meta)?, Some(file))));
     match read {
         Ok(read) => read,
-        Err(OpenError::Missing) if meta.status == Some(RunStatus::Running) => (Scanned::default(), None),
+        Err(OpenError::Missing) if meta.status == Some(RecordedStatus::Running) => (Scanned::default(), None),
         Err(error) => (failed(&error, problems), None),
     }
 }
@@ -193,7 +193,7 @@ fn scan_log<V: Visit>(log: &mut (impl Read + Seek + Send), meta: &MetaReading) -
     let expected = Expected {
         told: meta.trace_id,
         own,
-        is_running: meta.status == Some(RunStatus::Running),
+        is_running: meta.status == Some(RecordedStatus::Running),
     };
     Ok(Scanned {
         own_trace_id: own,

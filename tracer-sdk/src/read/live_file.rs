@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 
 use super::file;
 use crate::format::{
-    Counts, EventType, LIVE_FILE, LOCK_FILE, RunMeta, RunStatus, SPEC_VERSION, SpanId, StoredTime, TraceId,
+    Counts, EventType, LIVE_FILE, LOCK_FILE, RecordedStatus, RunMeta, SPEC_VERSION, SpanId, StoredTime,
+    TraceId,
 };
 
 /// More than this is never read of a `.live`, in bytes.
@@ -119,7 +120,7 @@ impl LiveFile {
             started_at: self.started_at.clone(),
             ended_at: None,
             duration_ms: None,
-            status: RunStatus::Running,
+            status: RecordedStatus::Running,
             counts: Counts::default(),
             additional: Map::default(),
         }

@@ -7,7 +7,7 @@ use super::file::{self, OpenError};
 use super::gather::read_meta_file;
 use super::live_file::{Lock, read_recorder};
 use super::process::Process;
-use crate::format::{LIVE_FILE, LOCK_FILE, RunStatus};
+use crate::format::{LIVE_FILE, LOCK_FILE, RecordedStatus};
 
 /// Whether a run is still going on. Looking never changes anything.
 ///
@@ -37,19 +37,19 @@ pub enum Liveness {
 }
 
 /// Tells whether the run in a directory is still going on. `status` is what its `meta.json` says; a run that has no
-/// `meta.json` yet is [`RunStatus::Running`].
+/// `meta.json` yet is [`RecordedStatus::Running`].
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-/// use tracer_sdk::format::RunStatus;
+/// use tracer_sdk::format::RecordedStatus;
 /// use tracer_sdk::read::{Liveness, liveness};
 ///
 /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
-/// assert_eq!(liveness(&run.dir().unwrap(), RunStatus::Running), Liveness::Running);
+/// assert_eq!(liveness(&run.dir().unwrap(), RecordedStatus::Running), Liveness::Running);
 /// ```
 #[must_use]
-pub fn liveness(directory: &Path, status: RunStatus) -> Liveness {
+pub fn liveness(directory: &Path, status: RecordedStatus) -> Liveness {
     if status.is_completed() {
         return Liveness::Ended;
     }
@@ -60,7 +60,7 @@ pub fn liveness(directory: &Path, status: RunStatus) -> Liveness {
             // The run may have ended since its status was read: an emitter says so before it lets go of the lock.
             if read_meta_file(directory)
                 .status
-                .is_some_and(RunStatus::is_completed)
+                .is_some_and(RecordedStatus::is_completed)
             {
                 return Liveness::Ended;
             }
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_run_lives_as_long_as_its_lock_is_held() {
         let directory = tempfile::tempdir().unwrap();
-        let running = || liveness(directory.path(), RunStatus::Running);
+        let running = || liveness(directory.path(), RecordedStatus::Running);
         assert_eq!(running(), Liveness::Unknown);
 
         let mut live = File::create(directory.path().join(LIVE_FILE)).unwrap();
@@ -172,11 +172,14 @@ mod tests {
     fn a_run_that_has_ended_is_never_interrupted() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join(LIVE_FILE), "{}\n").unwrap();
-        assert_eq!(liveness(directory.path(), RunStatus::Ok), Liveness::Ended);
-        assert_eq!(liveness(directory.path(), RunStatus::Error), Liveness::Ended);
+        assert_eq!(liveness(directory.path(), RecordedStatus::Ok), Liveness::Ended);
+        assert_eq!(liveness(directory.path(), RecordedStatus::Error), Liveness::Ended);
         // The status was read before the run ended, the lock tried after.
         fs::write(directory.path().join("meta.json"), meta("ok")).unwrap();
-        assert_eq!(liveness(directory.path(), RunStatus::Running), Liveness::Ended);
+        assert_eq!(
+            liveness(directory.path(), RecordedStatus::Running),
+            Liveness::Ended
+        );
     }
 
     #[test]
@@ -187,7 +190,7 @@ mod tests {
         let other_reader = File::open(&path).unwrap();
         other_reader.lock_shared().unwrap();
         assert_eq!(
-            liveness(directory.path(), RunStatus::Running),
+            liveness(directory.path(), RecordedStatus::Running),
             Liveness::Interrupted
         );
     }
@@ -197,6 +200,9 @@ mod tests {
     fn what_is_no_file_tells_nothing() {
         let directory = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("elsewhere", directory.path().join(LIVE_FILE)).unwrap();
-        assert_eq!(liveness(directory.path(), RunStatus::Running), Liveness::Unknown);
+        assert_eq!(
+            liveness(directory.path(), RecordedStatus::Running),
+            Liveness::Unknown
+        );
     }
 }

@@ -8,7 +8,7 @@ use super::gather::{Gathered, gather, locate};
 use super::log::{Known, LinePlace, Visit};
 use super::project::{count_records, spans_to_events};
 use super::span::Span;
-use crate::format::{Counts, EventType, Problem, Record, RunMeta, RunStatus, SpanRecord, TraceId};
+use crate::format::{Counts, EventType, Problem, Record, RecordedStatus, RunMeta, SpanRecord, TraceId};
 
 /// A run that was read and has no problem.
 ///
@@ -78,7 +78,7 @@ pub struct InvalidRun {
     /// The declared version, when it looks like one.
     pub spec_version: Option<String>,
     /// The status, when it can be read.
-    pub status: Option<RunStatus>,
+    pub status: Option<RecordedStatus>,
     /// How many spans can be read; `None` when there was no span log to read.
     pub span_count: Option<usize>,
 }

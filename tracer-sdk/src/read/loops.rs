@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use super::outline::outline_run;
 use super::store::ListedRun;
-use crate::format::{META_FILE, Record, RunStatus};
+use crate::format::{META_FILE, Record, RecordedStatus};
 use crate::loops::{self, Trail};
 use crate::process::{OwnLock, PerProcess};
 
@@ -34,7 +34,7 @@ impl ListedRun {
     #[must_use]
     pub fn has_looped(&self) -> bool {
         let Ok(meta) = &self.meta else { return false };
-        if meta.status != RunStatus::Ok || meta.counts.loop_warnings == 0 {
+        if meta.status != RecordedStatus::Ok || meta.counts.loop_warnings == 0 {
             return false;
         }
         let told = meta.additional.get(LOOPS).and_then(serde_json::Value::as_u64);

@@ -8,7 +8,7 @@ use super::json;
 use super::repeated::DocumentSeed;
 use crate::format::meta::META_KEYS;
 use crate::format::version::{self, Support};
-use crate::format::{Counts, Problem, ProblemCode, RunMeta, RunStatus, SPEC_VERSION, TraceId};
+use crate::format::{Counts, Problem, ProblemCode, RecordedStatus, RunMeta, SPEC_VERSION, TraceId};
 
 #[cfg(test)]
 mod tests;
@@ -26,7 +26,7 @@ pub(super) struct MetaReading {
     /// The declared version, when it looks like one.
     pub(super) spec_version: Option<String>,
     /// The status, when it can be read.
-    pub(super) status: Option<RunStatus>,
+    pub(super) status: Option<RecordedStatus>,
     /// Everything that is wrong.
     pub(super) problems: Vec<Problem>,
 }
@@ -91,7 +91,10 @@ fn read_fields(
     let started_at = fields.read("started_at", fields::stored_time);
     let ended_at = fields.read("ended_at", |value| fields::or_null(value, fields::stored_time));
     let duration_ms = fields.read("duration_ms", |value| fields::or_null(value, fields::duration));
-    let status = fields.read("status", fields::word(RunStatus::from_word, "running, ok, error"));
+    let status = fields.read(
+        "status",
+        fields::word(RecordedStatus::from_word, "running, ok, error"),
+    );
     let counts = fields.read_object("counts");
     let additional = fields.rest();
     let counts = counts.and_then(|object| read_counts(object, problems));

@@ -54,7 +54,7 @@ mod tests;
 pub use crate::input::read_input;
 pub use call_off::CallOff;
 pub(crate) use file::open_run_file;
-pub use filter::{NamePattern, RunFilter, RunState};
+pub use filter::{NamePattern, RunFilter, RunStatus};
 pub use indexed_span::{IndexedSpan, SurfacedRecord};
 pub use live_file::{LiveFile, ProcessIdentity, StartedSpan, read_live_file};
 pub use liveness::{Liveness, liveness};

@@ -12,7 +12,7 @@ use super::project::usage;
 use super::record_stream::{RecordError, RecordStream};
 use super::salvage::Found;
 use super::tally::Tally;
-use crate::format::{Counts, EventType, Problem, Record, RunMeta, RunStatus, SpanId, TraceId, Usage};
+use crate::format::{Counts, EventType, Problem, Record, RecordedStatus, RunMeta, SpanId, TraceId, Usage};
 
 /// What can be read of a run, summed up, and what cannot.
 ///
@@ -32,7 +32,7 @@ pub struct OutlinedRun {
     /// The run's ID, from `meta.json` or else from the first span.
     pub trace_id: Option<TraceId>,
     /// How the run stands, when that can be read.
-    pub status: Option<RunStatus>,
+    pub status: Option<RecordedStatus>,
     /// How many spans are shown. Spans of other runs and second spans with the same ID are left out.
     pub span_count: usize,
     /// How many records of each type the spans give.

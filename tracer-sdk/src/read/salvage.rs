@@ -8,7 +8,7 @@ use super::live_file::{StartedSpan, read_live_file};
 use super::load::{InvalidRun, Spans};
 use super::log::Visit;
 use super::project::spans_to_events;
-use crate::format::{Problem, ProblemCode, Record, RunMeta, RunStatus, SpanRecord, TraceId};
+use crate::format::{Problem, ProblemCode, Record, RecordedStatus, RunMeta, SpanRecord, TraceId};
 
 /// What can be read of a run, and what cannot.
 ///
@@ -28,7 +28,7 @@ pub struct SalvagedRun {
     /// The run's ID, from `meta.json` or else from the first span.
     pub trace_id: Option<TraceId>,
     /// How the run stands, when that can be read.
-    pub status: Option<RunStatus>,
+    pub status: Option<RecordedStatus>,
     /// The spans that can be read, in the order of the file. Spans of other runs and second spans with the same ID are
     /// left out; roots may be several, parents missing, and parents may lead in a circle.
     pub spans: Vec<SpanRecord>,
@@ -120,7 +120,7 @@ impl<V: Visit> Found<V> {
                 .zip(directory_id(&directory))
                 .map(|(live, trace_id)| live.as_meta(trace_id));
             if meta.is_some() {
-                gathered.meta.status = Some(RunStatus::Running);
+                gathered.meta.status = Some(RecordedStatus::Running);
                 gathered.problems.clear();
             }
         }

@@ -12,14 +12,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::filter::RunState;
+use super::filter::RunStatus;
 use super::gather::read_meta_file;
 use super::live_file::read_live_file;
 use super::liveness::{Liveness, liveness};
 use super::load::{InvalidRun, LoadedRun, open_run};
 use super::log_ends;
 use super::salvage::{SalvagedRun, salvage_run};
-use crate::format::{Problem, ProblemCode, RUNS_FOLDER, RunMeta, RunStatus, Timestamp, TraceId};
+use crate::format::{Problem, ProblemCode, RUNS_FOLDER, RecordedStatus, RunMeta, Timestamp, TraceId};
 use readers::{Placed, in_turns, read_all};
 
 mod readers;
@@ -345,7 +345,10 @@ impl ListedRun {
     /// ```
     #[must_use]
     pub fn liveness(&self) -> Liveness {
-        let status = self.meta.as_ref().map_or(RunStatus::Running, |meta| meta.status);
+        let status = self
+            .meta
+            .as_ref()
+            .map_or(RecordedStatus::Running, |meta| meta.status);
         liveness(&self.directory.path, status)
     }
 
@@ -381,11 +384,11 @@ impl ListedRun {
     /// ```
     /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// # let data_dir = folder.path();
-    /// use tracer_sdk::read::{ListedRun, RunState, RunStore};
+    /// use tracer_sdk::read::{ListedRun, RunStatus, RunStore};
     ///
     /// let runs = RunStore::new(data_dir).list()?;
     /// ListedRun::look_at_all(&runs);
-    /// assert_eq!(runs[0].state(), RunState::Ok); // without another look
+    /// assert_eq!(runs[0].state(), RunStatus::Ok); // without another look
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn look_at_all(runs: &[Self]) {
@@ -401,19 +404,19 @@ impl ListedRun {
     /// ```
     /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// # let data_dir = folder.path();
-    /// use tracer_sdk::read::{RunState, RunStore};
+    /// use tracer_sdk::read::{RunStatus, RunStore};
     ///
-    /// assert_eq!(RunStore::new(data_dir).list()?[0].state(), RunState::Ok);
+    /// assert_eq!(RunStore::new(data_dir).list()?[0].state(), RunStatus::Ok);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn state(&self) -> RunState {
+    pub fn state(&self) -> RunStatus {
         match &self.meta {
             Ok(meta) if self.problems().is_empty() => {
                 let is_interrupted = || self.liveness() == Liveness::Interrupted;
-                RunState::recorded(meta, is_interrupted, || self.has_looped())
+                RunStatus::recorded(meta, is_interrupted, || self.has_looped())
             }
-            _ => RunState::Damaged,
+            _ => RunStatus::Damaged,
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{InvalidRun, RunStore, open_run, salvage_run};
-use crate::format::{EventType, RunStatus};
+use crate::format::{EventType, RecordedStatus};
 
 const RUN: &str = "10000000000000000000000000000001";
 
@@ -176,7 +176,7 @@ fn all_problems_are_told_in_the_order_of_the_files_and_no_value() {
     assert_eq!(invalid.trace_id.unwrap().to_string(), RUN);
     assert_eq!(
         (invalid.status, invalid.span_count),
-        (Some(RunStatus::Ok), Some(4))
+        (Some(RecordedStatus::Ok), Some(4))
     );
     assert!(!invalid.is_input());
 }
@@ -342,7 +342,7 @@ fn a_damaged_run_gives_what_can_be_read() {
         codes,
         ["malformed_json", "trace_id_mismatch", "duplicate_span_id"]
     );
-    assert_eq!(salvaged.status, Some(RunStatus::Ok));
+    assert_eq!(salvaged.status, Some(RecordedStatus::Ok));
 
     let without_meta = salvage_run(directory("{", spans()).path()).unwrap();
     assert_eq!((without_meta.meta, without_meta.spans.len()), (None, 2));

@@ -8,7 +8,7 @@ use super::load::InvalidRun;
 use super::order::types;
 use super::project::count_types;
 use super::tally::Tally;
-use crate::format::{Problem, RunStatus, TraceId};
+use crate::format::{Problem, RecordedStatus, TraceId};
 
 /// What validation found.
 ///
@@ -34,7 +34,7 @@ pub struct ValidationReport {
     /// The declared version, when it looks like one; a legacy run declares none.
     pub spec_version: Option<String>,
     /// The status, when it can be read.
-    pub status: Option<RunStatus>,
+    pub status: Option<RecordedStatus>,
     /// How many spans can be read; `None` when there was no span log to read.
     pub span_count: Option<u64>,
 }

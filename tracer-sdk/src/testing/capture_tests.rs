@@ -7,7 +7,7 @@ use std::task::{self, Poll, Waker};
 use serde_json::json;
 
 use super::*;
-use crate::format::RunStatus;
+use crate::format::RecordedStatus;
 use crate::{Context, Run, llm_call, record_error, span, state, tool_call, traced_run};
 
 fn ready<F: Future>(future: F) -> F::Output {
@@ -58,7 +58,7 @@ run captured
    └─ error ParseIntError: invalid digit found in string
 "#;
     assert_eq!(captured.tree(), expected.trim_start());
-    assert_eq!(captured.meta.status, RunStatus::Ok);
+    assert_eq!(captured.meta.status, RecordedStatus::Ok);
     let counts = captured.meta.counts;
     assert_eq!((counts.llm_calls, counts.tool_calls, counts.errors), (1, 1, 1));
 }
@@ -187,7 +187,7 @@ fn settings_and_limits_are_those_of_the_capture() {
             llm_call("gpt-5").record()
         });
     assert!(captured.result.is_err());
-    assert_eq!(captured.meta.status, RunStatus::Error);
+    assert_eq!(captured.meta.status, RecordedStatus::Error);
     let tree = captured.tree();
     assert!(tree.starts_with("run limited ✗\n"), "{tree}");
     assert!(tree.contains("__TRUNCATED__"), "{tree}");

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 
 use serde_json::Value;
 
-use crate::format::{ErrorPayload, Payload, Record, RunStatus, StoredTime};
+use crate::format::{ErrorPayload, Payload, Record, RecordedStatus, StoredTime};
 
 /// How many characters of a value are shown.
 const MAX_GIST: usize = 120;
@@ -14,7 +14,7 @@ const MAX_GIST: usize = 120;
 #[derive(Debug)]
 pub(super) struct Tree<'a> {
     root: Option<&'a Record>,
-    status: Option<RunStatus>,
+    status: Option<RecordedStatus>,
     /// The records within each, by the ID of their parent, in the order of time.
     within: HashMap<&'a str, Vec<&'a Record>>,
     with_times: bool,
@@ -83,7 +83,7 @@ impl fmt::Display for Tree<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(root) = self.root else { return Ok(()) };
         write!(out, "run {}", root.name)?;
-        if self.status == Some(RunStatus::Error) {
+        if self.status == Some(RecordedStatus::Error) {
             out.write_str(" ✗")?;
         }
         self.end_line(root, out)?;

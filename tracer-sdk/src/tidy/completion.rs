@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use crate::format::names::{self, Name, events};
 use crate::format::{
-    Counts, EventType, RunMeta, RunStatus, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime,
-    Timestamp, TraceId,
+    Counts, EventType, RecordedStatus, RunMeta, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode,
+    StoredTime, Timestamp, TraceId,
 };
 use crate::read::{StartedSpan, count_records, spans_to_events};
 
@@ -25,11 +25,11 @@ const LOST_NAME: &str = "lost";
 ///
 /// ```
 /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/interrupted.rs"));
-/// use tracer_sdk::format::RunStatus;
+/// use tracer_sdk::format::RecordedStatus;
 ///
 /// let plan = tracer_sdk::tidy::plan_repair(&directory)?;
 /// let completion = plan.completion.expect("the run has not ended");
-/// assert_eq!(completion.status, RunStatus::Error);
+/// assert_eq!(completion.status, RecordedStatus::Error);
 /// assert!(completion.spans.last().is_some_and(|span| span.is_root()));
 /// # Ok::<(), tracer_sdk::tidy::TidyError>(())
 /// ```
@@ -38,7 +38,7 @@ pub struct Completion {
     /// Spans to append, the root last.
     pub spans: Vec<SpanRecord>,
     /// How the run ended.
-    pub status: RunStatus,
+    pub status: RecordedStatus,
     /// When the last sign of it was recorded.
     pub ended_at: StoredTime,
     /// From its start until then, in milliseconds.
@@ -62,7 +62,7 @@ pub(super) struct Seen {
 #[derive(Debug)]
 struct Root {
     id: SpanId,
-    status: RunStatus,
+    status: RecordedStatus,
     end: Option<StoredTime>,
     duration_ms: Option<u64>,
 }
@@ -82,8 +82,8 @@ impl Seen {
                 self.root = Some(Root {
                     id: span.span_id,
                     status: match span.status_code {
-                        StatusCode::Error => RunStatus::Error,
-                        StatusCode::Ok | StatusCode::Unset => RunStatus::Ok,
+                        StatusCode::Error => RecordedStatus::Error,
+                        StatusCode::Ok | StatusCode::Unset => RecordedStatus::Ok,
                     },
                     end: span.end_time.clone(),
                     duration_ms: span.duration_ms,
@@ -157,7 +157,7 @@ pub(super) fn complete(
     spans.push(writer.root(meta, counts));
     Completion {
         spans,
-        status: RunStatus::Error,
+        status: RecordedStatus::Error,
         ended_at: end.into(),
         duration_ms: milliseconds(run_start, end),
         counts,
@@ -247,7 +247,11 @@ impl Writer {
                 return span;
             }
         }
-        set(&mut span.attributes, names::STATUS, RunStatus::Error.as_str());
+        set(
+            &mut span.attributes,
+            names::STATUS,
+            RecordedStatus::Error.as_str(),
+        );
         span.attributes.extend(error(SPAN_MESSAGE));
         span
     }

@@ -1,22 +1,22 @@
 //! Which runs of a store go: pure, from what a list tells of them.
 
 use crate::format::Timestamp;
-use crate::read::RunState;
+use crate::read::RunStatus;
 
 /// A run that may go.
 ///
 /// ```
-/// use tracer_sdk::read::RunState;
+/// use tracer_sdk::read::RunStatus;
 /// use tracer_sdk::tidy::{Candidate, PruneRules, choose};
 ///
-/// let live = Candidate { state: RunState::Running, may_be_live: true, started: None, bytes: 10 };
+/// let live = Candidate { state: RunStatus::Running, may_be_live: true, started: None, bytes: 10 };
 /// let rules = PruneRules { max_bytes: Some(0), ..PruneRules::default() };
 /// assert!(choose(&[live], &rules).is_empty());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate {
     /// Its status.
-    pub state: RunState,
+    pub state: RunStatus,
     /// Somebody records it, or may do so.
     pub may_be_live: bool,
     /// When it started; `None` when it cannot tell.
@@ -28,17 +28,17 @@ pub struct Candidate {
 /// What goes. At least one rule must be set for anything to go.
 ///
 /// ```
-/// use tracer_sdk::read::RunState;
+/// use tracer_sdk::read::RunStatus;
 /// use tracer_sdk::tidy::{Candidate, PruneRules, choose};
 ///
 /// let run = |state| Candidate { state, may_be_live: false, started: None, bytes: 10 };
-/// let failed = PruneRules { states: vec![RunState::Failed], ..PruneRules::default() };
-/// assert_eq!(choose(&[run(RunState::Ok), run(RunState::Failed)], &failed), [1]);
+/// let failed = PruneRules { states: vec![RunStatus::Failed], ..PruneRules::default() };
+/// assert_eq!(choose(&[run(RunStatus::Ok), run(RunStatus::Failed)], &failed), [1]);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PruneRules {
     /// Only runs with one of these statuses; none means any, save damaged ones, which go only when they are named.
-    pub states: Vec<RunState>,
+    pub states: Vec<RunStatus>,
     /// So many of the newest of those stay, whatever else is said.
     pub keep: Option<usize>,
     /// Runs that started before this go.
@@ -63,7 +63,7 @@ impl PruneRules {
 
     fn concerns(&self, run: &Candidate) -> bool {
         if self.states.is_empty() {
-            run.state != RunState::Damaged
+            run.state != RunStatus::Damaged
         } else {
             self.states.contains(&run.state)
         }
@@ -75,10 +75,10 @@ impl PruneRules {
 /// Never a run that may be live. Without a rule about age or size, everything that the others leave goes.
 ///
 /// ```
-/// use tracer_sdk::read::RunState;
+/// use tracer_sdk::read::RunStatus;
 /// use tracer_sdk::tidy::{Candidate, PruneRules, choose};
 ///
-/// let run = Candidate { state: RunState::Ok, may_be_live: false, started: None, bytes: 10 };
+/// let run = Candidate { state: RunStatus::Ok, may_be_live: false, started: None, bytes: 10 };
 /// let rules = PruneRules { keep: Some(2), ..PruneRules::default() };
 /// assert_eq!(choose(&[run; 4], &rules), [3, 2]);
 /// ```
@@ -129,16 +129,16 @@ mod tests {
     fn runs() -> Vec<Candidate> {
         let run = |second, state| Candidate {
             state,
-            may_be_live: state == RunState::Running,
+            may_be_live: state == RunStatus::Running,
             started: Some(at(second)),
             bytes: 10,
         };
         vec![
-            run(50, RunState::Ok),
-            run(40, RunState::Running),
-            run(30, RunState::Failed),
-            run(20, RunState::Damaged),
-            run(10, RunState::Ok),
+            run(50, RunStatus::Ok),
+            run(40, RunStatus::Running),
+            run(30, RunStatus::Failed),
+            run(20, RunStatus::Damaged),
+            run(10, RunStatus::Ok),
         ]
     }
 
@@ -200,14 +200,14 @@ mod tests {
             ),
             (
                 PruneRules {
-                    states: vec![RunState::Damaged],
+                    states: vec![RunStatus::Damaged],
                     ..rules()
                 },
                 vec![3],
             ),
             (
                 PruneRules {
-                    states: vec![RunState::Ok],
+                    states: vec![RunStatus::Ok],
                     keep: Some(1),
                     ..rules()
                 },
@@ -215,7 +215,7 @@ mod tests {
             ),
             (
                 PruneRules {
-                    states: vec![RunState::Running],
+                    states: vec![RunStatus::Running],
                     ..rules()
                 },
                 vec![],
@@ -234,7 +234,7 @@ mod tests {
             before in prop::option::of(-20i64..1),
         ) {
             let runs: Vec<Candidate> = live.iter().zip(0..).map(|(live, age)| Candidate {
-                state: RunState::Ok,
+                state: RunStatus::Ok,
                 may_be_live: *live,
                 started: Some(at(-age)),
                 bytes: 10,

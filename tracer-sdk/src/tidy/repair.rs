@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::completion::{Completion, Seen, complete};
 use super::error::TidyError;
-use crate::format::{LIVE_FILE, LOCK_FILE, META_FILE, RunMeta, RunStatus, SPANS_FILE};
+use crate::format::{LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, RunMeta, SPANS_FILE};
 use crate::input::read_input;
 use crate::read::{self, Liveness, MAX_META_BYTES, OutlinedRun, liveness, open_run_file};
 use crate::write::files::{Disk, FileSystem, Open, OpenFile, write_all};
@@ -51,11 +51,11 @@ struct LogEnd {
 ///
 /// ```
 /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/interrupted.rs"));
-/// use tracer_sdk::format::RunStatus;
+/// use tracer_sdk::format::RecordedStatus;
 ///
 /// let plan = tracer_sdk::tidy::plan_repair(&directory)?;
 /// assert!(plan.completion.is_some());
-/// assert_eq!(tracer_sdk::read::open_run(&directory)?.meta.status, RunStatus::Running); // as it was
+/// assert_eq!(tracer_sdk::read::open_run(&directory)?.meta.status, RecordedStatus::Running); // as it was
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -79,10 +79,10 @@ pub fn plan_repair(directory: &Path) -> Result<Repair, TidyError> {
 ///
 /// ```
 /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/interrupted.rs"));
-/// use tracer_sdk::format::RunStatus;
+/// use tracer_sdk::format::RecordedStatus;
 ///
 /// tracer_sdk::tidy::repair(&directory)?;
-/// assert_eq!(tracer_sdk::read::open_run(&directory)?.meta.status, RunStatus::Error);
+/// assert_eq!(tracer_sdk::read::open_run(&directory)?.meta.status, RecordedStatus::Error);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -128,7 +128,7 @@ enum State {
 }
 
 fn state(directory: &Path) -> Result<State, TidyError> {
-    match liveness(directory, RunStatus::Running) {
+    match liveness(directory, RecordedStatus::Running) {
         Liveness::Interrupted => Ok(State::Interrupted),
         Liveness::Running => Err(TidyError::Live),
         Liveness::Ended => after_the_end(directory),
@@ -139,7 +139,7 @@ fn state(directory: &Path) -> Result<State, TidyError> {
     }
 }
 
-fn read_status(directory: &Path) -> Option<RunStatus> {
+fn read_status(directory: &Path) -> Option<RecordedStatus> {
     read::validate(directory).status
 }
 

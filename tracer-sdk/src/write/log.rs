@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::files::{FileSystem, Open, write_once};
 use super::kept_files::KeptFile;
-use crate::format::{RunStatus, names};
+use crate::format::{RecordedStatus, names};
 
 /// A line is never longer than this, newline included (decisions, section 5).
 pub(crate) const MAX_LINE_BYTES: usize = 1024 * 1024;
@@ -75,7 +75,7 @@ impl Owner {
             Self::Meta(meta) => !std::fs::read(meta)
                 .ok()
                 .and_then(|text| serde_json::from_slice::<Status>(&text).ok())
-                .is_some_and(|meta| RunStatus::from_word(&meta.status) == Some(RunStatus::Running)),
+                .is_some_and(|meta| RecordedStatus::from_word(&meta.status) == Some(RecordedStatus::Running)),
         }
     }
 }

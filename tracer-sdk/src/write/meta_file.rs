@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::files::{FileSystem, Open, write_all};
-use crate::format::{Counts, Dropped, META_FILE, RunStatus, SPEC_VERSION, Timestamp, TraceId};
+use crate::format::{Counts, Dropped, META_FILE, RecordedStatus, SPEC_VERSION, Timestamp, TraceId};
 
 /// The metadata that an emitter writes (specification, `meta.json`).
 #[derive(Debug, Serialize)]
@@ -17,7 +17,7 @@ pub(crate) struct MetaFile<'a> {
     pub(crate) started_at: Timestamp,
     pub(crate) ended_at: Option<Timestamp>,
     pub(crate) duration_ms: Option<u64>,
-    pub(crate) status: RunStatus,
+    pub(crate) status: RecordedStatus,
     pub(crate) counts: Counts,
     /// Additive: spans that could not be written.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ impl<'a> MetaFile<'a> {
             started_at,
             ended_at: None,
             duration_ms: None,
-            status: RunStatus::Running,
+            status: RecordedStatus::Running,
             counts: Counts::default(),
             dropped: None,
             loops: None,

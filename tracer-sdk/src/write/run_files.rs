@@ -14,8 +14,8 @@ use super::losses::{Losses, LostParent};
 use super::meta_file::MetaFile;
 use super::open_entries::{OpenEntries, OpenEntry};
 use crate::format::{
-    Counts, Dropped, EventType, LIVE_FILE, META_FILE, RUNS_FOLDER, RunStatus, SPANS_FILE, SpanId, Timestamp,
-    TraceId,
+    Counts, Dropped, EventType, LIVE_FILE, META_FILE, RUNS_FOLDER, RecordedStatus, SPANS_FILE, SpanId,
+    Timestamp, TraceId,
 };
 
 /// What does not change while a run is recorded.
@@ -29,7 +29,7 @@ pub(crate) struct RunIdentity {
 /// How a run ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ending {
-    pub(crate) status: RunStatus,
+    pub(crate) status: RecordedStatus,
     pub(crate) ended_at: Timestamp,
     pub(crate) duration_ms: u64,
     /// What the run counts when nothing is missing.

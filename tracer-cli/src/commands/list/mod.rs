@@ -4,7 +4,7 @@ mod seen;
 
 use std::io::{self, Write};
 
-use tracer_sdk::format::{RunStatus, Timestamp};
+use tracer_sdk::format::{RecordedStatus, Timestamp};
 use tracer_sdk::read::{self, ListedRun, NamePattern, RunFilter, RunStore};
 
 use super::{Verdict, duration, now};
@@ -15,7 +15,7 @@ use crate::render::line::{Line, Tone};
 use crate::render::remarks;
 use crate::render::run_list::{self, Facts, RunRow, Seen};
 use crate::render::since::Since;
-use crate::render::standing::{self, Standing};
+use crate::render::standing::{self, RunStatus};
 use crate::render::text;
 use crate::session::{Session, quoted_text, shown};
 use seen::Looker;
@@ -32,8 +32,8 @@ pub struct Args {
     all: bool,
 
     /// Only runs with one of these statuses
-    #[arg(long, value_delimiter = ',', value_name = "STATUS,…", value_parser = standing::parser(Standing::ALL))]
-    status: Vec<Standing>,
+    #[arg(long, value_delimiter = ',', value_name = "STATUS,…", value_parser = standing::parser(RunStatus::ALL))]
+    status: Vec<RunStatus>,
 
     /// Only runs with this in their name; with `*` or `?`, all of the name; case does not count
     #[arg(long, value_name = "TEXT")]
@@ -222,7 +222,7 @@ fn table(
     session: &mut Session,
 ) -> Result<(), CliError> {
     let width = session.ui.width();
-    let standings: Vec<Standing> = runs.iter().map(ListedRun::state).collect();
+    let standings: Vec<RunStatus> = runs.iter().map(ListedRun::state).collect();
     let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
     let mut looker = Looker::new();
     let rows: Vec<RunRow> = listed
@@ -248,7 +248,7 @@ fn table(
     Ok(())
 }
 
-fn row(run: &ListedRun, standing: Standing, seen: Option<Seen>) -> RunRow {
+fn row(run: &ListedRun, standing: RunStatus, seen: Option<Seen>) -> RunRow {
     let facts = match (&run.meta, run.problems().first()) {
         (Ok(meta), None) => Ok(Facts {
             name: meta.run_name.clone(),
@@ -256,7 +256,7 @@ fn row(run: &ListedRun, standing: Standing, seen: Option<Seen>) -> RunRow {
             duration: duration(meta),
             counts: match meta.status {
                 // The metadata of a run that goes on is older than its spans.
-                RunStatus::Running => {
+                RecordedStatus::Running => {
                     read::outline_run(&run.directory.path).map_or(meta.counts, |outlined| outlined.counts())
                 }
                 _ => meta.counts,

@@ -6,7 +6,7 @@ use tracer_sdk::read::ListedRun;
 use crate::log_ends;
 use crate::render::run_list::Seen;
 use crate::render::run_subtitle;
-use crate::render::standing::Standing;
+use crate::render::standing::RunStatus;
 use crate::render::totals;
 
 /// So much is read of all runs together.
@@ -29,7 +29,7 @@ impl Looker {
     }
 
     /// What the first spans of the run tell.
-    pub(super) fn look(&mut self, run: &ListedRun, standing: Standing) -> Option<Seen> {
+    pub(super) fn look(&mut self, run: &ListedRun, standing: RunStatus) -> Option<Seen> {
         if self.bytes_left == 0 {
             self.passed_over += 1;
             return None;

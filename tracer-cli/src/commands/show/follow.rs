@@ -13,7 +13,7 @@ use crate::commands::{now, standing};
 use crate::error::CliError;
 use crate::render::follow_rows::{self, Watched};
 use crate::render::line::{Line, Tone};
-use crate::render::standing::Standing;
+use crate::render::standing::RunStatus;
 use crate::render::step_filter::StepFilter;
 use crate::render::steps::{self, Source};
 use crate::render::totals::Totals;
@@ -62,14 +62,14 @@ pub(super) fn follow(
         if !is_gone {
             follower.catch_up(session)?;
         }
-        if is_gone || standing == Standing::Damaged {
+        if is_gone || standing == RunStatus::Damaged {
             session.ui.clear_status();
             return Err(CliError::input(format!(
                 "run {short_id} cannot be followed any further: it was deleted or damaged meanwhile"
             ))
             .with_hint(format!("what there is: {}", session.command("list"))));
         }
-        if standing != Standing::Running {
+        if standing != RunStatus::Running {
             break;
         }
         session.ui.status(&follower.status(session.ui.width()));

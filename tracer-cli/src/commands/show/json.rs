@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 
 use serde::Serialize;
-use tracer_sdk::format::{EventType, Record, RunStatus, SpanId, StoredTime};
+use tracer_sdk::format::{EventType, Record, RecordedStatus, SpanId, StoredTime};
 use tracer_sdk::read::{RecordError, StartedSpan};
 
 use super::Shown;
 use crate::error::CliError;
 use crate::json;
-use crate::render::standing::Standing;
+use crate::render::standing::RunStatus;
 use crate::render::step_filter::StepFilter;
 use crate::session::Session;
 
@@ -94,8 +94,8 @@ fn write_document(
     let mut document = json::Document::begin(output)?;
     // Besides the three words of the format, one that the files cannot tell.
     let status = match shown.standing {
-        Standing::Interrupted => Some(Standing::Interrupted.as_str()),
-        _ => run.status.map(RunStatus::as_str),
+        RunStatus::Interrupted => Some(RunStatus::Interrupted.as_str()),
+        _ => run.status.map(RecordedStatus::as_str),
     };
     document.field("status", &status)?;
     document.field("run_status", &shown.standing.as_str())?;

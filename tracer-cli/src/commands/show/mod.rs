@@ -11,7 +11,7 @@ use super::{Verdict, refused, standing};
 use crate::contents::Contents;
 use crate::error::{CliError, ErrorKind};
 use crate::progress::Progress;
-use crate::render::standing::Standing;
+use crate::render::standing::RunStatus;
 use crate::render::step_filter::{Kind, StepFilter};
 use crate::session::{Session, quoted};
 
@@ -66,7 +66,7 @@ pub struct Args {
 /// A run that was opened for being shown.
 struct Shown {
     contents: Contents,
-    standing: Standing,
+    standing: RunStatus,
     short_id: String,
 }
 
@@ -111,7 +111,7 @@ impl Shown {
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let (directory, short_id) = session.select(args.run_id.as_deref())?;
     let filter = StepFilter::new(&args.kind, args.errors, args.grep.as_deref());
-    if args.follow && standing(&directory.clone().listed()) == Standing::Running {
+    if args.follow && standing(&directory.clone().listed()) == RunStatus::Running {
         follow::follow(&directory, &short_id, &filter, session)?;
         return Ok(Verdict::Done);
     }

@@ -8,7 +8,7 @@ use crate::commands::{duration, now};
 use crate::error::CliError;
 use crate::render::line::{Line, Tone};
 use crate::render::run_page::RunPage;
-use crate::render::standing::Standing;
+use crate::render::standing::RunStatus;
 use crate::render::step_filter::StepFilter;
 use crate::render::step_rows::Numbers;
 
@@ -135,9 +135,9 @@ fn next(shown: &Shown, numbers: &[usize], left_out: usize, session: &mut Session
 }
 
 /// How long the run took, or has been going on, in microseconds.
-fn took(meta: &RunMeta, standing: Standing) -> Option<u64> {
+fn took(meta: &RunMeta, standing: RunStatus) -> Option<u64> {
     match standing {
-        Standing::Running => u64::try_from(now().microseconds_since(meta.started_at.instant())).ok(),
+        RunStatus::Running => u64::try_from(now().microseconds_since(meta.started_at.instant())).ok(),
         _ => duration(meta),
     }
 }

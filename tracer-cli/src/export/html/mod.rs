@@ -18,7 +18,7 @@ use tracer_sdk::format::{Payload, Problem, Record, Timestamp};
 use tracer_sdk::redaction::Redaction;
 
 use super::ExportError;
-use crate::render::standing::{Signs, Standing};
+use crate::render::standing::{RunStatus, Signs};
 use crate::render::steps::{self, Source};
 use crate::render::{gist, text, units};
 use rescan::Rescan;
@@ -37,7 +37,7 @@ pub struct Head {
     /// Its ID.
     pub id: String,
     /// How it stands.
-    pub standing: Standing,
+    pub standing: RunStatus,
     /// What happened, in one sentence.
     pub sentence: String,
     /// What it counted, in words.

@@ -7,7 +7,7 @@ use tracer_sdk::redaction::Redaction;
 use super::{Head, write};
 use crate::contents::Contents;
 use crate::export::ExportError;
-use crate::render::standing::Standing;
+use crate::render::standing::RunStatus;
 use crate::render::step_filter::StepFilter;
 use crate::render::{steps, summary, text};
 
@@ -18,7 +18,7 @@ const STEPS_AT_ONCE: usize = 1_000;
 /// long the run took, or has been going on, in microseconds; `on_steps` is told how many more steps were written.
 pub(crate) fn write_run(
     contents: &mut Contents,
-    standing: Standing,
+    standing: RunStatus,
     duration: Option<u64>,
     filter: &StepFilter,
     redaction: &Redaction,
@@ -40,7 +40,7 @@ pub(crate) fn write_run(
     write(head, start, parts, redaction, writer)
 }
 
-fn head(contents: &mut Contents, standing: Standing, duration: Option<u64>) -> Result<Head, ExportError> {
+fn head(contents: &mut Contents, standing: RunStatus, duration: Option<u64>) -> Result<Head, ExportError> {
     let telling = contents.telling();
     let sources = contents.read_all(&telling)?;
     let steps = steps::steps(&sources, contents.started());
@@ -51,7 +51,7 @@ fn head(contents: &mut Contents, standing: Standing, duration: Option<u64>) -> R
         standing,
         &steps,
         is_part.then_some(&totals),
-        duration.filter(|_| standing == Standing::Running),
+        duration.filter(|_| standing == RunStatus::Running),
         !run.problems.is_empty(),
     );
     let meta = run.meta.as_ref();

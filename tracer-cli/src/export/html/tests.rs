@@ -14,7 +14,7 @@ fn page(sample: &Sample, environment: &[(&str, &str)]) -> (String, u64) {
     let head = Head {
         name: Some("support <agent>".to_owned()),
         id: "bc519fdd000000000000000000000001".to_owned(),
-        standing: Standing::Looped,
+        standing: RunStatus::Looped,
         sentence: "Repeated search_kb at least 3 times (#1–#3), then ended ok.".to_owned(),
         totals: vec!["3 steps".to_owned()],
         started: None,

@@ -1,7 +1,9 @@
 //! Gates made by hand, for the tests of what is rendered.
 
 use serde_json::{Map, json};
-use tracer_sdk::format::{Counts, EventType, Payload, Record, RunMeta, RunStatus, Timestamp, TraceId, Usage};
+use tracer_sdk::format::{
+    Counts, EventType, Payload, Record, RecordedStatus, RunMeta, Timestamp, TraceId, Usage,
+};
 use tracer_sdk::judge::policy::{Overrides, Policy};
 use tracer_sdk::judge::{
     Baseline, FailureReason, Gate, GateDetails, InputFile, ProcessExit, Report, RunMetrics, Trial,
@@ -84,7 +86,7 @@ pub(super) fn metrics(number: u128, sample: &Sample) -> RunMetrics {
         ts: Timestamp::from_unix_microseconds(start.unix_microseconds() + took * 1_000).to_string(),
         duration_ms,
         payload: Payload::RunEnd {
-            status: RunStatus::Ok,
+            status: RecordedStatus::Ok,
         },
         ..records[0].clone()
     });
@@ -95,7 +97,7 @@ pub(super) fn metrics(number: u128, sample: &Sample) -> RunMetrics {
         started_at: "2026-11-21T01:14:27Z".parse().unwrap(),
         ended_at: Some("2026-11-21T01:14:29Z".parse().unwrap()),
         duration_ms,
-        status: RunStatus::Ok,
+        status: RecordedStatus::Ok,
         counts,
         additional: Map::new(),
     };

@@ -16,7 +16,7 @@ use crate::commands::export::environment;
 use crate::commands::{duration, now, standing};
 use crate::contents::Contents;
 use crate::export::{ExportError, html};
-use crate::render::standing::Standing;
+use crate::render::standing::RunStatus;
 use crate::render::step_filter::{Kind, StepFilter};
 
 /// Sends the file, made from the steps that pass `kind`, `errors` and `q`.
@@ -41,7 +41,7 @@ pub(in super::super) async fn html(
             run.in_flight.clear();
         }
         let took = run.meta.as_ref().and_then(|meta| match standing {
-            Standing::Running => u64::try_from(now().microseconds_since(meta.started_at.instant())).ok(),
+            RunStatus::Running => u64::try_from(now().microseconds_since(meta.started_at.instant())).ok(),
             _ => duration(meta),
         });
         let redaction = Redaction::new(viewer.settings(), environment());

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
 use tracer_sdk::format::SPEC_VERSION;
-use tracer_sdk::read::{ListedRun, NamePattern, RunFilter, RunState, StoreError};
+use tracer_sdk::read::{ListedRun, NamePattern, RunFilter, RunStatus, StoreError};
 
 use super::super::answer::{ApiError, json_response};
 use super::super::viewer::Viewer;
@@ -87,11 +87,11 @@ pub(in super::super) fn listed(viewer: &Viewer) -> Result<Vec<ListedRun>, ApiErr
     }
 }
 
-fn statuses(text: &str) -> Result<Vec<RunState>, ApiError> {
+fn statuses(text: &str) -> Result<Vec<RunStatus>, ApiError> {
     text.split(',')
         .map(|word| {
-            RunState::from_word(word).ok_or_else(|| {
-                let words = RunState::ALL
+            RunStatus::from_word(word).ok_or_else(|| {
+                let words = RunStatus::ALL
                     .map(|state| format!("`{}`", state.as_str()))
                     .join(", ");
                 let message = format!("`status` holds words with commas between: {words}");

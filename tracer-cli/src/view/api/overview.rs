@@ -13,7 +13,7 @@ use super::super::viewer::Viewer;
 use super::loops::{self, LoopReport};
 use super::request::RunId;
 use crate::render::remarks;
-use crate::render::standing::Standing;
+use crate::render::standing::RunStatus;
 use crate::render::steps;
 use crate::render::summary;
 use crate::render::totals::Totals;
@@ -120,7 +120,7 @@ pub(in super::super) fn of(run: &OpenRun) -> Result<Overview, ApiError> {
     let totals = run.totals();
     let problems = run.problems()?;
     let is_part = (steps.len() as u64) < totals.steps;
-    let elapsed = run.duration().filter(|_| run.standing == Standing::Running);
+    let elapsed = run.duration().filter(|_| run.standing == RunStatus::Running);
     let sentence = summary::sentence(
         run.standing,
         &steps,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use serde::Serialize;
-use tracer_sdk::format::RunStatus;
+use tracer_sdk::format::RecordedStatus;
 use tracer_sdk::judge::policy::{Overrides, Policy};
 use tracer_sdk::judge::{Baseline, InputFile, Report, RunMetrics, Verdict};
 
@@ -117,7 +117,7 @@ impl<'a> Against<'a> {
     fn baseline(self) -> Result<Cow<'a, Baseline>, CliError> {
         match self {
             Self::Baseline(baseline) => Ok(Cow::Borrowed(baseline)),
-            Self::Run(run) if run.status == RunStatus::Running => {
+            Self::Run(run) if run.status == RecordedStatus::Running => {
                 Err(CliError::input("the run before has not ended")
                     .with_hint("wait until it has, or compare with another run"))
             }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
-use tracer_sdk::format::{Counts, RunStatus, SPEC_VERSION, TraceId};
+use tracer_sdk::format::{Counts, RecordedStatus, SPEC_VERSION, TraceId};
 use tracer_sdk::read::ListedRun;
 
 use super::super::answer::{ApiError, json_response};
@@ -45,7 +45,7 @@ pub(in super::super) struct TableRow {
     run_name: Option<String>,
     /// How it stands: `running`, `interrupted`, `failed`, `loop`, `ok`, `damaged`.
     standing: &'static str,
-    status: Option<RunStatus>,
+    status: Option<RecordedStatus>,
     started_at: Option<String>,
     ended_at: Option<String>,
     duration_ms: Option<u64>,

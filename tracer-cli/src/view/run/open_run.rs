@@ -13,7 +13,7 @@ use super::problems::Problems;
 use super::stamp::Stamp;
 use super::timeline::{Row, Source, Timeline};
 use crate::commands::{duration, now, standing};
-use crate::render::standing::Standing;
+use crate::render::standing::RunStatus;
 use crate::render::totals::Totals;
 
 /// A run has a warning for each distinct pattern; of one that has more, the rest marks no rows.
@@ -24,7 +24,7 @@ const MOST_WARNINGS: usize = 200;
 pub(in super::super) struct OpenRun {
     pub(in super::super) directory: RunDirectory,
     pub(in super::super) meta: Result<RunMeta, Vec<Problem>>,
-    pub(in super::super) standing: Standing,
+    pub(in super::super) standing: RunStatus,
     pub(in super::super) index: LogIndex,
     pub(in super::super) surfaced: Vec<SurfacedRecord>,
     pub(in super::super) in_flight: Vec<StartedSpan>,
@@ -183,7 +183,7 @@ impl OpenRun {
     pub(in super::super) fn duration(&self) -> Option<u64> {
         let meta = self.meta.as_ref().ok()?;
         match self.standing {
-            Standing::Running => u64::try_from(now().microseconds_since(meta.started_at.instant())).ok(),
+            RunStatus::Running => u64::try_from(now().microseconds_since(meta.started_at.instant())).ok(),
             _ => duration(meta),
         }
     }

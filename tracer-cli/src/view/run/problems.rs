@@ -4,7 +4,7 @@ use tracer_sdk::format::{Problem, ProblemCode, SPANS_FILE};
 use tracer_sdk::read::outline_run;
 
 use super::open_run::OpenRun;
-use crate::render::standing::Standing;
+use crate::render::standing::RunStatus;
 
 /// So many problems are listed, the others counted.
 const MOST_LISTED: usize = 200;
@@ -21,7 +21,7 @@ pub(in super::super) struct Problems {
 impl Problems {
     /// Looks for problems. A run that goes on is not read again for each of its spans: only its unreadable lines tell.
     pub(super) fn of(run: &OpenRun) -> Self {
-        if run.standing == Standing::Running {
+        if run.standing == RunStatus::Running {
             return Self::of_lines(run);
         }
         if let Some((problems, more)) = Self::from_index(run) {

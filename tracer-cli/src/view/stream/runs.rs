@@ -16,7 +16,7 @@ use super::super::run::stamp::Stamp;
 use super::super::viewer::Viewer;
 use super::Change;
 use crate::commands::standing;
-use crate::render::standing::Standing;
+use crate::render::standing::RunStatus;
 
 /// How often the runs are looked at that may change.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -118,7 +118,7 @@ impl WatchedRuns {
             .known
             .0
             .iter()
-            .filter(|(_, (_, word))| *word == Standing::Running.as_str());
+            .filter(|(_, (_, word))| *word == RunStatus::Running.as_str());
         open.any(|(trace_id, known)| {
             let directory = RunDirectory {
                 trace_id: *trace_id,

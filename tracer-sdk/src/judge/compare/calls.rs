@@ -6,7 +6,7 @@ use std::io::Write as _;
 use serde::Serialize;
 
 use super::super::digest::{fingerprint, write_canonical};
-use crate::format::{EventType, Payload, Record, RunStatus, SpanId};
+use crate::format::{EventType, Payload, Record, RecordedStatus, SpanId};
 
 /// The model and tool calls of one run, in order.
 ///
@@ -161,7 +161,7 @@ impl CallList {
             step: Some(self.steps),
             name,
             is_model_call,
-            is_failed: *status == RunStatus::Error,
+            is_failed: *status == RecordedStatus::Error,
             span_id: record.event_id.parse().ok(),
             fingerprint,
         });

@@ -1,7 +1,7 @@
 //! Properties that must hold in every trial (the contract of the gate, sections 3.2 and 7.1).
 
 use super::outcomes::Outcome;
-use crate::format::RunStatus;
+use crate::format::RecordedStatus;
 use crate::judge::policy::{Invariant, ToolGlobs};
 use crate::judge::{Baseline, RunMetrics};
 
@@ -14,7 +14,9 @@ pub(super) fn outcome(invariant: &Invariant, run: &RunMetrics, baseline: Option<
     };
     match invariant {
         // The root tells it, and that is there.
-        Invariant::StopConditionReached(required) => Outcome::of((run.status == RunStatus::Ok) == *required),
+        Invariant::StopConditionReached(required) => {
+            Outcome::of((run.status == RecordedStatus::Ok) == *required)
+        }
         Invariant::ForbiddenTools(_) | Invariant::KnownTools { .. } => {
             unless_missing(tools_against(invariant, run, baseline).is_empty())
         }

@@ -14,7 +14,8 @@ use super::super::signature::Signature;
 use super::missing::Losses;
 use super::{CountMismatch, GuardrailStop, RunMetrics};
 use crate::format::{
-    Counts, ErrorPayload, EventType, OtherMarks, Payload, Record, RunMeta, RunStatus, Timestamp, Usage, names,
+    Counts, ErrorPayload, EventType, OtherMarks, Payload, Record, RecordedStatus, RunMeta, Timestamp, Usage,
+    names,
 };
 use crate::loops::{self, Trail};
 
@@ -94,7 +95,7 @@ struct Gathered {
 
 /// How the root ended.
 struct End {
-    status: RunStatus,
+    status: RecordedStatus,
     instant: Option<Timestamp>,
     duration_ms: Option<u64>,
 }
@@ -343,11 +344,15 @@ fn told_tokens(usage: &Usage) -> Option<u64> {
 }
 
 /// A run has ended when both its metadata and its root say so, and it ended well when both say so.
-fn status(told: RunStatus, root: Option<RunStatus>) -> RunStatus {
+fn status(told: RecordedStatus, root: Option<RecordedStatus>) -> RecordedStatus {
     match (told, root) {
-        (RunStatus::Running, _) | (RunStatus::Ok, None | Some(RunStatus::Running)) => RunStatus::Running,
-        (RunStatus::Ok, Some(RunStatus::Ok)) => RunStatus::Ok,
-        (RunStatus::Error, _) | (RunStatus::Ok, Some(RunStatus::Error)) => RunStatus::Error,
+        (RecordedStatus::Running, _) | (RecordedStatus::Ok, None | Some(RecordedStatus::Running)) => {
+            RecordedStatus::Running
+        }
+        (RecordedStatus::Ok, Some(RecordedStatus::Ok)) => RecordedStatus::Ok,
+        (RecordedStatus::Error, _) | (RecordedStatus::Ok, Some(RecordedStatus::Error)) => {
+            RecordedStatus::Error
+        }
     }
 }
 
@@ -364,7 +369,7 @@ fn stop(record: &Record, error: &ErrorPayload) -> GuardrailStop {
     }
 }
 
-fn mismatches(meta: &RunMeta, counts: Counts, status: RunStatus) -> Vec<CountMismatch> {
+fn mismatches(meta: &RunMeta, counts: Counts, status: RecordedStatus) -> Vec<CountMismatch> {
     let told = meta.counts;
     let counted = [
         ("counts.llm_calls", told.llm_calls, counts.llm_calls),

@@ -14,7 +14,7 @@ pub use bounds::Bounds;
 pub use missing::MissingSpans;
 pub use name::Metric;
 
-use crate::format::{Counts, Record, RunStatus, Timestamp, TraceId};
+use crate::format::{Counts, Record, RecordedStatus, Timestamp, TraceId};
 
 use super::compare::CallList;
 use super::signature::Signature;
@@ -41,7 +41,7 @@ pub struct RunMetrics {
     /// Its label.
     pub run_name: Option<String>,
     /// How it ended: `error` when its root or its metadata says so, `running` when it has no end.
-    pub status: RunStatus,
+    pub status: RecordedStatus,
     /// How many steps it took: records other than `RUN_START`, `RUN_END` and `UNKNOWN`, since structure is not a step.
     pub step_count: u64,
     /// Model calls, tool calls, errors and loop warnings.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::samples::{metrics, metrics_of_vector, recorded, run_of, run_with};
 use super::{Metric, RunMetrics};
-use crate::format::{RunStatus, SpanKind};
+use crate::format::{RecordedStatus, SpanKind};
 use crate::guardrails::Guardrails;
 use crate::testing::Capture;
 use crate::vectors::measured;
@@ -103,7 +103,7 @@ fn counts_and_status_are_those_of_the_records_and_what_meta_says_otherwise_is_to
     let run = metrics(&run_of(&meta, &spans));
     assert_eq!(run.value(&Metric::ToolCallCount), Some(7.0));
     assert_eq!(run.value(&Metric::LatencyMs), None);
-    assert_eq!(run.status, RunStatus::Error);
+    assert_eq!(run.status, RecordedStatus::Error);
     let told: Vec<String> = run.mismatches.iter().map(ToString::to_string).collect();
     assert_eq!(
         told,
@@ -127,7 +127,7 @@ fn a_guardrail_is_seen_whatever_the_program_makes_of_it() {
         });
     let run = RunMetrics::of(&swallowed.meta, swallowed.records);
     assert_eq!(run.guardrail_stops.len(), 1);
-    assert_eq!(run.status, RunStatus::Error);
+    assert_eq!(run.status, RecordedStatus::Error);
 
     let wrapped = Capture::new()
         .guardrails(Guardrails::new().max_tool_calls(1))
@@ -146,7 +146,7 @@ fn a_guardrail_is_seen_whatever_the_program_makes_of_it() {
     let stopped = json!({"maida.tool_name": "sub-agent", "maida.status": "error", "maida.error_type": "maida.LoopAbort"});
     let (meta, spans) = run_with(&[("sub-agent", stopped)]);
     let run = metrics(&run_of(&meta, &spans));
-    assert_eq!((run.status, run.guardrail_stops.len()), (RunStatus::Ok, 1));
+    assert_eq!((run.status, run.guardrail_stops.len()), (RecordedStatus::Ok, 1));
 }
 
 // gate-contract 15.1 P1, as far as a record tells
@@ -154,7 +154,7 @@ fn a_guardrail_is_seen_whatever_the_program_makes_of_it() {
 fn a_run_without_an_end_is_running_whatever_its_metadata_says() {
     let (mut meta, mut spans) = run_with(&[("search", json!({"maida.tool_name": "search"}))]);
     spans.last_mut().unwrap()["end_time"] = Value::Null;
-    assert_eq!(metrics(&run_of(&meta, &spans)).status, RunStatus::Running);
+    assert_eq!(metrics(&run_of(&meta, &spans)).status, RecordedStatus::Running);
     spans.pop();
     meta["status"] = json!("running");
     meta["ended_at"] = Value::Null;
@@ -162,7 +162,7 @@ fn a_run_without_an_end_is_running_whatever_its_metadata_says() {
     let run = metrics(&run_of(&meta, &spans));
     assert_eq!(
         (run.status, run.value(&Metric::LatencyMs)),
-        (RunStatus::Running, None)
+        (RecordedStatus::Running, None)
     );
     assert_eq!(run.value(&Metric::ToolCallCount), Some(1.0));
 }

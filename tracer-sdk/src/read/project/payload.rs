@@ -3,7 +3,9 @@
 use serde_json::{Map, Value};
 
 use crate::format::names::{self, Name, event_keys, events};
-use crate::format::{ErrorPayload, EventType, Payload, RunStatus, SpanEvent, SpanRecord, StatusCode, Usage};
+use crate::format::{
+    ErrorPayload, EventType, Payload, RecordedStatus, SpanEvent, SpanRecord, StatusCode, Usage,
+};
 
 use super::values::{
     Lookup, named, number, owned_text, parsed, shaped, text, text_list, value, whole, whole_number,
@@ -82,8 +84,8 @@ impl Surfaced {
 pub(super) fn run_end(root: &SpanRecord) -> Payload {
     Payload::RunEnd {
         status: match root.status_code {
-            StatusCode::Error => RunStatus::Error,
-            StatusCode::Ok | StatusCode::Unset => RunStatus::Ok,
+            StatusCode::Error => RecordedStatus::Error,
+            StatusCode::Ok | StatusCode::Unset => RecordedStatus::Ok,
         },
     }
 }
@@ -190,21 +192,22 @@ fn loop_warning(attributes: &Map<String, Value>) -> Payload {
     }
 }
 
-fn status(span: &SpanRecord) -> RunStatus {
+fn status(span: &SpanRecord) -> RecordedStatus {
     if is_failed(span.status_code, &span.attributes) {
-        RunStatus::Error
+        RecordedStatus::Error
     } else {
-        RunStatus::Ok
+        RecordedStatus::Ok
     }
 }
 
 /// A span failed when it says so in either place: its own status or OpenTelemetry's.
 pub(in super::super) fn is_failed(status_code: StatusCode, attributes: &impl Lookup) -> bool {
-    status_code == StatusCode::Error || text(names::STATUS, attributes) == Some(RunStatus::Error.as_str())
+    status_code == StatusCode::Error
+        || text(names::STATUS, attributes) == Some(RecordedStatus::Error.as_str())
 }
 
 fn failure(span: &SpanRecord) -> Option<ErrorPayload> {
-    (status(span) == RunStatus::Error).then(|| span_error(span))
+    (status(span) == RecordedStatus::Error).then(|| span_error(span))
 }
 
 /// The error of a span: from its attributes, else from an `exception` span event, else from the status description.

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::explain;
 use super::files::{BaselineFile, is_ci};
-use crate::format::{RunStatus, Timestamp};
+use crate::format::{RecordedStatus, Timestamp};
 use crate::judge::policy::{ExpectedStatus, OnInconclusive, Overrides, Policy};
 use crate::judge::{Baseline, Gate, RunMetrics, Trial, Verdict, agent_of};
 use crate::testing::Capture;
@@ -204,7 +204,7 @@ impl BaselineTest {
         let mut run = RunMetrics::of(&captured.meta, captured.records);
         if !captured.result {
             // A capture does not look at what its closure returns.
-            run.status = RunStatus::Error;
+            run.status = RecordedStatus::Error;
             "error".clone_into(&mut run.signature.final_status);
         }
         run

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::repair::repair_on;
 use super::super::*;
 use super::*;
-use crate::format::{Counts, RunStatus};
+use crate::format::{Counts, RecordedStatus};
 use crate::read::{open_run, validate};
 
 #[track_caller]
@@ -84,7 +84,10 @@ fn a_root_that_was_written_decides_how_the_run_ended() {
         (".live", "{}\n"),
     ]);
     let completion = repair(store.path()).unwrap().completion.unwrap();
-    assert_eq!((completion.status, completion.spans.len()), (RunStatus::Ok, 0));
+    assert_eq!(
+        (completion.status, completion.spans.len()),
+        (RecordedStatus::Ok, 0)
+    );
     assert_eq!(
         completion.counts,
         Counts {

@@ -6,7 +6,7 @@ pub mod text;
 
 use tracer_sdk::judge::{Comparison, MetricChange, Side, SideKind};
 
-use super::super::standing::Standing;
+use super::super::standing::RunStatus;
 
 /// How many characters of an ID are told.
 const ID_LENGTH: usize = 8;
@@ -17,18 +17,18 @@ fn short_id(side: &Side) -> String {
 }
 
 /// How a side stands.
-fn standing(side: &Side, number: impl Fn(&str) -> Option<f64>) -> Standing {
+fn standing(side: &Side, number: impl Fn(&str) -> Option<f64>) -> RunStatus {
     let looped = number("repeated_calls").is_some_and(|count| count > 0.0);
     match side.status.as_str() {
-        "ok" if looped => Standing::Looped,
-        "ok" => Standing::Ok,
-        "running" => Standing::Running,
-        _ => Standing::Failed,
+        "ok" if looped => RunStatus::Looped,
+        "ok" => RunStatus::Ok,
+        "running" => RunStatus::Running,
+        _ => RunStatus::Failed,
     }
 }
 
 /// How both sides stand.
-fn standings(comparison: &Comparison) -> [Standing; 2] {
+fn standings(comparison: &Comparison) -> [RunStatus; 2] {
     let find = |metric: &str| comparison.metrics.iter().find(|change| change.metric == metric);
     [
         standing(&comparison.before, |metric| find(metric)?.before),

@@ -5,7 +5,7 @@ use tracer_sdk::judge::{Call, CallPair, Comparison, Side};
 
 use super::super::super::layout::{Align, Column, Table};
 use super::super::super::line::{Line, Tone};
-use super::super::super::standing::{Signs, Standing};
+use super::super::super::standing::{RunStatus, Signs};
 use super::super::super::text as plain_text;
 use super::super::numbers;
 use super::calls::{self, Row};
@@ -52,7 +52,7 @@ pub fn lines(comparison: &Comparison, width: usize) -> Vec<Line> {
 }
 
 /// `before  0cc00a25  ✓ ok  support-agent  demo-gpt-4`
-fn side(word: &str, side: &Side, standing: Standing) -> Line {
+fn side(word: &str, side: &Side, standing: RunStatus) -> Line {
     let mut line = Line::of(format!("{word:6}"), Tone::Muted)
         .space(2)
         .with(super::short_id(side), Tone::Plain)

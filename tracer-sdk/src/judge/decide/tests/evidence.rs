@@ -1,7 +1,7 @@
 //! A verdict is never better than its evidence (gate, section 1).
 
 use super::{baseline_of_steps, calling, crashed, exactly, of_steps, policy, run, trial, trials, with_ours};
-use crate::format::RunStatus;
+use crate::format::RecordedStatus;
 use crate::judge::policy::{Aggregate, Distributional, Measured, OnInconclusive, Overrides, Policy};
 use crate::judge::statistics::{IntervalMethod, chance_of_exceeding};
 use crate::judge::{Baseline, CheckResult, Direction, Evidence, Gate, Judgement, Trial, Verdict};
@@ -54,7 +54,7 @@ fn a_check_fails_when_no_value_that_is_not_known_could_save_it() {
 #[test]
 fn a_run_without_an_end_fails_the_gate_and_tells_no_number() {
     let mut unfinished = run(0, Some(0));
-    unfinished.status = RunStatus::Running;
+    unfinished.status = RecordedStatus::Running;
     let policy = policy(
         1,
         "step_count: {kind: measured, direction: upper, limit: 9}, no_loops: {kind: invariant}",
