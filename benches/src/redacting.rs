@@ -1,6 +1,6 @@
 //! What looking for secrets costs: hostile texts beside prose of the same length. See `README.md`.
 
-#[path = "../../tracer-sdk/src/write/redact/tests/hostile_texts.rs"]
+#[path = "../../tracer-sdk/src/redact/tests/hostile_texts.rs"]
 mod hostile_texts;
 
 use std::fmt::Write;

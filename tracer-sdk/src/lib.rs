@@ -11,7 +11,7 @@ mod loops;
 pub mod macro_support;
 mod process;
 pub mod read;
-pub mod redaction;
+mod redact;
 pub mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -19,6 +19,14 @@ pub mod tidy;
 #[cfg(test)]
 mod vectors;
 mod write;
+
+/// Secrets in texts and values, replaced by the rules that recording follows (decisions, section 6).
+///
+/// Whatever is recorded is redacted already. [`Redaction`](redaction::Redaction) serves what comes from elsewhere, such
+/// as a program's output, and checks again what leaves the machine: another emitter may have redacted less.
+pub mod redaction {
+    pub use crate::redact::Redaction;
+}
 
 pub use emit::{
     Context, ContextGuard, ErrorInfo, InContext, LlmCall, LlmSpan, Run, RunGuard, RunStats, Span,

@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::recording::Recording;
 use crate::format::names::markers;
+use crate::redact::SEEN_PAST_THE_CUT;
 use crate::write::limited_text::LimitedText;
 use crate::write::log::MAX_LINE_BYTES;
-use crate::write::redact::SEEN_PAST_THE_CUT;
 
 /// What went wrong: the three things that the format keeps of an error (specification, `ERROR`).
 ///

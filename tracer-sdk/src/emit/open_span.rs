@@ -20,9 +20,9 @@ use crate::format::names::{self, Name, event_keys, events};
 use crate::format::{EventType, SpanId, Timestamp};
 use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
 use crate::loops::{self, Asked, Kind};
+use crate::redact::Redactor;
 use crate::write::draft::{Draft, EventTime, Scalar, Shape};
 use crate::write::open_entries::OpenEntry;
-use crate::write::redact::Redactor;
 
 /// A span that is being recorded. Owns everything it needs, so it may move between threads.
 ///

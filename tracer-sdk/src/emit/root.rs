@@ -13,10 +13,10 @@ use crate::format::names::{self, Name, event_keys, events, span_names};
 use crate::format::{Counts, EventType, SpanId, SpanKind, StatusCode, Timestamp};
 use crate::guardrails::Amount;
 use crate::loops::LoopWarning;
+use crate::redact::Redactor;
 use crate::write::draft::{Draft, EventTime, Scalar, cut_to};
 use crate::write::line::{SpanHead, write_line};
 use crate::write::open_entries::OpenEntry;
-use crate::write::redact::Redactor;
 use crate::write::run_files::RunFiles;
 
 /// `tracer.status` of a call that went well and of one that did not.

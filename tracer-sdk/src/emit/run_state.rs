@@ -21,13 +21,13 @@ use super::{recording, registry, root, warning};
 use crate::format::{EventType, RecordedStatus, SpanId, SpanKind, StatusCode, Timestamp, TraceId, names};
 use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
 use crate::process::{OwnLock, OwnProcess};
+use crate::redact::Redactor;
 use crate::settings::{Flush, Settings};
 use crate::write::draft::Draft;
 use crate::write::line::{SpanHead, write_line};
 use crate::write::live_file::LiveHeader;
 use crate::write::losses::LostParent;
 use crate::write::open_entries::{OpenEntries, OpenEntry};
-use crate::write::redact::Redactor;
 use crate::write::run_files::{Ending, RunFiles, log_was_changed};
 use std::sync::MutexGuard;
 

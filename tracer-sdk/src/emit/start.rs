@@ -14,10 +14,10 @@ use super::traceparent::{TRACE_PARENT_VARIABLE, TraceParent};
 use super::warning::warn_once;
 use crate::format::{RecordedStatus, SpanId};
 use crate::read::{RunDirectory, RunStore};
+use crate::redact::Redactor;
 use crate::settings::{self, BATCH_INTERVAL, BATCH_SPANS, Config, Flush, Settings};
 use crate::write::files::FileSystem;
 use crate::write::log::Batch;
-use crate::write::redact::{RedactionSettings, Redactor};
 use crate::write::run_files::{RunFiles, RunIdentity};
 
 /// The environment variable whose name for the run wins over any name in code (specification, `RUN_START`).
@@ -81,7 +81,7 @@ pub(crate) fn start_captured_run(
     settings: &Settings,
     file_system: &Arc<dyn FileSystem>,
 ) -> Arc<RunState> {
-    let redactor = Arc::new(Redactor::new(&redaction(settings), []));
+    let redactor = Arc::new(Redactor::new(&settings.into(), []));
     start_captured_run_with(name, redactor, settings, file_system)
 }
 
@@ -130,15 +130,7 @@ fn open_run(
 
 /// What keeps secrets out of the runs of this process that have these settings.
 pub(crate) fn redactor(settings: &Settings) -> Arc<Redactor> {
-    Redactor::shared(&redaction(settings), || environment::variables().collect())
-}
-
-fn redaction(settings: &Settings) -> RedactionSettings {
-    RedactionSettings {
-        redact: settings.redact,
-        redact_keys: settings.redact_keys.clone(),
-        max_field_bytes: settings.max_field_bytes,
-    }
+    Redactor::shared(&settings.into(), || environment::variables().collect())
 }
 
 fn batch(settings: &Settings) -> Option<Batch> {
@@ -220,7 +212,7 @@ mod tests {
         };
         let memory = Memory::new();
         let settings = Settings::with_data_dir("/captured");
-        let redactor = Arc::new(Redactor::watching(&redaction(&settings), Box::new(source)));
+        let redactor = Arc::new(Redactor::watching(&(&settings).into(), Box::new(source)));
         let file_system: Arc<dyn FileSystem> = Arc::new(memory.clone());
         let run = start_captured_run_with("late", redactor, &settings, &file_system);
         let scope = Scope::of_run(run);

@@ -23,4 +23,5 @@ pub(crate) use nearest::edit_distance;
 pub use problem::{Position, SettingProblem, SettingSource};
 pub use resolve::{load, resolve};
 pub use resolved::{BATCH_INTERVAL, BATCH_SPANS, Flush, Settings};
+pub(crate) use resolved::{DEFAULT_REDACT_KEYS, MIN_FIELD_BYTES};
 pub use table::{Allowed, SETTINGS, Setting};

@@ -4,12 +4,37 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::guardrails::Guardrails;
-use crate::write::redact::RedactionSettings;
 
 /// How many spans a batch holds before it is written ([`Flush::Batched`]).
 pub const BATCH_SPANS: usize = 64;
 /// How long a span waits in a batch before it is written ([`Flush::Batched`]).
 pub const BATCH_INTERVAL: Duration = Duration::from_millis(250);
+
+/// The redact keys that are used unless the settings name others.
+pub(crate) const DEFAULT_REDACT_KEYS: [&str; 20] = [
+    "access_key",
+    "api_key",
+    "auth",
+    "authorization",
+    "bearer",
+    "cookie",
+    "credential",
+    "dsn",
+    "encryption_key",
+    "jwt",
+    "pass",
+    "passphrase",
+    "passwd",
+    "password",
+    "private_key",
+    "pwd",
+    "secret",
+    "secret_key",
+    "signing_key",
+    "token",
+];
+/// The smallest `max_field_bytes`.
+pub(crate) const MIN_FIELD_BYTES: usize = 100;
 
 /// When finished spans are written (decisions, section 5).
 ///
@@ -74,17 +99,12 @@ impl Settings {
     /// ```
     #[must_use]
     pub fn with_data_dir(data_dir: impl Into<PathBuf>) -> Self {
-        let RedactionSettings {
-            redact,
-            redact_keys,
-            max_field_bytes,
-        } = RedactionSettings::default();
         Self {
             enabled: true,
             data_dir: data_dir.into(),
-            redact,
-            redact_keys,
-            max_field_bytes,
+            redact: true,
+            redact_keys: DEFAULT_REDACT_KEYS.map(str::to_owned).to_vec(),
+            max_field_bytes: 20_000,
             loop_window: 12,
             loop_repetitions: 3,
             flush: Flush::Each,

@@ -5,7 +5,8 @@ use std::ops::RangeInclusive;
 
 use crate::guardrails::LEAST_MIN_REPETITIONS;
 use crate::write::log::MAX_LINE_BYTES;
-use crate::write::redact::SMALLEST_FIELD_BYTES;
+
+use super::resolved::MIN_FIELD_BYTES;
 
 /// The largest window of the loop detector: each live run keeps a signature of up to some KB for each of its records,
 /// and a record is compared with those before it. More repetitions than records are no loop.
@@ -180,7 +181,7 @@ settings! {
     MAX_FIELD_BYTES {
         key: "max_field_bytes",
         // A line is never longer than the largest.
-        allowed: Allowed::Between(SMALLEST_FIELD_BYTES as u64, MAX_LINE_BYTES as u64),
+        allowed: Allowed::Between(MIN_FIELD_BYTES as u64, MAX_LINE_BYTES as u64),
         default: Some("20000"),
         about: "A longer string is cut, in bytes. A project file can only lower it.",
     }

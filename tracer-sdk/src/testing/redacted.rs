@@ -1,7 +1,7 @@
 //! What recording would leave of a text.
 
+use crate::redact::Redactor;
 use crate::settings::Settings;
-use crate::write::redact::{RedactionSettings, Redactor};
 
 /// A text as recording would write it: secrets replaced, then cut. `secrets` are values that the environment would hold
 /// under secret-like names; those shorter than 8 bytes are taken for words.
@@ -15,14 +15,11 @@ use crate::write::redact::{RedactionSettings, Redactor};
 /// ```
 #[must_use]
 pub fn redacted(text: &str, settings: &Settings, secrets: &[&str]) -> String {
-    let redaction = RedactionSettings {
-        redact: settings.redact,
-        redact_keys: settings.redact_keys.clone(),
-        max_field_bytes: settings.max_field_bytes,
-    };
     let environment = secrets
         .iter()
         .enumerate()
         .map(|(number, secret)| (format!("SECRET_{number}"), (*secret).to_owned()));
-    Redactor::new(&redaction, environment).text(text).into_owned()
+    Redactor::new(&settings.into(), environment)
+        .text(text)
+        .into_owned()
 }

@@ -7,11 +7,11 @@ use crate::emit::redactor;
 use crate::format::META_FILE;
 use crate::input::read_input;
 use crate::read::{Liveness, MAX_META_BYTES, RunDirectory};
+use crate::redact::Redactor;
 use crate::settings::Settings;
 use crate::write::files::{Disk, FileSystem};
 use crate::write::meta_file::replace_text;
 use crate::write::meta_text::MetaText;
-use crate::write::redact::Redactor;
 
 /// Renames a run and gives the name as it was written: a run name goes through redaction, whoever gives it.
 ///

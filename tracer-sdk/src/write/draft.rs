@@ -6,9 +6,9 @@ use std::ops::Range;
 use serde::Serialize;
 
 use super::payload::{write_json, write_json_limited};
-use super::redact::{KeyVerdict, Redactor};
 use crate::format::names::{Name, markers};
 use crate::format::{Timestamp, names};
+use crate::redact::{KeyVerdict, Redactor};
 
 /// How many attributes of the user's own a span keeps, as OpenTelemetry does by default.
 const MAX_USER_ATTRIBUTES: usize = 128;

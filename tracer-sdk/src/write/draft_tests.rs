@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::super::line::{SpanHead, write_line};
-use super::super::redact::RedactionSettings;
 use super::*;
 use crate::format::names::{event_keys, events};
 use crate::format::{SpanId, SpanKind, StatusCode, TraceId};
+use crate::redact::RedactionSettings;
 
 fn redactor() -> Redactor {
     Redactor::new(&RedactionSettings::default(), [])

@@ -60,11 +60,6 @@ pub(crate) fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
     push_few(out, rest);
 }
 
-/// Whether `text` is the same as part of a JSON string.
-pub(crate) fn needs_no_escape(text: &str) -> bool {
-    text.bytes().all(|byte| ESCAPES[usize::from(byte)] == 0)
-}
-
 /// As [`push_escaped`], for less than a chunk.
 fn push_few(out: &mut Vec<u8>, bytes: &[u8]) {
     if bytes.iter().all(|&byte| ESCAPES[usize::from(byte)] == 0) {

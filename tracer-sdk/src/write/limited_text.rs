@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::write::redact::character_boundary;
+use crate::redact::character_boundary;
 
 /// Collects at most so many bytes, then refuses more, which ends the formatting.
 #[derive(Debug)]

@@ -24,7 +24,6 @@ pub(crate) mod meta_file;
 pub(crate) mod meta_text;
 pub(crate) mod open_entries;
 pub(crate) mod payload;
-pub(crate) mod redact;
 pub(crate) mod run_files;
 mod run_lock;
 #[cfg(test)]

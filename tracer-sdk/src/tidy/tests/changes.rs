@@ -9,7 +9,7 @@ use super::super::remove::remove_run_on;
 use super::super::rename::rename_run_on;
 use super::super::*;
 use super::*;
-use crate::write::redact::{RedactionSettings, Redactor};
+use crate::redact::{RedactionSettings, Redactor};
 
 #[test]
 fn a_run_that_somebody_records_is_not_touched() {

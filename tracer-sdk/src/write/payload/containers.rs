@@ -10,7 +10,7 @@ use super::keys::write_key;
 use super::output::Output;
 use super::raw::Wrapped;
 use super::values::write_child;
-use crate::write::redact::KeyVerdict;
+use crate::redact::KeyVerdict;
 
 /// An array or object that is open.
 pub(super) struct Fields<'w, 'a> {

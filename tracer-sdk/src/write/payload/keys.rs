@@ -6,8 +6,8 @@ use serde::ser::{Impossible, Serialize, Serializer};
 
 use super::interrupted::{Interrupted, Outcome};
 use super::output::Output;
+use crate::redact::{KeyVerdict, SEEN_PAST_THE_CUT};
 use crate::write::limited_text::LimitedText;
-use crate::write::redact::{KeyVerdict, SEEN_PAST_THE_CUT};
 
 /// Writes one key of the object at `depth`.
 pub(super) struct KeySerializer<'w, 'a> {

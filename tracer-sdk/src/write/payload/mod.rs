@@ -17,8 +17,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Serialize;
 
-use super::redact::Redactor;
 use crate::format::names::markers::UNSERIALIZABLE;
+use crate::redact::Redactor;
 use output::Output;
 
 /// The most that one value takes, in bytes of JSON text.

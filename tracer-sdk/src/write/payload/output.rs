@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::Written;
 use super::interrupted::{Interrupted, Outcome};
 use crate::format::names::markers::{REDACTED, TRUNCATED, UNSERIALIZABLE};
+use crate::redact::{KeyVerdict, Name, Redactor, Role, prefix};
 use crate::write::escape::push_string;
-use crate::write::redact::{KeyVerdict, Name, Redactor, Role, prefix};
 
 /// How many levels of arrays and objects are kept; a top-level array or object is the first.
 pub(super) const DEEPEST: usize = 10;

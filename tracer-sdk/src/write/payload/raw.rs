@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::interrupted::{Interrupted, Outcome};
 use super::output::Output;
 use super::values::write_child;
-use crate::write::redact::KeyVerdict;
+use crate::redact::KeyVerdict;
 
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 const NUMBER: &str = "$serde_json::private::Number";

@@ -8,7 +8,7 @@ mod raw;
 use serde::Serialize;
 
 use super::{Written, write_json};
-use crate::write::redact::{RedactionSettings, Redactor};
+use crate::redact::{RedactionSettings, Redactor};
 
 pub(super) fn redactor() -> Redactor {
     Redactor::new(&RedactionSettings::default(), [])

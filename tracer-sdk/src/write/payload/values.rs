@@ -9,8 +9,8 @@ use super::interrupted::{Interrupted, Outcome};
 use super::keys::MOST_WRAPPERS;
 use super::output::Output;
 use super::raw;
+use crate::redact::{KeyVerdict, SEEN_PAST_THE_CUT};
 use crate::write::limited_text::LimitedText;
-use crate::write::redact::{KeyVerdict, SEEN_PAST_THE_CUT};
 
 /// Writes one value.
 pub(super) struct ValueSerializer<'w, 'a> {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
 use super::{redactor, written, written_by};
-use crate::write::redact::{RedactionSettings, Redactor};
+use crate::redact::{RedactionSettings, Redactor};
 
 /// Any JSON value, of any Unicode, as deep as is kept.
 fn any_value(levels: u32) -> impl Strategy<Value = Value> {

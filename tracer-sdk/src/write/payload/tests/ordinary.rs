@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{redactor, text_of, written, written_by};
+use crate::redact::{RedactionSettings, Redactor};
 use crate::write::payload::write_json_limited;
-use crate::write::redact::{RedactionSettings, Redactor};
 
 #[derive(Serialize)]
 enum Shape {

@@ -4,8 +4,8 @@ use super::Found;
 use super::assignments::{Gap, LONGEST_NAME, Quoted};
 use super::names::{self, Name, Role};
 use super::values::{MAX_JUDGED, is_digest, is_number, is_placeholder, is_plausible, looks_random};
-use crate::write::redact::keys::Keys;
-use crate::write::redact::text::{Text, count_work};
+use crate::redact::keys::Keys;
+use crate::redact::text::{Text, count_work};
 
 /// How many members may be between the name and the value.
 const MOST_MEMBERS: usize = 3;

@@ -147,7 +147,7 @@ fn lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::write::redact::Variables;
+    use crate::redact::Variables;
 
     fn settings(key: &str) -> RedactionSettings {
         RedactionSettings {

@@ -6,8 +6,8 @@ use super::formats::{FORMATS, Format};
 use super::values::{MAX_JUDGED, is_blank, looks_random};
 use super::{ANY, Beside, Found, Notice, Sign};
 use crate::process::Computed;
-use crate::write::redact::keys::Keys;
-use crate::write::redact::text::{Text, is_url_safe};
+use crate::redact::keys::Keys;
+use crate::redact::text::{Text, is_url_safe};
 
 /// What looks random has a part of so many signs at least; that of the published formats is their first.
 const SHORTEST_RANDOM: usize = 12;

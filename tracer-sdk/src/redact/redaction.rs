@@ -1,15 +1,13 @@
-//! Taking secrets out of texts and values, by the rules that recording follows (decisions, section 6).
-//!
-//! What is recorded is redacted already. This is for what comes from elsewhere, such as a program's output, and for
-//! looking once more at what leaves the machine: another emitter may have redacted less.
+//! [`Redaction`]: the rules of recording for texts and values from elsewhere, such as a program's output, or for what
+//! another emitter recorded.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use super::{KeyVerdict, Name, RedactionSettings, Redactor, Role};
 use crate::format::names::markers::REDACTED;
 use crate::settings::Settings;
-use crate::write::redact::{KeyVerdict, Name, RedactionSettings, Redactor, Role};
 
 /// Replaces secrets by `__REDACTED__`; nothing is cut.
 ///
@@ -40,9 +38,8 @@ impl Redaction {
     #[must_use]
     pub fn new(settings: &Settings, environment: impl IntoIterator<Item = (String, String)>) -> Self {
         let settings = RedactionSettings {
-            redact: settings.redact,
-            redact_keys: settings.redact_keys.clone(),
             max_field_bytes: usize::MAX,
+            ..settings.into()
         };
         Self {
             redactor: Redactor::new(&settings, environment),

@@ -5,9 +5,9 @@ use crate::process::Computed;
 use super::assignments::QUERY_NAMES;
 use super::headers::Header;
 use super::values::{is_digest, is_number, is_placeholder, is_plausible, looks_random};
-use crate::write::redact::fold::FoldedName;
-use crate::write::redact::keys::{KeyVerdict, Keys};
-use crate::write::redact::tails::Tails;
+use crate::redact::fold::FoldedName;
+use crate::redact::keys::{KeyVerdict, Keys};
+use crate::redact::tails::Tails;
 
 /// How much a name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(crate) enum Name {
 
 impl Name {
     /// Whether `value` goes where the name is surely an option's.
-    pub(in crate::write::redact) fn hides(self, value: &[u8]) -> bool {
+    pub(in crate::redact) fn hides(self, value: &[u8]) -> bool {
         match self {
             Self::Secret => true,
             Self::Token => !is_number(value) && !matches!(value, b"true" | b"false"),
@@ -149,7 +149,7 @@ pub(crate) enum Role {
 }
 
 /// The role of the member `name`.
-pub(in crate::write::redact) fn role(name: &[u8]) -> Role {
+pub(in crate::redact) fn role(name: &[u8]) -> Role {
     role_of_member(name, false)
 }
 
@@ -195,13 +195,13 @@ pub(super) fn may_have_role(end: &[u8]) -> bool {
 }
 
 /// The words, reversed, beside the redact keys that a name in a text may end in and say something of its value.
-pub(in crate::write::redact) fn other_names() -> impl Iterator<Item = &'static [u8]> {
+pub(in crate::redact) fn other_names() -> impl Iterator<Item = &'static [u8]> {
     let words = LAST_WORDS.into_iter().chain(KEY_WORDS).chain(WORDS);
     words.chain(QUERY_NAMES)
 }
 
 /// These tails and those of the words with a role.
-pub(in crate::write::redact) fn with_roles(tails: Tails) -> Tails {
+pub(in crate::redact) fn with_roles(tails: Tails) -> Tails {
     ROLE_WORDS.iter().fold(tails, |tails, word| match word {
         [letter] => tails.and_alone(*letter),
         word => tails.and(word),
@@ -210,7 +210,7 @@ pub(in crate::write::redact) fn with_roles(tails: Tails) -> Tails {
 
 /// What a name in a text says.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::write::redact) struct Said {
+pub(in crate::redact) struct Said {
     /// Of its value.
     pub(super) class: Option<Name>,
     /// The same under a redact key of the user's own, under which numbers are secrets, too.
@@ -224,7 +224,7 @@ pub(in crate::write::redact) struct Said {
 }
 
 impl Said {
-    pub(in crate::write::redact) fn by(name: &[u8], keys: &Keys) -> Self {
+    pub(in crate::redact) fn by(name: &[u8], keys: &Keys) -> Self {
         let name = FoldedName::new(name);
         let found = keys.find(&name);
         let class = found.map(|(_, name)| name).or_else(|| by_last_word_of(&name));
@@ -244,18 +244,18 @@ impl Said {
         }
     }
 
-    pub(in crate::write::redact) fn class(self) -> Option<Name> {
+    pub(in crate::redact) fn class(self) -> Option<Name> {
         self.class
     }
 }
 
 /// What `name` says, if anything.
-pub(in crate::write::redact) fn class(name: &[u8], keys: &Keys) -> Option<Name> {
+pub(in crate::redact) fn class(name: &[u8], keys: &Keys) -> Option<Name> {
     keys.may_name(name).then(|| Said::by(name, keys).class).flatten()
 }
 
 /// What `name` says by its last word, although no redact key says so.
-pub(in crate::write::redact) fn by_last_word(name: &[u8]) -> Option<Name> {
+pub(in crate::redact) fn by_last_word(name: &[u8]) -> Option<Name> {
     TAILS
         .may_match(name)
         .then(|| by_last_word_of(&FoldedName::new(name)))

@@ -5,8 +5,8 @@ use super::assignments::{Gap, LONGEST_NAME, Quoted, is_screaming};
 use super::names::{self, Name};
 use super::values::{is_placeholder, is_plausible, looks_random};
 use super::{ANY, Beside, Found, Notice, Sign};
-use crate::write::redact::keys::Keys;
-use crate::write::redact::text::{Text, count_work};
+use crate::redact::keys::Keys;
+use crate::redact::text::{Text, count_work};
 
 /// How far before `BY` the word `IDENTIFIED` is looked for: a plugin may be named between them.
 const MOST_BEFORE_BY: usize = 48;

@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 
 use super::hostile_texts::{ARRANGEMENTS, TRIGGERS, hostile, json, prose};
-use crate::write::redact::shapes::prefixes;
-use crate::write::redact::text::work;
-use crate::write::redact::{RedactionSettings, Redactor};
+use crate::redact::shapes::prefixes;
+use crate::redact::text::work;
+use crate::redact::{RedactionSettings, Redactor};
 
 /// How long the texts are, and twice as long.
 const BYTES: usize = 4_000;

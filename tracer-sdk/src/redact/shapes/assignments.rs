@@ -10,8 +10,8 @@ use super::values::{
     looks_random,
 };
 use super::{ANY, Beside, Found, Notice, Sign};
-use crate::write::redact::keys::Keys;
-use crate::write::redact::text::{Text, count_work};
+use crate::redact::keys::Keys;
+use crate::redact::text::{Text, count_work};
 
 /// The longest name; longer runs are something else.
 pub(super) const LONGEST_NAME: usize = 64;
@@ -32,7 +32,7 @@ const LONGEST_TYPE: usize = 32;
 const END_OF_NAME: usize = 12;
 
 /// Names in the query of a URL that the key rule does not know, reversed.
-pub(in crate::write::redact) const QUERY_NAMES: [&[u8]; 3] = [b"gis", b"erutangis", b"yek"];
+pub(in crate::redact) const QUERY_NAMES: [&[u8]; 3] = [b"gis", b"erutangis", b"yek"];
 
 pub(super) fn noticed_by(notice: &mut Notice<'_>) {
     let ends = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_\"'` \t\n\r]:";

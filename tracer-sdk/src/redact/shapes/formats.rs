@@ -1,6 +1,6 @@
 //! The published formats of provider keys: a prefix, what the rest is made of, how long it is at least.
 
-use crate::write::redact::text::{is_alphanumeric, is_url_safe};
+use crate::redact::text::{is_alphanumeric, is_url_safe};
 
 /// A published token format.
 pub(super) struct Format {

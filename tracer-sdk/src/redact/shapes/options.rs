@@ -4,8 +4,8 @@ use super::assignments::{LONGEST_NAME, quoted_end};
 use super::names::Name;
 use super::values::{MAX_JUDGED, is_number, is_placeholder, is_plausible, looks_random};
 use super::{Beside, Found, Notice, Sign};
-use crate::write::redact::keys::Keys;
-use crate::write::redact::text::{Text, is_url_safe};
+use crate::redact::keys::Keys;
+use crate::redact::text::{Text, is_url_safe};
 
 pub(super) fn noticed_by(notice: &mut Notice<'_>) {
     notice(Sign {

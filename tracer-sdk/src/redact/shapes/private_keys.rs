@@ -5,8 +5,8 @@ use crate::process::Computed;
 use memchr::memmem::{self, Finder};
 
 use super::{Beside, Found, Notice, Sign};
-use crate::write::redact::keys::Keys;
-use crate::write::redact::text::Text;
+use crate::redact::keys::Keys;
+use crate::redact::text::Text;
 
 const BEGIN: &[u8] = b"-----BEGIN ";
 const LABEL: &[u8] = b"PRIVATE KEY";

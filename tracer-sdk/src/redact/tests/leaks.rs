@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::fake_secrets::{Dice, Fake, SHAPES, fakes, leak};
+use crate::redact::{RedactionSettings, Redactor};
 use crate::write::payload::write_json;
-use crate::write::redact::{RedactionSettings, Redactor};
 
 const FIELD_BYTES: usize = 600;
 

@@ -1,7 +1,7 @@
 //! The key rule, and arguments.
 
 use super::redactor;
-use crate::write::redact::{KeyVerdict, RedactionSettings, Redactor};
+use crate::redact::{KeyVerdict, RedactionSettings, Redactor};
 
 const SECRET: &[&str] = &[
     "api_key",

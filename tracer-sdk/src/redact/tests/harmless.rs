@@ -1,7 +1,7 @@
 //! Keys and strings that hold no secret.
 
 use super::redactor;
-use crate::write::redact::KeyVerdict;
+use crate::redact::KeyVerdict;
 
 /// Keys of real payloads, configurations and databases.
 const KEYS: &str = "

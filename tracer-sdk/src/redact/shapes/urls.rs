@@ -7,8 +7,8 @@ use memchr::{memchr, memrchr};
 
 use super::values::{MAX_JUDGED, is_number, is_placeholder, looks_random};
 use super::{Beside, Found, Notice, Sign};
-use crate::write::redact::keys::Keys;
-use crate::write::redact::text::Text;
+use crate::redact::keys::Keys;
+use crate::redact::text::Text;
 
 /// What finds the end of a login.
 static AT_SIGN: Computed<Finder<'static>> = Computed::new(|| Finder::new(b"@"));

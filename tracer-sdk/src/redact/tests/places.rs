@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::fake_secrets::{Dice, leak};
 use super::redactor;
+use crate::redact::{RedactionSettings, Redactor};
 use crate::redaction::Redaction;
 use crate::settings::Settings;
 use crate::write::payload::write_json;
-use crate::write::redact::{RedactionSettings, Redactor};
 
 /// Names of secrets, as programs spell them.
 const NAMES: &[&str] = &[

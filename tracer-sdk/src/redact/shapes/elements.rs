@@ -5,8 +5,8 @@ use memchr::memchr;
 use super::names::{self, Name, Role};
 use super::values::{MAX_JUDGED, is_digest, is_number, is_placeholder, is_plausible, looks_random};
 use super::{ANY, Beside, Found, Notice, Sign};
-use crate::write::redact::keys::Keys;
-use crate::write::redact::text::{Text, count_work};
+use crate::redact::keys::Keys;
+use crate::redact::text::{Text, count_work};
 
 /// The longest tag, attributes included.
 const LONGEST_TAG: usize = 128;

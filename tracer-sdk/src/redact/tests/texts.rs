@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::fake_secrets::{Dice, SHAPES, fakes, leak};
 use super::redactor;
-use crate::write::redact::{RedactionSettings, Redactor};
+use crate::redact::{RedactionSettings, Redactor};
 
 #[test]
 fn there_are_sixty_shapes() {

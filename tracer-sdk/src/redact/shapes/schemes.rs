@@ -2,8 +2,8 @@
 
 use super::values::{MAX_JUDGED, is_plausible, looks_random};
 use super::{Beside, Found, Notice, Sign};
-use crate::write::redact::keys::Keys;
-use crate::write::redact::text::Text;
+use crate::redact::keys::Keys;
+use crate::redact::text::Text;
 
 /// Shorter words after `bearer` are prose.
 const SHORTEST_BEARER: usize = 10;

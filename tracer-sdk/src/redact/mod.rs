@@ -2,7 +2,7 @@
 //!
 //! A [`Redactor`] is built from the settings and the process's environment; all runs with the same settings share one
 //! ([`Redactor::shared`]), and it looks at the environment again now and then. It answers what a key says about its value, and cleans strings: first secrets are replaced by `__REDACTED__`, then the string is cut, so that
-//! no half of a secret survives a cut. Structured values pass through [`write_json`](super::payload::write_json).
+//! no half of a secret survives a cut. Structured values pass through [`write_json`](crate::write::payload::write_json).
 
 mod arguments;
 mod cut;
@@ -11,6 +11,7 @@ mod fold;
 mod harmless;
 mod keys;
 mod noticed;
+mod redaction;
 mod scan;
 mod shapes;
 mod shared;
@@ -25,9 +26,10 @@ use std::sync::Arc;
 
 pub(crate) use cut::{character_boundary, prefix};
 pub(crate) use environment::Variables;
-pub(crate) use keys::{KeyVerdict, default_keys};
+pub(crate) use keys::KeyVerdict;
+pub use redaction::Redaction;
 
-use super::escape::needs_no_escape;
+use crate::settings::{MIN_FIELD_BYTES, Settings};
 use environment::{EnvironmentSecrets, Watch};
 use harmless::{Known, RedactorId};
 use keys::Keys;
@@ -35,9 +37,6 @@ pub(crate) use scan::SEEN_PAST_THE_CUT;
 use scan::Scanner;
 pub(crate) use shapes::{Name, Role};
 use shared::Current;
-
-/// The smallest `max_field_bytes`; smaller settings are raised to it.
-pub(crate) const SMALLEST_FIELD_BYTES: usize = 100;
 
 /// Longer texts name nothing.
 const LONGEST_NAME: usize = 64;
@@ -49,17 +48,24 @@ pub(crate) struct RedactionSettings {
     pub(crate) redact: bool,
     /// Keys whose values are secrets, compared word by word.
     pub(crate) redact_keys: Vec<String>,
-    /// The longest string, in bytes; at least [`SMALLEST_FIELD_BYTES`].
+    /// The longest string, in bytes; at least [`MIN_FIELD_BYTES`].
     pub(crate) max_field_bytes: usize,
 }
 
+impl From<&Settings> for RedactionSettings {
+    fn from(settings: &Settings) -> Self {
+        Self {
+            redact: settings.redact,
+            redact_keys: settings.redact_keys.clone(),
+            max_field_bytes: settings.max_field_bytes,
+        }
+    }
+}
+
+#[cfg(test)]
 impl Default for RedactionSettings {
     fn default() -> Self {
-        Self {
-            redact: true,
-            redact_keys: default_keys().map(str::to_owned).collect(),
-            max_field_bytes: 20_000,
-        }
+        Self::from(&Settings::with_data_dir("unused"))
     }
 }
 
@@ -142,7 +148,7 @@ impl Redactor {
         Self {
             settings: settings.clone(),
             redact: settings.redact,
-            max_field_bytes: settings.max_field_bytes.max(SMALLEST_FIELD_BYTES),
+            max_field_bytes: settings.max_field_bytes.max(MIN_FIELD_BYTES),
             keys,
             scanner: Current::new(Scanner::new(secrets)),
             watch: None,
@@ -234,7 +240,7 @@ impl Redactor {
         let says_nothing = verdict == KeyVerdict::Keep && name.is_none();
         let member = Member {
             key: self.clean_to(key, max_bytes),
-            is_plain: needs_no_escape(key),
+            is_plain: is_plain(key),
             verdict,
             name,
             role: if says_nothing && self.redact {
@@ -288,4 +294,9 @@ impl Redactor {
         self.scanner
             .with(|scanner| scanner.clean(text, max_bytes, &self.keys))
     }
+}
+
+/// Whether `text` is the same as part of a JSON string.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| !matches!(byte, ..0x20 | b'"' | b'\\'))
 }

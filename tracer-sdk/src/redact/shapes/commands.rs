@@ -4,8 +4,8 @@ use super::assignments::{Gap, LONGEST_NAME, Quoted, begins_line};
 use super::names::Name;
 use super::values::{MAX_JUDGED, is_number, is_placeholder, is_plausible};
 use super::{Beside, Found, Notice, Sign};
-use crate::write::redact::keys::Keys;
-use crate::write::redact::text::{Text, count_work, is_url_safe};
+use crate::redact::keys::Keys;
+use crate::redact::text::{Text, count_work, is_url_safe};
 
 /// How far before an option its command is looked for.
 const LONGEST_COMMAND: usize = 128;

@@ -1,8 +1,8 @@
 //! Tokens known by their parts: JWTs, Discord and Telegram bot tokens.
 
 use super::{Beside, Found, Notice, Sign};
-use crate::write::redact::keys::Keys;
-use crate::write::redact::text::{Text, count_work, is_url_safe};
+use crate::redact::keys::Keys;
+use crate::redact::text::{Text, count_work, is_url_safe};
 
 /// What base64 for URLs is made of, as [`is_url_safe`] tells.
 const URL_SAFE: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";

@@ -5,6 +5,7 @@
 //! begin where a word begins, so `compass` is not `pass`. Nothing is allocated: this runs for every key of every payload.
 
 use crate::process::Computed;
+use crate::settings::DEFAULT_REDACT_KEYS;
 
 use super::fold::{FoldedName, plural_endings};
 use super::shapes::{self, Name};
@@ -22,39 +23,21 @@ pub(crate) enum KeyVerdict {
     SecretUnlessNumber,
 }
 
-/// The redact keys that are used unless the settings name others, and what each says in a text, where `pass: …` and
-/// `auth: …` are seldom secrets.
-const DEFAULT_KEYS: [(&str, Name); 20] = [
-    ("access_key", Name::Secret),
-    ("api_key", Name::Secret),
-    ("auth", Name::Token),
-    ("authorization", Name::Secret),
-    ("bearer", Name::Token),
-    ("cookie", Name::Secret),
-    ("credential", Name::Token),
-    ("dsn", Name::Token),
-    ("encryption_key", Name::Secret),
-    ("jwt", Name::Token),
-    ("pass", Name::Token),
-    ("passphrase", Name::Secret),
-    ("passwd", Name::Secret),
-    ("password", Name::Secret),
-    ("private_key", Name::Secret),
-    ("pwd", Name::Token),
-    ("secret", Name::Secret),
-    ("secret_key", Name::Secret),
-    ("signing_key", Name::Secret),
-    ("token", Name::Token),
+/// Default redact keys that in a text seldom name a secret: `pass: …`, `auth: …`.
+const OFTEN_WORDS: [&str; 8] = [
+    "auth",
+    "bearer",
+    "credential",
+    "dsn",
+    "jwt",
+    "pass",
+    "pwd",
+    "token",
 ];
-
-/// The names of the default redact keys.
-pub(crate) fn default_keys() -> impl Iterator<Item = &'static str> {
-    DEFAULT_KEYS.iter().map(|(key, _)| *key)
-}
 
 /// The keys of the default list, whatever the settings say.
 pub(super) static DEFAULTS: Computed<Keys> =
-    Computed::new(|| Keys::new(&default_keys().map(str::to_owned).collect::<Vec<_>>()));
+    Computed::new(|| Keys::new(&DEFAULT_REDACT_KEYS.map(str::to_owned)));
 
 /// Words that may follow a redact key without making it harmless, reversed.
 const FOLLOWING_WORDS: [&[u8]; 4] = [b"eulav", b"yek", b"hsah", b"redaeh"];
@@ -140,19 +123,19 @@ impl RedactKey {
     fn new(key: &str) -> Option<Self> {
         let folded = FoldedName::new(key.as_bytes());
         let spells = |word: &str| reversed(word) == folded.from(0);
-        let default = DEFAULT_KEYS.iter().find(|(default, _)| spells(default));
+        let is_default = DEFAULT_REDACT_KEYS.iter().any(|key| spells(key));
         let is_token = folded.spelled(0, b"nekot").is_some();
         let reversed = folded.from(0).to_vec();
         (!reversed.is_empty()).then_some(Self {
-            verdict: if is_token || default.is_some() {
+            verdict: if is_token || is_default {
                 KeyVerdict::SecretUnlessNumber
             } else {
                 KeyVerdict::Secret
             },
-            name: match default {
-                Some((_, name)) => *name,
-                None if is_token => Name::Token,
-                None => Name::Secret,
+            name: if is_token || OFTEN_WORDS.iter().any(|word| spells(word)) {
+                Name::Token
+            } else {
+                Name::Secret
             },
             has_plural: !is_token,
             is_unmistakable: UNMISTAKABLE.iter().any(|word| spells(word)),

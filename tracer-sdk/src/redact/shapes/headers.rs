@@ -5,8 +5,8 @@ use memchr::memchr;
 use super::Found;
 use super::schemes::Credentials;
 use super::values::{MAX_JUDGED, is_code, is_placeholder, is_plausible};
-use crate::write::redact::fold::FoldedName;
-use crate::write::redact::text::Text;
+use crate::redact::fold::FoldedName;
+use crate::redact::text::Text;
 
 /// Schemes whose credentials are one word.
 const SCHEMES: [&[u8]; 13] = [

@@ -289,7 +289,7 @@ pub(super) mod work {
         static EXAMINED: Cell<u64> = const { Cell::new(0) };
     }
 
-    pub(in crate::write::redact) fn count_work(bytes: usize) {
+    pub(in crate::redact) fn count_work(bytes: usize) {
         EXAMINED.with(|examined| examined.set(examined.get() + bytes as u64 + 1));
     }
 
