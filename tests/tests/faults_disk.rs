@@ -16,7 +16,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use tracer_sdk::format::RecordedStatus;
-use tracer_sdk::read::{Liveness, liveness, open_run, salvage_run};
+use tracer_sdk::read::{Liveness, open_run, probe_liveness, salvage_run};
 use tracer_sdk::settings::Flush;
 use tracer_sdk::{Run, RunGuard, tool_call};
 use tracer_tests::{DataDir, Finished};
@@ -172,7 +172,7 @@ fn a_run_whose_log_was_deleted_is_interrupted_and_says_what_is_missing() {
     assert_eq!((run.meta.status, run.spans.len()), (RecordedStatus::Running, 0));
     assert_eq!(run.meta.additional["dropped"]["spans"], 3);
     assert_eq!(
-        liveness(&directory, RecordedStatus::Running),
+        probe_liveness(&directory, RecordedStatus::Running),
         Liveness::Interrupted
     );
 }
@@ -417,7 +417,7 @@ fn a_limit_on_the_size_of_files_costs_what_does_not_fit() {
     assert_eq!(run.spans.len() as u64, told.written);
     assert_eq!(run.meta.additional["dropped"]["spans"], told.dropped);
     assert_eq!(
-        liveness(&told.directory, RecordedStatus::Running),
+        probe_liveness(&told.directory, RecordedStatus::Running),
         Liveness::Interrupted
     );
 }

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tracer_sdk::format::{RecordedStatus, SpanRecord};
-use tracer_sdk::read::{Liveness, liveness, open_run, validate};
-use tracer_sdk::tidy;
+use tracer_sdk::maintenance;
+use tracer_sdk::read::{Liveness, open_run, probe_liveness, validate};
 use tracer_tests::{DataDir, Program, wait_until};
 
 /// How many programs are killed by default.
@@ -65,7 +65,7 @@ fn kill_once(kill: u32) -> u64 {
 
     let directory = data.run_dirs().remove(0);
     wait_until("interrupted", || {
-        liveness(&directory, RecordedStatus::Running) == Liveness::Interrupted
+        probe_liveness(&directory, RecordedStatus::Running) == Liveness::Interrupted
     });
     let recorded: HashSet<String> = match open_run(&directory) {
         Ok(run) => {
@@ -92,7 +92,7 @@ fn kill_once(kill: u32) -> u64 {
 
 /// Repairing what a kill left gives a valid run that has everything that was recorded.
 fn is_repaired(directory: &Path, recorded: &HashSet<String>, kill: u32) {
-    tidy::repair(directory).unwrap_or_else(|error| panic!("kill {kill}: {error}"));
+    maintenance::repair(directory).unwrap_or_else(|error| panic!("kill {kill}: {error}"));
     let report = validate(directory);
     assert_eq!(
         (report.problems, report.warnings),

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tracer_sdk::format::{EventType, RecordedStatus};
-use tracer_sdk::read::{Liveness, liveness, open_run};
+use tracer_sdk::read::{Liveness, open_run, probe_liveness};
 use tracer_sdk::{llm_call, span, tool_call, traced_run};
 use tracer_tests::{DataDir, Finished};
 
@@ -38,7 +38,7 @@ fn metadata_appears_as_running_with_the_first_child_and_is_final_at_the_end() {
     let directory = run.dir().unwrap();
     assert!(!directory.join("meta.json").exists(), "no child span yet");
     assert_eq!(
-        liveness(&directory, RecordedStatus::Running),
+        probe_liveness(&directory, RecordedStatus::Running),
         Liveness::Running,
         "and seen all the same"
     );
@@ -69,7 +69,7 @@ fn metadata_appears_as_running_with_the_first_child_and_is_final_at_the_end() {
         (RecordedStatus::Ok, 1)
     );
     assert!(last.run.meta.ended_at.is_some() && last.run.meta.duration_ms.is_some());
-    assert_eq!(liveness(&directory, last.status()), Liveness::Ended);
+    assert_eq!(probe_liveness(&directory, last.status()), Liveness::Ended);
 }
 
 #[test]

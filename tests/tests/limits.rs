@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use nix::sys::resource::{Resource, getrlimit};
 use serde_json::Value;
 use tracer_sdk::format::RecordedStatus;
-use tracer_sdk::read::{Liveness, liveness};
+use tracer_sdk::read::{Liveness, probe_liveness};
 use tracer_tests::{DataDir, Program};
 
 const TRACED: &str = env!("CARGO_BIN_EXE_traced");
@@ -51,7 +51,7 @@ fn files_kept_open(runs: usize, limit: u64) -> u64 {
     assert_eq!(directories.len(), runs);
     for run in &directories {
         assert_eq!(
-            liveness(run, RecordedStatus::Running),
+            probe_liveness(run, RecordedStatus::Running),
             Liveness::Running,
             "{limit}"
         );

@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tracer_sdk::format::{EventType, RecordedStatus};
-use tracer_sdk::read::{Liveness, liveness, open_run};
+use tracer_sdk::read::{Liveness, open_run, probe_liveness};
 use tracer_tests::{DataDir, Program, wait_until};
 
 const TRACED: &str = env!("CARGO_BIN_EXE_traced");
@@ -46,7 +46,7 @@ fn only_run(data: &DataDir) -> PathBuf {
 fn liveness_now(data: &DataDir) -> Liveness {
     let directory = only_run(data);
     let status = open_run(&directory).map_or(RecordedStatus::Running, |run| run.meta.status);
-    liveness(&directory, status)
+    probe_liveness(&directory, status)
 }
 
 fn spans_in(data: &DataDir) -> Vec<String> {
@@ -270,10 +270,13 @@ fn a_process_whose_first_thread_is_gone_lives() {
         std::fs::read_to_string(&state).unwrap().contains(") Z ")
     });
     std::fs::write(run.join(".live"), live_file_of(child.id(), &data)).unwrap();
-    assert_eq!(liveness(&run, RecordedStatus::Running), Liveness::Running);
+    assert_eq!(probe_liveness(&run, RecordedStatus::Running), Liveness::Running);
     drop(child.stdin.take());
     child.wait().unwrap();
-    assert_eq!(liveness(&run, RecordedStatus::Running), Liveness::Interrupted);
+    assert_eq!(
+        probe_liveness(&run, RecordedStatus::Running),
+        Liveness::Interrupted
+    );
 }
 
 #[test]

@@ -37,7 +37,7 @@ impl Contents {
         let mut in_flight = in_flight.into_iter().peekable();
         let mut has_started = false;
         for number in 0..run.records.record_count() {
-            let Some(outline) = run.records.outline(number) else {
+            let Some(outline) = run.records.header(number) else {
                 break;
             };
             while let Some((_, index)) = in_flight.next_if(|(instant, _)| *instant < outline.instant) {
@@ -63,7 +63,7 @@ impl Contents {
     pub(crate) fn started(&self) -> Option<Timestamp> {
         let root = self
             .start_number()
-            .and_then(|number| self.run.records.outline(number));
+            .and_then(|number| self.run.records.header(number));
         let told = || self.run.meta.as_ref().map(|meta| meta.started_at.instant());
         root.map(|outline| outline.instant).or_else(told)
     }
@@ -78,7 +78,7 @@ impl Contents {
 
     fn start_number(&self) -> Option<usize> {
         (0..self.run.records.record_count()).find(|number| {
-            let outline = self.run.records.outline(*number);
+            let outline = self.run.records.header(*number);
             outline.is_some_and(|outline| outline.event_type == EventType::RunStart)
         })
     }
@@ -108,7 +108,7 @@ impl Contents {
             Place::Record(number) => self
                 .run
                 .records
-                .outline(number)
+                .header(number)
                 .is_some_and(|outline| wanted(outline.event_type, outline.is_failed)),
             Place::InFlight(index) => self
                 .run

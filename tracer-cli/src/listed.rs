@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use tracer_sdk::format::{Problem, RunMeta, TraceId};
-use tracer_sdk::read::{ListedRun, RunStatus};
+use tracer_sdk::read::{RunStatus, RunSummary};
 
 /// The additive key beside the format's `status`.
 const RUN_STATUS: &str = "run_status";
@@ -22,8 +22,8 @@ pub(crate) struct RunEntry<'a> {
 
 impl<'a> RunEntry<'a> {
     /// Nothing for a run that is damaged.
-    pub(crate) fn of(run: &'a ListedRun) -> Option<Self> {
-        let run_status = run.state();
+    pub(crate) fn of(run: &'a RunSummary) -> Option<Self> {
+        let run_status = run.status();
         let meta = run
             .meta
             .as_ref()
@@ -52,8 +52,8 @@ pub(crate) struct DamagedRun<'a> {
 
 impl<'a> DamagedRun<'a> {
     /// Nothing for a run that is not damaged.
-    pub(crate) fn of(run: &'a ListedRun) -> Option<Self> {
-        (run.state() == RunStatus::Damaged).then(|| Self {
+    pub(crate) fn of(run: &'a RunSummary) -> Option<Self> {
+        (run.status() == RunStatus::Damaged).then(|| Self {
             trace_id: run.directory.trace_id,
             diagnostics: Cow::Borrowed(run.problems()),
         })

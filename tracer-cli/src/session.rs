@@ -140,7 +140,7 @@ impl Session {
 /// A run that may have been meant: its ID, name and age.
 fn candidate(before: &str, store: &RunStore, directory: RunDirectory) -> String {
     let id = short_id(store, &directory);
-    match directory.listed().meta {
+    match directory.read_summary().meta {
         Ok(meta) => {
             let name = gist::word(meta.run_name.as_deref().unwrap_or("(unnamed)"));
             format!(

@@ -9,13 +9,13 @@ pub mod judge;
 mod loops;
 #[doc(hidden)]
 pub mod macro_support;
+pub mod maintenance;
 mod process;
 pub mod read;
 mod redact;
 pub mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-pub mod tidy;
 #[cfg(test)]
 mod vectors;
 mod write;

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use tracer_sdk::read::{ListedRun, RunStore};
+use tracer_sdk::read::{RunStore, RunSummary};
 
 /// A traced program of this package.
 const TRACED: &str = env!("CARGO_BIN_EXE_traced");
@@ -89,7 +89,7 @@ impl Workshop {
     }
 
     /// What the store has.
-    pub(crate) fn runs(&self) -> Vec<ListedRun> {
+    pub(crate) fn runs(&self) -> Vec<RunSummary> {
         RunStore::new(self.path("store")).list().unwrap_or_default()
     }
 

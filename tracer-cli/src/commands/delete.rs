@@ -1,7 +1,7 @@
 //! `tracer delete`: removes runs that are named, after asking.
 
-use tracer_sdk::read::{ListedRun, Liveness};
-use tracer_sdk::tidy;
+use tracer_sdk::maintenance;
+use tracer_sdk::read::{Liveness, RunSummary};
 
 use super::{Verdict, confirmed, not_removed};
 use crate::error::CliError;
@@ -28,11 +28,11 @@ pub struct Args {
 
 /// Deletes runs: all of them, or none when one cannot be.
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
-    let mut runs: Vec<(ListedRun, String)> = Vec::new();
+    let mut runs: Vec<(RunSummary, String)> = Vec::new();
     for run_id in &args.run_ids {
         let (directory, short_id) = session.select(Some(run_id))?;
         if runs.iter().all(|(run, _)| run.directory != directory) {
-            runs.push((directory.listed(), short_id));
+            runs.push((directory.read_summary(), short_id));
         }
     }
     if !args.force {
@@ -53,7 +53,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         }
     }
     for (run, short_id) in &runs {
-        tidy::remove_run(&run.directory).map_err(|error| not_removed(short_id, &error))?;
+        maintenance::remove_run(&run.directory).map_err(|error| not_removed(short_id, &error))?;
     }
     let count = text::counted(runs.len() as u64, "run");
     session
@@ -62,8 +62,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     Ok(Verdict::Done)
 }
 
-fn not_live(run: &ListedRun, short_id: &str) -> Result<(), CliError> {
-    match run.liveness() {
+fn not_live(run: &RunSummary, short_id: &str) -> Result<(), CliError> {
+    match run.probe_liveness() {
         Liveness::Running => Err(CliError::input(format!("run {short_id} is still going on"))
             .with_hint("wait until it has ended, or add --force")),
         Liveness::Unknown if run.meta.is_ok() => Err(CliError::input(format!(

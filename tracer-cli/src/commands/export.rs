@@ -151,7 +151,7 @@ fn page(directory: &RunDirectory, short_id: &str, session: &Session) -> Result<P
     })?;
     let contents = Contents::new(outlined);
     Ok(Page {
-        standing: standing(&directory.clone().listed()),
+        standing: standing(&directory.clone().read_summary()),
         duration: contents.run.meta.as_ref().and_then(duration),
         contents,
         redaction: Redaction::new(&session.settings()?, environment()),

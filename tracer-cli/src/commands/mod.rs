@@ -22,8 +22,8 @@ pub mod view;
 use std::process::ExitCode;
 
 use tracer_sdk::format::{RunMeta, Timestamp};
-use tracer_sdk::read::{InvalidRun, ListedRun, RunDirectory};
-use tracer_sdk::tidy::TidyError;
+use tracer_sdk::maintenance::MaintenanceError;
+use tracer_sdk::read::{InvalidRun, RunDirectory, RunSummary};
 
 use crate::error::{CliError, ErrorKind};
 use crate::render::line::Line;
@@ -63,8 +63,8 @@ pub(crate) fn duration(meta: &RunMeta) -> Option<u64> {
 }
 
 /// The status of a run.
-pub(crate) fn standing(run: &ListedRun) -> RunStatus {
-    run.state()
+pub(crate) fn standing(run: &RunSummary) -> RunStatus {
+    run.status()
 }
 
 /// What is said of a run that is refused: all its problems.
@@ -82,19 +82,19 @@ fn not_changed(
     damaged: ErrorKind,
     what: &str,
     run: &RunDirectory,
-    error: &TidyError,
+    error: &MaintenanceError,
     session: &Session,
 ) -> CliError {
     let message = format!("{what}: {error}");
     match error {
-        TidyError::Damaged { problems, .. } => CliError::new(damaged, message)
+        MaintenanceError::RunDamaged { problems, .. } => CliError::new(damaged, message)
             .with_details(problems.iter().map(ToString::to_string))
             .with_hint(format!(
                 "every problem: tracer validate-trace {}",
                 quoted(&run.path)
             )),
-        TidyError::Live => CliError::input(message).with_hint("wait until it has ended"),
-        TidyError::Unknown => CliError::input(message).with_hint(format!(
+        MaintenanceError::RunActive => CliError::input(message).with_hint("wait until it has ended"),
+        MaintenanceError::LivenessUnknown => CliError::input(message).with_hint(format!(
             "see how far it is: {}",
             session.command(&format!("show {}", run.trace_id))
         )),
@@ -102,7 +102,7 @@ fn not_changed(
     }
 }
 
-fn not_removed(short_id: &str, error: &TidyError) -> CliError {
+fn not_removed(short_id: &str, error: &MaintenanceError) -> CliError {
     CliError::input(format!("run {short_id} cannot be removed: {error}"))
         .with_hint("check the permissions of its folder, and try again")
 }

@@ -1,8 +1,8 @@
 //! `tracer prune`: removes runs by age, number, size and status, after saying which and asking.
 
 use tracer_sdk::format::Timestamp;
-use tracer_sdk::read::{ListedRun, Liveness, RunStore};
-use tracer_sdk::tidy::{self, Candidate, PruneRules};
+use tracer_sdk::maintenance::{self, Candidate, PruneRules};
+use tracer_sdk::read::{Liveness, RunStore, RunSummary};
 
 use super::{Verdict, confirmed, not_removed, now};
 use crate::amounts;
@@ -60,7 +60,7 @@ pub struct Args {
 impl Args {
     fn rules(&self, now: Timestamp) -> PruneRules {
         PruneRules {
-            states: self.status.clone(),
+            statuses: self.status.clone(),
             keep: self.keep,
             before: self.older_than.map(|since| since.instant(now)),
             max_bytes: self.max_size,
@@ -78,7 +78,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     }
     let store = RunStore::new(session.data_dir()?);
     let runs = store.list().map_err(|error| session.store_error(&error))?;
-    ListedRun::look_at_all(&runs);
+    RunSummary::check_all_logs(&runs);
     let looking = Progress::begin("looking at", "run", Some(runs.len() as u64));
     let candidates: Vec<Candidate> = runs
         .iter()
@@ -88,8 +88,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         })
         .collect();
     looking.end(&mut session.ui);
-    let chosen = tidy::choose(&candidates, &rules);
-    let going: Vec<(&ListedRun, &Candidate)> = chosen
+    let chosen = maintenance::choose(&candidates, &rules);
+    let going: Vec<(&RunSummary, &Candidate)> = chosen
         .iter()
         .filter_map(|&position| Some((runs.get(position)?, candidates.get(position)?)))
         .collect();
@@ -130,31 +130,31 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let removing = Progress::begin("removing", "run", Some(going.len() as u64));
     for (run, _) in &going {
         // It may have been taken up again since it was listed.
-        if run.liveness() != Liveness::Running {
+        if run.probe_liveness() != Liveness::Running {
             let id = run_list::short_id(run.directory.trace_id, []);
-            tidy::remove_run(&run.directory).map_err(|error| not_removed(&id, &error))?;
+            maintenance::remove_run(&run.directory).map_err(|error| not_removed(&id, &error))?;
             removing.step();
         }
     }
     removing.end(&mut session.ui);
     // What earlier removals left holds room and nothing else.
-    tidy::remove_leftovers(&store.runs_dir()).map_err(|error| CliError::input(error.to_string()))?;
+    maintenance::remove_leftovers(&store.runs_dir()).map_err(|error| CliError::input(error.to_string()))?;
     session
         .ui
         .lines(&[Line::of("✓ ", Tone::Good).with(format!("removed {count}"), Tone::Plain)])?;
     Ok(Verdict::Done)
 }
 
-fn candidate(run: &ListedRun) -> Candidate {
+fn candidate(run: &RunSummary) -> Candidate {
     Candidate {
-        state: run.state(),
+        status: run.status(),
         may_be_live: run.may_be_live(),
         started: run.started(),
-        bytes: tidy::size_of(&run.directory.path),
+        bytes: maintenance::directory_bytes(&run.directory.path),
     }
 }
 
-fn told(run: &ListedRun, candidate: &Candidate, id_length: usize) -> Line {
+fn told(run: &RunSummary, candidate: &Candidate, id_length: usize) -> Line {
     let id: String = run
         .directory
         .trace_id
@@ -166,7 +166,7 @@ fn told(run: &ListedRun, candidate: &Candidate, id_length: usize) -> Line {
     let started = run.started().map(units::moment).unwrap_or_default();
     let rest = format!(
         "{:11}  {:>8}  {started}  {}",
-        candidate.state.as_str(),
+        candidate.status.as_str(),
         amounts::bytes(candidate.bytes),
         gist::word(name.unwrap_or("(unnamed)"))
     );

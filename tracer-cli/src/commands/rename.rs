@@ -1,6 +1,6 @@
 //! `tracer rename`: gives a run another name.
 
-use tracer_sdk::tidy;
+use tracer_sdk::maintenance;
 
 use super::{Verdict, not_changed};
 use crate::error::{CliError, ErrorKind};
@@ -25,7 +25,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     }
     let settings = session.settings()?;
     let (directory, short_id) = session.select(Some(&args.run_id))?;
-    let name = tidy::rename_run(&directory, &args.name, &settings).map_err(|error| {
+    let name = maintenance::rename_run(&directory, &args.name, &settings).map_err(|error| {
         let what = format!("run {short_id} is not renamed");
         not_changed(ErrorKind::Input, &what, &directory, &error, session)
     })?;

@@ -1,7 +1,7 @@
 //! `tracer repair`: completes a run whose process died, so that everything that judges runs takes it.
 
 use serde::Serialize;
-use tracer_sdk::tidy::{self, Repair, TidyError};
+use tracer_sdk::maintenance::{self, MaintenanceError, Repair};
 
 use super::{Verdict, not_changed};
 use crate::error::{CliError, ErrorKind};
@@ -49,14 +49,14 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let (directory, short_id) = session.select(args.run_id.as_deref())?;
     let progress = Progress::begin("repairing", "span", None);
     let outcome = if args.dry_run {
-        tidy::plan_repair(&directory.path)
+        maintenance::plan_repair(&directory.path)
     } else {
-        tidy::repair(&directory.path)
+        maintenance::repair(&directory.path)
     };
     progress.end(&mut session.ui);
     let repair = match outcome {
         Ok(repair) => Some(repair),
-        Err(TidyError::Ended) => None,
+        Err(MaintenanceError::AlreadyComplete) => None,
         Err(error) => {
             let what = format!("run {short_id} is not repaired");
             return Err(not_changed(ErrorKind::Check, &what, &directory, &error, session));
@@ -118,7 +118,10 @@ fn steps(repair: &Repair) -> Vec<String> {
     }
     if !completion.spans.is_empty() {
         let count = text::counted(completion.spans.len() as u64, "span");
-        steps.push(format!("{count} ended that had not, with {}", tidy::INTERRUPTED));
+        steps.push(format!(
+            "{count} ended that had not, with {}",
+            maintenance::INTERRUPTED
+        ));
     }
     steps.push(format!(
         "status {}, ended at {}",

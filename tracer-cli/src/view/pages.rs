@@ -173,7 +173,7 @@ fn encoded(text: &str) -> String {
 /// The page of a run: its shell goes out before the run is read, which takes as long as the browser needs for the script.
 fn run_page(viewer: &Viewer, trace_id: TraceId) -> Result<Response, ApiError> {
     let directory = viewer.runs().directory(trace_id)?;
-    let meta = directory.clone().listed().meta.ok();
+    let meta = directory.clone().read_summary().meta.ok();
     let name = meta.and_then(|meta| meta.run_name);
     let title = format!("{} · tracer", name.as_deref().unwrap_or("(unnamed)"));
     let columns = format!("/api/runs/{trace_id}/columns");
@@ -226,7 +226,7 @@ fn not_found(viewer: &Viewer, wanted: &str) -> Result<Response, ApiError> {
             .take(20)
             .map(|directory| {
                 let run_id = directory.trace_id.to_string();
-                let meta = directory.clone().listed().meta.ok();
+                let meta = directory.clone().read_summary().meta.ok();
                 Candidate {
                     run_id,
                     started_at: meta.as_ref().map(|meta| meta.started_at.text().to_owned()),

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tracer_sdk::format::TraceId;
+use tracer_sdk::maintenance::Trash;
 use tracer_sdk::read::{RunDirectory, RunStore};
-use tracer_sdk::tidy::Trash;
 
 use super::answer::{ApiError, no_such_run};
 use super::run::open_run::OpenRun;
@@ -34,7 +34,7 @@ pub(super) struct Runs {
 impl Runs {
     pub(super) fn new(store: RunStore) -> Self {
         Self {
-            trash: Trash::of(&store),
+            trash: Trash::new(&store),
             store,
             open: Mutex::new(Vec::new()),
         }

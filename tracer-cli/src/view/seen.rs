@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use serde::Serialize;
 use tracer_sdk::format::{EventType, Payload, TraceId, Usage};
-use tracer_sdk::read::ListedRun;
+use tracer_sdk::read::RunSummary;
 
 use super::run::kind::Kind;
 use super::run::stamp::Stamp;
@@ -41,13 +41,13 @@ pub(super) struct Seen(Mutex<HashMap<TraceId, (Stamp, Details)>>);
 
 impl Seen {
     /// What was seen of a run that has not changed since.
-    pub(super) fn known(&self, run: &ListedRun) -> Option<Details> {
+    pub(super) fn known(&self, run: &RunSummary) -> Option<Details> {
         let (stamp, details) = self.0.lock().get(&run.directory.trace_id)?.clone();
         (stamp == Stamp::of(&run.directory.path)).then_some(details)
     }
 
     /// Looks at the first spans of a run.
-    pub(super) fn look(&self, run: &ListedRun, standing: RunStatus) -> Option<Details> {
+    pub(super) fn look(&self, run: &RunSummary, standing: RunStatus) -> Option<Details> {
         if let Some(known) = self.known(run) {
             return Some(known);
         }
@@ -62,7 +62,7 @@ impl Seen {
     }
 }
 
-fn look(run: &ListedRun, standing: RunStatus) -> Option<Details> {
+fn look(run: &RunSummary, standing: RunStatus) -> Option<Details> {
     // A log that cannot be read leaves the cells empty; the page of the run says why.
     let ends = log_ends::read(&run.directory.path)?;
     let mut tokens = Usage::default();

@@ -166,7 +166,7 @@ fn is_recorded_in(settings: &Settings, parent: &TraceParent) -> bool {
         path,
     };
     let there = directory
-        .listed()
+        .read_summary()
         .meta
         .is_ok_and(|meta| meta.status == RecordedStatus::Running);
     if !there {

@@ -19,7 +19,7 @@ struct AnyLine {
     end: Option<u64>,
     kind: usize,
     failed: bool,
-    stranger: bool,
+    foreign: bool,
     flaw: usize,
 }
 
@@ -27,9 +27,9 @@ prop_compose! {
     fn any_line()(
         (id, parent, start, end) in (1u64..40, 0u64..12, 0u64..9, prop::option::of(0u64..9)),
         (kind, flaw) in (0usize..7, 0usize..40),
-        (failed, stranger) in (prop::bool::weighted(0.2), prop::bool::weighted(0.05)),
+        (failed, foreign) in (prop::bool::weighted(0.2), prop::bool::weighted(0.05)),
     ) -> AnyLine {
-        AnyLine { id, parent, start, end, kind, failed, stranger, flaw }
+        AnyLine { id, parent, start, end, kind, failed, foreign, flaw }
     }
 }
 
@@ -51,7 +51,7 @@ impl AnyLine {
             _ => json!({"gen_ai.provider.name": null, "user": {"a": [1, {"b": null}]}}),
         };
         let mut span = json!({
-            "trace_id": if self.stranger { "2".repeat(32) } else { "10000000000000000000000000000001".to_owned() },
+            "trace_id": if self.foreign { "2".repeat(32) } else { "10000000000000000000000000000001".to_owned() },
             "span_id": format!("{:016x}", self.id),
             "parent_span_id": (self.parent > 0).then(|| format!("{:016x}", self.parent)),
             "name": if self.kind == 5 { "state" } else { "step" },
@@ -185,7 +185,7 @@ fn a_run_of_many_blocks_is_the_same_from_the_file_and_in_memory() {
         end: None,
         kind: 4,
         failed: false,
-        stranger: false,
+        foreign: false,
         flaw: 9,
     };
     let lines: Vec<AnyLine> = (1..3_000).rev().map(line).collect();
@@ -207,7 +207,7 @@ fn a_log_that_has_changed_since_its_run_was_opened_is_told() {
         end: Some(1),
         kind: 6,
         failed: false,
-        stranger: false,
+        foreign: false,
         flaw: 9,
     };
     let directory = run_of(std::slice::from_ref(&line), "ok");

@@ -1,6 +1,6 @@
 //! Which runs of a store somebody wants to see: by status, by name, by age.
 
-use super::store::ListedRun;
+use super::store::RunSummary;
 use crate::format::{RecordedStatus, RunMeta, Timestamp};
 
 /// The status of a run, as whatever shows runs names it: `list`, `show`, `prune`, the page, and `run_status` in JSON.
@@ -10,7 +10,7 @@ use crate::format::{RecordedStatus, RunMeta, Timestamp};
 /// # let data_dir = folder.path();
 /// use tracer_sdk::read::{RunStatus, RunStore};
 ///
-/// assert_eq!(RunStore::new(data_dir).list()?[0].state(), RunStatus::Ok);
+/// assert_eq!(RunStore::new(data_dir).list()?[0].status(), RunStatus::Ok);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,7 +71,7 @@ impl RunStatus {
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         let recorded = (word == RecordedStatus::Error.as_str()).then_some(Self::Failed);
-        recorded.or_else(|| Self::ALL.into_iter().find(|state| state.as_str() == word))
+        recorded.or_else(|| Self::ALL.into_iter().find(|status| status.as_str() == word))
     }
 
     /// The status that metadata gives. Whether the process of a run that says it runs is gone, and whether a run that ended
@@ -119,7 +119,7 @@ impl RunStatus {
 /// use tracer_sdk::read::{NamePattern, RunFilter, RunStatus};
 ///
 /// let filter = RunFilter {
-///     states: vec![RunStatus::Failed, RunStatus::Interrupted],
+///     statuses: vec![RunStatus::Failed, RunStatus::Interrupted],
 ///     name: Some(NamePattern::new("support-*")),
 ///     since: None,
 /// };
@@ -128,7 +128,7 @@ impl RunStatus {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunFilter {
     /// The run has one of these statuses; none means any.
-    pub states: Vec<RunStatus>,
+    pub statuses: Vec<RunStatus>,
     /// The run's name is like this; a run without a name does not pass.
     pub name: Option<NamePattern>,
     /// The run started then or later. One that cannot tell when it started passes: it is not hidden for being damaged.
@@ -144,14 +144,14 @@ impl RunFilter {
     /// # let data_dir = folder.path();
     /// use tracer_sdk::read::{RunFilter, RunStatus, RunStore};
     ///
-    /// let failed = RunFilter { states: vec![RunStatus::Failed], ..RunFilter::default() };
+    /// let failed = RunFilter { statuses: vec![RunStatus::Failed], ..RunFilter::default() };
     /// let mut runs = RunStore::new(data_dir).list()?;
     /// runs.retain(|run| failed.passes(run));
     /// assert!(runs.is_empty()); // the only run ended well
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn passes(&self, run: &ListedRun) -> bool {
+    pub fn passes(&self, run: &RunSummary) -> bool {
         let name = run.meta.as_ref().ok().and_then(|meta| meta.run_name.as_deref());
         let is_named = || {
             self.name
@@ -162,7 +162,7 @@ impl RunFilter {
             self.since
                 .is_none_or(|since| run.started().is_none_or(|started| started >= since))
         };
-        is_recent() && is_named() && (self.states.is_empty() || self.states.contains(&run.state()))
+        is_recent() && is_named() && (self.statuses.is_empty() || self.statuses.contains(&run.status()))
     }
 }
 
@@ -287,8 +287,8 @@ mod tests {
     fn a_run_passes_when_all_that_is_asked_fits() {
         let (_data, store) = store_with(&[("10000000000000000000000000000001", "2026-01-02T00:00:00Z")]);
         let run = store.list().unwrap().remove(0);
-        let filter = |states: &[RunStatus], name: Option<&str>, since: Option<&str>| RunFilter {
-            states: states.to_vec(),
+        let filter = |statuses: &[RunStatus], name: Option<&str>, since: Option<&str>| RunFilter {
+            statuses: statuses.to_vec(),
             name: name.map(NamePattern::new),
             since: since.map(|since| since.parse().unwrap()),
         };
@@ -322,12 +322,12 @@ mod tests {
             meta.status = status;
             assert_eq!(RunStatus::recorded(meta, || interrupted, || looped), state);
         }
-        assert_eq!(run.state(), RunStatus::Ok);
+        assert_eq!(run.status(), RunStatus::Ok);
         std::fs::remove_file(run.directory.path.join("spans.jsonl")).unwrap();
-        assert_eq!(run.state(), RunStatus::Ok, "a listed run is as it was found");
-        assert_eq!(store.list().unwrap()[0].state(), RunStatus::Damaged);
+        assert_eq!(run.status(), RunStatus::Ok, "a listed run is as it was found");
+        assert_eq!(store.list().unwrap()[0].status(), RunStatus::Damaged);
         run.meta = Err(Vec::new());
-        assert_eq!(run.state(), RunStatus::Damaged);
+        assert_eq!(run.status(), RunStatus::Damaged);
     }
 
     #[test]

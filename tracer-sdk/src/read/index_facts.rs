@@ -9,7 +9,7 @@ use memchr::memmem::Finder;
 use super::log::{Known, LinePlace, Visit};
 use super::project::{child_type, is_failed, named, text, usage};
 use super::span::{Indexed, Span};
-use super::tally::{Surfaced, surfaced};
+use super::tally::{Promoted, promoted};
 use crate::format::EventType;
 use crate::format::names::{self, Name, event_keys, events, markers};
 use crate::process::Computed;
@@ -78,7 +78,7 @@ pub(super) struct Gatherer {
     /// The line of each fact, until the facts are matched with the entries.
     lines: Vec<u64>,
     names: Names,
-    surfaced: Vec<Surfaced>,
+    promoted: Vec<Promoted>,
     /// What the line of the next span is marked with.
     marks: u8,
 }
@@ -113,7 +113,7 @@ impl Visit for Gatherer {
         }
     }
 
-    fn visit(&mut self, span: Span<'_, Indexed<'_>>, place: LinePlace, is_stranger: bool) -> Known {
+    fn visit(&mut self, span: Span<'_, Indexed<'_>>, place: LinePlace, is_foreign: bool) -> Known {
         let is_root = span.parent_span_id.is_none();
         let event_type = if is_root {
             EventType::RunStart
@@ -141,8 +141,8 @@ impl Visit for Gatherer {
             marks: self.marks | if span.end_time.is_none() { OPEN } else { 0 },
         });
         self.lines.push(place.line);
-        if is_root && !is_stranger {
-            self.surfaced.extend(surfaced(&span, place));
+        if is_root && !is_foreign {
+            self.promoted.extend(promoted(&span, place));
         }
         known
     }
@@ -150,8 +150,8 @@ impl Visit for Gatherer {
     fn append(&mut self, following: Self) {
         self.lines.extend(&following.lines);
         let kept = vec![true; following.facts.len()];
-        let surfaced = self.take_over(following, &kept);
-        self.surfaced.extend(surfaced);
+        let promoted = self.take_over(following, &kept);
+        self.promoted.extend(promoted);
     }
 }
 
@@ -176,15 +176,15 @@ impl Gatherer {
         self.lines.iter().copied()
     }
 
-    /// Adds those facts of another part that are kept, and gives what its roots surface.
-    pub(super) fn take_over(&mut self, mut other: Self, kept: &[bool]) -> Vec<Surfaced> {
+    /// Adds those facts of another part that are kept, and gives what its roots promote.
+    pub(super) fn take_over(&mut self, mut other: Self, kept: &[bool]) -> Vec<Promoted> {
         let mut kept = kept.iter();
         other.facts.retain(|_| kept.next() == Some(&true));
         if self.facts.is_empty() && self.names.texts.is_empty() {
             // The facts of a whole log are not copied.
             self.facts = other.facts;
             self.names = other.names;
-            return other.surfaced;
+            return other.promoted;
         }
         let numbers: Vec<u32> = other
             .names
@@ -196,7 +196,7 @@ impl Gatherer {
             name: numbers.get(fact.name as usize).copied().unwrap_or_default(),
             ..fact
         }));
-        other.surfaced
+        other.promoted
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the index of a log gives: spans and the records that roots surface, without what they hold.
+//! What the index of a log gives: spans and the records that roots promote, without what they hold.
 
 use crate::format::{EventType, SpanId, Timestamp};
 
@@ -57,12 +57,12 @@ pub struct IndexedSpan {
 /// use tracer_sdk::format::EventType;
 ///
 /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
-/// let end = index.surfaced().next().unwrap();
+/// let end = index.promoted().next().unwrap();
 /// assert_eq!((end.event_type, end.span), (EventType::RunEnd, 1));
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SurfacedRecord {
+pub struct PromotedRecord {
     /// The place of the root in the index.
     pub span: usize,
     /// Its number among the records that the root gives, where the root's own has 0.

@@ -18,9 +18,9 @@ use crate::format::{LIVE_FILE, LOCK_FILE, RecordedStatus};
 ///
 /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
 /// let store = RunStore::new(folder.path());
-/// assert_eq!(store.list()?[0].liveness(), Liveness::Running);
+/// assert_eq!(store.list()?[0].probe_liveness(), Liveness::Running);
 /// run.finish();
-/// assert_eq!(store.list()?[0].liveness(), Liveness::Ended);
+/// assert_eq!(store.list()?[0].probe_liveness(), Liveness::Ended);
 /// # Ok::<(), tracer_sdk::read::StoreError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,13 +43,13 @@ pub enum Liveness {
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// use tracer_sdk::format::RecordedStatus;
-/// use tracer_sdk::read::{Liveness, liveness};
+/// use tracer_sdk::read::{Liveness, probe_liveness};
 ///
 /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
-/// assert_eq!(liveness(&run.dir().unwrap(), RecordedStatus::Running), Liveness::Running);
+/// assert_eq!(probe_liveness(&run.dir().unwrap(), RecordedStatus::Running), Liveness::Running);
 /// ```
 #[must_use]
-pub fn liveness(directory: &Path, status: RecordedStatus) -> Liveness {
+pub fn probe_liveness(directory: &Path, status: RecordedStatus) -> Liveness {
     if status.is_completed() {
         return Liveness::Ended;
     }
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_run_lives_as_long_as_its_lock_is_held() {
         let directory = tempfile::tempdir().unwrap();
-        let running = || liveness(directory.path(), RecordedStatus::Running);
+        let running = || probe_liveness(directory.path(), RecordedStatus::Running);
         assert_eq!(running(), Liveness::Unknown);
 
         let mut live = File::create(directory.path().join(LIVE_FILE)).unwrap();
@@ -172,12 +172,18 @@ mod tests {
     fn a_run_that_has_ended_is_never_interrupted() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join(LIVE_FILE), "{}\n").unwrap();
-        assert_eq!(liveness(directory.path(), RecordedStatus::Ok), Liveness::Ended);
-        assert_eq!(liveness(directory.path(), RecordedStatus::Error), Liveness::Ended);
+        assert_eq!(
+            probe_liveness(directory.path(), RecordedStatus::Ok),
+            Liveness::Ended
+        );
+        assert_eq!(
+            probe_liveness(directory.path(), RecordedStatus::Error),
+            Liveness::Ended
+        );
         // The status was read before the run ended, the lock tried after.
         fs::write(directory.path().join("meta.json"), meta("ok")).unwrap();
         assert_eq!(
-            liveness(directory.path(), RecordedStatus::Running),
+            probe_liveness(directory.path(), RecordedStatus::Running),
             Liveness::Ended
         );
     }
@@ -190,7 +196,7 @@ mod tests {
         let other_reader = File::open(&path).unwrap();
         other_reader.lock_shared().unwrap();
         assert_eq!(
-            liveness(directory.path(), RecordedStatus::Running),
+            probe_liveness(directory.path(), RecordedStatus::Running),
             Liveness::Interrupted
         );
     }
@@ -201,7 +207,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("elsewhere", directory.path().join(LIVE_FILE)).unwrap();
         assert_eq!(
-            liveness(directory.path(), RecordedStatus::Running),
+            probe_liveness(directory.path(), RecordedStatus::Running),
             Liveness::Unknown
         );
     }

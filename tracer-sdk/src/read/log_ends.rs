@@ -17,9 +17,9 @@ use crate::format::{Problem, ProblemCode, RunMeta, SPANS_FILE};
 /// Room for an ordinary line, so that it is read at once.
 const FIRST_BYTES: u64 = 4 * 1024;
 /// A longer line is not looked at: our emitters write none.
-const MOST_BYTES: u64 = 1024 * 1024;
+const MAX_BYTES: u64 = 1024 * 1024;
 
-/// What is wrong with the ends of a log. At most [`MOST_BYTES`] are read at each end, twice over.
+/// What is wrong with the ends of a log. At most [`MAX_BYTES`] are read at each end, twice over.
 pub(super) fn problems(directory: &Path, meta: &RunMeta) -> Vec<Problem> {
     let running = !meta.status.is_completed();
     let file = match file::open(&directory.join(SPANS_FILE)) {
@@ -79,8 +79,8 @@ impl End {
             let start = bytes.iter().position(|byte| !byte.is_ascii_whitespace());
             let rest = start.and_then(|start| bytes.get(start..)).unwrap_or_default();
             let newline = memchr::memchr(b'\n', rest);
-            if newline.is_none() && window < length.min(MOST_BYTES) {
-                window = (window * 16).min(MOST_BYTES);
+            if newline.is_none() && window < length.min(MAX_BYTES) {
+                window = (window * 16).min(MAX_BYTES);
                 continue;
             }
             let Some(start) = start else {
@@ -113,10 +113,10 @@ impl End {
             let (line, behind) = bytes.split_at_checked(end).unwrap_or_default();
             let newline = memchr::memrchr(b'\n', line);
             if newline.is_none() && from > 0 {
-                if window >= MOST_BYTES {
+                if window >= MAX_BYTES {
                     return Ok(None);
                 }
-                window = (window * 16).min(MOST_BYTES);
+                window = (window * 16).min(MAX_BYTES);
                 continue;
             }
             let start = newline.map_or(0, |newline| newline + 1);
@@ -148,8 +148,8 @@ impl End {
             Err(_) if running && !self.is_ended => Vec::new(),
             Err(error) => malformed(error.to_string()),
             Ok(reading) => {
-                let stranger = reading.span.filter(|span| span.trace_id != meta.trace_id);
-                problems.extend(stranger.map(|_| {
+                let foreign = reading.span.filter(|span| span.trace_id != meta.trace_id);
+                problems.extend(foreign.map(|_| {
                     place.field_problem(
                         "trace_id",
                         ProblemCode::TraceIdMismatch,
@@ -195,7 +195,7 @@ mod tests {
         let (one, two) = (line("0000000000000001", "a"), line("0000000000000002", "b"));
         let long = line("0000000000000003", &"x".repeat(3 * 4096));
         let huge = line("0000000000000004", &"x".repeat(1024 * 1024));
-        let stranger = one.replace(ID, "20000000000000000000000000000002");
+        let foreign = one.replace(ID, "20000000000000000000000000000002");
         let first = "malformed_json spans.jsonl:1";
         let last = "malformed_json spans.jsonl";
         for (log, of_ended, of_running) in [
@@ -221,7 +221,7 @@ mod tests {
                 Some("invalid_type spans.jsonl:1"),
             ),
             (
-                format!("{stranger}\n"),
+                format!("{foreign}\n"),
                 Some("trace_id_mismatch spans.jsonl:1.trace_id"),
                 Some("trace_id_mismatch spans.jsonl:1.trace_id"),
             ),
@@ -229,7 +229,7 @@ mod tests {
             (format!("{one}\n{}", &two[..40]), Some(last), None),
             (one[..40].to_owned(), Some(first), None),
             (format!("{one}\n{}\n", &long[..9_000]), Some(last), Some(last)),
-            (format!("{one}\n{stranger}\n"), Some(last), Some(last)),
+            (format!("{one}\n{foreign}\n"), Some(last), Some(last)),
         ] {
             let shown = log.get(..60).unwrap_or(&log);
             assert_eq!(

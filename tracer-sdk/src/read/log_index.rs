@@ -12,16 +12,16 @@ use serde_json::{Map, Value};
 use super::file::{self, OpenError};
 use super::growing_file::{is_same, whole_lines_end};
 use super::index_facts::{Fact, Gatherer};
-use super::indexed_span::{IndexedSpan, SurfacedRecord};
+use super::indexed_span::{IndexedSpan, PromotedRecord};
 use super::line_reader::read_at;
 use super::log::{Entry, Expected, IdTable, LineStart, first_trace_id, scan_from};
 use super::record_stream::RecordError;
 use super::span::read_span;
-use super::tally::Surfaced;
+use super::tally::Promoted;
 use crate::format::{SPANS_FILE, SpanId, SpanRecord, TraceId};
 
 /// So many lines that cannot be read are named, the others counted.
-const MOST_UNREADABLE: usize = 1_000;
+const MAX_UNREADABLE_LINES: usize = 1_000;
 
 /// The spans of a log, in the order of the file. Spans of other runs and second spans with one ID are left out, and so
 /// are lines that cannot be read.
@@ -39,7 +39,7 @@ pub struct LogIndex {
     trace_id: Option<TraceId>,
     pub(super) entries: Vec<Entry>,
     facts: Gatherer,
-    surfaced: Vec<(usize, Surfaced)>,
+    promoted: Vec<(usize, Promoted)>,
     table: IdTable,
     room: usize,
     unreadable: Vec<u64>,
@@ -72,7 +72,7 @@ impl LogIndex {
             trace_id,
             entries: Vec::new(),
             facts: Gatherer::default(),
-            surfaced: Vec::new(),
+            promoted: Vec::new(),
             table: IdTable::with_room_for(0),
             room: 0,
             unreadable: Vec::new(),
@@ -162,12 +162,12 @@ impl LogIndex {
         self.is_clean &= !kept.contains(&false);
         let (problems, more) = scanned.problems.into_parts();
         self.add_unreadable(problems.filter_map(|problem| line_of(&problem.location)), more);
-        for surfaced in self.facts.take_over(facts, &kept) {
+        for promoted in self.facts.take_over(facts, &kept) {
             let found = self
                 .entries
-                .binary_search_by_key(&surfaced.place.line, Entry::line);
+                .binary_search_by_key(&promoted.place.line, Entry::line);
             if let Ok(position) = found {
-                self.surfaced.push((position, surfaced));
+                self.promoted.push((position, promoted));
             }
         }
         self.end = scanned.end;
@@ -215,7 +215,7 @@ impl LogIndex {
         self.unreadable.extend(lines);
         self.unreadable.dedup();
         self.unreadable_lines += (self.unreadable.len() - before) as u64 + more;
-        self.unreadable.truncate(MOST_UNREADABLE);
+        self.unreadable.truncate(MAX_UNREADABLE_LINES);
     }
 
     /// How many spans there are.
@@ -397,15 +397,15 @@ impl LogIndex {
     /// ```
     /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.surfaced().count(), 1); // RUN_END
+    /// assert_eq!(index.promoted().count(), 1); // RUN_END
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn surfaced(&self) -> impl Iterator<Item = SurfacedRecord> {
-        self.surfaced.iter().map(|(position, surfaced)| SurfacedRecord {
+    pub fn promoted(&self) -> impl Iterator<Item = PromotedRecord> {
+        self.promoted.iter().map(|(position, promoted)| PromotedRecord {
             span: *position,
-            number: surfaced.number,
-            instant: surfaced.instant,
-            event_type: surfaced.event_type,
+            number: promoted.number,
+            instant: promoted.instant,
+            event_type: promoted.event_type,
         })
     }
 

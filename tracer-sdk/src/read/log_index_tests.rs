@@ -109,13 +109,13 @@ fn what_the_index_tells_of_a_completed_run_is_what_its_outline_tells() {
 #[test]
 fn of_a_log_with_a_problem_the_index_alone_tells_nothing() {
     let (call, root) = (span(2, Some(1)), span(1, None));
-    let mut stranger = span(3, Some(1));
-    stranger["trace_id"] = "90000000000000000000000000000009".into();
+    let mut foreign = span(3, Some(1));
+    foreign["trace_id"] = "90000000000000000000000000000009".into();
     let mut faulty = span(3, Some(1));
     faulty["kind"] = 7.into();
     for (odd, is_told) in [
         (call.clone(), false),
-        (stranger, false),
+        (foreign, false),
         (faulty, false),
         (span(3, Some(1)), true),
     ] {
@@ -135,9 +135,9 @@ fn what_is_left_out_leaves_names_and_tokens_with_their_spans() {
         span["attributes"] = serde_json::json!({"tracer.tool_name": name});
         span
     };
-    let mut stranger = named(7, "stranger");
-    stranger["trace_id"] = "90000000000000000000000000000009".into();
-    let first = text(&[named(2, "a"), stranger, named(2, "again"), named(3, "b")]);
+    let mut foreign = named(7, "foreign");
+    foreign["trace_id"] = "90000000000000000000000000000009".into();
+    let first = text(&[named(2, "a"), foreign, named(2, "again"), named(3, "b")]);
     let directory = directory(&meta("running"), &first);
     let mut index = LogIndex::open(directory.path(), None, true).unwrap();
     let whole = first + &text(&[named(3, "again"), named(4, "a"), named(5, "c")]);

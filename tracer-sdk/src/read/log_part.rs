@@ -11,7 +11,7 @@ use super::span::read_span;
 use crate::format::{SPANS_FILE, SpanRecord};
 
 /// No part is larger: room for the longest line.
-const MOST_BYTES: u64 = 2 * MAX_LINE_BYTES as u64;
+const MAX_BYTES: u64 = 2 * MAX_LINE_BYTES as u64;
 
 /// The spans on the whole lines of a part of a log.
 ///
@@ -33,7 +33,7 @@ pub struct LogPart {
     pub is_to_end: bool,
 }
 
-/// Reads the whole lines that lie within `most_bytes` from `offset`, which is 0 or the `next_offset` of the part before; from
+/// Reads the whole lines that lie within `max_bytes` from `offset`, which is 0 or the `next_offset` of the part before; from
 /// within a line, the rest of it is a line that cannot be read.
 /// A log that is not there yet is an empty one.
 ///
@@ -47,7 +47,7 @@ pub struct LogPart {
 /// assert!(part.spans.is_empty() && part.is_to_end);
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub fn read_log_part(directory: &Path, offset: u64, most_bytes: u64) -> io::Result<LogPart> {
+pub fn read_log_part(directory: &Path, offset: u64, max_bytes: u64) -> io::Result<LogPart> {
     let mut file = match file::open(&directory.join(SPANS_FILE)) {
         Ok(file) => file,
         Err(OpenError::Missing) => {
@@ -60,16 +60,16 @@ pub fn read_log_part(directory: &Path, offset: u64, most_bytes: u64) -> io::Resu
         Err(error) => return Err(error.into()),
     };
     // A caller that finds no whole line asks for more.
-    if most_bytes > MOST_BYTES {
+    if max_bytes > MAX_BYTES {
         return Err(io::Error::other("a line is longer than any that is read"));
     }
     file.seek(SeekFrom::Start(offset))?;
     let mut bytes = Vec::new();
-    file.take(most_bytes).read_to_end(&mut bytes)?;
+    file.take(max_bytes).read_to_end(&mut bytes)?;
     let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |position| position + 1);
     let mut part = LogPart {
         next_offset: offset + whole as u64,
-        is_to_end: (bytes.len() as u64) < most_bytes,
+        is_to_end: (bytes.len() as u64) < max_bytes,
         ..LogPart::default()
     };
     let lines = bytes.get(..whole).unwrap_or_default();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use super::outline::outline_run;
-use super::store::ListedRun;
+use super::store::RunSummary;
 use crate::format::{META_FILE, Record, RecordedStatus};
 use crate::loops::{self, Trail};
 use crate::process::{OwnLock, PerProcess};
@@ -16,7 +16,7 @@ pub use crate::loops::Likeness;
 /// What `meta.json` says how many loops the run had under.
 const LOOPS: &str = "loops";
 
-impl ListedRun {
+impl RunSummary {
     /// Whether the run ended well and looped on the way: calls asked the same again and again, or may have, where what
     /// they asked was not recorded. A loop warning alone says that shapes repeat, which three files read in a row do
     /// as well.
@@ -41,12 +41,12 @@ impl ListedRun {
         told.map_or_else(|| self.spans_loop_once(), |loops| loops > 0)
     }
 
-    /// [`ListedRun::spans_loop`], read once for each `meta.json`: a viewer asks again and again.
+    /// [`RunSummary::spans_loop`], read once for each `meta.json`: a viewer asks again and again.
     fn spans_loop_once(&self) -> bool {
         static KNOWN: PerProcess<OwnLock<BTreeMap<PathBuf, (SystemTime, bool)>>> =
             PerProcess::new(|process| OwnLock::new(process, BTreeMap::new()));
         /// So many answers are kept.
-        const MOST_KNOWN: usize = 10_000;
+        const MAX_CACHED: usize = 10_000;
 
         let path = &self.directory.path;
         let changed = fs::metadata(path.join(META_FILE)).and_then(|metadata| metadata.modified());
@@ -60,7 +60,7 @@ impl ListedRun {
         // Not under the lock: a log may be long.
         let looped = self.spans_loop();
         if let Some(mut known) = KNOWN.get().lock() {
-            if known.len() >= MOST_KNOWN {
+            if known.len() >= MAX_CACHED {
                 known.clear();
             }
             known.insert(path.clone(), (changed, looped));
@@ -82,7 +82,7 @@ impl ListedRun {
     }
 }
 
-/// Whether records tell of a loop, see [`ListedRun::has_looped`].
+/// Whether records tell of a loop, see [`RunSummary::has_looped`].
 ///
 /// ```
 /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));

@@ -55,9 +55,9 @@ pub use crate::input::read_input;
 pub use call_off::CallOff;
 pub(crate) use file::open_run_file;
 pub use filter::{NamePattern, RunFilter, RunStatus};
-pub use indexed_span::{IndexedSpan, SurfacedRecord};
+pub use indexed_span::{IndexedSpan, PromotedRecord};
 pub use live_file::{LiveFile, ProcessIdentity, StartedSpan, read_live_file};
-pub use liveness::{Liveness, liveness};
+pub use liveness::{Liveness, probe_liveness};
 #[cfg(any(test, feature = "testing"))]
 pub use load::read_run;
 pub use load::{InvalidRun, LoadedRun, open_run};
@@ -67,10 +67,10 @@ pub use loops::{Likeness, compare_repetitions, first_loop, has_loop, is_attempt}
 pub(crate) use meta::MAX_META_BYTES;
 pub use outline::{OutlinedRun, outline_run};
 pub use project::{count_records, spans_to_events};
-pub use record_stream::{RecordError, RecordOutline, RecordStream};
+pub use record_stream::{RecordError, RecordHeader, RecordStream};
 pub use salvage::{SalvagedRun, salvage_run};
 pub use select::SelectError;
 pub use span_stream::SpanStream;
-pub use store::{ListedRun, RunDirectory, RunStore, StoreError};
+pub use store::{RunDirectory, RunStore, RunSummary, StoreError};
 pub use stream::{StreamedRun, stream_run};
 pub use validate::{ValidationReport, validate};

@@ -2,7 +2,7 @@
 
 use super::log::Entry;
 use super::project::Rank;
-use super::tally::Surfaced;
+use super::tally::Promoted;
 use crate::format::{EventType, Timestamp};
 
 /// The records of a run, without their contents.
@@ -11,7 +11,7 @@ pub(super) struct Order {
     /// The spans that are shown, by when their own records come.
     spans: Vec<Entry>,
     /// What roots give besides, by when it comes.
-    surfaced: Vec<Surfaced>,
+    promoted: Vec<Promoted>,
     /// The number of each of these among all records.
     numbers: Vec<usize>,
 }
@@ -22,7 +22,7 @@ pub(super) enum Source<'a> {
     /// A span's own record.
     Span(&'a Entry),
     /// Another record of a root.
-    Surfaced(&'a Surfaced),
+    Promoted(&'a Promoted),
 }
 
 /// What orders records: the instant, the rank among equals, the place in the file, the number within the span.
@@ -37,45 +37,45 @@ fn span_key(entry: &Entry) -> Key {
     )
 }
 
-fn surfaced_key(surfaced: &Surfaced) -> Key {
+fn promoted_key(promoted: &Promoted) -> Key {
     (
-        surfaced.instant,
-        Rank::of(surfaced.event_type),
-        surfaced.place.offset,
-        surfaced.number,
+        promoted.instant,
+        Rank::of(promoted.event_type),
+        promoted.place.offset,
+        promoted.number,
     )
 }
 
 impl Order {
     /// Orders spans and what roots give besides; spans that are not shown are left out.
-    pub(super) fn new(mut spans: Vec<Entry>, mut surfaced: Vec<Surfaced>) -> Self {
+    pub(super) fn new(mut spans: Vec<Entry>, mut promoted: Vec<Promoted>) -> Self {
         spans.retain(Entry::is_shown);
         spans.sort_unstable_by_key(span_key);
-        surfaced.sort_unstable_by_key(surfaced_key);
-        let numbers = surfaced
+        promoted.sort_unstable_by_key(promoted_key);
+        let numbers = promoted
             .iter()
             .enumerate()
-            .map(|(before, surfaced)| {
-                let key = surfaced_key(surfaced);
+            .map(|(before, promoted)| {
+                let key = promoted_key(promoted);
                 before + spans.partition_point(|span| span_key(span) < key)
             })
             .collect();
         Self {
             spans,
-            surfaced,
+            promoted,
             numbers,
         }
     }
 
     /// How many records there are.
     pub(super) fn len(&self) -> usize {
-        self.spans.len() + self.surfaced.len()
+        self.spans.len() + self.promoted.len()
     }
 
     /// Where a record comes from.
     pub(super) fn get(&self, number: usize) -> Option<Source<'_>> {
         match self.numbers.binary_search(&number) {
-            Ok(surfaced) => self.surfaced.get(surfaced).map(Source::Surfaced),
+            Ok(promoted) => self.promoted.get(promoted).map(Source::Promoted),
             Err(before) => self.spans.get(number - before).map(Source::Span),
         }
     }
@@ -87,12 +87,12 @@ impl Order {
 
     /// The types of all records, in no order.
     pub(super) fn types(&self) -> impl Iterator<Item = EventType> {
-        types(&self.spans, &self.surfaced)
+        types(&self.spans, &self.promoted)
     }
 }
 
 /// The types of the records that spans give, in no order.
-pub(super) fn types(spans: &[Entry], surfaced: &[Surfaced]) -> impl Iterator<Item = EventType> {
+pub(super) fn types(spans: &[Entry], promoted: &[Promoted]) -> impl Iterator<Item = EventType> {
     let own = spans.iter().filter(|span| span.is_shown()).map(Entry::event_type);
-    own.chain(surfaced.iter().map(|surfaced| surfaced.event_type))
+    own.chain(promoted.iter().map(|promoted| promoted.event_type))
 }

@@ -118,13 +118,13 @@ pub fn outline_run(path: &Path) -> Result<OutlinedRun, InvalidRun> {
         .in_flight
         .retain(|started| !ended.contains(&started.span_id));
 
-    let seconds: Vec<Entry> = entries.iter().copied().filter(Entry::is_second).collect();
-    tally.surfaced.retain(|surfaced| {
-        seconds
-            .binary_search_by_key(&surfaced.place.line, Entry::line)
+    let duplicates: Vec<Entry> = entries.iter().copied().filter(Entry::is_duplicate).collect();
+    tally.promoted.retain(|promoted| {
+        duplicates
+            .binary_search_by_key(&promoted.place.line, Entry::line)
             .is_err()
     });
-    let order = Order::new(entries, std::mem::take(&mut tally.surfaced));
+    let order = Order::new(entries, std::mem::take(&mut tally.promoted));
     let mut records_by_type = BTreeMap::new();
     for event_type in order.types() {
         *records_by_type.entry(event_type).or_default() += 1;
@@ -140,18 +140,18 @@ pub fn outline_run(path: &Path) -> Result<OutlinedRun, InvalidRun> {
     let mut records = RecordStream::new(order, found.gathered.file);
     let first = |event_type| {
         let is_it = |number: &usize| {
-            let outline = records.outline(*number);
-            outline.is_some_and(|outline| outline.event_type == event_type)
+            let header = records.header(*number);
+            header.is_some_and(|header| header.event_type == event_type)
         };
         (0..records.record_count()).find(is_it)
     };
     let first_call = first(EventType::LlmCall).or_else(|| first(EventType::ToolCall));
-    for second in seconds
+    for duplicate in duplicates
         .into_iter()
         .filter(|entry| entry.event_type() == EventType::LlmCall)
     {
         // One that can no longer be read is left in the sum: the next reading tells.
-        if let Ok(span) = records.span(second) {
+        if let Ok(span) = records.span(duplicate) {
             tally.tokens = tally.tokens.without(usage(&span.attributes).into());
         }
     }

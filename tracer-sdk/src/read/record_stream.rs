@@ -31,12 +31,12 @@ use crate::loops::is_attempt;
 /// # run.finish();
 /// let records = tracer_sdk::read::stream_run(&directory)?.records;
 /// // RUN_START, the call, RUN_END
-/// let call = records.outline(1).unwrap();
+/// let call = records.header(1).unwrap();
 /// assert_eq!((call.event_type, call.is_failed), (EventType::ToolCall, true));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RecordOutline {
+pub struct RecordHeader {
     /// What it tells about.
     pub event_type: EventType,
     /// When.
@@ -124,28 +124,28 @@ impl RecordStream {
     /// # tracer_sdk::tool_call("search").error("out of reach").record()?;
     /// # run.finish();
     /// let records = tracer_sdk::read::stream_run(&directory)?.records;
-    /// let failed = (0..records.record_count()).filter(|&number| records.outline(number).unwrap().is_failed);
+    /// let failed = (0..records.record_count()).filter(|&number| records.header(number).unwrap().is_failed);
     /// assert_eq!(failed.collect::<Vec<_>>(), [1]);
-    /// assert_eq!(records.outline(3), None);
+    /// assert_eq!(records.header(3), None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn outline(&self, number: usize) -> Option<RecordOutline> {
+    pub fn header(&self, number: usize) -> Option<RecordHeader> {
         self.order.get(number).map(|source| match source {
-            Source::Span(entry) => RecordOutline {
+            Source::Span(entry) => RecordHeader {
                 event_type: entry.event_type(),
                 instant: entry.start(),
                 is_failed: entry.is_failed(),
             },
-            Source::Surfaced(surfaced) => RecordOutline {
-                event_type: surfaced.event_type,
-                instant: surfaced.instant,
-                is_failed: surfaced.event_type == EventType::Error,
+            Source::Promoted(promoted) => RecordHeader {
+                event_type: promoted.event_type,
+                instant: promoted.instant,
+                is_failed: promoted.event_type == EventType::Error,
             },
         })
     }
 
-    /// The span whose own record has a number, from 0; `None` for a record that is surfaced from a root, and behind the
+    /// The span whose own record has a number, from 0; `None` for a record that is promoted from a root, and behind the
     /// last one.
     ///
     /// ```
@@ -170,7 +170,7 @@ impl RecordStream {
                 let entry = *entry;
                 self.span(entry).map(Some)
             }
-            Some(Source::Surfaced(_)) | None => Ok(None),
+            Some(Source::Promoted(_)) | None => Ok(None),
         }
     }
 
@@ -248,9 +248,9 @@ impl RecordStream {
                 let entry = *entry;
                 self.own_record(entry).map(Some)
             }
-            Some(Source::Surfaced(surfaced)) => {
-                let (place, number) = (surfaced.place, surfaced.number as usize);
-                self.surfaced(place, number).map(Some)
+            Some(Source::Promoted(promoted)) => {
+                let (place, number) = (promoted.place, promoted.number as usize);
+                self.promoted(place, number).map(Some)
             }
         }
     }
@@ -282,10 +282,10 @@ impl RecordStream {
 
     /// The number of the next call behind a failed one, if it is of the same kind and nothing else stands between.
     fn next_of_the_kind(&self, number: usize) -> Option<usize> {
-        let failed = self.outline(number).filter(|outline| outline.is_failed)?;
-        let mut behind = (number + 1..self.order.len()).filter_map(|next| Some((next, self.outline(next)?)));
-        let (next, outline) = behind.find(|(_, outline)| is_watched(outline.event_type))?;
-        (outline.event_type == failed.event_type).then_some(next)
+        let failed = self.header(number).filter(|header| header.is_failed)?;
+        let mut behind = (number + 1..self.order.len()).filter_map(|next| Some((next, self.header(next)?)));
+        let (next, header) = behind.find(|(_, header)| is_watched(header.event_type))?;
+        (header.event_type == failed.event_type).then_some(next)
     }
 
     /// A span's own record.
@@ -301,7 +301,7 @@ impl RecordStream {
         own.ok_or_else(|| RecordError::changed(entry.line()))
     }
 
-    fn surfaced(&mut self, place: LinePlace, number: usize) -> Result<Record, RecordError> {
+    fn promoted(&mut self, place: LinePlace, number: usize) -> Result<Record, RecordError> {
         for _ in 0..2 {
             if let Some((read, records)) = &mut self.root
                 && *read == place
@@ -450,8 +450,8 @@ mod tests {
 
         let mut records = outline_run(directory.path()).unwrap().records;
         let known: Vec<_> = (0..5)
-            .filter_map(|number| records.outline(number))
-            .map(|outline| (outline.event_type, outline.is_failed))
+            .filter_map(|number| records.header(number))
+            .map(|header| (header.event_type, header.is_failed))
             .collect();
         let expected = [
             (EventType::RunStart, true),

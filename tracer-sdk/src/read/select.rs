@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::fmt;
 
-use super::store::{ListedRun, RunDirectory, RunStore, StoreError};
+use super::store::{RunDirectory, RunStore, RunSummary, StoreError};
 use crate::settings::edit_distance;
 
 /// The word for the newest run, which `~2` behind it makes the second before it.
@@ -75,7 +75,7 @@ impl RunStore {
         });
         if candidates.is_empty() {
             let runs = self.list()?;
-            let is_named = |run: &&ListedRun| !wanted.is_empty() && name(run) == Some(wanted);
+            let is_named = |run: &&RunSummary| !wanted.is_empty() && name(run) == Some(wanted);
             candidates = runs
                 .iter()
                 .filter(is_named)
@@ -94,7 +94,7 @@ impl RunStore {
     }
 
     fn before_newest(&self, steps: usize) -> Result<RunDirectory, SelectError> {
-        let newest = self.listed_newest(steps.saturating_add(1))?;
+        let newest = self.list_newest(steps.saturating_add(1))?;
         let count = newest.len();
         match newest.into_iter().nth(steps) {
             Some(run) => Ok(run.directory),
@@ -116,15 +116,15 @@ fn steps_before_latest(wanted: &str) -> Option<usize> {
     is_number.then(|| digits.parse().unwrap_or(usize::MAX))
 }
 
-fn name(run: &ListedRun) -> Option<&str> {
+fn name(run: &RunSummary) -> Option<&str> {
     run.meta.as_ref().ok()?.run_name.as_deref()
 }
 
 /// The runs whose IDs begin or whose names are most like what was asked for, the nearest first.
-fn nearest(runs: &[ListedRun], wanted: &str, prefix: &str) -> Vec<RunDirectory> {
+fn nearest(runs: &[RunSummary], wanted: &str, prefix: &str) -> Vec<RunDirectory> {
     let wanted = wanted.to_lowercase();
     let allowed = wanted.chars().count() / 3;
-    let mut ranked: Vec<(usize, &ListedRun)> = runs
+    let mut ranked: Vec<(usize, &RunSummary)> = runs
         .iter()
         .filter_map(|run| {
             let of_name = name(run)
@@ -144,7 +144,7 @@ fn nearest(runs: &[ListedRun], wanted: &str, prefix: &str) -> Vec<RunDirectory> 
 }
 
 /// How far the beginning of a run's ID is from what was asked for; `None` when it is not near.
-fn id_distance(run: &ListedRun, prefix: &str) -> Option<usize> {
+fn id_distance(run: &RunSummary, prefix: &str) -> Option<usize> {
     let id = run.directory.trace_id.to_string();
     let common = id
         .bytes()

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use super::filter::RunStatus;
 use super::gather::read_meta_file;
 use super::live_file::read_live_file;
-use super::liveness::{Liveness, liveness};
+use super::liveness::{Liveness, probe_liveness};
 use super::load::{InvalidRun, LoadedRun, open_run};
 use super::log_ends;
 use super::salvage::{SalvagedRun, salvage_run};
@@ -154,8 +154,8 @@ impl RunStore {
     /// # Errors
     ///
     /// [`StoreError`] when the folder is missing or cannot be read.
-    pub fn list(&self) -> Result<Vec<ListedRun>, StoreError> {
-        self.listed_newest(usize::MAX)
+    pub fn list(&self) -> Result<Vec<RunSummary>, StoreError> {
+        self.list_newest(usize::MAX)
     }
 
     /// The newest runs, at most `limit`, as [`RunStore::list`] gives them.
@@ -164,15 +164,15 @@ impl RunStore {
     /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// # let data_dir = folder.path();
     /// let store = tracer_sdk::read::RunStore::new(data_dir);
-    /// assert_eq!(store.listed_newest(20)?.len(), 1);
-    /// assert!(store.listed_newest(0)?.is_empty());
+    /// assert_eq!(store.list_newest(20)?.len(), 1);
+    /// assert!(store.list_newest(0)?.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
     /// [`StoreError`] when the folder is missing or cannot be read.
-    pub fn listed_newest(&self, limit: usize) -> Result<Vec<ListedRun>, StoreError> {
+    pub fn list_newest(&self, limit: usize) -> Result<Vec<RunSummary>, StoreError> {
         let mut entries = self.entries()?;
         // A disk that has to be asked answers much faster in its own order.
         entries.sort_unstable();
@@ -234,18 +234,18 @@ impl RunDirectory {
     /// ```
     /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// # let data_dir = folder.path();
-    /// let run = tracer_sdk::read::RunStore::new(data_dir).newest()?.listed();
+    /// let run = tracer_sdk::read::RunStore::new(data_dir).newest()?.read_summary();
     /// assert!(run.meta.is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn listed(self) -> ListedRun {
+    pub fn read_summary(self) -> RunSummary {
         let reading = read_meta_file(&self.path);
         let meta = match reading.meta {
             Some(meta) if reading.problems.is_empty() => Ok(meta),
             _ => self.not_written_yet(reading.problems),
         };
-        ListedRun {
+        RunSummary {
             directory: self,
             meta,
             log: OnceLock::new(),
@@ -304,11 +304,11 @@ impl RunDirectory {
 /// use tracer_sdk::read::Liveness;
 ///
 /// let run = &tracer_sdk::read::RunStore::new(data_dir).list()?[0];
-/// assert_eq!((run.meta.is_ok(), run.liveness()), (true, Liveness::Ended));
+/// assert_eq!((run.meta.is_ok(), run.probe_liveness()), (true, Liveness::Ended));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct ListedRun {
+pub struct RunSummary {
     /// Where the run lies.
     pub directory: RunDirectory,
     /// Its metadata, or what is wrong with that.
@@ -317,7 +317,7 @@ pub struct ListedRun {
     log: OnceLock<Vec<Problem>>,
 }
 
-impl ListedRun {
+impl RunSummary {
     /// When the run started, if it can tell.
     ///
     /// ```
@@ -340,16 +340,16 @@ impl ListedRun {
     /// use tracer_sdk::read::{Liveness, RunStore};
     ///
     /// let run = &RunStore::new(data_dir).list()?[0];
-    /// assert_eq!(run.liveness(), Liveness::Ended);
+    /// assert_eq!(run.probe_liveness(), Liveness::Ended);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn liveness(&self) -> Liveness {
+    pub fn probe_liveness(&self) -> Liveness {
         let status = self
             .meta
             .as_ref()
             .map_or(RecordedStatus::Running, |meta| meta.status);
-        liveness(&self.directory.path, status)
+        probe_liveness(&self.directory.path, status)
     }
 
     /// What keeps the run from being what its metadata says: problems of `meta.json` or, when that can be read, of the
@@ -379,19 +379,19 @@ impl ListedRun {
         }
     }
 
-    /// Looks at the logs of many runs at once, as [`ListedRun::problems`] otherwise does one by one.
+    /// Looks at the logs of many runs at once, as [`RunSummary::problems`] otherwise does one by one.
     ///
     /// ```
     /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// # let data_dir = folder.path();
-    /// use tracer_sdk::read::{ListedRun, RunStatus, RunStore};
+    /// use tracer_sdk::read::{RunSummary, RunStatus, RunStore};
     ///
     /// let runs = RunStore::new(data_dir).list()?;
-    /// ListedRun::look_at_all(&runs);
-    /// assert_eq!(runs[0].state(), RunStatus::Ok); // without another look
+    /// RunSummary::check_all_logs(&runs);
+    /// assert_eq!(runs[0].status(), RunStatus::Ok); // without another look
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn look_at_all(runs: &[Self]) {
+    pub fn check_all_logs(runs: &[Self]) {
         in_turns(runs, |taken| {
             for run in taken {
                 let _ = run.problems();
@@ -406,14 +406,14 @@ impl ListedRun {
     /// # let data_dir = folder.path();
     /// use tracer_sdk::read::{RunStatus, RunStore};
     ///
-    /// assert_eq!(RunStore::new(data_dir).list()?[0].state(), RunStatus::Ok);
+    /// assert_eq!(RunStore::new(data_dir).list()?[0].status(), RunStatus::Ok);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn state(&self) -> RunStatus {
+    pub fn status(&self) -> RunStatus {
         match &self.meta {
             Ok(meta) if self.problems().is_empty() => {
-                let is_interrupted = || self.liveness() == Liveness::Interrupted;
+                let is_interrupted = || self.probe_liveness() == Liveness::Interrupted;
                 RunStatus::recorded(meta, is_interrupted, || self.has_looped())
             }
             _ => RunStatus::Damaged,
@@ -430,7 +430,7 @@ impl ListedRun {
     /// ```
     #[must_use]
     pub fn may_be_live(&self) -> bool {
-        match self.liveness() {
+        match self.probe_liveness() {
             Liveness::Running => true,
             // Without metadata nothing says that it runs.
             Liveness::Unknown => self.meta.is_ok(),

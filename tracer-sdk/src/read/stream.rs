@@ -63,7 +63,7 @@ pub fn stream_run(path: &Path) -> Result<StreamedRun, InvalidRun> {
             meta,
             cut_tail: gathered.log.cut_tail,
             records: RecordStream::new(
-                Order::new(gathered.log.entries, gathered.log.visitor.surfaced),
+                Order::new(gathered.log.entries, gathered.log.visitor.promoted),
                 gathered.file,
             ),
         }),

@@ -62,7 +62,7 @@ fn identities(entries: &mut [Entry], table: &mut IdTable) -> Problems {
                 )
             });
             if is_first_shown && entry.is_own() {
-                entry.mark_second();
+                entry.mark_duplicate();
             }
         }
         if entry.parent_span_id().is_none() {

@@ -3,7 +3,7 @@
 
 use super::cross_check;
 use super::log::{Known, LinePlace, Problems, Visit};
-use super::project::{child_type, is_failed, surfaced_type, usage};
+use super::project::{child_type, is_failed, promoted_type, usage};
 use super::span::{Outline, Span};
 use super::tokens::Tokens;
 use crate::format::{EventType, StatusCode, Timestamp};
@@ -16,7 +16,7 @@ pub(super) struct Tally {
     /// The first root in the file.
     pub(super) root: Option<Root>,
     /// The records that roots give besides their own.
-    pub(super) surfaced: Vec<Surfaced>,
+    pub(super) promoted: Vec<Promoted>,
     /// Spans whose times do not fit each other.
     pub(super) warnings: Problems,
 }
@@ -29,9 +29,9 @@ pub(super) struct Root {
     pub(super) status_code: StatusCode,
 }
 
-/// A record that a root gives besides its own: a span event that is surfaced, or the end of the run.
+/// A record that a root gives besides its own: a span event that is promoted, or the end of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Surfaced {
+pub(super) struct Promoted {
     pub(super) instant: Timestamp,
     pub(super) place: LinePlace,
     /// Its number among the records of the root, whose own has 0.
@@ -42,7 +42,7 @@ pub(super) struct Surfaced {
 impl Visit for Tally {
     type Attributes<'a> = Outline<'a>;
 
-    fn visit(&mut self, span: Span<'_, Outline<'_>>, place: LinePlace, is_stranger: bool) -> Known {
+    fn visit(&mut self, span: Span<'_, Outline<'_>>, place: LinePlace, is_foreign: bool) -> Known {
         let start = span.start_time.1;
         let is_root = span.parent_span_id.is_none();
         let event_type = if is_root {
@@ -50,7 +50,7 @@ impl Visit for Tally {
         } else {
             child_type(&span.name, &span.attributes)
         };
-        if !is_stranger {
+        if !is_foreign {
             cross_check::span_times(&span, place.line, &mut self.warnings);
             if event_type == EventType::LlmCall {
                 self.tokens = self.tokens.and(usage(&span.attributes).into());
@@ -69,7 +69,7 @@ impl Visit for Tally {
     fn append(&mut self, following: Self) {
         self.tokens = self.tokens.and(following.tokens);
         self.root = self.root.or(following.root);
-        self.surfaced.extend(following.surfaced);
+        self.promoted.extend(following.promoted);
         self.warnings.append(following.warnings);
     }
 }
@@ -81,20 +81,20 @@ impl Tally {
             start: span.start_time.1,
             status_code: span.status_code,
         });
-        self.surfaced.extend(surfaced(span, place));
+        self.promoted.extend(promoted(span, place));
     }
 }
 
 /// The records that a root gives besides its own.
-pub(super) fn surfaced<A>(span: &Span<'_, A>, place: LinePlace) -> impl Iterator<Item = Surfaced> {
+pub(super) fn promoted<A>(span: &Span<'_, A>, place: LinePlace) -> impl Iterator<Item = Promoted> {
     let events = span.events.iter().filter_map(|event| {
-        let surfaced = surfaced_type(&event.name)?;
-        Some((event.timestamp.1, surfaced.event_type()))
+        let promoted = promoted_type(&event.name)?;
+        Some((event.timestamp.1, promoted.event_type()))
     });
     let end = span.end_time.as_ref().map(|(_, end)| (*end, EventType::RunEnd));
     (1..)
         .zip(events.chain(end))
-        .map(move |(number, (instant, event_type))| Surfaced {
+        .map(move |(number, (instant, event_type))| Promoted {
             instant,
             place,
             number,

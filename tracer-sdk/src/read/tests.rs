@@ -142,10 +142,10 @@ fn all_problems_are_told_in_the_order_of_the_files_and_no_value() {
     let mut wrong = span(2, Some(9));
     wrong["kind"] = json!("sk-secret");
     wrong["events"] = json!([{"name": "x", "timestamp": "sk-secret", "attributes": {}}]);
-    let mut stranger = span(3, Some(1));
-    stranger["trace_id"] = json!("20000000000000000000000000000002");
+    let mut foreign = span(3, Some(1));
+    foreign["trace_id"] = json!("20000000000000000000000000000002");
     let text = format!(
-        "{}\n\n{wrong}\n{stranger}\n{}\n{}\n",
+        "{}\n\n{wrong}\n{foreign}\n{}\n{}\n",
         span(1, None),
         span(3, Some(1)),
         span(4, None)
@@ -318,10 +318,10 @@ fn a_run_in_the_directory_of_another_run_is_refused() {
 
 #[test]
 fn a_damaged_run_gives_what_can_be_read() {
-    let mut stranger = span(3, Some(1));
-    stranger["trace_id"] = json!("20000000000000000000000000000002");
+    let mut foreign = span(3, Some(1));
+    foreign["trace_id"] = json!("20000000000000000000000000000002");
     let text = format!(
-        "{}\nbroken\n{stranger}\n{}\n{}\n",
+        "{}\nbroken\n{foreign}\n{}\n{}\n",
         span(1, None),
         span(2, Some(1)),
         span(2, Some(1))

@@ -153,7 +153,7 @@ pub fn validate(path: &Path) -> ValidationReport {
         // Counts are compared only when every span could be read.
         let counts = report
             .is_valid()
-            .then(|| count_types(types(&entries, &tally.surfaced)));
+            .then(|| count_types(types(&entries, &tally.promoted)));
         let mut of_meta = super::log::Problems::default();
         cross_check::run(&meta, counts, tally.root, &mut of_meta);
         warnings.merge(of_meta);

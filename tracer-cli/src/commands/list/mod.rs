@@ -5,7 +5,7 @@ mod seen;
 use std::io::{self, Write};
 
 use tracer_sdk::format::{RecordedStatus, Timestamp};
-use tracer_sdk::read::{self, ListedRun, NamePattern, RunFilter, RunStore};
+use tracer_sdk::read::{self, NamePattern, RunFilter, RunStore, RunSummary};
 
 use super::{Verdict, duration, now};
 use crate::error::CliError;
@@ -64,9 +64,9 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let trials = all - runs.len();
     // The heading counts all runs by their status, and a status is known of those whose log was looked at.
     if session.ui.is_terminal() || !args.status.is_empty() {
-        ListedRun::look_at_all(&runs);
+        RunSummary::check_all_logs(&runs);
     }
-    let passing: Vec<&ListedRun> = passing(&runs, args, now);
+    let passing: Vec<&RunSummary> = passing(&runs, args, now);
     let limit = if args.all {
         usize::MAX
     } else {
@@ -85,7 +85,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         for run in listed {
             session
                 .ui
-                .plain(&run_list::fields(&row(run, run.state(), None)))?;
+                .plain(&run_list::fields(&row(run, run.status(), None)))?;
         }
     }
     if !args.json {
@@ -106,14 +106,14 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
 }
 
 /// Whether a gate made the run.
-fn is_trial(run: &ListedRun) -> bool {
+fn is_trial(run: &RunSummary) -> bool {
     run.meta.as_ref().is_ok_and(|meta| meta.gate().is_some())
 }
 
 /// The runs that are asked for.
-fn passing<'a>(runs: &'a [ListedRun], args: &Args, now: Timestamp) -> Vec<&'a ListedRun> {
+fn passing<'a>(runs: &'a [RunSummary], args: &Args, now: Timestamp) -> Vec<&'a RunSummary> {
     let filter = RunFilter {
-        states: args.status.clone(),
+        statuses: args.status.clone(),
         name: args.name.as_deref().map(NamePattern::new),
         since: args.since.map(|since| since.instant(now)),
     };
@@ -124,7 +124,7 @@ fn passing<'a>(runs: &'a [ListedRun], args: &Args, now: Timestamp) -> Vec<&'a Li
 const MAX_REMARKED: usize = 8;
 
 /// Says on standard error of which runs something is missing, and which went on after their end.
-fn say_remarks(listed: &[&ListedRun], runs: &[ListedRun], session: &mut Session) {
+fn say_remarks(listed: &[&RunSummary], runs: &[RunSummary], session: &mut Session) {
     let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
     let remarked = listed.iter().filter_map(|run| {
         let remarks = remarks::of(run.meta.as_ref().ok()?);
@@ -140,8 +140,8 @@ fn say_remarks(listed: &[&ListedRun], runs: &[ListedRun], session: &mut Session)
 /// Says on standard error what is not listed, and how to see it.
 fn say_what_is_missing(
     args: &Args,
-    runs: &[ListedRun],
-    passing: &[&ListedRun],
+    runs: &[RunSummary],
+    passing: &[&RunSummary],
     listed: usize,
     data_dir: &str,
     session: &mut Session,
@@ -189,7 +189,7 @@ fn filters(args: &Args) -> String {
     [status, name, since, trials].into_iter().flatten().collect()
 }
 
-fn json(listed: &[&ListedRun], session: &mut Session) -> Result<(), CliError> {
+fn json(listed: &[&RunSummary], session: &mut Session) -> Result<(), CliError> {
     write_json(listed, session.ui.output()).map_err(|error| CliError::output(&error))
 }
 
@@ -207,7 +207,7 @@ pub(crate) struct RunList<'a> {
     damaged: Vec<DamagedRun<'a>>,
 }
 
-fn write_json(listed: &[&ListedRun], output: &mut dyn Write) -> io::Result<()> {
+fn write_json(listed: &[&RunSummary], output: &mut dyn Write) -> io::Result<()> {
     let mut document = Document::begin(output)?;
     document.list("runs", listed.iter().filter_map(|run| RunEntry::of(run)))?;
     document.list("damaged", listed.iter().filter_map(|run| DamagedRun::of(run)))?;
@@ -215,20 +215,20 @@ fn write_json(listed: &[&ListedRun], output: &mut dyn Write) -> io::Result<()> {
 }
 
 fn table(
-    listed: &[&ListedRun],
-    runs: &[ListedRun],
+    listed: &[&RunSummary],
+    runs: &[RunSummary],
     place: &str,
     now: Timestamp,
     session: &mut Session,
 ) -> Result<(), CliError> {
     let width = session.ui.width();
-    let standings: Vec<RunStatus> = runs.iter().map(ListedRun::state).collect();
+    let standings: Vec<RunStatus> = runs.iter().map(RunSummary::status).collect();
     let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
     let mut looker = Looker::new();
     let rows: Vec<RunRow> = listed
         .iter()
         .map(|run| {
-            let standing = run.state();
+            let standing = run.status();
             row(run, standing, looker.look(run, standing))
         })
         .collect();
@@ -248,7 +248,7 @@ fn table(
     Ok(())
 }
 
-fn row(run: &ListedRun, standing: RunStatus, seen: Option<Seen>) -> RunRow {
+fn row(run: &RunSummary, standing: RunStatus, seen: Option<Seen>) -> RunRow {
     let facts = match (&run.meta, run.problems().first()) {
         (Ok(meta), None) => Ok(Facts {
             name: meta.run_name.clone(),

@@ -1,7 +1,7 @@
 //! What the spans of listed runs tell: of each only the two ends are read, and of all together only so much.
 
 use tracer_sdk::format::{EventType, Payload, Usage};
-use tracer_sdk::read::ListedRun;
+use tracer_sdk::read::RunSummary;
 
 use crate::log_ends;
 use crate::render::run_list::Seen;
@@ -29,7 +29,7 @@ impl Looker {
     }
 
     /// What the first spans of the run tell.
-    pub(super) fn look(&mut self, run: &ListedRun, standing: RunStatus) -> Option<Seen> {
+    pub(super) fn look(&mut self, run: &RunSummary, standing: RunStatus) -> Option<Seen> {
         if self.bytes_left == 0 {
             self.passed_over += 1;
             return None;

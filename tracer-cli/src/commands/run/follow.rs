@@ -10,8 +10,8 @@ use tracer_sdk::judge::{
     Baseline, CheckKind, CheckResult, FailureReason, Gate, Independence, RunMetrics, Trial, TrialFailure,
     Verdict,
 };
+use tracer_sdk::maintenance::{self, MaintenanceError};
 use tracer_sdk::read::{RunDirectory, RunStore, stream_run};
-use tracer_sdk::tidy::{self, TidyError};
 
 use crate::commands::now;
 use crate::render::line::{Line, Tone};
@@ -97,9 +97,9 @@ impl<'a> Follower<'a> {
             trial: u64::from(number),
         };
         for run in runs {
-            match tidy::adopt_run(run, &self.store, &mark) {
+            match maintenance::adopt_run(run, &self.store, &mark) {
                 Ok(_) => {}
-                Err(TidyError::Exists) => {
+                Err(MaintenanceError::RunExists) => {
                     trial.fail(not_independent("a run with its trace ID was in the store before"));
                     self.notice(format!(
                         "trial {number}: another run with the ID {} was there already, so this one is not kept",

@@ -42,7 +42,7 @@ pub(super) fn follow(
     filter: &StepFilter,
     session: &mut Session,
 ) -> Result<(), CliError> {
-    let listed = directory.clone().listed();
+    let listed = directory.clone().read_summary();
     let name = listed.meta.as_ref().ok().and_then(|meta| meta.run_name.clone());
     let title = follow_rows::title(name.as_deref(), short_id);
     session.ui.lines(&[title.fitted(session.ui.width())])?;
@@ -57,7 +57,7 @@ pub(super) fn follow(
     };
     loop {
         // Asked before the log is read: what ends a run is written before the run says that it has ended.
-        let standing = standing(&directory.clone().listed());
+        let standing = standing(&directory.clone().read_summary());
         let is_gone = !directory.path.is_dir();
         if !is_gone {
             follower.catch_up(session)?;

@@ -72,7 +72,7 @@ struct Shown {
 
 impl Shown {
     fn open(directory: &read::RunDirectory, short_id: &str, session: &mut Session) -> Result<Self, CliError> {
-        let standing = standing(&directory.clone().listed());
+        let standing = standing(&directory.clone().read_summary());
         let reading = Progress::begin("reading", "span", None);
         let mut run = read::outline_run(&directory.path).map_err(|invalid| {
             let other = format!("pick another one: {}", session.command("list"));
@@ -111,7 +111,7 @@ impl Shown {
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let (directory, short_id) = session.select(args.run_id.as_deref())?;
     let filter = StepFilter::new(&args.kind, args.errors, args.grep.as_deref());
-    if args.follow && standing(&directory.clone().listed()) == RunStatus::Running {
+    if args.follow && standing(&directory.clone().read_summary()) == RunStatus::Running {
         follow::follow(&directory, &short_id, &filter, session)?;
         return Ok(Verdict::Done);
     }

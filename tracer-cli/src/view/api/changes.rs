@@ -9,7 +9,7 @@ use axum::response::Response;
 use http_body_util::{BodyExt, Limited};
 use serde::{Deserialize, Serialize};
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
-use tracer_sdk::tidy::{self, TidyError};
+use tracer_sdk::maintenance::{self, MaintenanceError};
 
 use super::super::answer::{ApiError, json_response, no_such_run};
 use super::super::viewer::Viewer;
@@ -63,7 +63,7 @@ pub(in super::super) async fn rename(
     }
     let change = move |viewer: &Viewer| {
         let run = viewer.runs().directory(id.0)?;
-        let run_name = tidy::rename_run(&run, &name, viewer.settings()).map_err(refused)?;
+        let run_name = maintenance::rename_run(&run, &name, viewer.settings()).map_err(refused)?;
         Ok(changed(id.0, "renamed", Some(run_name)))
     };
     answer(&viewer, change).await
@@ -118,10 +118,10 @@ fn changed(trace_id: TraceId, change: &'static str, run_name: Option<String>) ->
     }
 }
 
-fn refused(error: TidyError) -> ApiError {
+fn refused(error: MaintenanceError) -> ApiError {
     match error {
-        TidyError::Damaged { problems, .. } => ApiError::damaged(problems),
-        TidyError::Live | TidyError::Unknown => ApiError::new(
+        MaintenanceError::RunDamaged { problems, .. } => ApiError::damaged(problems),
+        MaintenanceError::RunActive | MaintenanceError::LivenessUnknown => ApiError::new(
             StatusCode::CONFLICT,
             "live_run",
             format!("{error}; wait until it has ended"),

@@ -33,7 +33,7 @@ pub(in super::super) async fn html(
     let filter = StepFilter::new(&kinds, only_failures, text);
     let read = viewer.read(move |viewer| {
         let directory = viewer.runs().directory(id.0)?;
-        let listed = directory.clone().listed();
+        let listed = directory.clone().read_summary();
         let standing = standing(&listed);
         let mut run = outline_run(&directory.path).map_err(ApiError::invalid_run)?;
         if !standing.is_open() {

@@ -71,7 +71,7 @@ pub(in super::super) struct SpansAnswer {
 /// The metadata of a run.
 pub(in super::super) async fn run(State(viewer): State<Viewer>, id: RunId) -> Result<Response, ApiError> {
     let answer = viewer.read(move |viewer| {
-        let run = viewer.runs().directory(id.0)?.listed();
+        let run = viewer.runs().directory(id.0)?.read_summary();
         let run = run.meta.map_err(ApiError::damaged)?;
         Ok(RunAnswer {
             spec_version: SPEC_VERSION,

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
 use tracer_sdk::format::SPEC_VERSION;
-use tracer_sdk::read::{ListedRun, NamePattern, RunFilter, RunStatus, StoreError};
+use tracer_sdk::read::{NamePattern, RunFilter, RunStatus, RunSummary, StoreError};
 
 use super::super::answer::{ApiError, json_response};
 use super::super::viewer::Viewer;
@@ -33,7 +33,7 @@ pub(in super::super) struct RunsAnswer<'a> {
 pub(in super::super) async fn runs(State(viewer): State<Viewer>, query: Query) -> Result<Response, ApiError> {
     let limit = query.limit("limit", MOST_RUNS, MOST_RUNS)?;
     let filter = RunFilter {
-        states: query.get("status").map(statuses).transpose()?.unwrap_or_default(),
+        statuses: query.get("status").map(statuses).transpose()?.unwrap_or_default(),
         name: query
             .get("q")
             .filter(|name| !name.is_empty())
@@ -60,7 +60,7 @@ pub(in super::super) async fn runs(State(viewer): State<Viewer>, query: Query) -
             .skip(behind)
             .filter(|run| filter.passes(run))
             .peekable();
-        let given: Vec<&ListedRun> = passing.by_ref().take(limit).collect();
+        let given: Vec<&RunSummary> = passing.by_ref().take(limit).collect();
         let last = given.last().map(|run| run.directory.trace_id.to_string());
         Ok(json_response(&RunsAnswer {
             spec_version: SPEC_VERSION,
@@ -73,9 +73,9 @@ pub(in super::super) async fn runs(State(viewer): State<Viewer>, query: Query) -
 }
 
 /// All runs, their logs looked at; none where nothing has been recorded yet.
-pub(in super::super) fn listed(viewer: &Viewer) -> Result<Vec<ListedRun>, ApiError> {
+pub(in super::super) fn listed(viewer: &Viewer) -> Result<Vec<RunSummary>, ApiError> {
     let listed = viewer.runs().store().list();
-    match listed.inspect(|runs| ListedRun::look_at_all(runs)) {
+    match listed.inspect(|runs| RunSummary::check_all_logs(runs)) {
         Err(StoreError::Missing { .. }) => Ok(Vec::new()),
         listed => listed.map_err(|error| {
             ApiError::new(

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
 use tracer_sdk::format::{Counts, RecordedStatus, SPEC_VERSION, TraceId};
-use tracer_sdk::read::ListedRun;
+use tracer_sdk::read::RunSummary;
 
 use super::super::answer::{ApiError, json_response};
 use super::super::seen::Details;
@@ -69,7 +69,7 @@ pub(in super::super) fn first(viewer: &Viewer) -> Result<Table, ApiError> {
     Ok(table(viewer, &runs, &wanted))
 }
 
-fn table(viewer: &Viewer, runs: &[ListedRun], wanted: &HashSet<TraceId>) -> Table {
+fn table(viewer: &Viewer, runs: &[RunSummary], wanted: &HashSet<TraceId>) -> Table {
     Table {
         spec_version: SPEC_VERSION,
         version: Known::of(runs).version(),
@@ -82,7 +82,7 @@ fn table(viewer: &Viewer, runs: &[ListedRun], wanted: &HashSet<TraceId>) -> Tabl
 }
 
 /// A run in the table; `look` says that its spans are to be looked at.
-pub(in super::super) fn row(viewer: &Viewer, run: &ListedRun, look: bool) -> TableRow {
+pub(in super::super) fn row(viewer: &Viewer, run: &RunSummary, look: bool) -> TableRow {
     let standing = standing(run);
     let meta = run.meta.as_ref().ok();
     let details = if look {
@@ -111,10 +111,10 @@ pub(in super::super) async fn table_of(viewer: Viewer, ids: Option<Vec<TraceId>>
         .read(move |viewer| match ids {
             None => Ok(table(viewer, &listed(viewer)?, &HashSet::new())),
             Some(ids) => {
-                let runs: Vec<ListedRun> = ids
+                let runs: Vec<RunSummary> = ids
                     .iter()
                     // A run that is gone meanwhile is left out.
-                    .filter_map(|id| Some(viewer.runs().directory(*id).ok()?.listed()))
+                    .filter_map(|id| Some(viewer.runs().directory(*id).ok()?.read_summary()))
                     .collect();
                 Ok(table(viewer, &runs, &ids.into_iter().collect()))
             }

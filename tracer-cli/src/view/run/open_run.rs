@@ -5,7 +5,7 @@ use std::io;
 use std::sync::OnceLock;
 
 use tracer_sdk::format::{EventType, Payload, Problem, RunMeta, SpanId, Timestamp};
-use tracer_sdk::read::{LogIndex, RunDirectory, StartedSpan, SurfacedRecord, read_live_file};
+use tracer_sdk::read::{LogIndex, PromotedRecord, RunDirectory, StartedSpan, read_live_file};
 
 use super::super::answer::ApiError;
 use super::super::work;
@@ -26,7 +26,7 @@ pub(in super::super) struct OpenRun {
     pub(in super::super) meta: Result<RunMeta, Vec<Problem>>,
     pub(in super::super) standing: RunStatus,
     pub(in super::super) index: LogIndex,
-    pub(in super::super) surfaced: Vec<SurfacedRecord>,
+    pub(in super::super) surfaced: Vec<PromotedRecord>,
     pub(in super::super) in_flight: Vec<StartedSpan>,
     pub(in super::super) timeline: Timeline,
     stamp: Stamp,
@@ -40,7 +40,7 @@ impl OpenRun {
     pub(in super::super) fn open(directory: RunDirectory) -> io::Result<Self> {
         // Looked at before it is read: a change in between is found at the next look.
         let stamp = Stamp::of(&directory.path);
-        let listed = directory.clone().listed();
+        let listed = directory.clone().read_summary();
         let standing = standing(&listed);
         let index = LogIndex::open(&directory.path, Some(directory.trace_id), standing.is_open())?;
         let mut run = Self {
@@ -63,13 +63,13 @@ impl OpenRun {
     pub(in super::super) fn is_current(&self) -> bool {
         let stamp = Stamp::of(&self.directory.path);
         stamp == self.stamp
-            && (!self.standing.is_open() || standing(&self.directory.clone().listed()) == self.standing)
+            && (!self.standing.is_open() || standing(&self.directory.clone().read_summary()) == self.standing)
     }
 
     /// Reads what has changed. `false` says that the log is another one: the run has to be opened anew.
     pub(in super::super) fn update(&mut self) -> io::Result<bool> {
         let stamp = Stamp::of(&self.directory.path);
-        let listed = self.directory.clone().listed();
+        let listed = self.directory.clone().read_summary();
         let standing = standing(&listed);
         if !self.index.extend(standing.is_open())? {
             return Ok(false);
@@ -84,7 +84,7 @@ impl OpenRun {
 
     /// Puts the rows in their order.
     fn arrange(&mut self) {
-        self.surfaced = self.index.surfaced().collect();
+        self.surfaced = self.index.promoted().collect();
         let live = self
             .standing
             .is_open()

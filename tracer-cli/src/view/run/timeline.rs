@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use tracer_sdk::format::{EventType, SpanId, Timestamp};
-use tracer_sdk::read::{LogIndex, StartedSpan, SurfacedRecord};
+use tracer_sdk::read::{LogIndex, PromotedRecord, StartedSpan};
 
 /// Stands for a row that is not there.
 pub(in super::super) const NONE: u32 = u32::MAX;
@@ -54,7 +54,7 @@ impl Timeline {
     /// The rows of what is in the index, and of what is in flight. `is_open` says that the run has not ended: without a
     /// root, a row stands for the run then.
     pub(in super::super) fn new(index: &LogIndex, in_flight: &[StartedSpan], is_open: bool) -> Self {
-        let surfaced: Vec<SurfacedRecord> = index.surfaced().collect();
+        let surfaced: Vec<PromotedRecord> = index.promoted().collect();
         let mut items = in_time(index, &surfaced, in_flight);
         let has_root = items.first().is_some_and(|item| item.number == 0);
         let stands_in = is_open && !items.iter().any(|item| is_root(index, item.source));
@@ -126,7 +126,7 @@ fn is_root(index: &LogIndex, source: Source) -> bool {
 type Key = (Timestamp, u8, u64, u32);
 
 /// The rows in the order of the projection, each with its number.
-fn in_time(index: &LogIndex, surfaced: &[SurfacedRecord], in_flight: &[StartedSpan]) -> Vec<Item> {
+fn in_time(index: &LogIndex, surfaced: &[PromotedRecord], in_flight: &[StartedSpan]) -> Vec<Item> {
     let mut keyed: Vec<(Key, Source)> = Vec::with_capacity(index.len() + surfaced.len() + in_flight.len());
     for position in 0..index.len() {
         if let (Some(span), Ok(place)) = (index.span(position), u32::try_from(position)) {
@@ -171,7 +171,7 @@ fn in_time(index: &LogIndex, surfaced: &[SurfacedRecord], in_flight: &[StartedSp
 /// The item that each item is nested in.
 fn parents(
     index: &LogIndex,
-    surfaced: &[SurfacedRecord],
+    surfaced: &[PromotedRecord],
     in_flight: &[StartedSpan],
     items: &[Item],
     stands_in: bool,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
 use tracer_sdk::format::TraceId;
-use tracer_sdk::read::{ListedRun, RunDirectory};
+use tracer_sdk::read::{RunDirectory, RunSummary};
 
 use super::super::answer::ApiError;
 use super::super::api::list::listed;
@@ -31,8 +31,8 @@ pub(in super::super) struct Known(BTreeMap<TraceId, (Stamp, &'static str)>);
 
 impl Known {
     /// The runs as they are now.
-    pub(in super::super) fn of(listed: &[ListedRun]) -> Self {
-        let now = |run: &ListedRun| (Stamp::of(&run.directory.path), standing(run).as_str());
+    pub(in super::super) fn of(listed: &[RunSummary]) -> Self {
+        let now = |run: &RunSummary| (Stamp::of(&run.directory.path), standing(run).as_str());
         Self(
             listed
                 .iter()
@@ -124,7 +124,7 @@ impl WatchedRuns {
                 trace_id: *trace_id,
                 path: runs_dir.join(trace_id.to_string()),
             };
-            Stamp::of(&directory.path) != known.0 || standing(&directory.listed()).as_str() != known.1
+            Stamp::of(&directory.path) != known.0 || standing(&directory.read_summary()).as_str() != known.1
         })
     }
 
@@ -132,7 +132,7 @@ impl WatchedRuns {
         let listed = listed(viewer)?;
         let now = Known::of(&listed);
         let before = std::mem::replace(&mut self.known, now);
-        let changed: Vec<&ListedRun> = listed
+        let changed: Vec<&RunSummary> = listed
             .iter()
             .filter(|run| {
                 let id = &run.directory.trace_id;

@@ -83,7 +83,7 @@ impl<'a> Steps<'a> {
     }
 
     fn record(&mut self, step: u32) -> Result<Option<Record>, RecordError> {
-        while let Some(outline) = self.records.outline(self.number) {
+        while let Some(outline) = self.records.header(self.number) {
             let number = self.number;
             self.number += 1;
             if !matches!(outline.event_type, EventType::RunStart | EventType::RunEnd) {

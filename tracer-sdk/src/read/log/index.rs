@@ -21,9 +21,9 @@ pub(in super::super) struct Entry {
 /// The span can be read; the start of one that cannot is nothing.
 const READABLE: u64 = 1 << 7;
 /// The span belongs to another run.
-const STRANGER: u64 = 1 << 6;
+const FOREIGN: u64 = 1 << 6;
 /// A span with the same ID stands before this one and is shown.
-const SECOND: u64 = 1 << 5;
+const DUPLICATE: u64 = 1 << 5;
 /// The span failed.
 const FAILED: u64 = 1 << 4;
 /// The type of the span's record.
@@ -64,9 +64,9 @@ impl Entry {
         identity: Identity,
         place: LinePlace,
         known: Option<Known>,
-        is_stranger: bool,
+        is_foreign: bool,
     ) -> Self {
-        let mut flags = if is_stranger { STRANGER } else { 0 };
+        let mut flags = if is_foreign { FOREIGN } else { 0 };
         if let Some(known) = known {
             let number = TYPES
                 .iter()
@@ -126,20 +126,20 @@ impl Entry {
 
     /// Whether the span is shown: it can be read, belongs to the run, and is the first of its ID.
     pub(in super::super) fn is_shown(&self) -> bool {
-        self.line_and_flags & (READABLE | STRANGER | SECOND) == READABLE
+        self.line_and_flags & (READABLE | FOREIGN | DUPLICATE) == READABLE
     }
 
     /// Whether the span would be shown if it were the first of its ID.
     pub(in super::super) fn is_own(&self) -> bool {
-        self.line_and_flags & (READABLE | STRANGER) == READABLE
+        self.line_and_flags & (READABLE | FOREIGN) == READABLE
     }
 
-    pub(in super::super) fn is_second(&self) -> bool {
-        self.line_and_flags & SECOND != 0
+    pub(in super::super) fn is_duplicate(&self) -> bool {
+        self.line_and_flags & DUPLICATE != 0
     }
 
-    pub(in super::super) fn mark_second(&mut self) {
-        self.line_and_flags |= SECOND;
+    pub(in super::super) fn mark_duplicate(&mut self) {
+        self.line_and_flags |= DUPLICATE;
     }
 }
 
@@ -273,8 +273,8 @@ mod tests {
                     (place, event_type, is_failed)
                 );
                 assert!(entry.is_shown() && entry.is_own());
-                entry.mark_second();
-                assert!(!entry.is_shown() && entry.is_own() && entry.is_second());
+                entry.mark_duplicate();
+                assert!(!entry.is_shown() && entry.is_own() && entry.is_duplicate());
                 assert!(!Entry::new(identity, place, Some(known), true).is_own());
             }
         }

@@ -23,7 +23,7 @@ pub(in super::super) trait Visit: Default + Send {
     type Attributes<'a>: ReadAttributes<'a>;
 
     /// Takes a span that can be read; tells what the index is to know of it.
-    fn visit(&mut self, span: Span<'_, Self::Attributes<'_>>, place: LinePlace, is_stranger: bool) -> Known;
+    fn visit(&mut self, span: Span<'_, Self::Attributes<'_>>, place: LinePlace, is_foreign: bool) -> Known;
 
     /// Sees the line of the span that is visited next.
     fn look(&mut self, _line: &[u8]) {}
@@ -244,13 +244,13 @@ impl<V: Visit> Scanned<V> {
                         )
                     });
                 }
-                let is_stranger = identity.trace_id != expected.own;
+                let is_foreign = identity.trace_id != expected.own;
                 let known = reading.span.map(|span| {
                     self.span_count += 1;
                     self.visitor.look(bytes);
-                    self.visitor.visit(span, place, is_stranger)
+                    self.visitor.visit(span, place, is_foreign)
                 });
-                self.entries.push(Entry::new(identity, place, known, is_stranger));
+                self.entries.push(Entry::new(identity, place, known, is_foreign));
             }
             // The writer was stopped within its last line, or is within it now.
             Err(_) if expected.is_running && !line.is_ended => self.cut_tail = Some(bytes.len() as u64),

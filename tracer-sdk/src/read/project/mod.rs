@@ -11,7 +11,7 @@ mod values;
 mod tests;
 
 pub(super) use classify::child_type;
-pub(super) use payload::{is_failed, surfaced_type, usage};
+pub(super) use payload::{is_failed, promoted_type, usage};
 pub(super) use values::{named, text};
 
 use serde_json::Value;
@@ -176,11 +176,11 @@ pub(super) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Re
     if !span.is_root() {
         return;
     }
-    let surfaced = span
+    let promoted = span
         .events
         .iter()
         .filter_map(|event| Some((event, payload::of_root_event(event)?)));
-    for (number, (event, payload)) in surfaced.enumerate() {
+    for (number, (event, payload)) in promoted.enumerate() {
         give(
             event.timestamp.instant(),
             Record {

@@ -40,36 +40,36 @@ pub(super) fn of_span(span: &SpanRecord) -> Payload {
     }
 }
 
-/// What a span event of the root stands for, if it is one that is surfaced.
+/// What a span event of the root stands for, if it is one that is promoted.
 pub(super) fn of_root_event(event: &SpanEvent) -> Option<Payload> {
     let attributes = &event.attributes;
-    Some(match surfaced_type(&event.name)? {
-        Surfaced::Exception => Payload::Error(error(&[attributes], "")),
-        Surfaced::State => state_update(attributes),
-        Surfaced::LoopWarning => loop_warning(attributes),
+    Some(match promoted_type(&event.name)? {
+        PromotedEvent::Exception => Payload::Error(error(&[attributes], "")),
+        PromotedEvent::State => state_update(attributes),
+        PromotedEvent::LoopWarning => loop_warning(attributes),
     })
 }
 
-/// A span event of the root that is surfaced as a record of its own.
+/// A span event of the root that is promoted as a record of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Surfaced {
+pub(in super::super) enum PromotedEvent {
     Exception,
     State,
     LoopWarning,
 }
 
-/// What a span event of the root with this name is surfaced as, if it is.
-pub(in super::super) fn surfaced_type(name: &str) -> Option<Surfaced> {
+/// What a span event of the root with this name is promoted as, if it is.
+pub(in super::super) fn promoted_type(name: &str) -> Option<PromotedEvent> {
     [
-        (events::EXCEPTION, Surfaced::Exception),
-        (events::STATE, Surfaced::State),
-        (events::LOOP_WARNING, Surfaced::LoopWarning),
+        (events::EXCEPTION, PromotedEvent::Exception),
+        (events::STATE, PromotedEvent::State),
+        (events::LOOP_WARNING, PromotedEvent::LoopWarning),
     ]
     .into_iter()
-    .find_map(|(known, surfaced)| known.is(name).then_some(surfaced))
+    .find_map(|(known, promoted)| known.is(name).then_some(promoted))
 }
 
-impl Surfaced {
+impl PromotedEvent {
     /// The type of the record.
     pub(in super::super) fn event_type(self) -> EventType {
         match self {

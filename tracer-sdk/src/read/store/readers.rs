@@ -9,11 +9,11 @@ use std::time::UNIX_EPOCH;
 use crate::process::Mutex;
 
 use super::super::call_off::CallOff;
-use super::{ListedRun, RunDirectory};
+use super::{RunDirectory, RunSummary};
 use crate::format::{Timestamp, TraceId};
 
 /// A run and when it started, or else when its directory was last changed.
-pub(super) type Placed = (Option<Timestamp>, ListedRun);
+pub(super) type Placed = (Option<Timestamp>, RunSummary);
 
 /// How many runs a thread reads before it takes more: few, so that all threads together go through the disk in order.
 const RUNS_AT_ONCE: usize = 8;
@@ -48,7 +48,7 @@ impl Drop for Reader {
 /// Reads the metadata of every run, in several threads when there are many; in no order.
 pub(super) fn read_all(runs_dir: &Path, entries: &[(u64, TraceId)]) -> Vec<Placed> {
     let placed = |(_, trace_id): &(u64, TraceId)| {
-        let run = RunDirectory::in_folder(runs_dir, *trace_id).listed();
+        let run = RunDirectory::in_folder(runs_dir, *trace_id).read_summary();
         (run.started().or_else(|| changed(&run.directory.path)), run)
     };
     let done = Mutex::new(Vec::with_capacity(entries.len()));

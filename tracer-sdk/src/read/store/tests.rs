@@ -29,9 +29,9 @@ fn a_damaged_run_is_an_entry_and_sorted_by_when_it_was_changed() {
     fs::write(damaged.join("meta.json"), "{").unwrap();
     let empty = store.runs_dir().join("30000000000000000000000000000003");
     fs::create_dir(&empty).unwrap();
-    let stranger = store.runs_dir().join("40000000000000000000000000000004");
-    fs::create_dir(&stranger).unwrap();
-    fs::write(stranger.join("meta.json"), meta("ok")).unwrap();
+    let foreign = store.runs_dir().join("40000000000000000000000000000004");
+    fs::create_dir(&foreign).unwrap();
+    fs::write(foreign.join("meta.json"), meta("ok")).unwrap();
 
     let runs = store.list().unwrap();
     assert_eq!(runs.len(), 4);
@@ -93,9 +93,9 @@ fn a_run_without_metadata_yet_is_alive_while_its_lock_is_held() {
     fs::write(directory.join(".live"), "{}\n").unwrap();
     let live = fs::File::open(directory.join(".live")).unwrap();
     live.lock().unwrap();
-    assert_eq!(store.list().unwrap()[0].liveness(), Liveness::Running);
+    assert_eq!(store.list().unwrap()[0].probe_liveness(), Liveness::Running);
     drop(live);
-    assert_eq!(store.list().unwrap()[0].liveness(), Liveness::Interrupted);
+    assert_eq!(store.list().unwrap()[0].probe_liveness(), Liveness::Interrupted);
 }
 
 #[test]

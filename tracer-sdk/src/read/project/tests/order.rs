@@ -26,7 +26,7 @@ fn what_happened_on_the_root_is_surfaced_and_numbered() {
     span.status_code = StatusCode::Error;
     span.events = vec![
         event("state", json!({"state": "{\"step\":1}"})),
-        event("note", json!({"text": "not surfaced"})),
+        event("note", json!({"text": "not promoted"})),
         event(
             "tracer.loop.warning",
             json!({"pattern": "A", "repetitions": 3, "window_size": 3}),
@@ -47,7 +47,7 @@ fn what_happened_on_the_root_is_surfaced_and_numbered() {
             )
         })
         .collect();
-    let surfaced = |kind, number: u32| {
+    let promoted = |kind, number: u32| {
         (
             kind,
             format!("{ROOT}.{number}"),
@@ -64,9 +64,9 @@ fn what_happened_on_the_root_is_surfaced_and_numbered() {
                 None,
                 "2026-01-01T00:00:00Z".to_owned()
             ),
-            surfaced("STATE_UPDATE", 0),
-            surfaced("LOOP_WARNING", 1),
-            surfaced("ERROR", 2),
+            promoted("STATE_UPDATE", 0),
+            promoted("LOOP_WARNING", 1),
+            promoted("ERROR", 2),
             (
                 "RUN_END",
                 format!("{ROOT}.end"),

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::error::TidyError;
+use super::error::MaintenanceError;
 use super::remove::{hidden, remove_tree};
 use crate::format::gate_trial::GATE_KEY;
 use crate::format::{GateTrial, META_FILE};
@@ -27,16 +27,20 @@ use crate::write::meta_text::MetaText;
 /// let own = tempfile::tempdir()?;
 /// let mark = GateTrial { id: "5f0c2a9e".to_owned(), trial: 1 };
 /// let run = RunStore::new(trial_data_dir).newest()?;
-/// let adopted = tracer_sdk::tidy::adopt_run(&run, &RunStore::new(own.path()), &mark)?;
+/// let adopted = tracer_sdk::maintenance::adopt_run(&run, &RunStore::new(own.path()), &mark)?;
 /// assert_eq!(adopted.open()?.meta.gate(), Some(mark));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 ///
-/// [`TidyError::Exists`] when the store has a run with this ID, which is left as it is; [`TidyError::Io`] when a file
+/// [`MaintenanceError::RunExists`] when the store has a run with this ID, which is left as it is; [`MaintenanceError::Io`] when a file
 /// cannot be read or written, after which the store is as it was.
-pub fn adopt_run(run: &RunDirectory, store: &RunStore, mark: &GateTrial) -> Result<RunDirectory, TidyError> {
+pub fn adopt_run(
+    run: &RunDirectory,
+    store: &RunStore,
+    mark: &GateTrial,
+) -> Result<RunDirectory, MaintenanceError> {
     adopt_run_on(run, store, mark, &Disk)
 }
 
@@ -45,18 +49,18 @@ pub(super) fn adopt_run_on(
     store: &RunStore,
     mark: &GateTrial,
     file_system: &dyn FileSystem,
-) -> Result<RunDirectory, TidyError> {
+) -> Result<RunDirectory, MaintenanceError> {
     let runs_dir = store.runs_dir();
     let adopted = RunDirectory {
         trace_id: run.trace_id,
         path: runs_dir.join(run.trace_id.to_string()),
     };
     if adopted.path.symlink_metadata().is_ok() {
-        return Err(TidyError::Exists);
+        return Err(MaintenanceError::RunExists);
     }
     file_system
         .create_directories(&runs_dir)
-        .map_err(TidyError::at(&runs_dir))?;
+        .map_err(MaintenanceError::at(&runs_dir))?;
     // A name that no reader takes for a run, and that `remove_leftovers` takes away.
     let hidden = hidden(&adopted);
     if hidden.symlink_metadata().is_ok() {
@@ -65,7 +69,7 @@ pub(super) fn adopt_run_on(
     let copied = copy(&run.path, &hidden, mark, file_system).and_then(|()| {
         file_system
             .rename(&hidden, &adopted.path)
-            .map_err(TidyError::at(&adopted.path))
+            .map_err(MaintenanceError::at(&adopted.path))
     });
     if let Err(error) = copied {
         // The error that matters is the first one.
@@ -75,21 +79,28 @@ pub(super) fn adopt_run_on(
     Ok(adopted)
 }
 
-fn copy(from: &Path, to: &Path, mark: &GateTrial, file_system: &dyn FileSystem) -> Result<(), TidyError> {
-    file_system.create_directory(to).map_err(TidyError::at(to))?;
-    for entry in fs::read_dir(from).map_err(TidyError::at(from))? {
-        let entry = entry.map_err(TidyError::at(from))?;
+fn copy(
+    from: &Path,
+    to: &Path,
+    mark: &GateTrial,
+    file_system: &dyn FileSystem,
+) -> Result<(), MaintenanceError> {
+    file_system
+        .create_directory(to)
+        .map_err(MaintenanceError::at(to))?;
+    for entry in fs::read_dir(from).map_err(MaintenanceError::at(from))? {
+        let entry = entry.map_err(MaintenanceError::at(from))?;
         let path = entry.path();
-        let kind = entry.file_type().map_err(TidyError::at(&path))?;
+        let kind = entry.file_type().map_err(MaintenanceError::at(&path))?;
         let target = to.join(entry.file_name());
         if kind.is_file() && entry.file_name() == META_FILE {
-            let text = read_input(&path, MAX_META_BYTES).map_err(TidyError::at(&path))?;
+            let text = read_input(&path, MAX_META_BYTES).map_err(MaintenanceError::at(&path))?;
             // Metadata that cannot be read is kept as it is: it is what the trial left.
             let text = marked(&text, mark).unwrap_or(text);
-            write(&target, &mut text.as_slice(), file_system).map_err(TidyError::at(&target))?;
+            write(&target, &mut text.as_slice(), file_system).map_err(MaintenanceError::at(&target))?;
         } else if kind.is_file() {
-            let mut file = open_run_file(&path).map_err(TidyError::at(&path))?;
-            write(&target, &mut file, file_system).map_err(TidyError::at(&target))?;
+            let mut file = open_run_file(&path).map_err(MaintenanceError::at(&path))?;
+            write(&target, &mut file, file_system).map_err(MaintenanceError::at(&target))?;
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::super::adopt::adopt_run_on;
-use super::super::{TidyError, remove_leftovers};
+use super::super::{MaintenanceError, remove_leftovers};
 use super::*;
 use crate::format::GateTrial;
 use crate::read::RunStore;
@@ -48,7 +48,7 @@ fn a_run_of_the_store_is_never_replaced() {
     let store = interrupted();
     adopt_run_on(&store.run, &own(&store), &mark(), &Disk).unwrap();
     let again = adopt_run_on(&store.run, &own(&store), &mark(), &Disk);
-    assert!(matches!(again, Err(TidyError::Exists)), "{again:?}");
+    assert!(matches!(again, Err(MaintenanceError::RunExists)), "{again:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::error::TidyError;
+use super::error::MaintenanceError;
 use crate::emit::redactor;
 use crate::format::META_FILE;
 use crate::input::read_input;
@@ -22,16 +22,16 @@ use crate::write::meta_text::MetaText;
 /// use tracer_sdk::settings::Settings;
 ///
 /// let store = RunStore::new(data_dir);
-/// tracer_sdk::tidy::rename_run(&store.newest()?, "refund, first try", &Settings::with_data_dir(data_dir))?;
+/// tracer_sdk::maintenance::rename_run(&store.newest()?, "refund, first try", &Settings::with_data_dir(data_dir))?;
 /// assert_eq!(store.newest()?.open()?.meta.run_name.as_deref(), Some("refund, first try"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 ///
-/// [`TidyError`]: the run still goes on, as far as anybody can tell, and would write its own name at its end; its
+/// [`MaintenanceError`]: the run still goes on, as far as anybody can tell, and would write its own name at its end; its
 /// `meta.json` is damaged; or it cannot be written.
-pub fn rename_run(run: &RunDirectory, name: &str, settings: &Settings) -> Result<String, TidyError> {
+pub fn rename_run(run: &RunDirectory, name: &str, settings: &Settings) -> Result<String, MaintenanceError> {
     rename_run_on(run, name, &redactor(settings), &Disk)
 }
 
@@ -40,18 +40,18 @@ pub(super) fn rename_run_on(
     name: &str,
     redactor: &Redactor,
     file_system: &dyn FileSystem,
-) -> Result<String, TidyError> {
-    let listed = run.clone().listed();
+) -> Result<String, MaintenanceError> {
+    let listed = run.clone().read_summary();
     if let Err(problems) = &listed.meta {
-        return Err(TidyError::Damaged {
+        return Err(MaintenanceError::RunDamaged {
             problems: problems.clone(),
             more_problems: 0,
         });
     }
-    match listed.liveness() {
+    match listed.probe_liveness() {
         Liveness::Ended | Liveness::Interrupted => {}
-        Liveness::Running => return Err(TidyError::Live),
-        Liveness::Unknown => return Err(TidyError::Unknown),
+        Liveness::Running => return Err(MaintenanceError::RunActive),
+        Liveness::Unknown => return Err(MaintenanceError::LivenessUnknown),
     }
     let name = redactor.text(name).into_owned();
     let path = run.path.join(META_FILE);
@@ -62,6 +62,6 @@ pub(super) fn rename_run_on(
             Ok(meta.to_text()?)
         })
         .and_then(|text: Vec<u8>| replace_text(file_system, &run.path, &text))
-        .map_err(|error: io::Error| TidyError::at(&path)(error))?;
+        .map_err(|error: io::Error| MaintenanceError::at(&path)(error))?;
     Ok(name)
 }

@@ -16,13 +16,16 @@ fn a_run_that_somebody_records_is_not_touched() {
     let store = interrupted();
     let live = fs::File::open(store.path().join(".live")).unwrap();
     live.lock().unwrap();
-    assert!(matches!(repair(store.path()), Err(TidyError::Live)));
-    assert!(matches!(rename(&store, "other", &Disk), Err(TidyError::Live)));
+    assert!(matches!(repair(store.path()), Err(MaintenanceError::RunActive)));
+    assert!(matches!(
+        rename(&store, "other", &Disk),
+        Err(MaintenanceError::RunActive)
+    ));
     drop(live);
 
     let log = fs::File::open(store.path().join("spans.jsonl")).unwrap();
     log.lock().unwrap();
-    assert!(matches!(repair(store.path()), Err(TidyError::Live)));
+    assert!(matches!(repair(store.path()), Err(MaintenanceError::RunActive)));
     assert_eq!(store.names(), [".live", "meta.json", "spans.jsonl"]);
 }
 
@@ -91,7 +94,7 @@ fn a_trash_that_is_a_link_is_never_followed() {
     let store = Store::with(&[("meta.json", &meta("ok")), ("spans.jsonl", "")]);
     std::os::unix::fs::symlink(outside.path(), store.data.path().join("trash")).unwrap();
     let runs = crate::read::RunStore::new(store.data.path());
-    let trash = Trash::of(&runs);
+    let trash = Trash::new(&runs);
     // Whether that is an error or nothing to do: what is outside stays as it is, and so does the run.
     assert!(trash.put(&store.run).is_err());
     let _ = trash.restore("20000000000000000000000000000002".parse().unwrap());
@@ -110,7 +113,7 @@ fn rename(
     store: &Store,
     name: &str,
     disk: &dyn crate::write::files::FileSystem,
-) -> Result<String, TidyError> {
+) -> Result<String, MaintenanceError> {
     let redactor = Redactor::new(&RedactionSettings::default(), []);
     rename_run_on(&store.run, name, &redactor, disk)
 }
@@ -144,7 +147,7 @@ fn the_size_of_a_run_is_that_of_its_files() {
     let store = Store::with(&[("meta.json", "12345"), ("spans.jsonl", "123")]);
     fs::create_dir(store.path().join("more")).unwrap();
     fs::write(store.path().join("more/file"), "1234").unwrap();
-    assert_eq!(size_of(store.path()), 12);
+    assert_eq!(directory_bytes(store.path()), 12);
     remove_run(&store.run).unwrap();
     assert!(!store.path().exists());
 }

@@ -7,16 +7,16 @@ use crate::read::RunStatus;
 ///
 /// ```
 /// use tracer_sdk::read::RunStatus;
-/// use tracer_sdk::tidy::{Candidate, PruneRules, choose};
+/// use tracer_sdk::maintenance::{Candidate, PruneRules, choose};
 ///
-/// let live = Candidate { state: RunStatus::Running, may_be_live: true, started: None, bytes: 10 };
+/// let live = Candidate { status: RunStatus::Running, may_be_live: true, started: None, bytes: 10 };
 /// let rules = PruneRules { max_bytes: Some(0), ..PruneRules::default() };
 /// assert!(choose(&[live], &rules).is_empty());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate {
     /// Its status.
-    pub state: RunStatus,
+    pub status: RunStatus,
     /// Somebody records it, or may do so.
     pub may_be_live: bool,
     /// When it started; `None` when it cannot tell.
@@ -29,16 +29,16 @@ pub struct Candidate {
 ///
 /// ```
 /// use tracer_sdk::read::RunStatus;
-/// use tracer_sdk::tidy::{Candidate, PruneRules, choose};
+/// use tracer_sdk::maintenance::{Candidate, PruneRules, choose};
 ///
-/// let run = |state| Candidate { state, may_be_live: false, started: None, bytes: 10 };
-/// let failed = PruneRules { states: vec![RunStatus::Failed], ..PruneRules::default() };
+/// let run = |status| Candidate { status, may_be_live: false, started: None, bytes: 10 };
+/// let failed = PruneRules { statuses: vec![RunStatus::Failed], ..PruneRules::default() };
 /// assert_eq!(choose(&[run(RunStatus::Ok), run(RunStatus::Failed)], &failed), [1]);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PruneRules {
     /// Only runs with one of these statuses; none means any, save damaged ones, which go only when they are named.
-    pub states: Vec<RunStatus>,
+    pub statuses: Vec<RunStatus>,
     /// So many of the newest of those stay, whatever else is said.
     pub keep: Option<usize>,
     /// Runs that started before this go.
@@ -51,7 +51,7 @@ impl PruneRules {
     /// Whether nothing is set.
     ///
     /// ```
-    /// use tracer_sdk::tidy::PruneRules;
+    /// use tracer_sdk::maintenance::PruneRules;
     ///
     /// assert!(PruneRules::default().is_empty());
     /// assert!(!PruneRules { keep: Some(20), ..PruneRules::default() }.is_empty());
@@ -62,10 +62,10 @@ impl PruneRules {
     }
 
     fn concerns(&self, run: &Candidate) -> bool {
-        if self.states.is_empty() {
-            run.state != RunStatus::Damaged
+        if self.statuses.is_empty() {
+            run.status != RunStatus::Damaged
         } else {
-            self.states.contains(&run.state)
+            self.statuses.contains(&run.status)
         }
     }
 }
@@ -76,9 +76,9 @@ impl PruneRules {
 ///
 /// ```
 /// use tracer_sdk::read::RunStatus;
-/// use tracer_sdk::tidy::{Candidate, PruneRules, choose};
+/// use tracer_sdk::maintenance::{Candidate, PruneRules, choose};
 ///
-/// let run = Candidate { state: RunStatus::Ok, may_be_live: false, started: None, bytes: 10 };
+/// let run = Candidate { status: RunStatus::Ok, may_be_live: false, started: None, bytes: 10 };
 /// let rules = PruneRules { keep: Some(2), ..PruneRules::default() };
 /// assert_eq!(choose(&[run; 4], &rules), [3, 2]);
 /// ```
@@ -127,9 +127,9 @@ mod tests {
 
     /// Five runs of ten bytes, the newest first; the one at second 40 may be live, the one at 20 is damaged.
     fn runs() -> Vec<Candidate> {
-        let run = |second, state| Candidate {
-            state,
-            may_be_live: state == RunStatus::Running,
+        let run = |second, status| Candidate {
+            status,
+            may_be_live: status == RunStatus::Running,
             started: Some(at(second)),
             bytes: 10,
         };
@@ -200,14 +200,14 @@ mod tests {
             ),
             (
                 PruneRules {
-                    states: vec![RunStatus::Damaged],
+                    statuses: vec![RunStatus::Damaged],
                     ..rules()
                 },
                 vec![3],
             ),
             (
                 PruneRules {
-                    states: vec![RunStatus::Ok],
+                    statuses: vec![RunStatus::Ok],
                     keep: Some(1),
                     ..rules()
                 },
@@ -215,7 +215,7 @@ mod tests {
             ),
             (
                 PruneRules {
-                    states: vec![RunStatus::Running],
+                    statuses: vec![RunStatus::Running],
                     ..rules()
                 },
                 vec![],
@@ -234,7 +234,7 @@ mod tests {
             before in prop::option::of(-20i64..1),
         ) {
             let runs: Vec<Candidate> = live.iter().zip(0..).map(|(live, age)| Candidate {
-                state: RunStatus::Ok,
+                status: RunStatus::Ok,
                 may_be_live: *live,
                 started: Some(at(-age)),
                 bytes: 10,

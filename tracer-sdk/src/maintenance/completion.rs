@@ -27,11 +27,11 @@ const LOST_NAME: &str = "lost";
 /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/interrupted.rs"));
 /// use tracer_sdk::format::RecordedStatus;
 ///
-/// let plan = tracer_sdk::tidy::plan_repair(&directory)?;
+/// let plan = tracer_sdk::maintenance::plan_repair(&directory)?;
 /// let completion = plan.completion.expect("the run has not ended");
 /// assert_eq!(completion.status, RecordedStatus::Error);
 /// assert!(completion.spans.last().is_some_and(|span| span.is_root()));
-/// # Ok::<(), tracer_sdk::tidy::TidyError>(())
+/// # Ok::<(), tracer_sdk::maintenance::MaintenanceError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completion {
@@ -151,7 +151,7 @@ pub(super) fn complete(
             ended_at: root.end.unwrap_or_else(|| end.into()),
         };
     }
-    // The exception that the root surfaces is the one error that it adds.
+    // The exception that the root promotes is the one error that it adds.
     let mut counts = added(counts, count_records(&spans_to_events(&spans)));
     counts.errors += 1;
     spans.push(writer.root(meta, counts));

@@ -7,10 +7,10 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::completion::{Completion, Seen, complete};
-use super::error::TidyError;
+use super::error::MaintenanceError;
 use crate::format::{LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, RunMeta, SPANS_FILE};
 use crate::input::read_input;
-use crate::read::{self, Liveness, MAX_META_BYTES, OutlinedRun, liveness, open_run_file};
+use crate::read::{self, Liveness, MAX_META_BYTES, OutlinedRun, open_run_file, probe_liveness};
 use crate::write::files::{Disk, FileSystem, Open, OpenFile, write_all};
 use crate::write::meta_file::replace_text;
 use crate::write::meta_text::MetaText;
@@ -22,10 +22,10 @@ const BROKEN_FILE: &str = "spans.jsonl.broken";
 ///
 /// ```
 /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/interrupted.rs"));
-/// let done = tracer_sdk::tidy::repair(&directory)?;
+/// let done = tracer_sdk::maintenance::repair(&directory)?;
 /// assert!(done.completion.is_some());
 /// assert_eq!(done.cut, None); // its last line was whole
-/// # Ok::<(), tracer_sdk::tidy::TidyError>(())
+/// # Ok::<(), tracer_sdk::maintenance::MaintenanceError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repair {
@@ -53,7 +53,7 @@ struct LogEnd {
 /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/interrupted.rs"));
 /// use tracer_sdk::format::RecordedStatus;
 ///
-/// let plan = tracer_sdk::tidy::plan_repair(&directory)?;
+/// let plan = tracer_sdk::maintenance::plan_repair(&directory)?;
 /// assert!(plan.completion.is_some());
 /// assert_eq!(tracer_sdk::read::open_run(&directory)?.meta.status, RecordedStatus::Running); // as it was
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -61,8 +61,8 @@ struct LogEnd {
 ///
 /// # Errors
 ///
-/// [`TidyError`]: the run is live, nothing tells whether it is, it ended, or it has other damage.
-pub fn plan_repair(directory: &Path) -> Result<Repair, TidyError> {
+/// [`MaintenanceError`]: the run is live, nothing tells whether it is, it ended, or it has other damage.
+pub fn plan_repair(directory: &Path) -> Result<Repair, MaintenanceError> {
     match state(directory)? {
         State::Interrupted => plan_completion(directory),
         State::LeftBehind => Ok(Repair {
@@ -81,20 +81,20 @@ pub fn plan_repair(directory: &Path) -> Result<Repair, TidyError> {
 /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/interrupted.rs"));
 /// use tracer_sdk::format::RecordedStatus;
 ///
-/// tracer_sdk::tidy::repair(&directory)?;
+/// tracer_sdk::maintenance::repair(&directory)?;
 /// assert_eq!(tracer_sdk::read::open_run(&directory)?.meta.status, RecordedStatus::Error);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 ///
-/// As [`plan_repair`], with nothing changed; or [`TidyError::Io`] when a file cannot be written, after which the repair
+/// As [`plan_repair`], with nothing changed; or [`MaintenanceError::Io`] when a file cannot be written, after which the repair
 /// can be tried again.
-pub fn repair(directory: &Path) -> Result<Repair, TidyError> {
+pub fn repair(directory: &Path) -> Result<Repair, MaintenanceError> {
     repair_on(directory, &Disk)
 }
 
-pub(super) fn repair_on(directory: &Path, file_system: &dyn FileSystem) -> Result<Repair, TidyError> {
+pub(super) fn repair_on(directory: &Path, file_system: &dyn FileSystem) -> Result<Repair, MaintenanceError> {
     let spans = directory.join(SPANS_FILE);
     // Kept from before planning until the end, so that no two repairs complete the run at once.
     let mut log = None;
@@ -110,11 +110,11 @@ pub(super) fn repair_on(directory: &Path, file_system: &dyn FileSystem) -> Resul
             Some(log) => log,
             None => lock(file_system, &spans)?,
         };
-        append(log.as_mut(), &plan, completion).map_err(TidyError::at(&spans))?;
+        append(log.as_mut(), &plan, completion).map_err(MaintenanceError::at(&spans))?;
         write_meta(file_system, directory, &plan, completion)?;
     }
     let live = directory.join(LIVE_FILE);
-    file_system.remove(&live).map_err(TidyError::at(&live))?;
+    file_system.remove(&live).map_err(MaintenanceError::at(&live))?;
     // Emitters of other kinds leave none, and without `.live` it says nothing.
     let _ = file_system.remove(&directory.join(LOCK_FILE));
     Ok(plan)
@@ -127,14 +127,14 @@ enum State {
     LeftBehind,
 }
 
-fn state(directory: &Path) -> Result<State, TidyError> {
-    match liveness(directory, RecordedStatus::Running) {
+fn state(directory: &Path) -> Result<State, MaintenanceError> {
+    match probe_liveness(directory, RecordedStatus::Running) {
         Liveness::Interrupted => Ok(State::Interrupted),
-        Liveness::Running => Err(TidyError::Live),
+        Liveness::Running => Err(MaintenanceError::RunActive),
         Liveness::Ended => after_the_end(directory),
         Liveness::Unknown => match read_status(directory) {
             Some(status) if status.is_completed() => after_the_end(directory),
-            _ => Err(TidyError::Unknown),
+            _ => Err(MaintenanceError::LivenessUnknown),
         },
     }
 }
@@ -143,10 +143,10 @@ fn read_status(directory: &Path) -> Option<RecordedStatus> {
     read::validate(directory).status
 }
 
-fn after_the_end(directory: &Path) -> Result<State, TidyError> {
+fn after_the_end(directory: &Path) -> Result<State, MaintenanceError> {
     let report = read::validate(directory);
     if !report.is_valid() {
-        return Err(TidyError::Damaged {
+        return Err(MaintenanceError::RunDamaged {
             problems: report.problems,
             more_problems: report.more_problems,
         });
@@ -155,12 +155,12 @@ fn after_the_end(directory: &Path) -> Result<State, TidyError> {
     if is_left_behind {
         Ok(State::LeftBehind)
     } else {
-        Err(TidyError::Ended)
+        Err(MaintenanceError::AlreadyComplete)
     }
 }
 
-fn plan_completion(directory: &Path) -> Result<Repair, TidyError> {
-    let run = read::outline_run(directory).map_err(|invalid| TidyError::Damaged {
+fn plan_completion(directory: &Path) -> Result<Repair, MaintenanceError> {
+    let run = read::outline_run(directory).map_err(|invalid| MaintenanceError::RunDamaged {
         problems: invalid.problems,
         more_problems: invalid.more_problems,
     })?;
@@ -175,10 +175,10 @@ fn plan_completion(directory: &Path) -> Result<Repair, TidyError> {
     let spans = directory.join(SPANS_FILE);
     let mut seen = Seen::default();
     for span in run.records.into_spans() {
-        let span = span.map_err(|error| TidyError::at(&spans)(io::Error::other(error.to_string())))?;
+        let span = span.map_err(|error| MaintenanceError::at(&spans)(io::Error::other(error.to_string())))?;
         seen.add(&span);
     }
-    let end = log_end(&spans, cut.unwrap_or(0)).map_err(TidyError::at(&spans))?;
+    let end = log_end(&spans, cut.unwrap_or(0)).map_err(MaintenanceError::at(&spans))?;
     let has_meta = directory.join(META_FILE).symlink_metadata().is_ok();
     Ok(Repair {
         cut,
@@ -189,8 +189,8 @@ fn plan_completion(directory: &Path) -> Result<Repair, TidyError> {
     })
 }
 
-fn damaged(run: OutlinedRun) -> TidyError {
-    TidyError::Damaged {
+fn damaged(run: OutlinedRun) -> MaintenanceError {
+    MaintenanceError::RunDamaged {
         problems: run.problems,
         more_problems: run.more_problems,
     }
@@ -218,19 +218,19 @@ fn log_end(path: &Path, cut: u64) -> io::Result<Option<LogEnd>> {
     }))
 }
 
-fn lock(file_system: &dyn FileSystem, path: &Path) -> Result<Box<dyn OpenFile>, TidyError> {
+fn lock(file_system: &dyn FileSystem, path: &Path) -> Result<Box<dyn OpenFile>, MaintenanceError> {
     let file = file_system
         .open(path, Open::Append)
-        .map_err(TidyError::at(path))?;
+        .map_err(MaintenanceError::at(path))?;
     match file.try_lock() {
-        Ok(false) => Err(TidyError::Live),
+        Ok(false) => Err(MaintenanceError::RunActive),
         // Where files cannot be locked there is nothing to wait for.
         Ok(true) | Err(_) => Ok(file),
     }
 }
 
 /// Keeps the log as it was found. One that is kept already is from an earlier attempt, and nearer to what happened.
-fn keep_copy(file_system: &dyn FileSystem, from: &Path, to: &Path) -> Result<(), TidyError> {
+fn keep_copy(file_system: &dyn FileSystem, from: &Path, to: &Path) -> Result<(), MaintenanceError> {
     if to.symlink_metadata().is_ok() {
         return Ok(());
     }
@@ -239,7 +239,7 @@ fn keep_copy(file_system: &dyn FileSystem, from: &Path, to: &Path) -> Result<(),
     copied.map_err(|error| {
         // It may not be there; the error that matters is the first one.
         let _ = file_system.remove(&temporary);
-        TidyError::at(to)(error)
+        MaintenanceError::at(to)(error)
     })
 }
 
@@ -278,7 +278,7 @@ fn write_meta(
     directory: &Path,
     plan: &Repair,
     completion: &Completion,
-) -> Result<(), TidyError> {
+) -> Result<(), MaintenanceError> {
     let path = directory.join(META_FILE);
     let text = |old: &[u8]| {
         let mut meta = MetaText::parse(old)?;
@@ -294,5 +294,5 @@ fn write_meta(
     };
     old.and_then(|old| Ok(text(&old)?))
         .and_then(|text| replace_text(file_system, directory, &text))
-        .map_err(TidyError::at(&path))
+        .map_err(MaintenanceError::at(&path))
 }

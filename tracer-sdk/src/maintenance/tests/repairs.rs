@@ -62,7 +62,10 @@ fn an_interrupted_run_is_completed_and_its_log_kept_as_it_was() {
             ("00000000000000aa.end", "RUN_END"),
         ]
     );
-    assert!(matches!(repair(store.path()), Err(TidyError::Ended)));
+    assert!(matches!(
+        repair(store.path()),
+        Err(MaintenanceError::AlreadyComplete)
+    ));
 }
 
 #[test]
@@ -144,7 +147,7 @@ fn what_no_interruption_explains_is_refused_and_left_as_it_is() {
         (".live", LIVE),
     ]);
     let before = (store.names(), store.read("spans.jsonl"), store.read("meta.json"));
-    let Err(TidyError::Damaged { problems, .. }) = repair(store.path()) else {
+    let Err(MaintenanceError::RunDamaged { problems, .. }) = repair(store.path()) else {
         panic!("not refused")
     };
     assert_eq!(problems[0].location, "spans.jsonl:2");
@@ -154,7 +157,10 @@ fn what_no_interruption_explains_is_refused_and_left_as_it_is() {
     );
 
     let unknown = Store::with(&[("meta.json", &meta("running")), ("spans.jsonl", &good)]);
-    assert!(matches!(repair(unknown.path()), Err(TidyError::Unknown)));
+    assert!(matches!(
+        repair(unknown.path()),
+        Err(MaintenanceError::LivenessUnknown)
+    ));
 }
 
 #[test]

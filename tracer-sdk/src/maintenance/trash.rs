@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::error::TidyError;
+use super::error::MaintenanceError;
 use super::remove::{remove_run, remove_tree};
 use crate::format::TraceId;
 use crate::process::Mutex;
@@ -31,11 +31,11 @@ const UNMADE: char = '.';
 /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
 /// # let data_dir = folder.path();
 /// use tracer_sdk::read::RunStore;
-/// use tracer_sdk::tidy::Trash;
+/// use tracer_sdk::maintenance::Trash;
 ///
 /// let store = RunStore::new(data_dir);
 /// let run = store.newest()?;
-/// let trash = Trash::of(&store);
+/// let trash = Trash::new(&store);
 /// trash.put(&run)?;
 /// assert!(store.list()?.is_empty());
 /// trash.restore(run.trace_id)?;
@@ -65,11 +65,11 @@ impl Trash {
     /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// # let data_dir = folder.path();
     /// let store = tracer_sdk::read::RunStore::new(data_dir);
-    /// assert_eq!(tracer_sdk::tidy::Trash::of(&store).empty()?, 0);
+    /// assert_eq!(tracer_sdk::maintenance::Trash::new(&store).empty()?, 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn of(store: &RunStore) -> Self {
+    pub fn new(store: &RunStore) -> Self {
         Self {
             folder: store.data_dir().join(FOLDER),
             runs_dir: store.runs_dir(),
@@ -83,19 +83,19 @@ impl Trash {
     /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// # let data_dir = folder.path();
     /// let store = tracer_sdk::read::RunStore::new(data_dir);
-    /// tracer_sdk::tidy::Trash::of(&store).put(&store.newest()?)?;
+    /// tracer_sdk::maintenance::Trash::new(&store).put(&store.newest()?)?;
     /// assert!(store.list()?.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`TidyError`]: the run still goes on, as far as anybody can tell, or it cannot be moved.
-    pub fn put(&self, run: &RunDirectory) -> Result<(), TidyError> {
-        let listed = run.clone().listed();
-        match listed.liveness() {
-            Liveness::Running => return Err(TidyError::Live),
-            Liveness::Unknown if listed.meta.is_ok() => return Err(TidyError::Unknown),
+    /// [`MaintenanceError`]: the run still goes on, as far as anybody can tell, or it cannot be moved.
+    pub fn put(&self, run: &RunDirectory) -> Result<(), MaintenanceError> {
+        let listed = run.clone().read_summary();
+        match listed.probe_liveness() {
+            Liveness::Running => return Err(MaintenanceError::RunActive),
+            Liveness::Unknown if listed.meta.is_ok() => return Err(MaintenanceError::LivenessUnknown),
             Liveness::Unknown | Liveness::Ended | Liveness::Interrupted => {}
         }
         let mut own = self.own.lock();
@@ -110,7 +110,7 @@ impl Trash {
             remove_run(&inside)?;
         }
         Disk.rename(&run.path, &inside.path)
-            .map_err(TidyError::at(&run.path))
+            .map_err(MaintenanceError::at(&run.path))
     }
 
     /// Takes a run out again. `false` says that it is not there any more.
@@ -120,14 +120,14 @@ impl Trash {
     /// # let data_dir = folder.path();
     /// let store = tracer_sdk::read::RunStore::new(data_dir);
     /// let id = store.newest()?.trace_id;
-    /// assert!(!tracer_sdk::tidy::Trash::of(&store).restore(id)?); // it was never deleted
+    /// assert!(!tracer_sdk::maintenance::Trash::new(&store).restore(id)?); // it was never deleted
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`TidyError::Io`] when it cannot be moved, or a run with its ID is there.
-    pub fn restore(&self, trace_id: TraceId) -> Result<bool, TidyError> {
+    /// [`MaintenanceError::Io`] when it cannot be moved, or a run with its ID is there.
+    pub fn restore(&self, trace_id: TraceId) -> Result<bool, MaintenanceError> {
         let own = self.own.lock().as_ref().map(|own| own.path.clone());
         let mut places = self.places()?;
         // What was deleted here last is what is meant.
@@ -140,9 +140,10 @@ impl Trash {
         let path = self.runs_dir.join(trace_id.to_string());
         if path.symlink_metadata().is_ok() {
             let exists = io::Error::from(io::ErrorKind::AlreadyExists);
-            return Err(TidyError::at(&path)(exists));
+            return Err(MaintenanceError::at(&path)(exists));
         }
-        Disk.rename(&inside.path, &path).map_err(TidyError::at(&path))?;
+        Disk.rename(&inside.path, &path)
+            .map_err(MaintenanceError::at(&path))?;
         Ok(true)
     }
 
@@ -152,7 +153,7 @@ impl Trash {
     /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// # let data_dir = folder.path();
     /// let store = tracer_sdk::read::RunStore::new(data_dir);
-    /// let trash = tracer_sdk::tidy::Trash::of(&store);
+    /// let trash = tracer_sdk::maintenance::Trash::new(&store);
     /// trash.put(&store.newest()?)?;
     /// assert_eq!(trash.empty()?, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -160,8 +161,8 @@ impl Trash {
     ///
     /// # Errors
     ///
-    /// [`TidyError::Io`] when something cannot be removed.
-    pub fn empty(&self) -> Result<u64, TidyError> {
+    /// [`MaintenanceError::Io`] when something cannot be removed.
+    pub fn empty(&self) -> Result<u64, MaintenanceError> {
         let own = self.own.lock().take();
         let (mut removed, mut failed) = (0, None);
         for place in self.places()? {
@@ -184,23 +185,25 @@ impl Trash {
     }
 
     /// Whether there is a trash; a link in its place leads to what is none.
-    fn is_there(&self) -> Result<bool, TidyError> {
+    fn is_there(&self) -> Result<bool, MaintenanceError> {
         match self.folder.symlink_metadata() {
             Ok(found) if found.is_dir() => Ok(true),
-            Ok(_) => Err(TidyError::at(&self.folder)(io::Error::other("is no folder"))),
+            Ok(_) => Err(MaintenanceError::at(&self.folder)(io::Error::other(
+                "is no folder",
+            ))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(TidyError::at(&self.folder)(error)),
+            Err(error) => Err(MaintenanceError::at(&self.folder)(error)),
         }
     }
 
     /// The places of all processes.
-    fn places(&self) -> Result<Vec<PathBuf>, TidyError> {
+    fn places(&self) -> Result<Vec<PathBuf>, MaintenanceError> {
         if !self.is_there()? {
             return Ok(Vec::new());
         }
         let mut places = Vec::new();
-        for entry in fs::read_dir(&self.folder).map_err(TidyError::at(&self.folder))? {
-            let entry = entry.map_err(TidyError::at(&self.folder))?;
+        for entry in fs::read_dir(&self.folder).map_err(MaintenanceError::at(&self.folder))? {
+            let entry = entry.map_err(MaintenanceError::at(&self.folder))?;
             let is_made = !entry.file_name().to_string_lossy().starts_with(UNMADE);
             let path = entry.path();
             // What else somebody put there is none of ours.
@@ -217,25 +220,26 @@ impl Trash {
     }
 
     /// Makes a place that is locked when others see it first.
-    fn make_place(&self) -> Result<Place, TidyError> {
+    fn make_place(&self) -> Result<Place, MaintenanceError> {
         /// Tells the places of one process from each other.
         static MADE: AtomicU64 = AtomicU64::new(0);
 
         self.is_there()?;
         Disk.create_directories(&self.folder)
-            .map_err(TidyError::at(&self.folder))?;
+            .map_err(MaintenanceError::at(&self.folder))?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{:x}-{number}", std::process::id(), now.as_nanos());
         let unmade = self.folder.join(format!("{UNMADE}{name}"));
-        Disk.create_directory(&unmade).map_err(TidyError::at(&unmade))?;
+        Disk.create_directory(&unmade)
+            .map_err(MaintenanceError::at(&unmade))?;
         let lock = Disk
             .open(&unmade.join(LOCK), Open::New)
-            .map_err(TidyError::at(&unmade))?;
+            .map_err(MaintenanceError::at(&unmade))?;
         // Where there are no locks, others let the place be.
         let _ = lock.try_lock();
         let path = self.folder.join(name);
-        Disk.rename(&unmade, &path).map_err(TidyError::at(&path))?;
+        Disk.rename(&unmade, &path).map_err(MaintenanceError::at(&path))?;
         Ok(Place { path, _lock: lock })
     }
 }
@@ -246,8 +250,8 @@ fn locked(place: &Path) -> io::Result<Option<Box<dyn OpenFile>>> {
     Ok(lock.try_lock()?.then_some(lock))
 }
 
-fn runs_in(place: &Path) -> Result<u64, TidyError> {
-    let entries = fs::read_dir(place).map_err(TidyError::at(place))?;
+fn runs_in(place: &Path) -> Result<u64, MaintenanceError> {
+    let entries = fs::read_dir(place).map_err(MaintenanceError::at(place))?;
     let is_run = |entry: &fs::DirEntry| {
         let name = entry.file_name();
         name.to_str().is_some_and(|name| name.parse::<TraceId>().is_ok())

@@ -18,9 +18,9 @@ mod tests;
 
 pub use adopt::adopt_run;
 pub use completion::{Completion, INTERRUPTED};
-pub use error::TidyError;
+pub use error::MaintenanceError;
 pub use prune::{Candidate, PruneRules, choose};
-pub use remove::{remove_leftovers, remove_run, size_of};
+pub use remove::{directory_bytes, remove_leftovers, remove_run};
 pub use rename::rename_run;
 pub use repair::{Repair, plan_repair, repair};
 pub use trash::Trash;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::error::TidyError;
+use super::error::MaintenanceError;
 use crate::format::{LIVE_FILE, META_FILE, SPANS_FILE, TraceId};
 use crate::read::RunDirectory;
 use crate::write::files::{Disk, FileSystem};
@@ -19,32 +19,35 @@ const REMOVED: &str = ".removed";
 /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
 /// # let data_dir = folder.path();
 /// let store = tracer_sdk::read::RunStore::new(data_dir);
-/// tracer_sdk::tidy::remove_run(&store.newest()?)?;
+/// tracer_sdk::maintenance::remove_run(&store.newest()?)?;
 /// assert!(store.list()?.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 ///
-/// [`TidyError::Io`] when a file cannot be removed: what is left of the run is a run again, all of it where what cannot be
+/// [`MaintenanceError::Io`] when a file cannot be removed: what is left of the run is a run again, all of it where what cannot be
 /// removed are not its own files. Only where it cannot be put back either, or the process ends meanwhile, it is left to
 /// [`remove_leftovers`].
-pub fn remove_run(run: &RunDirectory) -> Result<(), TidyError> {
+pub fn remove_run(run: &RunDirectory) -> Result<(), MaintenanceError> {
     remove_run_on(run, &Disk)
 }
 
-pub(super) fn remove_run_on(run: &RunDirectory, file_system: &dyn FileSystem) -> Result<(), TidyError> {
+pub(super) fn remove_run_on(
+    run: &RunDirectory,
+    file_system: &dyn FileSystem,
+) -> Result<(), MaintenanceError> {
     let hidden = hidden(run);
     if hidden.symlink_metadata().is_ok() {
         remove_tree(&hidden, file_system)?;
     }
     file_system
         .rename(&run.path, &hidden)
-        .map_err(TidyError::at(&run.path))?;
+        .map_err(MaintenanceError::at(&run.path))?;
     remove_tree(&hidden, file_system).map_err(|error| {
         // What is still there must not be hidden. Where it cannot be put back, the error names the hidden place.
         match (error, file_system.rename(&hidden, &run.path)) {
-            (TidyError::Io { path, source }, Ok(())) => TidyError::Io {
+            (MaintenanceError::Io { path, source }, Ok(())) => MaintenanceError::Io {
                 path: path
                     .strip_prefix(&hidden)
                     .map_or_else(|_| path.clone(), |inside| run.path.join(inside)),
@@ -66,18 +69,18 @@ pub(super) fn hidden(run: &RunDirectory) -> PathBuf {
 /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
 /// # let data_dir = folder.path();
 /// let store = tracer_sdk::read::RunStore::new(data_dir);
-/// assert_eq!(tracer_sdk::tidy::remove_leftovers(&store.runs_dir())?, 0);
+/// assert_eq!(tracer_sdk::maintenance::remove_leftovers(&store.runs_dir())?, 0);
 /// assert_eq!(store.list()?.len(), 1); // a run is no leftover
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 ///
-/// [`TidyError::Io`] when the folder cannot be read or something in it cannot be removed.
-pub fn remove_leftovers(runs_dir: &Path) -> Result<u64, TidyError> {
+/// [`MaintenanceError::Io`] when the folder cannot be read or something in it cannot be removed.
+pub fn remove_leftovers(runs_dir: &Path) -> Result<u64, MaintenanceError> {
     let mut removed = 0;
-    for entry in fs::read_dir(runs_dir).map_err(TidyError::at(runs_dir))? {
-        let entry = entry.map_err(TidyError::at(runs_dir))?;
+    for entry in fs::read_dir(runs_dir).map_err(MaintenanceError::at(runs_dir))? {
+        let entry = entry.map_err(MaintenanceError::at(runs_dir))?;
         let is_leftover = entry.file_name().to_str().is_some_and(is_removed_name);
         if is_leftover && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             remove_tree(&entry.path(), &Disk)?;
@@ -96,22 +99,22 @@ fn is_removed_name(name: &str) -> bool {
 const OWN_FILES: [&str; 3] = [LIVE_FILE, SPANS_FILE, META_FILE];
 
 /// Removes a directory; a symbolic link in it is removed, never followed.
-pub(super) fn remove_tree(directory: &Path, file_system: &dyn FileSystem) -> Result<(), TidyError> {
+pub(super) fn remove_tree(directory: &Path, file_system: &dyn FileSystem) -> Result<(), MaintenanceError> {
     let entries: io::Result<Vec<fs::DirEntry>> = fs::read_dir(directory).and_then(Iterator::collect);
-    let mut entries = entries.map_err(TidyError::at(directory))?;
+    let mut entries = entries.map_err(MaintenanceError::at(directory))?;
     // What a run is made of goes last: when something else cannot be removed, the run is whole.
     entries.sort_by_key(|entry| OWN_FILES.iter().position(|own| entry.file_name() == *own));
     for entry in entries {
         let path = entry.path();
-        if entry.file_type().map_err(TidyError::at(&path))?.is_dir() {
+        if entry.file_type().map_err(MaintenanceError::at(&path))?.is_dir() {
             remove_tree(&path, file_system)?;
         } else {
-            file_system.remove(&path).map_err(TidyError::at(&path))?;
+            file_system.remove(&path).map_err(MaintenanceError::at(&path))?;
         }
     }
     file_system
         .remove_empty_directory(directory)
-        .map_err(TidyError::at(directory))
+        .map_err(MaintenanceError::at(directory))
 }
 
 /// How many bytes the files of a run directory hold; what cannot be looked at counts nothing.
@@ -119,18 +122,18 @@ pub(super) fn remove_tree(directory: &Path, file_system: &dyn FileSystem) -> Res
 /// ```
 /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
 /// let log = std::fs::metadata(directory.join("spans.jsonl"))?.len();
-/// assert!(tracer_sdk::tidy::size_of(&directory) > log); // there is `meta.json` too
+/// assert!(tracer_sdk::maintenance::directory_bytes(&directory) > log); // there is `meta.json` too
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[must_use]
-pub fn size_of(directory: &Path) -> u64 {
+pub fn directory_bytes(directory: &Path) -> u64 {
     let entries = fs::read_dir(directory)
         .into_iter()
         .flatten()
         .filter_map(io::Result::ok);
     entries
         .map(|entry| match entry.metadata() {
-            Ok(metadata) if metadata.is_dir() => size_of(&entry.path()),
+            Ok(metadata) if metadata.is_dir() => directory_bytes(&entry.path()),
             Ok(metadata) => metadata.len(),
             Err(_) => 0,
         })

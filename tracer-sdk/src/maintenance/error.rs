@@ -11,22 +11,22 @@ use crate::format::Problem;
 ///
 /// ```
 /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-/// let error = tracer_sdk::tidy::repair(&directory).unwrap_err();
+/// let error = tracer_sdk::maintenance::repair(&directory).unwrap_err();
 /// assert_eq!(error.to_string(), "the run has ended, and nothing was left undone");
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum TidyError {
-    /// The run is still recorded, or another process changes it.
-    Live,
-    /// The run says that it is running, and nothing tells whether it is: its emitter keeps no `.live`.
-    Unknown,
+pub enum MaintenanceError {
+    /// The run is still being recorded, or another process is changing it.
+    RunActive,
+    /// The run says that it is running, and nothing shows whether it is: its emitter keeps no `.live`.
+    LivenessUnknown,
     /// The run has ended, and nothing was left undone.
-    Ended,
+    AlreadyComplete,
     /// The store has a run with this ID already.
-    Exists,
+    RunExists,
     /// The run has damage that an interruption does not explain.
-    Damaged {
+    RunDamaged {
         /// What is wrong.
         problems: Vec<Problem>,
         /// How many problems there are besides.
@@ -41,7 +41,7 @@ pub enum TidyError {
     },
 }
 
-impl TidyError {
+impl MaintenanceError {
     /// Tells which file an error of the system is about.
     pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
@@ -49,16 +49,16 @@ impl TidyError {
     }
 }
 
-impl fmt::Display for TidyError {
+impl fmt::Display for MaintenanceError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Live => formatter.write_str("the run is still going on"),
-            Self::Unknown => {
+            Self::RunActive => formatter.write_str("the run is still going on"),
+            Self::LivenessUnknown => {
                 formatter.write_str("the run says that it is running, and nothing tells whether it still is")
             }
-            Self::Ended => formatter.write_str("the run has ended, and nothing was left undone"),
-            Self::Exists => formatter.write_str("the store has a run with this ID already"),
-            Self::Damaged { .. } => {
+            Self::AlreadyComplete => formatter.write_str("the run has ended, and nothing was left undone"),
+            Self::RunExists => formatter.write_str("the store has a run with this ID already"),
+            Self::RunDamaged { .. } => {
                 formatter.write_str("the run is damaged in a way that no interruption explains")
             }
             Self::Io { path, source } => write!(formatter, "{}: {source}", path.display()),
@@ -66,7 +66,7 @@ impl fmt::Display for TidyError {
     }
 }
 
-impl Error for TidyError {
+impl Error for MaintenanceError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Io { source, .. } => Some(source),
