@@ -1,0 +1,349 @@
+//! The floors of this workspace: which package may know which, and which module of a package.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+use tracer_floors::{Arrow, CrateModules, circles, sibling_arrows};
+
+/// What each package may depend on, the lowest first. A new package gets a line.
+const PACKAGES: [(&str, &[&str]); 9] = [
+    ("tracer-macros", &[]),
+    ("tracer-sdk", &["tracer-macros"]),
+    ("tracer-insight", &["tracer-sdk"]),
+    ("tracer-gate", &["tracer-sdk", "tracer-insight"]),
+    ("tracer-capture", &["tracer-sdk", "tracer-insight"]),
+    (
+        "tracer-facts",
+        &["tracer-sdk", "tracer-insight", "tracer-gate", "tracer-capture"],
+    ),
+    (
+        "tracer-view",
+        &[
+            "tracer-sdk",
+            "tracer-insight",
+            "tracer-gate",
+            "tracer-capture",
+            "tracer-facts",
+        ],
+    ),
+    (
+        "tracer-mcp",
+        &[
+            "tracer-sdk",
+            "tracer-insight",
+            "tracer-gate",
+            "tracer-capture",
+            "tracer-facts",
+        ],
+    ),
+    (
+        "tracer-cli",
+        &[
+            "tracer-sdk",
+            "tracer-insight",
+            "tracer-gate",
+            "tracer-capture",
+            "tracer-facts",
+            "tracer-view",
+            "tracer-mcp",
+        ],
+    ),
+];
+
+/// Arguments and terminals belong to the command.
+const ONLY_THE_COMMAND: [&str; 7] = [
+    "anstream",
+    "anstyle",
+    "clap",
+    "clap_complete",
+    "clap_mangen",
+    "indicatif",
+    "terminal_size",
+];
+
+/// What programs that record must not get with the SDK's default features: runtimes, HTTP, parsers of the gate.
+const NEVER_IN_THE_SDK: [&str; 11] = [
+    "axum",
+    "hyper",
+    "rayon",
+    "reqwest",
+    "rustls",
+    "schemars",
+    "serde-saphyr",
+    "sha2",
+    "statrs",
+    "tokio",
+    "tower",
+];
+
+/// What a module of a package must not reach, directly or through others. `*` is every other module.
+const NEVER_REACHES: [(&str, &str, &[&str]); 14] = [
+    ("tracer-sdk", "format", &["*"]),
+    (
+        "tracer-sdk",
+        "guardrails",
+        &["emit", "maintenance", "read", "write"],
+    ),
+    (
+        "tracer-sdk",
+        "input",
+        &["emit", "maintenance", "read", "settings", "write"],
+    ),
+    (
+        "tracer-sdk",
+        "loops",
+        &["emit", "maintenance", "read", "settings", "write"],
+    ),
+    (
+        "tracer-sdk",
+        "prices",
+        &["emit", "maintenance", "read", "settings", "write"],
+    ),
+    (
+        "tracer-sdk",
+        "process",
+        &["emit", "maintenance", "read", "settings", "write"],
+    ),
+    ("tracer-sdk", "redact", &["emit", "maintenance", "read", "write"]),
+    (
+        "tracer-sdk",
+        "settings",
+        &["emit", "maintenance", "read", "redact", "write"],
+    ),
+    ("tracer-sdk", "disk", &["emit", "maintenance", "read"]),
+    ("tracer-sdk", "write", &["emit", "maintenance", "read"]),
+    ("tracer-sdk", "read", &["emit", "maintenance", "write"]),
+    (
+        "tracer-sdk",
+        "emit",
+        &["macro_support", "maintenance", "read", "testing"],
+    ),
+    ("tracer-sdk", "maintenance", &["emit", "macro_support", "testing"]),
+    ("tracer-sdk", "macro_support", &["maintenance", "read", "testing"]),
+];
+
+/// Arrows that point up or close a circle today. The list only shrinks: an arrow that is gone is removed there.
+const KNOWN: &str = include_str!("../known_arrows.txt");
+
+#[test]
+fn packages_know_only_lower_packages() {
+    let allowed: BTreeMap<&str, &[&str]> = PACKAGES.into_iter().collect();
+    let mut problems = Vec::new();
+    for package in published_packages() {
+        let Some(allowed) = allowed.get(package.name.as_str()) else {
+            problems.push(format!("{} has no line in `PACKAGES`", package.name));
+            continue;
+        };
+        for dependency in &package.dependencies {
+            if dependency.starts_with("tracer-") && !allowed.contains(&dependency.as_str()) {
+                problems.push(format!(
+                    "{} depends on {dependency}, which is not below it",
+                    package.name
+                ));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn libraries_know_no_terminal() {
+    for package in published_packages()
+        .iter()
+        .filter(|package| package.name != "tracer-cli")
+    {
+        let terminal = package
+            .dependencies
+            .iter()
+            .find(|name| ONLY_THE_COMMAND.contains(&name.as_str()));
+        assert_eq!(
+            terminal, None,
+            "{} is a library, and this is the command's",
+            package.name
+        );
+    }
+}
+
+#[test]
+fn the_sdk_brings_no_runtime() {
+    let tree = cargo(&[
+        "tree",
+        "--package",
+        "tracer-sdk",
+        "--edges",
+        "normal,build",
+        "--prefix",
+        "none",
+        "--format",
+        "{p}",
+    ]);
+    let names = tree.lines().filter_map(|line| line.split(' ').next());
+    let heavy: Vec<&str> = names.filter(|name| NEVER_IN_THE_SDK.contains(name)).collect();
+    assert!(tree.contains("serde_json v"), "{tree}");
+    assert_eq!(
+        heavy,
+        Vec::<&str>::new(),
+        "the SDK's default features bring these"
+    );
+}
+
+#[test]
+fn no_modules_form_a_circle() {
+    let mut problems = Vec::new();
+    for (package, arrows) in &*ARROWS {
+        let arrows = without_known(package, arrows);
+        for circle in circles(&arrows) {
+            problems.push(format!("{package}: these modules know each other:"));
+            problems.extend(circle.iter().map(|arrow| format!("    {arrow}")));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn modules_reach_only_lower_floors() {
+    let mut problems = Vec::new();
+    for (package, from, forbidden) in NEVER_REACHES {
+        let arrows = without_known(package, &ARROWS[package]);
+        for (to, way) in reachable(&arrows, from) {
+            if to != from && forbidden.iter().any(|name| *name == "*" || *name == to) {
+                problems.push(format!("{package}: {from} must not reach {to}:"));
+                problems.extend(way.iter().map(|arrow| format!("    {arrow}")));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn known_exceptions_still_exist() {
+    let arrows = ARROWS
+        .iter()
+        .flat_map(|(package, arrows)| arrows.iter().map(move |arrow| known(package, arrow)));
+    let arrows: BTreeSet<String> = arrows.collect();
+    let gone = KNOWN
+        .lines()
+        .filter(|line| !line.starts_with('#') && !arrows.contains(*line));
+    let gone: Vec<&str> = gone.collect();
+    assert!(
+        gone.is_empty(),
+        "remove what is mended from `known_arrows.txt`:
+{}",
+        gone.join(
+            "
+"
+        )
+    );
+}
+
+struct Package {
+    name: String,
+    dependencies: BTreeSet<String>,
+    roots: Vec<PathBuf>,
+}
+
+/// The packages that users get, with the root file of each library and program.
+fn published_packages() -> Vec<Package> {
+    let metadata: Value =
+        serde_json::from_str(&cargo(&["metadata", "--no-deps", "--format-version", "1"])).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    packages
+        .filter(|package| package["publish"].is_null())
+        .map(|package| Package {
+            name: text(&package["name"]),
+            dependencies: package["dependencies"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|dependency| dependency["kind"] != "dev")
+                .map(|dependency| text(&dependency["name"]))
+                .collect(),
+            roots: package["targets"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|target| {
+                    ["lib", "proc-macro", "bin"]
+                        .iter()
+                        .any(|kind| target["kind"][0] == **kind)
+                })
+                .map(|target| PathBuf::from(text(&target["src_path"])))
+                .collect(),
+        })
+        .collect()
+}
+
+/// The arrows between the modules of each package, read once.
+static ARROWS: LazyLock<BTreeMap<String, Vec<Arrow>>> = LazyLock::new(|| {
+    let mut arrows: BTreeMap<String, Vec<Arrow>> = BTreeMap::new();
+    for package in published_packages() {
+        for root in &package.roots {
+            let modules = CrateModules::read(root).unwrap();
+            arrows
+                .entry(package.name.clone())
+                .or_default()
+                .extend(sibling_arrows(&modules));
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    for arrow in arrows.values_mut().flatten() {
+        arrow.place = arrow.place.replace(&format!("{}/", root.display()), "");
+    }
+    assert!(arrows.values().flatten().count() > 100, "{arrows:#?}");
+    arrows
+});
+
+fn without_known(package: &str, arrows: &[Arrow]) -> Vec<Arrow> {
+    let known_lines: BTreeSet<&str> = KNOWN.lines().collect();
+    let is_new = |arrow: &&Arrow| !known_lines.contains(known(package, arrow).as_str());
+    arrows.iter().filter(is_new).cloned().collect()
+}
+
+/// An arrow as `known_arrows.txt` has it.
+fn known(package: &str, arrow: &Arrow) -> String {
+    format!("{package}: {} → {}", arrow.from, arrow.to)
+}
+
+/// Every module that another one reaches, with the shortest way.
+fn reachable<'a>(arrows: &'a [Arrow], from: &str) -> BTreeMap<&'a str, Vec<&'a Arrow>> {
+    let mut ways: BTreeMap<&str, Vec<&Arrow>> = BTreeMap::new();
+    let mut open = vec![(from, Vec::new())];
+    while let Some((module, way)) = open.pop() {
+        for arrow in arrows.iter().filter(|arrow| arrow.from == module) {
+            let mut way = way.clone();
+            way.push(arrow);
+            if ways
+                .get(arrow.to.as_str())
+                .is_none_or(|known| known.len() > way.len())
+            {
+                ways.insert(&arrow.to, way.clone());
+                open.push((&arrow.to, way));
+            }
+        }
+    }
+    ways
+}
+
+fn cargo(arguments: &[&str]) -> String {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(arguments)
+        .arg("--offline")
+        .current_dir(root)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
