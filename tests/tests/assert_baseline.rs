@@ -1,6 +1,7 @@
 //! `assert_baseline!` as a user's test has it: against the baselines that are checked in beside this package's manifest.
 
-use tracer_sdk::{GuardrailExceeded, Usage, assert_baseline, llm_call, tool_call, trace};
+use tracer_gate::assert_baseline;
+use tracer_sdk::{GuardrailExceeded, Usage, llm_call, tool_call, trace};
 
 #[trace]
 fn answer(question: &str) -> Result<String, GuardrailExceeded> {

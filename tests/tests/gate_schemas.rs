@@ -3,12 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use serde_json::{Map, Value, json};
-use tracer_sdk::format::TraceId;
-use tracer_sdk::judge::policy::{Overrides, Policy};
-use tracer_sdk::judge::{
-    Acceptance, AcceptanceSource, AcceptanceVerdict, Baseline, Comparison, FailureReason, Gate, GateDetails,
-    InputFile, ProcessExit, PullRequest, Report, RunMetrics, Trial, TrialFailure, sha256_hex,
+use tracer_gate::policy::{Overrides, Policy};
+use tracer_gate::{
+    Acceptance, AcceptanceSource, AcceptanceVerdict, Baseline, FailureReason, Gate, GateDetails, InputFile,
+    ProcessExit, PullRequest, Report, Trial, TrialFailure,
 };
+use tracer_insight::comparison::Comparison;
+use tracer_insight::digest::sha256_hex;
+use tracer_insight::profile::RunProfile;
+use tracer_sdk::format::TraceId;
 use tracer_sdk::testing::capture;
 use tracer_sdk::{Usage, llm_call, tool_call};
 use tracer_tests::Schema;
@@ -17,7 +20,7 @@ use tracer_tests::gate_vectors::measured;
 const NOW: &str = "2026-01-01T00:00:00.000Z";
 
 /// A run that searches this often.
-fn run(searches: u32) -> RunMetrics {
+fn run(searches: u32) -> RunProfile {
     let captured = capture(|| {
         for page in 0..searches {
             tool_call("search").args(&json!({"page": page})).record()?;
@@ -27,18 +30,18 @@ fn run(searches: u32) -> RunMetrics {
             .usage(Usage::new(40, 6))
             .record()
     });
-    RunMetrics::of(&captured.meta, captured.records)
+    RunProfile::new(&captured.meta, captured.records)
 }
 
 /// A run that loops and fails.
-fn broken_run() -> RunMetrics {
+fn broken_run() -> RunProfile {
     let captured = capture(|| {
         for _ in 0..4 {
             tool_call("search").args(&"the same").record()?;
         }
         llm_call("gpt-5-mini").error("no answer").record()
     });
-    RunMetrics::of(&captured.meta, captured.records)
+    RunProfile::new(&captured.meta, captured.records)
 }
 
 fn judged(policy: &str, baseline: Option<&Baseline>, trials: &[Trial]) -> Value {
@@ -173,7 +176,7 @@ fn a_comparison_keeps_to_its_schema() {
     let of_runs = serde_json::to_value(Comparison::of_runs(&before, &after)).unwrap();
     schema.takes(&of_runs);
     let baseline = Baseline::of_run(&before, NOW);
-    schema.takes(&serde_json::to_value(Comparison::with_baseline(&baseline, &after)).unwrap());
+    schema.takes(&serde_json::to_value(baseline.compare(&after)).unwrap());
     for (place, value) in [
         ("/calls/0/change", Some(json!("other"))),
         ("/before/kind", Some(json!("file"))),

@@ -9,9 +9,10 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
+use tracer_gate::policy::Policy;
+use tracer_gate::{Baseline, Report};
+use tracer_insight::comparison::Comparison;
 use tracer_sdk::format::{Record, RunMeta, SPEC_VERSION, SpanRecord};
-use tracer_sdk::judge::policy::Policy;
-use tracer_sdk::judge::{Baseline, Comparison, Report};
 
 use crate::commands::{list, repair, show, validate_trace, view};
 use crate::export::envelope;

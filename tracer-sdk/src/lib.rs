@@ -4,9 +4,7 @@ mod emit;
 pub mod format;
 pub mod guardrails;
 mod input;
-#[cfg(feature = "gate")]
-pub mod judge;
-mod loops;
+pub mod loops;
 #[doc(hidden)]
 pub mod macro_support;
 pub mod maintenance;

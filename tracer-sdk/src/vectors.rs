@@ -17,26 +17,6 @@ pub(crate) fn measured(group: &str) -> Vec<Vector> {
     cases("vectors", group)
 }
 
-/// The cases of a group that were computed.
-#[cfg(feature = "gate")]
-pub(crate) fn computed(group: &str) -> Vec<Vector> {
-    cases("reference_vectors", group)
-}
-
-/// Numbers as floats, since JSON knows no other difference between 5 and 5.0.
-#[cfg(feature = "gate")]
-pub(crate) fn floats(value: &Value) -> Value {
-    match value {
-        Value::Number(number) => number.as_f64().into(),
-        Value::Array(items) => items.iter().map(floats).collect(),
-        Value::Object(object) => object
-            .iter()
-            .map(|(key, value)| (key.clone(), floats(value)))
-            .collect(),
-        plain => plain.clone(),
-    }
-}
-
 fn cases(list: &str, group: &str) -> Vec<Vector> {
     let all: Value = serde_json::from_str(TEXT).unwrap();
     let cases: Vec<_> = all[list]

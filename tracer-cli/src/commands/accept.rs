@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tracer_sdk::judge::{Acceptance, AcceptanceVerdict, Baseline, PreviousBaseline};
+use tracer_gate::{Acceptance, AcceptanceVerdict, Baseline, PreviousBaseline};
 
 use super::{Verdict, now};
 use crate::error::CliError;

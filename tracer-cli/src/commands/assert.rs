@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tracer_sdk::judge::policy::{Bound, ExpectedStatus, Overrides};
+use tracer_gate::policy::{Bound, ExpectedStatus, Overrides};
 
 use super::Verdict;
 use crate::error::CliError;

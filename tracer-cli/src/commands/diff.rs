@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tracer_sdk::judge::Comparison;
+use tracer_insight::comparison::Comparison;
 
 use super::Verdict;
 use crate::error::CliError;
@@ -44,7 +44,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let comparison = if let Some(path) = &args.baseline {
         let input = inputs::baseline(path)?;
         let after = stored_run::select(args.first.as_deref(), session)?;
-        Comparison::with_baseline(&input.baseline, &after.metrics)
+        input.baseline.compare(&after.metrics)
     } else {
         let before = stored_run::select(args.first.as_deref(), session)?;
         let after = stored_run::select(args.second.as_deref(), session)?;

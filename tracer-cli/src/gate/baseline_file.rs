@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tracer_sdk::judge::Baseline;
+use tracer_gate::Baseline;
 
 /// The folder of baselines, beside the policy.
 const FOLDER: &str = ".tracer/baselines";

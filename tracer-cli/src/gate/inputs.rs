@@ -3,8 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tracer_sdk::judge::policy::{Overrides, Policy, PolicyError, PolicyErrorCode};
-use tracer_sdk::judge::{Baseline, Gate, InputFile, RunMetrics, sha256_hex};
+use tracer_gate::policy::{Overrides, Policy, PolicyError, PolicyErrorCode};
+use tracer_gate::{Baseline, Gate, InputFile};
+use tracer_insight::digest::sha256_hex;
+use tracer_insight::profile::RunProfile;
 use tracer_sdk::read::read_input;
 
 use crate::error::CliError;
@@ -90,7 +92,7 @@ pub(crate) fn report(path: &Path) -> Result<Vec<u8>, CliError> {
 }
 
 /// Refuses a run of another agent than that of the baseline.
-pub(crate) fn refuse_foreign_run(input: &BaselineInput, run: &RunMetrics) -> Result<(), CliError> {
+pub(crate) fn refuse_foreign_run(input: &BaselineInput, run: &RunProfile) -> Result<(), CliError> {
     match input.baseline.foreign_agent(run) {
         Some(agent) => Err(foreign_baseline(&input.baseline, &input.file.path, agent)),
         None => Ok(()),

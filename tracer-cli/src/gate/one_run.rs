@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use tracer_sdk::judge::policy::Policy;
-use tracer_sdk::judge::{
-    Baseline, EnvironmentFingerprint, Gate, GateDetails, InputFile, Report, RunMetrics, Trial,
-};
+use tracer_gate::policy::Policy;
+use tracer_gate::{Baseline, EnvironmentFingerprint, Gate, GateDetails, InputFile, Report, Trial};
+use tracer_insight::profile::RunProfile;
 
 use super::inputs;
 use crate::error::CliError;
@@ -16,7 +15,7 @@ pub(crate) fn judged(
     policy_file: Option<InputFile>,
     baseline: Option<&Baseline>,
     baseline_file: Option<InputFile>,
-    run: RunMetrics,
+    run: RunProfile,
 ) -> Result<Report, CliError> {
     let path = policy_file.as_ref().map(|file| PathBuf::from(&file.path));
     let gate = Gate::new(policy, baseline).map_err(|error| inputs::refused(path.as_deref(), &error))?;

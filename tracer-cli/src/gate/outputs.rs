@@ -4,8 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tracer_sdk::judge::policy::OnInconclusive;
-use tracer_sdk::judge::{Report, Verdict as GateVerdict};
+use tracer_gate::policy::OnInconclusive;
+use tracer_gate::{Report, Verdict as GateVerdict};
 
 use crate::commands::Verdict;
 use crate::error::{CliError, ErrorKind};

@@ -1,6 +1,6 @@
 //! Who accepts a change, and where it comes from: what the environment tells.
 
-use tracer_sdk::judge::{AcceptanceSource, PullRequest};
+use tracer_gate::{AcceptanceSource, PullRequest};
 
 /// Who accepts: as `TRACER_ACCEPTED_BY` says, else the user of GitHub, else the user of this system.
 pub(crate) fn accepted_by() -> String {

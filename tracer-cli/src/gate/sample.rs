@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use tracer_gate::Baseline;
+use tracer_insight::profile::RunProfile;
 use tracer_sdk::format::{RecordedStatus, Timestamp};
-use tracer_sdk::judge::{Baseline, RunMetrics};
 
 use super::{inputs, stored_run};
 use crate::commands::now;
@@ -74,7 +75,7 @@ fn of_run(run_id: Option<&str>, force: bool, session: &mut Session) -> Result<Ba
 }
 
 /// A baseline of a run that has ended; it is told when it did not end well.
-pub(crate) fn of_ended(run: &RunMetrics) -> Baseline {
+pub(crate) fn of_ended(run: &RunProfile) -> Baseline {
     let mut baseline = Baseline::of_run(run, &moment(now()));
     if let Some(provenance) = &mut baseline.x_tracer {
         provenance.forced = run.status != RecordedStatus::Ok;

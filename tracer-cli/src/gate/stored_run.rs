@@ -1,6 +1,6 @@
 //! A recorded run as the gate sees it: strictly read, counted from its records.
 
-use tracer_sdk::judge::RunMetrics;
+use tracer_insight::profile::RunProfile;
 use tracer_sdk::read::{self, StreamedRun};
 
 use crate::commands::refused;
@@ -11,7 +11,7 @@ use crate::session::Session;
 pub(crate) struct StoredRun {
     pub(crate) short_id: String,
     pub(crate) run: StreamedRun,
-    pub(crate) metrics: RunMetrics,
+    pub(crate) metrics: RunProfile,
 }
 
 /// The run that the argument selects; the newest when it is left out.
@@ -23,7 +23,7 @@ pub(crate) fn select(run_id: Option<&str>, session: &mut Session) -> Result<Stor
             .with_hint(format!("see what can be read of it: {show}"))
     })?;
     let metrics =
-        RunMetrics::gather(&run.meta, run.records.clone()).map_err(|error| unread(&short_id, &error))?;
+        RunProfile::read(&run.meta, run.records.clone()).map_err(|error| unread(&short_id, &error))?;
     Ok(StoredRun {
         short_id,
         run,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use tracer_sdk::judge::Trial;
+use tracer_gate::Trial;
 
 use super::line::{Line, Tone};
 use super::units;
@@ -73,7 +73,7 @@ pub fn ended(trial: &Trial, not_kept: &[&str], budgeted: u32) -> Line {
 mod tests {
     use super::*;
     use crate::ui::painted;
-    use tracer_sdk::judge::{FailureReason, TrialFailure};
+    use tracer_gate::{FailureReason, TrialFailure};
 
     fn told(line: Line) -> String {
         painted(&[line], false)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use tracer_sdk::judge::{FailureReason, ProcessExit, Trial, TrialFailure};
+use tracer_gate::{FailureReason, ProcessExit, Trial, TrialFailure};
 use tracer_sdk::read::RunDirectory;
 
 use super::evidence::Evidence;

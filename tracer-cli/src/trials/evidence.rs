@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use tracer_sdk::judge::{FailureReason, RunMetrics, Trial, TrialFailure};
+use tracer_gate::{FailureReason, Trial, TrialFailure};
+use tracer_insight::profile::RunProfile;
 use tracer_sdk::read::{InvalidRun, RunDirectory, RunStore, StoreError, stream_run};
 
 /// More runs than this are counted instead of named.
@@ -67,7 +68,7 @@ fn told_by_run(number: u32, directory: &RunDirectory) -> Trial {
         Ok(run) => run,
         Err(invalid) => return malformed(problems(&invalid)),
     };
-    match RunMetrics::gather(&run.meta, run.records) {
+    match RunProfile::read(&run.meta, run.records) {
         Ok(metrics) => Trial::of_run(number, metrics),
         Err(error) => malformed(error.to_string()),
     }

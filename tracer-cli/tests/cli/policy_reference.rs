@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use tracer_sdk::judge::policy::{Overrides, Policy};
+use tracer_gate::policy::{Overrides, Policy};
 
 /// Policies with a mistake, as the reference tells it.
 const REFUSED: [&str; 10] = [

@@ -9,24 +9,29 @@ use serde_json::Value;
 /// What loop detection knows of a model call, a tool call or a state update besides its signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_field_names, reason = "what was asked is the first of them")]
-pub(crate) struct Asked {
-    pub(crate) kind: Kind,
+pub struct Asked {
+    /// The kind of the record.
+    pub kind: Kind,
     /// The arguments of a tool, the whole prompt of a model; `None` where they were not recorded.
-    pub(crate) asked: Option<u64>,
+    pub asked: Option<u64>,
     /// The last message of a prompt.
-    pub(crate) last_message: Option<u64>,
+    pub last_message: Option<u64>,
     /// The result or the response; needed only where it is not known what was asked.
-    pub(crate) came: Option<u64>,
-    pub(crate) failed: bool,
+    pub came: Option<u64>,
+    /// Whether it failed.
+    pub failed: bool,
     /// What is compared was cut: what is equal of it need not be all of it.
-    pub(crate) is_cut: bool,
+    pub is_cut: bool,
 }
 
 /// What a record is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// A model call.
     Model,
+    /// A tool call.
     Tool,
+    /// A state of the agent.
     State,
 }
 
@@ -60,7 +65,7 @@ impl Likeness {
     }
 
     /// How blocks compare of which parts compare so.
-    pub(crate) fn and(self, other: Self) -> Self {
+    pub fn and(self, other: Self) -> Self {
         self.min(other)
     }
 
@@ -74,7 +79,8 @@ impl Likeness {
 }
 
 impl Asked {
-    pub(crate) const STATE: Self = Self {
+    /// What is compared of a state: nothing.
+    pub const STATE: Self = Self {
         kind: Kind::State,
         asked: None,
         last_message: None,
@@ -85,7 +91,7 @@ impl Asked {
 
     /// How this record compares to the one that has its place in another repetition of a block. In a block with a tool
     /// call, model calls match by their model: prompts grow.
-    pub(crate) fn compare(&self, other: &Self, with_tools: bool) -> Likeness {
+    pub fn compare(&self, other: &Self, with_tools: bool) -> Likeness {
         let (asked, others) = match self.kind {
             Kind::State => return Likeness::Same,
             Kind::Model if with_tools => return Likeness::Same,
@@ -102,8 +108,7 @@ impl Asked {
 
     /// The number of what this record is compared by; `None` where that is not known. The same rule as
     /// [`Asked::compare`] without a block: a model call stands by itself.
-    #[cfg(feature = "gate")]
-    pub(crate) fn compared_by(&self) -> Option<u64> {
+    pub fn compared_by(&self) -> Option<u64> {
         match self.kind {
             Kind::State => None,
             Kind::Model => self.last_message.or(self.came),
@@ -112,13 +117,13 @@ impl Asked {
     }
 
     /// Whether this call, which has the same signature as `before` and follows it at once, tries it again.
-    pub(crate) fn tries_again(&self, before: &Self) -> bool {
+    pub fn tries_again(&self, before: &Self) -> bool {
         before.failed && self.kind == before.kind && self.kind != Kind::State && self.asked == before.asked
     }
 
     /// What is known of a record that was read; `None` for what loop detection does not look at. `scalar` numbers the
     /// texts, numbers and words in values, each given the key that it stands under.
-    pub(crate) fn of_record(record: &Record, scalar: &impl Fn(Option<&str>, &Value) -> u64) -> Option<Self> {
+    pub fn of_record(record: &Record, scalar: &impl Fn(Option<&str>, &Value) -> u64) -> Option<Self> {
         let number = |value: &Value| (!value.is_null()).then(|| value::of_value(value, None, scalar));
         Some(match &record.payload {
             Payload::LlmCall {

@@ -12,19 +12,15 @@ mod shape;
 mod signature;
 mod trail;
 mod value;
-#[cfg(feature = "gate")]
-mod volatile;
 mod warning;
 
-pub use asked::Likeness;
-pub(crate) use asked::{Asked, Kind};
+pub use asked::{Asked, Kind, Likeness};
 pub(crate) use detector::LoopDetector;
 pub(crate) use shape::ShapeWriter;
 #[cfg(test)]
 pub(crate) use shape::shape_of_value;
 pub(crate) use signature::{STATE_SIGNATURE, llm_signature, tool_signature};
-pub(crate) use trail::{ATTEMPT_OF, Trail, compare_repetitions, first_loop, has_loop, is_attempt};
-pub(crate) use value::{of_scalar, of_text};
-#[cfg(feature = "gate")]
-pub(crate) use volatile::{of_lasting, words};
+pub(crate) use trail::{ATTEMPT_OF, compare_repetitions, first_loop, has_loop, is_attempt};
+pub use trail::{Entry, Judged, Trail};
+pub use value::{of_scalar, of_text, of_value};
 pub(crate) use warning::{LoopWarning, PatternType};

@@ -20,7 +20,7 @@ const LARGEST_WINDOW: usize = 1024;
 
 /// What is kept of a run: some numbers for each call and state, and the warnings.
 #[derive(Debug, Default)]
-pub(crate) struct Trail {
+pub struct Trail {
     entries: Vec<Entry>,
     /// Many records, few signatures.
     signatures: HashSet<Rc<str>>,
@@ -29,9 +29,11 @@ pub(crate) struct Trail {
 
 /// A model call, a tool call or a state update.
 #[derive(Debug)]
-pub(crate) struct Entry {
-    pub(crate) signature: Rc<str>,
-    pub(crate) asked: Asked,
+pub struct Entry {
+    /// The signature that the loop detection of the recorder compares.
+    pub signature: Rc<str>,
+    /// What else is compared.
+    pub asked: Asked,
     id: u64,
 }
 
@@ -46,27 +48,19 @@ struct Warning {
 
 /// What a warning rests on.
 #[derive(Debug)]
-pub(crate) struct Judged {
+pub struct Judged {
     /// How its repetitions compare; `None` for a warning whose evidence is not all there, though there are records that
     /// repeat.
-    pub(crate) likeness: Option<Likeness>,
+    pub likeness: Option<Likeness>,
     /// The places of the entries, in order, attempts left out.
-    #[cfg_attr(
-        not(feature = "gate"),
-        expect(dead_code, reason = "the gate says where a loop is")
-    )]
-    pub(crate) evidence: Vec<usize>,
+    pub evidence: Vec<usize>,
     /// How many entries the block has.
-    #[cfg_attr(
-        not(feature = "gate"),
-        expect(dead_code, reason = "the gate says what was repeated")
-    )]
-    pub(crate) length: usize,
+    pub length: usize,
 }
 
 impl Trail {
     /// Takes the next record of the run. `scalar` numbers what stands in values, see [`Asked::of_record`].
-    pub(crate) fn take(&mut self, record: &Record, scalar: &impl Fn(Option<&str>, &Value) -> u64) {
+    pub fn take(&mut self, record: &Record, scalar: &impl Fn(Option<&str>, &Value) -> u64) {
         if let Some(asked) = Asked::of_record(record, scalar) {
             let signature = signature_of(record);
             let known = self.signatures.get(signature.as_str()).map(Rc::clone);
@@ -102,18 +96,19 @@ impl Trail {
         }
     }
 
-    #[cfg(feature = "gate")]
-    pub(crate) fn entries(&self) -> &[Entry] {
+    /// The records so far that loop detection considers.
+    pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    pub(crate) fn has_warnings(&self) -> bool {
+    /// Whether the recorder warned of a loop.
+    pub fn has_warnings(&self) -> bool {
         !self.warnings.is_empty()
     }
 
     /// Whether the run looped: a warning tells of a block whose calls are not known to differ, or the run came to one
     /// later, which is not warned of a second time. A run without a warning did not.
-    pub(crate) fn has_loop(&self) -> bool {
+    pub fn has_loop(&self) -> bool {
         !self.warnings.is_empty()
             && (self
                 .of_warnings()
@@ -122,7 +117,7 @@ impl Trail {
     }
 
     /// What each warning rests on, and how that compares.
-    pub(crate) fn of_warnings(&self) -> impl Iterator<Item = Judged> {
+    pub fn of_warnings(&self) -> impl Iterator<Item = Judged> {
         let places: HashMap<u64, usize> = (0..)
             .zip(&self.entries)
             .map(|(place, entry)| (entry.id, place))
@@ -184,7 +179,7 @@ impl Trail {
     }
 
     /// Whether the next entry tries this one again.
-    pub(crate) fn is_attempt(&self, place: usize) -> bool {
+    pub fn is_attempt(&self, place: usize) -> bool {
         let (Some(entry), Some(next)) = (self.entries.get(place), self.entries.get(place + 1)) else {
             return false;
         };

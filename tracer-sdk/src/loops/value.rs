@@ -17,7 +17,7 @@ pub(super) fn mix(left: u64, right: u64) -> u64 {
 }
 
 /// The number of a text.
-pub(crate) fn of_text(text: &[u8]) -> u64 {
+pub fn of_text(text: &[u8]) -> u64 {
     let start = mix(SEED, text.len() as u64);
     // Four sums side by side, because each multiplication waits for the one before: a long prompt takes a third of the
     // time that one sum takes.
@@ -78,11 +78,7 @@ impl Entries {
 
 /// The number of a value that was read. `text` gives that of a text, with the key that it stands under, and may leave out
 /// what says nothing; `number` likewise.
-pub(crate) fn of_value(
-    value: &Value,
-    key: Option<&str>,
-    scalar: &impl Fn(Option<&str>, &Value) -> u64,
-) -> u64 {
+pub fn of_value(value: &Value, key: Option<&str>, scalar: &impl Fn(Option<&str>, &Value) -> u64) -> u64 {
     match value {
         Value::Object(object) => {
             let mut entries = Entries::NONE;
@@ -103,7 +99,7 @@ pub(crate) fn of_value(
 }
 
 /// The number of a text, a number, a boolean or null, as it is.
-pub(crate) fn of_scalar(_key: Option<&str>, value: &Value) -> u64 {
+pub fn of_scalar(_key: Option<&str>, value: &Value) -> u64 {
     match value {
         // In quotes: the text `12` is not the number 12.
         Value::String(text) => mix(of_text(text.as_bytes()), SEED),

@@ -33,14 +33,10 @@
 //! Captures in parallel do not see each other, and a thread belongs to none unless it was given the
 //! [`Context`](crate::Context).
 //!
-//! With the feature `gate`, `assert_baseline!` compares what an agent does with a checked-in baseline.
-//!
 //! [`Run::file_system`](crate::Run::file_system) records a real run through a file system of your choice: [`Memory`],
 //! or [`Faulty`], which fails when it is told to. [`redacted`] tells what recording would
 //! leave of a text.
 
-#[cfg(feature = "gate")]
-mod baseline;
 mod capture;
 mod captured;
 mod redacted;
@@ -49,8 +45,6 @@ mod tree;
 pub use crate::write::faulty::{Fault, Faulty, Operation};
 pub use crate::write::files::{Disk, FileIdentity, FileSystem, Open, OpenFile};
 pub use crate::write::memory::Memory;
-#[cfg(feature = "gate")]
-pub use baseline::BaselineTest;
 pub use capture::{Capture, capture, capture_async};
 pub use captured::Captured;
 pub use redacted::redacted;

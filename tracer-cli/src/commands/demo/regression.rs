@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use tracer_sdk::judge::policy::Overrides;
-use tracer_sdk::judge::{Baseline, InputFile, Report};
+use tracer_gate::policy::Overrides;
+use tracer_gate::{Baseline, InputFile, Report};
 
 use super::recorded::record;
 use crate::commands::{Verdict, now};

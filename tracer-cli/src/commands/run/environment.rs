@@ -1,6 +1,6 @@
 //! Where the trials ran, for the report and the baselines made from it.
 
-use tracer_sdk::judge::EnvironmentFingerprint;
+use tracer_gate::EnvironmentFingerprint;
 
 use crate::error::CliError;
 use crate::trials::{self, Workspace};

@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use tracer_sdk::format::{GateTrial, Timestamp};
-use tracer_sdk::judge::policy::Policy;
-use tracer_sdk::judge::{
-    Baseline, CheckKind, CheckResult, FailureReason, Gate, Independence, RunMetrics, Trial, TrialFailure,
-    Verdict,
+use tracer_gate::policy::Policy;
+use tracer_gate::{
+    Baseline, CheckKind, CheckResult, FailureReason, Gate, Independence, Trial, TrialFailure, Verdict,
 };
+use tracer_insight::profile::RunProfile;
+use tracer_sdk::format::{GateTrial, Timestamp};
 use tracer_sdk::maintenance::{self, MaintenanceError};
 use tracer_sdk::read::{RunDirectory, RunStore, stream_run};
 
@@ -128,7 +128,7 @@ impl<'a> Follower<'a> {
         for stored in same_start {
             let content = stream_run(&stored.directory.path)
                 .ok()
-                .and_then(|stored| RunMetrics::gather(&stored.meta, stored.records).ok())
+                .and_then(|stored| RunProfile::read(&stored.meta, stored.records).ok())
                 .map(|metrics| metrics.content);
             if content == Some(run.content) {
                 let id: String = stored.directory.trace_id.to_string().chars().take(8).collect();

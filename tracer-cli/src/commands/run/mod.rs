@@ -7,8 +7,8 @@ mod options;
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use tracer_sdk::judge::policy::Policy;
-use tracer_sdk::judge::{Baseline, FailureReason, Gate, GateDetails, Report, Trial, TrialFailure};
+use tracer_gate::policy::Policy;
+use tracer_gate::{Baseline, FailureReason, Gate, GateDetails, Report, Trial, TrialFailure};
 use tracer_sdk::read::RunStore;
 
 use super::{Verdict, now};

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tracer_sdk::judge::policy::{Bound, Overrides};
+use tracer_gate::policy::{Bound, Overrides};
 
 use crate::amounts;
 use crate::gate::outputs::{Inconclusive, OutputArgs};

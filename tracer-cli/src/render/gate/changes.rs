@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tracer_sdk::judge::{CountedDiff, Report, ReportedTrial};
+use tracer_gate::CountedDiff;
+use tracer_gate::{Report, ReportedTrial};
 
 use super::super::text;
 use super::numbers;

@@ -1,7 +1,7 @@
 //! The checks of a report as people read them: what was allowed, what was seen, in which trials; failures first.
 
 use serde::Serialize;
-use tracer_sdk::judge::{
+use tracer_gate::{
     AllowedRange, CheckMode, CheckResult, Direction, DistributionalEvidence, Evidence, InvariantEvidence,
     MeasuredEvidence, Report, ReportedTrial, SingleTrialEvidence, StatisticalEvidence, Threshold, Verdict,
 };

@@ -2,8 +2,8 @@
 
 use super::super::samples::{crashed, good, metrics, report, trial, worse};
 use super::*;
+use tracer_gate::{Baseline, Trial};
 use tracer_sdk::format::Usage;
-use tracer_sdk::judge::{Baseline, Trial};
 
 use super::super::super::samples::{Sample, llm};
 

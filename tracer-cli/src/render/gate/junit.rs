@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report as Document, SerializeError, TestCase, TestCaseStatus, TestSuite};
-use tracer_sdk::judge::{Report, ReportedTrial};
+use tracer_gate::{Report, ReportedTrial};
 
 use super::checks::{self, Outcome, ToldCheck};
 use super::text::{is_undecided, why};

@@ -1,7 +1,7 @@
 //! A report as Markdown, for the comment of a pull request and for the summary of a job: never longer than a comment
 //! may be, and with everything from traces, policies and processes inert.
 
-use tracer_sdk::judge::{Acceptance, Report, ReportedTrial};
+use tracer_gate::{Acceptance, Report, ReportedTrial};
 
 use super::bounded::{self, Section};
 use super::checks::{self, Outcome, ToldCheck};

@@ -3,13 +3,13 @@
 use std::sync::LazyLock;
 
 use serde_json::json;
-use tracer_sdk::judge::Trial;
+use tracer_gate::Trial;
 
 use super::super::super::samples::{Sample, tool};
 use super::super::next;
 use super::super::samples::{POLICY, crashed, failed, good, metrics, report, trial, usual};
 use super::*;
-use tracer_sdk::judge::Baseline;
+use tracer_gate::Baseline;
 
 fn with_next(report: &Report) -> String {
     document(report, &next::without_runs(report, Some("report.json")))

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use tracer_sdk::judge::{Baseline, Metric};
+use tracer_gate::Baseline;
+use tracer_insight::profile::Metric;
 
 use super::changes::median;
 use super::numbers;

@@ -1,13 +1,13 @@
 //! Gates made by hand, for the tests of what is rendered.
 
 use serde_json::{Map, json};
+use tracer_gate::policy::{Overrides, Policy};
+use tracer_gate::{
+    Baseline, FailureReason, Gate, GateDetails, InputFile, ProcessExit, Report, Trial, TrialFailure,
+};
+use tracer_insight::profile::RunProfile;
 use tracer_sdk::format::{
     Counts, EventType, Payload, Record, RecordedStatus, RunMeta, Timestamp, TraceId, Usage,
-};
-use tracer_sdk::judge::policy::{Overrides, Policy};
-use tracer_sdk::judge::{
-    Baseline, FailureReason, Gate, GateDetails, InputFile, ProcessExit, Report, RunMetrics, Trial,
-    TrialFailure,
 };
 
 use super::super::samples::{Sample, llm, loop_warning, state, tool};
@@ -62,7 +62,7 @@ fn search() -> Payload {
 }
 
 /// What a run of this number did.
-pub(super) fn metrics(number: u128, sample: &Sample) -> RunMetrics {
+pub(super) fn metrics(number: u128, sample: &Sample) -> RunProfile {
     let took = 1_200 + u64::try_from(number).unwrap();
     let duration_ms = Some(took);
     let mut records = sample.records();
@@ -101,7 +101,7 @@ pub(super) fn metrics(number: u128, sample: &Sample) -> RunMetrics {
         counts,
         additional: Map::new(),
     };
-    let metrics = RunMetrics::of(&meta, records);
+    let metrics = RunProfile::new(&meta, records);
     assert_eq!(metrics.latency_ms, duration_ms);
     metrics
 }

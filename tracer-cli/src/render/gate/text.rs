@@ -1,6 +1,6 @@
 //! A report as lines for a terminal: the verdict, the checks, the trials, what changed.
 
-use tracer_sdk::judge::{Report, ReportedTrial, TrialCheck};
+use tracer_gate::{Report, ReportedTrial, TrialCheck};
 
 use super::super::layout::{Align, Column, Table};
 use super::super::line::{Line, Tone};

@@ -1,6 +1,6 @@
 //! The verdict of a gate in words and signs.
 
-use tracer_sdk::judge::{Report, Verdict};
+use tracer_gate::{Report, Verdict};
 
 use super::super::line::Tone;
 use super::super::text;

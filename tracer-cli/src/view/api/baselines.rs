@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
+use tracer_gate::Baseline;
 use tracer_sdk::format::SPEC_VERSION;
-use tracer_sdk::judge::Baseline;
 use tracer_sdk::read::read_input;
 
 use super::super::answer::{ApiError, json_response};

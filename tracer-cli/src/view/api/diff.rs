@@ -6,11 +6,11 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
 use serde_json::Value;
-use tracer_sdk::format::{SPEC_VERSION, TraceId};
-use tracer_sdk::judge::{
-    Call, CallChange, CallPair, Comparison, MetricChange, NameChanges, RunMetrics, Side, ToolChanges,
-    TypeCount,
+use tracer_insight::comparison::{
+    Call, CallChange, CallPair, Comparison, MetricChange, NameChanges, Side, ToolChanges, TypeCount,
 };
+use tracer_insight::profile::RunProfile;
+use tracer_sdk::format::{SPEC_VERSION, TraceId};
 use tracer_sdk::read::{StreamedRun, stream_run};
 
 use super::super::answer::{ApiError, json_response};
@@ -124,8 +124,8 @@ fn open(viewer: &Viewer, id: TraceId) -> Result<StreamedRun, ApiError> {
     stream_run(&directory.path).map_err(ApiError::invalid_run)
 }
 
-fn metrics(run: &StreamedRun) -> Result<RunMetrics, ApiError> {
-    RunMetrics::gather(&run.meta, run.records.clone()).map_err(ApiError::unreadable)
+fn metrics(run: &StreamedRun) -> Result<RunProfile, ApiError> {
+    RunProfile::read(&run.meta, run.records.clone()).map_err(ApiError::unreadable)
 }
 
 fn of_runs(viewer: &Viewer, a: TraceId, b: TraceId) -> Result<Arc<Compared>, ApiError> {
@@ -151,7 +151,7 @@ fn with_baseline(viewer: &Viewer, a: TraceId, name: &str) -> Result<Arc<Compared
     let baseline = baselines::read(name)?;
     let run = open(viewer, a)?;
     let metrics = metrics(&run)?;
-    let comparison = Comparison::with_baseline(&baseline, &metrics);
+    let comparison = baseline.compare(&metrics);
     let policy = ProjectPolicy::read().map(|policy| policy.judge(Against::Baseline(&baseline), metrics));
     Ok(Arc::new(Compared { comparison, policy }))
 }

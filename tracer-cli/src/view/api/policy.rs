@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use serde::Serialize;
+use tracer_gate::policy::{Overrides, Policy};
+use tracer_gate::{Baseline, InputFile, Report, Verdict};
+use tracer_insight::profile::RunProfile;
 use tracer_sdk::format::RecordedStatus;
-use tracer_sdk::judge::policy::{Overrides, Policy};
-use tracer_sdk::judge::{Baseline, InputFile, Report, RunMetrics, Verdict};
 
 use crate::error::CliError;
 use crate::gate::inputs::{self, POLICY_FILE};
@@ -74,7 +75,7 @@ pub(super) enum Against<'a> {
     /// A baseline of the project.
     Baseline(&'a Baseline),
     /// The run before: a baseline is made of it.
-    Run(&'a RunMetrics),
+    Run(&'a RunProfile),
 }
 
 /// The policy of the working directory, or what keeps it from being used.
@@ -96,7 +97,7 @@ impl ProjectPolicy {
     }
 
     /// Judges a run.
-    pub(super) fn judge(self, against: Against<'_>, run: RunMetrics) -> PolicyAnswer {
+    pub(super) fn judge(self, against: Against<'_>, run: RunProfile) -> PolicyAnswer {
         let judged = self.0.and_then(|(policy, file)| {
             let baseline = against.baseline()?;
             one_run::judged(&policy.for_one_run(), file, Some(&baseline), None, run)

@@ -1,7 +1,7 @@
 //! The calls of two runs side by side, as they are read: what is alike in a row is told once.
 
+use tracer_insight::comparison::{Call, CallChange, CallPair, Difference};
 use tracer_sdk::format::EventType;
-use tracer_sdk::judge::{Call, CallChange, CallPair, Difference};
 
 use super::super::super::line::Tone;
 use super::super::super::{gist, text};

@@ -1,6 +1,6 @@
 //! A comparison as Markdown, of bounded size and with everything from the runs inert.
 
-use tracer_sdk::judge::{CallChange, CallPair, Comparison, Side};
+use tracer_insight::comparison::{CallChange, CallPair, Comparison, Side};
 
 use super::super::bounded::{self, Section};
 use super::super::inert::code;

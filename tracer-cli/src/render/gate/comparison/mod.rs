@@ -4,7 +4,7 @@ mod calls;
 pub mod markdown;
 pub mod text;
 
-use tracer_sdk::judge::{Comparison, MetricChange, Side, SideKind};
+use tracer_insight::comparison::{Comparison, MetricChange, Side, SideKind};
 
 use super::super::standing::RunStatus;
 

@@ -1,7 +1,7 @@
 //! Comparisons at three widths, and as Markdown.
 
 use serde_json::json;
-use tracer_sdk::judge::Comparison;
+use tracer_insight::comparison::Comparison;
 
 use super::super::super::line::Line;
 use super::super::super::samples::{Sample, at_widths, error, failed_tool, tool};
@@ -24,7 +24,7 @@ fn a_comparison_in_markdown() {
 
 #[test]
 fn a_run_beside_a_baseline_says_so() {
-    let comparison = Comparison::with_baseline(&usual(), &metrics(2, &worse()));
+    let comparison = usual().compare(&metrics(2, &worse()));
     insta::assert_snapshot!(at_widths(|width| text::lines(&comparison, width)));
 }
 

@@ -1,7 +1,7 @@
 //! A comparison as lines for a terminal: both sides, their numbers, their calls side by side.
 
+use tracer_insight::comparison::{Call, CallPair, Comparison, Side};
 use tracer_sdk::format::EventType;
-use tracer_sdk::judge::{Call, CallPair, Comparison, Side};
 
 use super::super::super::layout::{Align, Column, Table};
 use super::super::super::line::{Line, Tone};
@@ -66,7 +66,7 @@ fn side(word: &str, side: &Side, standing: RunStatus) -> Line {
             plain_text::one_line(side.run_name.as_deref().unwrap_or("(unnamed)"), 80),
             Tone::Strong,
         );
-    if side.kind != tracer_sdk::judge::SideKind::Run {
+    if side.kind != tracer_insight::comparison::SideKind::Run {
         line = line.space(2).with(super::kind(side), Tone::Muted);
     }
     for (number, model) in side.models.iter().take(MOST_MODELS).enumerate() {

@@ -1,0 +1,180 @@
+//! A baseline as the side before of a comparison.
+
+use std::collections::BTreeMap;
+
+use tracer_insight::comparison::{Comparison, UsualProfile};
+use tracer_insight::profile::{Metric, RunProfile};
+
+use super::Baseline;
+
+impl Baseline {
+    /// Compares a run with what is usual: its numbers with the medians of the sample, its tools and models with all runs
+    /// of the sample, its calls with the run that went the same way, or else with the first.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+    /// use tracer_gate::Baseline;
+    /// use tracer_insight::profile::RunProfile;
+    ///
+    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
+    /// let run = RunProfile::new(&run.meta, run.records());
+    /// let baseline = Baseline::of_run(&run, "2026-01-01T00:00:00.000Z");
+    /// assert!(baseline.compare(&run).is_same);
+    /// ```
+    #[must_use]
+    pub fn compare(&self, after: &RunProfile) -> Comparison {
+        Comparison::with_usual(&self.usual_profile(), after)
+    }
+
+    fn usual_profile(&self) -> UsualProfile {
+        let mut usual = UsualProfile::new(self.source_run_id.clone(), self.first_signature());
+        usual.run_name.clone_from(&self.source_run_name);
+        if let Some(sample) = &self.trial_sample {
+            usual.signatures = sample.signatures.values().cloned().collect();
+        }
+        usual.values = medians(self);
+        let stops = self.guardrail_events.as_ref();
+        usual.guardrail_stops = stops.map(|events| events.len() as u64);
+        usual.repeated_calls = self.x_tracer.as_ref().and_then(|ours| ours.repeated_calls);
+        usual.is_sequence_known = self.tool_call_sequence.is_some();
+        usual
+    }
+}
+
+fn medians(baseline: &Baseline) -> BTreeMap<String, f64> {
+    let known = |metric: &Metric| Some((metric.to_string(), median(&baseline.sample(metric)?)?));
+    Metric::RECORDED.iter().filter_map(known).collect()
+}
+
+/// The middle value, or the mean of the two in the middle.
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let upper = *sorted.get(sorted.len() / 2)?;
+    if sorted.len() % 2 == 1 {
+        return Some(upper);
+    }
+    sorted
+        .get(sorted.len() / 2 - 1)
+        .map(|lower| f64::midpoint(*lower, upper))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use tracer_insight::comparison::{CallChange, RepeatedTool, SideKind, ToolChanges};
+    use tracer_insight::testing::{floats, letters, measured, metrics_of_vector, run_of_vector};
+
+    use super::*;
+    use crate::CountedDiff;
+
+    #[test]
+    fn the_differences_of_the_vectors_are_found() {
+        let baseline = Baseline::of_run(&metrics_of_vector("good"), "2026-01-01T00:00:00.000Z");
+        for vector in measured("compute_diff") {
+            let current = metrics_of_vector(vector.input["current"].as_str().unwrap());
+            let comparison = match vector.input["other_run"].as_str() {
+                Some(other) => Comparison::of_runs(&metrics_of_vector(other), &current),
+                None => baseline.compare(&current),
+            };
+            let ours = serde_json::to_value(CountedDiff::of(&comparison)).unwrap();
+            let mut expected = vector.expected["diff"].clone();
+            let name = vector.name.as_str();
+            if name.starts_with("repeat_only") || name.starts_with("regressed") {
+                // Differs, gate-contract 15.3 E11: more calls of a tool are not another order.
+                expected["reordered_tools"] = json!(false);
+                expected["tool_path_diff"]["reordered"] = json!(false);
+            }
+            if name.starts_with("unknown_spans") {
+                // Differs, gate section 1: structure is not a step, and tokens that nobody tells are not zero.
+                expected["summary_diff"]["total_events"][0] = json!(2);
+                expected["summary_diff"]["total_tokens"][0] = Value::Null;
+            }
+            assert_eq!(floats(&ours), floats(&expected), "{name}");
+        }
+    }
+
+    // gate-contract 15.3 E8
+    #[test]
+    fn an_unchanged_agent_is_compared_with_the_run_that_went_the_same_way_and_with_the_median() {
+        let (long, short) = (letters("abbc"), letters("abc"));
+        let baseline = Baseline::of_runs(&[&long, &short, &short], "2026-01-01T00:00:00.000Z").unwrap();
+        for usual in [&long, &short] {
+            let comparison = baseline.compare(usual);
+            assert_eq!(comparison.tools, ToolChanges::default());
+            assert!(
+                comparison
+                    .calls
+                    .pairs()
+                    .all(|pair| pair.change == CallChange::Same)
+            );
+            let tokens = comparison
+                .metrics
+                .iter()
+                .find(|change| change.metric == "tool_call_count")
+                .unwrap();
+            assert_eq!(tokens.before, Some(3.0), "the median, not the first trial");
+        }
+        let other = baseline.compare(&letters("abbbd"));
+        assert_eq!(
+            (other.tools.added, other.tools.removed),
+            (vec!["d".to_owned()], vec!["c".to_owned()])
+        );
+        assert_eq!(
+            other.tools.repeated,
+            [RepeatedTool {
+                tool: "b".to_owned(),
+                before: 2,
+                after: 3
+            }]
+        );
+    }
+
+    #[test]
+    fn a_baseline_knows_the_steps_of_its_calls_and_an_old_one_only_the_tools() {
+        let good = metrics_of_vector("good");
+        let mut baseline = Baseline::of_run(&good, "2026-01-01T00:00:00.000Z");
+        let comparison = baseline.compare(&metrics_of_vector("regressed"));
+        let first = comparison.calls.pairs().next().unwrap();
+        assert_eq!(
+            (first.before.unwrap().step, first.before.unwrap().event_id),
+            (Some(1), None)
+        );
+        assert_eq!(comparison.before.kind, SideKind::Baseline);
+        let model = comparison
+            .calls
+            .pairs()
+            .find(|pair| pair.after.is_some_and(|call| call.name == "m-mini"))
+            .unwrap();
+        assert_eq!(
+            (model.change, model.before.unwrap().name),
+            (CallChange::Changed, "m-large")
+        );
+
+        baseline.trial_sample = None;
+        baseline.tool_call_sequence = None;
+        baseline.tool_call_counts.clear();
+        baseline.event_type_sequence.clear();
+        let comparison = baseline.compare(&good);
+        assert!(!comparison.before.is_sequence_known);
+        assert_eq!(
+            comparison.tools,
+            ToolChanges::default(),
+            "the order and the counts are not known"
+        );
+    }
+
+    #[test]
+    fn a_run_is_the_same_as_its_baseline_however_long_it_took() {
+        for name in ["good", "regressed", "guardrail", "unknown_spans"] {
+            let mut slower = run_of_vector(name);
+            slower.meta.duration_ms = Some(9_999);
+            for span in slower.spans.iter_mut().filter(|span| span.is_root()) {
+                span.duration_ms = Some(9_999);
+            }
+            let slower = RunProfile::new(&slower.meta, slower.records());
+            let baseline = Baseline::of_run(&metrics_of_vector(name), "2026-01-01T00:00:00.000Z");
+            assert!(baseline.compare(&slower).is_same, "{name}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! A policy and a baseline that go together, and what they decide about trials.
+
+use std::collections::BTreeMap;
+
+use super::certain;
+use super::outcomes::{Outcome, Outcomes};
+use super::plan::{Planned, plan};
+use super::rows::{Rows, stopping_rule};
+use super::values::count;
+use crate::policy::{Policy, PolicyError, Rule};
+use crate::{Baseline, Judgement, Trial, Verdict};
+
+/// A policy and a baseline, checked against each other before the first trial is paid for (gate, section 1).
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+/// use tracer_gate::policy::{Overrides, Policy};
+/// use tracer_gate::{Gate, Trial, Verdict};
+/// use tracer_insight::profile::RunProfile;
+///
+/// let text = "version: 2\ntrials: 1\nmetrics:\n  required_tools: {kind: invariant, all_of: [send_reply]}\n";
+/// let policy = Policy::parse(text, &Overrides::default()).unwrap();
+/// let gate = Gate::new(&policy, None).unwrap();
+///
+/// let run = recorded(|| tracer_sdk::tool_call("search").record());
+/// let trial = Trial::of_run(1, RunProfile::new(&run.meta, run.records()));
+/// let judgement = gate.judge(&[trial]);
+/// assert_eq!(judgement.verdict, Verdict::Fail); // it did not reply
+/// assert_eq!(judgement.checks[1].check_name, "required_tools");
+/// ```
+#[derive(Debug)]
+pub struct Gate<'a> {
+    policy: &'a Policy,
+    baseline: Option<&'a Baseline>,
+    checks: Vec<Planned<'a>>,
+    notices: Vec<String>,
+}
+
+/// Why no more trials are made.
+///
+/// ```
+/// use tracer_gate::StopReason;
+///
+/// assert_eq!(StopReason::InvariantViolation.as_str(), "invariant_violation");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StopReason {
+    /// A trial does not count: its process failed, or it did not leave exactly one completed trace.
+    AgentProcessFailure,
+    /// A trial violates an invariant.
+    InvariantViolation,
+    /// No outcome of the trials that are left could change the verdict.
+    VerdictDecided,
+}
+
+impl StopReason {
+    /// The reason as a report writes it.
+    ///
+    /// ```
+    /// use tracer_gate::StopReason;
+    ///
+    /// assert_eq!(StopReason::VerdictDecided.as_str(), "verdict_decided");
+    /// ```
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AgentProcessFailure => "agent_process_failure",
+            Self::InvariantViolation => "invariant_violation",
+            Self::VerdictDecided => "verdict_decided",
+        }
+    }
+}
+
+impl<'a> Gate<'a> {
+    /// The gate of a policy and a baseline, or why it could not decide what it is asked.
+    ///
+    /// ```
+    /// use tracer_gate::Gate;
+    /// use tracer_gate::policy::{Overrides, Policy};
+    ///
+    /// let text = "
+    /// version: 2
+    /// trials: 3
+    /// metrics:
+    ///   task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9, mode: gating}
+    /// ";
+    /// let policy = Policy::parse(text, &Overrides::default()).unwrap();
+    /// let error = Gate::new(&policy, None).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "5:3: task_pass_rate is set to gate, and 3 trials cannot reach PASS: 25 can"
+    /// );
+    /// ```
+    pub fn new(policy: &'a Policy, baseline: Option<&'a Baseline>) -> Result<Self, PolicyError> {
+        let (checks, notices) = plan(policy, baseline)?;
+        Ok(Self {
+            policy,
+            baseline,
+            checks,
+            notices,
+        })
+    }
+
+    /// What the user should know before the first trial: checks that are only told, and those that often fail an agent
+    /// that did not change.
+    ///
+    /// ```
+    /// use tracer_gate::Gate;
+    /// use tracer_gate::policy::{Overrides, Policy};
+    ///
+    /// let policy = Policy::parse("assert: {no_loops: true}\n", &Overrides::default()).unwrap();
+    /// let gate = Gate::new(&policy, None).unwrap();
+    /// assert_eq!(gate.notices()[1], "task_pass_rate: only told, because 3 trials cannot reach PASS; needed are 25");
+    /// ```
+    #[must_use]
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// Why no more trials need to be made after these, the first ones in the order of their numbers; `None` to go on.
+    ///
+    /// ```
+    /// use tracer_gate::policy::{Overrides, Policy};
+    /// use tracer_gate::{FailureReason, Gate, StopReason, Trial, TrialFailure};
+    ///
+    /// let policy = Policy::parse("version: 2\nmetrics:\n  no_loops: {kind: invariant}\n", &Overrides::default()).unwrap();
+    /// let gate = Gate::new(&policy, None).unwrap();
+    /// assert_eq!(gate.stop_reason(&[]), None);
+    /// let hung = Trial::failed(1, TrialFailure::new(FailureReason::Timeout));
+    /// assert_eq!(gate.stop_reason(&[hung]), Some(StopReason::AgentProcessFailure));
+    /// ```
+    #[must_use]
+    pub fn stop_reason(&self, trials: &[Trial]) -> Option<StopReason> {
+        if !self.policy.fail_fast || trials.is_empty() {
+            return None;
+        }
+        if trials.iter().any(|trial| !trial.is_sound()) {
+            return Some(StopReason::AgentProcessFailure);
+        }
+        let outcomes = self.outcomes(trials);
+        let violated =
+            |planned: &Planned<'_>| planned.is_gating() && outcomes.of(planned).contains(&Outcome::Broken);
+        let is_invariant = |planned: &&Planned<'_>| matches!(planned.check.rule, Rule::Invariant(_));
+        if self.checks.iter().filter(is_invariant).any(violated) {
+            return Some(StopReason::InvariantViolation);
+        }
+        let left = self.policy.trials.saturating_sub(count(trials.len()));
+        let mut gating = self.checks.iter().filter(|planned| planned.is_gating());
+        let decided =
+            gating.any(|planned| certain::must_fail(planned, self.policy.decision, trials, &outcomes, left));
+        (left > 0 && decided).then_some(StopReason::VerdictDecided)
+    }
+
+    /// What the policy decides about these trials.
+    ///
+    /// Fewer trials than the policy asks for are fine when [`stop_reason`](Self::stop_reason) said so; otherwise the
+    /// gate was interrupted, and nothing it saw makes it pass.
+    ///
+    /// ```
+    /// use tracer_gate::policy::{Overrides, Policy};
+    /// use tracer_gate::{Gate, Verdict};
+    ///
+    /// let policy = Policy::parse("version: 2\nmetrics:\n  no_loops: {kind: invariant}\n", &Overrides::default()).unwrap();
+    /// let judgement = Gate::new(&policy, None).unwrap().judge(&[]);
+    /// assert_eq!(judgement.verdict, Verdict::Inconclusive);
+    /// assert_eq!(judgement.abort_reason.as_deref(), Some("interrupted"));
+    /// ```
+    #[must_use]
+    pub fn judge(&self, trials: &[Trial]) -> Judgement {
+        let outcomes = self.outcomes(trials);
+        let rows = Rows {
+            policy: self.policy,
+            baseline: self.baseline,
+            trials,
+            outcomes: &outcomes,
+        };
+        let mut checks = vec![rows.agent_process()];
+        checks.extend(self.checks.iter().filter_map(|planned| rows.of(planned)));
+
+        let is_short = count(trials.len()) < self.policy.trials;
+        let stopped = self.stop_reason(trials).filter(|_| is_short);
+        let interrupted = is_short && stopped.is_none();
+        let verdict = match compose(checks.iter().filter_map(|check| check.verdict)) {
+            Verdict::Pass if interrupted => Verdict::Inconclusive,
+            verdict => verdict,
+        };
+        Judgement {
+            verdict,
+            checks,
+            invariants: outcomes.by_trial.into_iter().map(known).collect(),
+            trials_budgeted: self.policy.trials,
+            stopping_rule: stopping_rule(self.policy),
+            abort_reason: stopped
+                .map(StopReason::as_str)
+                .or(interrupted.then_some("interrupted"))
+                .map(str::to_owned),
+        }
+    }
+
+    fn outcomes(&self, trials: &[Trial]) -> Outcomes {
+        Outcomes::new(self.policy, self.baseline, &self.checks, trials)
+    }
+}
+
+/// The outcomes of one trial as a judgement has them.
+fn known(outcomes: BTreeMap<String, Outcome>) -> BTreeMap<String, Option<bool>> {
+    outcomes
+        .into_iter()
+        .map(|(name, outcome)| (name, outcome.known()))
+        .collect()
+}
+
+/// One FAIL fails a gate; otherwise one INCONCLUSIVE leaves it undecided (the contract of the gate, section 8).
+pub(crate) fn compose(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+    verdicts.fold(Verdict::Pass, |all, verdict| match (all, verdict) {
+        (Verdict::Fail, _) | (_, Verdict::Fail) => Verdict::Fail,
+        (Verdict::Inconclusive, _) | (_, Verdict::Inconclusive) => Verdict::Inconclusive,
+        (Verdict::Pass, Verdict::Pass) => Verdict::Pass,
+    })
+}

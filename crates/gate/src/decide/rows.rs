@@ -1,0 +1,157 @@
+//! The rows of a report: each check with what its rule made of the trials.
+
+use super::outcomes::{Outcome, Outcomes, count_of};
+use super::plan::Planned;
+use super::values::{count, judged_run, unknown_trials, values};
+use super::{distributional, invariant, measured, statistical};
+use crate::policy::{Invariant, Policy, Rule};
+use crate::{
+    Baseline, CheckKind, CheckMode, CheckResult, DecisionRule, Evidence, InvariantEvidence, StoppingRule,
+    Trial, TrialTools, Verdict,
+};
+
+/// What a rule made of the trials.
+pub(super) struct Decision {
+    pub(super) verdict: Verdict,
+    pub(super) rule: DecisionRule,
+    /// For each trial, whether it was good; empty for a number of the whole sample.
+    pub(super) outcomes: Vec<bool>,
+    pub(super) evidence: Evidence,
+}
+
+/// What the rows of a gate are made of.
+pub(super) struct Rows<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) baseline: Option<&'a Baseline>,
+    pub(super) trials: &'a [Trial],
+    pub(super) outcomes: &'a Outcomes,
+}
+
+impl Rows<'_> {
+    /// The row that every gate has: whether each trial counts at all.
+    pub(super) fn agent_process(&self) -> CheckResult {
+        let outcomes = self.trials.iter().map(|trial| Outcome::of(trial.is_sound()));
+        let outcomes: Vec<Outcome> = outcomes.collect();
+        let description = "the process ends well and leaves exactly one completed trace";
+        let decision = invariant_decision(&outcomes, description.to_owned(), Vec::new());
+        self.row("agent_process", CheckKind::Invariant, CheckMode::Gating, decision)
+    }
+
+    /// The row of one check; nothing when there is nothing to look at.
+    pub(super) fn of(&self, planned: &Planned<'_>) -> Option<CheckResult> {
+        let metric = planned.metric.as_ref();
+        let values = metric
+            .map(|metric| values(self.trials, metric))
+            .unwrap_or_default();
+        let mut unknown = unknown_trials(self.trials, &values);
+        let sample = planned.sample.as_deref();
+        let method = self.policy.decision;
+        let decision = match &planned.check.rule {
+            Rule::Invariant(rule) => {
+                let outcomes = self.outcomes.of(planned);
+                unknown = self.undecided(&outcomes);
+                invariant_decision(&outcomes, invariant::description(rule), self.tools_against(rule))
+            }
+            Rule::Measured(rule) => {
+                let (verdict, evidence) = measured::decide(rule, &values, sample);
+                Decision {
+                    verdict,
+                    rule: DecisionRule::Tolerance,
+                    outcomes: Vec::new(),
+                    evidence: Evidence::Measured(evidence),
+                }
+            }
+            Rule::Distributional(rule) => distributional::decide(rule, method, &values, sample?)?,
+            Rule::Statistical(rule) => {
+                let outcomes = &self.outcomes.successes;
+                unknown = self.undecided(outcomes);
+                let (verdict, evidence) = statistical::decide(rule, method, outcomes);
+                Decision {
+                    verdict,
+                    rule: statistical::decision_rule(method),
+                    outcomes: are_kept(outcomes),
+                    evidence: Evidence::Statistical(evidence),
+                }
+            }
+        };
+        Some(CheckResult {
+            direction: planned.check.rule.direction(),
+            unknown_trials: unknown,
+            ..self.row(planned.name(), planned.check.rule.kind(), planned.mode, decision)
+        })
+    }
+
+    /// The numbers of the trials that do not tell.
+    fn undecided(&self, outcomes: &[Outcome]) -> Vec<u32> {
+        let undecided = self.trials.iter().zip(outcomes);
+        let undecided = undecided.filter(|(_, outcome)| **outcome == Outcome::Unknown);
+        undecided.map(|(trial, _)| trial.number).collect()
+    }
+
+    fn tools_against(&self, invariant: &Invariant) -> Vec<TrialTools> {
+        let told = |trial: &Trial| {
+            let tools = invariant::tools_against(invariant, judged_run(trial)?, self.baseline);
+            (!tools.is_empty()).then(|| TrialTools {
+                trial: trial.number,
+                tools: tools.into_iter().cloned().collect(),
+            })
+        };
+        self.trials.iter().filter_map(told).collect()
+    }
+
+    fn row(&self, name: &str, kind: CheckKind, mode: CheckMode, decision: Decision) -> CheckResult {
+        let (verdict, decision_rule) = match mode {
+            CheckMode::Gating => (Some(decision.verdict), decision.rule),
+            CheckMode::ReportOnly => (None, DecisionRule::ReportOnly),
+        };
+        CheckResult {
+            check_name: name.to_owned(),
+            kind,
+            direction: None,
+            mode,
+            verdict,
+            decision_rule,
+            stopping_rule: stopping_rule(self.policy),
+            trials_used: count(self.trials.len()),
+            trials_budgeted: self.policy.trials,
+            trial_outcomes: decision.outcomes,
+            evidence: decision.evidence,
+            unknown_trials: Vec::new(),
+        }
+    }
+}
+
+/// For each trial, whether it kept it for certain.
+fn are_kept(outcomes: &[Outcome]) -> Vec<bool> {
+    outcomes.iter().map(|outcome| *outcome == Outcome::Kept).collect()
+}
+
+fn invariant_decision(outcomes: &[Outcome], description: String, tools: Vec<TrialTools>) -> Decision {
+    let violations = count_of(outcomes, Outcome::Broken);
+    let is_known = !outcomes.is_empty() && !outcomes.contains(&Outcome::Unknown);
+    let verdict = match (violations, is_known) {
+        (0, true) => Verdict::Pass,
+        // Nothing was seen, or not enough.
+        (0, false) => Verdict::Inconclusive,
+        _ => Verdict::Fail,
+    };
+    Decision {
+        verdict,
+        rule: DecisionRule::Invariant,
+        outcomes: are_kept(outcomes),
+        evidence: Evidence::Invariant(InvariantEvidence {
+            violations,
+            description,
+            tools,
+        }),
+    }
+}
+
+/// By which rule the trials of a policy stop.
+pub(super) const fn stopping_rule(policy: &Policy) -> StoppingRule {
+    if policy.fail_fast {
+        StoppingRule::FixedNFailFast
+    } else {
+        StoppingRule::FixedN
+    }
+}

@@ -1,0 +1,179 @@
+//! `no_new_tools` and `still_called`: what the baseline's runs called, with names that a policy allows.
+
+use serde_json::json;
+
+use super::trial;
+use crate::policy::{Overrides, Policy};
+use crate::{Baseline, Evidence, Gate, Judgement, Verdict};
+use tracer_insight::profile::RunProfile;
+use tracer_insight::testing::{letters, metrics, run_of, run_with};
+
+const CHECKS: &str = "{checks: {no_new_tools: {allow: [m?, mcp__*]}, still_called: {allow: [c]}}}";
+
+fn judged(ours: &str, baseline: &[&str], runs: &[RunProfile]) -> Judgement {
+    let text = format!(
+        "version: 2\ntrials: {}\nfail_fast: false\nmetrics: {{}}\nx_tracer: {ours}\n",
+        runs.len()
+    );
+    let policy = Policy::parse(&text, &Overrides::default()).unwrap();
+    let usual: Vec<RunProfile> = baseline.iter().map(|names| letters(names)).collect();
+    let baseline = Baseline::of_runs(&usual.iter().collect::<Vec<_>>(), "2026-01-01T00:00:00.000Z").unwrap();
+    let trials: Vec<_> = (1..)
+        .zip(runs)
+        .map(|(number, run)| trial(number, run.clone()))
+        .collect();
+    Gate::new(&policy, Some(&baseline)).unwrap().judge(&trials)
+}
+
+fn verdicts(judgement: &Judgement) -> Vec<(&str, Verdict)> {
+    let checks = judgement.checks.iter().skip(1);
+    checks
+        .map(|check| (check.check_name.as_str(), check.verdict.unwrap()))
+        .collect()
+}
+
+fn calling(name: &str) -> RunProfile {
+    let (meta, spans) = run_with(&[
+        ("a", json!({"tracer.tool_name": "a"})),
+        (name, json!({"tracer.tool_name": name})),
+    ]);
+    metrics(&run_of(&meta, &spans))
+}
+
+#[test]
+fn a_tool_that_no_run_of_the_baseline_called_is_new() {
+    let (pass, fail) = (Verdict::Pass, Verdict::Fail);
+    for (called, expected) in [
+        ("a", pass),
+        ("b", pass),
+        ("z", fail),
+        ("mcp__files__read", pass),
+        ("m1", pass),
+        ("m12", fail),
+    ] {
+        let judgement = judged(CHECKS, &["a", "ab"], &[calling(called)]);
+        assert_eq!(
+            verdicts(&judgement),
+            [("no_new_tools", expected), ("still_called", pass)],
+            "{called}"
+        );
+    }
+}
+
+#[test]
+fn a_tool_that_every_run_of_the_baseline_called_is_still_called() {
+    let judgement = judged(CHECKS, &["abc", "acb", "ac"], &[letters("ab"), letters("b")]);
+    assert_eq!(verdicts(&judgement)[1], ("still_called", Verdict::Fail));
+    let Evidence::Invariant(evidence) = &judgement.checks[2].evidence else {
+        panic!()
+    };
+    // `b` was not called by every run, and `c` may be left out.
+    assert_eq!(
+        (
+            evidence.tools.len(),
+            evidence.tools[0].trial,
+            evidence.tools[0].tools.as_slice()
+        ),
+        (1, 2, &["a".to_owned()][..])
+    );
+    assert_eq!(
+        evidence.description,
+        "every tool is called that all runs of the baseline call, but c"
+    );
+}
+
+#[test]
+fn lists_of_the_contract_stay_literal() {
+    let text = "version: 2\ntrials: 1\nmetrics:\n  forbidden_tools: {kind: invariant, none_of: [\"a*\"]}\n  \
+         required_tools: {kind: invariant, all_of: [\"?\"]}\n";
+    let policy = Policy::parse(text, &Overrides::default()).unwrap();
+    let judgement = Gate::new(&policy, None).unwrap().judge(&[trial(1, letters("a"))]);
+    assert_eq!(
+        verdicts(&judgement),
+        [
+            ("forbidden_tools", Verdict::Pass),
+            ("required_tools", Verdict::Fail)
+        ]
+    );
+}
+
+#[test]
+fn before_the_first_baseline_they_are_not_checked_and_that_is_said() {
+    let text = format!("version: 2\nmetrics: {{no_loops: {{kind: invariant}}}}\nx_tracer: {CHECKS}\n");
+    let policy = Policy::parse(&text, &Overrides::default()).unwrap();
+    let gate = Gate::new(&policy, None).unwrap();
+    assert_eq!(
+        gate.notices(),
+        [
+            "no_new_tools: not checked, because there is no baseline yet",
+            "still_called: not checked, because there is no baseline yet"
+        ]
+    );
+    let text = format!("version: 2\nmetrics: {{}}\nx_tracer: {CHECKS}\n");
+    let nothing_else = Policy::parse(&text, &Overrides::default()).unwrap();
+    assert_eq!(
+        Gate::new(&nothing_else, None).unwrap_err().code.as_str(),
+        "nothing_to_check"
+    );
+}
+
+#[test]
+fn a_check_that_allows_everything_checks_nothing() {
+    let text = "version: 2\nmetrics: {}\nx_tracer: {checks: {no_new_tools: {allow: ['*']}}}\n";
+    let policy = Policy::parse(text, &Overrides::default()).unwrap();
+    let baseline = Baseline::of_run(&letters("a"), "now");
+    assert_eq!(
+        Gate::new(&policy, Some(&baseline)).unwrap_err().code.as_str(),
+        "nothing_to_check"
+    );
+}
+
+#[test]
+fn they_can_be_left_to_the_rate() {
+    let text = "version: 2\ntrials: 25\nmetrics:\n  task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9}\n\
+         x_tracer: {checks: {still_called: {}}, judged_by_rate: [still_called]}\n";
+    let policy = Policy::parse(text, &Overrides::default()).unwrap();
+    assert_eq!(policy.judged_by_rate, ["still_called"]);
+}
+
+#[test]
+fn mistakes_in_them_are_told() {
+    for (ours, code) in [
+        ("{checks: {no_tools: {}}}", "unknown_metric"),
+        ("{checks: {no_new_tools: {none_of: [a]}}}", "unknown_key"),
+        ("{checks: {no_new_tools: [a]}}", "not_mapping"),
+        ("{checks: [no_new_tools]}", "not_mapping"),
+        ("{checks: {still_called: {allow: a}}}", "not_string_list"),
+        ("{checks: {still_called: {allow: [\"\"]}}}", "not_string_list"),
+    ] {
+        let text = format!("version: 2\nmetrics: {{}}\nx_tracer: {ours}\n");
+        let error = Policy::parse(&text, &Overrides::default()).unwrap_err();
+        assert_eq!(error.code.as_str(), code, "{ours}");
+        assert!(error.position.is_some(), "{ours}");
+    }
+}
+
+#[test]
+fn an_option_adds_what_the_policy_does_not_state() {
+    let switches = Overrides {
+        no_new_tools: true,
+        still_called: true,
+        ..Overrides::default()
+    };
+    let names = |text: &str| {
+        let policy = Policy::parse(text, &switches).unwrap();
+        policy
+            .checks
+            .iter()
+            .map(|check| check.name.clone())
+            .collect::<Vec<_>>()
+    };
+    let plain = "version: 2\nmetrics: {no_loops: {kind: invariant}}\n";
+    assert_eq!(names(plain), ["no_loops", "forbidden_tools", "still_called"]);
+    let stated = format!("version: 2\nmetrics: {{}}\nx_tracer: {CHECKS}\n");
+    assert_eq!(
+        names(&stated),
+        ["no_new_tools", "still_called"],
+        "with what the file allows"
+    );
+}

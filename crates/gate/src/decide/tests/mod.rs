@@ -1,0 +1,76 @@
+//! Decisions: against the vectors of the contract, and what the gate promises beyond them.
+
+mod against_baseline;
+mod assertions;
+mod evidence;
+mod incomplete;
+mod preflight;
+mod promises;
+mod stopping;
+mod vectors;
+
+use crate::policy::{Overrides, Policy};
+use crate::{Baseline, FailureReason, ProcessExit, Trial, TrialFailure};
+use tracer_insight::profile::{Bounds, RunProfile};
+use tracer_insight::testing::recorded;
+
+/// A completed run of so many steps and tokens.
+fn run(steps: u64, tokens: Option<u64>) -> RunProfile {
+    let mut run = recorded(|| Ok(()));
+    run.step_count = steps;
+    run.cost_tokens = tokens;
+    run
+}
+
+/// A run that called this tool.
+fn calling(tool: &str) -> RunProfile {
+    let mut run = run(1, Some(1));
+    run.signature.tool_path.push(tool.to_owned());
+    run.signature.tool_call_sequence.push(tool.to_owned());
+    run.signature.tool_call_counts.insert(tool.to_owned(), 1);
+    run
+}
+
+fn trial(number: u32, run: RunProfile) -> Trial {
+    let mut trial = Trial::of_run(number, run);
+    trial.exit = Some(ProcessExit::Code(0));
+    trial
+}
+
+/// Trials of runs, numbered from 1.
+fn trials(runs: impl IntoIterator<Item = RunProfile>) -> Vec<Trial> {
+    (1..).zip(runs).map(|(number, run)| trial(number, run)).collect()
+}
+
+/// Trials of so many steps.
+fn of_steps(steps: &[u64]) -> Vec<Trial> {
+    trials(steps.iter().map(|steps| run(*steps, Some(1))))
+}
+
+fn crashed(number: u32) -> Trial {
+    Trial::failed(number, TrialFailure::new(FailureReason::NoTrace))
+}
+
+fn baseline_of_steps(steps: impl IntoIterator<Item = u64>) -> Baseline {
+    let runs: Vec<_> = steps.into_iter().map(|steps| run(steps, Some(1))).collect();
+    Baseline::of_runs(&runs.iter().collect::<Vec<_>>(), "2026-01-01T00:00:00.000Z").unwrap()
+}
+
+/// Values that are known.
+fn exactly(values: impl IntoIterator<Item = f64>) -> Vec<Option<Bounds>> {
+    values
+        .into_iter()
+        .map(|value| Some(Bounds::exactly(value)))
+        .collect()
+}
+
+/// A policy of version 2 with so many trials and these metrics.
+fn policy(trials: u32, metrics: &str) -> Policy {
+    with_ours(trials, metrics, "{}")
+}
+
+/// The same with a key `x_tracer`.
+fn with_ours(trials: u32, metrics: &str, ours: &str) -> Policy {
+    let text = format!("version: 2\ntrials: {trials}\nmetrics: {{{metrics}}}\nx_tracer: {ours}\n");
+    Policy::parse(&text, &Overrides::default()).unwrap()
+}

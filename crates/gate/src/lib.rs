@@ -1,0 +1,42 @@
+//! The gate: policy, statistics, baseline, verdict and report.
+//!
+//! Pure: nothing here opens a file of its own accord, runs a process, reads a clock or prints. Records and policies go
+//! in, reports come out; running trials and showing results is the command line's.
+//!
+//! | question | answer |
+//! |---|---|
+//! | what did one run do, in numbers? | [`RunProfile`](tracer_insight::profile::RunProfile) |
+//! | in what do two runs differ? | [`Comparison`](tracer_insight::comparison::Comparison) |
+//! | what is usual? | [`Baseline`] |
+//! | what does a gate demand? | [`Policy`](policy::Policy) |
+//! | is it met? | [`Gate`], by the [`statistics`] |
+//! | what did the gate see and decide? | [`Report`] |
+
+mod baseline;
+mod decide;
+mod independence;
+pub mod policy;
+mod report;
+#[cfg(feature = "schema")]
+mod schema;
+pub mod statistics;
+#[cfg(feature = "testing")]
+pub mod testing;
+
+pub use baseline::{
+    Acceptance, AcceptanceSource, AcceptanceVerdict, Baseline, BaselineError, BaselineErrorCode,
+    BaselineSummary, EnvironmentFingerprint, PreviousBaseline, Provenance, PullRequest, TrialSample,
+};
+pub use decide::{Gate, StopReason};
+pub use independence::Independence;
+pub use report::{
+    AllowedRange, CheckKind, CheckMode, CheckResult, ConfidenceBounds, CountedDiff, DecisionRule, Direction,
+    DistributionalEvidence, Evidence, FailureReason, GateDetails, InputFile, InvariantEvidence, Judgement,
+    MeasuredEvidence, ProcessExit, Report, ReportMetadata, ReportedTrial, SampleRange, SingleTrialEvidence,
+    StatisticalEvidence, StoppingRule, Threshold, ToolPathDiff, Trial, TrialCheck, TrialDetails,
+    TrialFailure, TrialTools, Verdict,
+};
+
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub use tracer_sdk::__private;

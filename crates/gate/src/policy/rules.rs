@@ -1,0 +1,309 @@
+//! What one metric of a policy demands (gate, section 2).
+
+use serde::Serialize;
+
+use super::ToolGlobs;
+use crate::statistics::Target;
+use crate::{CheckKind, CheckMode, Direction};
+use tracer_sdk::settings::Position;
+
+/// One check of a policy: a metric and what is demanded of it.
+///
+/// ```
+/// use tracer_gate::policy::{Overrides, Policy, Rule};
+///
+/// let text = "version: 2\nmetrics:\n  step_count: {kind: measured, direction: upper, limit: 12}\n";
+/// let policy = Policy::parse(text, &Overrides::default()).unwrap();
+/// let check = &policy.checks[0];
+/// assert_eq!(check.name, "step_count");
+/// assert!(matches!(check.rule, Rule::Measured(_)));
+/// assert_eq!(check.position.unwrap().line, 3);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Check {
+    /// The metric as the policy names it, `step_count` or `tool_calls.search`; the name of the check in the report.
+    pub name: String,
+    /// What is demanded.
+    pub rule: Rule,
+    /// Told and not judged: `--ignore-check`, or `ignored_checks` of an old policy.
+    pub ignored: bool,
+    /// Where the policy file states it; nothing when no file does.
+    pub position: Option<Position>,
+}
+
+/// The four kinds of demand (the contract of the gate, section 3.1).
+///
+/// ```
+/// use tracer_gate::CheckKind;
+/// use tracer_gate::policy::{Invariant, Rule};
+///
+/// assert_eq!(Rule::Invariant(Invariant::NoGuardrails).kind(), CheckKind::Invariant);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Rule {
+    /// Must hold in every trial.
+    Invariant(Invariant),
+    /// One number of the whole sample stays within a tolerance of the baseline, or within a limit.
+    Measured(Measured),
+    /// The trials' values stay within what the baseline's sample shows.
+    Distributional(Distributional),
+    /// The share of successful trials is shown to be as demanded.
+    Statistical(Statistical),
+}
+
+impl Rule {
+    /// The kind as a report tells it.
+    ///
+    /// ```
+    /// use tracer_gate::CheckKind;
+    /// use tracer_gate::policy::{Invariant, Rule};
+    ///
+    /// let rule = Rule::Invariant(Invariant::RequiredTools(vec!["send_reply".to_owned()]));
+    /// assert_eq!(rule.kind(), CheckKind::Invariant);
+    /// ```
+    #[must_use]
+    pub const fn kind(&self) -> CheckKind {
+        match self {
+            Self::Invariant(_) => CheckKind::Invariant,
+            Self::Measured(_) => CheckKind::Measured,
+            Self::Distributional(_) => CheckKind::Distributional,
+            Self::Statistical(_) => CheckKind::Statistical,
+        }
+    }
+
+    /// Which way is worse, where there is one.
+    ///
+    /// ```
+    /// use tracer_gate::policy::{Invariant, Rule};
+    ///
+    /// assert_eq!(Rule::Invariant(Invariant::NoGuardrails).direction(), None);
+    /// ```
+    #[must_use]
+    pub const fn direction(&self) -> Option<Direction> {
+        match self {
+            Self::Invariant(_) => None,
+            Self::Measured(measured) => Some(measured.direction),
+            Self::Distributional(distributional) => Some(distributional.direction),
+            Self::Statistical(statistical) => Some(statistical.direction()),
+        }
+    }
+}
+
+/// A property of one trial (the contract of the gate, section 3.2).
+///
+/// ```
+/// use tracer_gate::policy::Invariant;
+///
+/// let none_of = Invariant::ForbiddenTools(vec!["admin_delete".to_owned()]);
+/// assert_eq!(none_of.metric(), "forbidden_tools");
+/// assert_eq!(Invariant::KnownTools { allow: Default::default() }.metric(), "forbidden_tools");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Invariant {
+    /// The run ended `ok`, or, with `false`, did not.
+    StopConditionReached(bool),
+    /// None of these tools is called.
+    ForbiddenTools(Vec<String>),
+    /// No tool is called that no run of the baseline called: `no_new_tools`.
+    KnownTools {
+        /// Tools that may be new.
+        allow: ToolGlobs,
+    },
+    /// Every one of these tools is called.
+    RequiredTools(Vec<String>),
+    /// Every tool is called that all runs of the baseline called: `still_called`.
+    StillCalled {
+        /// Tools that need not be called any more.
+        allow: ToolGlobs,
+    },
+    /// No call is repeated in a loop.
+    NoLoops {
+        /// Whether shapes that repeat break it too, whatever the calls asked.
+        shape: bool,
+    },
+    /// No guardrail stopped the run.
+    NoGuardrails,
+}
+
+impl Invariant {
+    /// The metric that states it.
+    ///
+    /// ```
+    /// use tracer_gate::policy::Invariant;
+    ///
+    /// assert_eq!(Invariant::StopConditionReached(true).metric(), "stop_condition_reached");
+    /// ```
+    #[must_use]
+    pub const fn metric(&self) -> &'static str {
+        match self {
+            Self::StopConditionReached(_) => "stop_condition_reached",
+            Self::ForbiddenTools(_) | Self::KnownTools { .. } => "forbidden_tools",
+            Self::RequiredTools(_) => "required_tools",
+            Self::StillCalled { .. } => "still_called",
+            Self::NoLoops { .. } => "no_loops",
+            Self::NoGuardrails => "no_guardrails",
+        }
+    }
+}
+
+/// The demand of a `measured` metric (the contract of the gate, sections 3.3 and 7.2).
+///
+/// ```
+/// use tracer_gate::Direction;
+/// use tracer_gate::policy::{Aggregate, Measured, Tolerance};
+///
+/// let half_more = Measured {
+///     direction: Direction::Upper,
+///     tolerance: Some(Tolerance { relative: Some(0.5), absolute: None }),
+///     lower_limit: None,
+///     upper_limit: Some(20.0),
+///     aggregate: Aggregate::Median,
+/// };
+/// assert_eq!(half_more.direction, Direction::Upper);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// Which way is worse.
+    pub direction: Direction,
+    /// How far from the baseline the number may be.
+    pub tolerance: Option<Tolerance>,
+    /// The least that is allowed, whatever the baseline says.
+    pub lower_limit: Option<f64>,
+    /// The most that is allowed, whatever the baseline says.
+    pub upper_limit: Option<f64>,
+    /// Which number stands for the sample.
+    pub aggregate: Aggregate,
+}
+
+/// How far from the baseline a number may be; both parts are added.
+///
+/// ```
+/// use tracer_gate::policy::Tolerance;
+///
+/// let tolerance = Tolerance { relative: Some(0.1), absolute: Some(2.0) };
+/// assert_eq!(tolerance.allowance(11.0), 3.1);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tolerance {
+    /// A share of the baseline's number.
+    pub relative: Option<f64>,
+    /// In the unit of the metric.
+    pub absolute: Option<f64>,
+}
+
+impl Tolerance {
+    /// How far from `baseline` a number may be.
+    ///
+    /// ```
+    /// use tracer_gate::policy::Tolerance;
+    ///
+    /// let tolerance = Tolerance { relative: Some(0.5), absolute: None };
+    /// assert_eq!(tolerance.allowance(10.0), 5.0);
+    /// assert_eq!(tolerance.allowance(0.0), 0.0);
+    /// ```
+    #[must_use]
+    pub fn allowance(&self, baseline: f64) -> f64 {
+        baseline.abs() * self.relative.unwrap_or(0.0) + self.absolute.unwrap_or(0.0)
+    }
+}
+
+/// The number that stands for a sample.
+///
+/// ```
+/// use tracer_gate::policy::Aggregate;
+///
+/// assert_eq!(Aggregate::P90.as_str(), "p90");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Aggregate {
+    /// The middle value, or the mean of the two middle ones.
+    Median,
+    /// The largest value.
+    Max,
+    /// The smallest value that at least nine tenths of the sample do not exceed.
+    P90,
+}
+
+impl Aggregate {
+    /// The aggregate as a policy and a report write it.
+    ///
+    /// ```
+    /// use tracer_gate::policy::Aggregate;
+    ///
+    /// assert_eq!(Aggregate::Median.as_str(), "median");
+    /// ```
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Median => "median",
+            Self::Max => "max",
+            Self::P90 => "p90",
+        }
+    }
+}
+
+/// The demand of a `distributional` metric (the contract of the gate, sections 3.4 and 7.3).
+///
+/// ```
+/// use tracer_gate::Direction;
+/// use tracer_gate::policy::Distributional;
+///
+/// let nineteen_of_twenty = Distributional { direction: Direction::Upper, coverage: 0.95, confidence: 0.95, mode: None };
+/// assert_eq!(nineteen_of_twenty.mode, None);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distributional {
+    /// Which way is worse; never both.
+    pub direction: Direction,
+    /// The share of the baseline's runs that its bound is meant to cover.
+    pub coverage: f64,
+    /// How sure a verdict must be, between 0 and 1.
+    pub confidence: f64,
+    /// Whether it gates; nothing: when the baseline's sample is large enough.
+    pub mode: Option<CheckMode>,
+}
+
+/// The demand of a `statistical` metric (the contract of the gate, sections 3.5 and 7.4).
+///
+/// ```
+/// use tracer_gate::Direction;
+/// use tracer_gate::policy::Statistical;
+/// use tracer_gate::statistics::Target;
+///
+/// let nine_of_ten = Statistical { target: Target::AtLeast(0.9), confidence: 0.95, mode: None };
+/// assert_eq!(nine_of_ten.direction(), Direction::Lower);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statistical {
+    /// The share of successful trials that is demanded.
+    pub target: Target,
+    /// How sure a verdict must be, between 0 and 1.
+    pub confidence: f64,
+    /// Whether it gates; nothing: when this many trials can reach PASS.
+    pub mode: Option<CheckMode>,
+}
+
+impl Statistical {
+    /// The direction as a policy states it.
+    ///
+    /// ```
+    /// use tracer_gate::Direction;
+    /// use tracer_gate::policy::Statistical;
+    /// use tracer_gate::statistics::Target;
+    ///
+    /// let target = Target::Within { lower: 0.2, upper: 0.8 };
+    /// assert_eq!(Statistical { target, confidence: 0.95, mode: None }.direction(), Direction::Both);
+    /// ```
+    #[must_use]
+    pub const fn direction(&self) -> Direction {
+        match self.target {
+            Target::AtLeast(_) => Direction::Lower,
+            Target::AtMost(_) => Direction::Upper,
+            Target::Within { .. } => Direction::Both,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Reports: what trials give, and what is told of the baseline.
+
+use serde_json::{Map, Value, json};
+
+use super::super::Baseline;
+use super::*;
+use tracer_insight::testing::{letters, metrics_of_vector, recorded};
+use tracer_sdk::llm_call;
+
+const NOW: &str = "2026-01-01T00:00:00.000Z";
+
+fn judgement(verdict: Verdict, invariants: &[(&str, bool)]) -> Judgement {
+    let outcomes = invariants
+        .iter()
+        .map(|(name, kept)| ((*name).to_owned(), Some(*kept)))
+        .collect();
+    Judgement {
+        verdict,
+        checks: Vec::new(),
+        invariants: vec![outcomes],
+        trials_budgeted: 1,
+        stopping_rule: StoppingRule::FixedN,
+        abort_reason: None,
+    }
+}
+
+fn report_of(trial: Trial, baseline: Option<&Baseline>, environment: Map<String, Value>) -> Report {
+    Report::new(
+        judgement(Verdict::Pass, &[]),
+        &[trial],
+        baseline,
+        environment,
+        GateDetails::default(),
+    )
+}
+
+fn environment(python: &str) -> Map<String, Value> {
+    json!({"algorithm": "sha256", "workspace": python, "python": python})
+        .as_object()
+        .unwrap()
+        .clone()
+}
+
+#[test]
+fn a_report_gives_the_baseline_that_its_trials_are() {
+    let trial = || Trial::of_run(1, metrics_of_vector("good"));
+    let report = report_of(trial(), None, Map::new());
+    let text = serde_json::to_string(&report).unwrap();
+    let baseline = Baseline::of_report(text.as_bytes(), NOW, false).unwrap();
+    assert!(baseline.behaves_like(&Baseline::of_run(&metrics_of_vector("good"), NOW)));
+    assert_eq!(baseline.x_tracer.as_ref().unwrap().repeated_calls, Some(0));
+    let again = report_of(trial(), Some(&baseline), Map::new());
+    assert!(
+        again.trials[0]
+            .baseline_diff
+            .as_ref()
+            .unwrap()
+            .summary_diff
+            .is_empty()
+    );
+    assert_eq!(again.gate.notices, [] as [&str; 0]);
+}
+
+#[test]
+fn a_trial_that_left_nothing_is_told_with_its_reason_and_unknown_numbers() {
+    let mut trial = Trial::failed(1, TrialFailure::new(FailureReason::Timeout).with("after 600 s"));
+    trial.exit = Some(ProcessExit::Signal(9));
+    trial.stderr_tail = "thread 'main' panicked".to_owned();
+    let report = serde_json::to_value(report_of(trial, None, Map::new())).unwrap();
+    let told = &report["trials"][0];
+    assert_eq!(told["passed"], false);
+    assert_eq!(
+        (&told["process_exit_code"], &told["details"]["signal"]),
+        (&json!(-9), &json!(9))
+    );
+    assert_eq!(
+        told["details"]["failure"],
+        json!({"reason": "timeout", "detail": "after 600 s"})
+    );
+    assert_eq!(told["details"]["stderr_tail"], "thread 'main' panicked");
+    assert_eq!(told["metric_values"]["cost_tokens"], Value::Null);
+    assert_eq!(told["structural_signature"], Value::Null);
+}
+
+#[test]
+fn a_trial_passes_when_it_counts_and_keeps_every_invariant() {
+    let run = || letters("ab");
+    let passed = |trial: Trial, invariants: &[(&str, bool)]| {
+        let judged = judgement(Verdict::Pass, invariants);
+        Report::new(judged, &[trial], None, Map::new(), GateDetails::default()).trials[0].passed
+    };
+    assert!(passed(Trial::of_run(1, run()), &[("no_loops", true)]));
+    assert!(!passed(
+        Trial::of_run(1, run()),
+        &[("no_loops", true), ("forbidden_tools", false)]
+    ));
+    let mut failed = Trial::of_run(1, run());
+    failed.exit = Some(ProcessExit::Code(4));
+    assert!(!passed(failed, &[]));
+    assert!(!passed(
+        Trial::failed(1, TrialFailure::new(FailureReason::NoTrace)),
+        &[]
+    ));
+}
+
+#[test]
+fn what_is_found_in_a_trial_stands_in_its_details() {
+    let run = recorded(|| (0..3).try_for_each(|_| llm_call("m").prompt("and now?").record()));
+    let report = report_of(Trial::of_run(1, run), None, Map::new());
+    let details = &report.trials[0].details;
+    assert_eq!((details.calls_without_tokens, details.repeats.len()), (3, 1));
+}
+
+// gate-contract 15.1 P11
+#[test]
+fn another_environment_than_that_of_the_baseline_is_told() {
+    let text = serde_json::to_string(&report_of(
+        Trial::of_run(1, letters("ab")),
+        None,
+        environment("3.12"),
+    ))
+    .unwrap();
+    let baseline = Baseline::of_report(text.as_bytes(), NOW, false).unwrap();
+    let notices = |python| {
+        report_of(
+            Trial::of_run(1, letters("ab")),
+            Some(&baseline),
+            environment(python),
+        )
+        .gate
+        .notices
+    };
+    assert_eq!(notices("3.12"), [] as [&str; 0]);
+    assert_eq!(
+        notices("2.7"),
+        ["the baseline was taken in another environment: python differs"]
+    );
+}
+
+// gate-contract 15.1 P10
+#[test]
+fn a_baseline_that_nobody_can_vouch_for_is_told() {
+    let mut baseline = Baseline::of_run(&letters("ab"), NOW);
+    baseline.x_tracer.as_mut().unwrap().forced = true;
+    let notices = |baseline: &Baseline| {
+        report_of(Trial::of_run(1, letters("ab")), Some(baseline), Map::new())
+            .gate
+            .notices
+    };
+    assert_eq!(
+        notices(&baseline),
+        ["the baseline was made from a report that did not pass"]
+    );
+    baseline.x_tracer = None;
+    assert_eq!(notices(&baseline).len(), 1);
+}

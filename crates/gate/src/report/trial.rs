@@ -1,0 +1,301 @@
+//! One trial of a gate as whoever ran it hands it in.
+
+use serde::Serialize;
+
+use tracer_insight::profile::{Bounds, Metric, RunProfile};
+
+/// One trial: a process that should have left one completed run (`spec/gate.md`, sections 1 and 3).
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+/// use tracer_gate::{ProcessExit, Trial};
+/// use tracer_insight::profile::RunProfile;
+///
+/// let run = recorded(|| tracer_sdk::tool_call("search").record());
+/// let mut trial = Trial::of_run(1, RunProfile::new(&run.meta, run.records()));
+/// trial.exit = Some(ProcessExit::Code(0));
+/// assert!(trial.is_sound());
+/// ```
+#[derive(Debug, Clone)]
+pub struct Trial {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The run that it left, as text: of a malformed run the name of its directory.
+    pub trace_id: Option<String>,
+    /// The label of that run.
+    pub run_name: Option<String>,
+    /// How the process ended; `None` when there was none, as for a stored run that is judged.
+    pub exit: Option<ProcessExit>,
+    /// How long the process ran, in milliseconds.
+    pub wall_time_ms: Option<u64>,
+    /// Why it does not count; `None` for a trial that does.
+    pub failure: Option<TrialFailure>,
+    /// What the run did; `None` when there is no run that can be read.
+    pub metrics: Option<RunProfile>,
+    /// The last lines that the process wrote to standard error, redacted.
+    pub stderr_tail: String,
+}
+
+impl Trial {
+    /// A trial that left this run; one that has not ended fails it.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+    /// use tracer_insight::profile::RunProfile;
+    /// use tracer_gate::Trial;
+    ///
+    /// let run = recorded(|| Ok(()));
+    /// let trial = Trial::of_run(3, RunProfile::new(&run.meta, run.records()));
+    /// assert_eq!((trial.number, trial.trace_id), (3, Some(run.meta.trace_id.to_string())));
+    /// ```
+    #[must_use]
+    pub fn of_run(number: u32, metrics: RunProfile) -> Self {
+        let unfinished = !metrics.status.is_completed();
+        Self {
+            number,
+            trace_id: Some(metrics.trace_id.to_string()),
+            run_name: metrics.run_name.clone(),
+            exit: None,
+            wall_time_ms: None,
+            failure: unfinished.then(|| TrialFailure::new(FailureReason::UnfinishedTrace)),
+            metrics: Some(metrics),
+            stderr_tail: String::new(),
+        }
+    }
+
+    /// A trial that left nothing to judge.
+    ///
+    /// ```
+    /// use tracer_gate::{FailureReason, Trial, TrialFailure};
+    ///
+    /// let trial = Trial::failed(1, TrialFailure::new(FailureReason::NoTrace));
+    /// assert!(!trial.is_sound());
+    /// ```
+    #[must_use]
+    pub fn failed(number: u32, failure: TrialFailure) -> Self {
+        Self {
+            number,
+            trace_id: None,
+            run_name: None,
+            exit: None,
+            wall_time_ms: None,
+            failure: Some(failure),
+            metrics: None,
+            stderr_tail: String::new(),
+        }
+    }
+
+    /// Makes the trial one that does not count, unless it is one already.
+    ///
+    /// ```
+    /// use tracer_gate::{FailureReason, Trial, TrialFailure};
+    ///
+    /// let mut trial = Trial::failed(1, TrialFailure::new(FailureReason::Timeout));
+    /// trial.fail(TrialFailure::new(FailureReason::NoTrace));
+    /// assert_eq!(trial.failure.unwrap().reason, FailureReason::Timeout);
+    /// ```
+    pub fn fail(&mut self, failure: TrialFailure) {
+        self.failure.get_or_insert(failure);
+    }
+
+    /// Between which numbers a metric lies; `None` when nothing is known of it. A run that claims to have been longer than
+    /// its process has no duration that is known.
+    #[must_use]
+    pub(crate) fn bounds(&self, metric: &Metric) -> Option<Bounds> {
+        let run = self.metrics.as_ref()?;
+        if *metric == Metric::LatencyMs && self.outlived_by().is_some() {
+            return None;
+        }
+        run.bounds(metric)
+    }
+
+    /// The duration of the run and that of its process, where the run is longer than the process was.
+    pub(crate) fn outlived_by(&self) -> Option<(u64, u64)> {
+        /// What clocks and the look at the end of a process may differ by, in milliseconds.
+        const TOLERANCE_MS: u64 = 50;
+        let (run, process) = self.metrics.as_ref()?.latency_ms.zip(self.wall_time_ms)?;
+        (run > process.saturating_add(TOLERANCE_MS)).then_some((run, process))
+    }
+
+    /// Whether it counts: its process ended well and left exactly one completed run.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+    /// use tracer_gate::{ProcessExit, Trial};
+    /// use tracer_insight::profile::RunProfile;
+    ///
+    /// let run = recorded(|| Ok(()));
+    /// let mut trial = Trial::of_run(1, RunProfile::new(&run.meta, run.records()));
+    /// trial.exit = Some(ProcessExit::Signal(9));
+    /// assert!(!trial.is_sound());
+    /// ```
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.failure.is_none()
+            && self.exit.is_none_or(|exit| exit == ProcessExit::Code(0))
+            && self
+                .metrics
+                .as_ref()
+                .is_some_and(|metrics| metrics.status.is_completed())
+    }
+}
+
+/// How a process ended.
+///
+/// ```
+/// use tracer_gate::ProcessExit;
+///
+/// assert_eq!(ProcessExit::Code(2).to_string(), "exit code 2");
+/// assert_eq!(ProcessExit::Signal(9).code(), -9); // as other tools write it
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProcessExit {
+    /// With this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+impl ProcessExit {
+    /// The exit code; for a signal its number below zero.
+    ///
+    /// ```
+    /// use tracer_gate::ProcessExit;
+    ///
+    /// assert_eq!(ProcessExit::Code(2).code(), 2);
+    /// ```
+    #[must_use]
+    pub const fn code(self) -> i32 {
+        match self {
+            Self::Code(code) => code,
+            Self::Signal(signal) => -signal,
+        }
+    }
+}
+
+impl std::fmt::Display for ProcessExit {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Code(code) => write!(formatter, "exit code {code}"),
+            Self::Signal(signal) => write!(formatter, "signal {signal}"),
+        }
+    }
+}
+
+/// Why a trial does not count, and what more is known.
+///
+/// ```
+/// use tracer_gate::{FailureReason, TrialFailure};
+///
+/// let failure = TrialFailure::new(FailureReason::SeveralTraces).with("found 2");
+/// assert_eq!(failure.to_string(), "it left several traces: found 2");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TrialFailure {
+    /// Why.
+    pub reason: FailureReason,
+    /// What more is known; empty when nothing is.
+    pub detail: String,
+}
+
+impl TrialFailure {
+    /// A failure of which nothing more is known.
+    ///
+    /// ```
+    /// use tracer_gate::{FailureReason, TrialFailure};
+    ///
+    /// assert_eq!(TrialFailure::new(FailureReason::NoTrace).to_string(), "it left no trace");
+    /// ```
+    #[must_use]
+    pub const fn new(reason: FailureReason) -> Self {
+        Self {
+            reason,
+            detail: String::new(),
+        }
+    }
+
+    /// The same with what more is known.
+    ///
+    /// ```
+    /// use tracer_gate::{FailureReason, TrialFailure};
+    ///
+    /// let failure = TrialFailure::new(FailureReason::Timeout).with("after 600 s");
+    /// assert_eq!(failure.detail, "after 600 s");
+    /// ```
+    #[must_use]
+    pub fn with(self, detail: impl Into<String>) -> Self {
+        Self {
+            detail: detail.into(),
+            ..self
+        }
+    }
+}
+
+impl std::fmt::Display for TrialFailure {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.reason.sentence())?;
+        if self.detail.is_empty() {
+            return Ok(());
+        }
+        write!(formatter, ": {}", self.detail)
+    }
+}
+
+/// Why a trial does not count.
+///
+/// ```
+/// use tracer_gate::FailureReason;
+///
+/// assert_eq!(serde_json::to_string(&FailureReason::NoTrace)?, r#""no_trace""#);
+/// assert_eq!(FailureReason::NoTrace.sentence(), "it left no trace");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FailureReason {
+    /// The process could not be started.
+    NotStarted,
+    /// The process ended with another code than 0, or by a signal.
+    ProcessFailed,
+    /// The process did not end in time.
+    Timeout,
+    /// The gate was interrupted.
+    Interrupted,
+    /// There is no run.
+    NoTrace,
+    /// There is more than one run.
+    SeveralTraces,
+    /// The run has no end.
+    UnfinishedTrace,
+    /// The run cannot be read, or is not valid.
+    MalformedTrace,
+    /// The run is not a new one: another trial's, or one that was there before.
+    NotIndependent,
+}
+
+impl FailureReason {
+    /// The reason as a sentence about the trial.
+    ///
+    /// ```
+    /// use tracer_gate::FailureReason;
+    ///
+    /// assert_eq!(FailureReason::Timeout.sentence(), "it did not end in time");
+    /// ```
+    #[must_use]
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::NotStarted => "it could not be started",
+            Self::ProcessFailed => "its process failed",
+            Self::Timeout => "it did not end in time",
+            Self::Interrupted => "it was interrupted",
+            Self::NoTrace => "it left no trace",
+            Self::SeveralTraces => "it left several traces",
+            Self::UnfinishedTrace => "its trace has no end",
+            Self::MalformedTrace => "its trace is not valid",
+            Self::NotIndependent => "its trace is not its own",
+        }
+    }
+}

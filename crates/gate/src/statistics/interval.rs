@@ -1,0 +1,169 @@
+//! One-sided bounds of a rate, from how many trials succeeded (the contract of the gate, section 7.4).
+
+use std::error::Error;
+use std::fmt;
+
+use statrs::function::erf::erfc_inv;
+
+use super::binomial::at_least;
+use super::{IntervalMethod, Target};
+use crate::Verdict;
+
+/// Between which rates the true rate lies; each bound by itself holds with the confidence that was asked for.
+///
+/// ```
+/// use tracer_gate::Verdict;
+/// use tracer_gate::statistics::{IntervalMethod, RateInterval, Target};
+///
+/// let wilson = RateInterval::of(IntervalMethod::Wilson, 25, 25, 0.95).unwrap();
+/// assert!((wilson.lower - 0.9023).abs() < 1e-4);
+/// assert_eq!(wilson.verdict(Target::AtLeast(0.9)), Verdict::Pass);
+///
+/// let exact = RateInterval::of(IntervalMethod::Exact, 25, 25, 0.95).unwrap();
+/// assert_eq!(exact.verdict(Target::AtLeast(0.9)), Verdict::Inconclusive);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RateInterval {
+    /// The rate is at least this.
+    pub lower: f64,
+    /// The rate is at most this.
+    pub upper: f64,
+}
+
+/// Numbers that no interval can be made of.
+///
+/// ```
+/// use tracer_gate::statistics::{IntervalMethod, RateInterval, StatisticsError};
+///
+/// let error = RateInterval::of(IntervalMethod::Wilson, 4, 3, 0.95).unwrap_err();
+/// assert_eq!(error, StatisticsError::CountOutOfRange);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StatisticsError {
+    /// No trial, or more successes than trials.
+    CountOutOfRange,
+    /// The confidence is not more than 0 and less than 1.
+    FractionOpen,
+}
+
+impl fmt::Display for StatisticsError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::CountOutOfRange => "there must be at least one trial, and no more successes than trials",
+            Self::FractionOpen => "the confidence must be more than 0 and less than 1",
+        })
+    }
+}
+
+impl Error for StatisticsError {}
+
+impl RateInterval {
+    /// The bounds by a method, with a confidence between 0 and 1 for each.
+    ///
+    /// ```
+    /// use tracer_gate::statistics::{IntervalMethod, RateInterval};
+    ///
+    /// let one_of_one = RateInterval::of(IntervalMethod::Exact, 1, 1, 0.95).unwrap();
+    /// assert!((one_of_one.lower - 0.05).abs() < 1e-12);
+    /// assert_eq!(one_of_one.upper, 1.0);
+    /// ```
+    pub fn of(
+        method: IntervalMethod,
+        successes: u32,
+        trials: u32,
+        confidence: f64,
+    ) -> Result<Self, StatisticsError> {
+        if trials == 0 || successes > trials {
+            return Err(StatisticsError::CountOutOfRange);
+        }
+        if !(confidence > 0.0 && confidence < 1.0) {
+            return Err(StatisticsError::FractionOpen);
+        }
+        Ok(match method {
+            IntervalMethod::Wilson => wilson(successes, trials, normal_quantile(confidence)),
+            IntervalMethod::Exact => clopper_pearson(successes, trials, 1.0 - confidence),
+        })
+    }
+
+    /// What the bounds say about a demand.
+    ///
+    /// PASS when they show that it is met, FAIL when they show that it is not.
+    ///
+    /// ```
+    /// use tracer_gate::Verdict;
+    /// use tracer_gate::statistics::{RateInterval, Target};
+    ///
+    /// let interval = RateInterval { lower: 0.6, upper: 0.8 };
+    /// assert_eq!(interval.verdict(Target::AtMost(0.9)), Verdict::Pass);
+    /// assert_eq!(interval.verdict(Target::AtLeast(0.9)), Verdict::Fail);
+    /// assert_eq!(interval.verdict(Target::Within { lower: 0.7, upper: 0.9 }), Verdict::Inconclusive);
+    /// ```
+    #[must_use]
+    pub fn verdict(&self, target: Target) -> Verdict {
+        let (met, missed) = match target {
+            Target::AtLeast(rate) => (self.lower >= rate, self.upper < rate),
+            Target::AtMost(rate) => (self.upper <= rate, self.lower > rate),
+            Target::Within { lower, upper } => (
+                self.lower >= lower && self.upper <= upper,
+                self.upper < lower || self.lower > upper,
+            ),
+        };
+        match (met, missed) {
+            (true, _) => Verdict::Pass,
+            (false, true) => Verdict::Fail,
+            (false, false) => Verdict::Inconclusive,
+        }
+    }
+}
+
+/// The value that a standard normal variable stays below with this chance.
+pub(super) fn normal_quantile(chance: f64) -> f64 {
+    -std::f64::consts::SQRT_2 * erfc_inv(2.0 * chance)
+}
+
+/// Wilson's score interval.
+fn wilson(successes: u32, trials: u32, z: f64) -> RateInterval {
+    let n = f64::from(trials);
+    let rate = f64::from(successes) / n;
+    let z_squared = z * z;
+    let denominator = 1.0 + z_squared / n;
+    let centre = (rate + z_squared / (2.0 * n)) / denominator;
+    let variance = rate * (1.0 - rate) / n + z_squared / (4.0 * n * n);
+    let margin = z * variance.sqrt() / denominator;
+    RateInterval {
+        lower: (centre - margin).max(0.0),
+        upper: (centre + margin).min(1.0),
+    }
+}
+
+/// Clopper and Pearson's interval: the rates at which the outcome would not be surprising.
+fn clopper_pearson(successes: u32, trials: u32, error: f64) -> RateInterval {
+    RateInterval {
+        lower: clopper_pearson_lower(successes, trials, error),
+        upper: 1.0 - clopper_pearson_lower(trials - successes, trials, error),
+    }
+}
+
+/// The greatest rate at which this many successes or more have a chance of at most `error`.
+fn clopper_pearson_lower(successes: u32, trials: u32, error: f64) -> f64 {
+    if successes == 0 {
+        return 0.0;
+    }
+    if successes == trials {
+        return error.powf(f64::from(trials).recip());
+    }
+    // Halving rather than a quantile function: it always ends, and what is left of doubt is on the safe side.
+    let (mut surprising, mut likely) = (0.0, 1.0);
+    loop {
+        let middle = f64::midpoint(surprising, likely);
+        if middle <= surprising || middle >= likely {
+            return surprising;
+        }
+        if at_least(successes, trials, middle) <= error {
+            surprising = middle;
+        } else {
+            likely = middle;
+        }
+    }
+}

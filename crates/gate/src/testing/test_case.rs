@@ -1,0 +1,221 @@
+//! One test against a baseline: what runs, how often, and by which policy.
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::explain;
+use super::files::{BaselineFile, is_ci};
+use crate::policy::{ExpectedStatus, OnInconclusive, Overrides, Policy};
+use crate::{Baseline, Gate, Trial, Verdict};
+use tracer_insight::profile::{RunProfile, agent_of};
+use tracer_sdk::format::{RecordedStatus, Timestamp};
+use tracer_sdk::testing::Capture;
+
+/// A test of an agent against its baseline: what [`assert_baseline!`](crate::assert_baseline) is made of.
+///
+/// ```
+/// use tracer_gate::testing::BaselineTest;
+///
+/// let package = tempfile::tempdir().unwrap();
+/// let baselines = package.path().join(".tracer/baselines");
+/// std::fs::create_dir_all(&baselines).unwrap();
+///
+/// let agent = || tracer_sdk::tool_call("search").record().is_ok();
+/// let test = BaselineTest::new(package.path(), "support-agent").trials(3);
+/// # if std::env::var_os("CI").is_none() {
+/// // The first time there is no baseline: what was seen waits to be accepted.
+/// let message = test.clone().outcome(agent).unwrap_err();
+/// assert!(message.starts_with("`support-agent` has no baseline yet"));
+/// std::fs::rename(baselines.join("support-agent.json.new"), baselines.join("support-agent.json")).unwrap();
+///
+/// test.check(agent);
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "a `BaselineTest` only describes a test: call `.check(..)`"]
+pub struct BaselineTest {
+    file: BaselineFile,
+    name: String,
+    trials: Option<u32>,
+    policy: Option<String>,
+}
+
+impl BaselineTest {
+    /// A test of the agent `name` in a package, whose baseline is `.tracer/baselines/<name>.json` in `package`.
+    ///
+    /// ```
+    /// use tracer_gate::testing::BaselineTest;
+    ///
+    /// let test = BaselineTest::new(env!("CARGO_MANIFEST_DIR"), "support-agent");
+    /// # let _ = test;
+    /// ```
+    pub fn new(package: impl Into<PathBuf>, name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self {
+            file: BaselineFile::of(package.into(), &name),
+            name,
+            trials: None,
+            policy: None,
+        }
+    }
+
+    /// How often the agent runs; at least once. Once, or as often as the policy says, when this is left out.
+    ///
+    /// ```
+    /// use tracer_gate::testing::BaselineTest;
+    ///
+    /// let test = BaselineTest::new(env!("CARGO_MANIFEST_DIR"), "support-agent").trials(5);
+    /// # let _ = test;
+    /// ```
+    pub fn trials(mut self, trials: u32) -> Self {
+        self.trials = Some(trials.max(1));
+        self
+    }
+
+    /// What is demanded, as the text of a policy file.
+    ///
+    /// ```
+    /// use tracer_gate::testing::BaselineTest;
+    ///
+    /// let policy = "version: 2\nmetrics:\n  no_loops: {kind: invariant}\n";
+    /// let test = BaselineTest::new(env!("CARGO_MANIFEST_DIR"), "support-agent").policy(policy);
+    /// # let _ = test;
+    /// ```
+    pub fn policy(mut self, text: impl Into<String>) -> Self {
+        self.policy = Some(text.into());
+        self
+    }
+
+    /// Runs the agent and panics with what changed when it behaves worse; the agent tells whether it succeeded.
+    ///
+    /// ```should_panic
+    /// use tracer_gate::testing::BaselineTest;
+    ///
+    /// # let package = tempfile::tempdir().unwrap();
+    /// // Panics: there is no baseline yet.
+    /// BaselineTest::new(package.path(), "support-agent").check(|| tracer_sdk::tool_call("search").record().is_ok());
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the agent behaves worse, there is no baseline, or the policy or the baseline cannot be used.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test fails by a panic")]
+    pub fn check(self, agent: impl FnMut() -> bool) {
+        if let Err(message) = self.outcome(agent) {
+            panic!("{message}");
+        }
+    }
+
+    /// Runs the agent and gives what [`check`](Self::check) panics with.
+    ///
+    /// ```
+    /// use tracer_gate::testing::BaselineTest;
+    ///
+    /// # let package = tempfile::tempdir().unwrap();
+    /// let outcome = BaselineTest::new(package.path(), "support-agent").outcome(|| true);
+    /// assert!(outcome.unwrap_err().contains("no baseline yet"));
+    /// ```
+    pub fn outcome(self, agent: impl FnMut() -> bool) -> Result<(), String> {
+        self.outcome_where(agent, is_ci())
+    }
+
+    /// The same, where it is known whether this is a CI job: there nothing is written.
+    pub(super) fn outcome_where(self, mut agent: impl FnMut() -> bool, is_ci: bool) -> Result<(), String> {
+        let policy = self
+            .stated_policy()
+            .map_err(|error| explain::unusable_policy(&self.name, &error))?;
+        let baseline = self
+            .file
+            .read()
+            .map_err(|error| explain::unusable_baseline(&self.name, &error))?;
+        // Its runs have the name of the test.
+        if let Some(agent) = baseline.as_ref().and_then(Baseline::agent)
+            && agent_of(&self.name) != Some(agent)
+        {
+            return Err(explain::foreign_baseline(&self.name, agent));
+        }
+        // Before the agent runs: it may cost money.
+        let gate = baseline
+            .as_ref()
+            .map(|baseline| Gate::new(&policy, Some(baseline)))
+            .transpose();
+        let gate = gate.map_err(|error| explain::unusable_policy(&self.name, &error))?;
+
+        let runs: Vec<RunProfile> = (0..policy.trials).map(|_| self.captured(&mut agent)).collect();
+        let trials: Vec<Trial> = (1..)
+            .zip(&runs)
+            .map(|(number, run)| Trial::of_run(number, run.clone()))
+            .collect();
+        let explanation = match (&gate, &baseline) {
+            (Some(gate), Some(baseline)) => {
+                let judgement = gate.judge(&trials);
+                let is_good = match judgement.verdict {
+                    Verdict::Pass => true,
+                    Verdict::Inconclusive => policy.on_inconclusive == OnInconclusive::Pass,
+                    Verdict::Fail => false,
+                };
+                if is_good {
+                    // What waited to be accepted is out of date.
+                    return if is_ci { Ok(()) } else { self.file.remove_pending() };
+                }
+                explain::mismatch(&self.name, &judgement, baseline, &trials)
+            }
+            _ => explain::no_baseline(&self.name, trials.len()),
+        };
+        let pending = Baseline::of_runs(&runs.iter().collect::<Vec<_>>(), &now());
+        let accepting = match pending {
+            Some(pending) if !is_ci => {
+                self.file.write_pending(&pending)?;
+                explain::how_to_accept(&self.file, baseline.is_some())
+            }
+            _ => explain::how_to_write(),
+        };
+        Err(format!("{explanation}\n{accepting}"))
+    }
+
+    /// The policy of the test: the given one, or that of an agent that must not get worse.
+    fn stated_policy(&self) -> Result<Policy, crate::policy::PolicyError> {
+        // Every trial is made: a baseline is a whole sample.
+        let overrides = Overrides {
+            trials: self.trials,
+            fail_fast: Some(false),
+            ..Overrides::default()
+        };
+        match &self.policy {
+            Some(text) => Policy::parse(text, &overrides),
+            None => Policy::without_file(&Overrides {
+                trials: Some(self.trials.unwrap_or(1)),
+                no_new_tools: true,
+                still_called: true,
+                no_loops: true,
+                no_guardrails: true,
+                expect_status: Some(ExpectedStatus::Ok),
+                // How long a test takes is the machine's, and how often it succeeds is judged trial by trial.
+                ignored_checks: vec!["duration".to_owned()],
+                on_inconclusive: Some(OnInconclusive::Fail),
+                ..overrides
+            }),
+        }
+    }
+
+    /// One run of the agent.
+    fn captured(&self, agent: &mut impl FnMut() -> bool) -> RunProfile {
+        let captured = Capture::new().name(self.name.clone()).run(agent);
+        let mut run = RunProfile::new(&captured.meta, captured.records);
+        if !captured.result {
+            // A capture does not look at what its closure returns.
+            run.status = RecordedStatus::Error;
+            "error".clone_into(&mut run.signature.final_status);
+        }
+        run
+    }
+}
+
+/// The time, as baselines have it: to the millisecond.
+fn now() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = Timestamp::from_unix_microseconds(i64::try_from(since.as_micros()).unwrap_or(0)).to_string();
+    let to_the_millisecond: String = now.chars().take("2026-01-01T00:00:00.000".len()).collect();
+    to_the_millisecond + "Z"
+}

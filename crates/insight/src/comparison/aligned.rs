@@ -1,0 +1,147 @@
+//! The calls of two runs side by side, and what became of each.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+
+use super::{Call, CallList};
+
+/// Every call of two runs, in the order in which one reads them: what was removed stands before what came in its place.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+/// use tracer_insight::comparison::{AlignedCalls, CallChange, CallList};
+///
+/// let run = recorded(|| tracer_sdk::tool_call("search").record());
+/// let calls = CallList::of(&run.records());
+/// let aligned = AlignedCalls::new(CallList::default(), calls);
+/// assert_eq!(aligned.pairs().next().unwrap().change, CallChange::Added);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct AlignedCalls {
+    pub(crate) before: CallList,
+    pub(crate) after: CallList,
+    pub(crate) pairs: Vec<Pair>,
+    /// By the number of the pair.
+    pub(crate) differences: BTreeMap<usize, Vec<Difference>>,
+}
+
+/// A pair by the numbers of its calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub(crate) change: CallChange,
+    pub(crate) before: Option<u32>,
+    pub(crate) after: Option<u32>,
+}
+
+/// What became of a call.
+///
+/// ```
+/// use tracer_insight::comparison::CallChange;
+///
+/// assert_eq!(serde_json::to_string(&CallChange::Moved)?, r#""moved""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum CallChange {
+    /// Both sides have it, asked the same, ended the same.
+    Same,
+    /// Both sides have it, with other arguments, another model, or another end.
+    Changed,
+    /// Only now.
+    Added,
+    /// No longer.
+    Removed,
+    /// Both sides have it, in another place; it stands where it is now.
+    Moved,
+    /// Only now, and the same as a call that there is already.
+    Repeated,
+}
+
+/// A call of each side, or of one.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+/// use tracer_insight::comparison::{AlignedCalls, CallList};
+///
+/// let run = recorded(|| tracer_sdk::tool_call("search").record());
+/// let calls = CallList::of(&run.records());
+/// let aligned = AlignedCalls::new(calls.clone(), calls);
+/// let pair = aligned.pairs().next().unwrap();
+/// assert_eq!(pair.before, pair.after);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CallPair<'a> {
+    /// What became of it.
+    pub change: CallChange,
+    /// The call before; null when there was none.
+    pub before: Option<Call<'a>>,
+    /// The call now; null when there is none.
+    pub after: Option<Call<'a>>,
+    /// In what the arguments differ, where that was looked up.
+    pub differences: &'a [Difference],
+}
+
+/// A field in which the arguments of two calls differ.
+///
+/// ```
+/// use serde_json::json;
+/// use tracer_insight::comparison::Difference;
+///
+/// let found = Difference::between(&json!({"page": 1}), &json!({"page": 2}));
+/// assert_eq!((found[0].path.as_str(), &found[0].after), ("page", &Some(json!(2))));
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Difference {
+    /// Where it is, `order.items[2]`; empty for the value itself.
+    pub path: String,
+    /// What it was; absent when it was not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<serde_json::Value>,
+    /// What it is now; absent when it is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<serde_json::Value>,
+}
+
+impl AlignedCalls {
+    /// The pairs, in order.
+    ///
+    /// ```
+    /// use tracer_insight::comparison::AlignedCalls;
+    ///
+    /// assert_eq!(AlignedCalls::default().pairs().count(), 0);
+    /// ```
+    pub fn pairs(&self) -> impl ExactSizeIterator<Item = CallPair<'_>> + Clone {
+        self.pairs.iter().enumerate().map(|(number, pair)| CallPair {
+            change: pair.change,
+            before: pair.before.and_then(|number| self.before.get(number as usize)),
+            after: pair.after.and_then(|number| self.after.get(number as usize)),
+            differences: self.differences.get(&number).map_or(&[], Vec::as_slice),
+        })
+    }
+}
+
+impl Serialize for AlignedCalls {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.pairs())
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for AlignedCalls {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "AlignedCalls".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "Every call of both runs, in the order in which one reads them.",
+            "type": "array",
+            "items": generator.subschema_for::<CallPair<'_>>(),
+        })
+    }
+}

@@ -1,0 +1,303 @@
+//! From two runs, or what is usual and a run, to what differs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::align::align;
+use super::{
+    AlignedCalls, CallList, Comparison, MetricChange, NameChanges, RepeatedTool, Side, SideKind, ToolChanges,
+    TypeCount, UsualProfile,
+};
+use crate::profile::{Metric, RunProfile, as_float};
+use crate::signature::Signature;
+use tracer_sdk::format::EventType;
+
+/// The rows of [`MetricChange`] that are findings and no metrics.
+const GUARDRAIL_STOPS: &str = "guardrail_stops";
+const REPEATED_CALLS: &str = "repeated_calls";
+
+impl Comparison {
+    /// Compares two runs.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+    /// use tracer_insight::comparison::Comparison;
+    /// use tracer_insight::profile::RunProfile;
+    ///
+    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
+    /// let metrics = RunProfile::new(&run.meta, run.records());
+    /// assert!(Comparison::of_runs(&metrics, &metrics).is_same);
+    /// ```
+    #[must_use]
+    pub fn of_runs(before: &RunProfile, after: &RunProfile) -> Self {
+        let metrics = Metric::RECORDED
+            .iter()
+            .map(|metric| change(metric, before.value(metric), after));
+        let found = |name: &str, before: u64, after: u64| MetricChange {
+            metric: name.to_owned(),
+            before: Some(as_float(before)),
+            after: Some(as_float(after)),
+        };
+        let findings = [
+            found(
+                GUARDRAIL_STOPS,
+                before.guardrail_stops.len() as u64,
+                after.guardrail_stops.len() as u64,
+            ),
+            found(REPEATED_CALLS, before.repeated_calls(), after.repeated_calls()),
+        ];
+        let side = side_of(before);
+        let metrics = metrics.chain(findings).collect();
+        let calls = AlignedCalls::new(before.calls.clone(), after.calls.clone());
+        build(
+            side,
+            metrics,
+            &[&before.signature],
+            &before.signature,
+            calls,
+            after,
+        )
+    }
+
+    /// Compares a run with what is usual. Numbers are compared with those of the profile, tools and models with all of
+    /// its signatures; single calls with the signature that is this run's too, or else with the first.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+    /// use tracer_insight::comparison::{Comparison, UsualProfile};
+    /// use tracer_insight::profile::RunProfile;
+    ///
+    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
+    /// let run = RunProfile::new(&run.meta, run.records());
+    /// let usual = UsualProfile::new(run.trace_id.to_string(), run.signature.clone());
+    /// assert!(Comparison::with_usual(&usual, &run).tools.added.is_empty());
+    /// ```
+    #[must_use]
+    pub fn with_usual(usual: &UsualProfile, after: &RunProfile) -> Self {
+        let signatures: Vec<&Signature> = usual.signatures.iter().collect();
+        let same = usual
+            .signatures
+            .iter()
+            .find(|signature| **signature == after.signature);
+        let reference = same.unwrap_or(&usual.first);
+        let signatures = if signatures.is_empty() {
+            vec![&usual.first]
+        } else {
+            signatures
+        };
+        let mut metrics: Vec<MetricChange> = Metric::RECORDED
+            .iter()
+            .map(|metric| change(metric, usual.values.get(&metric.to_string()).copied(), after))
+            .collect();
+        let findings = [
+            (
+                GUARDRAIL_STOPS,
+                usual.guardrail_stops,
+                after.guardrail_stops.len() as u64,
+            ),
+            (REPEATED_CALLS, usual.repeated_calls, after.repeated_calls()),
+        ];
+        for (name, before, found) in findings {
+            // Of what a baseline does not know only what there is now can be shown.
+            if before.is_some() || found > 0 {
+                metrics.push(MetricChange {
+                    metric: name.to_owned(),
+                    before: before.map(as_float),
+                    after: Some(as_float(found)),
+                });
+            }
+        }
+        let side = Side {
+            kind: SideKind::Baseline,
+            run_id: usual.run_id.clone(),
+            run_name: usual.run_name.clone(),
+            status: reference.final_status.clone(),
+            models: reference.llm_models_used.clone(),
+            tool_calls: reference.tool_call_sequence.clone(),
+            is_sequence_known: usual.is_sequence_known,
+        };
+        let (before, is_whole) = calls_of(reference);
+        let now = if is_whole {
+            after.calls.clone()
+        } else {
+            after.calls.tools()
+        };
+        build(
+            side,
+            metrics,
+            &signatures,
+            reference,
+            AlignedCalls::new(before, now),
+            after,
+        )
+    }
+}
+
+fn change(metric: &Metric, before: Option<f64>, after: &RunProfile) -> MetricChange {
+    MetricChange {
+        metric: metric.to_string(),
+        before,
+        after: after.value(metric),
+    }
+}
+
+fn side_of(run: &RunProfile) -> Side {
+    Side {
+        kind: SideKind::Run,
+        run_id: run.trace_id.to_string(),
+        run_name: run.run_name.clone(),
+        status: run.status.as_str().to_owned(),
+        models: run.signature.llm_models_used.clone(),
+        tool_calls: run.signature.tool_call_sequence.clone(),
+        is_sequence_known: true,
+    }
+}
+
+/// `usual` are the ways that the side before went, at least one; `reference` is the one of them whose calls are compared.
+fn build(
+    before: Side,
+    metrics: Vec<MetricChange>,
+    usual: &[&Signature],
+    reference: &Signature,
+    calls: AlignedCalls,
+    after: &RunProfile,
+) -> Comparison {
+    let now = &after.signature;
+    let tools = tool_changes(usual, now, before.is_sequence_known.then_some(&calls));
+    let models = names(usual, now, |signature| &signature.llm_models_used);
+    let is_same = before.status == now.final_status
+        && tools == ToolChanges::default()
+        && models == NameChanges::default()
+        && (reference.event_type_sequence == now.event_type_sequence
+            || reference.event_type_sequence.is_empty())
+        && metrics
+            .iter()
+            .all(|change| !change.is_changed() || is_no_behaviour(change))
+        && calls.pairs().all(|pair| pair.change == super::CallChange::Same);
+    Comparison {
+        after: side_of(after),
+        is_same,
+        metrics,
+        records: type_counts(reference, now),
+        tools,
+        models,
+        calls,
+        before,
+    }
+}
+
+/// How long it took is no behaviour; and of loops that an old baseline does not tell the calls themselves are compared.
+fn is_no_behaviour(change: &MetricChange) -> bool {
+    change.metric == Metric::LatencyMs.to_string()
+        || change.before.is_none() && change.metric == REPEATED_CALLS
+}
+
+/// The calls that a signature tells of, and whether these are all of them or only the tool calls.
+fn calls_of(signature: &Signature) -> (CallList, bool) {
+    let types = &signature.event_type_sequence;
+    let is_whole = signature.count_of(EventType::ToolCall) == signature.tool_call_sequence.len() as u64;
+    if !is_whole {
+        let tools = signature.tool_call_sequence.iter();
+        return (
+            CallList::of_names(tools.map(|tool| (EventType::ToolCall, tool.as_str(), None))),
+            false,
+        );
+    }
+    let model = match signature.llm_models_used.as_slice() {
+        [model] => model.as_str(),
+        _ => "",
+    };
+    let mut tools = signature.tool_call_sequence.iter();
+    let steps = types
+        .iter()
+        .filter(|word| !matches!(word.as_ref(), "RUN_START" | "RUN_END"))
+        .zip(1..);
+    let calls = steps.filter_map(|(word, step)| match word.as_ref() {
+        "TOOL_CALL" => Some((EventType::ToolCall, tools.next()?.as_str(), Some(step))),
+        "LLM_CALL" => Some((EventType::LlmCall, model, Some(step))),
+        _ => None,
+    });
+    (CallList::of_names(calls), true)
+}
+
+fn tool_changes(usual: &[&Signature], now: &Signature, sequence: Option<&AlignedCalls>) -> ToolChanges {
+    let names = names(usual, now, |signature| &signature.tool_path);
+    let repeated = now.tool_call_counts.iter().filter_map(|(tool, after)| {
+        let counts = usual
+            .iter()
+            .map(|signature| signature.tool_call_counts.get(tool).copied());
+        let before = counts.flatten().max().unwrap_or(0);
+        // Of a tool that an old baseline names without a count, it is not known how often it was called.
+        let is_known = before > 0 || names.added.contains(tool);
+        (*after > 1 && *after > before && is_known).then(|| RepeatedTool {
+            tool: tool.clone(),
+            before,
+            after: *after,
+        })
+    });
+    ToolChanges {
+        repeated: repeated.collect(),
+        is_reordered: sequence.is_some_and(is_reordered),
+        added: names.added,
+        removed: names.removed,
+    }
+}
+
+/// Names that none of the usual runs has, and names that all of them have and this one has not.
+fn names(usual: &[&Signature], now: &Signature, of: impl Fn(&Signature) -> &Vec<String>) -> NameChanges {
+    let sets: Vec<BTreeSet<&String>> = usual
+        .iter()
+        .map(|signature| of(signature).iter().collect())
+        .collect();
+    let current: BTreeSet<&String> = of(now).iter().collect();
+    let is_new = |name: &&&String| !sets.iter().any(|set| set.contains(**name));
+    let is_gone = |name: &&&String| sets.iter().all(|set| set.contains(**name)) && !current.contains(**name);
+    NameChanges {
+        added: current
+            .iter()
+            .filter(is_new)
+            .map(|name| (*name).clone())
+            .collect(),
+        removed: sets
+            .iter()
+            .take(1)
+            .flatten()
+            .filter(is_gone)
+            .map(|name| (*name).clone())
+            .collect(),
+    }
+}
+
+/// Whether a tool is both missing in one place and new in another when the tools are aligned by their names.
+fn is_reordered(calls: &AlignedCalls) -> bool {
+    // Against a baseline without them, model calls are left out already.
+    let (before, after) = (calls.before.tools(), calls.after.tools());
+    let steps = align(&before, &after);
+    let missing: BTreeSet<&str> = steps
+        .iter()
+        .filter(|(_, right)| right.is_none())
+        .filter_map(|(left, _)| before.get((*left)?).map(|call| call.name))
+        .collect();
+    steps
+        .iter()
+        .filter(|(left, _)| left.is_none())
+        .filter_map(|(_, right)| after.get((*right)?))
+        .any(|call| missing.contains(call.name))
+}
+
+fn type_counts(before: &Signature, after: &Signature) -> Vec<TypeCount> {
+    let mut counts: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for word in &before.event_type_sequence {
+        counts.entry(word).or_default().0 += 1;
+    }
+    for word in &after.event_type_sequence {
+        counts.entry(word).or_default().1 += 1;
+    }
+    counts
+        .into_iter()
+        .map(|(event_type, (before, after))| TypeCount {
+            event_type: event_type.to_owned(),
+            before,
+            after,
+        })
+        .collect()
+}

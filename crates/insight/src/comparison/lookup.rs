@@ -1,0 +1,129 @@
+//! In what the arguments of calls differ: looked up in the runs themselves, for those calls that changed.
+
+use serde_json::{Value, json};
+
+use super::{CallChange, Comparison, Difference};
+use tracer_sdk::format::{EventType, Payload, Record};
+use tracer_sdk::read::{RecordError, RecordStream};
+
+impl Comparison {
+    /// Fills in what differs in the first `most` calls that changed; both streams are those of the compared runs.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use tracer_insight::comparison::Comparison;
+    /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::read::stream_run;
+    ///
+    /// # let mut directories = Vec::new();
+    /// # for page in [1, 2] {
+    /// #     let run = tracer_sdk::Run::new("example").config(&config).start();
+    /// #     tracer_sdk::tool_call("search").args(&serde_json::json!({"page": page})).record()?;
+    /// #     directories.push(run.dir().unwrap());
+    /// #     run.finish();
+    /// # }
+    /// let mut before = stream_run(&directories[0])?;
+    /// let mut after = stream_run(&directories[1])?;
+    /// let mut comparison = Comparison::of_runs(
+    ///     &RunProfile::read(&before.meta, before.records.clone())?,
+    ///     &RunProfile::read(&after.meta, after.records.clone())?,
+    /// );
+    /// comparison.look_up_differences(&mut before.records, &mut after.records, 100)?;
+    /// let pair = comparison.calls.pairs().next().unwrap();
+    /// assert_eq!(pair.differences[0].path, "args.page");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] when a file cannot be read, or is another one than it was.
+    pub fn look_up_differences(
+        &mut self,
+        before: &mut RecordStream,
+        after: &mut RecordStream,
+        most: usize,
+    ) -> Result<(), RecordError> {
+        let wanted: Vec<(usize, u32, u32)> = self
+            .calls
+            .pairs()
+            .enumerate()
+            .filter(|(_, pair)| pair.change == CallChange::Changed)
+            .filter_map(|(number, pair)| Some((number, pair.before?.step?, pair.after?.step?)))
+            .take(most)
+            .collect();
+        // Pairs are in the order of both runs, so the steps grow.
+        let mut was = Steps::new(before);
+        let mut is = Steps::new(after);
+        for (number, step_before, step_after) in wanted {
+            if let (Some(left), Some(right)) = (was.record(step_before)?, is.record(step_after)?) {
+                let differences = Difference::between(&asked(&left), &asked(&right));
+                self.calls.differences.insert(number, differences);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Finds records by their steps, which must grow.
+struct Steps<'a> {
+    records: &'a mut RecordStream,
+    /// The next record.
+    number: usize,
+    /// The step of the record before it.
+    step: u32,
+}
+
+impl<'a> Steps<'a> {
+    fn new(records: &'a mut RecordStream) -> Self {
+        Self {
+            records,
+            number: 0,
+            step: 0,
+        }
+    }
+
+    fn record(&mut self, step: u32) -> Result<Option<Record>, RecordError> {
+        while let Some(outline) = self.records.header(self.number) {
+            let number = self.number;
+            self.number += 1;
+            if !matches!(outline.event_type, EventType::RunStart | EventType::RunEnd) {
+                self.step += 1;
+                if self.step == step {
+                    return self.records.record(number);
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// What is compared of a call: what it was asked, and how it ended.
+fn asked(record: &Record) -> Value {
+    match &record.payload {
+        Payload::LlmCall {
+            model,
+            prompt,
+            temperature,
+            provider,
+            status,
+            error,
+            ..
+        } => json!({
+            "model": model,
+            "provider": provider,
+            "prompt": prompt,
+            "temperature": temperature,
+            "status": status,
+            "error": error.as_ref().map(|error| &error.error_type),
+        }),
+        Payload::ToolCall {
+            args, status, error, ..
+        } => json!({
+            "args": args,
+            "status": status,
+            "error": error.as_ref().map(|error| &error.error_type),
+        }),
+        _ => Value::Null,
+    }
+}

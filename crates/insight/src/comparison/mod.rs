@@ -1,0 +1,21 @@
+//! In what two runs differ: numbers, tools, models, and their calls put side by side (`spec/gate.md`, section 4).
+//!
+//! *Before* is always what was, *after* what is now; every pair says which is which.
+
+mod align;
+mod aligned;
+mod build;
+mod calls;
+mod change;
+mod differences;
+mod lookup;
+mod model;
+
+pub use aligned::{AlignedCalls, CallChange, CallPair, Difference};
+pub use calls::{Call, CallList};
+pub use model::{
+    Comparison, MetricChange, NameChanges, RepeatedTool, Side, SideKind, ToolChanges, TypeCount, UsualProfile,
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,260 @@
+//! What a comparison tells: both sides, their numbers, tools and models.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::AlignedCalls;
+use crate::signature::Signature;
+
+/// Two runs, or a baseline and a run, side by side.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+/// use tracer_insight::comparison::{CallChange, Comparison};
+/// use tracer_insight::profile::RunProfile;
+///
+/// let before = recorded(|| tracer_sdk::tool_call("search").args(&"a").record());
+/// let after = recorded(|| {
+///     tracer_sdk::tool_call("search").args(&"b").record()?;
+///     tracer_sdk::tool_call("reply").record()
+/// });
+/// let comparison = Comparison::of_runs(
+///     &RunProfile::new(&before.meta, before.records()),
+///     &RunProfile::new(&after.meta, after.records()),
+/// );
+/// assert_eq!(comparison.tools.added, ["reply"]);
+/// let changes: Vec<CallChange> = comparison.calls.pairs().map(|pair| pair.change).collect();
+/// assert_eq!(changes, [CallChange::Changed, CallChange::Added]);
+/// ```
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Comparison {
+    /// What was.
+    pub before: Side,
+    /// What is now.
+    pub after: Side,
+    /// Whether both went the same way and used the same: everything but the time that it took.
+    pub is_same: bool,
+    /// The numbers of both, those that are the same included.
+    pub metrics: Vec<MetricChange>,
+    /// How many records of each type both have, those that are the same included.
+    pub records: Vec<TypeCount>,
+    /// The tools.
+    pub tools: ToolChanges,
+    /// The models.
+    pub models: NameChanges,
+    /// Every call of both, side by side.
+    pub calls: AlignedCalls,
+}
+
+/// One side of a comparison.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+/// use tracer_insight::comparison::{Comparison, SideKind};
+/// use tracer_insight::profile::RunProfile;
+///
+/// let run = recorded(|| Ok(()));
+/// let metrics = RunProfile::new(&run.meta, run.records());
+/// let after = Comparison::of_runs(&metrics, &metrics).after;
+/// assert_eq!((after.kind, after.status.as_str()), (SideKind::Run, "ok"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Side {
+    /// A run or a baseline.
+    pub kind: SideKind,
+    /// The run, or the run that the baseline tells of.
+    pub run_id: String,
+    /// Its label.
+    pub run_name: Option<String>,
+    /// How it ended.
+    pub status: String,
+    /// The models that it asked, sorted.
+    pub models: Vec<String>,
+    /// Its tools, in the order of their calls.
+    pub tool_calls: Vec<String>,
+    /// Whether that order is known; an old baseline knows only which tools there were.
+    pub is_sequence_known: bool,
+}
+
+/// What a side of a comparison is.
+///
+/// ```
+/// use tracer_insight::comparison::SideKind;
+///
+/// assert_eq!(serde_json::to_string(&SideKind::Baseline)?, r#""baseline""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum SideKind {
+    /// One run.
+    Run,
+    /// A baseline; what is told of single calls is its first run.
+    Baseline,
+}
+
+/// A number on both sides.
+///
+/// ```
+/// use tracer_insight::comparison::MetricChange;
+///
+/// let tokens = MetricChange { metric: "cost_tokens".to_owned(), before: Some(90.0), after: None };
+/// assert!(tokens.is_changed()); // not known is not the same as 90
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MetricChange {
+    /// Its name: that of a numeric metric, `guardrail_stops`, or `repeated_calls` for loops found in the trace.
+    pub metric: String,
+    /// What it was; null when it is not known. Of a baseline with several runs the median.
+    pub before: Option<f64>,
+    /// What it is now; null when it is not known.
+    pub after: Option<f64>,
+}
+
+impl MetricChange {
+    /// Whether both sides differ.
+    ///
+    /// ```
+    /// use tracer_insight::comparison::MetricChange;
+    ///
+    /// let steps = MetricChange { metric: "step_count".to_owned(), before: Some(5.0), after: Some(5.0) };
+    /// assert!(!steps.is_changed());
+    /// ```
+    #[must_use]
+    pub fn is_changed(&self) -> bool {
+        self.before != self.after
+    }
+}
+
+/// How many records of a type both sides have.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+/// use tracer_insight::comparison::Comparison;
+/// use tracer_insight::profile::RunProfile;
+///
+/// let run = recorded(|| tracer_sdk::tool_call("search").record());
+/// let metrics = RunProfile::new(&run.meta, run.records());
+/// let records = Comparison::of_runs(&metrics, &metrics).records;
+/// let calls = records.iter().find(|count| count.event_type == "TOOL_CALL").unwrap();
+/// assert_eq!((calls.before, calls.after), (1, 1));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TypeCount {
+    /// The type.
+    pub event_type: String,
+    /// How many there were.
+    pub before: u64,
+    /// How many there are now.
+    pub after: u64,
+}
+
+/// Names that only one side has.
+///
+/// ```
+/// use tracer_insight::comparison::NameChanges;
+///
+/// assert!(NameChanges::default().added.is_empty());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NameChanges {
+    /// Only now, sorted.
+    pub added: Vec<String>,
+    /// No longer, sorted.
+    pub removed: Vec<String>,
+}
+
+/// In what the tools of both sides differ.
+///
+/// ```
+/// use tracer_insight::comparison::ToolChanges;
+///
+/// assert!(!ToolChanges::default().is_reordered);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ToolChanges {
+    /// Tools that are called only now, sorted.
+    pub added: Vec<String>,
+    /// Tools that are no longer called, sorted.
+    pub removed: Vec<String>,
+    /// Tools that are called more than once, and more often than before.
+    pub repeated: Vec<RepeatedTool>,
+    /// Whether the tools of both sides come in another order. More or fewer calls of a tool are not another order.
+    pub is_reordered: bool,
+}
+
+/// A tool that is called more than once, and more often than before.
+///
+/// ```
+/// use tracer_insight::comparison::RepeatedTool;
+///
+/// let search = RepeatedTool { tool: "search".to_owned(), before: 1, after: 4 };
+/// assert_eq!(serde_json::to_string(&search)?, r#"{"tool":"search","before":1,"after":4}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RepeatedTool {
+    /// The tool.
+    pub tool: String,
+    /// How often it was called.
+    pub before: u64,
+    /// How often it is called now.
+    pub after: u64,
+}
+
+/// What is usual for an agent, as the side before of a comparison; a baseline yields one.
+///
+/// ```
+/// use tracer_insight::comparison::UsualProfile;
+/// use tracer_insight::signature::Signature;
+///
+/// let usual = UsualProfile::new("1d7f".to_owned(), Signature::default());
+/// assert_eq!(usual.repeated_calls, None); // not known, and not zero
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct UsualProfile {
+    /// The run that the profile was made of, or the first of several.
+    pub run_id: String,
+    /// Its label.
+    pub run_name: Option<String>,
+    /// What the first run did.
+    pub first: Signature,
+    /// What all runs did, each way once; empty when only the first is known.
+    pub signatures: Vec<Signature>,
+    /// The usual value of each metric that is known, by its name.
+    pub values: BTreeMap<String, f64>,
+    /// How many guardrails usually stop a run.
+    pub guardrail_stops: Option<u64>,
+    /// How many loops a run usually has.
+    pub repeated_calls: Option<u64>,
+    /// Whether the order of the tool calls is known.
+    pub is_sequence_known: bool,
+}
+
+impl UsualProfile {
+    /// A profile of which nothing is known but what its run did.
+    #[must_use]
+    pub fn new(run_id: String, first: Signature) -> Self {
+        Self {
+            run_id,
+            first,
+            run_name: None,
+            signatures: Vec::new(),
+            values: BTreeMap::new(),
+            guardrail_stops: None,
+            repeated_calls: None,
+            is_sequence_known: true,
+        }
+    }
+}

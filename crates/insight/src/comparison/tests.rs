@@ -1,0 +1,198 @@
+//! Comparisons against the vectors of the contract, and the weak points of the existing gate.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::profile::RunProfile;
+use crate::testing::{letters, metrics_of_vector, recorded, run_of_vector, tools};
+use tracer_sdk::{llm_call, tool_call};
+
+fn changes(comparison: &Comparison) -> Vec<(CallChange, String)> {
+    let told = comparison.calls.pairs().map(|pair| {
+        let call = pair.after.or(pair.before).unwrap();
+        (pair.change, call.name.to_owned())
+    });
+    told.collect()
+}
+
+fn compared(before: &str, after: &str) -> Vec<(CallChange, String)> {
+    changes(&Comparison::of_runs(&letters(before), &letters(after)))
+}
+
+fn told(changes: &[(CallChange, &str)]) -> Vec<(CallChange, String)> {
+    changes
+        .iter()
+        .map(|(change, name)| (*change, (*name).to_owned()))
+        .collect()
+}
+
+// gate-contract 15.3 E11
+#[test]
+fn a_repetition_is_a_repetition_and_not_another_order() {
+    use CallChange::{Removed, Repeated, Same};
+    assert_eq!(
+        compared("ab", "abb"),
+        told(&[(Same, "a"), (Same, "b"), (Repeated, "b")])
+    );
+    assert_eq!(
+        compared("abab", "ab")
+            .iter()
+            .filter(|(change, _)| *change == Removed)
+            .count(),
+        2
+    );
+    for (before, after) in [("ab", "abb"), ("abab", "ab"), ("abc", "abbbc")] {
+        assert!(
+            !Comparison::of_runs(&letters(before), &letters(after))
+                .tools
+                .is_reordered,
+            "{before} {after}"
+        );
+    }
+    assert!(
+        Comparison::of_runs(&letters("abc"), &letters("bac"))
+            .tools
+            .is_reordered
+    );
+}
+
+// gate-contract 15.3 E12
+#[test]
+fn a_swap_in_the_middle_of_many_calls_is_told_where_it_is() {
+    let calls = compared("abcdefghijklmnopqrst", "abcdefghikjlmnopqrst");
+    let moved: Vec<&(CallChange, String)> = calls
+        .iter()
+        .filter(|(change, _)| *change != CallChange::Same)
+        .collect();
+    assert_eq!(moved.len(), 1);
+    assert_eq!(moved[0].0, CallChange::Moved);
+    assert_eq!(calls.len(), 20);
+}
+
+// gate-contract 15.3 E13
+#[test]
+fn other_arguments_and_other_ends_are_told() {
+    let before = tools(&[("search", json!({"page": 1})), ("reply", json!("hello"))]);
+    let other = recorded(|| {
+        tool_call("search").args(&json!({"page": 2})).record()?;
+        tool_call("reply")
+            .args(&json!("hello"))
+            .error("no connection")
+            .record()
+    });
+    let comparison = Comparison::of_runs(&before, &other);
+    assert_eq!(
+        changes(&comparison),
+        told(&[(CallChange::Changed, "search"), (CallChange::Changed, "reply")])
+    );
+    assert!(!comparison.is_same);
+    let pair = comparison.calls.pairs().nth(1).unwrap();
+    assert_eq!(
+        (pair.before.unwrap().is_failed, pair.after.unwrap().is_failed),
+        (false, true)
+    );
+    let usual = UsualProfile::new(other.trace_id.to_string(), other.signature.clone());
+    let comparison = Comparison::with_usual(&usual, &other);
+    assert!(
+        comparison
+            .calls
+            .pairs()
+            .all(|pair| pair.change == CallChange::Same),
+        "what is usual does not say which calls failed"
+    );
+}
+
+// gate-contract 15.3 E16
+#[test]
+fn every_pair_says_which_is_before_and_which_is_after() {
+    let document = serde_json::to_value(Comparison::of_runs(&letters("ab"), &letters("abb"))).unwrap();
+    assert_eq!(
+        document["tools"]["repeated"],
+        json!([{"tool": "b", "before": 1, "after": 2}])
+    );
+    let steps = document["metrics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["metric"] == "step_count")
+        .unwrap();
+    assert_eq!((&steps["before"], &steps["after"]), (&json!(2.0), &json!(3.0)));
+    let call = &document["calls"][2];
+    assert_eq!(
+        (&call["change"], &call["before"]),
+        (&json!("repeated"), &Value::Null)
+    );
+    assert_eq!(
+        (&call["after"]["step"], &call["after"]["name"]),
+        (&json!(3), &json!("b"))
+    );
+}
+
+#[test]
+fn another_model_is_the_same_call_changed() {
+    let ask = |model: &'static str| {
+        recorded(move || {
+            llm_call(model).prompt("Where is my order?").record()?;
+            tool_call("search").record()
+        })
+    };
+    let comparison = Comparison::of_runs(&ask("large"), &ask("mini"));
+    assert_eq!(
+        comparison.models,
+        NameChanges {
+            added: vec!["mini".to_owned()],
+            removed: vec!["large".to_owned()]
+        }
+    );
+    assert_eq!(
+        changes(&comparison),
+        told(&[(CallChange::Changed, "mini"), (CallChange::Same, "search")])
+    );
+}
+
+#[test]
+fn a_run_is_the_same_as_itself_however_long_it_took() {
+    for name in ["good", "regressed", "guardrail", "unknown_spans"] {
+        let run = metrics_of_vector(name);
+        let mut slower = run_of_vector(name);
+        slower.meta.duration_ms = Some(9_999);
+        for span in slower.spans.iter_mut().filter(|span| span.is_root()) {
+            span.duration_ms = Some(9_999);
+        }
+        let slower = RunProfile::new(&slower.meta, slower.records());
+        assert!(Comparison::of_runs(&run, &slower).is_same, "{name}");
+    }
+    assert!(!Comparison::of_runs(&metrics_of_vector("good"), &metrics_of_vector("reordered")).is_same);
+}
+
+#[test]
+fn differences_are_found_field_by_field_and_are_bounded() {
+    let found = Difference::between(
+        &json!({"a": {"b": [1, {"c": 2}]}}),
+        &json!({"a": {"b": [1, {"c": 3}, 4]}, "d": null}),
+    );
+    let told: Vec<(&str, Option<&Value>, Option<&Value>)> = found
+        .iter()
+        .map(|difference| {
+            (
+                difference.path.as_str(),
+                difference.before.as_ref(),
+                difference.after.as_ref(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("a.b[1].c", Some(&json!(2)), Some(&json!(3))),
+            ("a.b[2]", None, Some(&json!(4))),
+            ("d", None, Some(&Value::Null)),
+        ]
+    );
+    assert_eq!(Difference::between(&json!("x"), &json!(1))[0].path, "");
+    assert!(Difference::between(&json!("x"), &json!("x")).is_empty());
+    let many: Vec<u32> = (0..10_000).collect();
+    assert!(Difference::between(&json!(many), &json!([])).len() <= 100);
+    let deep = |leaf: u32| (0..100).fold(json!(leaf), |value, _| json!([value]));
+    assert_eq!(Difference::between(&deep(1), &deep(2)).len(), 1);
+}

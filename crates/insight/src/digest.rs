@@ -1,0 +1,90 @@
+//! SHA-256 digests in hex: of structural signatures, of baselines, of the files that a gate was given.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// The SHA-256 digest of some bytes, as 64 lower-case hex characters.
+///
+/// ```
+/// use tracer_insight::digest::sha256_hex;
+///
+/// assert!(sha256_hex(b"version: 2\n").starts_with("16e0d1af"));
+/// assert_eq!(sha256_hex(b"").len(), 64);
+/// ```
+#[must_use]
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut hex = String::with_capacity(64);
+    for byte in Sha256::digest(bytes) {
+        for nibble in [byte >> 4, byte & 0xf] {
+            hex.push(char::from(HEX[usize::from(nibble)]));
+        }
+    }
+    hex
+}
+
+/// The first 64 bits of the SHA-256 digest of what `write` writes: tells calls apart and stays the same in every version
+/// of this program.
+pub(crate) fn fingerprint(write: impl FnOnce(&mut Hashing)) -> u64 {
+    let mut hashing = Hashing::default();
+    write(&mut hashing);
+    hashing.first_bits()
+}
+
+/// Takes what is hashed, as a writer.
+#[derive(Default)]
+pub(crate) struct Hashing(Sha256);
+
+impl Hashing {
+    /// The first 64 bits of the digest.
+    pub(crate) fn first_bits(self) -> u64 {
+        let digest = self.0.finalize();
+        let first = digest.iter().take(8);
+        first.fold(0, |value, byte| value << 8 | u64::from(*byte))
+    }
+}
+
+impl Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes a value as JSON without spaces, the keys of objects sorted: the same text in every program, whatever order the
+/// objects have in memory.
+pub fn write_canonical(value: &Value, out: &mut impl Write) -> io::Result<()> {
+    match value {
+        Value::Object(object) => {
+            let mut entries: Vec<(&String, &Value)> = object.iter().collect();
+            entries.sort_unstable_by_key(|(key, _)| *key);
+            out.write_all(b"{")?;
+            for (number, (key, value)) in entries.into_iter().enumerate() {
+                if number > 0 {
+                    out.write_all(b",")?;
+                }
+                serde_json::to_writer(&mut *out, key)?;
+                out.write_all(b":")?;
+                write_canonical(value, out)?;
+            }
+            out.write_all(b"}")
+        }
+        Value::Array(items) => {
+            out.write_all(b"[")?;
+            for (number, item) in items.iter().enumerate() {
+                if number > 0 {
+                    out.write_all(b",")?;
+                }
+                write_canonical(item, out)?;
+            }
+            out.write_all(b"]")
+        }
+        plain => Ok(serde_json::to_writer(out, plain)?),
+    }
+}

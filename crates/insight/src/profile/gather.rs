@@ -1,0 +1,390 @@
+//! One pass over the records of a run: its numbers, its way, and what is found in it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::io::Write as _;
+
+use serde_json::Value;
+
+use super::missing::Losses;
+use super::{CountMismatch, GuardrailStop, RunProfile};
+use crate::comparison::CallList;
+use crate::digest::Hashing;
+use crate::repeats;
+use crate::signature::Signature;
+use tracer_sdk::format::{
+    Counts, ErrorPayload, EventType, OtherMarks, Payload, Record, RecordedStatus, RunMeta, Timestamp, Usage,
+    names,
+};
+use tracer_sdk::loops::Trail;
+
+/// By how many microseconds durations may differ: emitters round to milliseconds.
+const TOLERANCE_US: u64 = 1_000;
+
+impl RunProfile {
+    /// What a run did, from its metadata and all its records.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+    /// use tracer_insight::profile::RunProfile;
+    ///
+    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
+    /// assert_eq!(RunProfile::new(&run.meta, run.records()).signature.tool_call_sequence, ["search"]);
+    /// ```
+    #[must_use]
+    pub fn new(meta: &RunMeta, records: impl IntoIterator<Item = Record>) -> Self {
+        match Self::read(meta, records.into_iter().map(Ok::<_, Infallible>)) {
+            Ok(metrics) => metrics,
+            Err(never) => match never {},
+        }
+    }
+
+    /// What a run did, from its metadata and records that are read one after the other: a run of any size.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
+    /// use tracer_insight::profile::RunProfile;
+    ///
+    /// let run = tracer_sdk::read::stream_run(&directory)?;
+    /// let metrics = RunProfile::read(&run.meta, run.records)?;
+    /// assert_eq!(metrics.step_count, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The first error that the records give.
+    pub fn read<E>(meta: &RunMeta, records: impl IntoIterator<Item = Result<Record, E>>) -> Result<Self, E> {
+        let mut gathered = Gathered::default();
+        for record in records {
+            gathered.take(record?);
+        }
+        Ok(gathered.finish(meta))
+    }
+}
+
+#[derive(Default)]
+struct Gathered {
+    steps: u64,
+    counts: Counts,
+    /// Tool calls among them that the projection takes for spans of no type.
+    unprojected_tool_calls: u64,
+    /// Calls that only a stricter reading of the spans makes such.
+    also_tool_calls: u64,
+    also_llm_calls: u64,
+    possible_tools: BTreeMap<String, u64>,
+    losses: Losses,
+    content: Hashing,
+    tokens: u64,
+    calls_without_tokens: u64,
+    /// When the root started, and how it ended.
+    start: Option<Timestamp>,
+    end: Option<End>,
+    signature: Signature,
+    calls: CallList,
+    /// What loops are looked for in.
+    trail: Trail,
+    guardrail_events: Vec<Record>,
+    /// Calls and structural spans that a guardrail ended.
+    guarded_spans: Vec<GuardrailStop>,
+}
+
+/// How the root ended.
+struct End {
+    status: RecordedStatus,
+    instant: Option<Timestamp>,
+    duration_ms: Option<u64>,
+}
+
+impl Gathered {
+    fn take(&mut self, mut record: Record) {
+        self.hash(&record);
+        if let Payload::Unknown { attributes, .. } = &record.payload {
+            self.losses.look_at(attributes);
+        }
+        if record.marks.is_some() || matches!(record.payload, Payload::ToolCall { .. }) {
+            let marks = record.marks.take().map(|marks| *marks).unwrap_or_default();
+            self.read_strictly(&mut record, marks);
+        }
+        self.calls.push(&record);
+        self.trail.take(&record, &crate::volatile::of_lasting);
+        let event_type = record.event_type();
+        self.signature
+            .event_type_sequence
+            .push(Cow::Borrowed(event_type.as_str()));
+        if !matches!(
+            event_type,
+            EventType::RunStart | EventType::RunEnd | EventType::Unknown
+        ) {
+            self.steps += 1;
+        }
+        match &record.payload {
+            Payload::RunEnd { status } => {
+                self.end = Some(End {
+                    status: *status,
+                    instant: record.ts.parse().ok(),
+                    duration_ms: record.duration_ms,
+                });
+            }
+            Payload::LlmCall {
+                model, usage, error, ..
+            } => {
+                self.counts.llm_calls += 1;
+                let tokens = told_tokens(usage);
+                self.add_tokens(tokens);
+                self.signature.llm_models_used.push(model.clone());
+                self.look_at(&record, error.as_ref());
+                // Many calls, few models.
+                if self.signature.llm_models_used.len() > 64 {
+                    sort_names(&mut self.signature.llm_models_used);
+                }
+            }
+            Payload::ToolCall { tool_name, error, .. } => {
+                self.counts.tool_calls += 1;
+                self.signature.tool_call_sequence.push(tool_name.clone());
+                self.look_at(&record, error.as_ref());
+            }
+            Payload::Unknown { error, .. } => self.look_at(&record, error.as_ref()),
+            Payload::Error(error) => {
+                self.counts.errors += 1;
+                if is_guardrail(error) {
+                    self.guardrail_events.push(record);
+                }
+            }
+            Payload::LoopWarning { .. } => self.counts.loop_warnings += 1,
+            Payload::RunStart { .. } => self.start = record.ts.parse().ok(),
+            Payload::StateUpdate { .. } => {}
+        }
+    }
+
+    fn add_tokens(&mut self, tokens: Option<u64>) {
+        match tokens {
+            Some(tokens) => self.tokens = self.tokens.saturating_add(tokens),
+            None => self.calls_without_tokens += 1,
+        }
+    }
+
+    /// What two runs that really happened never have in common: when, to the microsecond, everything in them was.
+    fn hash(&mut self, record: &Record) {
+        let instant = record.ts.parse().map_or(0, Timestamp::unix_microseconds);
+        let duration = record.duration_ms;
+        // Hashing does not fail.
+        let _ = writeln!(
+            self.content,
+            "{instant} {duration:?} {}",
+            record.event_type().as_str()
+        );
+    }
+
+    /// A tool is a tool however it is spelt (gate-2, section 1): what only the name of a span tells is a tool
+    /// call like any other, and what a span names besides may have been called, too.
+    fn read_strictly(&mut self, record: &mut Record, marks: OtherMarks) {
+        let mut others = marks.tools;
+        match &mut record.payload {
+            Payload::ToolCall { tool_name, .. } => {
+                // Without an attribute the name of the span stands for the tool, and that begins with the operation.
+                let is_name_of_span = *tool_name == record.name && is_tool_operation(&record.name);
+                // What is in the name comes behind what is in the attributes.
+                if is_name_of_span && let Some(tool) = others.pop() {
+                    others.push(std::mem::replace(tool_name, tool));
+                }
+                if let Some(usage) = marks.usage {
+                    self.also_llm_calls += 1;
+                    self.add_tokens(told_tokens(&usage));
+                }
+            }
+            Payload::Unknown {
+                attributes,
+                status,
+                error,
+            } if !others.is_empty() => {
+                let mut spellings = names::TOOL_CALL_ARGUMENTS.spellings().iter();
+                let args = spellings.find_map(|key| attributes.get(*key));
+                self.unprojected_tool_calls += 1;
+                record.payload = Payload::ToolCall {
+                    tool_name: others.remove(0),
+                    args: args.cloned().unwrap_or(Value::Null),
+                    result: Value::Null,
+                    status: *status,
+                    error: error.take(),
+                };
+            }
+            _ if !others.is_empty() => self.also_tool_calls += 1,
+            _ => {}
+        }
+        for tool in others {
+            *self.possible_tools.entry(tool).or_default() += 1;
+        }
+    }
+
+    /// Keeps a span that a guardrail ended: the program may have swallowed the error further up.
+    fn look_at(&mut self, record: &Record, error: Option<&ErrorPayload>) {
+        self.guarded_spans.extend(
+            error
+                .filter(|error| is_guardrail(error))
+                .map(|error| stop(record, error)),
+        );
+    }
+
+    fn finish(mut self, meta: &RunMeta) -> RunProfile {
+        let status = status(meta.status, self.end.as_ref().map(|end| end.status));
+        let projected = Counts {
+            tool_calls: self.counts.tool_calls - self.unprojected_tool_calls,
+            ..self.counts
+        };
+        let mut mismatches = mismatches(meta, projected, status);
+        let latency_ms = self.latency_ms(meta, &mut mismatches);
+        let missing = self.losses.missing(meta, projected);
+        self.counts.tool_calls += self.also_tool_calls;
+        self.counts.llm_calls += self.also_llm_calls;
+        let signature = &mut self.signature;
+        sort_names(&mut signature.llm_models_used);
+        for tool in &signature.tool_call_sequence {
+            match signature.tool_call_counts.get_mut(tool) {
+                Some(count) => *count += 1,
+                None => {
+                    signature.tool_call_counts.insert(tool.clone(), 1);
+                }
+            }
+        }
+        signature.tool_path = signature.tool_call_counts.keys().cloned().collect();
+        status.as_str().clone_into(&mut signature.final_status);
+        let told = self
+            .guardrail_events
+            .iter()
+            .filter_map(|record| match &record.payload {
+                Payload::Error(error) => Some(stop(record, error)),
+                _ => None,
+            });
+        let told: Vec<GuardrailStop> = told.collect();
+        let repeats = repeats::find(&self.calls, &self.trail);
+        RunProfile {
+            trace_id: meta.trace_id,
+            run_name: meta.run_name.clone(),
+            status,
+            step_count: self.steps,
+            counts: self.counts,
+            cost_tokens: (self.calls_without_tokens == 0).then_some(self.tokens),
+            calls_without_tokens: self.calls_without_tokens,
+            latency_ms,
+            started_at: self.start,
+            possible_tools: self.possible_tools,
+            missing,
+            content: self.content.first_bits(),
+            mismatches,
+            repeats: repeats.same,
+            unknown_repeats: repeats.unknown,
+            harmless_warnings: repeats.harmless_warnings,
+            open_warnings: repeats.open_warnings,
+            signature: self.signature,
+            calls: self.calls,
+            guardrail_stops: if told.is_empty() { self.guarded_spans } else { told },
+            guardrail_events: self.guardrail_events,
+        }
+    }
+}
+
+impl Gathered {
+    /// How long the run took by its timestamps; unknown when what it says of that is something else.
+    fn latency_ms(&self, meta: &RunMeta, mismatches: &mut Vec<CountMismatch>) -> Option<u64> {
+        let end = self.end.as_ref()?;
+        let took = end.instant?.microseconds_since(self.start?);
+        // A run that ends before it starts took no time that anybody knows.
+        let took = u64::try_from(took).ok();
+        let mut is_certain = true;
+        for (source, told) in [
+            ("meta.json", meta.duration_ms),
+            ("the root span", end.duration_ms),
+        ] {
+            let Some(told) = told else {
+                continue;
+            };
+            let differs = took.is_none_or(|took| took.abs_diff(told.saturating_mul(1_000)) > TOLERANCE_US);
+            if differs {
+                is_certain = false;
+                mismatches.push(CountMismatch {
+                    source,
+                    field: "duration_ms",
+                    told: told.to_string(),
+                    found: took.map_or_else(
+                        || "less than nothing".to_owned(),
+                        |took| (took / 1_000).to_string(),
+                    ),
+                    found_by: "the timestamps give",
+                });
+            }
+        }
+        took.filter(|_| is_certain).map(|took| took / 1_000)
+    }
+}
+
+/// Whether a name is of the form `execute_tool NAME`.
+fn is_tool_operation(name: &str) -> bool {
+    const OPERATION: &str = "execute_tool";
+    name.get(..OPERATION.len())
+        .is_some_and(|word| word.eq_ignore_ascii_case(OPERATION))
+}
+
+fn sort_names(names: &mut Vec<String>) {
+    names.sort_unstable();
+    names.dedup();
+}
+
+/// The tokens of a call, when it tells all of them. The total that the projection gives for one known part is that part
+/// and no total.
+fn told_tokens(usage: &Usage) -> Option<u64> {
+    match (usage.prompt_tokens, usage.completion_tokens) {
+        (Some(_), Some(_)) | (None, None) => usage.total_tokens,
+        (Some(part), None) | (None, Some(part)) => usage.total_tokens.filter(|total| *total != part),
+    }
+}
+
+/// A run has ended when both its metadata and its root say so, and it ended well when both say so.
+fn status(told: RecordedStatus, root: Option<RecordedStatus>) -> RecordedStatus {
+    match (told, root) {
+        (RecordedStatus::Running, _) | (RecordedStatus::Ok, None | Some(RecordedStatus::Running)) => {
+            RecordedStatus::Running
+        }
+        (RecordedStatus::Ok, Some(RecordedStatus::Ok)) => RecordedStatus::Ok,
+        (RecordedStatus::Error, _) | (RecordedStatus::Ok, Some(RecordedStatus::Error)) => {
+            RecordedStatus::Error
+        }
+    }
+}
+
+/// Whether an error is that of a guardrail, whatever module the emitter names with it.
+fn is_guardrail(error: &ErrorPayload) -> bool {
+    let class = error.error_type.rsplit(['.', ':']).next();
+    matches!(class, Some("GuardrailExceeded" | "LoopAbort"))
+}
+
+fn stop(record: &Record, error: &ErrorPayload) -> GuardrailStop {
+    GuardrailStop {
+        event_id: record.event_id.clone(),
+        error_type: error.error_type.clone(),
+    }
+}
+
+fn mismatches(meta: &RunMeta, counts: Counts, status: RecordedStatus) -> Vec<CountMismatch> {
+    let told = meta.counts;
+    let counted = [
+        ("counts.llm_calls", told.llm_calls, counts.llm_calls),
+        ("counts.tool_calls", told.tool_calls, counts.tool_calls),
+        ("counts.errors", told.errors, counts.errors),
+        ("counts.loop_warnings", told.loop_warnings, counts.loop_warnings),
+    ];
+    let mut mismatches: Vec<CountMismatch> = counted
+        .into_iter()
+        .filter(|(_, told, found)| told != found)
+        .map(|(field, told, found)| CountMismatch::of_meta(field, &told, &found))
+        .collect();
+    if meta.status != status {
+        mismatches.push(CountMismatch::of_meta(
+            "status",
+            &meta.status.as_str(),
+            &status.as_str(),
+        ));
+    }
+    mismatches
+}

@@ -1,0 +1,322 @@
+//! What one run did, in numbers and findings: all that a gate judges a trial by (`spec/gate.md`, section 1).
+
+mod agent;
+mod bounds;
+mod gather;
+mod missing;
+mod name;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+pub use agent::agent_of;
+pub use bounds::Bounds;
+pub use missing::MissingSpans;
+pub use name::Metric;
+
+use tracer_sdk::format::{Counts, Record, RecordedStatus, Timestamp, TraceId};
+
+use crate::comparison::CallList;
+use crate::signature::Signature;
+
+/// What one run did. Everything is counted from the projected records, never taken from what `meta.json` says; what is
+/// not known is `None`, never zero.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+/// use tracer_insight::profile::RunProfile;
+///
+/// let run = recorded(|| {
+///     tracer_sdk::tool_call("search").record()?;
+///     tracer_sdk::llm_call("gpt-5").record() // does not tell its tokens
+/// });
+/// let metrics = RunProfile::new(&run.meta, run.records());
+/// assert_eq!((metrics.step_count, metrics.counts.tool_calls), (2, 1));
+/// assert_eq!((metrics.cost_tokens, metrics.calls_without_tokens), (None, 1));
+/// ```
+#[derive(Debug, Clone)]
+pub struct RunProfile {
+    /// The run.
+    pub trace_id: TraceId,
+    /// Its label.
+    pub run_name: Option<String>,
+    /// How it ended: `error` when its root or its metadata says so, `running` when it has no end.
+    pub status: RecordedStatus,
+    /// How many steps it took: records other than `RUN_START`, `RUN_END` and `UNKNOWN`, since structure is not a step.
+    pub step_count: u64,
+    /// Model calls, tool calls, errors and loop warnings.
+    pub counts: Counts,
+    /// The tokens of all model calls; unknown when one of them does not tell.
+    pub cost_tokens: Option<u64>,
+    /// How many model calls do not tell their tokens.
+    pub calls_without_tokens: u64,
+    /// How long it took, in milliseconds, by the timestamps of its start and end; unknown when a `duration_ms` differs
+    /// from that by more than a millisecond.
+    pub latency_ms: Option<u64>,
+    /// When it started, by its root.
+    pub started_at: Option<Timestamp>,
+    /// The way that it went.
+    pub signature: Signature,
+    /// Its model and tool calls, in order.
+    pub calls: CallList,
+    /// Tools that spans name which are something else, or another tool, in the first place, and how often. They are
+    /// counted where a call would be bad, and do not count where one is demanded.
+    pub possible_tools: BTreeMap<String, u64>,
+    /// The spans that the trace has lost; `None` when nothing tells of any. What it does not hold is not known then.
+    pub missing: Option<MissingSpans>,
+    /// Tells a trace from every other one, and not from its copies: the instants, durations and types of its records.
+    pub content: u64,
+    /// Calls that asked the same again and again, found in the trace itself.
+    pub repeats: Vec<RepeatedCalls>,
+    /// Calls that came again and again of which neither what they asked was recorded nor what came of them.
+    pub unknown_repeats: Vec<RepeatedCalls>,
+    /// How many loop warnings rest on calls that asked something else each time: three files read in a row.
+    pub harmless_warnings: u64,
+    /// How many loop warnings rest on calls of which that is not known.
+    pub open_warnings: u64,
+    /// Guardrails that stopped it, whether or not the program went on.
+    pub guardrail_stops: Vec<GuardrailStop>,
+    /// Its `ERROR` records that tell of a guardrail, whole.
+    pub guardrail_events: Vec<Record>,
+    /// Where `meta.json` tells otherwise than the records.
+    pub mismatches: Vec<CountMismatch>,
+}
+
+impl RunProfile {
+    /// The value of a numeric metric; `None` when it is not known.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+    /// use tracer_insight::profile::{Metric, RunProfile};
+    ///
+    /// let run = recorded(|| tracer_sdk::tool_call("search").record());
+    /// let metrics = RunProfile::new(&run.meta, run.records());
+    /// assert_eq!(metrics.value(&Metric::ToolCallCount), Some(1.0));
+    /// assert_eq!(metrics.value(&Metric::ToolCalls("search".to_owned())), Some(1.0));
+    /// ```
+    #[must_use]
+    pub fn value(&self, metric: &Metric) -> Option<f64> {
+        self.bounds(metric)?.exact()
+    }
+
+    /// Between which numbers the value of a metric lies: one number where the trace is whole, more where spans are
+    /// missing; `None` when it is not known at all.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+    /// use tracer_insight::profile::{Bounds, Metric, RunProfile};
+    ///
+    /// let mut run = recorded(|| tracer_sdk::tool_call("search").record());
+    /// run.meta.additional.insert("dropped".to_owned(), serde_json::json!({"spans": 2, "reason": "disk full"}));
+    /// let metrics = RunProfile::new(&run.meta, run.records());
+    /// assert_eq!(metrics.bounds(&Metric::ToolCallCount), Some(Bounds { least: 1.0, most: 3.0 }));
+    /// assert_eq!(metrics.value(&Metric::ToolCallCount), None);
+    /// ```
+    #[must_use]
+    pub fn bounds(&self, metric: &Metric) -> Option<Bounds> {
+        let seen = match metric {
+            Metric::StepCount => self.step_count,
+            Metric::ToolCallCount => self.counts.tool_calls,
+            Metric::CostTokens => self.cost_tokens?,
+            Metric::LatencyMs => return Some(Bounds::exactly(as_float(self.latency_ms?))),
+            Metric::LlmCallCount => self.counts.llm_calls,
+            Metric::ErrorCount => self.counts.errors,
+            Metric::LoopWarningCount => self.counts.loop_warnings,
+            Metric::ToolCalls(tool) => {
+                let counts = [&self.signature.tool_call_counts, &self.possible_tools];
+                counts.iter().filter_map(|counts| counts.get(tool)).sum()
+            }
+        };
+        let least = as_float(seen);
+        let more = match (&self.missing, metric) {
+            (None, _) => 0.0,
+            // A call that is missing may have used any number of tokens.
+            (Some(_), Metric::CostTokens) => f64::INFINITY,
+            (Some(missing), _) => missing.spans.map_or(f64::INFINITY, as_float),
+        };
+        Some(Bounds {
+            least,
+            most: least + more,
+        })
+    }
+
+    /// The tools that the run called in any reading of its spans, each once.
+    pub fn tools_in_any_reading(&self) -> impl Iterator<Item = &String> {
+        let called = &self.signature.tool_path;
+        called
+            .iter()
+            .chain(self.possible_tools.keys().filter(|tool| !called.contains(tool)))
+    }
+
+    /// Whether the run looped: calls asked the same again and again. `None` where that is not known: calls were repeated,
+    /// and neither what they asked nor what came of them was recorded.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+    /// use tracer_insight::profile::RunProfile;
+    /// use tracer_sdk::tool_call;
+    ///
+    /// let same = recorded(|| (0..3).try_for_each(|_| tool_call("search").args("refunds").record()));
+    /// assert_eq!(RunProfile::new(&same.meta, same.records()).has_looped(), Some(true));
+    ///
+    /// let unknown = recorded(|| (0..3).try_for_each(|_| tool_call("search").record()));
+    /// assert_eq!(RunProfile::new(&unknown.meta, unknown.records()).has_looped(), None);
+    /// ```
+    #[must_use]
+    pub fn has_looped(&self) -> Option<bool> {
+        match (
+            self.repeats.is_empty(),
+            self.unknown_repeats.is_empty() && self.open_warnings == 0,
+        ) {
+            (false, _) => Some(true),
+            (true, true) => Some(false),
+            (true, false) => None,
+        }
+    }
+
+    /// How often the run came to repeat calls that are not known to ask something else each time.
+    #[must_use]
+    pub fn repeated_calls(&self) -> u64 {
+        (self.repeats.len() + self.unknown_repeats.len()) as u64
+    }
+
+    /// Whether shapes were repeated, whatever the calls asked: the rule of the contract, in which a loop warning counts,
+    /// beside [`RunProfile::has_looped`].
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+    /// use tracer_insight::profile::RunProfile;
+    ///
+    /// let run = recorded(|| {
+    ///     let read = |file: &str| tracer_sdk::tool_call("read").args(file).record();
+    ///     ["a.rs", "b.rs", "c.rs"].into_iter().try_for_each(read)
+    /// });
+    /// let metrics = RunProfile::new(&run.meta, run.records());
+    /// assert_eq!((metrics.has_repeated_shapes(), metrics.has_looped()), (true, Some(false)));
+    /// ```
+    #[must_use]
+    pub fn has_repeated_shapes(&self) -> bool {
+        self.counts.loop_warnings > 0 || !self.repeats.is_empty() || !self.unknown_repeats.is_empty()
+    }
+}
+
+/// Counts stay exact up to 2⁵³, far beyond what a run can have.
+#[expect(clippy::cast_precision_loss, reason = "see above")]
+#[must_use]
+pub fn as_float(count: u64) -> f64 {
+    count as f64
+}
+
+/// A block of calls with the same arguments that was repeated at once, whatever else was recorded in between.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+/// use tracer_insight::profile::RunProfile;
+///
+/// let run = recorded(|| {
+///     for attempt in 0..4 {
+///         tracer_sdk::tool_call("search").args(&"refunds").record()?;
+///         tracer_sdk::state(&attempt).record()?;
+///     }
+///     Ok(())
+/// });
+/// let repeats = RunProfile::new(&run.meta, run.records()).repeats;
+/// assert_eq!((repeats[0].pattern.as_slice(), repeats[0].repetitions), (&["search".to_owned()][..], 4));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RepeatedCalls {
+    /// The names of the calls in the block; of a long block the first ones.
+    pub pattern: Vec<String>,
+    /// How many calls the block has.
+    pub pattern_length: u64,
+    /// How often it came in a row.
+    pub repetitions: u64,
+    /// The step at which it began, from 1.
+    pub first_step: u64,
+    /// The step at which it ended.
+    pub last_step: u64,
+}
+
+/// A guardrail that stopped a run.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// use tracer_insight::profile::RunProfile;
+/// use tracer_sdk::{Guardrails, Run, llm_call};
+///
+/// let run = Run::new("no calls").config(&config).guardrails(Guardrails::new().max_llm_calls(0)).start();
+/// let directory = run.dir().unwrap();
+/// let _ignored = llm_call("gpt-5").record();
+/// run.finish();
+/// let run = tracer_sdk::read::open_run(&directory)?;
+/// let stops = RunProfile::new(&run.meta, run.records()).guardrail_stops;
+/// assert_eq!(stops[0].error_type, "GuardrailExceeded");
+/// # Ok::<(), tracer_sdk::read::InvalidRun>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GuardrailStop {
+    /// The record that tells it.
+    pub event_id: String,
+    /// The class of its error: `GuardrailExceeded`, `LoopAbort`.
+    pub error_type: String,
+}
+
+/// Where something says otherwise than what is counted or measured, which counts.
+///
+/// ```
+/// use tracer_insight::profile::CountMismatch;
+///
+/// let mismatch = CountMismatch::of_meta("counts.tool_calls", &0, &7);
+/// assert_eq!(mismatch.to_string(), "meta.json says counts.tool_calls is 0, the records give 7");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CountMismatch {
+    /// What says otherwise: `meta.json`, the root span, the run.
+    pub source: &'static str,
+    /// The field of it.
+    pub field: &'static str,
+    /// What it says.
+    pub told: String,
+    /// What was found.
+    pub found: String,
+    /// By what that was found: `the records give`, `the timestamps give`, `its process took`.
+    pub found_by: &'static str,
+}
+
+impl CountMismatch {
+    /// Where `meta.json` says otherwise than the records.
+    ///
+    /// ```
+    /// use tracer_insight::profile::CountMismatch;
+    ///
+    /// assert_eq!(CountMismatch::of_meta("status", &"ok", &"error").found, "error");
+    /// ```
+    pub fn of_meta(field: &'static str, told: &impl ToString, found: &impl ToString) -> Self {
+        Self {
+            source: "meta.json",
+            field,
+            told: told.to_string(),
+            found: found.to_string(),
+            found_by: "the records give",
+        }
+    }
+}
+
+impl std::fmt::Display for CountMismatch {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            source,
+            field,
+            told,
+            found,
+            found_by,
+        } = self;
+        write!(formatter, "{source} says {field} is {told}, {found_by} {found}")
+    }
+}

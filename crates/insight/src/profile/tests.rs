@@ -1,0 +1,408 @@
+//! What is counted of a run, against the vectors of the contract and its weak points.
+
+use serde_json::{Value, json};
+
+use super::{Metric, RunProfile};
+use crate::testing::measured;
+use crate::testing::{metrics, metrics_of_vector, recorded, run_of, run_with};
+use tracer_sdk::format::{RecordedStatus, SpanKind};
+use tracer_sdk::guardrails::Guardrails;
+use tracer_sdk::testing::Capture;
+use tracer_sdk::{Usage, llm_call, tool_call};
+
+#[test]
+fn the_runs_of_the_vectors_give_their_numbers_and_signatures() {
+    for vector in measured("extract_run_metrics") {
+        let run = metrics_of_vector(&vector.name);
+        let expected = &vector.expected;
+        for metric in Metric::RECORDED {
+            let name = metric.to_string();
+            let told = expected["numeric_metrics"][&name].as_f64();
+            let ours = match (vector.name.as_str(), &metric) {
+                // Differs, gate section 1: structure is not a step, and `unknown_spans` has two structural spans.
+                ("unknown_spans", Metric::StepCount) => told.map(|steps| steps - 2.0),
+                // Differs, gate section 1: a model call that does not tell its tokens makes them unknown, not zero.
+                ("unknown_spans", Metric::CostTokens) => None,
+                _ => told,
+            };
+            assert_eq!(run.value(&metric), ours, "{name} of {}", vector.name);
+        }
+        let signature = serde_json::to_value(&run.signature).unwrap();
+        assert_eq!(signature, expected["structural_signature"], "{}", vector.name);
+        assert_eq!(
+            run.signature.id(),
+            expected["signature_sha256"],
+            "{}",
+            vector.name
+        );
+        assert_eq!(
+            run.guardrail_stops.len() as u64,
+            expected["guardrail_event_count"],
+            "{}",
+            vector.name
+        );
+        assert!(run.mismatches.is_empty(), "{}: {:?}", vector.name, run.mismatches);
+    }
+}
+
+/// What a run with one model call of this usage costs.
+fn tokens_of(usage: &Value) -> Option<f64> {
+    let mut attributes = json!({"gen_ai.system": "x", "gen_ai.operation.name": "chat"});
+    for (key, value) in usage.as_object().unwrap() {
+        attributes[format!("gen_ai.usage.{key}_tokens")] = value.clone();
+    }
+    let (meta, spans) = run_with(&[("m-large", attributes)]);
+    metrics(&run_of(&meta, &spans)).value(&Metric::CostTokens)
+}
+
+// gate-contract 15.1 P2
+#[test]
+fn tokens_that_are_missing_or_nonsense_are_unknown_and_never_zero() {
+    assert_eq!(tokens_of(&json!({"total": 90})), Some(90.0));
+    assert_eq!(tokens_of(&json!({"input": 64, "output": 26})), Some(90.0));
+    assert_eq!(tokens_of(&json!({"input": 0, "output": 0})), Some(0.0));
+    for unknown in [
+        json!({}),
+        json!({"total": "9000"}),
+        json!({"total": true}),
+        json!({"total": -50}),
+        json!({"total": 1.5}),
+        json!({"input": "64", "output": 26}),
+        json!({"input": 64}),
+    ] {
+        assert_eq!(tokens_of(&unknown), None, "{unknown}");
+    }
+}
+
+#[test]
+fn one_call_without_tokens_makes_those_of_the_run_unknown() {
+    let run = recorded(|| {
+        llm_call("gpt-5").usage(Usage::new(10, 5)).record()?;
+        llm_call("gpt-5").record()
+    });
+    assert_eq!(
+        (run.value(&Metric::CostTokens), run.calls_without_tokens),
+        (None, 1)
+    );
+    let none = recorded(|| tool_call("search").record());
+    assert_eq!(
+        none.value(&Metric::CostTokens),
+        Some(0.0),
+        "no model was asked, which costs nothing"
+    );
+}
+
+// gate-contract 15.1 P3
+#[test]
+fn counts_and_status_are_those_of_the_records_and_what_meta_says_otherwise_is_told() {
+    let tool = ("search", json!({"maida.tool_name": "search"}));
+    let (meta, mut spans) = run_with(&vec![tool; 7]);
+    let root = spans.last_mut().unwrap();
+    root["status_code"] = json!("ERROR");
+    root["duration_ms"] = json!(500);
+    let run = metrics(&run_of(&meta, &spans));
+    assert_eq!(run.value(&Metric::ToolCallCount), Some(7.0));
+    assert_eq!(run.value(&Metric::LatencyMs), None);
+    assert_eq!(run.status, RecordedStatus::Error);
+    let told: Vec<String> = run.mismatches.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "meta.json says counts.tool_calls is 0, the records give 7",
+            "meta.json says status is ok, the records give error",
+            "the root span says duration_ms is 500, the timestamps give 1",
+        ]
+    );
+}
+
+// gate-contract 15.1 P9
+#[test]
+fn a_guardrail_is_seen_whatever_the_program_makes_of_it() {
+    let swallowed = Capture::new()
+        .guardrails(Guardrails::new().max_tool_calls(1))
+        .run(|| {
+            for _ in 0..3 {
+                let _ignored = tool_call("search").record();
+            }
+        });
+    let run = RunProfile::new(&swallowed.meta, swallowed.records);
+    assert_eq!(run.guardrail_stops.len(), 1);
+    assert_eq!(run.status, RecordedStatus::Error);
+
+    let wrapped = Capture::new()
+        .guardrails(Guardrails::new().max_tool_calls(1))
+        .run(|| {
+            let guard = tracer_sdk::span("sub-agent").start();
+            let stopped = tool_call("search")
+                .record()
+                .and_then(|()| tool_call("search").record());
+            drop(guard);
+            stopped.map_err(|stopped| std::io::Error::other(format!("cannot go on: {stopped}")))
+        });
+    let run = RunProfile::new(&wrapped.meta, wrapped.records);
+    assert_eq!(run.guardrail_stops[0].error_type, "GuardrailExceeded");
+
+    // Another emitter's run that ended well although a call of it was stopped.
+    let stopped = json!({"maida.tool_name": "sub-agent", "maida.status": "error", "maida.error_type": "maida.LoopAbort"});
+    let (meta, spans) = run_with(&[("sub-agent", stopped)]);
+    let run = metrics(&run_of(&meta, &spans));
+    assert_eq!((run.status, run.guardrail_stops.len()), (RecordedStatus::Ok, 1));
+}
+
+// gate-contract 15.1 P1, as far as a record tells
+#[test]
+fn a_run_without_an_end_is_running_whatever_its_metadata_says() {
+    let (mut meta, mut spans) = run_with(&[("search", json!({"maida.tool_name": "search"}))]);
+    spans.last_mut().unwrap()["end_time"] = Value::Null;
+    assert_eq!(metrics(&run_of(&meta, &spans)).status, RecordedStatus::Running);
+    spans.pop();
+    meta["status"] = json!("running");
+    meta["ended_at"] = Value::Null;
+    meta["duration_ms"] = Value::Null;
+    let run = metrics(&run_of(&meta, &spans));
+    assert_eq!(
+        (run.status, run.value(&Metric::LatencyMs)),
+        (RecordedStatus::Running, None)
+    );
+    assert_eq!(run.value(&Metric::ToolCallCount), Some(1.0));
+}
+
+/// The duration of a run by its timestamps, in microseconds, and by what its root and its metadata say.
+fn latency(took_us: u64, root: Value, meta_says: Value) -> Option<f64> {
+    let (mut meta, mut spans) = run_with(&[]);
+    spans[0]["start_time"] = json!("2026-01-01T00:00:00Z");
+    let (seconds, micros) = (took_us / 1_000_000, took_us % 1_000_000);
+    spans[0]["end_time"] = json!(format!("2026-01-01T00:00:{seconds:02}.{micros:06}Z"));
+    spans[0]["duration_ms"] = root;
+    meta["duration_ms"] = meta_says;
+    metrics(&run_of(&meta, &spans)).value(&Metric::LatencyMs)
+}
+
+// gate-contract 15.4 R9
+#[test]
+fn a_duration_comes_from_the_timestamps_and_is_unknown_where_something_says_otherwise() {
+    assert_eq!(latency(400_900, Value::Null, Value::Null), Some(400.0));
+    assert_eq!(latency(400_900, json!(400), json!(400)), Some(400.0));
+    assert_eq!(
+        latency(400_900, json!(401), json!(401)),
+        Some(400.0),
+        "rounded up"
+    );
+    assert_eq!(
+        latency(400_000, json!(401), json!(399)),
+        Some(400.0),
+        "by a millisecond"
+    );
+    for (root, meta) in [
+        (402, 400),
+        (400, 402),
+        (398, 400),
+        (400, 398),
+        (1, 1),
+        (9_000, 9_000),
+    ] {
+        assert_eq!(
+            latency(400_000, json!(root), json!(meta)),
+            None,
+            "{root} and {meta}"
+        );
+    }
+    assert_eq!(latency(0, json!(0), json!(0)), Some(0.0));
+}
+
+#[test]
+fn a_run_that_ends_before_it_starts_has_no_duration() {
+    let (meta, mut spans) = run_with(&[]);
+    spans[0]["start_time"] = json!("2026-01-01T00:00:05Z");
+    let run = metrics(&run_of(&meta, &spans));
+    assert_eq!(run.value(&Metric::LatencyMs), None);
+    assert!(
+        run.mismatches[0]
+            .to_string()
+            .ends_with("the timestamps give less than nothing")
+    );
+}
+
+/// What a run with one span is read as: its tool calls, those that are possible, model calls, steps and tokens.
+fn read_as(name: &str, attributes: Value) -> (Vec<String>, Vec<String>, [Option<f64>; 4]) {
+    let (meta, spans) = run_with(&[(name, attributes)]);
+    let run = metrics(&run_of(&meta, &spans));
+    let numbers = [
+        Metric::ToolCallCount,
+        Metric::LlmCallCount,
+        Metric::StepCount,
+        Metric::CostTokens,
+    ];
+    (
+        run.signature.tool_call_sequence.clone(),
+        run.possible_tools.keys().cloned().collect(),
+        numbers.map(|metric| run.value(&metric)),
+    )
+}
+
+#[test]
+fn a_tool_is_a_tool_however_it_is_spelt() {
+    let tool = (
+        vec!["delete".to_owned()],
+        Vec::new(),
+        [Some(1.0), Some(0.0), Some(1.0), Some(0.0)],
+    );
+    for (name, attributes) in [
+        ("delete", json!({"tracer.tool_name": "delete"})),
+        ("delete", json!({"maida.tool_name": "delete"})),
+        ("any", json!({"gen_ai.tool.name": "delete"})),
+        (
+            "execute_tool delete",
+            json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "delete"}),
+        ),
+        ("delete", json!({"gen_ai.operation.name": "execute_tool"})),
+        // Only the name of the span tells.
+        ("execute_tool delete", json!({})),
+        ("Execute_Tool  delete ", json!({})),
+        ("execute_tool:delete", json!({})),
+        ("delete", json!({"gen_ai.operation.name": "Execute_Tool"})),
+    ] {
+        assert_eq!(read_as(name, attributes.clone()), tool, "{name} {attributes}");
+    }
+    // The operation in the name is none of the tool's name, but nobody knows.
+    let (called, possible, _) = read_as(
+        "execute_tool delete",
+        json!({"gen_ai.operation.name": "execute_tool"}),
+    );
+    assert_eq!(
+        (called, possible),
+        (vec!["delete".to_owned()], vec!["execute_tool delete".to_owned()])
+    );
+    for name in [
+        "execute_tools delete",
+        "execute_tool",
+        "execute_tool ",
+        "my execute_tool delete",
+    ] {
+        assert_eq!(read_as(name, json!({})).0, Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
+fn a_span_with_both_marks_is_a_model_call_and_may_be_a_tool_call() {
+    let model = |more: Value| {
+        let mut attributes = json!({
+            "gen_ai.operation.name": "chat", "gen_ai.system": "x", "gen_ai.request.model": "gpt-5",
+            "gen_ai.usage.input_tokens": 3, "gen_ai.usage.output_tokens": 4,
+        });
+        attributes
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        attributes
+    };
+    for (name, attributes) in [
+        ("gpt-5", model(json!({"tracer.tool_name": "delete"}))),
+        ("gpt-5", model(json!({"gen_ai.tool.name": "delete"}))),
+        ("execute_tool delete", model(json!({}))),
+    ] {
+        let (called, possible, numbers) = read_as(name, attributes);
+        // Nothing that demands a call takes it for one, and nothing that forbids one overlooks it.
+        assert_eq!(
+            (called, possible),
+            (Vec::new(), vec!["delete".to_owned()]),
+            "{name}"
+        );
+        assert_eq!(numbers, [Some(1.0), Some(1.0), Some(1.0), Some(7.0)], "{name}");
+    }
+    // Two attributes name two tools.
+    let (called, possible, _) = read_as(
+        "any",
+        json!({"tracer.tool_name": "search", "gen_ai.tool.name": "delete"}),
+    );
+    assert_eq!(
+        (called, possible),
+        (vec!["search".to_owned()], vec!["delete".to_owned()])
+    );
+}
+
+#[test]
+fn tokens_on_the_span_of_a_tool_are_counted() {
+    let tool = |more: Value| {
+        let mut attributes = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "ask"});
+        attributes
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        read_as("execute_tool ask", attributes).2
+    };
+    let used = tool(json!({"gen_ai.usage.input_tokens": 3, "gen_ai.usage.output_tokens": 4}));
+    assert_eq!(used, [Some(1.0), Some(1.0), Some(1.0), Some(7.0)]);
+    assert_eq!(
+        tool(json!({"gen_ai.request.model": "gpt-5"}))[3],
+        None,
+        "a model that does not tell its tokens"
+    );
+    // Frameworks put their own name there.
+    assert_eq!(tool(json!({"gen_ai.system": "autogen"}))[3], Some(0.0));
+}
+
+// gate-contract 15.3 E14
+#[test]
+fn records_come_in_the_order_of_time_whatever_its_spelling() {
+    let tool = |name: &str| json!({"maida.tool_name": name});
+    let (meta, mut spans) = run_with(&[
+        ("last", tool("last")),
+        ("first", tool("first")),
+        ("second", tool("second")),
+    ]);
+    spans[0]["start_time"] = json!("2026-01-01T00:00:00.500Z");
+    spans[1]["start_time"] = json!("2026-01-01T01:00:00+01:00");
+    spans[2]["start_time"] = json!("2026-01-01T00:00:00.1Z");
+    spans[3]["start_time"] = json!("2026-01-01T00:00:00Z");
+    spans[3]["end_time"] = json!("2026-01-01T02:00:01+02:00");
+    let signature = metrics(&run_of(&meta, &spans)).signature;
+    assert_eq!(signature.tool_call_sequence, ["first", "second", "last"]);
+    assert_eq!(signature.event_type_sequence.last().unwrap(), "RUN_END");
+}
+
+// gate-contract 15.3 E15
+#[test]
+fn the_names_of_opentelemetry_are_understood() {
+    let (meta, spans) = run_with(&[
+        (
+            "invoke_agent helper",
+            json!({"gen_ai.operation.name": "invoke_agent", "gen_ai.system": "x"}),
+        ),
+        (
+            "embeddings ada",
+            json!({"gen_ai.operation.name": "embeddings", "gen_ai.system": "x"}),
+        ),
+        (
+            "chat gpt-5",
+            json!({
+                "gen_ai.operation.name": "chat", "gen_ai.provider.name": "x", "gen_ai.request.model": "gpt-5",
+                "gen_ai.usage.input_tokens": 3, "gen_ai.usage.output_tokens": 4,
+            }),
+        ),
+        (
+            "run search",
+            json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}),
+        ),
+    ]);
+    let run = metrics(&run_of(&meta, &spans));
+    assert_eq!(
+        (run.counts.llm_calls, run.counts.tool_calls, run.step_count),
+        (1, 1, 2)
+    );
+    assert_eq!(run.signature.llm_models_used, ["gpt-5"]);
+    assert_eq!(run.signature.tool_path, ["search"]);
+    assert_eq!(run.value(&Metric::CostTokens), Some(7.0));
+    assert_eq!(spans[0]["kind"], json!(SpanKind::Internal));
+}
+
+#[test]
+fn a_name_and_its_metric_are_one() {
+    for metric in Metric::RECORDED
+        .into_iter()
+        .chain([Metric::ToolCalls("tool_calls.x".to_owned())])
+    {
+        assert_eq!(Metric::from_name(&metric.to_string()), Some(metric));
+    }
+    assert_eq!(Metric::from_name("plan_depth"), None);
+}

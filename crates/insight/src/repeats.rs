@@ -1,0 +1,356 @@
+//! Loops that stand in the trace itself: a block of calls that ask the same and comes again and again
+//! (`spec/gate-2.md`, section 1).
+//!
+//! The emitter's own loop detection belongs to the candidate, which can switch it off; this one belongs to the gate. It
+//! compares calls as [`tracer_sdk::loops`] does, but for the times and IDs of the calls themselves, and looks at blocks of any
+//! length: at tool calls, whatever model calls and states were recorded in between, and at model calls that no tool call
+//! parts. Calls that only read do not hide what is repeated around them. Attempts are one call.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::comparison::{Call, CallList};
+use crate::profile::RepeatedCalls;
+use tracer_sdk::loops::{self, Kind, Likeness, Trail};
+
+/// How often a block must come in a row.
+const REPETITIONS: usize = 3;
+/// How many findings are told: each stands for a loop of its own.
+const MOST_FINDINGS: usize = 50;
+/// How many names of a long block are told.
+const MOST_NAMES: usize = 12;
+
+/// A tool with one of these words in its name, and none of those that follow, only reads.
+const READING: &[&str] = &[
+    "browse", "cat", "count", "describe", "fetch", "find", "get", "glob", "grep", "head", "inspect", "list",
+    "look", "lookup", "ls", "peek", "query", "read", "retrieve", "scan", "search", "show", "stat", "status",
+    "tail", "view",
+];
+const CHANGING: &[&str] = &[
+    "add", "append", "apply", "book", "buy", "call", "cancel", "commit", "create", "delete", "deploy",
+    "edit", "exec", "execute", "insert", "install", "make", "move", "patch", "pay", "post", "push", "put",
+    "remove", "rename", "replace", "run", "save", "send", "set", "start", "stop", "submit", "update",
+    "upload", "write",
+];
+
+/// What the loops of a run come to.
+#[derive(Debug, Default)]
+pub(crate) struct Repeats {
+    /// Calls that are known to have asked the same, in the order in which they began.
+    pub(crate) same: Vec<RepeatedCalls>,
+    /// Calls of which it is not known what they asked, nor what came of them.
+    pub(crate) unknown: Vec<RepeatedCalls>,
+    /// How many loop warnings rest on calls that are known to differ.
+    pub(crate) harmless_warnings: u64,
+    /// How many rest on calls of which it is not known, or that are not there.
+    pub(crate) open_warnings: u64,
+}
+
+/// The loops of a run.
+pub(crate) fn find(calls: &CallList, trail: &Trail) -> Repeats {
+    let mut found = Repeats::default();
+    let mut tools: Vec<Symbol> = Vec::new();
+    let mut models: Vec<Vec<Symbol>> = vec![Vec::new()];
+    let mut number = 0;
+    let mut symbols: Vec<Symbol> = Vec::new();
+    for (place, entry) in trail.entries().iter().enumerate() {
+        let symbol = Symbol {
+            number: loops::of_text(entry.signature.as_bytes()) ^ entry.asked.compared_by().unwrap_or(0),
+            is_known: entry.asked.compared_by().is_some() && !entry.asked.is_cut,
+            call: number,
+        };
+        symbols.push(symbol);
+        number += usize::from(entry.asked.kind != Kind::State);
+        if trail.is_attempt(place) {
+            continue;
+        }
+        match entry.asked.kind {
+            Kind::State => {}
+            Kind::Tool => {
+                tools.push(symbol);
+                models.push(Vec::new());
+            }
+            Kind::Model => models
+                .last_mut()
+                .into_iter()
+                .for_each(|stretch| stretch.push(symbol)),
+        }
+    }
+    let mut finder = Finder {
+        calls,
+        found: Vec::new(),
+    };
+    finder.look_at(&tools);
+    for stretch in &models {
+        finder.look_at(stretch);
+    }
+    finder.look_between_reads(&tools);
+    for judged in trail.of_warnings() {
+        match judged.likeness {
+            Some(Likeness::Differs) => found.harmless_warnings += 1,
+            Some(Likeness::Unknown) => found.open_warnings += 1,
+            // Found above, unless the run has been warned of fewer repetitions.
+            Some(Likeness::Same) => {
+                let kind_of = |place: &usize| trail.entries().get(*place).map(|entry| entry.asked.kind);
+                let has_tools = judged
+                    .evidence
+                    .iter()
+                    .any(|place| kind_of(place) == Some(Kind::Tool));
+                let kind = if has_tools { Kind::Tool } else { Kind::Model };
+                let repeated: Vec<Symbol> = judged
+                    .evidence
+                    .iter()
+                    .filter(|place| kind_of(place) == Some(kind))
+                    .filter_map(|place| symbols.get(*place).copied())
+                    .collect();
+                let repetitions = judged.evidence.len() / judged.length.max(1);
+                finder.add(&repeated, repeated.len() / repetitions.max(1), repetitions);
+            }
+            // What is not all there is judged by what is.
+            None => {}
+        }
+    }
+    finder.found.sort_by_key(|(_, repeat)| repeat.first_step);
+    for (is_known, repeat) in finder.found {
+        let kind = if is_known {
+            &mut found.same
+        } else {
+            &mut found.unknown
+        };
+        kind.push(repeat);
+    }
+    found
+}
+
+/// What stands for a call among others.
+#[derive(Debug, Clone, Copy)]
+struct Symbol {
+    number: u64,
+    /// Whether it is known what was asked, or what came of it.
+    is_known: bool,
+    /// Its number among the calls.
+    call: usize,
+}
+
+struct Finder<'a> {
+    calls: &'a CallList,
+    /// With each whether all of its calls are known.
+    found: Vec<(bool, RepeatedCalls)>,
+}
+
+impl Finder<'_> {
+    /// Looks for blocks that come again without a break.
+    fn look_at(&mut self, symbols: &[Symbol]) {
+        if symbols.len() < REPETITIONS {
+            return;
+        }
+        let numbers: Vec<u64> = symbols.iter().map(|symbol| symbol.number).collect();
+        for block in blocks(&numbers) {
+            let of_block = symbols.get(block.start..block.end()).unwrap_or_default();
+            let repetitions = block.length / block.period;
+            let repeated = of_block.get(..repetitions * block.period).unwrap_or_default();
+            self.add(repeated, block.period, repetitions);
+        }
+    }
+
+    /// Looks for calls that come again with nothing between them but calls that read.
+    fn look_between_reads(&mut self, tools: &[Symbol]) {
+        let reads = |symbol: &Symbol| {
+            self.calls
+                .get(symbol.call)
+                .is_some_and(|call| only_reads(call.name))
+        };
+        let are_reads: Vec<bool> = tools.iter().map(reads).collect();
+        if !are_reads.contains(&true) {
+            return;
+        }
+        let changing = tools.iter().zip(&are_reads).filter(|(_, reads)| !**reads);
+        let changing: Vec<Symbol> = changing.map(|(symbol, _)| *symbol).collect();
+        self.look_at(&changing);
+        // Of the reads, each by itself: others may stand between.
+        let mut first = 0;
+        let ends = (0..=tools.len()).filter(|place| are_reads.get(*place) != Some(&true));
+        for end in ends {
+            let mut times: HashMap<u64, Vec<Symbol>> = HashMap::new();
+            for symbol in tools.get(first..end).unwrap_or_default() {
+                times.entry(symbol.number).or_default().push(*symbol);
+            }
+            let in_order: BTreeMap<usize, Vec<Symbol>> = times
+                .into_values()
+                .filter(|symbols| symbols.len() >= REPETITIONS)
+                .map(|symbols| (symbols.first().map_or(0, |symbol| symbol.call), symbols))
+                .collect();
+            for symbols in in_order.values() {
+                self.add(symbols, 1, symbols.len());
+            }
+            first = end + 1;
+        }
+    }
+
+    /// Tells a block once: not what lies within another finding.
+    fn add(&mut self, repeated: &[Symbol], period: usize, repetitions: usize) {
+        let call = |symbol: Option<&Symbol>| symbol.and_then(|symbol| self.calls.get(symbol.call));
+        let step = |symbol| {
+            call(symbol)
+                .and_then(|call: Call<'_>| call.step)
+                .map_or(0, u64::from)
+        };
+        let (first_step, last_step) = (step(repeated.first()), step(repeated.last()));
+        let is_told = self
+            .found
+            .iter()
+            .any(|(_, other)| other.first_step <= first_step && last_step <= other.last_step);
+        if is_told || self.found.len() >= MOST_FINDINGS {
+            return;
+        }
+        let names = repeated.iter().take(period.min(MOST_NAMES));
+        let repeat = RepeatedCalls {
+            pattern: names
+                .filter_map(|symbol| call(Some(symbol)))
+                .map(|call| call.name.to_owned())
+                .collect(),
+            pattern_length: period as u64,
+            repetitions: repetitions as u64,
+            first_step,
+            last_step,
+        };
+        let is_known = repeated.iter().all(|symbol| symbol.is_known);
+        self.found.push((is_known, repeat));
+    }
+}
+
+/// Whether a tool only reads, as far as its name tells: nothing has changed when it comes back.
+fn only_reads(tool: &str) -> bool {
+    let words = crate::volatile::words(tool);
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    has(READING) && !has(CHANGING)
+}
+
+/// A block of symbols that is repeated without a break.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Block {
+    start: usize,
+    period: usize,
+    /// How many symbols the repetitions have, a last one that is cut short included.
+    length: usize,
+}
+
+impl Block {
+    fn end(self) -> usize {
+        self.start + self.length
+    }
+}
+
+/// The blocks that come [`REPETITIONS`] times or more, shortest first; a block that lies within another finding is told
+/// once.
+///
+/// For each period `p` it is enough to look at every `p`-th place: repetitions that long cover one of them and the next.
+/// How far they reach to both sides is found by comparing hashes of ranges, so that the time grows with `n log² n`, even
+/// for a run that was made to be hard.
+fn blocks(symbols: &[u64]) -> Vec<Block> {
+    let ranges = Ranges::of(symbols);
+    let count = symbols.len();
+    let mut found: Vec<Block> = Vec::new();
+    for period in 1..=count / REPETITIONS {
+        let mut place = 0;
+        while place + period < count {
+            let next = place + period;
+            let mut reached = next;
+            if symbols.get(place) == symbols.get(next) {
+                let forward = longest(count - next, |length| ranges.equal(place, next, length));
+                let backward = longest(place, |length| {
+                    ranges.equal(place - length, next - length, length)
+                });
+                let block = Block {
+                    start: place - backward,
+                    period,
+                    length: backward + forward + period,
+                };
+                reached = next.max(place + forward);
+                let is_told = found
+                    .iter()
+                    .any(|other| other.start <= block.start && block.end() <= other.end());
+                if block.length >= REPETITIONS * period && !is_told {
+                    found.push(block);
+                    if found.len() == MOST_FINDINGS {
+                        return found;
+                    }
+                }
+            }
+            // The next multiple of the period at or behind what was compared already.
+            place = reached.div_ceil(period) * period;
+        }
+    }
+    found
+}
+
+/// The largest length up to `most` for which `holds`, which holds for every shorter one too.
+fn longest(most: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut known, mut open) = (0, most + 1);
+    // First in growing strides: most ranges are short.
+    let mut stride = 1;
+    while known + stride < open {
+        if holds(known + stride) {
+            known += stride;
+            stride *= 2;
+        } else {
+            open = known + stride;
+        }
+    }
+    while open - known > 1 {
+        let middle = known + (open - known) / 2;
+        if holds(middle) {
+            known = middle;
+        } else {
+            open = middle;
+        }
+    }
+    known
+}
+
+/// Tells whether two ranges of symbols are equal, in constant time: polynomial hashes modulo 2⁶¹ − 1.
+struct Ranges {
+    hashes: Vec<u64>,
+    powers: Vec<u64>,
+}
+
+const MODULUS: u64 = (1 << 61) - 1;
+const BASE: u64 = 0x1234_5678_9abc_def1 % MODULUS;
+
+impl Ranges {
+    fn of(symbols: &[u64]) -> Self {
+        let (mut hash, mut power) = (0, 1);
+        let mut hashes = vec![hash];
+        let mut powers = vec![power];
+        for symbol in symbols {
+            hash = (multiply(hash, BASE) + symbol % MODULUS) % MODULUS;
+            power = multiply(power, BASE);
+            hashes.push(hash);
+            powers.push(power);
+        }
+        Self { hashes, powers }
+    }
+
+    fn equal(&self, first: usize, second: usize, length: usize) -> bool {
+        self.hash(first, length) == self.hash(second, length)
+    }
+
+    /// `None` for a range that is not there.
+    fn hash(&self, start: usize, length: usize) -> Option<u64> {
+        let before = multiply(*self.hashes.get(start)?, *self.powers.get(length)?);
+        let whole = *self.hashes.get(start + length)?;
+        Some((whole + MODULUS - before) % MODULUS)
+    }
+}
+
+/// The remainder of the product: 2⁶¹ is 1 modulo 2⁶¹ − 1, so the upper bits are added to the lower ones.
+fn multiply(left: u64, right: u64) -> u64 {
+    let product = u128::from(left) * u128::from(right);
+    let lower = product & u128::from(MODULUS);
+    // Both are below 2⁶¹, since both factors are.
+    let sum = u64::try_from(lower + (product >> 61)).unwrap_or(0);
+    sum % MODULUS
+}
+
+#[cfg(test)]
+#[path = "repeats_tests.rs"]
+mod tests;
