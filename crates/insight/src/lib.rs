@@ -4,6 +4,7 @@
 //! composed here, once. Nothing here performs I/O or knows a terminal, a server or the gate.
 
 pub mod comparison;
+pub mod conversation;
 pub mod digest;
 pub mod profile;
 mod repeats;

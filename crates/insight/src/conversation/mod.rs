@@ -1,0 +1,250 @@
+//! [`Conversation`]: the messages of a model call, whatever shape the provider gives them.
+//!
+//! Providers agree on little. A prompt is a string, a list of messages, or an object that holds such a list; a message
+//! holds a string or a list of parts; a tool call has five spellings. [`prompt_messages`] and [`answer_messages`] read
+//! them all by the tables of `shapes`: a new spelling is a line there. What no table knows is kept as
+//! [`MessagePart::Unknown`], so that no text is lost.
+
+mod parse;
+mod shapes;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod turns;
+
+use serde_json::Value;
+use tracer_sdk::format::{Payload, Usage};
+
+pub use parse::{answer_messages, embedded_json, last_prompt_message, prompt_messages};
+pub use tools::{OfferedTool, offered_tools};
+pub use turns::{Turn, TurnReader, new_messages, unwrapped};
+
+/// A model call: what was asked, and what came of it.
+///
+/// ```
+/// use serde_json::json;
+/// use tracer_insight::conversation::{MessagePart, prompt_messages};
+///
+/// let asked = prompt_messages(&json!({"contents": [{"role": "user", "parts": [{"text": "Where is my refund?"}]}]}));
+/// assert_eq!(asked[0].parts, [MessagePart::Text("Where is my refund?".to_owned())]);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conversation {
+    /// What the model was given, its instructions first.
+    pub prompt: Vec<Message>,
+    /// What it answered.
+    pub answer: Vec<Message>,
+    /// Why it stopped: as the record says, else as the answer does.
+    pub finish_reason: Option<String>,
+    /// Tokens, as far as they are recorded.
+    pub usage: Usage,
+}
+
+impl Conversation {
+    /// The conversation of a model call; `None` for any other record.
+    pub fn from_payload(payload: &Payload) -> Option<Self> {
+        let Payload::LlmCall {
+            prompt,
+            response,
+            usage,
+            stop_reason,
+            ..
+        } = payload
+        else {
+            return None;
+        };
+        let answer = parse::Reading::answer(response);
+        Some(Self {
+            prompt: prompt_messages(prompt),
+            finish_reason: stop_reason.clone().or_else(|| answer.finish_reason()),
+            answer: answer.messages,
+            usage: *usage,
+        })
+    }
+}
+
+/// What one side says in one go.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    /// Whose it is.
+    pub role: Role,
+    /// The participant's own name, where several share a role.
+    pub name: Option<String>,
+    /// What it holds, in order; none for an empty message.
+    pub parts: Vec<MessagePart>,
+}
+
+impl Message {
+    /// The role and, where there is one, the name: `user`, `user (Ada)`.
+    pub fn label(&self) -> String {
+        match &self.name {
+            Some(name) => format!("{} ({name})", self.role.as_str()),
+            None => self.role.as_str().to_owned(),
+        }
+    }
+
+    /// The role to show the message in: results that a provider puts into the user's mouth are the tool's.
+    pub fn speaker(&self) -> Speaker {
+        let is_result = |part: &MessagePart| matches!(part, MessagePart::ToolResult { .. });
+        match self.role {
+            Role::Tool => Speaker::Tool,
+            Role::User if !self.parts.is_empty() && self.parts.iter().all(is_result) => Speaker::Tool,
+            Role::System | Role::Developer => Speaker::System,
+            Role::Assistant => Speaker::Assistant,
+            Role::User | Role::Other(_) => Speaker::User,
+        }
+    }
+}
+
+/// Whose a message is. Synonyms (`model`, `human`, `function` …) are one role.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Instructions.
+    System,
+    /// Instructions, in the newer word of some providers.
+    Developer,
+    /// Whoever asks.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool that was called.
+    Tool,
+    /// Any other, in the provider's word.
+    Other(String),
+}
+
+impl Role {
+    /// The word for it: `system`, `developer`, `user`, `assistant`, `tool`, or the provider's own.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::System => "system",
+            Self::Developer => "developer",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+            Self::Other(word) => word,
+        }
+    }
+}
+
+/// The four voices that a surface tells apart, by colour for example.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speaker {
+    /// Instructions.
+    System,
+    /// Whoever asks, and whoever is not known.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool.
+    Tool,
+}
+
+impl Speaker {
+    /// `system`, `user`, `assistant` or `tool`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+/// A part of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MessagePart {
+    /// Text.
+    Text(String),
+    /// The model's reasoning; empty where the provider keeps it to itself.
+    Reasoning(String),
+    /// A tool that the model calls.
+    ToolCall {
+        /// What the result refers to.
+        id: Option<String>,
+        /// The tool.
+        name: String,
+        /// What it is given; arguments that are sent as JSON text, as that.
+        arguments: Value,
+    },
+    /// What a tool gave.
+    ToolResult {
+        /// The call that it answers.
+        id: Option<String>,
+        /// The tool, where the message names it.
+        name: Option<String>,
+        /// The result; content that is nothing but text, as that.
+        value: Value,
+        /// Whether the tool failed.
+        is_error: bool,
+    },
+    /// An image, a recording, a document.
+    Media(Media),
+    /// The reason that the model gives for not answering.
+    Refusal(String),
+    /// What no table knows.
+    Unknown(Value),
+}
+
+/// An image, a recording, a document: what it is, without showing it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Media {
+    /// What it is.
+    pub kind: MediaKind,
+    /// Its media type, or the format that the provider names: `image/png`, `wav`.
+    pub media_type: Option<String>,
+    /// Its file name or title.
+    pub name: Option<String>,
+    /// Where it is.
+    pub source: MediaSource,
+}
+
+/// A kind of [`Media`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MediaKind {
+    /// A picture.
+    Image,
+    /// A recording of sound.
+    Audio,
+    /// A film.
+    Video,
+    /// A document or any other file.
+    File,
+}
+
+impl MediaKind {
+    /// `image`, `audio`, `video` or `file`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Image => "image",
+            Self::Audio => "audio",
+            Self::Video => "video",
+            Self::File => "file",
+        }
+    }
+}
+
+/// Where a [`Media`] is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MediaSource {
+    /// In the message, as Base64 text.
+    Data(String),
+    /// At an address.
+    Uri(String),
+    /// With the provider, under this ID.
+    FileId(String),
+}
+
+impl Media {
+    /// Its size in bytes, where the message holds it.
+    pub fn size(&self) -> Option<u64> {
+        match &self.source {
+            MediaSource::Data(base64) => {
+                let digits = base64.trim_end_matches('=').len() as u64;
+                Some(digits * 3 / 4)
+            }
+            MediaSource::Uri(_) | MediaSource::FileId(_) => None,
+        }
+    }
+}

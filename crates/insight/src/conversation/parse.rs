@@ -1,0 +1,913 @@
+//! Reading messages by the tables of shapes. Every field that a table does not name is kept as an unknown part.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::shapes::{self, Field, PartShape, Section};
+use super::{Media, MediaKind, MediaSource, Message, MessagePart, Role};
+
+/// Larger texts are not tried as JSON, in bytes.
+const MAX_JSON_BYTES: usize = 1024 * 1024;
+/// Bodies around bodies deeper than this are kept as they are, so that no nesting exhausts the stack.
+const MAX_NESTING: usize = 24;
+/// What a call is named that has no name.
+const UNNAMED: &str = "(unnamed)";
+
+/// The messages of a prompt, instructions first.
+pub fn prompt_messages(prompt: &Value) -> Vec<Message> {
+    Reading::prompt(prompt).messages
+}
+
+/// The messages of an answer.
+pub fn answer_messages(answer: &Value) -> Vec<Message> {
+    Reading::answer(answer).messages
+}
+
+/// The last message of a prompt, without reading those before it where the prompt is a plain list of messages.
+pub fn last_prompt_message(prompt: &Value) -> Option<Message> {
+    let list = match prompt {
+        Value::Array(list) => Some(list),
+        _ => ["messages", "value"]
+            .iter()
+            .find_map(|key| prompt.get(key)?.as_array()),
+    };
+    let is_message = |item: &&Value| item.get("role").is_some_and(Value::is_string);
+    match list.and_then(|list| list.last()).filter(is_message) {
+        Some(message) => prompt_messages(message).pop(),
+        None => prompt_messages(prompt).pop(),
+    }
+}
+
+/// The object or list that a text holds as JSON, as the arguments and results of tools often do.
+pub fn embedded_json(text: &str) -> Option<Value> {
+    let may_be_json = text.len() <= MAX_JSON_BYTES && text.trim_start().starts_with(['{', '[']);
+    may_be_json.then(|| serde_json::from_str(text).ok()).flatten()
+}
+
+/// What a prompt or an answer holds.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    pub(super) messages: Vec<Message>,
+    finish_reasons: Vec<String>,
+    is_answer: bool,
+}
+
+impl Reading {
+    pub(super) fn prompt(value: &Value) -> Self {
+        Self::default().whole(value, &Role::User)
+    }
+
+    pub(super) fn answer(value: &Value) -> Self {
+        let reading = Self {
+            is_answer: true,
+            ..Self::default()
+        };
+        reading.whole(value, &Role::Assistant)
+    }
+
+    /// Why the model stopped, as its answer says; several choices are joined by commas.
+    pub(super) fn finish_reason(&self) -> Option<String> {
+        (!self.finish_reasons.is_empty()).then(|| self.finish_reasons.join(", "))
+    }
+
+    fn whole(mut self, value: &Value, role: &Role) -> Self {
+        let embedded = value.as_str().and_then(embedded_json).filter(is_conversation);
+        self.value(embedded.as_ref().unwrap_or(value), role, 0);
+        self
+    }
+
+    /// A body, a list of messages, or a message.
+    fn value(&mut self, value: &Value, role: &Role, nesting: usize) {
+        match value {
+            Value::Null => {}
+            Value::Array(items) if !items.is_empty() && items.iter().all(is_bare_part) => {
+                self.push(role, items.iter().flat_map(part).collect());
+            }
+            Value::Array(items) => {
+                for item in items {
+                    self.value(item, role, nesting + 1);
+                }
+            }
+            Value::Object(map) if nesting < MAX_NESTING => match expanded(map, self.is_answer) {
+                Some(map) => self.object(&map, role, nesting),
+                None => self.object(map, role, nesting),
+            },
+            value => self.push(role, part(value)),
+        }
+    }
+
+    fn push(&mut self, role: &Role, parts: Vec<MessagePart>) {
+        self.messages.push(Message {
+            role: role.clone(),
+            name: None,
+            parts,
+        });
+    }
+
+    fn object(&mut self, map: &Map<String, Value>, role: &Role, nesting: usize) {
+        let has_role = map.get("role").is_some_and(Value::is_string);
+        if !has_role && let Some(shape) = part_shape(map) {
+            let role = match shape {
+                PartShape::Call | PartShape::Reasoning | PartShape::Refusal => &Role::Assistant,
+                PartShape::Result => &Role::Tool,
+                PartShape::Text | PartShape::Media(_) => role,
+            };
+            return self.push(role, part_of_object(map, shape));
+        }
+        let mut fields = Fields::of(map);
+        self.finish_reasons
+            .extend(fields.text(&shapes::FINISH_REASON).map(str::to_owned));
+        let own_role = own_role(&mut fields);
+        let role = own_role.as_ref().unwrap_or(role);
+        if let Some(wrapped) = fields.object_where(&shapes::MESSAGE_WRAPPERS, is_message) {
+            self.object(wrapped, role, nesting + 1);
+            let rest = fields.rest(self.messages.last().map_or(&[][..], |last| &last.parts));
+            if let Some(last) = self.messages.last_mut() {
+                last.parts.extend(rest);
+            }
+            return;
+        }
+        if own_role.is_some() || !self.body(&mut fields, role, nesting) {
+            self.message(fields, role);
+        }
+    }
+
+    /// Whether an object is a body around messages; these are read then.
+    fn body(&mut self, fields: &mut Fields<'_>, role: &Role, nesting: usize) -> bool {
+        let is_answer = self.is_answer;
+        let is_echo = |section| is_answer && section != Section::Messages;
+        let found: Vec<(&'static str, Section, &Value)> = shapes::SECTIONS
+            .iter()
+            .filter_map(|(key, section)| Some((*key, *section, fields.map.get(*key)?)))
+            .filter(|(_, section, value)| is_section(*section, value))
+            .collect();
+        let is_said = |(_, section, _): &(&str, Section, &Value)| !is_echo(*section);
+        let is_any_said = found.iter().any(is_said);
+        if is_answer && !is_any_said && is_message(fields.map) {
+            fields.used.extend(found.iter().map(|(key, ..)| *key));
+            return false;
+        }
+        let mut trial = fields.clone();
+        trial.used.extend(found.iter().map(|(key, ..)| *key));
+        let rest = trial.rest(&[]);
+        // Plain texts beside fields that no table knows are somebody's own shape, which is shown as a whole.
+        let is_own_shape = rest.is_some() && found.iter().all(|(_, _, value)| value.is_string());
+        if found.is_empty() || is_own_shape {
+            return false;
+        }
+        *fields = trial;
+        let first = self.messages.len();
+        for (_, section, value) in &found {
+            match section {
+                echo if is_any_said && is_echo(*echo) => {}
+                Section::Instructions => {
+                    let parts = content(value);
+                    self.push(&Role::System, parts);
+                }
+                Section::History | Section::Messages => self.value(value, role, nesting + 1),
+            }
+        }
+        let said: Vec<&MessagePart> = self
+            .messages
+            .iter()
+            .skip(first)
+            .flat_map(|message| &message.parts)
+            .collect();
+        if let Some(rest) = without_repetition(rest, &said) {
+            let instructions = self.messages.iter().skip(first);
+            let instructions = instructions
+                .take_while(|message| message.role == Role::System)
+                .count();
+            let message = Message {
+                role: role.clone(),
+                name: None,
+                parts: vec![rest],
+            };
+            // Before what was said, so that the last message stays the last.
+            self.messages.insert(first + instructions, message);
+        }
+        true
+    }
+
+    fn message(&mut self, mut fields: Fields<'_>, role: &Role) {
+        let mut parts: Vec<MessagePart> = Vec::new();
+        let mut is_known = false;
+        for (key, field) in shapes::MESSAGE_FIELDS {
+            let Some(value) = fields.map.get(key).filter(|value| is_field(field, value)) else {
+                continue;
+            };
+            is_known = true;
+            fields.used.push(key);
+            for part in field_parts(field, value) {
+                let is_repeated = match &part {
+                    MessagePart::Reasoning(_) | MessagePart::ToolCall { .. } => parts.contains(&part),
+                    _ => false,
+                };
+                if !is_repeated {
+                    parts.push(part);
+                }
+            }
+        }
+        if !is_known {
+            let whole = Value::Object(fields.map.clone());
+            return self.push(role, vec![MessagePart::Unknown(whole)]);
+        }
+        let mut name = None;
+        if *role == Role::Tool {
+            parts = results(parts, &mut fields);
+        } else {
+            name = fields
+                .text(&shapes::NAME)
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned);
+        }
+        parts.extend(fields.rest(&parts));
+        self.messages.push(Message {
+            role: role.clone(),
+            name,
+            parts,
+        });
+    }
+}
+
+/// The role that an object names: by its `role`, a `LangChain` class or type.
+fn own_role(fields: &mut Fields<'_>) -> Option<Role> {
+    if let Some(word) = fields.text(&shapes::ROLE) {
+        return Some(shapes::known_role(word).unwrap_or_else(|| Role::Other(word.to_owned())));
+    }
+    if fields.map.contains_key("lc")
+        && let Some(path) = fields.map.get("id").and_then(Value::as_array)
+        && let Some(role) = path.last().and_then(Value::as_str).and_then(shapes::known_role)
+    {
+        fields.used.push("id");
+        return Some(role);
+    }
+    fields
+        .map
+        .get("type")
+        .and_then(Value::as_str)
+        .and_then(shapes::known_role)
+}
+
+/// The parts of a tool's message: texts are its result.
+fn results(parts: Vec<MessagePart>, fields: &mut Fields<'_>) -> Vec<MessagePart> {
+    let is_text = |part: &MessagePart| matches!(part, MessagePart::Text(_));
+    if !parts.iter().any(is_text) {
+        return parts;
+    }
+    let id = fields.text(&shapes::CALL_ID).map(str::to_owned);
+    let name = fields.text(&shapes::TOOL_NAME).map(str::to_owned);
+    let is_error = fields.is_error();
+    let (texts, others): (Vec<MessagePart>, Vec<MessagePart>) = parts.into_iter().partition(is_text);
+    let texts: Vec<String> = texts
+        .into_iter()
+        .filter_map(|part| match part {
+            MessagePart::Text(text) => Some(text),
+            _ => None,
+        })
+        .collect();
+    let mut results = vec![MessagePart::ToolResult {
+        id,
+        name,
+        value: Value::String(texts.join("\n")),
+        is_error,
+    }];
+    results.extend(others);
+    results
+}
+
+/// Whether a value can be what a section holds.
+fn is_section(section: Section, value: &Value) -> bool {
+    match value {
+        Value::String(text) => !text.is_empty(),
+        Value::Array(_) => true,
+        Value::Object(map) => match section {
+            Section::Instructions => is_message(map) || part_shape(map).is_some(),
+            Section::History | Section::Messages => is_body(map),
+        },
+        _ => false,
+    }
+}
+
+/// Whether an object is a message, or has messages in it.
+fn is_body(map: &Map<String, Value>) -> bool {
+    is_message(map)
+        || part_shape(map).is_some()
+        || shapes::SECTIONS
+            .iter()
+            .any(|(key, _)| map.get(*key).is_some_and(Value::is_array))
+        || ["message", "delta"]
+            .iter()
+            .chain(&shapes::MESSAGE_WRAPPERS)
+            .any(|key| {
+                let inner = map.get(*key).and_then(Value::as_object);
+                inner.is_some_and(is_message)
+            })
+}
+
+/// Whether an object holds what messages hold.
+fn is_message(map: &Map<String, Value>) -> bool {
+    map.get("role").is_some_and(Value::is_string)
+        || shapes::MESSAGE_FIELDS.iter().any(|(key, field)| {
+            *key != "message" && map.get(*key).is_some_and(|value| is_field(*field, value))
+        })
+}
+
+/// Whether a value can be what a field of a message holds.
+fn is_field(field: Field, value: &Value) -> bool {
+    match (field, value) {
+        (Field::Content, Value::Object(map)) => part_shape(map).is_some(),
+        (Field::Content, Value::Null)
+        | (Field::Content | Field::Reasoning | Field::Refusal, Value::String(_))
+        | (Field::Calls | Field::Results | Field::Media(_), Value::Object(_))
+        | (_, Value::Array(_)) => true,
+        _ => false,
+    }
+}
+
+fn field_parts(field: Field, value: &Value) -> Vec<MessagePart> {
+    let items = match value {
+        Value::Array(items) => items.as_slice(),
+        value => std::slice::from_ref(value),
+    };
+    match field {
+        Field::Content => content(value),
+        Field::Reasoning => items
+            .iter()
+            .flat_map(|item| match item {
+                Value::String(text) => reasoning_text(text),
+                item => part(item),
+            })
+            .collect(),
+        Field::Refusal => items
+            .iter()
+            .flat_map(|item| match item {
+                Value::String(text) if text.is_empty() => Vec::new(),
+                Value::String(text) => vec![MessagePart::Refusal(text.clone())],
+                item => part(item),
+            })
+            .collect(),
+        Field::Calls => items
+            .iter()
+            .flat_map(|item| shaped(item, PartShape::Call))
+            .collect(),
+        Field::Results => items
+            .iter()
+            .flat_map(|item| shaped(item, PartShape::Result))
+            .collect(),
+        Field::Media(kind) => items
+            .iter()
+            .flat_map(|item| match item {
+                Value::String(data) => vec![MessagePart::Media(media_from_text(data, kind))],
+                item => shaped(item, PartShape::Media(kind)),
+            })
+            .collect(),
+    }
+}
+
+fn reasoning_text(text: &str) -> Vec<MessagePart> {
+    let part = MessagePart::Reasoning(text.to_owned());
+    if text.is_empty() { Vec::new() } else { vec![part] }
+}
+
+fn shaped(value: &Value, shape: PartShape) -> Vec<MessagePart> {
+    match value {
+        Value::Object(map) => part_of_object(map, shape),
+        value => part(value),
+    }
+}
+
+fn content(value: &Value) -> Vec<MessagePart> {
+    match value {
+        Value::Array(items) => items.iter().flat_map(part).collect(),
+        Value::Object(map) if part_shape(map).is_none() => {
+            match map.get("parts").or_else(|| map.get("content")) {
+                Some(inner @ (Value::Array(_) | Value::String(_))) => {
+                    let mut fields = Fields::of(map);
+                    fields
+                        .used
+                        .extend(["parts", "content", "role"].iter().filter(|key| {
+                            map.get(**key).is_some_and(|value| {
+                                std::ptr::eq(value, inner) || **key == "role" && value.is_string()
+                            })
+                        }));
+                    let mut parts = content(inner);
+                    parts.extend(fields.rest(&parts));
+                    parts
+                }
+                _ => part(value),
+            }
+        }
+        value => part(value),
+    }
+}
+
+/// A part of a content, and what it holds besides; none for one that is empty.
+fn part(value: &Value) -> Vec<MessagePart> {
+    match value {
+        Value::Null => Vec::new(),
+        Value::String(text) if text.is_empty() => Vec::new(),
+        Value::String(text) => vec![MessagePart::Text(text.clone())],
+        Value::Object(map) => match part_shape(map) {
+            Some(shape) => part_of_object(map, shape),
+            None if has_text(map) => part_of_object(map, PartShape::Text),
+            None if map.len() == 1 && map.contains_key(shapes::PART_WRAPPER) => {
+                map.values().flat_map(part).collect()
+            }
+            None => vec![MessagePart::Unknown(value.clone())],
+        },
+        value => vec![MessagePart::Unknown(value.clone())],
+    }
+}
+
+fn has_text(map: &Map<String, Value>) -> bool {
+    map.get("text").is_some_and(Value::is_string)
+}
+
+/// What an object is a part of, by its type, else by its keys.
+fn part_shape(map: &Map<String, Value>) -> Option<PartShape> {
+    match map.get("type").and_then(Value::as_str) {
+        // A message of `LangChain` may be of the type `function` too.
+        Some("function") if map.contains_key("content") => None,
+        Some(part_type) => shapes::part_of_type(part_type).map(|(shape, _)| shape),
+        None if map.get("role").is_some_and(Value::is_string) || map.contains_key("content") => None,
+        None => {
+            let is_thought = map.get("thought") == Some(&Value::Bool(true)) && has_text(map);
+            let by_key = || shapes::part_of_key(|key| map.get(key).is_some_and(Value::is_object));
+            is_thought.then_some(PartShape::Reasoning).or_else(by_key)
+        }
+    }
+}
+
+/// Whether an item of a list is a part of one message, not a message by itself.
+fn is_bare_part(item: &Value) -> bool {
+    let Value::Object(map) = item else { return false };
+    if map.get("role").is_some_and(Value::is_string) || map.contains_key("message") {
+        return false;
+    }
+    match map.get("type").and_then(Value::as_str) {
+        Some(part_type) => {
+            part_shape(map).is_some() && shapes::part_of_type(part_type).is_some_and(|(_, is_item)| !is_item)
+        }
+        None => part_shape(map).is_some() || (has_text(map) && !is_message_beside_text(map)),
+    }
+}
+
+/// Whether an object with a text is more than a part: a choice of a completion, for example.
+fn is_message_beside_text(map: &Map<String, Value>) -> bool {
+    let mut fields = Fields::of(map);
+    fields.text(&shapes::FINISH_REASON).is_some() || map.contains_key("generation_info")
+}
+
+fn part_of_object(map: &Map<String, Value>, shape: PartShape) -> Vec<MessagePart> {
+    let mut fields = Fields::of(map);
+    let unknown = || vec![MessagePart::Unknown(Value::Object(map.clone()))];
+    let mut parts = match shape {
+        PartShape::Text => match text_of(&mut fields) {
+            Some(text) if text.is_empty() => Vec::new(),
+            Some(text) => vec![MessagePart::Text(text)],
+            None => return unknown(),
+        },
+        PartShape::Refusal => match fields.text(&shapes::REFUSAL) {
+            Some(text) => vec![MessagePart::Refusal(text.to_owned())],
+            None => return unknown(),
+        },
+        PartShape::Reasoning => vec![reasoning(&mut fields)],
+        PartShape::Call => call(&mut fields),
+        PartShape::Result => vec![result(&mut fields)],
+        PartShape::Media(kind) => match media(&mut fields, kind) {
+            Some(part) => vec![part],
+            None => return unknown(),
+        },
+    };
+    parts.extend(fields.rest(&parts));
+    parts
+}
+
+/// The text of a part: itself, or within an object (`{"text": {"value": …}}`).
+fn text_of(fields: &mut Fields<'_>) -> Option<String> {
+    if let Some(text) = fields.text(&shapes::TEXT) {
+        return Some(text.to_owned());
+    }
+    let inner = fields.object_where(&["text"], |inner| {
+        inner.get("value").is_some_and(Value::is_string)
+    })?;
+    let mut inner = Fields::of(inner);
+    let text = inner.text(&["value"]).map(str::to_owned);
+    fields.inner.push(inner);
+    text
+}
+
+fn reasoning(fields: &mut Fields<'_>) -> MessagePart {
+    let mut texts: Vec<String> = Vec::new();
+    for key in shapes::REASONING {
+        let mut found = Vec::new();
+        if let Some(value) = fields.map.get(key)
+            && collect_texts(value, &mut found)
+        {
+            fields.used.push(key);
+            for text in found {
+                if !texts.contains(&text) {
+                    texts.push(text);
+                }
+            }
+        }
+    }
+    if fields.map.get("type").and_then(Value::as_str) == Some("redacted_thinking") {
+        // Encrypted: it says nothing.
+        fields.used.push("data");
+    }
+    MessagePart::Reasoning(texts.join("\n"))
+}
+
+/// Collects the texts of a summary; whether it holds nothing else.
+fn collect_texts(value: &Value, texts: &mut Vec<String>) -> bool {
+    match value {
+        Value::Bool(true) | Value::Null => true,
+        Value::String(text) => {
+            if !text.is_empty() {
+                texts.push(text.clone());
+            }
+            true
+        }
+        Value::Array(items) => items.iter().all(|item| collect_texts(item, texts)),
+        Value::Object(map) => map.iter().all(|(key, value)| match key.as_str() {
+            "text" | "reasoningText" => collect_texts(value, texts),
+            // Encrypted.
+            "redactedContent" => true,
+            key => shapes::is_setting(key, value),
+        }),
+        _ => false,
+    }
+}
+
+fn call(fields: &mut Fields<'_>) -> Vec<MessagePart> {
+    fields.unwrap(&shapes::CALL_WRAPPERS);
+    let id = fields.text(&shapes::CALL_ID).map(str::to_owned);
+    let name = tool_name(fields).unwrap_or_else(|| UNNAMED.to_owned());
+    let arguments = fields.value(&shapes::ARGUMENTS).cloned().unwrap_or_default();
+    let arguments = match &arguments {
+        Value::String(text) => embedded_json(text).unwrap_or(arguments),
+        _ => arguments,
+    };
+    let is_error = fields.is_error();
+    let mut parts = vec![MessagePart::ToolCall {
+        id: id.clone(),
+        name: name.clone(),
+        arguments,
+    }];
+    if let Some((value, is_failure)) = result_value(fields, &shapes::RESULT_OF_CALL) {
+        parts.push(MessagePart::ToolResult {
+            id,
+            name: Some(name),
+            value,
+            is_error: is_error || is_failure,
+        });
+    }
+    parts
+}
+
+fn result(fields: &mut Fields<'_>) -> MessagePart {
+    // Cohere repeats the call in its result.
+    fields.unwrap(&shapes::CALL_WRAPPERS);
+    let is_error = fields.is_error();
+    let (value, is_failure) = result_value(fields, &shapes::RESULT).unwrap_or_default();
+    MessagePart::ToolResult {
+        id: fields.text(&shapes::CALL_ID).map(str::to_owned),
+        name: tool_name(fields),
+        value,
+        is_error: is_error || is_failure,
+    }
+}
+
+fn tool_name(fields: &mut Fields<'_>) -> Option<String> {
+    let by_type = || {
+        let part_type = fields.map.get("type")?.as_str()?;
+        shapes::tool_of_type(part_type).map(str::to_owned)
+    };
+    let by_type = by_type();
+    let name = fields.text(&shapes::TOOL_NAME).filter(|name| !name.is_empty());
+    name.map(str::to_owned).or(by_type)
+}
+
+/// A result, and whether it says that the tool failed.
+fn result_value(fields: &mut Fields<'_>, keys: &[&'static str]) -> Option<(Value, bool)> {
+    let (key, value) = fields.entry(keys, |_| true)?;
+    let is_failure = shapes::ERROR_KEYS.contains(&key);
+    // The AI SDK's outputs name their type.
+    if let Value::Object(map) = value
+        && map.len() == 2
+        && let (Some(output_type), Some(inner)) = (map.get("type").and_then(Value::as_str), map.get("value"))
+    {
+        return Some((plain_text(inner), is_failure || output_type.starts_with("error")));
+    }
+    Some((plain_text(value), is_failure))
+}
+
+/// A content that is nothing but text parts, as text; anything else as it is.
+fn plain_text(value: &Value) -> Value {
+    let Value::Array(items) = value else {
+        return value.clone();
+    };
+    let texts: Option<Vec<&str>> = items.iter().map(text_alone).collect();
+    match texts {
+        Some(texts) if !texts.is_empty() => Value::String(texts.join("\n")),
+        _ => value.clone(),
+    }
+}
+
+/// The text of a part that is nothing else.
+fn text_alone(item: &Value) -> Option<&str> {
+    let map = item.as_object()?;
+    let is_text = map.len() == 1 || map.get("type").and_then(Value::as_str) == Some("text");
+    let is_plain = map.keys().all(|key| key == "type" || key == "text");
+    (is_text && is_plain).then(|| map.get("text")?.as_str()).flatten()
+}
+
+fn media(fields: &mut Fields<'_>, kind: MediaKind) -> Option<MessagePart> {
+    fields.unwrap(&shapes::MEDIA_WRAPPERS);
+    // A document may be plain text.
+    let is_text = |fields: &Fields<'_>| fields.map.get("type").and_then(Value::as_str) == Some("text");
+    if let Some(inner) = fields.inner.iter_mut().find(|inner| is_text(inner))
+        && let Some(text) = inner.text(&shapes::MEDIA_DATA)
+    {
+        return Some(MessagePart::Text(text.to_owned()));
+    }
+    let media_type = fields.text(&shapes::MEDIA_TYPE).map(str::to_owned);
+    let modality = fields.map.get("modality").and_then(Value::as_str);
+    let kind = modality.and_then(media_kind).unwrap_or(kind);
+    let mut media = if let Some(uri) = fields.text(&shapes::MEDIA_URI) {
+        media_from_text(uri, kind)
+    } else if let Some(data) = fields.text(&shapes::MEDIA_DATA) {
+        media_from_text(data, kind)
+    } else {
+        Media {
+            kind,
+            media_type: None,
+            name: None,
+            source: MediaSource::FileId(fields.text(&shapes::MEDIA_ID)?.to_owned()),
+        }
+    };
+    media.media_type = media_type.or(media.media_type);
+    media.name = fields.text(&shapes::MEDIA_NAME).map(str::to_owned);
+    if media.kind == MediaKind::File {
+        let by_type = media.media_type.as_deref().and_then(media_kind);
+        media.kind = by_type.unwrap_or(kind);
+    }
+    Some(MessagePart::Media(media))
+}
+
+fn media_kind(media_type: &str) -> Option<MediaKind> {
+    let main = media_type.split('/').next().unwrap_or_default();
+    [MediaKind::Image, MediaKind::Audio, MediaKind::Video]
+        .into_iter()
+        .find(|kind| kind.as_str() == main)
+}
+
+/// Media that a text stands for: an address, or data.
+fn media_from_text(text: &str, kind: MediaKind) -> Media {
+    let data = text.strip_prefix("data:").and_then(|text| text.split_once(','));
+    let (media_type, source) = match data {
+        Some((head, data)) => {
+            let media_type = head.split(';').next().filter(|media_type| !media_type.is_empty());
+            (media_type.map(str::to_owned), MediaSource::Data(data.to_owned()))
+        }
+        None if text.contains("://") => (None, MediaSource::Uri(text.to_owned())),
+        None => (None, MediaSource::Data(text.to_owned())),
+    };
+    Media {
+        kind,
+        media_type,
+        name: None,
+        source,
+    }
+}
+
+/// Whether JSON in the place of a text is a conversation beyond doubt: a text that looks like JSON may be meant as text.
+fn is_conversation(value: &Value) -> bool {
+    let is_said = |item: &Value| {
+        let Value::Object(map) = item else { return false };
+        let has_content = ["content", "parts", "tool_calls"]
+            .iter()
+            .any(|key| map.contains_key(*key));
+        (map.get("role").is_some_and(Value::is_string) && has_content) || part_shape(map).is_some()
+    };
+    match value {
+        Value::Array(items) => !items.is_empty() && items.iter().all(is_said),
+        Value::Object(map) => {
+            let lists = ["messages", "contents", "input", "output", "choices", "candidates"];
+            let in_list = lists
+                .iter()
+                .filter_map(|key| map.get(*key)?.as_array())
+                .any(|list| {
+                    let is_item = |item: &Value| is_said(item) || item.as_object().is_some_and(is_body);
+                    !list.is_empty() && list.iter().all(is_item)
+                });
+            in_list || is_said(value)
+        }
+        _ => false,
+    }
+}
+
+/// A part that repeats nothing: a text that was read already is no rest.
+fn without_repetition(rest: Option<MessagePart>, said: &[&MessagePart]) -> Option<MessagePart> {
+    let Some(MessagePart::Unknown(Value::Object(mut map))) = rest else {
+        return rest;
+    };
+    let is_said = |value: &Value| {
+        let text = value.as_str();
+        said.iter().any(|part| match part {
+            MessagePart::Text(said) | MessagePart::Reasoning(said) => text == Some(said),
+            _ => false,
+        })
+    };
+    map.retain(|_, value| !is_said(value));
+    (!map.is_empty()).then_some(MessagePart::Unknown(Value::Object(map)))
+}
+
+/// The fields of an object, of which is kept which are read.
+#[derive(Clone)]
+struct Fields<'a> {
+    map: &'a Map<String, Value>,
+    used: Vec<&'static str>,
+    /// Objects within, whose fields count as its own.
+    inner: Vec<Fields<'a>>,
+}
+
+impl<'a> Fields<'a> {
+    fn of(map: &'a Map<String, Value>) -> Self {
+        Self {
+            map,
+            used: Vec::new(),
+            inner: Vec::new(),
+        }
+    }
+
+    /// Lets the fields of the objects under these keys count as its own.
+    fn unwrap(&mut self, keys: &[&'static str]) {
+        for key in keys {
+            if let Some(Value::Object(map)) = self.map.get(*key) {
+                self.used.push(key);
+                let mut inner = Fields::of(map);
+                inner.unwrap(keys);
+                self.inner.push(inner);
+            }
+        }
+    }
+
+    /// The first field with one of the keys that fits, which is read then; those within come first.
+    fn entry(
+        &mut self,
+        keys: &[&'static str],
+        fits: impl Fn(&Value) -> bool + Copy,
+    ) -> Option<(&'static str, &'a Value)> {
+        for inner in &mut self.inner {
+            if let Some(found) = inner.entry(keys, fits) {
+                return Some(found);
+            }
+        }
+        let found = keys.iter().find_map(|key| {
+            let value = self
+                .map
+                .get(*key)
+                .filter(|value| !value.is_null() && fits(value))?;
+            (!self.used.contains(key)).then_some((*key, value))
+        })?;
+        self.used.push(found.0);
+        Some(found)
+    }
+
+    fn value(&mut self, keys: &[&'static str]) -> Option<&'a Value> {
+        self.entry(keys, |_| true).map(|(_, value)| value)
+    }
+
+    fn text(&mut self, keys: &[&'static str]) -> Option<&'a str> {
+        self.entry(keys, Value::is_string)?.1.as_str()
+    }
+
+    fn object_where(
+        &mut self,
+        keys: &[&'static str],
+        fits: impl Fn(&Map<String, Value>) -> bool + Copy,
+    ) -> Option<&'a Map<String, Value>> {
+        let (_, value) = self.entry(keys, |value| value.as_object().is_some_and(fits))?;
+        value.as_object()
+    }
+
+    /// Whether a flag or a state says that a tool failed.
+    fn is_error(&mut self) -> bool {
+        let flag = self.entry(&shapes::IS_ERROR, Value::is_boolean);
+        let state = ["status", "state"].iter().any(|key| {
+            let state = self.map.get(*key).and_then(Value::as_str);
+            state.is_some_and(|state| shapes::ERROR_STATES.contains(&state))
+        });
+        state
+            || flag.is_some_and(|(_, flag)| flag == &Value::Bool(true))
+            || self.inner.iter_mut().any(Fields::is_error)
+    }
+
+    /// What was not read and is more than a setting.
+    fn rest(&self, said: &[MessagePart]) -> Option<MessagePart> {
+        let mut map = Map::new();
+        self.collect_rest(&mut map);
+        if map.is_empty() {
+            return None;
+        }
+        let said: Vec<&MessagePart> = said.iter().collect();
+        without_repetition(Some(MessagePart::Unknown(Value::Object(map))), &said)
+    }
+
+    fn collect_rest(&self, rest: &mut Map<String, Value>) {
+        let is_empty = |value: &Value| match value {
+            Value::Null => true,
+            Value::String(text) => text.is_empty(),
+            Value::Array(items) => items.is_empty(),
+            Value::Object(map) => map.is_empty(),
+            _ => false,
+        };
+        for (key, value) in self.map {
+            if self.used.contains(&key.as_str()) || is_empty(value) || shapes::is_setting(key, value) {
+                continue;
+            }
+            let mut free = key.clone();
+            while rest.contains_key(&free) {
+                free.push('_');
+            }
+            rest.insert(free, value.clone());
+        }
+        for inner in &self.inner {
+            inner.collect_rest(rest);
+        }
+    }
+}
+
+/// Attributes that spell a list of messages key by key, as that list; `None` for any other object.
+fn expanded(map: &Map<String, Value>, is_answer: bool) -> Option<Map<String, Value>> {
+    let has = |list: &str| {
+        map.keys()
+            .any(|key| key.strip_prefix(list).is_some_and(|rest| rest.starts_with('.')))
+    };
+    let list = shapes::FLAT_LISTS.iter().find_map(|(prompt, answer)| {
+        let (wanted, other) = if is_answer {
+            (*answer, *prompt)
+        } else {
+            (*prompt, *answer)
+        };
+        [wanted, other].into_iter().find(|list| has(list))
+    })?;
+    let mut tree = Tree::default();
+    let mut rest = Map::new();
+    for (key, value) in map {
+        let path = key.strip_prefix(list).and_then(|rest| rest.strip_prefix('.'));
+        if !path.is_some_and(|path| tree.insert(path, value)) {
+            rest.insert(key.clone(), value.clone());
+        }
+    }
+    rest.insert("messages".to_owned(), tree.into_value());
+    Some(rest)
+}
+
+/// Values by paths.
+#[derive(Default)]
+struct Tree<'a> {
+    value: Option<&'a Value>,
+    fields: BTreeMap<&'a str, Tree<'a>>,
+}
+
+impl<'a> Tree<'a> {
+    /// Whether the path was free: a value has no fields.
+    fn insert(&mut self, path: &'a str, value: &'a Value) -> bool {
+        if self.value.is_some() || path.split('.').count() > MAX_NESTING {
+            return false;
+        }
+        if let Some((field, rest)) = path.split_once('.') {
+            return self.fields.entry(field).or_default().insert(rest, value);
+        }
+        let leaf = self.fields.entry(path).or_default();
+        let is_free = leaf.value.is_none() && leaf.fields.is_empty();
+        if is_free {
+            leaf.value = Some(value);
+        }
+        is_free
+    }
+
+    /// The value; fields that are numbered are a list, in the order of their numbers.
+    fn into_value(self) -> Value {
+        if let Some(value) = self.value {
+            return value.clone();
+        }
+        let numbers: Option<Vec<usize>> = self.fields.keys().map(|key| key.parse().ok()).collect();
+        let Some(numbers) = numbers else {
+            let fields = self.fields.into_iter();
+            return Value::Object(
+                fields
+                    .map(|(key, tree)| (key.to_owned(), tree.into_value()))
+                    .collect(),
+            );
+        };
+        let mut items: Vec<(usize, Self)> = numbers.into_iter().zip(self.fields.into_values()).collect();
+        items.sort_by_key(|(number, _)| *number);
+        Value::Array(items.into_iter().map(|(_, tree)| tree.into_value()).collect())
+    }
+}

@@ -1,0 +1,498 @@
+//! The spellings of providers, as tables: where a body keeps its messages, what a message and a part hold, under which
+//! keys.
+//!
+//! `OpenAI` (chat completions, responses), Anthropic, Gemini, Ollama, Bedrock Converse, Cohere, Mistral, OpenTelemetry's
+//! GenAI conventions, `OpenInference`, `OpenLLMetry`, `LangChain` and the AI SDK are read by them, and whoever is
+//! compatible with one of these.
+
+use serde_json::Value;
+
+use super::{MediaKind, Role};
+
+/// What a body keeps under a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Section {
+    /// Instructions; an answer that repeats those of its request repeats nothing that was said.
+    Instructions,
+    /// What was said before; repeated in answers too.
+    History,
+    /// Messages: a list, one, or a plain text.
+    Messages,
+}
+
+/// Where bodies keep what was said, in the order in which it is read.
+pub(super) const SECTIONS: [(&str, Section); 24] = [
+    ("system_instructions", Section::Instructions),
+    ("systemInstruction", Section::Instructions),
+    ("system_instruction", Section::Instructions),
+    ("system", Section::Instructions),
+    ("instructions", Section::Instructions),
+    ("preamble", Section::Instructions),
+    ("chat_history", Section::History),
+    ("messages", Section::Messages),
+    ("contents", Section::Messages),
+    ("input", Section::Messages),
+    ("inputs", Section::Messages),
+    ("prompt", Section::Messages),
+    ("request", Section::Messages),
+    ("body", Section::Messages),
+    ("value", Section::Messages),
+    ("message", Section::Messages),
+    ("delta", Section::Messages),
+    ("choices", Section::Messages),
+    ("candidates", Section::Messages),
+    ("generations", Section::Messages),
+    ("output", Section::Messages),
+    ("outputs", Section::Messages),
+    ("response", Section::Messages),
+    ("completion", Section::Messages),
+];
+
+/// Attributes that spell a list of messages key by key (`llm.input_messages.0.message.role`): of a prompt, of an answer.
+pub(super) const FLAT_LISTS: [(&str, &str); 2] = [
+    ("llm.input_messages", "llm.output_messages"),
+    ("gen_ai.prompt", "gen_ai.completion"),
+];
+
+/// Objects around a message: `LangChain`'s constructors and stored messages, Gemini's candidates.
+pub(super) const MESSAGE_WRAPPERS: [&str; 3] = ["kwargs", "data", "content"];
+
+/// The object around a part of `OpenInference`.
+pub(super) const PART_WRAPPER: &str = "message_content";
+
+/// What a message holds under a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Field {
+    Reasoning,
+    Content,
+    Refusal,
+    Calls,
+    Results,
+    Media(MediaKind),
+}
+
+/// What messages hold, in the order in which it is shown.
+pub(super) const MESSAGE_FIELDS: [(&str, Field); 24] = [
+    ("reasoning_content", Field::Reasoning),
+    ("reasoning", Field::Reasoning),
+    ("reasoningText", Field::Reasoning),
+    ("thinking", Field::Reasoning),
+    ("tool_plan", Field::Reasoning),
+    ("reasoning_details", Field::Reasoning),
+    ("thinking_blocks", Field::Reasoning),
+    ("content", Field::Content),
+    ("parts", Field::Content),
+    ("contents", Field::Content),
+    ("text", Field::Content),
+    ("message", Field::Content),
+    ("refusal", Field::Refusal),
+    ("tool_calls", Field::Calls),
+    ("toolCalls", Field::Calls),
+    ("function_call", Field::Calls),
+    ("tool_results", Field::Results),
+    ("toolResults", Field::Results),
+    ("images", Field::Media(MediaKind::Image)),
+    ("audio", Field::Media(MediaKind::Audio)),
+    ("files", Field::Media(MediaKind::File)),
+    ("documents", Field::Media(MediaKind::File)),
+    ("attachments", Field::Media(MediaKind::File)),
+    ("experimental_attachments", Field::Media(MediaKind::File)),
+];
+
+/// What a part is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PartShape {
+    Text,
+    Reasoning,
+    Call,
+    Result,
+    Refusal,
+    Media(MediaKind),
+}
+
+/// Parts by their `type`, and whether one beside messages is a message by itself (the items of the Responses API).
+const PART_TYPES: [(&str, PartShape, bool); 35] = [
+    ("text", PartShape::Text, false),
+    ("input_text", PartShape::Text, false),
+    ("output_text", PartShape::Text, false),
+    ("summary_text", PartShape::Text, false),
+    ("thinking", PartShape::Reasoning, false),
+    ("redacted_thinking", PartShape::Reasoning, false),
+    ("thought", PartShape::Reasoning, false),
+    ("reasoning_text", PartShape::Reasoning, false),
+    ("reasoning.text", PartShape::Reasoning, false),
+    ("reasoning.summary", PartShape::Reasoning, false),
+    ("reasoning", PartShape::Reasoning, true),
+    ("function", PartShape::Call, false),
+    ("tool_use", PartShape::Call, false),
+    ("server_tool_use", PartShape::Call, false),
+    ("mcp_tool_use", PartShape::Call, false),
+    ("tool_call", PartShape::Call, false),
+    ("tool-call", PartShape::Call, false),
+    ("dynamic-tool", PartShape::Call, false),
+    ("tool_result", PartShape::Result, false),
+    ("tool-result", PartShape::Result, false),
+    ("tool-error", PartShape::Result, false),
+    ("tool_call_response", PartShape::Result, false),
+    ("refusal", PartShape::Refusal, false),
+    ("image", PartShape::Media(MediaKind::Image), false),
+    ("image_url", PartShape::Media(MediaKind::Image), false),
+    ("input_image", PartShape::Media(MediaKind::Image), false),
+    ("audio", PartShape::Media(MediaKind::Audio), false),
+    ("input_audio", PartShape::Media(MediaKind::Audio), false),
+    ("video", PartShape::Media(MediaKind::Video), false),
+    ("file", PartShape::Media(MediaKind::File), false),
+    ("input_file", PartShape::Media(MediaKind::File), false),
+    ("document", PartShape::Media(MediaKind::File), false),
+    ("media", PartShape::Media(MediaKind::File), false),
+    ("blob", PartShape::Media(MediaKind::File), false),
+    ("uri", PartShape::Media(MediaKind::File), false),
+];
+
+/// Families of types: how they end, which is cut off for the tool's name where the part has none.
+const PART_TYPE_ENDINGS: [(&str, PartShape); 4] = [
+    ("_call_output", PartShape::Result),
+    ("_tool_result", PartShape::Result),
+    ("_call", PartShape::Call),
+    ("_output", PartShape::Result),
+];
+
+/// How the types of the AI SDK's tool parts begin: `tool-weather`.
+const TOOL_TYPE_BEGINNING: &str = "tool-";
+
+/// Parts without a `type`, by the key that makes them what they are.
+const PART_KEYS: [(&str, PartShape); 16] = [
+    ("functionCall", PartShape::Call),
+    ("function_call", PartShape::Call),
+    ("toolUse", PartShape::Call),
+    ("tool_call", PartShape::Call),
+    ("executableCode", PartShape::Call),
+    ("functionResponse", PartShape::Result),
+    ("function_response", PartShape::Result),
+    ("toolResult", PartShape::Result),
+    ("codeExecutionResult", PartShape::Result),
+    ("reasoningContent", PartShape::Reasoning),
+    ("inlineData", PartShape::Media(MediaKind::File)),
+    ("inline_data", PartShape::Media(MediaKind::File)),
+    ("fileData", PartShape::Media(MediaKind::File)),
+    ("image", PartShape::Media(MediaKind::Image)),
+    ("video", PartShape::Media(MediaKind::Video)),
+    ("document", PartShape::Media(MediaKind::File)),
+];
+
+/// What a part is by its `type`, and whether it is a message by itself.
+pub(super) fn part_of_type(part_type: &str) -> Option<(PartShape, bool)> {
+    let by_name = PART_TYPES.iter().find(|(name, ..)| *name == part_type);
+    by_name
+        .map(|(_, shape, is_item)| (*shape, *is_item))
+        .or_else(|| {
+            let ending = PART_TYPE_ENDINGS
+                .iter()
+                .find(|(ending, _)| part_type.ends_with(ending));
+            ending.map(|(_, shape)| (*shape, true))
+        })
+        .or_else(|| {
+            part_type
+                .starts_with(TOOL_TYPE_BEGINNING)
+                .then_some((PartShape::Call, false))
+        })
+}
+
+/// What a part without a `type` is, and the key that says so.
+pub(super) fn part_of_key(has: impl Fn(&str) -> bool) -> Option<PartShape> {
+    PART_KEYS
+        .iter()
+        .find(|(key, _)| has(key))
+        .map(|(_, shape)| *shape)
+}
+
+/// The tool that a type names: `web_search_call`, `tool-weather`.
+pub(super) fn tool_of_type(part_type: &str) -> Option<&str> {
+    let is_general = PART_TYPES.iter().any(|(name, ..)| *name == part_type)
+        || part_type.starts_with("function_call")
+        || part_type.starts_with("custom_tool_call");
+    if is_general {
+        return None;
+    }
+    part_type.strip_prefix(TOOL_TYPE_BEGINNING).or_else(|| {
+        PART_TYPE_ENDINGS
+            .iter()
+            .find_map(|(ending, _)| part_type.strip_suffix(ending))
+    })
+}
+
+/// The words of providers for a role, without regard to case; a `LangChain` class or `type` is one too.
+const ROLE_WORDS: [(&str, Role); 24] = [
+    ("system", Role::System),
+    ("systemmessage", Role::System),
+    ("systemmessagechunk", Role::System),
+    ("developer", Role::Developer),
+    ("user", Role::User),
+    ("human", Role::User),
+    ("humanmessage", Role::User),
+    ("humanmessagechunk", Role::User),
+    ("assistant", Role::Assistant),
+    ("model", Role::Assistant),
+    ("ai", Role::Assistant),
+    ("bot", Role::Assistant),
+    ("chatbot", Role::Assistant),
+    ("aimessage", Role::Assistant),
+    ("aimessagechunk", Role::Assistant),
+    ("tool", Role::Tool),
+    ("function", Role::Tool),
+    ("ipython", Role::Tool),
+    ("toolmessage", Role::Tool),
+    ("toolmessagechunk", Role::Tool),
+    ("functionmessage", Role::Tool),
+    ("functionmessagechunk", Role::Tool),
+    ("tool_response", Role::Tool),
+    ("environment", Role::Tool),
+];
+
+/// The role that a word is known for.
+pub(super) fn known_role(word: &str) -> Option<Role> {
+    let same = |(known, _): &&(&str, Role)| known.eq_ignore_ascii_case(word);
+    ROLE_WORDS.iter().find(same).map(|(_, role)| role.clone())
+}
+
+pub(super) const ROLE: [&str; 1] = ["role"];
+pub(super) const FINISH_REASON: [&str; 5] = [
+    "finish_reason",
+    "finishReason",
+    "stop_reason",
+    "stopReason",
+    "done_reason",
+];
+pub(super) const TEXT: [&str; 3] = ["text", "content", "value"];
+pub(super) const REASONING: [&str; 9] = [
+    "reasoningContent",
+    "reasoningText",
+    "thinking",
+    "thought",
+    "text",
+    "summary",
+    "content",
+    "reasoning",
+    "value",
+];
+/// Objects around a call or a result.
+pub(super) const CALL_WRAPPERS: [&str; 12] = [
+    "function",
+    "functionCall",
+    "function_call",
+    "toolUse",
+    "tool_call",
+    "executableCode",
+    "functionResponse",
+    "function_response",
+    "toolResult",
+    "codeExecutionResult",
+    "call",
+    "custom",
+];
+/// The ID that call and result share; an `id` besides is that of the part.
+pub(super) const CALL_ID: [&str; 6] = [
+    "call_id",
+    "tool_call_id",
+    "tool_use_id",
+    "toolCallId",
+    "toolUseId",
+    "id",
+];
+pub(super) const TOOL_NAME: [&str; 4] = ["name", "toolName", "tool_name", "tool"];
+pub(super) const ARGUMENTS: [&str; 9] = [
+    "arguments",
+    "input",
+    "args",
+    "parameters",
+    "rawInput",
+    "action",
+    "code",
+    "queries",
+    "operation",
+];
+pub(super) const RESULT: [&str; 9] = [
+    "response",
+    "content",
+    "output",
+    "outputs",
+    "result",
+    "results",
+    "value",
+    "error",
+    "errorText",
+];
+/// What a call brings with it when its part holds the result too.
+pub(super) const RESULT_OF_CALL: [&str; 6] = ["output", "outputs", "result", "results", "errorText", "error"];
+pub(super) const IS_ERROR: [&str; 2] = ["is_error", "isError"];
+pub(super) const ERROR_KEYS: [&str; 2] = ["error", "errorText"];
+pub(super) const ERROR_STATES: [&str; 3] = ["error", "output-error", "failed"];
+pub(super) const REFUSAL: [&str; 3] = ["refusal", "content", "text"];
+pub(super) const NAME: [&str; 1] = ["name"];
+
+/// Objects around the source of a media part.
+pub(super) const MEDIA_WRAPPERS: [&str; 14] = [
+    "image_url",
+    "input_audio",
+    "file",
+    "source",
+    "inlineData",
+    "inline_data",
+    "fileData",
+    "file_data",
+    "image",
+    "audio",
+    "video",
+    "document",
+    "s3Location",
+    "blob",
+];
+pub(super) const MEDIA_TYPE: [&str; 6] = [
+    "media_type",
+    "mediaType",
+    "mime_type",
+    "mimeType",
+    "contentType",
+    "format",
+];
+pub(super) const MEDIA_NAME: [&str; 5] = ["filename", "name", "title", "display_name", "displayName"];
+pub(super) const MEDIA_URI: [&str; 8] = [
+    "url",
+    "uri",
+    "fileUri",
+    "file_uri",
+    "file_url",
+    "image_url",
+    "audio_url",
+    "video_url",
+];
+pub(super) const MEDIA_DATA: [&str; 10] = [
+    "data",
+    "bytes",
+    "base64",
+    "file_data",
+    "image",
+    "audio",
+    "video",
+    "file",
+    "content",
+    "text",
+];
+pub(super) const MEDIA_ID: [&str; 3] = ["file_id", "fileId", "id"];
+
+/// Settings and measurements of requests, answers, messages and parts, whatever they hold: nothing that was said.
+const SETTINGS: [&str; 28] = [
+    "additional_kwargs",
+    "cache_control",
+    "cachePoint",
+    "generation_info",
+    "generationConfig",
+    "inferenceConfig",
+    "llm_output",
+    "logit_bias",
+    "logprobs",
+    "metadata",
+    "metrics",
+    "options",
+    "providerMetadata",
+    "providerOptions",
+    "provider_specific_fields",
+    "response_format",
+    "response_metadata",
+    "safetyRatings",
+    "safetySettings",
+    "stop",
+    "stop_sequences",
+    "stream_options",
+    "tool_choice",
+    "toolConfig",
+    "tools",
+    "usage",
+    "usageMetadata",
+    "usage_metadata",
+];
+
+/// Settings, IDs and marks that are a text, a number or a flag.
+const MARKS: [&str; 64] = [
+    "avgLogprobs",
+    "background",
+    "completed_at",
+    "created",
+    "created_at",
+    "createTime",
+    "detail",
+    "done",
+    "encrypted_content",
+    "eval_count",
+    "eval_duration",
+    "event_id",
+    "example",
+    "frequency_penalty",
+    "generation_id",
+    "id",
+    "index",
+    "keep_alive",
+    "lc",
+    "load_duration",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "max_tokens",
+    "max_tool_calls",
+    "modality",
+    "modelId",
+    "modelVersion",
+    "model",
+    "n",
+    "native_finish_reason",
+    "object",
+    "parallel_tool_calls",
+    "phase",
+    "preliminary",
+    "presence_penalty",
+    "previous_response_id",
+    "prompt_eval_count",
+    "prompt_eval_duration",
+    "prompt_cache_key",
+    "provider",
+    "providerExecuted",
+    "responseId",
+    "response_id",
+    "run",
+    "safety_identifier",
+    "seed",
+    "service_tier",
+    "signature",
+    "state",
+    "status",
+    "stop_sequence",
+    "store",
+    "stream",
+    "system_fingerprint",
+    "temperature",
+    "thoughtSignature",
+    "thought_signature",
+    "top_k",
+    "top_logprobs",
+    "top_p",
+    "total_duration",
+    "truncation",
+    "type",
+    "user",
+];
+
+/// Settings under keys that hold what was said in other places, by a key within.
+const NESTED_SETTINGS: [(&str, &str); 4] = [
+    ("text", "format"),
+    ("text", "verbosity"),
+    ("reasoning", "effort"),
+    ("thinking", "budget_tokens"),
+];
+
+/// Whether a field is a setting, a measurement or a mark.
+pub(super) fn is_setting(key: &str, value: &Value) -> bool {
+    SETTINGS.contains(&key)
+        || (MARKS.contains(&key) && !value.is_object() && !value.is_array())
+        || NESTED_SETTINGS
+            .iter()
+            .any(|(outer, inner)| *outer == key && value.get(inner).is_some())
+}

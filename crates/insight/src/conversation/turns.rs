@@ -1,0 +1,208 @@
+//! What is new in a conversation: agents send all of it again with every call.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use tracer_sdk::format::Payload;
+
+use super::{Conversation, Message, MessagePart, embedded_json};
+
+/// Pairs of messages that are compared, once two calls no longer begin alike.
+const MAX_COMPARED_PAIRS: usize = 250_000;
+
+/// What a step adds to the conversation of its run.
+#[derive(Debug, PartialEq)]
+pub enum Turn {
+    /// A model was asked and answered.
+    Model {
+        /// How many messages of the prompt an earlier step had already.
+        earlier: usize,
+        /// The others.
+        new: Vec<Message>,
+        /// The answer.
+        answer: Vec<Message>,
+    },
+    /// A tool was called.
+    Tool,
+    /// Anything else.
+    Other,
+}
+
+/// Reads the steps of a run in their order, and finds what each adds.
+#[derive(Debug, Default)]
+pub struct TurnReader {
+    messages: HashSet<String>,
+    /// Results of tools, as they come back in messages.
+    results: HashSet<String>,
+}
+
+impl TurnReader {
+    /// What a record adds to those before it.
+    pub fn read(&mut self, payload: &Payload) -> Turn {
+        if let Payload::ToolCall { result, .. } = payload {
+            if !result.is_null() {
+                self.results.insert(value_key(unwrapped(result)));
+            }
+            return Turn::Tool;
+        }
+        let Some(conversation) = Conversation::from_payload(payload) else {
+            return Turn::Other;
+        };
+        let (new, earlier): (Vec<Message>, Vec<Message>) = conversation
+            .prompt
+            .into_iter()
+            .partition(|message| !self.has(message));
+        let answer = conversation.answer;
+        self.messages.extend(new.iter().chain(&answer).map(key));
+        Turn::Model {
+            earlier: earlier.len(),
+            new,
+            answer,
+        }
+    }
+
+    /// Whether a message is an earlier one, or holds nothing but results that steps have.
+    fn has(&self, message: &Message) -> bool {
+        let is_result = |part: &MessagePart| match part {
+            MessagePart::ToolResult { value, .. } => self.results.contains(&value_key(value)),
+            _ => false,
+        };
+        self.messages.contains(&key(message))
+            || (!message.parts.is_empty() && message.parts.iter().all(is_result))
+    }
+}
+
+/// For each message of a prompt, whether it is new: not among the messages of an earlier call, in their order.
+pub fn new_messages(earlier: &[Message], prompt: &[Message]) -> Vec<bool> {
+    let earlier: Vec<String> = earlier.iter().map(key).collect();
+    let prompt: Vec<String> = prompt.iter().map(key).collect();
+    let same = earlier
+        .iter()
+        .zip(&prompt)
+        .take_while(|(one, other)| one == other)
+        .count();
+    let (earlier, rest) = (
+        earlier.get(same..).unwrap_or_default(),
+        prompt.get(same..).unwrap_or_default(),
+    );
+    let mut is_new = vec![true; prompt.len()];
+    is_new.iter_mut().take(same).for_each(|is_new| *is_new = false);
+    let width = rest.len() + 1;
+    if earlier.len().saturating_mul(width) > MAX_COMPARED_PAIRS {
+        return is_new;
+    }
+    // The longest common subsequence of what is left of both, from each pair of places on.
+    let mut common = vec![0_u32; (earlier.len() + 1) * width];
+    let at = |common: &[u32], one: usize, other: usize| common.get(one * width + other).copied().unwrap_or(0);
+    for (one, said) in earlier.iter().enumerate().rev() {
+        for (other, message) in rest.iter().enumerate().rev() {
+            let longest = if said == message {
+                at(&common, one + 1, other + 1) + 1
+            } else {
+                at(&common, one + 1, other).max(at(&common, one, other + 1))
+            };
+            if let Some(cell) = common.get_mut(one * width + other) {
+                *cell = longest;
+            }
+        }
+    }
+    let (mut one, mut other) = (0, 0);
+    while let (Some(said), Some(message)) = (earlier.get(one), rest.get(other)) {
+        if said == message {
+            if let Some(is_new) = is_new.get_mut(same + other) {
+                *is_new = false;
+            }
+            one += 1;
+            other += 1;
+        } else if at(&common, one + 1, other) >= at(&common, one, other + 1) {
+            one += 1;
+        } else {
+            other += 1;
+        }
+    }
+    is_new
+}
+
+/// A result without the object that a record puts around what is neither an object nor a string.
+pub fn unwrapped(result: &Value) -> &Value {
+    match result {
+        Value::Object(map) if map.len() == 1 => map.get("value").unwrap_or(result),
+        result => result,
+    }
+}
+
+/// What makes two messages the same. IDs do not: providers leave them out of one place and write them in another.
+fn key(message: &Message) -> String {
+    let mut key = message.label();
+    for part in &message.parts {
+        key.push('\0');
+        let written = match part {
+            MessagePart::ToolCall { name, arguments, .. } => write!(key, "call {name} {arguments}"),
+            MessagePart::ToolResult { value, .. } => write!(key, "result {}", value_key(value)),
+            part => write!(key, "{part:?}"),
+        };
+        debug_assert!(written.is_ok(), "a string takes everything");
+    }
+    key
+}
+
+/// What makes two results the same: JSON is, in a text too.
+fn value_key(value: &Value) -> String {
+    match value {
+        Value::String(text) => embedded_json(text).map_or_else(|| text.clone(), |value| value.to_string()),
+        value => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::prompt_messages;
+    use super::*;
+
+    /// The letters of the messages that are new; one letter is one message.
+    fn new_letters(earlier: &str, prompt: &str) -> String {
+        let messages = |letters: &str| -> Vec<Message> {
+            let all: Vec<Value> = letters
+                .chars()
+                .map(|letter| json!({"role": "user", "content": letter.to_string()}))
+                .collect();
+            prompt_messages(&json!({"messages": all}))
+        };
+        let is_new = new_messages(&messages(earlier), &messages(prompt));
+        assert_eq!(is_new.len(), prompt.len());
+        prompt
+            .chars()
+            .zip(is_new)
+            .filter_map(|(letter, is_new)| is_new.then_some(letter))
+            .collect()
+    }
+
+    #[test]
+    fn messages_are_old_only_in_the_order_of_the_earlier_call() {
+        assert_eq!(new_letters("", "ab"), "ab");
+        assert_eq!(new_letters("abc", "abcd"), "d");
+        // Another beginning, the same rest.
+        assert_eq!(new_letters("abcd", "xbcde"), "xe");
+        // The same messages in another order.
+        assert_eq!(new_letters("abc", "cab").len(), 1);
+        assert_eq!(new_letters("ab", "abab"), "ab");
+        // Left out of the middle, put into it.
+        assert_eq!(new_letters("abcdef", "abef"), "");
+        assert_eq!(new_letters("abef", "abcdef"), "cd");
+        assert_eq!(new_letters("abc", ""), "");
+        let (many, more) = ("ab".repeat(400), "ba".repeat(400));
+        assert_eq!(new_letters(&many, &(many.clone() + "c")), "c");
+        // Past the limit, what follows the common beginning is new.
+        assert_eq!(new_letters(&many, &more), more);
+    }
+
+    #[test]
+    fn a_call_without_its_id_is_the_same_call() {
+        let call = |id: &str| json!({"messages": [{"role": "assistant", "tool_calls": [{"id": id, "function": {"name": "ls", "arguments": "{}"}}]}]});
+        let (one, other) = (prompt_messages(&call("call_1")), prompt_messages(&call("")));
+        assert_eq!(new_messages(&one, &other), [false]);
+    }
+}
