@@ -1,5 +1,6 @@
 //! Traced programs in processes of their own.
 
+use std::io::Read;
 use std::process::{Child, Command, Output, Stdio};
 
 use crate::DataDir;
@@ -58,6 +59,22 @@ impl Program {
     #[must_use]
     pub fn start(self) -> Child {
         self.start_with_errors_to(Stdio::piped())
+    }
+
+    /// Starts the program, and waits until it prints that it is ready.
+    #[must_use]
+    pub fn start_ready(self) -> Child {
+        let mut child = self.start();
+        let mut line = String::new();
+        // Byte by byte: what follows is the caller's.
+        for byte in child.stdout.as_mut().unwrap().bytes() {
+            line.push(char::from(byte.unwrap()));
+            if line.ends_with('\n') {
+                break;
+            }
+        }
+        assert_eq!(line, "ready\n");
+        child
     }
 
     /// Starts the program, with a standard error of the test's own; the other streams are pipes.

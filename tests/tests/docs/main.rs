@@ -1,0 +1,6 @@
+//! The documentation: what it cites exists, and what it tells a reader to type works.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+mod citations;
+mod first_contact;

@@ -1,0 +1,281 @@
+//! What a gate reads and writes keeps to the JSON Schemas in `docs/schemas`, and what is wrong does not.
+
+use serde_json::{Map, Value, json};
+use tracer_gate::policy::{Overrides, Policy};
+use tracer_gate::{
+    Acceptance, AcceptanceSource, AcceptanceVerdict, Baseline, FailureReason, Gate, GateDetails, InputFile,
+    ProcessExit, PullRequest, Report, Trial, TrialFailure,
+};
+use tracer_insight::comparison::Comparison;
+use tracer_insight::digest::sha256_hex;
+use tracer_insight::profile::RunProfile;
+use tracer_sdk::format::TraceId;
+use tracer_sdk::testing::capture;
+use tracer_sdk::{Usage, llm_call, tool_call};
+use tracer_tests::Schema;
+use tracer_tests::gate_vectors::measured;
+
+const NOW: &str = "2026-01-01T00:00:00.000Z";
+
+/// A run that searches this often.
+fn run(searches: u32) -> RunProfile {
+    let captured = capture(|| {
+        for page in 0..searches {
+            tool_call("search").args(&json!({"page": page})).record()?;
+        }
+        llm_call("gpt-5")
+            .prompt("Where is my order?")
+            .usage(Usage::new(40, 6))
+            .record()
+    });
+    RunProfile::new(&captured.meta, captured.records)
+}
+
+/// A run that loops and fails.
+fn broken_run() -> RunProfile {
+    let captured = capture(|| {
+        for _ in 0..4 {
+            tool_call("search").args(&"the same").record()?;
+        }
+        llm_call("gpt-5-mini").error("no answer").record()
+    });
+    RunProfile::new(&captured.meta, captured.records)
+}
+
+fn judged(policy: &str, baseline: Option<&Baseline>, trials: &[Trial]) -> Value {
+    let policy = Policy::parse(policy, &Overrides::default()).unwrap();
+    let judgement = Gate::new(&policy, baseline).unwrap().judge(trials);
+    let gate = GateDetails {
+        id: Some("gate".to_owned()),
+        command: vec!["agent".to_owned()],
+        policy: Some(InputFile {
+            path: "policy.yaml".to_owned(),
+            sha256: sha256_hex(b""),
+        }),
+        ..GateDetails::default()
+    };
+    serde_json::to_value(Report::new(judgement, trials, baseline, Map::new(), gate)).unwrap()
+}
+
+const POLICY: &str = "version: 2
+trials: 3
+metrics:
+  no_loops: {kind: invariant}
+  required_tools: {kind: invariant, all_of: [search]}
+  step_count: {kind: measured, direction: upper, tolerance: {relative: 0.5}}
+  cost_tokens: {kind: measured, direction: both, limit: {lower: 1, upper: 100}}
+  latency_ms: {kind: distributional, direction: upper, mode: report_only}
+  task_pass_rate: {kind: statistical, direction: both, threshold: {lower: 0.1, upper: 1}}
+";
+
+fn trials() -> Vec<Trial> {
+    let mut failed = Trial::failed(3, TrialFailure::new(FailureReason::Timeout).with("after 600 s"));
+    failed.exit = Some(ProcessExit::Signal(9));
+    failed.wall_time_ms = Some(600_000);
+    "still waiting".clone_into(&mut failed.stderr_tail);
+    let mut sound = Trial::of_run(1, run(2));
+    sound.exit = Some(ProcessExit::Code(0));
+    vec![sound, Trial::of_run(2, broken_run()), failed]
+}
+
+#[test]
+fn a_report_keeps_to_its_schema_whatever_the_trials_did() {
+    let schema = Schema::of("report");
+    let usual = run(2);
+    let baseline = Baseline::of_runs(&[&usual, &run(3)], NOW).unwrap();
+    let report = judged(POLICY, Some(&baseline), &trials());
+    schema.takes(&report);
+    assert_eq!(report["verdict"], "fail");
+    schema.takes(&judged(
+        &POLICY.replace("trials: 3", "trials: 1"),
+        Some(&baseline),
+        &[Trial::of_run(1, usual)],
+    ));
+    schema.takes(&judged(
+        "version: 2\ntrials: 1\nmetrics:\n  no_loops: {kind: invariant}\n",
+        None,
+        &[Trial::failed(1, TrialFailure::new(FailureReason::NoTrace))],
+    ));
+
+    let wrong = [
+        ("/report_version", Some(json!("3.0.0"))),
+        ("/verdict", Some(json!("PASS"))),
+        ("/passed", Some(json!("yes"))),
+        ("/metadata", None),
+        ("/trials/0/metric_values/cost_tokens", Some(json!(true))),
+        ("/trials/0/details", None),
+        ("/trials/2/details/failure/reason", Some(json!("bad luck"))),
+        ("/aggregate_results/1/kind", Some(json!("invariants"))),
+        ("/aggregate_results/1/evidence", None),
+        ("/gate/policy/sha256", Some(json!("none"))),
+    ];
+    for (place, value) in wrong {
+        schema.refuses(&report, place, value);
+    }
+}
+
+#[test]
+fn a_baseline_keeps_to_its_schema_however_it_was_made() {
+    let schema = Schema::of("baseline");
+    let of_run = Baseline::of_run(&run(2), NOW);
+    let acceptance = Acceptance {
+        accepted_at: NOW.to_owned(),
+        accepted_by: "ada".to_owned(),
+        reason: "it looks twice now".to_owned(),
+        tracer_version: "0.1.0".to_owned(),
+        source_run_id: of_run.source_run_id.clone(),
+        source: AcceptanceSource {
+            pull_request: Some(PullRequest { number: 7, url: None }),
+            ..AcceptanceSource::default()
+        },
+        verdict: AcceptanceVerdict {
+            outcome: "accepted".to_owned(),
+            summary: "1 tool added".to_owned(),
+        },
+        previous_baseline: None,
+    };
+    let whole = [1, 2, 3].map(|number| {
+        let mut run = run(number);
+        // Captured runs all have the same.
+        run.trace_id = TraceId::from_u128(number.into()).unwrap();
+        Trial::of_run(number, run)
+    });
+    let policy = "version: 2\nmetrics:\n  required_tools: {kind: invariant, all_of: [search]}\n";
+    let report = judged(policy, None, &whole).to_string();
+    let of_report = Baseline::of_report(report.as_bytes(), NOW, false).unwrap();
+    let document = serde_json::to_value(&of_report).unwrap();
+    schema.takes(&document);
+    for baseline in [
+        of_run.clone(),
+        Baseline::of_run(&broken_run(), NOW),
+        of_run.accepted(acceptance),
+    ] {
+        schema.takes(&serde_json::to_value(baseline).unwrap());
+    }
+
+    let wrong = [
+        ("/schema_version", Some(json!("0.4.0"))),
+        ("/summary/total_tokens", Some(json!(-1))),
+        ("/trial_sample/trials", Some(json!(0))),
+        ("/trial_sample/metrics/step_count", Some(json!(["2"]))),
+        ("/trial_sample/invariants/required_tools", Some(json!([1]))),
+        ("/x_tracer/digest", Some(json!("none"))),
+        ("/tool_path", None),
+    ];
+    for (place, value) in wrong {
+        schema.refuses(&document, place, value);
+    }
+}
+
+#[test]
+fn a_comparison_keeps_to_its_schema() {
+    let schema = Schema::of("diff");
+    let (before, after) = (run(2), broken_run());
+    let of_runs = serde_json::to_value(Comparison::of_runs(&before, &after)).unwrap();
+    schema.takes(&of_runs);
+    let baseline = Baseline::of_run(&before, NOW);
+    schema.takes(&serde_json::to_value(baseline.compare(&after)).unwrap());
+    for (place, value) in [
+        ("/calls/0/change", Some(json!("other"))),
+        ("/before/kind", Some(json!("file"))),
+        ("/tools/is_reordered", None),
+        ("/metrics/0/before", Some(json!("1"))),
+    ] {
+        schema.refuses(&of_runs, place, value);
+    }
+}
+
+/// What only the reader of a policy can tell, by the name of the vector, or what YAML says that JSON cannot.
+const ONLY_THE_READER: [(&str, &str); 4] = [
+    (
+        "flow mapping root is refused",
+        "the version must stand on a line of its own",
+    ),
+    (
+        "quoted version key is refused",
+        "the version must stand on a line of its own",
+    ),
+    (
+        "yaml 1.1 yes bool",
+        "`no` is a boolean in YAML 1.1 and a text elsewhere",
+    ),
+    ("no version means v1", "files of version 1 have another form"),
+];
+
+#[test]
+fn the_schema_of_policies_takes_what_the_reader_takes() {
+    let schema = Schema::of("policy");
+    let mut compared = (0, 0);
+    for vector in measured("policy") {
+        let (name, text) = (
+            vector["name"].as_str().unwrap(),
+            vector["input"]["yaml"].as_str().unwrap(),
+        );
+        let is_excepted = ONLY_THE_READER.iter().any(|(excepted, _)| *excepted == name);
+        if is_excepted || name.starts_with("v1 ") {
+            continue;
+        }
+        // A key that stands twice, and numbers that JSON does not have, are no document.
+        let document: Option<Value> = serde_saphyr::from_str(text).ok();
+        let is_kept = document.is_some_and(|document| schema.is_kept(&document));
+        let read = Policy::parse(text, &Overrides::default());
+        assert_eq!(is_kept, read.is_ok(), "{name}: {:?}", read.err());
+        if is_kept {
+            compared.0 += 1;
+        } else {
+            compared.1 += 1;
+        }
+    }
+    assert!(compared.0 > 5 && compared.1 > 25, "{compared:?}");
+}
+
+#[test]
+fn the_schema_of_policies_knows_what_only_this_gate_reads() {
+    let schema = Schema::of("policy");
+    let policy = json!({
+        "version": 2,
+        "metrics": {"no_loops": {"kind": "invariant"}, "task_pass_rate": {
+            "kind": "statistical", "direction": "lower", "threshold": 0.5}},
+        "x_tracer": {
+            "inconclusive": "fail", "decision": "exact", "jobs": 4, "timeout_s": 1.5,
+            "metrics": {
+                "llm_call_count": {"kind": "measured", "direction": "upper", "limit": 9},
+                "tool_calls.search": {"kind": "measured", "direction": "upper", "limit": 3, "aggregate": "max"},
+            },
+            "judged_by_rate": ["no_loops"],
+        },
+    });
+    schema.takes(&policy);
+    assert!(Policy::parse(&format!("version: 2\n{}", yaml(&policy)), &Overrides::default()).is_ok());
+    for (place, value) in [
+        ("/x_tracer/jobs", Some(json!(0))),
+        ("/x_tracer/decision", Some(json!("guess"))),
+        (
+            "/x_tracer/metrics/step_count",
+            Some(json!({"kind": "measured", "direction": "upper", "limit": 9})),
+        ),
+        (
+            "/x_tracer/metrics/tool_calls.",
+            Some(json!({"kind": "measured", "direction": "upper", "limit": 9})),
+        ),
+        ("/x_tracer/retries", Some(json!(1))),
+        ("/metrics/no_loops/require", Some(json!(false))),
+        (
+            "/metrics/task_pass_rate/threshold",
+            Some(json!({"lower": 0.1, "upper": 0.5})),
+        ),
+    ] {
+        schema.refuses(&policy, place, value);
+    }
+}
+
+/// Everything but the version, as YAML: JSON is a part of it.
+fn yaml(policy: &Value) -> String {
+    let object = policy
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(key, _)| *key != "version");
+    let lines: Vec<String> = object.map(|(key, value)| format!("{key}: {value}")).collect();
+    lines.join("\n")
+}

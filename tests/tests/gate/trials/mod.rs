@@ -1,0 +1,8 @@
+//! `tracer run` with real programs: good ones, bad ones, and a user who has enough (`spec/gate.md`, sections 1 and 3).
+
+mod agents;
+mod exit_codes;
+mod interruption;
+mod isolation;
+mod misbehaviour;
+mod workshop;

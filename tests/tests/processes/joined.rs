@@ -1,0 +1,304 @@
+//! A child process that works for its parent's run: `TRACER_TRACEPARENT` (issue: *Context*).
+
+use std::io::Write;
+use std::process::Child;
+
+use tracer_sdk::format::{EventType, RecordedStatus};
+use tracer_sdk::{RunGuard, tool_call};
+use tracer_tests::{DataDir, Program};
+
+use super::TRACED;
+
+fn child_of(run: &RunGuard, data: &DataDir, task: &str) -> Program {
+    let parent = run.context().unwrap().to_traceparent();
+    Program::new(TRACED, data)
+        .args([task, "20"])
+        .env("TRACER_TRACEPARENT", &parent)
+}
+
+#[test]
+fn children_and_their_parent_append_to_one_run_at_once_and_all_are_counted() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    let children: Vec<Child> = (0..4).map(|_| child_of(&run, &data, "join").start()).collect();
+    for _ in 0..200 {
+        tool_call("parent's step").record().unwrap();
+    }
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    }
+    run.finish();
+    let finished = data.finished();
+    assert_eq!(finished.status(), RecordedStatus::Ok);
+    assert_eq!(finished.run.meta.counts.tool_calls, 200 + 4 * 20);
+    let root = finished.span(finished.only(EventType::RunStart));
+    assert_eq!(
+        root.attributes["tracer.tool_calls"], 280,
+        "the root tells the same"
+    );
+    let children = finished.all(EventType::Unknown);
+    assert_eq!(children.len(), 4);
+    for child in children {
+        assert_eq!(
+            (child.name.as_str(), child.parent_id.clone()),
+            ("child", Some(root.span_id.to_string()))
+        );
+        let steps = finished.all(EventType::ToolCall);
+        assert_eq!(
+            steps
+                .iter()
+                .filter(|step| step.parent_id.as_ref() == Some(&child.event_id))
+                .count(),
+            20
+        );
+    }
+}
+
+#[test]
+fn a_child_joins_under_the_span_that_was_handed_on() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    let mut phase = tracer_sdk::span("phase").start();
+    let parent = phase.context().unwrap().to_traceparent();
+    Program::new(TRACED, &data)
+        .args(["join", "1"])
+        .env("TRACER_TRACEPARENT", &parent)
+        .succeed();
+    phase.end();
+    run.finish();
+    let finished = data.finished();
+    assert_eq!(
+        finished.span_named("child").parent_span_id,
+        Some(finished.span_named("phase").span_id)
+    );
+}
+
+#[test]
+fn a_child_that_is_killed_leaves_its_parents_run_valid() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    let mut child = child_of(&run, &data, "join-and-wait").start_ready();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    run.finish();
+    let finished = data.finished();
+    assert_eq!(finished.run.meta.counts.tool_calls, 1);
+    let step = finished.span_named("child's step");
+    let stand_in = finished
+        .run
+        .spans
+        .iter()
+        .find(|span| Some(span.span_id) == step.parent_span_id)
+        .unwrap();
+    assert_eq!(
+        stand_in.attributes["tracer.lost"], "true",
+        "its span never came, something stands in for it"
+    );
+    assert_eq!(
+        stand_in.parent_span_id,
+        Some(finished.span(finished.only(EventType::RunStart)).span_id)
+    );
+}
+
+#[test]
+fn what_a_child_lost_is_told_by_its_parents_run() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    let parent = run.context().unwrap().to_traceparent();
+    let directory = run.dir().unwrap();
+    let in_the_way = directory.join("spans.jsonl");
+    std::fs::create_dir(&in_the_way).unwrap();
+    let child = Program::new(TRACED, &data)
+        .args(["join-and-wait"])
+        .env("TRACER_TRACEPARENT", &parent);
+    let mut child = child.start_ready();
+    std::fs::remove_dir(&in_the_way).unwrap();
+    child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+    assert!(child.wait_with_output().unwrap().status.success());
+    run.finish();
+    let finished = data.finished();
+    let meta: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(directory.join("meta.json")).unwrap()).unwrap();
+    assert_eq!(meta["dropped"]["spans"], 1);
+    let told = finished.span_named("dropped spans");
+    assert_eq!(
+        told.attributes["tracer.dropped_reason"],
+        meta["dropped"]["reason"]
+    );
+    assert_eq!(finished.run.meta.counts.tool_calls, 1, "the later call is there");
+}
+
+#[test]
+fn what_a_child_records_after_its_parents_run_is_appended_marked_and_counted() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    let mut child = child_of(&run, &data, "join-and-wait").start_ready();
+    run.finish();
+    assert_eq!(data.finished().run.meta.counts.tool_calls, 1);
+    child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let finished = data.finished();
+    assert_eq!(finished.run.meta.counts.tool_calls, 2);
+    // The child's own span was open when the run ended: its parent wrote a stand-in for it.
+    assert_eq!(finished.run.meta.additional["late_spans"], 2);
+    let own = finished.span_named("child");
+    let stand_in = finished.span_named("interrupted child process");
+    assert_eq!(own.parent_span_id, Some(stand_in.span_id));
+    assert!(
+        finished
+            .all(EventType::ToolCall)
+            .iter()
+            .all(|call| call.parent_id == Some(stand_in.span_id.to_string()))
+    );
+}
+
+/// What becomes of a child that goes on when its parent's run has ended.
+fn goes_on(mut child: Child) -> String {
+    child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_child_of_a_run_without_a_live_file_sees_its_end_in_meta_json() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    let parent = run.context().unwrap().to_traceparent();
+    // As emitters of other kinds, which have none.
+    std::fs::remove_file(run.dir().unwrap().join(".live")).unwrap();
+    let child = Program::new(TRACED, &data)
+        .args(["join-and-wait"])
+        .env("TRACER_TRACEPARENT", &parent)
+        .start_ready();
+    run.finish();
+    assert_eq!(goes_on(child), "");
+    let finished = data.finished();
+    assert_eq!(finished.run.meta.counts.tool_calls, 2);
+    assert_eq!(finished.run.meta.late_spans(), 2);
+}
+
+#[test]
+fn a_lock_that_a_stopped_process_keeps_costs_no_span_once_it_is_free() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    let child = child_of(&run, &data, "join-and-wait");
+    let stopped = locked_log(&run);
+    tool_call("while it is locked").record().unwrap();
+    let child = child.start_ready();
+    drop(stopped);
+    goes_on(child);
+    let stats = run.finish();
+    assert_eq!((stats.written, stats.dropped), (2, 0));
+    let finished = data.finished();
+    assert_eq!(finished.run.meta.counts.tool_calls, 3);
+    assert_eq!(finished.run.meta.additional.get("dropped"), None);
+}
+
+#[test]
+fn a_run_ends_though_a_stopped_process_keeps_its_lock_and_nothing_lands_behind_its_end_unmarked() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    tool_call("before").record().unwrap();
+    let child = child_of(&run, &data, "join-and-wait");
+    let stopped = locked_log(&run);
+    let child = child.start_ready();
+    let directory = run.dir().unwrap();
+    let stats = run.finish();
+    assert_eq!((stats.written, stats.dropped), (2, 0));
+    drop(stopped);
+    assert_eq!(goes_on(child), "");
+    // What waited for the lock, what the child recorded then, and the child itself.
+    let finished = data.finished();
+    assert_eq!(finished.run.meta.counts.tool_calls, 3);
+    assert_eq!(finished.run.meta.late_spans(), 3);
+    let log = std::fs::read_to_string(directory.join("spans.jsonl")).unwrap();
+    let behind = log
+        .lines()
+        .skip_while(|line| !line.contains(r#""parent_span_id":null"#));
+    assert!(
+        behind
+            .skip(1)
+            .all(|line| line.contains(r#""tracer.after_end":true"#)
+                || line.contains(r#""tracer.unfinished":true"#))
+    );
+}
+
+/// The lock of the run's log, as a process keeps it that was stopped.
+fn locked_log(run: &RunGuard) -> std::fs::File {
+    let path = run.dir().unwrap().join("spans.jsonl");
+    let log = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)
+        .unwrap();
+    log.try_lock().unwrap();
+    log
+}
+
+#[test]
+fn a_child_of_a_run_that_has_ended_or_is_not_there_starts_a_run_of_its_own() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    let parent = run.context().unwrap().to_traceparent();
+    run.finish();
+    let elsewhere = DataDir::new();
+    for data in [&data, &elsewhere] {
+        let output = Program::new(TRACED, data)
+            .args(["join", "1"])
+            .env("TRACER_TRACEPARENT", &parent)
+            .output();
+        assert!(output.status.success());
+        assert!(String::from_utf8_lossy(&output.stderr).contains("a run of its own"));
+    }
+    let names = |data: &DataDir| -> Vec<_> {
+        let mut names: Vec<_> = data
+            .finished_runs()
+            .into_iter()
+            .map(|run| run.run.meta.run_name.unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&data), ["child", "parent"]);
+    assert_eq!(names(&elsewhere), ["child"]);
+}
+
+#[test]
+fn what_is_no_traceparent_is_told_once_and_passed_over() {
+    let data = DataDir::new();
+    let output = Program::new(TRACED, &data)
+        .args(["join", "1"])
+        .env("TRACER_TRACEPARENT", "../../etc")
+        .output();
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("TRACER_TRACEPARENT is not a W3C traceparent"));
+    assert_eq!(data.finished().run.meta.run_name.as_deref(), Some("child"));
+}
+
+#[test]
+fn what_a_killed_process_left_of_a_line_is_cut_before_the_next_one_appends() {
+    use std::io::Write as _;
+
+    let data = DataDir::new();
+    let run = data.run("shared").start();
+    let directory = run.dir().unwrap();
+    // Handing the context out makes the run a shared one.
+    let _ = run.context().unwrap().to_traceparent();
+    tracer_sdk::tool_call("before").record().unwrap();
+    std::fs::OpenOptions::new()
+        .append(true)
+        .open(directory.join("spans.jsonl"))
+        .unwrap()
+        .write_all(b"{\"trace_id\":\"torn by a kill")
+        .unwrap();
+    tracer_sdk::tool_call("after").record().unwrap();
+    run.finish();
+
+    let run = tracer_sdk::read::open_run(&directory).unwrap();
+    let names: Vec<_> = run.spans.iter().map(|span| span.name.as_str()).collect();
+    assert_eq!(names, ["before", "after", "shared"]);
+}

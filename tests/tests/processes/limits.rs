@@ -1,0 +1,86 @@
+//! What a system allows a process: how long its files are, and how many it has open (decisions, section 5; reliability
+//! G1).
+
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
+
+use nix::sys::resource::{Resource, getrlimit};
+use serde_json::Value;
+use tracer_sdk::format::RecordedStatus;
+use tracer_sdk::read::{Liveness, probe_liveness};
+use tracer_tests::{DataDir, Program};
+
+use super::TRACED;
+
+#[test]
+fn a_limit_of_files_never_kills_wherever_it_lies() {
+    let data = DataDir::new();
+    let output = Program::new(TRACED, &data).args(["limit-files"]).output();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{}: {said}", output.status);
+    assert_eq!(said.lines().count(), 3 * 7, "{said}");
+    let at_the_end = said.lines().find(|line| line.starts_with("spans.jsonl 0 0: "));
+    assert_ne!(
+        at_the_end,
+        Some("spans.jsonl 0 0: 0"),
+        "spans were lost, and counted"
+    );
+    // The metadata is shorter than the log, so that it says why.
+    let meta = data.run_dirs().into_iter().find_map(|run| {
+        let meta: Value = serde_json::from_slice(&std::fs::read(run.join("meta.json")).ok()?).unwrap();
+        (meta["run_name"] == "spans.jsonl 0 0").then_some(meta)
+    });
+    let reason = meta.unwrap()["dropped"]["reason"].as_str().unwrap().to_owned();
+    assert_eq!(reason, "file too large");
+}
+
+/// Has so many runs live at once under a limit of open files; how many files they keep open.
+fn files_kept_open(runs: usize, limit: u64) -> u64 {
+    let data = DataDir::new();
+    let script = format!("ulimit -n {limit}; exec {TRACED} many-live-runs {runs}");
+    let mut child = Program::new("sh", &data).args(["-c", &script]).start();
+    let mut lines = BufReader::new(child.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    let open: u64 = lines.next().unwrap().parse().unwrap();
+    let directories = data.run_dirs();
+    assert_eq!(directories.len(), runs);
+    for run in &directories {
+        assert_eq!(
+            probe_liveness(run, RecordedStatus::Running),
+            Liveness::Running,
+            "{limit}"
+        );
+    }
+    let lock = |run: &std::path::PathBuf| std::fs::metadata(run.join(".lock")).unwrap().ino();
+    let locks: HashSet<u64> = directories.iter().map(lock).collect();
+    // Threads that start the first runs together may each make a lock; all later runs share one.
+    assert!(
+        locks.len() <= 2 + runs / 8,
+        "{} locks for {runs} runs",
+        locks.len()
+    );
+    child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+    assert_eq!(lines.next().as_deref(), Some("0"), "nothing stays open");
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let finished = data.finished_runs();
+    assert_eq!(finished.len(), runs);
+    assert!(
+        finished
+            .iter()
+            .all(|run| run.status() == RecordedStatus::Ok && run.run.spans.len() == 5)
+    );
+    open
+}
+
+#[test]
+fn the_runs_of_a_process_use_at_most_a_quarter_of_its_descriptors_whatever_their_number() {
+    let (allowed, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    let limits = [(600, 1024), (100, 64), (40, 24), (2, 1024)];
+    for (runs, limit) in limits.into_iter().filter(|(_, limit)| *limit <= allowed) {
+        let open = files_kept_open(runs, limit);
+        assert!(open <= limit / 4, "{runs} runs have {open} files open of {limit}");
+    }
+}

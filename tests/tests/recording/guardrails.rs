@@ -1,0 +1,384 @@
+//! Limits stop a run: which record trips them, what the program is told, and what the trace holds (decisions,
+//! sections 7 and 8; specification, *Payloads*, rule 3).
+
+use std::sync::Barrier;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tracer_sdk::format::{EventType, RecordedStatus};
+use tracer_sdk::guardrails::{Amount, StopOnLoop};
+use tracer_sdk::{
+    Context, Guardrail, GuardrailExceeded, Guardrails, TraceFutureExt, llm_call, record_error, span, state,
+    tool_call,
+};
+use tracer_tests::finished::payload;
+use tracer_tests::{DataDir, Finished};
+
+/// Limits, the one that trips, a call, and what its record is.
+type Case = (Guardrails, Guardrail, fn() -> Outcome, EventType);
+type Outcome = Result<(), GuardrailExceeded>;
+
+/// Runs `work` under limits and ignores what it is told, as a careless program would.
+fn careless(limits: Guardrails, work: impl FnOnce()) -> Finished {
+    let data = DataDir::new();
+    data.run("guarded").guardrails(limits).in_scope_infallible(work);
+    let finished = data.finished();
+    assert_eq!(
+        finished.status(),
+        RecordedStatus::Error,
+        "a program that ignores the error still ends in one"
+    );
+    assert_eq!(finished.payload(EventType::RunEnd), json!({"status": "error"}));
+    finished
+}
+
+fn record_tool() -> Outcome {
+    tool_call("search").record()
+}
+
+fn record_llm() -> Outcome {
+    llm_call("gpt-5").record()
+}
+
+fn start_tool() -> Outcome {
+    tool_call("search").start()?.end()
+}
+
+fn start_llm() -> Outcome {
+    llm_call("gpt-5").start()?.end()
+}
+
+#[test]
+fn a_count_trips_at_one_past_its_limit_whether_recorded_or_started() {
+    use Guardrail::{MaxEvents, MaxLlmCalls, MaxToolCalls};
+    let cases: [Case; 6] = [
+        (
+            Guardrails::new().max_llm_calls(1),
+            MaxLlmCalls,
+            record_llm,
+            EventType::LlmCall,
+        ),
+        (
+            Guardrails::new().max_llm_calls(1),
+            MaxLlmCalls,
+            start_llm,
+            EventType::LlmCall,
+        ),
+        (
+            Guardrails::new().max_tool_calls(1),
+            MaxToolCalls,
+            record_tool,
+            EventType::ToolCall,
+        ),
+        (
+            Guardrails::new().max_tool_calls(1),
+            MaxToolCalls,
+            start_tool,
+            EventType::ToolCall,
+        ),
+        (
+            Guardrails::new().max_events(1),
+            MaxEvents,
+            record_tool,
+            EventType::ToolCall,
+        ),
+        (
+            Guardrails::new().max_events(1),
+            MaxEvents,
+            start_llm,
+            EventType::LlmCall,
+        ),
+    ];
+    for (limits, guardrail, call, event_type) in cases {
+        let mut told = None;
+        let finished = careless(limits, || {
+            assert_eq!(call(), Ok(()), "{guardrail}");
+            told = call().err();
+        });
+        let told = told.unwrap();
+        assert_eq!(
+            (told.guardrail, told.threshold, told.actual),
+            (guardrail, Amount::Count(1), Amount::Count(2))
+        );
+        let expected = [
+            EventType::RunStart,
+            event_type,
+            event_type,
+            EventType::Error,
+            EventType::RunEnd,
+        ];
+        assert_eq!(
+            finished.types(),
+            expected,
+            "the record that crossed the limit, then the error, then the end"
+        );
+        let error = finished.payload(EventType::Error);
+        assert_eq!(
+            (&error["error_type"], &error["message"]),
+            (&json!("GuardrailExceeded"), &json!(told.to_string()))
+        );
+    }
+}
+
+#[test]
+fn every_kind_of_record_is_an_event_and_structure_is_none() {
+    let kinds: [fn() -> Outcome; 4] = [
+        record_llm,
+        record_tool,
+        || state(&1).record(),
+        || record_error(&std::io::Error::other("lost")),
+    ];
+    for kind in kinds {
+        careless(Guardrails::new().max_events(1), || {
+            for _ in 0..10 {
+                span("structure").start().end();
+            }
+            assert_eq!((kind().is_ok(), kind().is_ok()), (true, false));
+        });
+    }
+}
+
+#[test]
+fn a_duration_trips_when_it_is_reached_at_whatever_is_asked_next() {
+    let asks: [fn() -> Outcome; 3] = [record_tool, start_llm, || state(&1).record()];
+    for ask in asks {
+        let finished = careless(Guardrails::new().max_duration(Duration::ZERO), || {
+            assert_eq!(ask().unwrap_err().guardrail, Guardrail::MaxDuration);
+        });
+        assert_eq!(
+            finished.payload(EventType::Error)["error_type"],
+            "GuardrailExceeded"
+        );
+    }
+    let data = DataDir::new();
+    let run = data
+        .run("checked")
+        .guardrails(Guardrails::new().max_duration(Duration::ZERO))
+        .start();
+    assert_eq!(run.check().unwrap_err().guardrail, Guardrail::MaxDuration);
+    run.finish();
+    assert_eq!(data.finished().status(), RecordedStatus::Error);
+}
+
+#[test]
+fn a_loop_stops_the_run_after_its_warning() {
+    // States alone are never a loop: only their shapes repeat.
+    let calls: [(fn() -> Outcome, StopOnLoop); 3] = [
+        (record_tool, StopOnLoop::Calls),
+        (start_tool, StopOnLoop::Calls),
+        (|| state(&1).record(), StopOnLoop::Shape),
+    ];
+    for (call, stop) in calls {
+        // Often enough that two times which fall into one microsecond hide nothing.
+        for _ in 0..20 {
+            let finished = careless(Guardrails::new().stop_on_loop(stop), || {
+                assert_eq!((call(), call()), (Ok(()), Ok(())));
+                assert_eq!(call().unwrap_err().guardrail, Guardrail::StopOnLoop);
+            });
+            let types = finished.types();
+            assert_eq!(
+                types[4..],
+                [EventType::LoopWarning, EventType::Error, EventType::RunEnd]
+            );
+            assert_eq!(finished.payload(EventType::Error)["error_type"], "LoopAbort");
+        }
+    }
+}
+
+#[test]
+fn a_loop_that_closes_with_the_record_that_crosses_a_limit_is_told_before_the_error() {
+    for _ in 0..20 {
+        let finished = careless(Guardrails::new().max_tool_calls(2), || {
+            (0..3).for_each(|_| _ = record_tool());
+        });
+        assert_eq!(
+            finished.types()[4..],
+            [EventType::LoopWarning, EventType::Error, EventType::RunEnd]
+        );
+    }
+}
+
+#[test]
+fn a_loop_is_only_warned_of_without_the_guardrail_and_stops_later_with_a_higher_one() {
+    let data = DataDir::new();
+    data.run("warned")
+        .in_scope_infallible(|| (0..9).for_each(|_| record_tool().unwrap()));
+    let finished = data.finished();
+    assert_eq!(finished.status(), RecordedStatus::Ok);
+    let warning = finished.payload(EventType::LoopWarning);
+    assert_eq!(
+        (&warning["pattern"], &warning["repetitions"]),
+        (&json!("TOOL_CALL:search"), &json!(3))
+    );
+    assert_eq!(
+        warning["evidence_event_ids"],
+        json!(
+            finished.all(EventType::ToolCall)[..3]
+                .iter()
+                .map(|record| &record.event_id)
+                .collect::<Vec<_>>()
+        )
+    );
+
+    let finished = careless(
+        Guardrails::new()
+            .stop_on_loop(true)
+            .stop_on_loop_min_repetitions(5),
+        || {
+            assert_eq!(
+                (0..6).map(|_| record_tool().is_ok()).collect::<Vec<_>>(),
+                [true, true, true, true, false, false]
+            );
+        },
+    );
+    assert_eq!(finished.run.meta.counts.loop_warnings, 1, "once for each pattern");
+}
+
+#[test]
+fn a_tripped_run_stays_tripped_for_every_recorder() {
+    let finished = careless(Guardrails::new().max_llm_calls(0), || {
+        let first = record_llm().unwrap_err();
+        for again in [
+            record_llm(),
+            record_tool(),
+            start_llm(),
+            start_tool(),
+            state(&1).record(),
+            record_error(&std::io::Error::other("late")),
+        ] {
+            assert_eq!(again, Err(first.clone()));
+        }
+    });
+    let guardrail_errors = finished
+        .all(EventType::Error)
+        .iter()
+        .filter(|record| payload(record)["error_type"] == "GuardrailExceeded")
+        .count();
+    assert_eq!(guardrail_errors, 1, "told once");
+}
+
+#[test]
+fn the_call_that_was_refused_is_in_the_trace_and_later_ones_are_not() {
+    let finished = careless(Guardrails::new().max_tool_calls(0), || {
+        for _ in 0..100 {
+            assert!(tool_call("delete").args(&json!({"path": "a"})).start().is_err());
+        }
+    });
+    let refused = finished.payload(EventType::ToolCall);
+    assert_eq!(
+        (&refused["status"], &refused["args"]),
+        (&json!("error"), &json!({"path": "a"}))
+    );
+    assert_eq!(refused["error"]["error_type"], "GuardrailExceeded");
+}
+
+#[test]
+fn the_root_tells_which_limit_stopped_the_run() {
+    let finished = careless(Guardrails::new().max_tool_calls(1), || {
+        let _ = (record_tool(), record_tool());
+    });
+    let root = finished.span(finished.only(EventType::RunStart));
+    let told = &root.events[0].attributes;
+    assert_eq!(told["tracer.guardrail"], "max_tool_calls");
+    assert_eq!(
+        (&told["tracer.threshold"], &told["tracer.actual"]),
+        (&json!(1), &json!(2))
+    );
+    assert_eq!(
+        root.status_description,
+        payload(finished.only(EventType::Error))["message"]
+            .as_str()
+            .unwrap()
+    );
+}
+
+#[test]
+fn handing_the_guardrails_error_on_does_not_tell_it_twice() {
+    let data = DataDir::new();
+    let outcome = data
+        .run("question mark")
+        .guardrails(Guardrails::new().max_tool_calls(0))
+        .in_scope(|| -> Outcome {
+            record_tool()?;
+            unreachable!("the question mark stops the agent")
+        });
+    assert_eq!(outcome.unwrap_err().guardrail, Guardrail::MaxToolCalls);
+    assert_eq!(data.finished().run.meta.counts.errors, 1);
+}
+
+#[test]
+fn threads_that_start_at_once_cannot_overshoot() {
+    let data = DataDir::new();
+    let run = data
+        .run("threads")
+        .guardrails(Guardrails::new().max_llm_calls(10))
+        .start();
+    let context = run.context().unwrap();
+    let barrier = Barrier::new(16);
+    let granted: usize = std::thread::scope(|scope| {
+        let work = || {
+            let _guard = context.enter();
+            barrier.wait();
+            let calls: Vec<_> = (0..4).filter_map(|_| llm_call("gpt-5").start().ok()).collect();
+            // Nobody ends a call before everybody has asked for all of theirs.
+            barrier.wait();
+            calls
+                .into_iter()
+                .map(|mut call| _ = call.response("done"))
+                .count()
+        };
+        let threads: Vec<_> = (0..16).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(granted, 10);
+    run.finish();
+    let finished = data.finished();
+    let failed = finished
+        .all(EventType::LlmCall)
+        .iter()
+        .filter(|record| payload(record)["status"] == "error")
+        .count();
+    assert_eq!(
+        (finished.run.meta.counts.llm_calls, failed),
+        (11, 1),
+        "those granted, and the first one refused"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tasks_that_wait_for_their_answers_cannot_overshoot() {
+    let data = DataDir::new();
+    let run = data.run("tasks").guardrails(Guardrails::new().max_llm_calls(3));
+    let outcomes = run
+        .instrument_infallible(async {
+            let context = Context::current().unwrap();
+            let tasks = (0..20).map(|_| {
+                let ask = async {
+                    let mut call = llm_call("gpt-5").start()?;
+                    tokio::task::yield_now().await;
+                    call.response("done");
+                    call.end()
+                };
+                tokio::spawn(ask.in_context(context.clone()))
+            });
+            futures_util::future::join_all(tasks).await
+        })
+        .await;
+    let refused = outcomes
+        .into_iter()
+        .filter(|outcome| outcome.as_ref().unwrap().is_err())
+        .count();
+    let finished = data.finished();
+    let granted = finished
+        .all(EventType::LlmCall)
+        .iter()
+        .filter(|record| payload(record)["status"] == "ok")
+        .count();
+    assert_eq!(granted, 3);
+    assert!(
+        refused >= 17,
+        "those refused, and those that were told when they ended: {refused}"
+    );
+    assert_eq!(finished.status(), RecordedStatus::Error);
+    assert_ne!(finished.payload(EventType::Error)["message"], Value::Null);
+}

@@ -1,0 +1,25 @@
+//! What recorders, spans, runs, guards and `#[trace]` leave in a run directory, within one process.
+//!
+//! All tests share the process, and with it the list of live runs: each records within a run of its own, and gives its
+//! context to the threads and tasks that it starts. What needs the process for itself is a binary of its own.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "helpers of tests fail by panicking"
+)]
+
+mod after_the_end;
+mod errors;
+mod faults;
+mod guardrails;
+mod lifecycle;
+mod lifecycle_async;
+mod macros;
+mod panics;
+mod property;
+mod recorders;
+mod secrets;
+mod sizes;
+mod tasks;
+mod threads;

@@ -1,0 +1,233 @@
+//! A panic belongs to the unwinding that it started: what is resumed later is never recorded with the words of a panic that
+//! was caught before it.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use futures_util::FutureExt;
+use serde_json::Value;
+use tracer_sdk::format::{EventType, RecordedStatus};
+use tracer_sdk::{RunGuard, TraceFutureExt, span, tool_call, trace};
+use tracer_tests::DataDir;
+
+const NO_WORDS: &str = "the thread panicked";
+
+fn caught(message: &'static str) -> Box<dyn Any + Send> {
+    catch_unwind(|| panic!("{message}")).unwrap_err()
+}
+
+fn panicked_elsewhere(message: &'static str) -> Box<dyn Any + Send> {
+    std::thread::spawn(move || panic!("{message}"))
+        .join()
+        .unwrap_err()
+}
+
+/// Panics while it is dropped, and catches that.
+struct CatchesInDrop;
+
+impl Drop for CatchesInDrop {
+    fn drop(&mut self) {
+        caught("old");
+    }
+}
+
+/// Each ends by unwinding with "new".
+const WAYS: [(&str, fn()); 11] = [
+    ("a plain panic", || panic!("new")),
+    ("after a caught one", || {
+        caught("old");
+        panic!("new");
+    }),
+    ("resumed, from nowhere", || {
+        caught("old");
+        resume_unwind(Box::new("new"));
+    }),
+    ("resumed, from a thread", || {
+        caught("old");
+        resume_unwind(panicked_elsewhere("new"));
+    }),
+    ("resumed, from a thread that panicked before", || {
+        let payload = panicked_elsewhere("new");
+        caught("old");
+        resume_unwind(payload);
+    }),
+    ("resumed, from this thread", || {
+        let payload = caught("new");
+        caught("old");
+        resume_unwind(payload);
+    }),
+    ("resumed, after a recorder", || {
+        caught("old");
+        tool_call("between").record().unwrap();
+        resume_unwind(Box::new("new".to_owned()));
+    }),
+    ("resumed, after a span that the old one ended", || {
+        let _ = catch_unwind(|| {
+            let _guard = tracer_sdk::traced_run("inner");
+            panic!("old");
+        });
+        resume_unwind(Box::new("new"));
+    }),
+    ("through a destructor that panics", || {
+        let _dropped = CatchesInDrop;
+        panic!("new");
+    }),
+    ("of a pool", || {
+        caught("old");
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        pool.install(|| rayon::join(|| {}, || panic!("new")));
+    }),
+    ("within a destructor of an old one", || {
+        struct Old;
+        impl Drop for Old {
+            fn drop(&mut self) {
+                let _ = catch_unwind(|| {
+                    let _guard = tracer_sdk::traced_run("within a destructor");
+                    caught("older");
+                });
+            }
+        }
+        let _ = catch_unwind(|| {
+            let _old = Old;
+            panic!("old");
+        });
+        resume_unwind(Box::new("new"));
+    }),
+];
+
+fn error_of(data: &DataDir) -> Value {
+    let finished = data.finished();
+    assert_eq!(finished.status(), RecordedStatus::Error);
+    let errors = finished.all(EventType::Error);
+    let error = tracer_tests::finished::payload(errors.last().unwrap());
+    assert_eq!(error["error_type"], "panic");
+    error
+}
+
+fn message_of(data: &DataDir) -> String {
+    error_of(data)["message"].as_str().unwrap().to_owned()
+}
+
+#[trace]
+fn traced(work: fn()) {
+    work();
+}
+
+#[test]
+fn where_the_users_code_is_called_every_panic_is_recorded_with_its_own_words() {
+    for (name, way) in WAYS {
+        let data = DataDir::new();
+        let run = || data.run("closure").in_scope_infallible(way);
+        assert!(catch_unwind(AssertUnwindSafe(run)).is_err(), "{name}");
+        assert_eq!(message_of(&data), "new", "{name}, in a closure");
+
+        let data = DataDir::new();
+        let fallible = || {
+            way();
+            Ok::<(), String>(())
+        };
+        let run = || data.run("fallible").in_scope(fallible);
+        assert!(catch_unwind(AssertUnwindSafe(run)).is_err(), "{name}");
+        assert_eq!(message_of(&data), "new", "{name}, in a fallible closure");
+
+        let data = DataDir::new();
+        let future = data.run("future").instrument_infallible(async {
+            tokio::task::yield_now().await;
+            way();
+        });
+        let polled = tracer_tests::recording::block_on(AssertUnwindSafe(future).catch_unwind());
+        assert!(polled.is_err(), "{name}");
+        assert_eq!(message_of(&data), "new", "{name}, in a future");
+
+        let data = DataDir::new();
+        let run = || {
+            let _guard: RunGuard = data.run("attribute").start();
+            traced(way);
+        };
+        assert!(catch_unwind(AssertUnwindSafe(run)).is_err(), "{name}");
+        assert_eq!(
+            message_of(&data),
+            "new",
+            "{name}, in a function with the attribute"
+        );
+    }
+}
+
+#[test]
+fn a_guard_records_the_words_of_no_other_panic() {
+    for (name, way) in WAYS {
+        let data = DataDir::new();
+        let run = || {
+            let _guard = data.run("guard").start();
+            way();
+        };
+        assert!(catch_unwind(AssertUnwindSafe(run)).is_err(), "{name}");
+        let message = message_of(&data);
+        // What the payload says a guard cannot know, and there is nothing that shows that `resume_unwind` was called.
+        let cannot_be_known = [
+            "resumed, from nowhere",
+            "resumed, from a thread that panicked before",
+            "resumed, after a span that the old one ended",
+        ]
+        .contains(&name);
+        assert!(
+            cannot_be_known || message == "new" || message == NO_WORDS,
+            "{name}: {message}"
+        );
+    }
+}
+
+#[test]
+fn a_guard_of_a_run_whose_threads_panicked_before_records_the_words_of_no_other_panic() {
+    let data = DataDir::new();
+    let run = || {
+        let guard = data.run("guard").start();
+        let worker = guard.context().unwrap().wrap(|| panic!("new"));
+        let payload = std::thread::spawn(worker).join().unwrap_err();
+        caught("old");
+        resume_unwind(payload);
+    };
+    assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    assert_eq!(message_of(&data), NO_WORDS);
+}
+
+#[test]
+fn a_plain_panic_keeps_its_words_its_place_and_its_frames_in_every_scope() {
+    let data = DataDir::new();
+    let run = || {
+        let _guard = data.run("guard").start();
+        let mut phase = span("phase").start();
+        phase.in_scope(|| traced(|| panic!("new")));
+    };
+    assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    let error = error_of(&data);
+    assert_eq!(error["message"], "new");
+    let stack = error["stack"].as_str().unwrap();
+    assert!(stack.contains("panics.rs"), "{stack}");
+    let span = data.finished();
+    let traced = span.span_named("traced");
+    let stack = traced.events[0].attributes["tracer.error_stack"]
+        .as_str()
+        .unwrap();
+    assert_eq!(
+        stack.lines().count(),
+        1,
+        "the frames are resolved for the run, once: {stack}"
+    );
+}
+
+#[test]
+fn a_panic_that_is_resumed_by_another_task_is_recorded_with_its_own_words() {
+    let data = DataDir::new();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .build()
+        .unwrap();
+    let work = data.run("joins").instrument_infallible(async {
+        caught("old");
+        let task = tokio::spawn(async { panic!("new") }.in_current_run());
+        resume_unwind(task.await.unwrap_err().into_panic());
+    });
+    assert!(runtime.block_on(AssertUnwindSafe(work).catch_unwind()).is_err());
+    assert_eq!(message_of(&data), "new");
+}

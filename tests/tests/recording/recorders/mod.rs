@@ -1,0 +1,5 @@
+//! What the options of each recorder come back as.
+
+mod calls;
+mod structure;
+mod timed;
