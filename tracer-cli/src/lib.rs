@@ -7,24 +7,23 @@
 mod amounts;
 pub mod args;
 pub mod commands;
-mod contents;
 mod demo_agent;
 pub mod error;
 pub mod export;
 mod gate;
+pub mod gate_report;
 mod invocation;
-pub mod json;
-mod listed;
-mod log_ends;
 mod output_file;
 pub mod progress;
 pub mod reference;
-pub mod render;
 #[cfg(test)]
 mod schemas;
 pub mod session;
+pub mod since;
+pub mod terminal;
 mod trials;
 pub mod ui;
+mod value_parsers;
 pub mod view;
 
 use std::process::ExitCode;

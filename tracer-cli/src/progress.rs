@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::render::line::{Line, Tone};
-use crate::render::{text, units};
 use crate::ui::Ui;
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::{text, units};
 
 /// Whatever is done sooner is not worth a bar.
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -6,9 +6,10 @@ use tracer_sdk::read::{RunDirectory, RunStore, SelectError, StoreError};
 use tracer_sdk::settings::{self, Config, Settings};
 
 use crate::error::CliError;
-use crate::render::line::{Line, Tone};
-use crate::render::{gist, run_list, units};
+use crate::terminal::run_list;
 use crate::ui::Ui;
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::{step_summary, units};
 
 /// More candidates than this are counted instead of listed.
 const MOST_CANDIDATES: usize = 10;
@@ -142,7 +143,7 @@ fn candidate(before: &str, store: &RunStore, directory: RunDirectory) -> String 
     let id = short_id(store, &directory);
     match directory.read_summary().meta {
         Ok(meta) => {
-            let name = gist::word(meta.run_name.as_deref().unwrap_or("(unnamed)"));
+            let name = step_summary::word(meta.run_name.as_deref().unwrap_or("(unnamed)"));
             format!(
                 "{before}{id}  {name}  {}",
                 units::moment(meta.started_at.instant())

@@ -8,9 +8,9 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use crate::error::{CliError, ErrorKind};
-use crate::json;
-use crate::render::characters::Characters;
-use crate::render::line::{Line, Tone};
+use crate::terminal::characters::Characters;
+use tracer_insight::json;
+use tracer_insight::line::{Line, Tone};
 
 /// How wide output is that no terminal shows.
 const WIDTH_WITHOUT_TERMINAL: usize = 100;

@@ -22,6 +22,7 @@ mod schema;
 pub mod statistics;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod words;
 
 pub use baseline::{
     Acceptance, AcceptanceSource, AcceptanceVerdict, Baseline, BaselineError, BaselineErrorCode,

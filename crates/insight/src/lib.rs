@@ -6,14 +6,45 @@
 pub mod comparison;
 pub mod conversation;
 pub mod digest;
+pub mod fold;
+pub mod in_flight;
+pub mod json;
+pub mod key_steps;
+pub mod legacy_conversation;
+pub mod line;
+pub mod log_ends;
+pub mod loop_card;
+pub mod loops;
+pub mod markdown;
+pub mod message;
+pub mod metric_words;
 pub mod profile;
+pub mod remarks;
 mod repeats;
+pub mod run_entry;
+pub mod run_steps;
+pub mod run_subtitle;
+#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
+pub mod sample_run;
 #[cfg(feature = "schema")]
-mod schema;
+pub mod schema;
 pub mod signature;
+pub mod stack;
+pub mod status;
+pub mod step_filter;
+pub mod step_summary;
+pub mod steps;
+pub mod summary;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub mod testing;
+pub mod text;
+pub mod totals;
+pub mod turns;
+pub mod units;
+pub mod value_differences;
+pub mod value_lines;
 #[cfg(any(test, feature = "testing"))]
 mod vectors;
 mod volatile;

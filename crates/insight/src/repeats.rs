@@ -352,5 +352,4 @@ fn multiply(left: u64, right: u64) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "repeats_tests.rs"]
 mod tests;

@@ -11,11 +11,11 @@ use crate::gate::inputs::{self, BaselineInput};
 use crate::gate::provenance;
 use crate::gate::sample::{self, Allowed, SampleArgs};
 use crate::output_file;
-use crate::render::gate::phrase::Phrase;
-use crate::render::gate::replacement;
-use crate::render::line::{Line, Tone};
-use crate::render::text;
 use crate::session::{Session, shown};
+use tracer_gate::words::phrase::Phrase;
+use tracer_gate::words::replacement;
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::text;
 
 /// Options of `tracer accept`.
 #[derive(Debug, clap::Args)]

@@ -7,9 +7,9 @@ use crate::error::CliError;
 use crate::gate::baseline_file;
 use crate::gate::sample::{self, Allowed, SampleArgs};
 use crate::output_file;
-use crate::render::line::{Line, Tone};
-use crate::render::text;
 use crate::session::{Session, quoted, shown};
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::text;
 
 /// Options of `tracer baseline`.
 #[derive(Debug, clap::Args)]

@@ -5,10 +5,10 @@ use tracer_sdk::read::{Liveness, RunSummary};
 
 use super::{Verdict, confirmed, not_removed};
 use crate::error::CliError;
-use crate::render::gist;
-use crate::render::line::{Line, Tone};
-use crate::render::text;
 use crate::session::Session;
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::step_summary;
+use tracer_insight::text;
 
 /// Options of `tracer delete`.
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,10 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         let told = runs.iter().map(|(run, short_id)| {
             let name = run.meta.as_ref().ok().and_then(|meta| meta.run_name.as_deref());
             Line::of(
-                format!("  {short_id}  {}", gist::word(name.unwrap_or("(unnamed)"))),
+                format!(
+                    "  {short_id}  {}",
+                    step_summary::word(name.unwrap_or("(unnamed)"))
+                ),
                 Tone::Plain,
             )
         });

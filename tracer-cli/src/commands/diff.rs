@@ -9,8 +9,8 @@ use crate::error::CliError;
 use crate::gate::inputs;
 use crate::gate::outputs::Format;
 use crate::gate::stored_run::{self, StoredRun, unread};
-use crate::render::gate::comparison::{markdown, text};
 use crate::session::Session;
+use crate::{gate_report, terminal};
 
 /// Of how many calls that changed is told in what their arguments differ.
 const MOST_LOOKED_UP: usize = 200;
@@ -65,10 +65,12 @@ fn of_runs(mut before: StoredRun, mut after: StoredRun) -> Result<Comparison, Cl
 fn show(comparison: &Comparison, format: Format, session: &mut Session) -> Result<(), CliError> {
     match format {
         Format::Text => {
-            let lines = text::lines(comparison, session.ui.width());
+            let lines = terminal::comparison::lines(comparison, session.ui.width());
             session.ui.lines(&lines)
         }
         Format::Json => session.ui.json(comparison),
-        Format::Markdown => session.ui.plain(markdown::document(comparison).trim_end()),
+        Format::Markdown => session
+            .ui
+            .plain(gate_report::comparison::document(comparison).trim_end()),
     }
 }

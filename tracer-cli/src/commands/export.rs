@@ -11,18 +11,18 @@ use tracer_sdk::read::{self, RunDirectory, StreamedRun};
 use tracer_sdk::redaction::Redaction;
 
 use super::{Verdict, duration, refused, standing};
-use crate::contents::Contents;
 use crate::error::{CliError, ErrorKind};
 use crate::export::folded::Weight;
 use crate::export::pieces::{Piece, Pieces};
 use crate::export::{ExportError, chrome, envelope, folded, html, lines, ndjson, otlp};
 use crate::output_file;
 use crate::progress::Progress;
-use crate::render::line::{Line, Tone};
-use crate::render::standing::RunStatus;
-use crate::render::step_filter::StepFilter;
-use crate::render::text;
 use crate::session::{Session, shown};
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::run_steps::RunSteps;
+use tracer_insight::status::RunStatus;
+use tracer_insight::step_filter::StepFilter;
+use tracer_insight::text;
 
 /// The formats.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -138,7 +138,7 @@ enum Source {
 
 /// A run as its page tells it.
 struct Page {
-    contents: Contents,
+    contents: RunSteps,
     standing: RunStatus,
     duration: Option<u64>,
     redaction: Redaction,
@@ -149,7 +149,7 @@ fn page(directory: &RunDirectory, short_id: &str, session: &Session) -> Result<P
         let what = format!("run {short_id} is not exported");
         refused(ErrorKind::Input, what, &invalid)
     })?;
-    let contents = Contents::new(outlined);
+    let contents = RunSteps::new(outlined);
     Ok(Page {
         standing: standing(&directory.clone().read_summary()),
         duration: contents.run.meta.as_ref().and_then(duration),

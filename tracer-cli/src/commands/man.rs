@@ -8,9 +8,9 @@ use clap::CommandFactory;
 use super::Verdict;
 use crate::args::Cli;
 use crate::error::CliError;
-use crate::render::line::{Line, Tone};
-use crate::render::text;
 use crate::session::{Session, shown};
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::text;
 
 /// Options of `tracer man`.
 #[derive(Debug, clap::Args)]

@@ -26,9 +26,9 @@ use tracer_sdk::maintenance::MaintenanceError;
 use tracer_sdk::read::{InvalidRun, RunDirectory, RunSummary};
 
 use crate::error::{CliError, ErrorKind};
-use crate::render::line::Line;
-use crate::render::standing::RunStatus;
 use crate::session::{Session, quoted};
+use tracer_insight::line::Line;
+use tracer_insight::status::RunStatus;
 
 /// How a command that did what it was asked came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

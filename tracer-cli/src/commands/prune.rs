@@ -8,11 +8,12 @@ use super::{Verdict, confirmed, not_removed, now};
 use crate::amounts;
 use crate::error::CliError;
 use crate::progress::Progress;
-use crate::render::line::{Line, Tone};
-use crate::render::since::Since;
-use crate::render::standing::{self, RunStatus};
-use crate::render::{gist, run_list, text, units};
 use crate::session::Session;
+use crate::since::Since;
+use crate::terminal::run_list;
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::status::RunStatus;
+use tracer_insight::{step_summary, text, units};
 
 /// More runs than this are counted instead of listed.
 const MOST_LISTED: usize = 20;
@@ -45,7 +46,7 @@ pub struct Args {
     keep: Option<usize>,
 
     /// Only runs with one of these statuses; one that is running is never removed
-    #[arg(long, value_delimiter = ',', value_name = "STATUS,…", value_parser = standing::parser(ENDED))]
+    #[arg(long, value_delimiter = ',', value_name = "STATUS,…", value_parser = crate::value_parsers::status_parser(ENDED))]
     status: Vec<RunStatus>,
 
     /// Say what would be removed, and remove nothing
@@ -168,7 +169,7 @@ fn told(run: &RunSummary, candidate: &Candidate, id_length: usize) -> Line {
         "{:11}  {:>8}  {started}  {}",
         candidate.status.as_str(),
         amounts::bytes(candidate.bytes),
-        gist::word(name.unwrap_or("(unnamed)"))
+        step_summary::word(name.unwrap_or("(unnamed)"))
     );
     Line::of(format!("  {id}  {rest}"), Tone::Plain)
 }

@@ -4,9 +4,9 @@ use tracer_sdk::maintenance;
 
 use super::{Verdict, not_changed};
 use crate::error::{CliError, ErrorKind};
-use crate::render::gist;
-use crate::render::line::{Line, Tone};
 use crate::session::Session;
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::step_summary;
 
 /// Options of `tracer rename`.
 #[derive(Debug, clap::Args)]
@@ -31,6 +31,6 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     })?;
     session.ui.lines(&[Line::of("✓ ", Tone::Good)
         .with(format!("{short_id} is "), Tone::Plain)
-        .with(gist::word(&name), Tone::Strong)])?;
+        .with(step_summary::word(&name), Tone::Strong)])?;
     Ok(Verdict::Done)
 }

@@ -6,9 +6,9 @@ use tracer_sdk::maintenance::{self, MaintenanceError, Repair};
 use super::{Verdict, not_changed};
 use crate::error::{CliError, ErrorKind};
 use crate::progress::Progress;
-use crate::render::line::{Line, Tone};
-use crate::render::text;
 use crate::session::{Session, shown};
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::text;
 
 /// Options of `tracer repair`.
 #[derive(Debug, clap::Args)]

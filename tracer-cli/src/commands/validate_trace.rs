@@ -9,9 +9,9 @@ use tracer_sdk::read::{self, ValidationReport};
 use super::Verdict;
 use crate::error::CliError;
 use crate::progress::Progress;
-use crate::render::line::{Line, Tone};
-use crate::render::text;
 use crate::session::{Session, shown};
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::text;
 
 /// Options of `tracer validate-trace`.
 #[derive(Debug, clap::Args)]

@@ -8,9 +8,9 @@ use tracer_sdk::read::{RunStore, SelectError};
 
 use super::Verdict;
 use crate::error::{CliError, ErrorKind};
-use crate::render::line::{Line, Tone};
 use crate::session::Session;
 use crate::view::{self, Bound, Options};
+use tracer_insight::line::{Line, Tone};
 
 /// Options of `tracer view`.
 #[derive(Debug, clap::Args)]

@@ -11,7 +11,7 @@ use tracer_sdk::read::SpanStream;
 use super::ExportError;
 use super::lanes::{Interval, Lanes};
 use super::pieces::{Piece, Pieces};
-use crate::json;
+use tracer_insight::json;
 
 /// The format knows processes and threads; a run is one process, and its rows are the threads.
 const PROCESS: u32 = 1;

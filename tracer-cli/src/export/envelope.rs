@@ -6,7 +6,7 @@ use tracer_sdk::format::RunMeta;
 
 use super::ExportError;
 use super::lines::Lines;
-use crate::json::Document;
+use tracer_insight::json::Document;
 
 /// One run in one file: its metadata and its projected records, and no other key.
 #[cfg(test)]

@@ -12,7 +12,7 @@ use tracer_sdk::read::SpanStream;
 use super::pieces::{Piece, Pieces};
 use super::stacks::{Frame, Stacks};
 use super::{ExportError, own_record};
-use crate::render::text;
+use tracer_insight::text;
 
 /// What a stack weighs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]

@@ -6,7 +6,7 @@ use serde::Serialize;
 use tracer_sdk::read::RecordStream;
 
 use super::pieces::{Piece, Pieces};
-use crate::json;
+use tracer_insight::json;
 
 /// Some lines of JSON, one for each record or span.
 #[derive(Debug, Default)]

@@ -11,7 +11,7 @@ use super::lines::Lines;
 use super::otlp_attributes::{self, Attributes};
 use super::pieces::Pieces;
 use super::{ExportError, own_record};
-use crate::json;
+use tracer_insight::json;
 
 /// What the spans are said to be from when the run has no name.
 const UNNAMED_SERVICE: &str = "tracer";

@@ -10,7 +10,7 @@ use tracer_insight::profile::RunProfile;
 use tracer_sdk::read::read_input;
 
 use crate::error::CliError;
-use crate::render::text;
+use tracer_insight::text;
 
 /// Where the policy is looked for when no option names one.
 pub(crate) const POLICY_FILE: &str = ".tracer/policy.yaml";

@@ -9,13 +9,16 @@ use tracer_gate::{Report, Verdict as GateVerdict};
 
 use crate::commands::Verdict;
 use crate::error::{CliError, ErrorKind};
+use crate::gate_report::annotations;
+use crate::gate_report::annotations::Annotation;
+use crate::gate_report::next;
+use crate::gate_report::{junit, markdown};
 use crate::output_file;
-use crate::render::gate::annotations::{self, Annotation};
-use crate::render::gate::checks::{self, Outcome};
-use crate::render::gate::next;
-use crate::render::gate::{junit, markdown, text};
-use crate::render::line::{Line, Tone};
 use crate::session::Session;
+use crate::terminal::gate_report;
+use tracer_gate::words::checks;
+use tracer_gate::words::checks::Outcome;
+use tracer_insight::line::{Line, Tone};
 
 /// How a result is shown on standard output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -122,7 +125,7 @@ fn show(report: &Report, args: &OutputArgs, session: &mut Session) -> Result<(),
             session.ui.plain(document.trim_end())
         }
         Format::Text => {
-            let lines = text::lines(report, session.ui.width());
+            let lines = gate_report::lines(report, session.ui.width());
             session.ui.lines(&lines)?;
             let steps = next::steps(report, report_file(args));
             if !steps.is_empty() {

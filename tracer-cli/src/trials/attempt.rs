@@ -16,7 +16,7 @@ use super::program::Program;
 use super::scratch::Scratch;
 use super::stop::{Stop, StopReason};
 use super::workspace::{self, Workspace};
-use crate::render::units;
+use tracer_insight::units;
 
 /// Where emitters of the format record: ours, and those that wrote it before.
 const DATA_DIR_VARIABLES: [&str; 3] = ["TRACER_DATA_DIR", "MAIDA_DATA_DIR", "AGENTDBG_DATA_DIR"];

@@ -7,7 +7,7 @@ use serde::Serialize;
 use tracer_sdk::format::{Problem, SPEC_VERSION};
 use tracer_sdk::read::InvalidRun;
 
-use crate::json;
+use tracer_insight::json;
 
 const UNREADABLE: &str = "unreadable_run";
 

@@ -9,9 +9,9 @@ use tracer_sdk::read::RunSummary;
 
 use super::run::kind::Kind;
 use super::run::stamp::Stamp;
-use crate::log_ends;
-use crate::render::standing::RunStatus;
-use crate::render::{run_subtitle, totals};
+use tracer_insight::log_ends;
+use tracer_insight::status::RunStatus;
+use tracer_insight::{run_subtitle, totals};
 
 /// So many runs are remembered.
 const MOST_RUNS: usize = 20_000;

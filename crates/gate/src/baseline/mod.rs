@@ -4,6 +4,7 @@ mod acceptance;
 mod agent;
 mod build;
 mod check;
+mod comparison;
 mod error;
 mod read;
 mod report;
@@ -19,9 +20,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-#[cfg(feature = "testing")]
-mod comparison;
 
 use tracer_insight::signature::Signature;
 

@@ -249,5 +249,4 @@ fn longest_increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
 }
 
 #[cfg(test)]
-#[path = "align_tests.rs"]
 mod tests;

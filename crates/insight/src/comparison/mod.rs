@@ -10,6 +10,7 @@ mod change;
 mod differences;
 mod lookup;
 mod model;
+pub mod words;
 
 pub use aligned::{AlignedCalls, CallChange, CallPair, Difference};
 pub use calls::{Call, CallList};

@@ -6,8 +6,8 @@ mod regression;
 use super::Verdict;
 use crate::demo_agent;
 use crate::error::CliError;
-use crate::render::line::{Line, Tone};
 use crate::session::Session;
+use tracer_insight::line::{Line, Tone};
 
 /// Options of `tracer demo`.
 #[derive(Debug, clap::Args)]

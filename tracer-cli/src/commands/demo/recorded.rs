@@ -6,8 +6,8 @@ use tracer_sdk::{GuardrailExceeded, Run};
 
 use crate::demo_agent;
 use crate::error::CliError;
-use crate::render::line::{Line, Tone};
 use crate::session::{Session, shown};
+use tracer_insight::line::{Line, Tone};
 
 /// Where a run is.
 pub(super) struct Recorded {

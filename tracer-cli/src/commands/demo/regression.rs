@@ -12,10 +12,11 @@ use crate::demo_agent;
 use crate::error::CliError;
 use crate::gate::inputs::{self, BaselineInput};
 use crate::gate::{one_run, sample, stored_run};
+use crate::gate_report::{markdown, next};
 use crate::output_file;
-use crate::render::gate::{markdown, next, text};
-use crate::render::line::{Line, Tone};
 use crate::session::{Session, shown};
+use crate::terminal::gate_report;
+use tracer_insight::line::{Line, Tone};
 
 const POLICY: &str = include_str!("policy.yaml");
 
@@ -49,7 +50,7 @@ pub(super) fn run(session: &mut Session) -> Result<Verdict, CliError> {
     tell("3. The gate compares what it did:", session);
     tell("", session);
     let report = judge(&policy_file, &baseline_file, &changed.trace_id, session)?;
-    let lines = text::lines(&report, session.ui.width());
+    let lines = gate_report::lines(&report, session.ui.width());
     session.ui.lines(&lines)?;
 
     tell("", session);

@@ -5,10 +5,10 @@ use std::path::Path;
 use super::Verdict;
 use crate::error::CliError;
 use crate::gate::inputs;
+use crate::gate_report::markdown::MARKER;
 use crate::output_file::{self, NewFileError};
-use crate::render::gate::markdown::MARKER;
-use crate::render::line::{Line, Tone};
 use crate::session::{Session, quoted_text};
+use tracer_insight::line::{Line, Tone};
 
 /// Where the policy is looked for when no option names one.
 const POLICY_FILE: &str = ".tracer/policy.yaml";

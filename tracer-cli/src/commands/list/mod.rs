@@ -9,16 +9,17 @@ use tracer_sdk::read::{self, NamePattern, RunFilter, RunStore, RunSummary};
 
 use super::{Verdict, duration, now};
 use crate::error::CliError;
-use crate::json::Document;
-use crate::listed::{DamagedRun, RunEntry};
-use crate::render::line::{Line, Tone};
-use crate::render::remarks;
-use crate::render::run_list::{self, Facts, RunRow, Seen};
-use crate::render::since::Since;
-use crate::render::standing::{self, RunStatus};
-use crate::render::text;
 use crate::session::{Session, quoted_text, shown};
+use crate::since::Since;
+use crate::terminal::run_list;
+use crate::terminal::run_list::{Facts, RunRow, Seen};
 use seen::Looker;
+use tracer_insight::json::Document;
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::remarks;
+use tracer_insight::run_entry::{DamagedRun, RunEntry};
+use tracer_insight::status::RunStatus;
+use tracer_insight::text;
 
 /// Options of `tracer list`.
 #[derive(Debug, clap::Args)]
@@ -32,7 +33,7 @@ pub struct Args {
     all: bool,
 
     /// Only runs with one of these statuses
-    #[arg(long, value_delimiter = ',', value_name = "STATUS,…", value_parser = standing::parser(RunStatus::ALL))]
+    #[arg(long, value_delimiter = ',', value_name = "STATUS,…", value_parser = crate::value_parsers::status_parser(RunStatus::ALL))]
     status: Vec<RunStatus>,
 
     /// Only runs with this in their name; with `*` or `?`, all of the name; case does not count

@@ -3,11 +3,11 @@
 use tracer_sdk::format::{EventType, Payload, Usage};
 use tracer_sdk::read::RunSummary;
 
-use crate::log_ends;
-use crate::render::run_list::Seen;
-use crate::render::run_subtitle;
-use crate::render::standing::RunStatus;
-use crate::render::totals;
+use crate::terminal::run_list::Seen;
+use tracer_insight::log_ends;
+use tracer_insight::run_subtitle;
+use tracer_insight::status::RunStatus;
+use tracer_insight::totals;
 
 /// So much is read of all runs together.
 const ALL_BYTES: u64 = 64 * 1024 * 1024;

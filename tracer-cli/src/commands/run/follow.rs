@@ -14,10 +14,11 @@ use tracer_sdk::maintenance::{self, MaintenanceError};
 use tracer_sdk::read::{RunDirectory, RunStore, stream_run};
 
 use crate::commands::now;
-use crate::render::line::{Line, Tone};
-use crate::render::trial_progress::{self, HowFar};
 use crate::session::Session;
+use crate::terminal::trial_progress;
+use crate::terminal::trial_progress::HowFar;
 use crate::trials::{Attempt, Next, Scratch, Stop, StopReason, Watcher};
+use tracer_insight::line::{Line, Tone};
 
 /// Follows the trials of one gate.
 pub(super) struct Follower<'a> {

@@ -15,11 +15,11 @@ use super::{Verdict, now};
 use crate::error::CliError;
 use crate::gate::inputs::{self, BaselineInput};
 use crate::gate::outputs;
-use crate::render::line::{Line, Tone};
 use crate::session::Session;
 use crate::trials::{self, Orphans, Output, Plan, Program, Stop, StopReason, TrialCommand, Workspace};
 use follow::{Followed, Follower};
 pub use options::Args;
+use tracer_insight::line::{Line, Tone};
 
 /// How many characters a gate's ID has: as many as tell it from all others in a store.
 const ID_LENGTH: usize = 12;

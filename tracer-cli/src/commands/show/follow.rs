@@ -11,13 +11,15 @@ use tracer_sdk::read::{LogPart, RunDirectory, StartedSpan, read_live_file, read_
 use super::{Shown, page};
 use crate::commands::{now, standing};
 use crate::error::CliError;
-use crate::render::follow_rows::{self, Watched};
-use crate::render::line::{Line, Tone};
-use crate::render::standing::RunStatus;
-use crate::render::step_filter::StepFilter;
-use crate::render::steps::{self, Source};
-use crate::render::totals::Totals;
 use crate::session::Session;
+use crate::terminal::follow_rows;
+use crate::terminal::follow_rows::Watched;
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::status::RunStatus;
+use tracer_insight::step_filter::StepFilter;
+use tracer_insight::steps;
+use tracer_insight::steps::Source;
+use tracer_insight::totals::Totals;
 
 /// How often the log is looked at.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -77,7 +79,7 @@ pub(super) fn follow(
     }
     session.ui.clear_status();
     if follower.unreadable_lines > 0 {
-        let lines = crate::render::text::counted(follower.unreadable_lines, "line");
+        let lines = tracer_insight::text::counted(follower.unreadable_lines, "line");
         session.ui.note(&Line::of(
             format!("{lines} of the log cannot be read"),
             Tone::Warning,

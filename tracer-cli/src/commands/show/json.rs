@@ -9,10 +9,10 @@ use tracer_sdk::read::{RecordError, StartedSpan};
 
 use super::Shown;
 use crate::error::CliError;
-use crate::json;
-use crate::render::standing::RunStatus;
-use crate::render::step_filter::StepFilter;
 use crate::session::Session;
+use tracer_insight::json;
+use tracer_insight::status::RunStatus;
+use tracer_insight::step_filter::StepFilter;
 
 /// A call that the run is waiting for, or was in when its process died.
 #[derive(Serialize)]
@@ -50,7 +50,7 @@ pub(crate) struct ShownRun<'a> {
     #[schemars(extend("enum" = ["running", "ok", "error", "interrupted", null]))]
     status: Option<&'a str>,
     /// The status of the run, in the words that every list uses.
-    #[schemars(schema_with = "crate::listed::any_run_status")]
+    #[schemars(schema_with = "tracer_insight::run_entry::any_run_status")]
     run_status: &'a str,
     /// The metadata, when it can be read.
     run: Option<tracer_sdk::format::RunMeta>,

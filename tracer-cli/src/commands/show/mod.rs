@@ -8,12 +8,12 @@ mod views;
 use tracer_sdk::read;
 
 use super::{Verdict, refused, standing};
-use crate::contents::Contents;
 use crate::error::{CliError, ErrorKind};
 use crate::progress::Progress;
-use crate::render::standing::RunStatus;
-use crate::render::step_filter::{Kind, StepFilter};
 use crate::session::{Session, quoted};
+use tracer_insight::run_steps::RunSteps;
+use tracer_insight::status::RunStatus;
+use tracer_insight::step_filter::{StepFilter, StepKind};
 
 /// Options of `tracer show`.
 #[derive(Debug, clap::Args)]
@@ -47,8 +47,8 @@ pub struct Args {
     errors: bool,
 
     /// Only steps of these kinds
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND,…")]
-    kind: Vec<Kind>,
+    #[arg(long, value_parser = crate::value_parsers::step_kind_parser(), value_delimiter = ',', value_name = "KIND,…")]
+    kind: Vec<StepKind>,
 
     /// Only steps with this text anywhere in them; case does not count
     #[arg(long, value_name = "TEXT")]
@@ -65,7 +65,7 @@ pub struct Args {
 
 /// A run that was opened for being shown.
 struct Shown {
-    contents: Contents,
+    contents: RunSteps,
     standing: RunStatus,
     short_id: String,
 }
@@ -89,7 +89,7 @@ impl Shown {
             run.in_flight.clear();
         }
         Ok(Self {
-            contents: Contents::new(run),
+            contents: RunSteps::new(run),
             standing,
             short_id: short_id.to_owned(),
         })

@@ -6,15 +6,16 @@ use tracer_sdk::format::RunMeta;
 use super::{Args, Shown};
 use crate::commands::{duration, now};
 use crate::error::CliError;
-use crate::render::line::{Line, Tone};
-use crate::render::run_page::RunPage;
-use crate::render::standing::RunStatus;
-use crate::render::step_filter::StepFilter;
-use crate::render::step_rows::Numbers;
+use crate::terminal::run_page::RunPage;
+use crate::terminal::step_rows::Numbers;
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::status::RunStatus;
+use tracer_insight::step_filter::StepFilter;
 
-use crate::render::telling::{FIRST_STEPS, LAST_STEPS, MOST_STEPS};
-use crate::render::{loop_card, remarks, step_rows, steps, text, waterfall};
 use crate::session::Session;
+use crate::terminal::{step_rows, waterfall};
+use tracer_insight::key_steps::{FIRST_STEPS, LAST_STEPS, MOST_STEPS};
+use tracer_insight::{loop_card, remarks, steps, text};
 
 /// Shows the page.
 pub(super) fn show(

@@ -4,12 +4,13 @@ use tracer_sdk::format::Payload;
 
 use super::Shown;
 use crate::error::CliError;
-use crate::render::line::{Line, Tone};
-use crate::render::step_filter::StepFilter;
-use crate::render::step_page::StepPage;
-use crate::render::telling::MOST_STEPS;
-use crate::render::{steps, text, transcript};
 use crate::session::Session;
+use crate::terminal::step_page::StepPage;
+use crate::terminal::transcript;
+use tracer_insight::key_steps::MOST_STEPS;
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::step_filter::StepFilter;
+use tracer_insight::{steps, text};
 
 /// So many steps of a conversation are laid out at a time.
 const STEPS_AT_ONCE: usize = 1_000;

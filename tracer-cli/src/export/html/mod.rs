@@ -18,11 +18,12 @@ use tracer_sdk::format::{Payload, Problem, Record, Timestamp};
 use tracer_sdk::redaction::Redaction;
 
 use super::ExportError;
-use crate::render::standing::{RunStatus, Signs};
-use crate::render::steps::{self, Source};
-use crate::render::{gist, text, units};
 use rescan::Rescan;
 pub(crate) use run::write_run;
+use tracer_insight::status::{RunStatus, Signs};
+use tracer_insight::steps;
+use tracer_insight::steps::Source;
+use tracer_insight::{step_summary, text, units};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -120,7 +121,7 @@ fn headers(head: &Head) -> Markup {
 }
 
 fn name(head: &Head) -> String {
-    gist::word(head.name.as_deref().unwrap_or("(unnamed)"))
+    step_summary::word(head.name.as_deref().unwrap_or("(unnamed)"))
 }
 
 fn body_start(head: &Head, start: Option<&Record>) -> Markup {
@@ -147,8 +148,8 @@ fn body_start(head: &Head, start: Option<&Record>) -> Markup {
                 dl {
                     @if !argv.is_empty() { dt { "arguments" } dd { @for argument in argv { code { (text::printable(argument)) } " " } } }
                     @if let Some(cwd) = cwd { dt { "working directory" } dd { code { (text::printable(cwd)) } } }
-                    @if let Some(platform) = platform { dt { "platform" } dd { (gist::word(platform)) } }
-                    @if let Some(version) = python_version { dt { "built with" } dd { (gist::word(version)) } }
+                    @if let Some(platform) = platform { dt { "platform" } dd { (step_summary::word(platform)) } }
+                    @if let Some(version) = python_version { dt { "built with" } dd { (step_summary::word(version)) } }
                 }
             }
         }

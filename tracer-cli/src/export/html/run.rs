@@ -5,11 +5,11 @@ use std::io::Write;
 use tracer_sdk::redaction::Redaction;
 
 use super::{Head, write};
-use crate::contents::Contents;
 use crate::export::ExportError;
-use crate::render::standing::RunStatus;
-use crate::render::step_filter::StepFilter;
-use crate::render::{steps, summary, text};
+use tracer_insight::run_steps::RunSteps;
+use tracer_insight::status::RunStatus;
+use tracer_insight::step_filter::StepFilter;
+use tracer_insight::{steps, summary, text};
 
 /// So many steps are nested and written at a time.
 const STEPS_AT_ONCE: usize = 1_000;
@@ -17,7 +17,7 @@ const STEPS_AT_ONCE: usize = 1_000;
 /// Writes the page of the steps that pass `filter`, and gives how many secrets were taken out of it. `duration` is how
 /// long the run took, or has been going on, in microseconds; `on_steps` is told how many more steps were written.
 pub(crate) fn write_run(
-    contents: &mut Contents,
+    contents: &mut RunSteps,
     standing: RunStatus,
     duration: Option<u64>,
     filter: &StepFilter,
@@ -40,7 +40,7 @@ pub(crate) fn write_run(
     write(head, start, parts, redaction, writer)
 }
 
-fn head(contents: &mut Contents, standing: RunStatus, duration: Option<u64>) -> Result<Head, ExportError> {
+fn head(contents: &mut RunSteps, standing: RunStatus, duration: Option<u64>) -> Result<Head, ExportError> {
     let telling = contents.telling();
     let sources = contents.read_all(&telling)?;
     let steps = steps::steps(&sources, contents.started());

@@ -5,9 +5,10 @@ use serde_json::{Map, Value};
 use tracer_sdk::format::{ErrorPayload, EventType, Payload};
 
 use super::value;
-use crate::render::conversation::{self, Message, Part};
-use crate::render::steps::Step;
-use crate::render::{gist, text, units};
+use tracer_insight::legacy_conversation as conversation;
+use tracer_insight::legacy_conversation::{Message, Part};
+use tracer_insight::steps::Step;
+use tracer_insight::{step_summary, text, units};
 
 /// Deeper levels keep this indentation.
 const DEEPEST_INDENT: usize = 4;
@@ -51,7 +52,7 @@ fn line(step: &Step<'_>, total: Option<u64>) -> Markup {
     let room = LINE_COLUMNS.saturating_sub(text::width(&name));
     let gist = step.gist().fitted(room.max(LEAST_GIST_COLUMNS));
     let tokens = match &step.record.payload {
-        Payload::LlmCall { usage, .. } => gist::tokens(usage),
+        Payload::LlmCall { usage, .. } => step_summary::tokens(usage),
         _ => None,
     };
     let took = step
@@ -100,9 +101,9 @@ fn inside(step: &Step<'_>) -> Markup {
         @match &step.record.payload {
             Payload::LlmCall { model, prompt, response, provider, temperature, stop_reason, .. } => {
                 p.muted {
-                    "model " (gist::word(model)) " · provider " (gist::word(provider))
+                    "model " (step_summary::word(model)) " · provider " (step_summary::word(provider))
                     @if let Some(temperature) = temperature { " · temperature " (temperature) }
-                    @if let Some(reason) = stop_reason { " · stopped for " (gist::word(reason)) }
+                    @if let Some(reason) = stop_reason { " · stopped for " (step_summary::word(reason)) }
                 }
                 (section("Prompt", messages(&conversation::prompt(prompt))))
                 (section("Answer", messages(&conversation::response(response))))
@@ -124,7 +125,7 @@ fn inside(step: &Step<'_>) -> Markup {
             Payload::Unknown { attributes, .. } => (told("Attributes", &Value::Object(attributes.clone()))),
             Payload::Error(_) | Payload::RunStart { .. } | Payload::RunEnd { .. } => {}
         }
-        @if let Some(failure) = gist::failure(&step.record.payload) { (error(failure)) }
+        @if let Some(failure) = step_summary::failure(&step.record.payload) { (error(failure)) }
         @if !step.record.meta.is_empty() { (fields("Metadata", &step.record.meta)) }
     }
 }
@@ -146,7 +147,7 @@ fn fields(title: &str, fields: &Map<String, Value>) -> Markup {
 pub(super) fn error(error: &ErrorPayload) -> Markup {
     html! {
         h3 { "Error" }
-        p { strong.failed { (gist::word(&error.error_type)) } ": " (value::words(&error.message)) }
+        p { strong.failed { (step_summary::word(&error.error_type)) } ": " (value::words(&error.message)) }
         @if let Some(stack) = &error.stack {
             pre { @for (index, line) in stack.lines().enumerate() { @if index > 0 { "\n" } (text::printable(line)) } }
         }
@@ -158,7 +159,7 @@ fn messages(messages: &[Message]) -> Option<Markup> {
         html! {
             @for message in messages {
                 div.message.(role(&message.role)) {
-                    div.role { (gist::word(&message.role)) }
+                    div.role { (step_summary::word(&message.role)) }
                     @for part in &message.parts { (self::part(part)) }
                 }
             }
@@ -182,7 +183,7 @@ fn part(part: &Part) -> Markup {
             details { summary.muted { "thinking" } (value::words(thought)) }
         },
         Part::Call { name, arguments } => html! {
-            p { span.muted { "calls " } strong { (gist::word(name)) } }
+            p { span.muted { "calls " } strong { (step_summary::word(name)) } }
             (value::markup(arguments))
         },
         Part::Result(value) | Part::Other(value) => value::markup(value),

@@ -2,7 +2,8 @@ use serde_json::json;
 use tracer_sdk::settings::Settings;
 
 use super::*;
-use crate::render::samples::{self, Sample};
+use tracer_insight::sample_run as samples;
+use tracer_insight::sample_run::Sample;
 
 fn page(sample: &Sample, environment: &[(&str, &str)]) -> (String, u64) {
     let sources = sample.sources();

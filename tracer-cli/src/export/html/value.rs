@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-use crate::render::{gist, text, value_lines};
+use tracer_insight::{step_summary, text, value_lines};
 
 /// Deeper levels are written as JSON, so that no nesting exhausts the page.
 const DEEPEST: usize = 32;
@@ -22,7 +22,7 @@ fn nested(value: &Value, depth: usize) -> Markup {
         Value::Object(map) if !map.is_empty() && depth < DEEPEST => html! {
             dl {
                 @for (name, field) in map {
-                    dt { (gist::word(name)) }
+                    dt { (step_summary::word(name)) }
                     dd { (nested(field, depth + 1)) }
                 }
             }
@@ -45,7 +45,7 @@ fn nested(value: &Value, depth: usize) -> Markup {
 
 /// A text as it reads, its line breaks kept.
 pub(super) fn words(said: &str) -> Markup {
-    let said = gist::with_markers(said);
+    let said = step_summary::with_markers(said);
     if said.is_empty() {
         return html! { code.quiet { "\"\"" } };
     }

@@ -19,7 +19,7 @@ use super::super::viewer::Viewer;
 use super::baselines;
 use super::policy::{Against, PolicyAnswer, ProjectPolicy};
 use super::request::{Query, trace_id};
-use crate::render::text;
+use tracer_insight::text;
 
 /// So many pairs of calls are told at once.
 const MOST_PAIRS: usize = 2_000;

@@ -14,10 +14,10 @@ use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
 use crate::commands::export::environment;
 use crate::commands::{duration, now, standing};
-use crate::contents::Contents;
 use crate::export::{ExportError, html};
-use crate::render::standing::RunStatus;
-use crate::render::step_filter::{Kind, StepFilter};
+use tracer_insight::run_steps::RunSteps;
+use tracer_insight::status::RunStatus;
+use tracer_insight::step_filter::{StepFilter, StepKind};
 
 /// Sends the file, made from the steps that pass `kind`, `errors` and `q`.
 pub(in super::super) async fn html(
@@ -45,7 +45,7 @@ pub(in super::super) async fn html(
             _ => duration(meta),
         });
         let redaction = Redaction::new(viewer.settings(), environment());
-        Ok((Contents::new(run), standing, took, redaction))
+        Ok((RunSteps::new(run), standing, took, redaction))
     });
     let (mut contents, standing, took, redaction) = read.await?;
     let body = pieces::body(&viewer, move |writer| {
@@ -64,12 +64,11 @@ pub(in super::super) async fn html(
     Ok(response)
 }
 
-fn kinds(text: &str) -> Result<Vec<Kind>, ApiError> {
-    use clap::ValueEnum;
+fn kinds(text: &str) -> Result<Vec<StepKind>, ApiError> {
     text.split(',')
         .map(|kind| {
             let kind = if kind == "other" { "span" } else { kind };
-            Kind::from_str(kind, false).map_err(|_| {
+            StepKind::from_word(kind).ok_or_else(|| {
                 ApiError::bad_request(
                     "invalid_parameter",
                     "`kind` holds llm, tool, state, error, loop or other, with commas between",

@@ -14,7 +14,7 @@ use super::super::pieces;
 use super::super::run::stamp::Stamp;
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
-use crate::json::Document;
+use tracer_insight::json::Document;
 
 /// So many spans may be asked for as a range.
 const MOST_IN_RANGE: usize = 10_000;
@@ -143,7 +143,7 @@ fn write_spans(
         let spans: Result<Vec<SpanRecord>, _> = spans.from(from).take(limit).collect();
         let spans = spans.map_err(failed)?;
         for span in &spans {
-            list.item(|writer| crate::json::write(writer, span))?;
+            list.item(|writer| tracer_insight::json::write(writer, span))?;
         }
         list.end()?;
         document.list("events", spans_to_events(&spans))?;
@@ -151,13 +151,13 @@ fn write_spans(
     }
     for span in spans {
         let span = span.map_err(failed)?;
-        list.item(|writer| crate::json::write(writer, &span))?;
+        list.item(|writer| tracer_insight::json::write(writer, &span))?;
     }
     list.end()?;
     let mut list = document.begin_list("events")?;
     for record in records {
         let record = record.map_err(failed)?;
-        list.item(|writer| crate::json::write(writer, &record))?;
+        list.item(|writer| tracer_insight::json::write(writer, &record))?;
     }
     list.end()?;
     document.end()

@@ -9,7 +9,7 @@ use tracer_sdk::read::{NamePattern, RunFilter, RunStatus, RunSummary, StoreError
 use super::super::answer::{ApiError, json_response};
 use super::super::viewer::Viewer;
 use super::request::{Query, trace_id};
-use crate::listed::{DamagedRun, RunEntry};
+use tracer_insight::run_entry::{DamagedRun, RunEntry};
 
 /// So many runs are given at once.
 const MOST_RUNS: usize = 10_000;

@@ -4,9 +4,9 @@ use serde::Serialize;
 use tracer_sdk::format::Payload;
 
 use super::super::run::open_run::OpenRun;
-use crate::render::loops;
-use crate::render::steps::Step;
-use crate::render::{gist, loop_card};
+use tracer_insight::loops;
+use tracer_insight::steps::Step;
+use tracer_insight::{loop_card, step_summary};
 
 /// A loop.
 #[derive(Debug, Serialize)]
@@ -112,8 +112,8 @@ pub(in super::super) fn of(run: &OpenRun, steps: &[Step<'_>]) -> Vec<LoopReport>
                 row: run.timeline.row_of_step(found.warning.number),
                 number: found.warning.number,
                 title: loop_card::title(found),
-                pattern: gist::word(pattern),
-                kind: pattern_type.as_deref().map(gist::word),
+                pattern: step_summary::word(pattern),
+                kind: pattern_type.as_deref().map(step_summary::word),
                 is_loop: found.likeness.is_loop(),
                 judged: loop_card::judged(found),
                 repetitions: found

@@ -12,11 +12,11 @@ use super::super::run::timeline::Source;
 use super::super::viewer::Viewer;
 use super::loops::{self, LoopReport};
 use super::request::RunId;
-use crate::render::remarks;
-use crate::render::standing::RunStatus;
-use crate::render::steps;
-use crate::render::summary;
-use crate::render::totals::Totals;
+use tracer_insight::remarks;
+use tracer_insight::status::RunStatus;
+use tracer_insight::steps;
+use tracer_insight::summary;
+use tracer_insight::totals::Totals;
 
 /// How a run went.
 #[derive(Debug, Serialize)]

@@ -12,8 +12,9 @@ use tracer_sdk::format::RecordedStatus;
 use crate::error::CliError;
 use crate::gate::inputs::{self, POLICY_FILE};
 use crate::gate::{one_run, sample};
-use crate::render::gate::checks::{self, Outcome, ToldCheck};
-use crate::render::gate::verdict;
+use tracer_gate::words::checks;
+use tracer_gate::words::checks::{Outcome, ToldCheck};
+use tracer_gate::words::verdict;
 
 /// What the policy says.
 #[derive(Debug, Serialize)]

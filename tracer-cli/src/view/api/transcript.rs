@@ -12,9 +12,10 @@ use super::super::run::kind::Kind;
 use super::super::run::open_run::OpenRun;
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
-use crate::render::gist;
-use crate::render::steps::{self, Source};
-use crate::render::turns::{Heard, Turn};
+use tracer_insight::step_summary;
+use tracer_insight::steps;
+use tracer_insight::steps::Source;
+use tracer_insight::turns::{Heard, Turn};
 
 /// So many steps are told at once.
 const MOST_STEPS: usize = 200;
@@ -122,7 +123,7 @@ fn turn(run: &OpenRun, source: &Source, heard: &mut Heard) -> TurnAnswer {
         event_id: record.event_id.clone(),
         kind: Kind::of(record.event_type()),
         name: steps::name(record),
-        failed: gist::failed(&record.payload),
+        failed: step_summary::failed(&record.payload),
         in_flight: source.in_flight,
         offset_us: own.first().and_then(|step| step.offset),
         duration_us: source.duration,
@@ -149,7 +150,7 @@ fn turn(run: &OpenRun, source: &Source, heard: &mut Heard) -> TurnAnswer {
             answer.result = Shown::of(result, Part::Result, &place);
         }
         _ if record.event_type() == EventType::Error => {}
-        _ => answer.gist = Some(gist::of(&record.payload).fitted(usize::MAX)),
+        _ => answer.gist = Some(step_summary::of(&record.payload).fitted(usize::MAX)),
     }
     answer
 }

@@ -7,7 +7,7 @@ use tracer_sdk::format::{EventType, Payload};
 use super::super::answer::ApiError;
 use super::super::run::open_run::OpenRun;
 use super::cut::{Part, Place, Shown};
-use crate::render::differences;
+use tracer_insight::value_differences;
 
 /// A tool call.
 #[derive(Debug, Serialize)]
@@ -92,7 +92,7 @@ pub(super) fn of(
 
 /// In what two values differ.
 pub(super) fn differing(of: &'static str, before: &Value, after: &Value) -> Vec<DifferenceAnswer> {
-    differences::between(&[before, after])
+    value_differences::between(&[before, after])
         .into_iter()
         .map(|difference| {
             let mut values = difference.values.into_iter();

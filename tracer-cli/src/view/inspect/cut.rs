@@ -5,7 +5,7 @@ use serde_json::Value;
 use tracer_sdk::format::{Payload, TraceId};
 
 use super::super::run::row::ReadRow;
-use crate::render::text;
+use tracer_insight::text;
 
 /// Larger values are cut.
 const LARGEST: usize = 64 * 1024;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tracer_sdk::format::Payload;
 
-use crate::render::{gist, stack};
+use tracer_insight::{stack, step_summary};
 
 /// So many lines of a stack are shown.
 const MOST_LINES: usize = 2_000;
@@ -30,11 +30,11 @@ struct StackLine {
 
 /// How a record failed; `None` when it did not.
 pub(in super::super) fn error(payload: &Payload) -> Option<ErrorDetails> {
-    let failure = gist::failure(payload)?;
+    let failure = step_summary::failure(payload)?;
     let stack = failure.stack.as_deref().unwrap_or_default();
     Some(ErrorDetails {
         kind: failure.error_type.clone(),
-        message: gist::with_markers(&failure.message),
+        message: step_summary::with_markers(&failure.message),
         stack: stack::lines(stack)
             .take(MOST_LINES)
             .map(|(text, is_user)| StackLine {

@@ -8,8 +8,9 @@ use super::super::answer::ApiError;
 use super::super::run::open_run::OpenRun;
 use super::cut::{Part, Place};
 use super::messages::{MessageAnswer, messages};
-use crate::render::conversation::{self, Message};
-use crate::render::value_lines::unpacked;
+use tracer_insight::legacy_conversation as conversation;
+use tracer_insight::legacy_conversation::Message;
+use tracer_insight::value_lines::unpacked;
 
 /// Where OpenTelemetry keeps the tools that a model may call.
 const TOOL_DEFINITIONS: [&str; 2] = ["gen_ai.tool.definitions", "gen_ai.request.tools"];

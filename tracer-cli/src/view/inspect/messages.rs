@@ -5,9 +5,10 @@ use serde_json::Value;
 
 use super::super::markdown;
 use super::cut::{Part, Place, ends, is_large};
-use crate::render::conversation::{self, Message};
-use crate::render::gist;
-use crate::render::value_lines::unpacked;
+use tracer_insight::legacy_conversation as conversation;
+use tracer_insight::legacy_conversation::Message;
+use tracer_insight::step_summary;
+use tracer_insight::value_lines::unpacked;
 
 /// What somebody said in one go.
 #[derive(Debug, Serialize)]
@@ -60,7 +61,7 @@ pub(in super::super) fn messages(
         .iter()
         .enumerate()
         .map(|(number, message)| MessageAnswer {
-            role: gist::word(&message.role),
+            role: step_summary::word(&message.role),
             is_new: is_new(number),
             parts: message
                 .parts
@@ -79,7 +80,7 @@ fn answer(said: &conversation::Part, part: Part, place: &Place) -> PartAnswer {
         },
         conversation::Part::Thinking(text) => of_text("thinking", text, part, place),
         conversation::Part::Call { name, arguments } => {
-            of_value("call", Some(gist::word(name)), arguments, part, place)
+            of_value("call", Some(step_summary::word(name)), arguments, part, place)
         }
         conversation::Part::Result(value) => match value {
             Value::String(text) => match unpacked(text) {
@@ -99,7 +100,7 @@ fn of_text(kind: &'static str, text: &str, part: Part, place: &Place) -> PartAns
     } else {
         (text, None)
     };
-    let shown = gist::with_markers(text);
+    let shown = step_summary::with_markers(text);
     PartAnswer {
         kind,
         html: markdown::to_html(&shown),

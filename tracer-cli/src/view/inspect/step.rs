@@ -16,7 +16,7 @@ use super::cut::{Part, Place, Shown};
 use super::error::{ErrorDetails, error};
 use super::llm::{self, LlmCall};
 use super::state::{self, StateDetails};
-use crate::render::{gist, steps};
+use tracer_insight::{step_summary, steps};
 
 /// What a loop warning rests on stands shortly before it, and what came of it shortly behind.
 const AROUND_A_LOOP: usize = 60;
@@ -100,7 +100,7 @@ pub(in super::super) fn inspect(run: &OpenRun, number: usize, row: &Row) -> Resu
         parent_id: record.parent_id.clone(),
         kind: Kind::of(record.event_type()),
         name: steps::name(record),
-        failed: gist::failed(&record.payload),
+        failed: step_summary::failed(&record.payload),
         in_flight: read.in_flight,
         start: Some(record.ts.clone()),
         end: span.and_then(|span| Some(span.end_time.as_ref()?.text().to_owned())),
@@ -141,7 +141,7 @@ fn run_in_flight(run: &OpenRun, number: usize) -> Step {
         event_id: RUN_ROW.to_owned(),
         parent_id: None,
         kind: Kind::Run,
-        name: gist::word(run.name().unwrap_or("(unnamed)")),
+        name: step_summary::word(run.name().unwrap_or("(unnamed)")),
         failed: false,
         in_flight: true,
         start: run.started().map(|started| started.to_string()),

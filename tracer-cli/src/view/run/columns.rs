@@ -10,7 +10,7 @@ use super::column_bytes::{Columns, bytes_of_all};
 use super::kind::Kind;
 use super::open_run::OpenRun;
 use super::timeline::{NONE, Row, Source};
-use crate::render::gist;
+use tracer_insight::step_summary;
 
 const MAGIC: &[u8; 8] = b"TRCCOL01";
 const HEADER_BYTES: usize = 64;
@@ -51,7 +51,7 @@ impl NameTable {
     /// The table with the names of the index, as they are shown.
     fn new(run: &OpenRun) -> Self {
         let mut table = Self::default();
-        let of_index = run.index.names().map(gist::word).collect::<Vec<String>>();
+        let of_index = run.index.names().map(step_summary::word).collect::<Vec<String>>();
         table.of_index = of_index.into_iter().map(|name| table.number(name)).collect();
         table
     }
@@ -154,7 +154,7 @@ fn cells(run: &OpenRun, row: &Row, started: Timestamp, names: &mut NameTable) ->
     match row.source {
         Source::Run => {
             cells.kind = Kind::Run;
-            cells.name = names.number(gist::word(run.name().unwrap_or("(unnamed)")));
+            cells.name = names.number(step_summary::word(run.name().unwrap_or("(unnamed)")));
             cells.duration_us = if run.standing.is_open() {
                 IN_FLIGHT_DURATION
             } else {
@@ -209,7 +209,7 @@ fn cells(run: &OpenRun, row: &Row, started: Timestamp, names: &mut NameTable) ->
             cells.start_us = since_start(started.start_time.instant());
             cells.duration_us = IN_FLIGHT_DURATION;
             cells.kind = Kind::of(started.event_type);
-            cells.name = names.number(gist::word(&started.name));
+            cells.name = names.number(step_summary::word(&started.name));
             cells.flags |= IN_FLIGHT;
         }
     }

@@ -13,8 +13,8 @@ use super::problems::Problems;
 use super::stamp::Stamp;
 use super::timeline::{Row, Source, Timeline};
 use crate::commands::{duration, now, standing};
-use crate::render::standing::RunStatus;
-use crate::render::totals::Totals;
+use tracer_insight::status::RunStatus;
+use tracer_insight::totals::Totals;
 
 /// A run has a warning for each distinct pattern; of one that has more, the rest marks no rows.
 const MOST_WARNINGS: usize = 200;

@@ -4,7 +4,7 @@ use tracer_sdk::format::{Problem, ProblemCode, SPANS_FILE};
 use tracer_sdk::read::outline_run;
 
 use super::open_run::OpenRun;
-use crate::render::standing::RunStatus;
+use tracer_insight::status::RunStatus;
 
 /// So many problems are listed, the others counted.
 const MOST_LISTED: usize = 200;

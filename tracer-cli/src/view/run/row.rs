@@ -9,7 +9,7 @@ use super::attempts::Attempts;
 use super::kind::Kind;
 use super::open_run::OpenRun;
 use super::timeline::{Row, Source};
-use crate::render::{gist, in_flight, steps, text};
+use tracer_insight::{in_flight, step_summary, steps, text};
 
 /// A failure is told in so many characters.
 const LONGEST_FAILURE: usize = 300;
@@ -178,7 +178,7 @@ impl OpenRun {
                 row: number,
                 event_id: RUN_ROW.to_owned(),
                 kind: Kind::Run,
-                name: gist::word(self.name().unwrap_or("(unnamed)")),
+                name: step_summary::word(self.name().unwrap_or("(unnamed)")),
                 gist: GistText {
                     input: String::new(),
                     output: None,
@@ -189,10 +189,10 @@ impl OpenRun {
         };
         let payload = &read.record.payload;
         let told = match read.record.event_type() {
-            EventType::RunStart => gist::Gist::default(),
-            _ => gist::of(payload).after(self.attempts_told(row)),
+            EventType::RunStart => step_summary::Gist::default(),
+            _ => step_summary::of(payload).after(self.attempts_told(row)),
         };
-        let failure = gist::failure(payload).map(|error| {
+        let failure = step_summary::failure(payload).map(|error| {
             text::one_line(
                 &format!("{}: {}", error.error_type, error.message),
                 LONGEST_FAILURE,

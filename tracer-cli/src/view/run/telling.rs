@@ -3,13 +3,13 @@
 use tracer_sdk::read::RecordError;
 
 use super::open_run::OpenRun;
-use crate::render::steps::Source;
-use crate::render::telling;
+use tracer_insight::key_steps;
+use tracer_insight::steps::Source;
 
 impl OpenRun {
     /// The telling steps, in the order of time.
     pub(in super::super) fn telling(&self) -> Result<Vec<Source>, RecordError> {
-        let numbers = telling::numbers(self.timeline.steps(), |wanted| {
+        let numbers = key_steps::numbers(self.timeline.steps(), |wanted| {
             let mut numbers: Vec<usize> = self
                 .rows_of(wanted)
                 .iter()

@@ -3,7 +3,7 @@
 use tracer_sdk::format::EventType;
 
 use super::super::run::kind::Kind;
-use crate::render::step_filter::StepFilter;
+use tracer_insight::step_filter::StepFilter;
 
 /// Longer queries are no questions.
 const LONGEST: usize = 1_000;

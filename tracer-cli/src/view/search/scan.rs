@@ -8,7 +8,7 @@ use super::super::run::columns::{FAILED, cells_of};
 use super::super::run::open_run::OpenRun;
 use super::super::run::timeline::{Row, Source};
 use super::query::SearchQuery;
-use crate::render::gist;
+use tracer_insight::step_summary;
 
 /// So long a search goes on before it answers with what it has.
 const TIME: Duration = Duration::from_millis(200);
@@ -86,7 +86,7 @@ impl OpenRun {
     /// What a row is called, without reading it.
     pub(super) fn row_name(&self, row: &Row) -> String {
         match row.source {
-            Source::Run => gist::word(self.name().unwrap_or_default()),
+            Source::Run => step_summary::word(self.name().unwrap_or_default()),
             Source::Span(position) => self
                 .index
                 .span(position as usize)

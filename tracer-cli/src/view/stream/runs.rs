@@ -16,7 +16,7 @@ use super::super::run::stamp::Stamp;
 use super::super::viewer::Viewer;
 use super::Change;
 use crate::commands::standing;
-use crate::render::standing::RunStatus;
+use tracer_insight::status::RunStatus;
 
 /// How often the runs are looked at that may change.
 const PAUSE: Duration = Duration::from_millis(500);

@@ -1,0 +1,207 @@
+//! What changed against the baseline, told once for all trials: each change with how many trials have it.
+
+use std::collections::BTreeMap;
+
+use crate::CountedDiff;
+use crate::{Report, ReportedTrial};
+
+use crate::words::phrase::Phrase;
+use tracer_insight::metric_words;
+use tracer_insight::text;
+
+/// The numbers of a baseline's summary and the metrics that they are, in the order in which they are told: what
+/// differs by chance alone, time, comes last.
+const SUMMARY: [(&str, &str); 7] = [
+    ("total_events", "step_count"),
+    ("tool_calls", "tool_call_count"),
+    ("llm_calls", "llm_call_count"),
+    ("total_tokens", "cost_tokens"),
+    ("errors", "error_count"),
+    ("loop_warnings", "loop_warning_count"),
+    ("duration_ms", "latency_ms"),
+];
+
+/// The changes: tools first, then models and endings, then numbers.
+pub fn told(report: &Report) -> Vec<Phrase> {
+    let diffs: Vec<&CountedDiff> = report
+        .trials
+        .iter()
+        .filter_map(|trial| trial.baseline_diff.as_ref())
+        .collect();
+    if diffs.is_empty() {
+        return Vec::new();
+    }
+    let mut told = tools(&diffs);
+    for (what, names) in [
+        (
+            "asks a new model: ",
+            named(&diffs, |diff| &diff.model_changes.added),
+        ),
+        (
+            "no longer asks the model ",
+            named(&diffs, |diff| &diff.model_changes.removed),
+        ),
+    ] {
+        told.extend(each(what, &names, diffs.len()));
+    }
+    told.extend(endings(&diffs));
+    told.extend(guardrails(&diffs));
+    told.extend(
+        SUMMARY
+            .iter()
+            .filter_map(|(key, metric)| number(key, metric, report)),
+    );
+    told
+}
+
+/// How many things changed in a trial, time not counted; empty without a baseline.
+pub fn count(trial: &ReportedTrial) -> String {
+    let Some(diff) = &trial.baseline_diff else {
+        return String::new();
+    };
+    let numbers = diff
+        .summary_diff
+        .keys()
+        .filter(|key| key.as_str() != "duration_ms" && key.as_str() != "status");
+    let count = numbers.count()
+        + diff.new_tools.len()
+        + diff.removed_tools.len()
+        + diff.repeated_tools.len()
+        + usize::from(diff.reordered_tools)
+        + diff.model_changes.added.len()
+        + diff.model_changes.removed.len()
+        + usize::from(diff.guardrail_event_diff.is_some())
+        + usize::from(diff.terminal_status_diff.is_some());
+    count.to_string()
+}
+
+fn tools(diffs: &[&CountedDiff]) -> Vec<Phrase> {
+    let mut told = each(
+        "calls a new tool: ",
+        &named(diffs, |diff| &diff.new_tools),
+        diffs.len(),
+    );
+    told.extend(each(
+        "no longer calls ",
+        &named(diffs, |diff| &diff.removed_tools),
+        diffs.len(),
+    ));
+    // Of each tool the most that any trial calls it.
+    let mut repeated: BTreeMap<&str, (u64, u64, usize)> = BTreeMap::new();
+    for (tool, [before, now]) in diffs.iter().flat_map(|diff| &diff.repeated_tools) {
+        let known = repeated.entry(tool).or_insert((*before, *now, 0));
+        *known = (known.0, known.1.max(*now), known.2 + 1);
+    }
+    told.extend(repeated.into_iter().map(|(tool, (before, now, trials))| {
+        let times = match before {
+            0 => format!(" up to {now} times"),
+            before => format!(" up to {now} times (was {before})"),
+        };
+        Phrase::words("calls ")
+            .and_value(tool)
+            .and(times + &in_trials(trials, diffs.len()))
+    }));
+    let reordered = diffs.iter().filter(|diff| diff.reordered_tools).count();
+    if reordered > 0 {
+        told.push(Phrase::words(
+            "calls tools in another order".to_owned() + &in_trials(reordered, diffs.len()),
+        ));
+    }
+    told
+}
+
+fn endings(diffs: &[&CountedDiff]) -> Vec<Phrase> {
+    let mut endings: BTreeMap<[&str; 2], usize> = BTreeMap::new();
+    for [now, before] in diffs.iter().filter_map(|diff| diff.terminal_status_diff.as_ref()) {
+        *endings.entry([now, before]).or_default() += 1;
+    }
+    let told = endings.into_iter().map(|([now, before], trials)| {
+        Phrase::words("ends ")
+            .and_value(now)
+            .and(" (was ")
+            .and_value(before)
+            .and(")".to_owned() + &in_trials(trials, diffs.len()))
+    });
+    told.collect()
+}
+
+fn guardrails(diffs: &[&CountedDiff]) -> Option<Phrase> {
+    let changed: Vec<[u64; 2]> = diffs
+        .iter()
+        .filter_map(|diff| diff.guardrail_event_diff)
+        .collect();
+    let [now, before] = changed.iter().max()?;
+    Some(Phrase::words(format!(
+        "is stopped by up to {} (was {before}){}",
+        text::counted(*now, "guardrail"),
+        in_trials(changed.len(), diffs.len())
+    )))
+}
+
+/// A number that differs from the baseline: the median of the trials beside the baseline's.
+fn number(key: &str, metric: &str, report: &Report) -> Option<Phrase> {
+    let before = report.trials.iter().find_map(|trial| {
+        let [_, before] = trial.baseline_diff.as_ref()?.summary_diff.get(key)?;
+        Some(before.as_f64())
+    })?;
+    let mut values: Vec<f64> = Vec::new();
+    let mut unknown = 0;
+    for trial in report.trials.iter().filter(|trial| trial.baseline_diff.is_some()) {
+        match trial.metric_values.get(metric).copied().flatten() {
+            Some(value) => values.push(value),
+            None => unknown += 1,
+        }
+    }
+    let after = median(&mut values);
+    let change = metric_words::change(metric, before, after);
+    if change.is_empty() {
+        return None;
+    }
+    let of = if values.len() > 1 { ", the median" } else { "" };
+    let unknown = match unknown {
+        0 => String::new(),
+        number => format!(", unknown in {}", text::counted(number, "trial")),
+    };
+    Some(Phrase::words(format!(
+        "{}: {} → {}{of}, {change}{unknown}",
+        metric_words::label(metric),
+        metric_words::value(metric, before),
+        metric_words::value(metric, after)
+    )))
+}
+
+/// The middle value, or the mean of the two in the middle; `None` of no value.
+pub fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let upper = *values.get(values.len() / 2)?;
+    let lower = *values.get(values.len().checked_sub(1)? / 2)?;
+    Some(f64::midpoint(lower, upper))
+}
+
+/// How many trials have each name.
+fn named<'a>(
+    diffs: &[&'a CountedDiff],
+    names: impl Fn(&'a CountedDiff) -> &'a Vec<String>,
+) -> BTreeMap<&'a str, usize> {
+    let mut counts = BTreeMap::new();
+    for name in diffs.iter().flat_map(|diff| names(diff)) {
+        *counts.entry(name.as_str()).or_default() += 1;
+    }
+    counts
+}
+
+fn each(what: &str, names: &BTreeMap<&str, usize>, all: usize) -> Vec<Phrase> {
+    names
+        .iter()
+        .map(|(name, trials)| Phrase::words(what).and_value(*name).and(in_trials(*trials, all)))
+        .collect()
+}
+
+/// Nothing for one trial of one: there is nothing to tell apart.
+fn in_trials(trials: usize, all: usize) -> String {
+    match (trials, all) {
+        (_, 1) => String::new(),
+        (trials, all) if trials == all => format!(", in all {all} trials"),
+        (trials, all) => format!(", in {trials} of {all} trials"),
+    }
+}

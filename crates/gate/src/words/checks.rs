@@ -1,0 +1,423 @@
+//! The checks of a report as people read them: what was allowed, what was seen, in which trials; failures first.
+
+use crate::{
+    AllowedRange, CheckMode, CheckResult, Direction, DistributionalEvidence, Evidence, InvariantEvidence,
+    MeasuredEvidence, Report, ReportedTrial, SingleTrialEvidence, StatisticalEvidence, Threshold, Verdict,
+};
+use serde::Serialize;
+
+use crate::words::phrase::Phrase;
+use tracer_insight::line::Tone;
+use tracer_insight::metric_words;
+use tracer_insight::metric_words::percent;
+use tracer_insight::text;
+
+/// A longer name is cut.
+const LONGEST_NAME: usize = 60;
+
+/// What became of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// It does not hold.
+    Failed,
+    /// The evidence does not tell.
+    Undecided,
+    /// It holds.
+    Passed,
+    /// It is told and decides nothing.
+    Reported,
+}
+
+impl Outcome {
+    /// The outcome of a check.
+    pub fn of(check: &CheckResult) -> Self {
+        match (check.mode, check.verdict) {
+            (CheckMode::ReportOnly, _) | (_, None) => Self::Reported,
+            (_, Some(Verdict::Fail)) => Self::Failed,
+            (_, Some(Verdict::Inconclusive)) => Self::Undecided,
+            (_, Some(Verdict::Pass)) => Self::Passed,
+        }
+    }
+
+    /// Its sign.
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::Failed => "✗",
+            Self::Undecided => "?",
+            Self::Passed => "✓",
+            Self::Reported => "·",
+        }
+    }
+
+    /// Its word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Undecided => "undecided",
+            Self::Passed => "passed",
+            Self::Reported => "reported only",
+        }
+    }
+
+    /// Its tone.
+    pub const fn tone(self) -> Tone {
+        match self {
+            Self::Failed => Tone::Bad,
+            Self::Undecided => Tone::Warning,
+            Self::Passed => Tone::Good,
+            Self::Reported => Tone::Muted,
+        }
+    }
+}
+
+/// A check, told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToldCheck {
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The metric as the policy names it.
+    pub name: String,
+    /// What was allowed.
+    pub allowed: Phrase,
+    /// What was seen.
+    pub seen: Phrase,
+    /// The trials that speak against it, by number; then those of which nothing is known.
+    pub trials: [Vec<u32>; 2],
+}
+
+impl ToldCheck {
+    /// Its name on one line.
+    pub fn printable_name(&self) -> String {
+        text::printable(&text::one_line(&self.name, LONGEST_NAME)).into_owned()
+    }
+
+    /// The trials that speak against it and those that do not tell: `2, 4–6; unknown in 3`.
+    pub fn told_trials(&self) -> String {
+        let [against, unknown] = &self.trials;
+        match (against.is_empty(), unknown.is_empty()) {
+            (_, true) => ranges(against),
+            (true, false) => format!("unknown in {}", ranges(unknown)),
+            (false, false) => format!("{}; unknown in {}", ranges(against), ranges(unknown)),
+        }
+    }
+}
+
+/// The checks of the report: failed, undecided, passed, reported; within these in the order of the policy.
+pub fn told(report: &Report) -> Vec<ToldCheck> {
+    let mut told: Vec<ToldCheck> = report
+        .aggregate_results
+        .iter()
+        .map(|check| told_check(check, report))
+        .collect();
+    told.sort_by_key(|check| check.outcome);
+    told
+}
+
+/// `2 checks failed, 1 undecided, 5 passed`.
+pub fn tally(checks: &[ToldCheck]) -> String {
+    let count = |outcome: Outcome| checks.iter().filter(|check| check.outcome == outcome).count() as u64;
+    let mut told = Vec::new();
+    for outcome in [
+        Outcome::Failed,
+        Outcome::Undecided,
+        Outcome::Passed,
+        Outcome::Reported,
+    ] {
+        let number = count(outcome);
+        if number > 0 {
+            let noun = if told.is_empty() {
+                text::counted(number, "check")
+            } else {
+                number.to_string()
+            };
+            told.push(format!("{noun} {}", outcome.word()));
+        }
+    }
+    told.join(", ")
+}
+
+/// Numbers of trials, neighbours joined: `1–3, 5`.
+pub fn ranges(numbers: &[u32]) -> String {
+    const MOST: usize = 12;
+    let mut spans: Vec<(u32, u32)> = Vec::new();
+    for &number in numbers {
+        match spans.last_mut() {
+            Some((_, end)) if end.checked_add(1) == Some(number) => *end = number,
+            _ => spans.push((number, number)),
+        }
+    }
+    let hidden = spans.len() > MOST;
+    let told: Vec<String> = spans
+        .into_iter()
+        .take(MOST)
+        .map(|(start, end)| match end.checked_sub(start) {
+            Some(0) => start.to_string(),
+            Some(1) => format!("{start}, {end}"),
+            _ => format!("{start}–{end}"),
+        })
+        .collect();
+    told.join(", ") + if hidden { ", …" } else { "" }
+}
+
+fn told_check(check: &CheckResult, report: &Report) -> ToldCheck {
+    let name = check.check_name.as_str();
+    let (allowed, seen, against) = match &check.evidence {
+        Evidence::Invariant(evidence) => invariant(check, evidence, report),
+        Evidence::Measured(evidence) => measured(name, evidence, report),
+        Evidence::Statistical(evidence) => statistical(check, evidence),
+        Evidence::SingleTrial(evidence) => single_trial(check, evidence),
+        Evidence::Distributional(evidence) => distributional(check, evidence),
+    };
+    ToldCheck {
+        outcome: Outcome::of(check),
+        name: check.check_name.clone(),
+        allowed,
+        seen: match missing(check, report) {
+            Some(missing) => seen.and("; ").and_value(missing),
+            None => seen,
+        },
+        trials: [against, check.unknown_trials.clone()],
+    }
+}
+
+/// What is missing from the first trial of which a check does not know the outcome.
+fn missing(check: &CheckResult, report: &Report) -> Option<String> {
+    let unknown = |trial: &&ReportedTrial| check.unknown_trials.contains(&trial.trial);
+    let trials = report.trials.iter().filter(unknown);
+    let mut missing = trials.filter_map(|trial| Some((trial.trial, trial.details.missing_spans.as_ref()?)));
+    let (trial, missing) = missing.next()?;
+    Some(match report.trials.len() {
+        1 => missing.to_string(),
+        _ => format!("of trial {trial} {missing}"),
+    })
+}
+
+type Told = (Phrase, Phrase, Vec<u32>);
+
+fn invariant(check: &CheckResult, evidence: &InvariantEvidence, report: &Report) -> Told {
+    let against: Vec<u32> = check.violating_trials().collect();
+    let all = report.trials.len() as u64;
+    let seen = match against.first() {
+        None if check.unknown_trials.is_empty() => {
+            Phrase::words(kept(all)).followed_by(harmless_warnings(check, report))
+        }
+        None => Phrase::words("not known whether it was kept").followed_by(unknown_repeats(check, report)),
+        Some(first) => {
+            let trial = report.trials.iter().find(|trial| trial.trial == *first);
+            match trial.map(|trial| how_broken(check, evidence, trial)) {
+                Some(how) if !how.is_empty() => {
+                    Phrase::words(broken(against.len(), all) + ": ").followed_by(how)
+                }
+                _ => Phrase::words(broken(against.len(), all)),
+            }
+        }
+    };
+    (Phrase::value(evidence.description.clone()), seen, against)
+}
+
+/// Loop warnings that fail nothing: what they rest on asked something else each time.
+fn harmless_warnings(check: &CheckResult, report: &Report) -> Phrase {
+    let warnings = report.trials.iter().map(|trial| trial.details.harmless_warnings);
+    let warnings: u64 = warnings.sum();
+    if check.check_name != "no_loops" || warnings == 0 {
+        return Phrase::default();
+    }
+    let warnings = text::counted(warnings, "loop warning");
+    Phrase::words(format!(
+        ", {warnings} of calls that asked something else each time"
+    ))
+}
+
+/// What was repeated though nobody knows whether it asked the same, and what would tell.
+fn unknown_repeats(check: &CheckResult, report: &Report) -> Phrase {
+    if check.check_name != "no_loops" {
+        return Phrase::default();
+    }
+    let unknown = report
+        .trials
+        .iter()
+        .filter(|trial| check.unknown_trials.contains(&trial.trial));
+    let details: Vec<_> = unknown.map(|trial| &trial.details).collect();
+    let repeats = details.iter().find_map(|details| details.unknown_repeats.first());
+    let hint = "arguments or results would tell: record them";
+    match repeats {
+        Some(repeats) => Phrase::words(": ")
+            .and_value(repeats.pattern.join(" → "))
+            .and(format!(
+                " ×{}, steps {} to {}, {hint}",
+                repeats.repetitions, repeats.first_step, repeats.last_step
+            )),
+        None if details.iter().any(|details| details.open_warnings > 0) => {
+            Phrase::words(format!(": the agent wrote a loop warning, {hint}"))
+        }
+        None => Phrase::default(),
+    }
+}
+
+/// How a trial broke an invariant, as far as the report knows.
+fn how_broken(check: &CheckResult, evidence: &InvariantEvidence, trial: &ReportedTrial) -> Phrase {
+    let name = check.check_name.as_str();
+    if let Some(failure) = &trial.details.failure {
+        return Phrase::value(failure.to_string());
+    }
+    let told = trial.checks.iter().find(|check| check.check_name == name);
+    if let Some(actual) = told.and_then(|check| check.actual.as_deref()) {
+        return Phrase::value(actual);
+    }
+    match name {
+        "no_loops" => match trial.details.repeats.first() {
+            Some(repeats) => Phrase::value(repeats.pattern.join(" → ")).and(format!(
+                " ×{}, steps {} to {}",
+                repeats.repetitions, repeats.first_step, repeats.last_step
+            )),
+            // The rule of shapes.
+            None => Phrase::words("the agent wrote a loop warning"),
+        },
+        "no_guardrails" => match trial.details.guardrail_stops.first() {
+            Some(stop) => Phrase::value(&stop.error_type),
+            None => Phrase::default(),
+        },
+        "stop_condition_reached" => match &trial.structural_signature {
+            Some(signature) => Phrase::words("ended ").and_value(&signature.final_status),
+            None => Phrase::default(),
+        },
+        _ => match evidence.tools.iter().find(|broken| broken.trial == trial.trial) {
+            Some(broken) => {
+                let how = if matches!(name, "required_tools" | "still_called") {
+                    "no call of "
+                } else {
+                    "called "
+                };
+                Phrase::words(how).and_value(broken.tools.join(", "))
+            }
+            None => Phrase::default(),
+        },
+    }
+}
+
+fn measured(name: &str, evidence: &MeasuredEvidence, report: &Report) -> Told {
+    let value = |number: f64| metric_words::value(name, Some(number));
+    let mut allowed = bounds(name, evidence.allowed);
+    if let Some(baseline) = evidence.baseline {
+        allowed = allowed.and(format!(" (baseline {})", value(baseline)));
+    }
+    let mut seen = metric_words::value(name, evidence.observed);
+    if let Some(sample) = evidence.sample
+        && report.trials.len() > 1
+    {
+        let aggregate = text::one_line(&evidence.aggregate, 20);
+        let range = format!("{} to {}", value(sample.min), value(sample.max));
+        seen = match evidence.observed {
+            None => format!("{seen} (as far as known {range})"),
+            Some(_) if sample.min.total_cmp(&sample.max).is_eq() => format!("{seen} in all trials"),
+            Some(_) => format!("{seen} ({aggregate}; {range})"),
+        };
+    }
+    let outside = |number: f64| {
+        evidence.allowed.upper.is_some_and(|upper| number > upper)
+            || evidence.allowed.lower.is_some_and(|lower| number < lower)
+    };
+    let against = report
+        .trials
+        .iter()
+        .filter(|trial| {
+            let value = trial.metric_values.get(name).copied().flatten();
+            value.is_some_and(outside)
+        })
+        .map(|trial| trial.trial)
+        .collect();
+    (allowed, Phrase::words(seen), against)
+}
+
+fn bounds(name: &str, allowed: AllowedRange) -> Phrase {
+    let value = |number: f64| metric_words::value(name, Some(number));
+    Phrase::words(match (allowed.lower, allowed.upper) {
+        (None, None) => "anything".to_owned(),
+        (None, Some(upper)) => format!("at most {}", value(upper)),
+        (Some(lower), None) => format!("at least {}", value(lower)),
+        (Some(lower), Some(upper)) => format!("{} to {}", value(lower), value(upper)),
+    })
+}
+
+fn statistical(check: &CheckResult, evidence: &StatisticalEvidence) -> Told {
+    let rate = match (evidence.threshold, check.direction) {
+        (Threshold::Range { lower, upper }, _) => format!("{} to {}", percent(lower), percent(upper)),
+        (Threshold::One(most), Some(Direction::Upper)) => format!("at most {}", percent(most)),
+        (Threshold::One(least), _) => format!("at least {}", percent(least)),
+    };
+    let allowed = format!(
+        "{rate} of trials, shown with {} confidence",
+        percent(evidence.confidence)
+    );
+    let all = evidence.successes.saturating_add(evidence.failures);
+    let seen = format!(
+        "{} of {all} succeeded: between {} and {}",
+        evidence.successes,
+        percent(evidence.confidence_bounds.lower),
+        percent(evidence.confidence_bounds.upper)
+    );
+    in_words(check, allowed, seen)
+}
+
+/// What is told of a check that has an outcome for each trial.
+fn in_words(check: &CheckResult, allowed: String, seen: String) -> Told {
+    let against = check.violating_trials().collect();
+    (Phrase::words(allowed), Phrase::words(seen), against)
+}
+
+fn single_trial(check: &CheckResult, evidence: &SingleTrialEvidence) -> Told {
+    let name = check.check_name.as_str();
+    let allowed = format!(
+        "{} (of {} in the baseline)",
+        beyond_which(check, evidence.prediction_bound),
+        text::counted(evidence.baseline_trials.into(), "trial")
+    );
+    let seen = metric_words::value(name, evidence.observed);
+    in_words(check, allowed, seen)
+}
+
+fn distributional(check: &CheckResult, evidence: &DistributionalEvidence) -> Told {
+    let bound = beyond_which(check, evidence.prediction_bound);
+    let allowed = format!(
+        "{bound} in at least {} of trials (baseline of {})",
+        percent(evidence.coverage),
+        evidence.baseline_trials
+    );
+    let all = evidence.successes.saturating_add(evidence.failures);
+    let seen = format!(
+        "{} of {all} beyond: between {} and {}",
+        evidence.harmful_exceedances,
+        percent(evidence.confidence_bounds.lower),
+        percent(evidence.confidence_bounds.upper)
+    );
+    in_words(check, allowed, seen)
+}
+
+fn beyond_which(check: &CheckResult, bound: f64) -> String {
+    let word = if check.direction == Some(Direction::Lower) {
+        "at least"
+    } else {
+        "at most"
+    };
+    format!("{word} {}", metric_words::value(&check.check_name, Some(bound)))
+}
+
+fn kept(trials: u64) -> String {
+    match trials {
+        1 => "kept".to_owned(),
+        2 => "kept in both trials".to_owned(),
+        trials => format!("kept in all {trials} trials"),
+    }
+}
+
+fn broken(against: usize, trials: u64) -> String {
+    match trials {
+        1 => "broken".to_owned(),
+        trials => format!("broken in {against} of {trials} trials"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

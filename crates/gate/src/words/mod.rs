@@ -1,0 +1,12 @@
+//! A report in words that every surface shows: the verdict, the checks, what changed.
+
+pub mod changes;
+pub mod checks;
+pub mod phrase;
+pub mod replacement;
+pub mod trials;
+pub mod verdict;
+
+#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
+pub mod samples;

@@ -1,0 +1,57 @@
+//! What is said of a trial: its run, how its process ended, why it did not succeed.
+
+use crate::{ReportedTrial, TrialCheck};
+
+/// The beginning of the run's ID, or a dash where there is none.
+pub fn short_id(trial: &ReportedTrial) -> String {
+    match &trial.trace_id {
+        Some(id) => id.chars().take(8).collect(),
+        None => "–".to_owned(),
+    }
+}
+
+/// How the process ended: its exit code, or its signal.
+pub fn exit(trial: &ReportedTrial) -> String {
+    match (trial.details.signal, trial.process_exit_code) {
+        (Some(signal), _) => format!("signal {signal}"),
+        (None, Some(code)) => code.to_string(),
+        (None, None) => String::new(),
+    }
+}
+
+/// Why a trial did not succeed.
+pub fn why(trial: &ReportedTrial) -> String {
+    if let Some(failure) = &trial.details.failure {
+        return failure.to_string();
+    }
+    let with = |is_wanted: fn(&TrialCheck) -> bool| -> Vec<&str> {
+        let found = trial.checks.iter().filter(|check| is_wanted(check));
+        found.map(|check| check.check_name.as_str()).collect()
+    };
+    let mut told = with(|check| !check.passed && !is_unknown(check)).join(", ");
+    if let Some(missing) = &trial.details.missing_spans {
+        if !told.is_empty() {
+            told.push_str("; ");
+        }
+        told.push_str(&missing.to_string());
+    }
+    told
+}
+
+/// Whether a trial did nothing wrong as far as is known, and not everything is known.
+pub fn is_undecided(trial: &ReportedTrial) -> bool {
+    !trial.passed
+        && trial.details.failure.is_none()
+        && trial.process_exit_code.is_none_or(|code| code == 0)
+        && trial.checks.iter().all(|check| check.passed || is_unknown(check))
+}
+
+/// Whether what is known of a trial does not tell an outcome.
+fn is_unknown(check: &TrialCheck) -> bool {
+    check.reason_code == "unknown"
+}
+
+/// Whether what the process said tells why the trial failed.
+pub fn is_explained_by_output(trial: &ReportedTrial) -> bool {
+    trial.details.failure.is_some() && !trial.details.stderr_tail.trim().is_empty()
+}

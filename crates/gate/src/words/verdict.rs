@@ -1,0 +1,69 @@
+//! The verdict of a gate in words and signs.
+
+use crate::{Report, Verdict};
+
+use tracer_insight::line::Tone;
+use tracer_insight::text;
+
+/// The word of a verdict.
+pub const fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "PASS",
+        Verdict::Fail => "FAIL",
+        Verdict::Inconclusive => "INCONCLUSIVE",
+    }
+}
+
+/// Its sign on a terminal.
+pub const fn sign(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "✓",
+        Verdict::Fail => "✗",
+        Verdict::Inconclusive => "?",
+    }
+}
+
+/// Its sign in a comment.
+pub const fn picture(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "✅",
+        Verdict::Fail => "❌",
+        Verdict::Inconclusive => "⚪",
+    }
+}
+
+/// Its tone.
+pub const fn tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Pass => Tone::Good,
+        Verdict::Fail => Tone::Bad,
+        Verdict::Inconclusive => Tone::Warning,
+    }
+}
+
+/// How many trials there were and how many succeeded: `2 of 3 trials succeeded`.
+pub fn trials(report: &Report) -> String {
+    let passed = report.trials.iter().filter(|trial| trial.passed).count();
+    let all = report.trials.len() as u64;
+    format!("{passed} of {} succeeded", text::counted(all, "trial"))
+}
+
+/// Why not all trials were run; nothing when they were.
+pub fn stopped_early(report: &Report) -> Option<String> {
+    let reason = match report.metadata.abort_reason.as_deref()? {
+        "agent_process_failure" => "a trial left no run that counts",
+        "invariant_violation" => "a trial broke an invariant",
+        "verdict_decided" => "no other trial could have changed the verdict",
+        "interrupted" => "it was interrupted",
+        _ => "it could not go on",
+    };
+    Some(format!(
+        "stopped after {} of {}: {reason}",
+        report.metadata.trials_used,
+        text::counted(report.metadata.trials_budgeted.into(), "trial")
+    ))
+}
+
+/// What an INCONCLUSIVE gate means, and what to do about it.
+pub const UNDECIDED: &str = "INCONCLUSIVE is not a pass: what is known does not tell. \
+    More trials decide what is a matter of chance; what is unknown must be recorded.";

@@ -1,0 +1,136 @@
+//! Numbers of the gate as people read them: names of metrics, their values, and how values changed.
+
+use crate::units;
+
+/// What is said of a value that nobody knows.
+pub const UNKNOWN: &str = "unknown";
+
+/// What people call the metric; of a metric of one tool the name as it is.
+pub fn label(metric: &str) -> &str {
+    match metric {
+        "step_count" => "steps",
+        "tool_call_count" => "tool calls",
+        "llm_call_count" => "model calls",
+        "cost_tokens" => "tokens",
+        "latency_ms" => "duration",
+        "error_count" => "errors",
+        "loop_warning_count" => "loop warnings",
+        "repeated_calls" => "repeated calls",
+        "guardrail_stops" => "guardrail stops",
+        other => other,
+    }
+}
+
+/// A value of the metric with its unit: `120 ms`, `447`; `unknown` when it is not known.
+///
+/// ```
+/// use tracer_insight::metric_words::value;
+///
+/// assert_eq!(value("latency_ms", Some(1250.0)), "1.25 s");
+/// assert_eq!(value("cost_tokens", Some(447.0)), "447");
+/// assert_eq!(value("cost_tokens", None), "unknown");
+/// ```
+pub fn value(metric: &str, value: Option<f64>) -> String {
+    let Some(value) = value.filter(|value| value.is_finite()) else {
+        return UNKNOWN.to_owned();
+    };
+    if metric == "latency_ms" && value >= 0.0 {
+        return units::duration(whole(value * 1_000.0));
+    }
+    plain(value)
+}
+
+/// The number with at most three decimals.
+///
+/// ```
+/// use tracer_insight::metric_words::plain;
+///
+/// assert_eq!([plain(9.0), plain(8.5), plain(1.0 / 3.0)], ["9", "8.5", "0.333"]);
+/// ```
+pub fn plain(value: f64) -> String {
+    let text = format!("{value:.3}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    match text {
+        "-0" => "0".to_owned(),
+        text => text.to_owned(),
+    }
+}
+
+/// A share as a percentage, with no more decimals than it needs.
+///
+/// ```
+/// use tracer_insight::metric_words::percent;
+///
+/// assert_eq!([percent(0.9), percent(0.8990893), percent(1.0)], ["90 %", "89.9 %", "100 %"]);
+/// ```
+pub fn percent(share: f64) -> String {
+    let text = format!("{:.1}", share * 100.0);
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+/// How a value changed: `+5 (+83 %)`, `+4 (new)`; empty when it did not.
+///
+/// ```
+/// use tracer_insight::metric_words::change;
+///
+/// assert_eq!(change("step_count", Some(6.0), Some(11.0)), "+5 (+83 %)");
+/// assert_eq!(change("error_count", Some(0.0), Some(1.0)), "+1 (was none)");
+/// assert_eq!(change("step_count", Some(6.0), Some(6.0)), "");
+/// ```
+pub fn change(metric: &str, before: Option<f64>, after: Option<f64>) -> String {
+    let (Some(before), Some(after)) = (before, after) else {
+        return match (before, after) {
+            (None, None) => String::new(),
+            (None, _) => "was unknown".to_owned(),
+            _ => "is unknown now".to_owned(),
+        };
+    };
+    let difference = after - before;
+    let sign = match difference {
+        more if more > 0.0 => '+',
+        less if less < 0.0 => '-',
+        _ => return String::new(),
+    };
+    let amount = format!("{sign}{}", value(metric, Some(difference.abs())));
+    if before == 0.0 {
+        return format!("{amount} (was none)");
+    }
+    let percentage = (difference.abs() / before.abs() * 100.0).round();
+    format!("{amount} ({sign}{percentage:.0} %)")
+}
+
+/// The nearest whole number, as far as there is one.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a cast of a float keeps to the range of the whole numbers"
+)]
+fn whole(value: f64) -> u64 {
+    value.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_tells_its_amount_and_its_share() {
+        for (metric, before, after, told) in [
+            ("latency_ms", Some(120.0), Some(1_320.0), "+1.20 s (+1000 %)"),
+            ("cost_tokens", Some(447.0), Some(90.0), "-357 (-80 %)"),
+            ("cost_tokens", Some(447.0), None, "is unknown now"),
+            ("cost_tokens", None, Some(1.0), "was unknown"),
+            ("cost_tokens", None, None, ""),
+            ("step_count", Some(0.0), Some(0.0), ""),
+        ] {
+            assert_eq!(change(metric, before, after), told);
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_unknown() {
+        assert_eq!(value("latency_ms", Some(f64::NAN)), UNKNOWN);
+        assert_eq!(value("latency_ms", Some(-1.0)), "-1");
+        assert_eq!(plain(-0.0), "0");
+    }
+}

@@ -1,0 +1,76 @@
+//! Runs as lists of them are written as JSON: by `tracer list --json` and the viewer's `/api/runs` (decisions, section 11).
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use tracer_sdk::format::{Problem, RunMeta, TraceId};
+use tracer_sdk::read::{RunStatus, RunSummary};
+
+/// The additive key beside the format's `status`.
+const RUN_STATUS: &str = "run_status";
+
+/// The metadata of a run, and its status.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunEntry<'a> {
+    #[serde(flatten)]
+    meta: Cow<'a, RunMeta>,
+    /// The status of the run, in the words that every list uses: `running`, `interrupted`, `failed`, `loop`, `ok`.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "run_status"))]
+    run_status: &'static str,
+}
+
+impl<'a> RunEntry<'a> {
+    /// Nothing for a run that is damaged.
+    pub fn of(run: &'a RunSummary) -> Option<Self> {
+        let run_status = run.status();
+        let meta = run
+            .meta
+            .as_ref()
+            .ok()
+            .filter(|_| run_status != RunStatus::Damaged)?;
+        let mut meta = Cow::Borrowed(meta);
+        if meta.additional.contains_key(RUN_STATUS) {
+            // An emitter's own key of this name would stand in the object twice.
+            meta.to_mut().additional.remove(RUN_STATUS);
+        }
+        Some(Self {
+            meta,
+            run_status: run_status.as_str(),
+        })
+    }
+}
+
+/// A run that cannot be read.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DamagedRun<'a> {
+    trace_id: TraceId,
+    /// What is wrong with it, as far as a list looks: its metadata, and the first and the last line of its log.
+    diagnostics: Cow<'a, [Problem]>,
+}
+
+impl<'a> DamagedRun<'a> {
+    /// Nothing for a run that is not damaged.
+    pub fn of(run: &'a RunSummary) -> Option<Self> {
+        (run.status() == RunStatus::Damaged).then(|| Self {
+            trace_id: run.directory.trace_id,
+            diagnostics: Cow::Borrowed(run.problems()),
+        })
+    }
+}
+
+/// The statuses of runs that can be read.
+#[cfg(feature = "schema")]
+fn run_status(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let words = RunStatus::ALL
+        .into_iter()
+        .filter(|state| *state != RunStatus::Damaged);
+    schemars::json_schema!({"enum": words.map(RunStatus::as_str).collect::<Vec<_>>()})
+}
+
+/// The statuses of all runs.
+#[cfg(feature = "schema")]
+pub fn any_run_status(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({"enum": RunStatus::ALL.map(RunStatus::as_str)})
+}

@@ -1,0 +1,203 @@
+//! Which steps somebody wants to see: by kind, by failure, by a text in them.
+
+use serde_json::Value;
+use tracer_sdk::format::{EventType, Payload, Record};
+
+use crate::step_summary;
+
+/// A kind of step, as the command line names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepKind {
+    /// Model calls
+    Llm,
+    /// Tool calls
+    Tool,
+    /// States
+    State,
+    /// Recorded errors
+    Error,
+    /// Loop warnings
+    Loop,
+    /// Spans that group others
+    Span,
+}
+
+impl StepKind {
+    /// All kinds, in the order in which they are listed.
+    pub const ALL: [Self; 6] = [
+        Self::Llm,
+        Self::Tool,
+        Self::State,
+        Self::Error,
+        Self::Loop,
+        Self::Span,
+    ];
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Llm => "llm",
+            Self::Tool => "tool",
+            Self::State => "state",
+            Self::Error => "error",
+            Self::Loop => "loop",
+            Self::Span => "span",
+        }
+    }
+
+    /// The kind with this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+
+    fn is(self, event_type: EventType) -> bool {
+        match self {
+            Self::Llm => event_type == EventType::LlmCall,
+            Self::Tool => event_type == EventType::ToolCall,
+            Self::State => event_type == EventType::StateUpdate,
+            Self::Error => event_type == EventType::Error,
+            Self::Loop => event_type == EventType::LoopWarning,
+            Self::Span => matches!(event_type, EventType::Unknown | EventType::RunStart),
+        }
+    }
+}
+
+/// What steps have to be like; without anything set, every step passes.
+#[derive(Debug, Clone, Default)]
+pub struct StepFilter {
+    kinds: Vec<StepKind>,
+    only_failures: bool,
+    /// In lower case.
+    text: Option<String>,
+}
+
+impl StepFilter {
+    /// Steps of one of `kinds` (none means any), failed ones only, with `text` anywhere in them (case does not count).
+    pub fn new(kinds: &[StepKind], only_failures: bool, text: Option<&str>) -> Self {
+        Self {
+            kinds: kinds.to_vec(),
+            only_failures,
+            text: text.map(str::to_lowercase),
+        }
+    }
+
+    /// Whether every step passes.
+    pub fn is_empty(&self) -> bool {
+        self.kinds.is_empty() && !self.only_failures && self.text.is_none()
+    }
+
+    /// Whether a step has to be read to tell whether it passes.
+    pub fn has_text(&self) -> bool {
+        self.text.is_some()
+    }
+
+    /// Whether a step passes as far as can be told without reading it.
+    pub fn passes_outline(&self, event_type: EventType, failed: bool) -> bool {
+        (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.is(event_type)))
+            && (!self.only_failures || failed)
+    }
+
+    /// Whether a step passes.
+    pub fn passes(&self, record: &Record) -> bool {
+        self.passes_outline(record.event_type(), step_summary::failed(&record.payload))
+            && self.text.as_deref().is_none_or(|text| {
+                says(&record.name, text)
+                    || payload_holds(&record.payload, text)
+                    || record.meta.values().any(|value| holds(value, text))
+            })
+    }
+}
+
+fn says(said: &str, text: &str) -> bool {
+    said.to_lowercase().contains(text)
+}
+
+fn payload_holds(payload: &Payload, text: &str) -> bool {
+    let failure = step_summary::failure(payload).is_some_and(|error| {
+        says(&error.error_type, text)
+            || says(&error.message, text)
+            || error.stack.as_deref().is_some_and(|stack| says(stack, text))
+    });
+    failure
+        || match payload {
+            Payload::LlmCall {
+                model,
+                prompt,
+                response,
+                provider,
+                ..
+            } => says(model, text) || says(provider, text) || holds(prompt, text) || holds(response, text),
+            Payload::ToolCall {
+                tool_name,
+                args,
+                result,
+                ..
+            } => says(tool_name, text) || holds(args, text) || holds(result, text),
+            Payload::StateUpdate { state, diff } => {
+                holds(state, text) || diff.as_ref().is_some_and(|diff| holds(diff, text))
+            }
+            Payload::LoopWarning { pattern, .. } => says(pattern, text),
+            Payload::Unknown { attributes, .. } => attributes
+                .iter()
+                .any(|(name, value)| says(name, text) || holds(value, text)),
+            Payload::RunStart { .. } | Payload::RunEnd { .. } | Payload::Error(_) => false,
+        }
+}
+
+/// Whether a text is anywhere in a value: in a string, a number, or a field's name.
+fn holds(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(string) => says(string, text),
+        Value::Array(items) => items.iter().any(|item| holds(item, text)),
+        Value::Object(map) => map
+            .iter()
+            .any(|(name, field)| says(name, text) || holds(field, text)),
+        Value::Number(number) => number.to_string().contains(text),
+        Value::Null | Value::Bool(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample_run::{Sample, error, failed_tool, llm, tool};
+    use serde_json::json;
+    use tracer_sdk::format::Usage;
+
+    fn passing(filter: &StepFilter) -> Vec<usize> {
+        let sample = Sample::new()
+            .step(tool(
+                "search",
+                &json!({"query": "Refund\npolicy", "page": 17}),
+                &json!([]),
+            ))
+            .step(failed_tool(
+                "refund_api",
+                &json!({}),
+                error("TimeoutError", "no answer"),
+            ))
+            .step(llm("Draft a reply", "Dear Ada", Usage::default()));
+        let sources = sample.sources();
+        let passing = sources.iter().filter(|source| filter.passes(&source.record));
+        passing.map(|source| source.number).collect()
+    }
+
+    #[test]
+    fn steps_pass_by_kind_by_failure_and_by_a_text_anywhere_in_them() {
+        let text = |text| StepFilter::new(&[], false, Some(text));
+        assert_eq!(passing(&StepFilter::default()), [1, 2, 3]);
+        assert_eq!(
+            passing(&StepFilter::new(&[StepKind::Llm, StepKind::State], false, None)),
+            [3]
+        );
+        assert_eq!(passing(&StepFilter::new(&[], true, None)), [2]);
+        assert_eq!(passing(&text("refund")), [1, 2]);
+        assert_eq!(passing(&text("refund\npolicy")), [1]);
+        assert_eq!(passing(&text("17")), [1]);
+        assert_eq!(passing(&text("TIMEOUT")), [2]);
+        assert_eq!(
+            passing(&StepFilter::new(&[StepKind::Tool], false, Some("ada"))),
+            [0; 0]
+        );
+    }
+}

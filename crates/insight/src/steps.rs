@@ -1,0 +1,257 @@
+//! The steps of a run: its records without start and end, numbered as they happened and ordered as they are nested.
+
+use std::collections::HashMap;
+
+use tracer_sdk::format::{Payload, Record, SpanRecord, Timestamp};
+
+use crate::line::Tone;
+use crate::step_summary;
+use crate::step_summary::Gist;
+use crate::text;
+
+/// What `meta` of an attempt says the call under.
+pub const ATTEMPT_OF: &str = "attempt_of";
+
+/// One record of a run, placed in time and in the tree.
+#[derive(Debug, Clone)]
+pub struct Step<'a> {
+    /// Its number in the order of time, from 1; `RUN_START` and `RUN_END` have none.
+    pub number: usize,
+    /// How many steps it is nested in.
+    pub depth: usize,
+    /// Whether other steps are nested in it.
+    pub has_children: bool,
+    /// Microseconds from the start of the run to its start.
+    pub offset: Option<u64>,
+    /// How long it took, in microseconds; `None` when it has no duration or did not end.
+    pub duration: Option<u64>,
+    /// Whether it has begun and not ended.
+    pub in_flight: bool,
+    /// How often the call was tried, itself included, as far as the steps tell; 1 for everything else.
+    pub attempts: usize,
+    /// Whether this is an attempt at a call that follows; its number, where it is among the steps.
+    pub attempt_of: Option<Option<usize>>,
+    /// The record.
+    pub record: &'a Record,
+}
+
+impl Step<'_> {
+    /// `3 attempts`, or `attempt at #3`; `None` of what is neither.
+    pub fn attempts_told(&self) -> Option<String> {
+        match self.attempt_of {
+            Some(call) => Some(attempt_at(call)),
+            None => attempts(self.attempts),
+        }
+    }
+
+    /// What went in and what came out, after how often it was tried.
+    pub fn gist(&self) -> Gist {
+        step_summary::of(&self.record.payload).after(self.attempts_told())
+    }
+
+    /// What it is called: the model, the tool, the span.
+    pub fn name(&self) -> String {
+        name(self.record)
+    }
+
+    /// The sign of its kind.
+    pub fn glyph(&self) -> &'static str {
+        match &self.record.payload {
+            Payload::LlmCall { .. } => "✦",
+            Payload::ToolCall { .. } => "⚒",
+            Payload::StateUpdate { .. } => "◆",
+            Payload::Error(_) => "✗",
+            Payload::LoopWarning { .. } => "⟳",
+            Payload::RunStart { .. } | Payload::RunEnd { .. } | Payload::Unknown { .. } => "▸",
+        }
+    }
+
+    /// The tone of its kind.
+    pub fn tone(&self) -> Tone {
+        match &self.record.payload {
+            Payload::LlmCall { .. } => Tone::Llm,
+            Payload::ToolCall { .. } => Tone::Tool,
+            Payload::StateUpdate { .. } => Tone::State,
+            Payload::Error(_) => Tone::Bad,
+            Payload::LoopWarning { .. } => Tone::Warning,
+            Payload::RunStart { .. } | Payload::RunEnd { .. } | Payload::Unknown { .. } => Tone::Strong,
+        }
+    }
+
+    /// Whether it is a call of a model or a tool.
+    pub fn is_call(&self) -> bool {
+        matches!(
+            self.record.payload,
+            Payload::LlmCall { .. } | Payload::ToolCall { .. }
+        )
+    }
+
+    /// Whether it tells a failure.
+    pub fn failed(&self) -> bool {
+        step_summary::failed(&self.record.payload)
+    }
+}
+
+/// What is told of an attempt at the call with a number.
+pub fn attempt_at(call: Option<usize>) -> String {
+    call.map_or_else(|| "attempt".to_owned(), |call| format!("attempt at #{call}"))
+}
+
+/// What is told of a call that was tried so often; `None` of one that was made once.
+pub fn attempts(attempts: usize) -> Option<String> {
+    (attempts > 1).then(|| text::counted(attempts as u64, "attempt"))
+}
+
+/// What the step of a record is called: the model, the tool, the span.
+pub fn name(record: &Record) -> String {
+    match &record.payload {
+        Payload::LlmCall { model, .. } => step_summary::word(model),
+        Payload::ToolCall { tool_name, .. } => step_summary::word(tool_name),
+        Payload::StateUpdate { .. } => "state".to_owned(),
+        Payload::Error(_) => "error".to_owned(),
+        Payload::LoopWarning { .. } => "loop warning".to_owned(),
+        Payload::RunStart { .. } | Payload::RunEnd { .. } | Payload::Unknown { .. } => {
+            step_summary::word(&record.name)
+        }
+    }
+}
+
+/// A record of a run with what tells its place, as a step is made from it.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Its number in the order of time, from 1.
+    pub number: usize,
+    /// The record.
+    pub record: Record,
+    /// How long it took, in microseconds, which is finer than the record tells; `None` when it did not end.
+    pub duration: Option<u64>,
+    /// Whether it has begun and not ended.
+    pub in_flight: bool,
+}
+
+impl Source {
+    /// A record that was read, with its span when it has one of its own.
+    pub fn read(number: usize, record: Record, span: Option<&SpanRecord>) -> Self {
+        let exact = span.and_then(|span| {
+            microseconds_between(span.start_time.instant(), span.end_time.as_ref()?.instant())
+        });
+        Self {
+            number,
+            duration: exact.or_else(|| record.duration_ms?.checked_mul(1_000)),
+            in_flight: span.is_some_and(|span| span.end_time.is_none()),
+            record,
+        }
+    }
+
+    /// A call that has begun and not ended.
+    pub fn begun(number: usize, record: Record) -> Self {
+        Self {
+            number,
+            record,
+            duration: None,
+            in_flight: true,
+        }
+    }
+}
+
+/// The steps, each after the step that it is nested in, siblings as they happened. `started` is when the run started.
+pub fn steps(sources: &[Source], started: Option<Timestamp>) -> Vec<Step<'_>> {
+    let time = |record: &Record| record.ts.parse::<Timestamp>().ok();
+    let start = started.or_else(|| sources.first().and_then(|source| time(&source.record)));
+    let mut steps: Vec<Step<'_>> = sources
+        .iter()
+        .map(|source| Step {
+            number: source.number,
+            depth: 0,
+            has_children: false,
+            offset: start.and_then(|start| microseconds_between(start, time(&source.record)?)),
+            duration: source.duration,
+            in_flight: source.in_flight,
+            attempts: 1,
+            attempt_of: None,
+            record: &source.record,
+        })
+        .collect();
+    mark_attempts(&mut steps);
+    let order = nest(sources);
+    let mut nested = Vec::with_capacity(steps.len());
+    for (position, &(index, depth)) in order.iter().enumerate() {
+        if let Some(step) = steps.get_mut(index) {
+            step.depth = depth;
+            step.has_children = order.get(position + 1).is_some_and(|(_, next)| *next > depth);
+            nested.push(step.clone());
+        }
+    }
+    nested
+}
+
+/// Tells each attempt which call it is at, and each call how often it was tried.
+fn mark_attempts(steps: &mut [Step<'_>]) {
+    let mut attempts: HashMap<&str, usize> = HashMap::new();
+    for step in steps.iter() {
+        if let Some(call) = attempt_of(step.record) {
+            *attempts.entry(call).or_default() += 1;
+        }
+    }
+    if attempts.is_empty() {
+        return;
+    }
+    let numbers: HashMap<&str, usize> = steps
+        .iter()
+        .map(|step| (step.record.event_id.as_str(), step.number))
+        .collect();
+    for step in steps {
+        step.attempts += attempts.get(step.record.event_id.as_str()).copied().unwrap_or(0);
+        step.attempt_of = attempt_of(step.record).map(|call| numbers.get(call).copied());
+    }
+}
+
+/// The ID of the call that a record is an attempt at (decisions, section 7).
+fn attempt_of(record: &Record) -> Option<&str> {
+    record.meta.get(ATTEMPT_OF)?.as_str()
+}
+
+fn microseconds_between(start: Timestamp, end: Timestamp) -> Option<u64> {
+    u64::try_from(end.microseconds_since(start)).ok()
+}
+
+/// Every record's index with its depth, parents first. Records whose parent is no step stand at the top, and so do
+/// the members of a cycle, which only a damaged run has.
+fn nest(sources: &[Source]) -> Vec<(usize, usize)> {
+    let index_of: HashMap<&str, usize> = sources
+        .iter()
+        .enumerate()
+        .map(|(index, source)| (source.record.event_id.as_str(), index))
+        .collect();
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); sources.len()];
+    let mut tops = Vec::new();
+    for (index, source) in sources.iter().enumerate() {
+        let parent = source
+            .record
+            .parent_id
+            .as_deref()
+            .and_then(|parent| index_of.get(parent));
+        match parent.and_then(|parent| children.get_mut(*parent)) {
+            Some(siblings) => siblings.push(index),
+            None => tops.push(index),
+        }
+    }
+    let mut order = Vec::with_capacity(sources.len());
+    let mut placed = vec![false; sources.len()];
+    // A run may be nested deeper than the call stack is.
+    for top in tops.into_iter().chain(0..sources.len()) {
+        let mut waiting = vec![(top, 0)];
+        while let Some((index, depth)) = waiting.pop() {
+            if let Some(placed) = placed.get_mut(index).filter(|placed| !**placed) {
+                *placed = true;
+                order.push((index, depth));
+                let below = children.get(index).into_iter().flatten().rev();
+                waiting.extend(below.map(|child| (*child, depth + 1)));
+            }
+        }
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! Order, nesting and time of the steps, of whole runs and of damaged ones.
+
+use serde_json::json;
+use tracer_sdk::format::{EventType, Payload, TraceId};
+
+use super::*;
+use crate::in_flight;
+use crate::sample_run::{Sample, span_id, structural, tool};
+use tracer_sdk::read::StartedSpan;
+
+fn call(name: &str) -> Payload {
+    tool(name, &json!({}), &json!({}))
+}
+
+/// `number:depth:name` of each step.
+fn told(sources: &[Source]) -> Vec<String> {
+    steps(sources, None)
+        .iter()
+        .map(|step| format!("{}:{}:{}", step.number, step.depth, step.name()))
+        .collect()
+}
+
+#[test]
+fn a_step_stands_below_the_one_that_it_is_nested_in_and_keeps_its_number() {
+    // Two branches that run at the same time.
+    let sample = Sample::new()
+        .step(structural())
+        .step(structural())
+        .within(1, call("first"))
+        .within(2, call("second"))
+        .within(1, call("third"))
+        .step(call("last"));
+    let expected = [
+        "1:0:plan",
+        "3:1:first",
+        "5:1:third",
+        "2:0:plan",
+        "4:1:second",
+        "6:0:last",
+    ];
+    assert_eq!(told(&sample.sources()), expected);
+}
+
+#[test]
+fn no_step_of_a_damaged_run_is_lost() {
+    // The first two are each other's parents, and the parent of the third is missing.
+    let sources = Sample::new()
+        .within(2, call("a"))
+        .within(1, call("b"))
+        .within(99, call("c"))
+        .sources();
+    let mut steps = told(&sources);
+    steps.sort();
+    assert_eq!(steps, ["1:0:a", "2:1:b", "3:0:c"]);
+}
+
+#[test]
+fn times_are_from_the_start_of_the_run_and_as_fine_as_the_spans() {
+    let sample = Sample::new().step(call("a")).step(call("b"));
+    let sources = sample.sources();
+    let first = &steps(&sources, Some(Sample::started()))[0];
+    assert_eq!((first.offset, first.duration), (Some(8_100), Some(315)));
+    assert_eq!(steps(&sources, None)[0].offset, Some(0));
+}
+
+#[test]
+fn what_is_in_flight_is_a_step_of_which_only_the_name_is_known() {
+    let mut sources = Sample::new()
+        .step(call("before"))
+        .within(9, call("inner"))
+        .sources();
+    let plan = StartedSpan {
+        span_id: span_id(9).parse().unwrap(),
+        parent_span_id: None,
+        name: "research".to_owned(),
+        event_type: EventType::Unknown,
+        start_time: sources[0].record.ts.parse().unwrap(),
+    };
+    let record = in_flight::record(TraceId::from_u128(1).unwrap(), &plan);
+    sources.insert(1, Source::begun(2, record));
+    sources[2].number = 3;
+    assert_eq!(told(&sources), ["1:0:before", "2:0:research", "3:1:inner"]);
+    let open: Vec<bool> = steps(&sources, None).iter().map(|step| step.in_flight).collect();
+    assert_eq!(open, [false, true, false]);
+}

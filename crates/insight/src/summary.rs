@@ -1,0 +1,332 @@
+//! One factual sentence about a run, composed by rules: did it work, and if not, where and why.
+
+use tracer_sdk::format::{ErrorPayload, Payload};
+
+use crate::loops;
+use crate::status::RunStatus;
+use crate::step_summary;
+use crate::steps::Step;
+use crate::totals::Totals;
+use crate::{text, units};
+
+/// A message longer than this is told in full at its step.
+const LONGEST_MESSAGE: usize = 160;
+/// A path with more calls than this is told by its beginning and its end.
+const LONGEST_PATH: usize = 6;
+
+/// The sentence. `totals` are those of a run of which `steps` are only a part; `elapsed` is how long a run that goes on has been going on, in microseconds; `damaged` whether a part
+/// of it cannot be read.
+pub fn sentence(
+    standing: RunStatus,
+    steps: &[Step<'_>],
+    totals: Option<&Totals>,
+    elapsed: Option<u64>,
+    damaged: bool,
+) -> String {
+    let told = match standing {
+        RunStatus::Running => {
+            let since = elapsed.map_or_else(String::new, |elapsed| {
+                format!(" for {}", units::duration(elapsed))
+            });
+            match (in_flight(steps), last_finished(steps)) {
+                (Some(step), _) => format!("Running{since}; now in {}.", reference(step)),
+                (None, Some(step)) => {
+                    format!("Running{since}; the last finished step is {}.", reference(step))
+                }
+                (None, None) => format!("Running{since}; no step has finished yet."),
+            }
+        }
+        RunStatus::Interrupted => match (in_flight(steps), last_finished(steps)) {
+            (Some(step), _) => format!("Interrupted: its process is gone; it was in {}.", reference(step)),
+            (None, Some(step)) => {
+                format!(
+                    "Interrupted: its process is gone; the last finished step is {}.",
+                    reference(step)
+                )
+            }
+            (None, None) => "Interrupted: its process is gone; no step had finished.".to_owned(),
+        },
+        RunStatus::Failed => failed(steps),
+        RunStatus::Looped => looped(steps),
+        RunStatus::Ok if steps.is_empty() && damaged => {
+            return "Ended ok, its metadata says; no step can be read.".to_owned();
+        }
+        RunStatus::Ok => totals.map_or_else(|| ended_ok(steps), ended_ok_after_many),
+        RunStatus::Damaged => {
+            return "Damaged: this is what can be read of it.".to_owned();
+        }
+    };
+    if damaged {
+        told + " A part of it cannot be read."
+    } else {
+        told
+    }
+}
+
+/// The step that the sentence points at as what went wrong first; `None` when nothing did.
+pub fn cause<'a>(standing: RunStatus, steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
+    let failed_call = || last(steps, |step| step.is_call() && step.failed());
+    match standing {
+        RunStatus::Failed => {
+            let error = error_step(steps);
+            let call = match error.and_then(error_of) {
+                Some(error) => last(steps, |step| step.is_call() && caused(step, error)),
+                None => failed_call(),
+            };
+            call.or(error)
+        }
+        RunStatus::Looped => {
+            let loops = loops::find(steps);
+            let looped = |step: &Step<'_>| {
+                let of_step = loops.iter().find(|found| found.warning.number == step.number);
+                of_step.is_some_and(|found| found.likeness.is_loop())
+            };
+            let is_warning = |step: &Step<'_>| matches!(step.record.payload, Payload::LoopWarning { .. });
+            last(steps, looped).or_else(|| last(steps, is_warning))
+        }
+        RunStatus::Interrupted => in_flight(steps).or_else(|| last_finished(steps)),
+        RunStatus::Ok => last(steps, |step| {
+            step.is_call() && step.failed() && step.attempt_of.is_none()
+        })
+        .or_else(failed_call),
+        RunStatus::Running | RunStatus::Damaged => last(steps, Step::failed),
+    }
+}
+
+fn in_flight<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
+    last(steps, |step| step.in_flight)
+}
+
+fn last_finished<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
+    last(steps, |step| !step.in_flight)
+}
+
+fn failed(steps: &[Step<'_>]) -> String {
+    let after =
+        last(steps, Step::is_call).map_or_else(String::new, |step| format!(" after {}", reference(step)));
+    let Some(error) = error_of_the_run(steps) else {
+        return match last(steps, |step| step.is_call() && step.failed()) {
+            Some(call) => format!("Failed; the last failed call is {}", with_failure(call)),
+            None if after.is_empty() => "Failed without saying why.".to_owned(),
+            None => format!("Failed without saying why,{after}."),
+        };
+    };
+    let message = text::one_line(&error.message, LONGEST_MESSAGE);
+    match error.error_type.as_str() {
+        "LoopAbort" => ended(&format!("Stopped by the loop guardrail{after}"), &message),
+        "GuardrailExceeded" => ended(&format!("Stopped by a guardrail{after}"), &message),
+        "Cancelled" => format!("Cancelled{after}."),
+        "panic" => ended(&format!("Panicked{after}"), &message),
+        _ => match last(steps, |step| step.is_call() && caused(step, error)) {
+            Some(call) => ended(&format!("Failed at {}", reference(call)), &told(error)),
+            None => ended(&format!("Failed{after}"), &told(error)),
+        },
+    }
+}
+
+fn looped(steps: &[Step<'_>]) -> String {
+    let loops = loops::find(steps);
+    if loops.is_empty() {
+        return "Repeated itself, then ended ok; the warning itself is not in the log.".to_owned();
+    }
+    let Some(found) = loops.iter().find(|found| found.likeness.is_loop()) else {
+        // A loop in shapes that were warned of before is not warned of again.
+        return "Repeated itself, then ended ok.".to_owned();
+    };
+    let claimed = match &found.warning.record.payload {
+        Payload::LoopWarning { repetitions, .. } => *repetitions,
+        _ => 0,
+    };
+    let repeated = || found.repetitions.iter().take(found.in_evidence);
+    let names: Vec<String> = repeated()
+        .next()
+        .into_iter()
+        .flatten()
+        .map(|step| step.name())
+        .collect();
+    let numbers: Vec<usize> = repeated().flatten().map(|step| step.number).collect();
+    if names.is_empty() {
+        return format!("Repeated itself at least {claimed} times, then ended ok.");
+    }
+    format!(
+        "Repeated {} at least {claimed} times ({}), then ended ok.",
+        shortened(names),
+        ranges(&numbers)
+    )
+}
+
+fn ended_ok(steps: &[Step<'_>]) -> String {
+    if steps.is_empty() {
+        return "Ended ok; no step was recorded.".to_owned();
+    }
+    let (attempts, mut calls): (Vec<&Step<'_>>, Vec<&Step<'_>>) = steps
+        .iter()
+        .filter(|step| step.is_call())
+        .partition(|step| step.attempt_of.is_some());
+    calls.sort_by_key(|step| step.number);
+    if calls.is_empty() {
+        return "Ended ok without a model or tool call.".to_owned();
+    }
+    let told = ended_ok_with(&calls);
+    match attempts.len() as u64 {
+        0 => told,
+        attempts => {
+            let were = if attempts == 1 { "was" } else { "were" };
+            let attempts = text::counted(attempts, "failed attempt");
+            format!("{told} {attempts} {were} tried again.")
+        }
+    }
+}
+
+fn ended_ok_with(calls: &[&Step<'_>]) -> String {
+    let failures = calls.iter().filter(|step| step.failed()).count() as u64;
+    let path = path(calls);
+    match calls.iter().rev().find(|step| step.failed()) {
+        None => format!("Ended ok: {path}."),
+        Some(call) if failures == 1 => format!("Ended ok: {path}. One call failed: {}", with_failure(call)),
+        Some(call) => {
+            format!(
+                "Ended ok: {path}. {} failed, the last {}",
+                text::counted(failures, "call"),
+                with_failure(call)
+            )
+        }
+    }
+}
+
+/// Of a run with very many steps, the path says nothing.
+fn ended_ok_after_many(totals: &Totals) -> String {
+    let steps = text::counted(totals.steps, "step");
+    match totals.failed_calls {
+        0 => format!("Ended ok after {steps}."),
+        failures => format!(
+            "Ended ok after {steps}; {} failed.",
+            text::counted(failures, "call")
+        ),
+    }
+}
+
+/// The names of the calls in the order of time, `search ×2 → gpt-5 → send_reply`.
+fn path(calls: &[&Step<'_>]) -> String {
+    let mut names: Vec<(String, usize)> = Vec::new();
+    for call in calls {
+        let name = call.name();
+        match names.last_mut() {
+            Some((last, times)) if *last == name => *times += 1,
+            _ => names.push((name, 1)),
+        }
+    }
+    let told = names.into_iter().map(|(name, times)| match times {
+        1 => name,
+        _ => format!("{name} ×{times}"),
+    });
+    shortened(told.collect())
+}
+
+/// The names in a row; of many, the beginning and the end.
+fn shortened(mut names: Vec<String>) -> String {
+    const KEPT: usize = 5;
+    if names.len() > LONGEST_PATH {
+        let between = names.len() - KEPT;
+        names.splice(3..3 + between, [format!("… {between} more …")]);
+    }
+    names.join(" → ")
+}
+
+/// The error that ended the run: the one on the root, which is surfaced with the root's ID and a number, else the last.
+fn error_of_the_run<'a>(steps: &'a [Step<'a>]) -> Option<&'a ErrorPayload> {
+    error_step(steps).and_then(error_of)
+}
+
+fn error_of<'a>(step: &Step<'a>) -> Option<&'a ErrorPayload> {
+    match &step.record.payload {
+        Payload::Error(error) => Some(error),
+        _ => None,
+    }
+}
+
+/// The step with the error that ended the run.
+fn error_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
+    last(steps, |step| {
+        error_of(step).is_some() && step.record.event_id.contains('.')
+    })
+    .or_else(|| last(steps, |step| error_of(step).is_some()))
+}
+
+/// Whether the error of the run is the failure of this call, passed on.
+fn caused(call: &Step<'_>, error: &ErrorPayload) -> bool {
+    step_summary::failure(&call.record.payload).is_some_and(|failure| {
+        let (inner, outer) = (failure.message.trim(), error.message.trim());
+        failure.error_type == error.error_type && inner == outer
+            || (!inner.is_empty() && outer.contains(inner))
+    })
+}
+
+fn last<'a>(steps: &'a [Step<'a>], fits: impl Fn(&'a Step<'a>) -> bool) -> Option<&'a Step<'a>> {
+    steps
+        .iter()
+        .filter(|step| fits(step))
+        .max_by_key(|step| step.number)
+}
+
+fn reference(step: &Step<'_>) -> String {
+    format!("#{} {}", step.number, step.name())
+}
+
+fn with_failure(call: &Step<'_>) -> String {
+    match step_summary::failure(&call.record.payload) {
+        Some(error) => ended(&reference(call), &told(error)),
+        None => format!("{}.", reference(call)),
+    }
+}
+
+/// `ValueError: the message`.
+fn told(error: &ErrorPayload) -> String {
+    let message = text::one_line(&error.message, LONGEST_MESSAGE);
+    let kind = step_summary::word(&error.error_type);
+    if message.is_empty() {
+        kind
+    } else {
+        format!("{kind}: {message}")
+    }
+}
+
+/// Both parts as a sentence with one full stop.
+fn ended(beginning: &str, end: &str) -> String {
+    let sentence = if end.is_empty() {
+        beginning.to_owned()
+    } else {
+        format!("{beginning}: {end}")
+    };
+    let stop = if sentence.ends_with(['.', '!', '?', '…']) {
+        ""
+    } else {
+        "."
+    };
+    sentence + stop
+}
+
+/// Numbers of steps, neighbours joined: `#4–#6, #9`.
+pub fn ranges(numbers: &[usize]) -> String {
+    let mut spans: Vec<(usize, usize)> = Vec::new();
+    for &number in numbers {
+        match spans.last_mut() {
+            Some((_, end)) if *end + 1 == number => *end = number,
+            _ => spans.push((number, number)),
+        }
+    }
+    let told: Vec<String> = spans
+        .into_iter()
+        .map(|(start, end)| {
+            if start == end {
+                format!("#{start}")
+            } else {
+                format!("#{start}–#{end}")
+            }
+        })
+        .collect();
+    told.join(", ")
+}
+
+#[cfg(test)]
+mod tests;

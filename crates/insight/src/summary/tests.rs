@@ -1,0 +1,244 @@
+//! The exact sentences.
+
+use serde_json::json;
+use tracer_sdk::format::Usage;
+
+use super::*;
+use crate::sample_run::{Sample, error, failed_tool, llm, loop_warning, state, structural, tool};
+use crate::steps;
+
+fn told(standing: RunStatus, sample: &Sample) -> String {
+    let sources = sample.sources();
+    sentence(
+        standing,
+        &steps::steps(&sources, None),
+        None,
+        Some(8_230_000),
+        false,
+    )
+}
+
+fn lookup() -> Payload {
+    tool("lookup_customer", &json!({"id": 1}), &json!({"plan": "pro"}))
+}
+
+fn search() -> Payload {
+    tool("search_kb", &json!({"q": "refund"}), &json!([]))
+}
+
+fn refused() -> Payload {
+    failed_tool(
+        "refund_api",
+        &json!({"order": 7}),
+        error("TimeoutError", "no answer in 5 s"),
+    )
+}
+
+#[test]
+fn ok_is_told_by_its_path() {
+    let sample = Sample::new()
+        .step(state(&json!({"phase": "triage"})))
+        .step(lookup())
+        .step(search())
+        .step(search())
+        .step(llm("Draft", "Dear Ada", Usage::default()));
+    assert_eq!(
+        told(RunStatus::Ok, &sample),
+        "Ended ok: lookup_customer → search_kb ×2 → demo-model."
+    );
+}
+
+#[test]
+fn a_long_path_is_told_by_its_beginning_and_its_end() {
+    let call = |number: usize| tool(&format!("t{number}"), &json!({}), &json!({}));
+    let sample = (1..=9).fold(Sample::new(), |sample, number| sample.step(call(number)));
+    assert_eq!(
+        told(RunStatus::Ok, &sample),
+        "Ended ok: t1 → t2 → t3 → … 4 more … → t8 → t9."
+    );
+}
+
+#[test]
+fn ok_with_failed_calls_names_the_last() {
+    let one = Sample::new().step(lookup()).step(refused());
+    assert_eq!(
+        told(RunStatus::Ok, &one),
+        "Ended ok: lookup_customer → refund_api. One call failed: #2 refund_api: TimeoutError: no answer in 5 s."
+    );
+    let attempted = Sample::new().step(lookup()).step(refused()).step(refused());
+    assert_eq!(
+        told(RunStatus::Ok, &attempted),
+        "Ended ok: lookup_customer → refund_api. One call failed: #3 refund_api: TimeoutError: no answer in 5 s. \
+         1 failed attempt was tried again."
+    );
+    let two = one.step(lookup()).step(refused());
+    assert_eq!(
+        told(RunStatus::Ok, &two),
+        "Ended ok: lookup_customer → refund_api → lookup_customer → refund_api. 2 calls failed, the last #4 refund_api: TimeoutError: no answer in 5 s."
+    );
+}
+
+#[test]
+fn ok_without_calls_says_so() {
+    assert_eq!(
+        told(RunStatus::Ok, &Sample::new()),
+        "Ended ok; no step was recorded."
+    );
+    assert_eq!(
+        told(RunStatus::Ok, &Sample::new().step(structural())),
+        "Ended ok without a model or tool call."
+    );
+}
+
+#[test]
+fn a_loop_is_told_with_its_evidence() {
+    let sample = Sample::new()
+        .step(search())
+        .step(search())
+        .step(search())
+        .step(loop_warning(&[1, 2, 3]));
+    assert_eq!(
+        told(RunStatus::Looped, &sample),
+        "Repeated search_kb at least 3 times (#1–#3), then ended ok."
+    );
+    let lost = Sample::new().step(search()).step(loop_warning(&[7]));
+    assert_eq!(
+        told(RunStatus::Looped, &lost),
+        "Repeated itself at least 3 times, then ended ok."
+    );
+}
+
+#[test]
+fn a_failure_names_the_call_that_caused_it() {
+    let sample = Sample::new()
+        .step(lookup())
+        .step(refused())
+        .step(search())
+        .on_root(Payload::Error(error(
+            "AgentError",
+            "refund failed: no answer in 5 s",
+        )));
+    assert_eq!(
+        told(RunStatus::Failed, &sample),
+        "Failed at #2 refund_api: AgentError: refund failed: no answer in 5 s."
+    );
+}
+
+#[test]
+fn a_failure_of_its_own_names_the_call_before_it() {
+    let sample = Sample::new()
+        .step(lookup())
+        .on_root(Payload::Error(error("ParseIntError", "invalid digit")));
+    assert_eq!(
+        told(RunStatus::Failed, &sample),
+        "Failed after #1 lookup_customer: ParseIntError: invalid digit."
+    );
+    let first = Sample::new().on_root(Payload::Error(error("ParseIntError", "")));
+    assert_eq!(told(RunStatus::Failed, &first), "Failed: ParseIntError.");
+}
+
+#[test]
+fn a_failure_without_an_error_says_what_is_known() {
+    assert_eq!(
+        told(RunStatus::Failed, &Sample::new()),
+        "Failed without saying why."
+    );
+    assert_eq!(
+        told(RunStatus::Failed, &Sample::new().step(lookup())),
+        "Failed without saying why, after #1 lookup_customer."
+    );
+    assert_eq!(
+        told(RunStatus::Failed, &Sample::new().step(refused())),
+        "Failed; the last failed call is #1 refund_api: TimeoutError: no answer in 5 s."
+    );
+}
+
+#[test]
+fn a_guardrail_a_panic_and_a_cancellation_are_named() {
+    let ended = |kind: &str, message: &str| {
+        told(
+            RunStatus::Failed,
+            &Sample::new()
+                .step(search())
+                .on_root(Payload::Error(error(kind, message))),
+        )
+    };
+    assert_eq!(
+        ended("GuardrailExceeded", "max_tool_calls: 21 of 20"),
+        "Stopped by a guardrail after #1 search_kb: max_tool_calls: 21 of 20."
+    );
+    assert_eq!(
+        ended("LoopAbort", "search_kb was repeated 3 times."),
+        "Stopped by the loop guardrail after #1 search_kb: search_kb was repeated 3 times."
+    );
+    assert_eq!(
+        ended("panic", "index out of bounds"),
+        "Panicked after #1 search_kb: index out of bounds."
+    );
+    assert_eq!(ended("Cancelled", "dropped"), "Cancelled after #1 search_kb.");
+}
+
+#[test]
+fn a_run_without_an_end_tells_how_far_it_came() {
+    let sample = Sample::new().step(lookup()).step(search());
+    assert_eq!(
+        told(RunStatus::Running, &sample),
+        "Running for 8.23 s; the last finished step is #2 search_kb."
+    );
+    assert_eq!(
+        told(RunStatus::Running, &Sample::new()),
+        "Running for 8.23 s; no step has finished yet."
+    );
+    assert_eq!(
+        told(RunStatus::Interrupted, &sample),
+        "Interrupted: its process is gone; the last finished step is #2 search_kb."
+    );
+    assert_eq!(
+        told(RunStatus::Interrupted, &Sample::new()),
+        "Interrupted: its process is gone; no step had finished."
+    );
+}
+
+#[test]
+fn a_step_that_has_not_ended_is_where_the_run_is() {
+    let sample = Sample::new().step(lookup()).step(search());
+    let mut sources = sample.sources();
+    sources[1].in_flight = true;
+    let steps = steps::steps(&sources, None);
+    let told = |standing| sentence(standing, &steps, None, None, false);
+    assert_eq!(told(RunStatus::Running), "Running; now in #2 search_kb.");
+    assert_eq!(
+        told(RunStatus::Interrupted),
+        "Interrupted: its process is gone; it was in #2 search_kb."
+    );
+}
+
+#[test]
+fn a_sentence_about_a_damaged_run_claims_no_more_than_was_read() {
+    let sample = Sample::new().step(lookup());
+    let sources = sample.sources();
+    let steps = steps::steps(&sources, None);
+    let told = |standing, steps: &[Step<'_>]| sentence(standing, steps, None, None, true);
+    assert_eq!(
+        told(RunStatus::Ok, &steps),
+        "Ended ok: lookup_customer. A part of it cannot be read."
+    );
+    assert_eq!(
+        told(RunStatus::Ok, &[]),
+        "Ended ok, its metadata says; no step can be read."
+    );
+    assert_eq!(
+        told(RunStatus::Failed, &[]),
+        "Failed without saying why. A part of it cannot be read."
+    );
+    assert_eq!(
+        told(RunStatus::Damaged, &steps),
+        "Damaged: this is what can be read of it."
+    );
+}
+
+#[test]
+fn neighbouring_numbers_are_joined() {
+    assert_eq!(ranges(&[4, 5, 6, 9]), "#4–#6, #9");
+    assert_eq!(ranges(&[]), "");
+}

@@ -1,0 +1,216 @@
+//! Text that is safe to show and fits where it is put.
+//!
+//! A trace holds whatever a model or a tool said. Nothing of it may move the cursor, retitle the window or reverse the
+//! reading direction, so control characters become visible signs before a width is ever measured.
+
+use std::borrow::Cow;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Stands for what was cut.
+pub const ELLIPSIS: &str = "…";
+
+/// The text with every control character replaced by a visible sign.
+///
+/// ```
+/// use tracer_insight::text::printable;
+///
+/// assert_eq!(printable("plain"), "plain");
+/// assert_eq!(printable("\x1b]0;owned\x07"), "␛]0;owned␇");
+/// ```
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if text.chars().all(|char| visible(char) == char) {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(text.chars().map(visible).collect())
+    }
+}
+
+/// The sign for a character: itself, unless a terminal would obey it instead of showing it.
+fn visible(char: char) -> char {
+    match char {
+        '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(char)).unwrap_or(char::REPLACEMENT_CHARACTER),
+        '\x7f' => '␡',
+        '\u{80}'..='\u{9f}' // control characters of one byte, `CSI` among them
+        | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' // direction
+        | '\u{2028}' | '\u{2029}' // line and paragraph separators
+        | '\u{feff}' => char::REPLACEMENT_CHARACTER,
+        other => other,
+    }
+}
+
+/// How many terminal columns the text takes.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The text on one line: every run of white space becomes one space. Reads no further than `limit` characters.
+///
+/// ```
+/// use tracer_insight::text::one_line;
+///
+/// assert_eq!(one_line("  Draft\n\ta reply ", 80), "Draft a reply");
+/// assert_eq!(one_line("abcdef", 3), "abc…");
+/// ```
+pub fn one_line(text: &str, limit: usize) -> String {
+    let mut line = String::new();
+    let mut length = 0;
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+            length += 1;
+        }
+        for char in word.chars() {
+            if length >= limit {
+                line.push_str(ELLIPSIS);
+                return line;
+            }
+            line.push(char);
+            length += 1;
+        }
+    }
+    line
+}
+
+/// The text, cut so that it takes at most `columns`, the cut told by an ellipsis.
+pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
+    if width(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    let Some(room) = columns.checked_sub(width(ELLIPSIS)) else {
+        return Cow::Borrowed("");
+    };
+    Cow::Owned(start(text, room).trim_end().to_owned() + ELLIPSIS)
+}
+
+/// As much of the beginning of the text as takes at most `columns`.
+pub fn start(text: &str, columns: usize) -> &str {
+    let mut used = 0;
+    let end = text
+        .char_indices()
+        .find(|(_, char)| {
+            used += char.width().unwrap_or(1);
+            used > columns
+        })
+        .map_or(text.len(), |(position, _)| position);
+    text.get(..end).unwrap_or_default()
+}
+
+/// The beginning of a text, at most so many bytes.
+pub fn beginning(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len()))
+        .rev()
+        .find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or(0)).unwrap_or_default()
+}
+
+/// The end of a text, at most so many bytes.
+pub fn ending(text: &str, bytes: usize) -> &str {
+    let start = (text.len().saturating_sub(bytes)..=text.len()).find(|start| text.is_char_boundary(*start));
+    text.get(start.unwrap_or(0)..).unwrap_or_default()
+}
+
+/// The text, made printable, in lines of at most `columns`, broken between words where that is possible.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(8);
+    let mut lines = Vec::new();
+    for paragraph in text.lines() {
+        let mut line = String::new();
+        for word in paragraph.split_whitespace().map(printable) {
+            if !line.is_empty() && width(&line) + 1 + width(&word) > columns {
+                lines.push(std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            for char in word.chars() {
+                if width(&line) + char.width().unwrap_or(1) > columns {
+                    lines.push(std::mem::take(&mut line));
+                }
+                line.push(char);
+            }
+        }
+        if !line.is_empty() {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// One line of text in lines of at most `columns`, broken after a space where that is possible; its spaces stay.
+pub fn wrap_as_it_is(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(8);
+    let text = printable(text);
+    let mut rest = text.trim_end();
+    let mut lines = Vec::new();
+    while width(rest) > columns {
+        let fitting = start(rest, columns);
+        // A character wider than all the room still takes its place.
+        let fitting = if fitting.is_empty() { rest } else { fitting };
+        let cut = match fitting.trim_start().rfind(' ') {
+            Some(space)
+                if rest
+                    .get(fitting.len()..)
+                    .is_some_and(|next| !next.starts_with(' ')) =>
+            {
+                fitting.len() - fitting.trim_start().len() + space + 1
+            }
+            _ => fitting.len(),
+        };
+        let (line, next) = rest.split_at(cut);
+        lines.push(line.trim_end().to_owned());
+        rest = next.trim_start_matches(' ');
+    }
+    lines.push(rest.to_owned());
+    lines
+}
+
+/// A number and its noun, `1 run`, `2 runs`.
+pub fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn no_character_that_a_terminal_obeys_survives() {
+        let hostile = "\x1b[2J\u{9b}31m\r\u{202e}gnp.exe\u{7f}\u{feff}\u{2028}";
+        assert_eq!(printable(hostile), "␛[2J�31m␍�gnp.exe␡��");
+    }
+
+    #[test]
+    fn a_cut_is_told_and_wide_characters_count_twice() {
+        assert_eq!(fit("search_kb", 9), "search_kb");
+        assert_eq!(fit("search_kb", 8), "search_…");
+        assert_eq!(fit("検索する", 6), "検索…");
+        assert_eq!(fit("anything", 0), "");
+    }
+
+    #[test]
+    fn long_words_are_broken_and_others_are_not() {
+        assert_eq!(
+            wrap("the refund API answered 503", 12),
+            ["the refund", "API answered", "503"]
+        );
+        assert_eq!(wrap("aaaaaaaaaaaa", 8), ["aaaaaaaa", "aaaa"]);
+        assert_eq!(wrap("one\n\ntwo", 20), ["one", "two"]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_fitted_fits(text in prop::collection::vec(any::<char>(), 0..60).prop_map(String::from_iter), columns in 0usize..40) {
+            let shown = printable(&text);
+            prop_assert!(width(&fit(&shown, columns)) <= columns);
+        }
+
+        #[test]
+        fn what_is_printable_stays_so(text in prop::collection::vec(any::<char>(), 0..60).prop_map(String::from_iter)) {
+            let once = printable(&text).into_owned();
+            prop_assert_eq!(printable(&once), once.as_str());
+        }
+    }
+}

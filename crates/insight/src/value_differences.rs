@@ -1,0 +1,146 @@
+//! In what values differ that should have been alike: the fields, each with what it was every time.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use crate::step_summary;
+
+/// More differences of one value are not told.
+const MOST_DIFFERENCES: usize = 200;
+/// Deeper fields are compared as a whole.
+const DEEPEST: usize = 6;
+
+/// A field that was not the same every time.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Where it is, `order.items[2]`; empty for the value itself.
+    pub path: String,
+    /// What it was each time, in few words; `None` when it was not there.
+    pub values: Vec<Option<String>>,
+}
+
+/// The fields in which the values differ; none when all are the same. Of very many the first are told.
+pub fn between(values: &[&Value]) -> Vec<Difference> {
+    let values: Vec<Option<&Value>> = values.iter().copied().map(Some).collect();
+    let mut found = Vec::new();
+    compare(String::new(), &values, 0, &mut found);
+    found
+}
+
+/// Compares what is at one place: field by field where all of it has fields, as a whole where one is something else.
+fn compare(path: String, values: &[Option<&Value>], depth: usize, found: &mut Vec<Difference>) {
+    let is_same = values.windows(2).all(|pair| pair.first() == pair.last());
+    if is_same || found.len() >= MOST_DIFFERENCES {
+        return;
+    }
+    // What is not there has the fields of what is there the other times.
+    let there = || values.iter().flatten();
+    let size = |value: &&Value| {
+        value
+            .as_object()
+            .map_or(0, serde_json::Map::len)
+            .max(value.as_array().map_or(0, Vec::len))
+    };
+    let most = there().map(size).max().unwrap_or(0);
+    if depth < DEEPEST && most > 0 && there().all(|value| value.is_object()) {
+        let mut known = HashSet::new();
+        let names = there()
+            .filter_map(|value| value.as_object())
+            .flat_map(serde_json::Map::keys);
+        for name in names.filter(|name| known.insert(name.as_str())) {
+            let fields: Vec<Option<&Value>> = values
+                .iter()
+                .map(|value| value.and_then(|value| value.get(name)))
+                .collect();
+            let word = step_summary::word(name);
+            let path = if path.is_empty() {
+                word
+            } else {
+                format!("{path}.{word}")
+            };
+            compare(path, &fields, depth + 1, found);
+        }
+    } else if depth < DEEPEST && most > 0 && there().all(|value| value.is_array()) {
+        for index in 0..most {
+            let items: Vec<Option<&Value>> = values
+                .iter()
+                .map(|value| value.and_then(|value| value.get(index)))
+                .collect();
+            compare(format!("{path}[{index}]"), &items, depth + 1, found);
+        }
+    } else {
+        found.push(Difference {
+            path,
+            values: values
+                .iter()
+                .map(|value| value.map(step_summary::value))
+                .collect(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn told(values: &[Value]) -> Vec<String> {
+        between(&values.iter().collect::<Vec<_>>())
+            .into_iter()
+            .map(|difference| {
+                let values: Vec<String> = difference
+                    .values
+                    .into_iter()
+                    .map(|value| value.unwrap_or_else(|| "-".to_owned()))
+                    .collect();
+                format!("{}: {}", difference.path, values.join(", "))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn what_is_the_same_every_time_does_not_differ() {
+        let value = json!({"query": "refund", "page": [1, 2]});
+        assert_eq!(told(&[value.clone(), value.clone(), value]), [""; 0]);
+        assert_eq!(told(&[]), [""; 0]);
+    }
+
+    #[test]
+    fn a_field_that_changes_comes_or_goes_is_named_with_its_values() {
+        let values = [
+            json!({"query": "refund", "page": 1, "order": {"items": [1, 2]}}),
+            json!({"query": "refund", "page": 2, "order": {"items": [1, 3]}}),
+            json!({"query": "refund", "order": {"items": [1, 3]}}),
+        ];
+        assert_eq!(told(&values), ["order.items[1]: 2, 3, 3", "page: 1, 2, -"]);
+        assert_eq!(told(&[json!("a b"), json!("c")]), [": \"a b\", c"]);
+    }
+
+    #[test]
+    fn a_place_is_told_once_however_its_value_changes() {
+        let of = |before: Value, after: Value| told(&[json!({"read": before}), json!({"read": after})]);
+        assert_eq!(of(json!([]), json!(["a.rs"])), ["read[0]: -, a.rs"]);
+        assert_eq!(of(json!(["a.rs"]), json!([])), ["read[0]: a.rs, -"]);
+        assert_eq!(of(json!({}), json!({"a": 1})), ["read.a: -, 1"]);
+        assert_eq!(of(json!(1), json!({"a": 1})).len(), 1);
+        assert_eq!(of(json!([]), json!({})).len(), 1);
+        assert_eq!(told(&[json!({}), json!({"read": []})]), ["read: -, []"]);
+        assert_eq!(
+            told(&[json!({}), json!({"read": ["a.rs"]})]),
+            ["read[0]: -, a.rs"]
+        );
+    }
+
+    #[test]
+    fn a_field_behind_very_many_that_are_the_same_differs_all_the_same() {
+        let value = |last: u64| {
+            let mut fields: serde_json::Map<String, Value> = (0..1_000)
+                .map(|field| (format!("f{field:04}"), json!(0)))
+                .collect();
+            fields.insert("z".to_owned(), json!(last));
+            Value::Object(fields)
+        };
+        assert_eq!(told(&[value(1), value(2)]), ["z: 1, 2"]);
+    }
+}

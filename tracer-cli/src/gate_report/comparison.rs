@@ -1,0 +1,137 @@
+//! A comparison as Markdown, of bounded size and with everything from the runs inert.
+
+use tracer_insight::comparison::{CallChange, CallPair, Comparison, Side};
+
+use crate::gate_report::MARKDOWN_LIMIT;
+use crate::gate_report::size_budget;
+use crate::gate_report::size_budget::Section;
+use tracer_insight::comparison::words;
+use tracer_insight::comparison::words::Row;
+use tracer_insight::markdown::code;
+use tracer_insight::metric_words;
+
+/// More rows of calls are counted, however short they are.
+const MOST_ROWS: usize = 200;
+
+/// The comparison as a document of its own.
+pub fn document(comparison: &Comparison) -> String {
+    let mut sections = vec![Section::new([
+        "## What changed".to_owned(),
+        String::new(),
+        format!("- before: {}", side(&comparison.before)),
+        format!("- after: {}", side(&comparison.after)),
+        String::new(),
+        format!("**{}**", words::calls_sentence(comparison)),
+    ])];
+    sections.extend(body(comparison));
+    size_budget::document(&sections, MARKDOWN_LIMIT)
+}
+
+/// Numbers and calls, to stand in a longer document.
+pub(in super::super) fn body(comparison: &Comparison) -> Vec<Section> {
+    let metrics = Section::new([
+        "| metric | before | after | change |".to_owned(),
+        "|---|--:|--:|---|".to_owned(),
+    ])
+    .rows(
+        "metric",
+        MOST_ROWS,
+        words::told_metrics(comparison).map(|change| {
+            let metric = change.metric.as_str();
+            format!(
+                "| {} | {} | {} | {} |",
+                label(metric),
+                metric_words::value(metric, change.before),
+                metric_words::value(metric, change.after),
+                metric_words::change(metric, change.before, change.after)
+            )
+        }),
+    )
+    .more_begins_with("| ");
+    let rows = words::rows(comparison.calls.pairs());
+    if rows.is_empty() {
+        return vec![metrics];
+    }
+    let calls = Section::new([
+        "| | before | after | call |".to_owned(),
+        "|:-:|---|---|---|".to_owned(),
+    ])
+    .rows("row", MOST_ROWS, rows.iter().map(row))
+    .more_begins_with("| | | | ");
+    vec![metrics, calls]
+}
+
+/// What people call a metric; what names a tool of the trace is inert.
+fn label(metric: &str) -> String {
+    let label = metric_words::label(metric);
+    if label == metric {
+        code(metric)
+    } else {
+        label.to_owned()
+    }
+}
+
+fn side(side: &Side) -> String {
+    let id = code(&words::short_id(side));
+    let name = side
+        .run_name
+        .as_deref()
+        .map(|name| format!(" {}", code(name)))
+        .unwrap_or_default();
+    format!("{} {id}{name}, ended {}", words::kind(side), code(&side.status))
+}
+
+fn row(row: &Row<'_>) -> String {
+    match row {
+        Row::Same(count) => format!("| | … | … | {count} calls the same |"),
+        Row::Calls { first, last, count } => {
+            let (sign, _) = words::sign(first.change);
+            let sign = if first.change == CallChange::Same {
+                String::new()
+            } else {
+                format!("`{sign}`")
+            };
+            format!(
+                "| {sign} | {} | {} | {} |",
+                steps(&words::steps(first.before, last.before)),
+                steps(&words::steps(first.after, last.after)),
+                call(first, *count)
+            )
+        }
+    }
+}
+
+/// A number behind `#` would become a link to the issue of that number.
+fn steps(told: &str) -> String {
+    told.replace('#', "")
+}
+
+fn call(pair: &CallPair<'_>, count: u64) -> String {
+    let (before, after) = words::names(pair);
+    let mut told = code(before.name);
+    if let Some(after) = after {
+        told = format!("{told} → {}", code(after.name));
+    }
+    if count > 1 {
+        told = format!("{told} ×{count}");
+    }
+    for remark in words::remarks(pair) {
+        told = format!("{told}, {remark}");
+    }
+    let (differences, more) = words::differences(pair.differences);
+    for [path, before, after] in differences {
+        let place = if path.is_empty() {
+            String::new()
+        } else {
+            code(&path) + ": "
+        };
+        told = format!("{told}<br>{place}{} → {}", code(&before), code(&after));
+    }
+    if more > 0 {
+        told = format!("{told}<br>… and {more} more");
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests;

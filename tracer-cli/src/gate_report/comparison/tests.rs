@@ -1,0 +1,110 @@
+//! Comparisons at three widths, and as Markdown.
+
+use serde_json::json;
+use tracer_insight::comparison::Comparison;
+
+use super::*;
+use crate::terminal;
+use crate::terminal::test_support::at_widths;
+use tracer_gate::words::samples::{good, metrics, usual, worse};
+use tracer_insight::line::Line;
+use tracer_insight::sample_run::{Sample, error, failed_tool, tool};
+
+fn changed() -> Comparison {
+    Comparison::of_runs(&metrics(1, &good()), &metrics(2, &worse()))
+}
+
+#[test]
+fn what_was_stands_before_what_is() {
+    insta::assert_snapshot!(at_widths(|width| terminal::comparison::lines(&changed(), width)));
+}
+
+#[test]
+fn a_comparison_in_markdown() {
+    insta::assert_snapshot!(document(&changed()));
+}
+
+#[test]
+fn a_run_beside_a_baseline_says_so() {
+    let comparison = usual().compare(&metrics(2, &worse()));
+    insta::assert_snapshot!(at_widths(|width| terminal::comparison::lines(&comparison, width)));
+}
+
+#[test]
+fn runs_that_differ_only_in_time_are_the_same() {
+    let comparison = Comparison::of_runs(&metrics(1, &good()), &metrics(9, &good()));
+    let lines = terminal::comparison::lines(&comparison, 80);
+    assert_eq!(lines.last().unwrap().text(), "Nothing but the time differs.");
+}
+
+/// A run of so many calls, each of a tool of its own.
+fn calls(numbers: impl IntoIterator<Item = usize>) -> Sample {
+    numbers.into_iter().fold(Sample::new(), |sample, number| {
+        sample.step(tool(&format!("t{number:02}"), &json!({}), &json!({})))
+    })
+}
+
+#[test]
+fn a_change_in_the_middle_of_many_calls_is_seen() {
+    // gate-contract 15.3 E12
+    let swapped = (0..20).map(|number| match number {
+        9 => 10,
+        10 => 9,
+        other => other,
+    });
+    let comparison = Comparison::of_runs(&metrics(1, &calls(0..20)), &metrics(2, &calls(swapped)));
+    let told: Vec<String> = terminal::comparison::lines(&comparison, 60)
+        .iter()
+        .map(Line::text)
+        .collect();
+    assert!(
+        told.iter()
+            .any(|line| line.starts_with('>') && line.contains("moved")),
+        "{told:#?}"
+    );
+    assert!(
+        told.iter().any(|line| line.contains("calls the same")),
+        "{told:#?}"
+    );
+    assert!(told.len() < 25, "what is the same is folded: {told:#?}");
+}
+
+#[test]
+fn a_call_that_fails_now_says_so() {
+    let failing = Sample::new().step(failed_tool(
+        "search_kb",
+        &json!({}),
+        error("Timeout", "no answer"),
+    ));
+    let before = Sample::new().step(tool("search_kb", &json!({}), &json!({})));
+    let comparison = Comparison::of_runs(&metrics(1, &before), &metrics(2, &failing));
+    let told: Vec<String> = terminal::comparison::lines(&comparison, 60)
+        .iter()
+        .map(Line::text)
+        .collect();
+    assert!(
+        told.iter().any(|line| line.contains("search_kb  fails")),
+        "{told:#?}"
+    );
+}
+
+#[test]
+fn hostile_names_stay_inert_and_the_document_short() {
+    let hostile = |seed: usize| {
+        (0..400).fold(Sample::new(), |sample, number| {
+            let name = format!("`|\n# {seed}.{number} @all [x](https://evil.example)").repeat(20);
+            sample.step(tool(&name, &json!({}), &json!({})))
+        })
+    };
+    let comparison = Comparison::of_runs(&metrics(1, &hostile(1)), &metrics(2, &hostile(2)));
+    let document = document(&comparison);
+    assert!(document.len() <= 60_000);
+    for line in document.lines() {
+        let outside: String = line.split('`').step_by(2).collect();
+        assert!(
+            !outside.contains('@') && !outside.contains("evil.example"),
+            "{line}"
+        );
+    }
+    assert!(document.contains("rows more"));
+}

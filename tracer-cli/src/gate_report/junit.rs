@@ -1,0 +1,116 @@
+//! A report as JUnit XML: each check is a test case, and so is each trial, with what its process said last.
+
+use std::time::Duration;
+
+use quick_junit::{NonSuccessKind, Report as Document, SerializeError, TestCase, TestCaseStatus, TestSuite};
+use tracer_gate::{Report, ReportedTrial};
+
+use tracer_gate::words::checks;
+use tracer_gate::words::checks::{Outcome, ToldCheck};
+use tracer_gate::words::trials::{is_undecided, why};
+use tracer_gate::words::verdict;
+
+/// A longer text is cut: a test server shows these on one page.
+const LONGEST: usize = 2_000;
+
+/// The report as a JUnit document. An INCONCLUSIVE check fails when `inconclusive_fails`, and is skipped otherwise.
+///
+/// # Errors
+///
+/// None that the texts of a report could bring about: characters that XML does not have are left out.
+pub fn document(report: &Report, inconclusive_fails: bool) -> Result<String, SerializeError> {
+    let mut document = Document::new("tracer gate");
+    let mut suite = TestSuite::new("checks");
+    for check in checks::told(report) {
+        suite.add_test_case(check_case(&check, inconclusive_fails));
+    }
+    document.add_test_suite(suite);
+    let mut suite = TestSuite::new("trials");
+    for trial in &report.trials {
+        suite.add_test_case(trial_case(trial));
+    }
+    document.add_test_suite(suite);
+    document.to_string()
+}
+
+fn check_case(check: &ToldCheck, inconclusive_fails: bool) -> TestCase {
+    let mut status = match check.outcome {
+        Outcome::Passed => TestCaseStatus::success(),
+        Outcome::Undecided if !inconclusive_fails => TestCaseStatus::skipped(),
+        Outcome::Failed | Outcome::Undecided => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        Outcome::Reported => TestCaseStatus::skipped(),
+    };
+    let told = told(check);
+    if check.outcome != Outcome::Passed {
+        status.set_message(cut(&told));
+        if check.outcome == Outcome::Undecided {
+            status.set_type("inconclusive");
+            status.set_description(verdict::UNDECIDED);
+        }
+    }
+    let mut case = TestCase::new(cut(&check.name), status);
+    case.set_classname("tracer.checks");
+    if check.outcome == Outcome::Passed {
+        case.set_system_out(cut(&told));
+    }
+    case
+}
+
+/// What was allowed and what was seen, in one sentence.
+pub fn told(check: &ToldCheck) -> String {
+    let trials = check.told_trials();
+    let where_seen = if trials.is_empty() {
+        String::new()
+    } else {
+        format!("; trials: {trials}")
+    };
+    format!(
+        "{}; allowed: {}; seen: {}{where_seen}",
+        check.outcome.word(),
+        check.allowed.text(),
+        check.seen.text()
+    )
+}
+
+fn trial_case(trial: &ReportedTrial) -> TestCase {
+    let status = if trial.passed {
+        TestCaseStatus::success()
+    } else if is_undecided(trial) {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(cut(&why(trial)));
+        status
+    } else {
+        // An error, as JUnit has it, is a test that could not tell; a failure one that told the worse.
+        let kind = if trial.details.failure.is_some() {
+            NonSuccessKind::Error
+        } else {
+            NonSuccessKind::Failure
+        };
+        let mut status = TestCaseStatus::non_success(kind);
+        status.set_message(cut(&why(trial)));
+        status
+    };
+    let mut case = TestCase::new(format!("trial {}", trial.trial), status);
+    case.set_classname("tracer.trials");
+    if let Some(time) = trial.details.wall_time_ms {
+        case.set_time(Duration::from_millis(time));
+    }
+    if let Some(id) = &trial.trace_id {
+        case.set_system_out(cut(&format!("trace {id}")));
+    }
+    if !trial.details.stderr_tail.is_empty() {
+        case.set_system_err(cut(&trial.details.stderr_tail));
+    }
+    case
+}
+
+/// The beginning of a text, without two characters that XML does not have and the writer lets through.
+fn cut(text: &str) -> String {
+    let known = text
+        .chars()
+        .filter(|char| !matches!(char, '\u{fffe}' | '\u{ffff}'));
+    known.take(LONGEST).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,268 @@
+//! A report as Markdown, for the comment of a pull request and for the summary of a job: never longer than a comment
+//! may be, and with everything from traces, policies and processes inert.
+
+use tracer_gate::{Acceptance, Report, ReportedTrial};
+
+use crate::gate_report::MARKDOWN_LIMIT;
+use crate::gate_report::next::Next;
+use crate::gate_report::size_budget;
+use crate::gate_report::size_budget::Section;
+use tracer_gate::words::checks;
+use tracer_gate::words::checks::{Outcome, ToldCheck};
+use tracer_gate::words::trials::{exit, is_explained_by_output, is_undecided, short_id, why};
+use tracer_gate::words::{changes, verdict};
+use tracer_insight::markdown;
+use tracer_insight::markdown::code;
+use tracer_insight::metric_words;
+
+/// The comment's first line, by which the next run finds it.
+pub const MARKER: &str = "<!-- tracer gate -->";
+
+/// More rows of a section are counted, however short they are.
+const MOST_ROWS: usize = 100;
+/// How many lines of a failed trial's standard error are shown.
+const MOST_OUTPUT: usize = 10;
+/// Of how many failed trials.
+const MOST_OUTPUTS: usize = 3;
+/// A notice is a sentence.
+const MOST_NOTICES: usize = 10;
+
+/// The report as a document.
+pub fn document(report: &Report, next: &[Next]) -> String {
+    let checks = checks::told(report);
+    let (blocking, others): (Vec<&ToldCheck>, Vec<&ToldCheck>) = checks
+        .iter()
+        .partition(|check| matches!(check.outcome, Outcome::Failed | Outcome::Undecided));
+    let mut sections = vec![head(report, &checks)];
+    if !blocking.is_empty() {
+        sections.push(blocking_checks(&blocking));
+    }
+    sections.extend(what_changed(report));
+    sections.extend(outputs(report));
+    sections.extend(report.baseline_acceptance.as_ref().map(accepted));
+    sections.extend(next_steps(next));
+    if !others.is_empty() {
+        sections.push(other_checks(&others));
+    }
+    sections.push(trials(report));
+    sections.push(Section::new([foot(report)]));
+    size_budget::document(&sections, MARKDOWN_LIMIT)
+}
+
+fn head(report: &Report, checks: &[ToldCheck]) -> Section {
+    let mut lines = vec![
+        MARKER.to_owned(),
+        format!(
+            "## {} Agent gate: {}",
+            verdict::picture(report.verdict),
+            verdict::word(report.verdict)
+        ),
+        String::new(),
+        format!("**{}** · {}", checks::tally(checks), verdict::trials(report)),
+    ];
+    let mut quoted: Vec<String> = Vec::new();
+    if let Some(stopped) = verdict::stopped_early(report) {
+        quoted.push(format!("The gate {stopped}."));
+    }
+    if report.passed.is_none() {
+        quoted.push(verdict::UNDECIDED.to_owned());
+    }
+    let notices = report.gate.notices.iter();
+    quoted.extend(notices.take(MOST_NOTICES).map(|notice| code(notice)));
+    for line in quoted {
+        lines.push(String::new());
+        lines.push(format!("> {line}"));
+    }
+    Section::new(lines)
+}
+
+fn blocking_checks(checks: &[&ToldCheck]) -> Section {
+    let rows = checks.iter().map(|check| {
+        let sign = match check.outcome {
+            Outcome::Failed => "❌",
+            _ => "⚪",
+        };
+        format!(
+            "| {sign} {} | {} | {} | {} |",
+            code(&check.name),
+            check.allowed.markdown(),
+            check.seen.markdown(),
+            check.told_trials()
+        )
+    });
+    Section::new([
+        "### What did not pass".to_owned(),
+        String::new(),
+        "| check | allowed | seen | trials |".to_owned(),
+        "|---|---|---|---|".to_owned(),
+    ])
+    .rows("check", MOST_ROWS, rows)
+    .more_begins_with("| ")
+}
+
+fn what_changed(report: &Report) -> Option<Section> {
+    report.gate.baseline.as_ref()?;
+    let changes = changes::told(report);
+    let heading = "### What changed against the baseline".to_owned();
+    if changes.is_empty() {
+        return Some(Section::new([heading, String::new(), "Nothing.".to_owned()]));
+    }
+    let rows = changes.iter().map(|change| format!("- {}", change.markdown()));
+    Some(
+        Section::new([heading, String::new()])
+            .rows("change", MOST_ROWS, rows)
+            .more_begins_with("- "),
+    )
+}
+
+/// What failed processes said last.
+fn outputs(report: &Report) -> Option<Section> {
+    let mut failed = report.trials.iter().filter(|trial| is_explained_by_output(trial));
+    let mut rows = Vec::new();
+    for trial in failed.by_ref().take(MOST_OUTPUTS) {
+        let lines: Vec<&str> = trial.details.stderr_tail.lines().collect();
+        let shown = lines
+            .get(lines.len().saturating_sub(MOST_OUTPUT)..)
+            .unwrap_or_default();
+        // A row is shown whole or not at all, so that no block stays open.
+        let block = markdown::block(shown.iter().copied()).join("\n");
+        rows.push(format!(
+            "Trial {}: {}\n\n{block}\n",
+            trial.trial,
+            code(&why(trial))
+        ));
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    rows.extend(failed.map(|trial| format!("Trial {}: {}", trial.trial, code(&why(trial)))));
+    Some(
+        Section::new(["### What failed trials said".to_owned(), String::new()])
+            .rows("trial", MOST_ROWS, rows)
+            .more_begins_with("\n"),
+    )
+}
+
+fn accepted(acceptance: &Acceptance) -> Section {
+    let mut rows = vec![
+        format!("| by | {} |", code(&acceptance.accepted_by)),
+        format!("| at | {} |", code(&acceptance.accepted_at)),
+        format!("| because | {} |", code(&acceptance.reason)),
+    ];
+    if let Some(commit) = &acceptance.source.commit_sha {
+        rows.push(format!("| commit | {} |", code(commit)));
+    }
+    if let Some(request) = &acceptance.source.pull_request {
+        rows.push(format!("| pull request | {} |", request.number));
+    }
+    Section::new([
+        "### The baseline was accepted".to_owned(),
+        String::new(),
+        "| | |".to_owned(),
+        "|---|---|".to_owned(),
+    ])
+    .rows("row", MOST_ROWS, rows)
+}
+
+fn next_steps(next: &[Next]) -> Option<Section> {
+    if next.is_empty() {
+        return None;
+    }
+    let lines: Vec<String> = next
+        .iter()
+        .flat_map(|step| [format!("# {}", step.what), format!("tracer {}", step.arguments)])
+        .collect();
+    // One row, so that the block is shown whole or not at all.
+    let block = markdown::commands(lines.iter().map(String::as_str)).join("\n");
+    Some(Section::new(["### Next".to_owned(), String::new()]).rows("command", 1, [block]))
+}
+
+fn other_checks(checks: &[&ToldCheck]) -> Section {
+    let rows = checks.iter().map(|check| {
+        format!(
+            "| {} | {} | {} | {} |",
+            code(&check.name),
+            check.outcome.word(),
+            check.allowed.markdown(),
+            check.seen.markdown()
+        )
+    });
+    details(
+        &format!("Checks that passed or only report ({})", checks.len()),
+        "| check | | allowed | seen |",
+        "|---|---|---|---|",
+    )
+    .rows("check", MOST_ROWS, rows)
+    .more_begins_with("| ")
+    .close([String::new(), "</details>".to_owned()])
+}
+
+fn trials(report: &Report) -> Section {
+    let rows = report.trials.iter().map(row);
+    details(
+        &format!("Trials ({})", report.trials.len()),
+        "| trial | | run | exit | steps | tokens | changes | why |",
+        "|--:|---|---|--:|--:|--:|--:|---|",
+    )
+    .rows("trial", MOST_ROWS, rows)
+    .more_begins_with("| ")
+    .close([String::new(), "</details>".to_owned()])
+}
+
+fn row(trial: &ReportedTrial) -> String {
+    let value = |metric: &str| {
+        let value = trial.metric_values.get(metric).copied().flatten();
+        metric_words::value(metric, value)
+    };
+    let run = trial.trace_id.as_ref().map(|_| code(&short_id(trial)));
+    let why = why(trial);
+    format!(
+        "| {} | {} | {} | {} | {} | {} | {} | {} |",
+        trial.trial,
+        match trial.passed {
+            true => "✅",
+            false if is_undecided(trial) => "⚪",
+            false => "❌",
+        },
+        run.unwrap_or_default(),
+        exit(trial),
+        value("step_count"),
+        value("cost_tokens"),
+        changes::count(trial),
+        if why.is_empty() { why } else { code(&why) }
+    )
+}
+
+/// A part that is folded until it is opened, with a table.
+fn details(summary: &str, heading: &str, rule: &str) -> Section {
+    Section::new(
+        [
+            "<details>",
+            &format!("<summary>{summary}</summary>"),
+            "",
+            heading,
+            rule,
+        ]
+        .map(str::to_owned),
+    )
+}
+
+/// What was judged by what: short digests, so that a reader can tell.
+fn foot(report: &Report) -> String {
+    let gate = &report.gate;
+    let short = |text: &str| text.chars().take(12).collect::<String>();
+    let mut told = vec![format!("tracer {}", code(&gate.tracer_version))];
+    for (what, file) in [("policy", &gate.policy), ("baseline", &gate.baseline)] {
+        told.push(match file {
+            Some(file) => format!("{what} {} {}", code(&file.path), code(&short(&file.sha256))),
+            None => format!("no {what} file"),
+        });
+    }
+    if let Some(commit) = &gate.commit {
+        told.push(format!("commit {}", code(&short(commit))));
+    }
+    format!("<sub>{}</sub>", told.join(" · "))
+}
+
+#[cfg(test)]
+mod tests;

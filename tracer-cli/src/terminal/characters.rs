@@ -1,0 +1,109 @@
+//! What a terminal can show: where it knows no more than ASCII, every sign has a letter that takes its place.
+
+use std::borrow::Cow;
+
+use unicode_width::UnicodeWidthChar;
+
+/// Which characters are shown as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Characters {
+    /// All.
+    All,
+    /// All but the signs of this tool, which fonts of old terminals lack.
+    PlainSigns,
+    /// ASCII only: the terminal would take the bytes of any other for something else.
+    Ascii,
+}
+
+impl Characters {
+    /// What the environment tells about a stream; `ascii` is what the user asked for.
+    pub fn of_environment(is_terminal: bool, ascii: bool) -> Self {
+        let variable = |name: &str| std::env::var(name).ok();
+        if !is_terminal {
+            return if ascii { Self::PlainSigns } else { Self::All };
+        }
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+            .into_iter()
+            .filter_map(variable)
+            .find(|locale| !locale.is_empty());
+        Self::of_terminal(locale.as_deref(), variable("TERM").as_deref(), ascii)
+    }
+
+    /// Where nothing tells the locale, it is taken for UTF-8, as it is nearly everywhere.
+    fn of_terminal(locale: Option<&str>, term: Option<&str>, ascii: bool) -> Self {
+        let is_utf_8 = |locale: &str| {
+            let locale = locale.to_ascii_lowercase();
+            locale.contains("utf-8") || locale.contains("utf8")
+        };
+        match locale {
+            Some(locale) if !is_utf_8(locale) => Self::Ascii,
+            _ if ascii || term == Some("dumb") => Self::PlainSigns,
+            _ => Self::All,
+        }
+    }
+
+    /// The text as it is shown; it takes as many columns as before.
+    pub fn shown(self, text: &str) -> Cow<'_, str> {
+        if self == Self::All || text.is_ascii() {
+            return Cow::Borrowed(text);
+        }
+        let mut shown = String::with_capacity(text.len());
+        for char in text.chars() {
+            match plain(char) {
+                Some(sign) => shown.push(sign),
+                None if self == Self::PlainSigns || char.is_ascii() => shown.push(char),
+                None => shown.extend(std::iter::repeat_n('?', char.width().unwrap_or(1))),
+            }
+        }
+        Cow::Owned(shown)
+    }
+}
+
+/// The letter for a sign of this tool.
+fn plain(char: char) -> Option<char> {
+    Some(match char {
+        '✓' => '+',
+        '✗' | '×' => 'x',
+        '●' | '✦' => '*',
+        '◌' => 'o',
+        '⟳' => '@',
+        '⚒' | '→' | '›' | '▸' => '>',
+        '‹' => '<',
+        '◆' => '=',
+        '…' => '~',
+        '·' | '–' => '-',
+        'µ' => 'u',
+        '█' => '#',
+        '░' => ':',
+        '▏' | '▎' | '▍' | '▌' | '▋' | '▊' | '▉' => '|',
+        // The signs for control characters.
+        '\u{2400}'..='\u{2421}' => '^',
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tracer_insight::text::width;
+
+    #[test]
+    fn signs_have_letters_of_the_same_width() {
+        let line = "✗ 日本  ⚒ search… → 5 µs";
+        assert_eq!(Characters::All.shown(line), line);
+        assert_eq!(Characters::PlainSigns.shown(line), "x 日本  > search~ > 5 us");
+        assert_eq!(Characters::Ascii.shown(line), "x ????  > search~ > 5 us");
+        assert_eq!(width(&Characters::Ascii.shown(line)), width(line));
+    }
+
+    #[test]
+    fn the_locale_and_the_terminal_decide() {
+        let told = Characters::of_terminal;
+        assert_eq!(told(Some("de_DE.UTF-8"), Some("xterm"), false), Characters::All);
+        assert_eq!(told(None, Some("xterm"), false), Characters::All);
+        assert_eq!(told(Some("C.utf8"), Some("dumb"), false), Characters::PlainSigns);
+        assert_eq!(told(None, None, true), Characters::PlainSigns);
+        assert_eq!(told(Some("C"), Some("xterm"), false), Characters::Ascii);
+        assert_eq!(told(Some("de_DE.ISO-8859-1"), None, true), Characters::Ascii);
+    }
+}

@@ -1,0 +1,219 @@
+//! A comparison as lines for a terminal: both sides, their numbers, their calls side by side.
+
+use tracer_insight::comparison::{Call, CallPair, Comparison, Side};
+use tracer_sdk::format::EventType;
+
+use crate::terminal::layout::{Align, Column, Table};
+use tracer_insight::comparison::words;
+use tracer_insight::comparison::words::Row;
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::metric_words;
+use tracer_insight::status::{RunStatus, Signs};
+use tracer_insight::text as plain_text;
+
+const METRICS: [Column; 3] = [
+    column("METRIC", Align::Left),
+    column("BEFORE", Align::Right),
+    column("AFTER", Align::Right),
+];
+const CALLS: [Column; 3] = [
+    column(" ", Align::Left),
+    column("BEFORE", Align::Left),
+    column("AFTER", Align::Left),
+];
+/// More rows of calls are counted: nobody reads them in a terminal.
+const MOST_ROWS: usize = 400;
+/// More models of a side are counted.
+const MOST_MODELS: usize = 3;
+
+const fn column(heading: &'static str, align: Align) -> Column {
+    Column {
+        heading,
+        align,
+        dropped: None,
+    }
+}
+
+/// The comparison in lines of at most `width` columns.
+pub fn lines(comparison: &Comparison, width: usize) -> Vec<Line> {
+    let [before, after] = words::standings(comparison);
+    let mut lines = vec![
+        side("before", &comparison.before, before).fitted(width),
+        side("after", &comparison.after, after).fitted(width),
+        Line::new(),
+    ];
+    lines.extend(metrics(comparison, width));
+    if comparison.calls.pairs().len() > 0 {
+        lines.push(Line::new());
+        lines.extend(call_rows(comparison, width));
+    }
+    lines.push(Line::new());
+    lines.push(Line::of(words::calls_sentence(comparison), Tone::Strong).fitted(width));
+    lines
+}
+
+/// `before  0cc00a25  ✓ ok  support-agent  demo-gpt-4`
+fn side(word: &str, side: &Side, standing: RunStatus) -> Line {
+    let mut line = Line::of(format!("{word:6}"), Tone::Muted)
+        .space(2)
+        .with(words::short_id(side), Tone::Plain)
+        .space(2)
+        .with(
+            format!("{} {}", standing.glyph(), standing.as_str()),
+            standing.tone(),
+        )
+        .space(2)
+        .with(
+            plain_text::one_line(side.run_name.as_deref().unwrap_or("(unnamed)"), 80),
+            Tone::Strong,
+        );
+    if side.kind != tracer_insight::comparison::SideKind::Run {
+        line = line.space(2).with(words::kind(side), Tone::Muted);
+    }
+    for (number, model) in side.models.iter().take(MOST_MODELS).enumerate() {
+        line = line.with(if number == 0 { "  " } else { ", " }, Tone::Plain);
+        line = line.with(plain_text::one_line(model, 60), Tone::Llm);
+    }
+    match side.models.len().saturating_sub(MOST_MODELS) {
+        0 => line,
+        more => line.with(format!(" and {more} more"), Tone::Muted),
+    }
+}
+
+fn metrics(comparison: &Comparison, width: usize) -> Vec<Line> {
+    let mut table = Table::new(&METRICS);
+    let mut changes = Vec::new();
+    for change in words::told_metrics(comparison) {
+        let metric = change.metric.as_str();
+        table.push(vec![
+            Line::of(plain_text::one_line(metric_words::label(metric), 40), Tone::Plain),
+            Line::of(metric_words::value(metric, change.before), Tone::Plain),
+            Line::of(metric_words::value(metric, change.after), Tone::Plain),
+        ]);
+        let tone = if change.is_changed() {
+            Tone::Warning
+        } else {
+            Tone::Muted
+        };
+        changes.push(Line::of(
+            metric_words::change(metric, change.before, change.after),
+            tone,
+        ));
+    }
+    let arranged = table.arrange(width, 0);
+    let mut lines = vec![arranged.heading("CHANGE")];
+    lines.extend(
+        table
+            .rows()
+            .iter()
+            .zip(changes)
+            .map(|(cells, change)| arranged.line(cells, change)),
+    );
+    lines
+}
+
+fn call_rows(comparison: &Comparison, width: usize) -> Vec<Line> {
+    let rows = words::rows(comparison.calls.pairs());
+    let mut table = Table::new(&CALLS);
+    let mut last_cells = Vec::new();
+    for row in rows.iter().take(MOST_ROWS) {
+        match row {
+            Row::Same(count) => {
+                table.push(vec![
+                    Line::new(),
+                    Line::of("…", Tone::Muted),
+                    Line::of("…", Tone::Muted),
+                ]);
+                let told = format!("{} the same", plain_text::counted(*count, "call"));
+                last_cells.push((Line::of(told, Tone::Muted), (Vec::new(), 0)));
+            }
+            Row::Calls { first, last, count } => {
+                let (sign, tone) = words::sign(first.change);
+                table.push(vec![
+                    Line::of(sign, tone),
+                    Line::of(words::steps(first.before, last.before), Tone::Muted),
+                    Line::of(words::steps(first.after, last.after), Tone::Muted),
+                ]);
+                last_cells.push((call(first, *count), words::differences(first.differences)));
+            }
+        }
+    }
+    let arranged = table.arrange(width, 0);
+    let indent = arranged.indent(CALLS.len()) + 2;
+    let mut lines = vec![arranged.heading("CALL")];
+    for (cells, (told, differences)) in table.rows().iter().zip(last_cells) {
+        lines.push(arranged.line(cells, told));
+        for difference in difference_lines(differences, width.saturating_sub(indent)) {
+            let mut line = Line::new().space(indent);
+            line.append(difference);
+            lines.push(line.fitted(width));
+        }
+    }
+    let left_out = rows.len().saturating_sub(MOST_ROWS);
+    if left_out > 0 {
+        let told = format!("… and {} more", plain_text::counted(left_out as u64, "row"));
+        lines.push(Line::of(told, Tone::Muted).fitted(width));
+    }
+    lines
+}
+
+/// `⚒ search_kb ×4  identical to a call before`
+fn call(pair: &CallPair<'_>, count: u64) -> Line {
+    let (before, after) = words::names(pair);
+    let mut line = name(before);
+    if let Some(after) = after {
+        line = line.with(" → ", Tone::Muted);
+        line.append(name(after));
+    }
+    if count > 1 {
+        line = line.with(format!(" ×{count}"), Tone::Strong);
+    }
+    for remark in words::remarks(pair) {
+        line = line.space(2).with(remark, Tone::Warning);
+    }
+    line
+}
+
+fn name(call: Call<'_>) -> Line {
+    let (glyph, tone) = if call.event_type == EventType::LlmCall {
+        ("✦ ", Tone::Llm)
+    } else {
+        ("⚒ ", Tone::Tool)
+    };
+    Line::of(glyph, tone).with(plain_text::one_line(call.name, 80), tone)
+}
+
+/// The value before and the value after, each cut so that the other one is seen too.
+fn difference_lines((told, more): (Vec<[String; 3]>, u64), room: usize) -> Vec<Line> {
+    const ARROW: &str = " → ";
+    let mut lines: Vec<Line> = told
+        .into_iter()
+        .map(|[path, before, after]| {
+            let place = if path.is_empty() { path } else { path + ": " };
+            let left = room.saturating_sub(plain_text::width(&place) + plain_text::width(ARROW));
+            let [before, after] = fit_both(&before, &after, left);
+            Line::of(place, Tone::Muted)
+                .with(before, Tone::Plain)
+                .with(ARROW, Tone::Muted)
+                .with(after, Tone::Plain)
+        })
+        .collect();
+    if more > 0 {
+        let told = format!("… and {} more", plain_text::counted(more, "difference"));
+        lines.push(Line::of(told, Tone::Muted));
+    }
+    lines
+}
+
+/// Two values in so many columns; what one does not need the other one has.
+fn fit_both(before: &str, after: &str, room: usize) -> [String; 2] {
+    let (before, after) = (plain_text::printable(before), plain_text::printable(after));
+    let half = (room / 2).max(8);
+    let needs = |text: &str| plain_text::width(text);
+    let first = half.max(room.saturating_sub(needs(&after)));
+    let second = half.max(room.saturating_sub(needs(&before).min(half)));
+    [
+        plain_text::fit(&before, first).into_owned(),
+        plain_text::fit(&after, second).into_owned(),
+    ]
+}

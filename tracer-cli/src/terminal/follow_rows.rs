@@ -1,0 +1,91 @@
+//! A run that is watched: each step in a row of its own as it ends, and one line that says what goes on.
+
+use crate::terminal::step_rows;
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::status::{RunStatus, Signs};
+use tracer_insight::steps::Step;
+use tracer_insight::totals::Totals;
+use tracer_insight::{step_summary, text, units};
+
+/// How wide the times are: rows come one by one, so they cannot be measured together.
+const TIME: usize = 12;
+/// Where a failure is told.
+const DETAILS: usize = 2 * TIME + 6;
+
+/// The line above all: what is watched.
+pub fn title(name: Option<&str>, short_id: &str) -> Line {
+    let standing = RunStatus::Running;
+    Line::of(standing.glyph(), standing.tone())
+        .space(1)
+        .with(step_summary::word(name.unwrap_or("(unnamed)")), Tone::Strong)
+        .space(2)
+        .with(short_id, Tone::Muted)
+        .space(2)
+        .with("running; each step is shown when it ends", standing.tone())
+}
+
+/// A step that has ended.
+pub fn lines(step: &Step<'_>, width: usize) -> Vec<Line> {
+    let time = |time: Option<u64>| {
+        let text = time.map(units::duration).unwrap_or_default();
+        let padding = TIME.saturating_sub(text::width(&text));
+        format!("{}{text}", " ".repeat(padding))
+    };
+    let tone = if step.failed() { Tone::Bad } else { step.tone() };
+    let mut line = Line::of(time(step.offset), Tone::Muted)
+        .with(time(step.duration.filter(|duration| *duration > 0)), Tone::Plain)
+        .space(2)
+        .with(step.glyph(), tone)
+        .space(1)
+        .with(step.name(), tone)
+        .space(2);
+    let room = width.saturating_sub(line.width());
+    line.append(step_rows::told(step, room, None));
+    let mut lines = vec![line.fitted(width)];
+    if let Some(failure) = step_summary::failure(&step.record.payload) {
+        lines.extend(step_rows::details(failure, DETAILS, width));
+    }
+    lines
+}
+
+/// What is known while a run is watched.
+#[derive(Debug)]
+pub struct Watched<'a> {
+    /// How long the run has been going on, in microseconds.
+    pub elapsed: u64,
+    /// The call that it is in, and for how long.
+    pub current: Option<(&'a str, u64)>,
+    /// What has ended so far.
+    pub totals: &'a Totals,
+}
+
+impl Watched<'_> {
+    /// `● 00:01:12  in search_kb 8.20 s · 14 steps · 1.9k tok · Ctrl-C stops watching, not the run`.
+    pub fn line(&self) -> Line {
+        let seconds = self.elapsed / 1_000_000;
+        let clock = format!(
+            "{:02}:{:02}:{:02}",
+            seconds / 3_600,
+            seconds / 60 % 60,
+            seconds % 60
+        );
+        let mut line = Line::of("● ", Tone::Active).with(clock, Tone::Plain).space(2);
+        if let Some((name, since)) = self.current {
+            line = line
+                .with("in ", Tone::Muted)
+                .with(step_summary::word(name), Tone::Strong)
+                .with(format!(" {} · ", units::duration(since)), Tone::Plain);
+        }
+        let steps = text::counted(self.totals.steps, "step");
+        let tokens = self.totals.tokens.total_tokens;
+        let told = match tokens {
+            Some(tokens) => format!("{steps} · {} tok", units::quantity(tokens)),
+            None => steps,
+        };
+        line.with(told, Tone::Plain)
+            .with(" · Ctrl-C stops watching, not the run", Tone::Muted)
+    }
+}
+
+#[cfg(test)]
+mod tests;

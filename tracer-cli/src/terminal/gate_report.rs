@@ -1,0 +1,237 @@
+//! A report as lines for a terminal: the verdict, the checks, the trials, what changed.
+
+use tracer_gate::words::trials::{exit, is_explained_by_output, is_undecided, short_id, why};
+use tracer_gate::{Report, ReportedTrial};
+
+use crate::terminal::layout::{Align, Column, Table};
+use tracer_gate::words::checks;
+use tracer_gate::words::checks::{Outcome, ToldCheck};
+use tracer_gate::words::{changes, verdict};
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::metric_words;
+use tracer_insight::text as plain_text;
+use tracer_insight::text::wrap;
+use tracer_insight::units;
+
+/// How many lines of a failed trial's standard error are shown; the report has them all.
+const MOST_OUTPUT: usize = 8;
+/// Of how many failed trials.
+const MOST_OUTPUTS: usize = 3;
+/// More trials are counted: those that failed come first.
+const MOST_TRIALS: usize = 50;
+
+const TRIALS: [Column; 7] = [
+    column("", Align::Left, None),
+    column("TRIAL", Align::Right, None),
+    column("RUN", Align::Left, None),
+    column("STEPS", Align::Right, Some(3)),
+    column("TOKENS", Align::Right, Some(4)),
+    column("EXIT", Align::Right, Some(1)),
+    column("TIME", Align::Right, Some(2)),
+];
+/// Without what only processes have: where a stored run is judged there is none.
+const STORED: usize = TRIALS.len() - 2;
+
+const fn column(heading: &'static str, align: Align, dropped: Option<u8>) -> Column {
+    Column {
+        heading,
+        align,
+        dropped,
+    }
+}
+
+/// The report in lines of at most `width` columns.
+pub fn lines(report: &Report, width: usize) -> Vec<Line> {
+    let checks = checks::told(report);
+    let mut lines = head(report, &checks, width);
+    lines.push(Line::new());
+    lines.extend(check_lines(&checks, report.trials.len(), width));
+    lines.push(Line::new());
+    lines.extend(trial_lines(report, width));
+    let changes = changes::told(report);
+    if !changes.is_empty() {
+        lines.push(Line::new());
+        lines.push(Line::of("CHANGED AGAINST THE BASELINE", Tone::Muted).fitted(width));
+        for change in changes {
+            lines.extend(indented(&change.text(), 2, width, Tone::Plain));
+        }
+    }
+    lines
+}
+
+fn head(report: &Report, checks: &[ToldCheck], width: usize) -> Vec<Line> {
+    let tone = verdict::tone(report.verdict);
+    let sign = verdict::sign(report.verdict);
+    let mut lines = vec![
+        Line::of(format!("{sign} {}", verdict::word(report.verdict)), tone)
+            .space(2)
+            .with(checks::tally(checks), Tone::Strong)
+            .fitted(width),
+    ];
+    let mut told = vec![verdict::trials(report)];
+    told.extend(verdict::stopped_early(report));
+    lines.extend(indented(&told.join("; "), 2, width, Tone::Plain));
+    if report.passed.is_none() {
+        lines.extend(indented(verdict::UNDECIDED, 2, width, Tone::Warning));
+    }
+    for notice in &report.gate.notices {
+        lines.extend(indented(notice, 2, width, Tone::Warning));
+    }
+    lines
+}
+
+fn check_lines(checks: &[ToldCheck], trials: usize, width: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let names = checks
+        .iter()
+        .map(|check| plain_text::width(&check.printable_name()));
+    let column = names.max().unwrap_or(0).min(width / 2);
+    for check in checks {
+        let sign = Line::of(check.outcome.sign(), check.outcome.tone()).space(1);
+        if matches!(check.outcome, Outcome::Failed | Outcome::Undecided) {
+            lines.extend(failed(check, sign, trials, width));
+            continue;
+        }
+        let name = plain_text::fit(&check.printable_name(), column).into_owned();
+        let padding = column.saturating_sub(plain_text::width(&name)) + 2;
+        let mut seen = check.seen.text();
+        if check.outcome == Outcome::Reported {
+            seen = format!("{seen} (reported only)");
+        }
+        let line = sign
+            .with(name, Tone::Plain)
+            .space(padding)
+            .with(seen, Tone::Muted);
+        lines.push(line.fitted(width));
+    }
+    lines
+}
+
+/// A check that did not pass, whole: what was allowed, what was seen, where.
+fn failed(check: &ToldCheck, sign: Line, trials: usize, width: usize) -> Vec<Line> {
+    let mut lines = vec![
+        sign.with(check.printable_name(), Tone::Strong)
+            .space(2)
+            .with(check.outcome.word(), check.outcome.tone())
+            .fitted(width),
+    ];
+    // Of one trial there is nothing to say which one.
+    let in_trials = if trials > 1 {
+        check.told_trials()
+    } else {
+        String::new()
+    };
+    for (what, told) in [
+        ("allowed", check.allowed.text()),
+        ("seen", check.seen.text()),
+        ("trials", in_trials),
+    ] {
+        for (number, text) in wrap(&told, width.saturating_sub(13)).into_iter().enumerate() {
+            let what = if number == 0 { what } else { "" };
+            lines.push(
+                Line::of(format!("    {what:7}  "), Tone::Muted)
+                    .with(text, Tone::Plain)
+                    .fitted(width),
+            );
+        }
+    }
+    lines
+}
+
+fn trial_lines(report: &Report, width: usize) -> Vec<Line> {
+    let mut trials: Vec<&ReportedTrial> = report.trials.iter().collect();
+    let left_out = trials.len().saturating_sub(MOST_TRIALS);
+    if left_out > 0 {
+        trials.sort_by_key(|trial| trial.passed);
+        trials.truncate(MOST_TRIALS);
+    }
+    let has_processes = trials.iter().any(|trial| trial.details.wall_time_ms.is_some());
+    let columns = if has_processes {
+        &TRIALS[..]
+    } else {
+        TRIALS.split_at(STORED).0
+    };
+    let mut table = Table::new(columns);
+    for trial in &trials {
+        let mut cells = cells(trial);
+        cells.truncate(columns.len());
+        table.push(cells);
+    }
+    let arranged = table.arrange(width, width / 3);
+    let mut lines = vec![arranged.heading("")];
+    let mut outputs = 0;
+    for (trial, cells) in trials.iter().zip(table.rows()) {
+        lines.push(arranged.line(cells, Line::of(why(trial), Tone::Warning)));
+        if is_explained_by_output(trial) && outputs < MOST_OUTPUTS {
+            outputs += 1;
+            lines.extend(output(trial, width));
+        }
+        for mismatch in &trial.details.mismatches {
+            lines.extend(indented(&mismatch.to_string(), 4, width, Tone::Warning));
+        }
+    }
+    if left_out > 0 {
+        let told = format!(
+            "  … and {} more that succeeded or failed alike",
+            plain_text::counted(left_out as u64, "trial")
+        );
+        lines.push(Line::of(told, Tone::Muted).fitted(width));
+    }
+    lines
+}
+
+fn cells(trial: &ReportedTrial) -> Vec<Line> {
+    let (sign, tone) = if trial.passed {
+        ("✓", Tone::Good)
+    } else if is_undecided(trial) {
+        ("?", Tone::Warning)
+    } else {
+        ("✗", Tone::Bad)
+    };
+    let known = |metric: &str| {
+        let value = trial.metric_values.get(metric).copied().flatten();
+        value.map_or_else(
+            || "–".to_owned(),
+            |value| metric_words::value(metric, Some(value)),
+        )
+    };
+    let time = trial
+        .details
+        .wall_time_ms
+        .map(|time| units::duration(time.saturating_mul(1_000)))
+        .unwrap_or_default();
+    vec![
+        Line::of(sign, tone),
+        Line::of(trial.trial.to_string(), Tone::Plain),
+        Line::of(short_id(trial), Tone::Plain),
+        Line::of(known("step_count"), Tone::Plain),
+        Line::of(known("cost_tokens"), Tone::Plain),
+        Line::of(exit(trial), Tone::Plain),
+        Line::of(time, Tone::Plain),
+    ]
+}
+
+/// The last lines of standard error. No line begins with what the process wrote: a CI server obeys some beginnings.
+fn output(trial: &ReportedTrial, width: usize) -> Vec<Line> {
+    let all: Vec<&str> = trial.details.stderr_tail.lines().collect();
+    let shown = all.len().saturating_sub(MOST_OUTPUT)..;
+    all.get(shown)
+        .unwrap_or_default()
+        .iter()
+        .map(|line| {
+            Line::of("       │ ", Tone::Muted)
+                .with(plain_text::fit(line, 400), Tone::Muted)
+                .fitted(width)
+        })
+        .collect()
+}
+
+fn indented(text: &str, indent: usize, width: usize, tone: Tone) -> Vec<Line> {
+    wrap(text, width.saturating_sub(indent))
+        .into_iter()
+        .map(|line| Line::new().space(indent).with(line, tone).fitted(width))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

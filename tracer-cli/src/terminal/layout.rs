@@ -1,0 +1,185 @@
+//! Columns that fit: aligned by spaces, dropped in a fixed order when there is no room, never wrapped.
+
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::text;
+
+/// Between two columns.
+const GAP: usize = 2;
+
+/// On which side a column's cells stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A column of fixed width, as wide as its widest cell.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    /// The heading.
+    pub heading: &'static str,
+    /// On which side its cells stand.
+    pub align: Align,
+    /// Which column goes first when there is no room: 1 before 2; `None` stays.
+    pub dropped: Option<u8>,
+}
+
+/// A table of fixed columns; after them comes one more cell that takes whatever room is left.
+#[derive(Debug)]
+pub struct Table<'a> {
+    columns: &'a [Column],
+    rows: Vec<Vec<Line>>,
+}
+
+/// A table with its columns chosen for a width.
+#[derive(Debug)]
+pub struct Arranged<'a> {
+    columns: &'a [Column],
+    /// The width of each column; `None` for a dropped one.
+    widths: Vec<Option<usize>>,
+    width: usize,
+}
+
+impl<'a> Table<'a> {
+    /// A table without rows.
+    pub fn new(columns: &'a [Column]) -> Self {
+        Self {
+            columns,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds the fixed cells of a row.
+    pub fn push(&mut self, cells: Vec<Line>) {
+        self.rows.push(cells);
+    }
+
+    /// The fixed cells of every row.
+    pub fn rows(&self) -> &[Vec<Line>] {
+        &self.rows
+    }
+
+    /// Chooses the columns for `width`, so that at least `least` columns are left for the last cell.
+    pub fn arrange(&self, width: usize, least: usize) -> Arranged<'a> {
+        let widest = |index: usize, column: &Column| {
+            let cells = self.rows.iter().filter_map(|row| row.get(index)).map(Line::width);
+            cells.chain([text::width(column.heading)]).max().unwrap_or(0)
+        };
+        let mut arranged = Arranged {
+            columns: self.columns,
+            widths: self
+                .columns
+                .iter()
+                .enumerate()
+                .map(|(index, column)| Some(widest(index, column)))
+                .collect(),
+            width,
+        };
+        let mut order: Vec<(u8, usize)> = self
+            .columns
+            .iter()
+            .enumerate()
+            .filter_map(|(index, column)| Some((column.dropped?, index)))
+            .collect();
+        order.sort_unstable();
+        for (_, index) in order {
+            if arranged.room() >= least {
+                break;
+            }
+            if let Some(width) = arranged.widths.get_mut(index) {
+                *width = None;
+            }
+        }
+        arranged
+    }
+}
+
+impl Arranged<'_> {
+    /// How many columns the last cell has.
+    pub fn room(&self) -> usize {
+        self.width.saturating_sub(self.indent(self.columns.len()))
+    }
+
+    /// Where the column with this index begins.
+    pub fn indent(&self, index: usize) -> usize {
+        self.widths
+            .iter()
+            .take(index)
+            .flatten()
+            .map(|width| width + GAP)
+            .sum()
+    }
+
+    /// The headings.
+    pub fn heading(&self, last: &str) -> Line {
+        let cells: Vec<Line> = self
+            .columns
+            .iter()
+            .map(|column| Line::of(column.heading, Tone::Muted))
+            .collect();
+        self.line(&cells, Line::of(last, Tone::Muted))
+    }
+
+    /// A row.
+    pub fn line(&self, cells: &[Line], last: Line) -> Line {
+        let mut line = Line::new();
+        for ((cell, column), width) in cells.iter().zip(self.columns).zip(&self.widths) {
+            let Some(width) = width else { continue };
+            let padding = width.saturating_sub(cell.width());
+            if column.align == Align::Right {
+                line = line.space(padding);
+            }
+            line.append(cell.clone());
+            if column.align == Align::Left {
+                line = line.space(padding);
+            }
+            line = line.space(GAP);
+        }
+        line.append(last);
+        line.fitted(self.width)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: [Column; 3] = [
+        Column {
+            heading: "ID",
+            align: Align::Left,
+            dropped: None,
+        },
+        Column {
+            heading: "TOKENS",
+            align: Align::Right,
+            dropped: Some(2),
+        },
+        Column {
+            heading: "COST",
+            align: Align::Right,
+            dropped: Some(1),
+        },
+    ];
+
+    fn at(width: usize) -> [String; 2] {
+        let mut table = Table::new(&COLUMNS);
+        table.push(["a1", "90", "$1"].map(|text| Line::of(text, Tone::Plain)).into());
+        let arranged = table.arrange(width, 10);
+        let row = arranged.line(&table.rows()[0], Line::of("support-agent", Tone::Plain));
+        [arranged.heading("RUN").text(), row.text()]
+    }
+
+    #[test]
+    fn columns_go_in_their_order_and_the_last_cell_is_cut() {
+        assert_eq!(
+            at(40),
+            ["ID  TOKENS  COST  RUN", "a1      90    $1  support-agent"]
+        );
+        assert_eq!(at(24), ["ID  TOKENS  RUN", "a1      90  support-age…"]);
+        assert_eq!(at(16), ["ID  RUN", "a1  support-age…"]);
+        assert_eq!(at(6), ["ID  R…", "a1  s…"]);
+    }
+}

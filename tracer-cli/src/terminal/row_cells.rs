@@ -1,0 +1,52 @@
+//! What every table of steps has in its cells: the number, the name below its parents, the duration.
+
+use tracer_insight::fold::Row;
+use tracer_insight::line::{Line, Tone};
+use tracer_insight::steps::Step;
+use tracer_insight::units;
+
+/// Deeper levels keep this indentation.
+const DEEPEST_INDENT: usize = 8;
+
+/// The cells of one row.
+#[derive(Debug)]
+pub(super) struct RowCells<'a> {
+    /// The step, or the first of those that repeat it.
+    pub(super) step: &'a Step<'a>,
+    pub(super) number: Line,
+    pub(super) name: Line,
+    pub(super) duration: Line,
+}
+
+impl<'a> RowCells<'a> {
+    /// The cells, with names of so many columns at most; of a name itself at least `least_name` are kept, however deep it
+    /// stands. `None` for a row without a step.
+    pub(super) fn of(row: &Row<'a>, widest_name: usize, least_name: usize) -> Option<Self> {
+        let (number, step, duration) = match row {
+            Row::Step(step) => (step.number.to_string(), *step, step.duration),
+            Row::Repeats(repeats) => (
+                format!("×{}", repeats.steps.len()),
+                repeats.steps.first()?,
+                repeats.duration(),
+            ),
+        };
+        let tone = if step.failed() { Tone::Bad } else { step.tone() };
+        let indent = 2 * step.depth.min(DEEPEST_INDENT);
+        let name = Line::new()
+            .space(indent)
+            .with(step.glyph(), tone)
+            .space(1)
+            .with(step.name(), tone);
+        // What was recorded after the fact has no duration that anybody knows.
+        let duration = match duration.filter(|duration| *duration > 0) {
+            _ if step.in_flight => Line::of("open", Tone::Active),
+            duration => Line::of(duration.map(units::duration).unwrap_or_default(), Tone::Plain),
+        };
+        Some(Self {
+            step,
+            number: Line::of(number, Tone::Muted),
+            name: name.fitted(widest_name.max(indent + least_name)),
+            duration,
+        })
+    }
+}

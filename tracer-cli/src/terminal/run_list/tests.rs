@@ -1,0 +1,138 @@
+//! Lists at three widths, with and without colour, and as fields.
+
+use super::*;
+use crate::terminal::test_support::at_widths;
+
+fn now() -> Timestamp {
+    "2026-11-21T12:00:00Z".parse().unwrap()
+}
+
+fn row(
+    id: u128,
+    standing: RunStatus,
+    name: Option<&str>,
+    started: &str,
+    duration: Option<u64>,
+    counts: [u64; 4],
+) -> RunRow {
+    let [llm_calls, tool_calls, errors, loop_warnings] = counts;
+    RunRow {
+        id: TraceId::from_u128(id << 96 | 1).unwrap(),
+        standing,
+        facts: Ok(Facts {
+            name: name.map(str::to_owned),
+            started: started.parse().unwrap(),
+            duration,
+            counts: Counts {
+                llm_calls,
+                tool_calls,
+                errors,
+                loop_warnings,
+            },
+            seen: (llm_calls > 0).then(|| Seen {
+                steps: llm_calls + tool_calls,
+                tokens: (llm_calls > 1).then_some(1_932),
+                is_whole: tool_calls < 1_000,
+                subtitle: name.map(|_| "\"ORD-1042: where is my refund?\"".to_owned()),
+            }),
+        }),
+    }
+}
+
+fn rows() -> Vec<RunRow> {
+    let long = "src/support/agent.rs:answer_the_ticket - 2026-11-21 11:12";
+    vec![
+        row(
+            0xa6ab_180d,
+            RunStatus::Running,
+            Some("support-agent"),
+            "2026-11-21T11:59:51.8Z",
+            None,
+            [2, 5, 0, 0],
+        ),
+        row(
+            0x6950_67a6,
+            RunStatus::Failed,
+            Some("nested"),
+            "2026-11-21T11:57:00Z",
+            Some(8_100),
+            [0, 2, 1, 0],
+        ),
+        row(
+            0xbc51_9fdd,
+            RunStatus::Looped,
+            Some(long),
+            "2026-11-21T11:12:00Z",
+            Some(120_400),
+            [1, 1_949, 0, 1],
+        ),
+        row(
+            0x0cc0_0a25,
+            RunStatus::Ok,
+            None,
+            "2026-11-20T11:12:00Z",
+            Some(4_500_000_000),
+            [1, 2, 0, 0],
+        ),
+        row(
+            0x1cc0_0a25,
+            RunStatus::Interrupted,
+            Some("a\tb\x1b[2Jc\nd"),
+            "2026-01-01T00:00:00Z",
+            None,
+            [0, 0, 0, 0],
+        ),
+        RunRow {
+            id: TraceId::from_u128(0x2cc0_0a25 << 96 | 1).unwrap(),
+            standing: RunStatus::Damaged,
+            facts: Err("meta.json: is not JSON (malformed_json)".to_owned()),
+        },
+    ]
+}
+
+#[test]
+fn a_list_of_every_standing() {
+    let standings: Vec<RunStatus> = rows().iter().map(|row| row.standing).collect();
+    insta::assert_snapshot!(at_widths(|width| {
+        let mut lines = heading("~/.tracer/runs", 6, &standings, width);
+        lines.extend(table(&rows(), 8, now(), width));
+        lines
+    }));
+}
+
+#[test]
+fn fields_are_whole_and_keep_to_their_line() {
+    let lines: Vec<String> = rows().iter().map(fields).collect();
+    for line in &lines {
+        assert_eq!(line.split('\t').count(), FIELDS.split('\t').count(), "{line}");
+        assert!(!line.contains(['\n', '\x1b']));
+    }
+    insta::assert_snapshot!(format!("{FIELDS}\n{}", lines.join("\n")));
+}
+
+#[test]
+fn the_heading_tells_how_many_are_not_shown() {
+    let standings = [RunStatus::Ok, RunStatus::Failed, RunStatus::Ok];
+    assert_eq!(
+        heading("runs", 2, &standings, 80)[0].text(),
+        "runs   2 of 3 runs   ✗ 1 failed  ✓ 2 ok"
+    );
+    let narrow = heading("runs", 2, &standings, 30);
+    let narrow: Vec<String> = narrow.iter().map(Line::text).collect();
+    assert_eq!(narrow, ["runs   2 of 3 runs", "   ✗ 1 failed  ✓ 2 ok"]);
+}
+
+#[test]
+fn ids_are_as_long_as_it_takes_to_tell_them_apart() {
+    let id = |text: &str| text.parse::<TraceId>().unwrap();
+    let (first, second) = (
+        id("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1"),
+        id("aaaaaaaaab000000000000000000000f"),
+    );
+    assert_eq!(id_length([first]), 8);
+    assert_eq!(id_length([second, first]), 10);
+    assert_eq!(id_length([first, first]), 8);
+    assert_eq!(short_id(first, [first, second]), "aaaaaaaaaa");
+    assert_eq!(short_id(first, []), "aaaaaaaa");
+    assert_eq!(id_length([first, id("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa2")]), 32);
+}
