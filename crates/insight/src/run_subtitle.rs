@@ -2,7 +2,7 @@
 
 use tracer_sdk::format::{Payload, Record};
 
-use crate::message;
+use crate::conversation::prompt_summary;
 use crate::status::RunStatus;
 use crate::{loops, step_summary, steps, text};
 
@@ -56,7 +56,7 @@ fn repeated(records: &[Record]) -> Option<String> {
 /// What the first model call was asked, or else what the first tool was given.
 fn first_input(records: &[Record]) -> Option<String> {
     let prompt = records.iter().find_map(|record| match &record.payload {
-        Payload::LlmCall { prompt, .. } if !prompt.is_null() => Some(message::prompt(prompt)),
+        Payload::LlmCall { prompt, .. } if !prompt.is_null() => Some(prompt_summary(prompt)),
         _ => None,
     });
     let arguments = || {

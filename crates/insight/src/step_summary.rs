@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 use tracer_sdk::format::{ErrorPayload, Payload, RecordedStatus, Usage};
 
-use crate::{message, text};
+use crate::conversation::{answer_summary, prompt_summary};
+use crate::text;
 
 /// Longer texts say no more in one line.
 const LONGEST_TEXT: usize = 300;
@@ -75,8 +76,8 @@ pub fn of(payload: &Payload) -> Gist {
             error,
             ..
         } => Gist::pair(
-            message::prompt(prompt),
-            outcome(message::response(response), error.as_ref()),
+            prompt_summary(prompt),
+            outcome(answer_summary(response), error.as_ref()),
         ),
         Payload::ToolCall {
             args, result, error, ..

@@ -1,5 +1,6 @@
 //! A whole value in lines: fields by their names, texts as they read, never as escaped strings.
 
+use crate::conversation::embedded_json;
 use serde_json::Value;
 
 use crate::line::{Line, Tone};
@@ -10,8 +11,6 @@ use crate::text;
 const STEP: usize = 2;
 /// Deeper levels keep this indentation, so that there is room left.
 const DEEPEST_INDENT: usize = 20;
-/// Larger texts are not tried as JSON.
-const LONGEST_JSON: usize = 1024 * 1024;
 
 /// The value, each line `indent` columns in and at most `width` columns wide; nothing is left out.
 pub fn lines(value: &Value, indent: usize, width: usize) -> Vec<Line> {
@@ -35,12 +34,6 @@ pub fn text_lines(text: &str, indent: usize, width: usize, tone: Tone) -> Vec<Li
     lines
 }
 
-/// A value that is a text holding an object or a list, as the arguments and results of tools often are.
-pub fn unpacked(text: &str) -> Option<Value> {
-    let may_be_json = text.len() <= LONGEST_JSON && text.trim_start().starts_with(['{', '[']);
-    may_be_json.then(|| serde_json::from_str(text).ok()).flatten()
-}
-
 fn nested(value: &Value, indent: usize, width: usize, lines: &mut Vec<Line>) {
     match value {
         Value::Object(map) if !map.is_empty() => {
@@ -59,7 +52,7 @@ fn nested(value: &Value, indent: usize, width: usize, lines: &mut Vec<Line>) {
                 labelled("-", item, indent, width, lines);
             }
         }
-        Value::String(text) => match unpacked(text) {
+        Value::String(text) => match embedded_json(text) {
             Some(value) => nested(&value, indent, width, lines),
             None if text.is_empty() => lines.push(Line::new().space(indent).with("\"\"", Tone::Muted)),
             None => lines.extend(text_lines(text, indent, width, Tone::Plain)),
@@ -97,7 +90,7 @@ fn labelled(label: &str, value: &Value, indent: usize, width: usize, lines: &mut
 /// A value that takes one line; `None` for one that takes more.
 fn one_line(value: &Value) -> Option<String> {
     match value {
-        Value::String(text) if text.contains(['\n', '\r']) || unpacked(text).is_some() => None,
+        Value::String(text) if text.contains(['\n', '\r']) || embedded_json(text).is_some() => None,
         Value::String(text) if is_ambiguous(text) => Some(format!("\"{text}\"")),
         Value::String(text) => {
             Some(text::printable(&step_summary::with_markers(&text.replace('\t', "    "))).into_owned())

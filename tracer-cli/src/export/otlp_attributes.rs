@@ -4,6 +4,7 @@
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
+use tracer_insight::conversation::Conversation;
 use tracer_sdk::format::names::{self, events};
 use tracer_sdk::format::{ErrorPayload, Payload, Record};
 
@@ -100,11 +101,8 @@ impl Attributes {
     fn add_model_call(&mut self, payload: &Payload) {
         let Payload::LlmCall {
             model,
-            prompt,
-            response,
             usage,
             provider,
-            stop_reason,
             error,
             ..
         } = payload
@@ -118,16 +116,20 @@ impl Attributes {
         self.add(names::INPUT_TOKENS.written(), json!(usage.prompt_tokens));
         self.add(names::OUTPUT_TOKENS.written(), json!(usage.completion_tokens));
         self.add(names::TOTAL_TOKENS.written(), json!(usage.total_tokens));
+        let Some(conversation) = Conversation::from_payload(payload) else {
+            return;
+        };
         let key = names::FINISH_REASONS.written();
-        if let Some(reason) = stop_reason
+        if let Some(reason) = &conversation.finish_reason
             && !self.0.get(key).is_some_and(Value::is_array)
         {
             // A list in the conventions, a text in our files.
             self.set(key, json!([reason]));
         }
-        let input = otlp_messages::input(prompt);
+        let input = otlp_messages::stored(&conversation.prompt, None);
         self.add(names::INPUT_MESSAGES.written(), input);
-        let output = otlp_messages::output(response, stop_reason.as_deref());
+        let finish_reason = conversation.finish_reason.as_deref();
+        let output = otlp_messages::stored(&conversation.answer, finish_reason);
         self.add(names::OUTPUT_MESSAGES.written(), output);
         self.add_error(error.as_ref());
     }

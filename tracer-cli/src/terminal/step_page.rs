@@ -1,10 +1,10 @@
 //! One step in full: everything that is recorded of it, nothing cut.
 
 use serde_json::{Map, Value};
+use tracer_insight::conversation::{Conversation, unwrapped};
 use tracer_sdk::format::{Payload, SpanRecord, Usage, names};
 
 use crate::terminal::transcript;
-use tracer_insight::legacy_conversation as conversation;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::steps::Step;
 use tracer_insight::{step_summary, summary, text, units, value_lines};
@@ -29,20 +29,16 @@ impl StepPage<'_> {
     /// The page in lines; long ones go on after `width` columns.
     pub fn lines(&self, width: usize) -> Vec<Line> {
         let mut lines = self.head(width);
-        match &self.step.record.payload {
-            Payload::LlmCall { prompt, response, .. } => {
+        if let Some(conversation) = Conversation::from_payload(&self.step.record.payload) {
+            for (title, messages) in [("prompt", &conversation.prompt), ("answer", &conversation.answer)] {
                 section(
                     &mut lines,
-                    "prompt",
-                    transcript::messages(&conversation::prompt(prompt), None, INDENT, width),
-                );
-                let answer = conversation::response(response);
-                section(
-                    &mut lines,
-                    "answer",
-                    transcript::messages(&answer, None, INDENT, width),
+                    title,
+                    transcript::messages(messages, None, INDENT, width),
                 );
             }
+        }
+        match &self.step.record.payload {
             Payload::ToolCall { args, result, .. } => {
                 section(&mut lines, "arguments", value(args, width));
                 section(&mut lines, "result", value(result, width));
@@ -67,7 +63,8 @@ impl StepPage<'_> {
                     value_lines::text_lines(&told, INDENT, width, Tone::Plain),
                 );
             }
-            Payload::Error(_)
+            Payload::LlmCall { .. }
+            | Payload::Error(_)
             | Payload::RunStart { .. }
             | Payload::RunEnd { .. }
             | Payload::Unknown { .. } => {}
@@ -153,11 +150,7 @@ fn tokens(usage: &Usage) -> Option<String> {
 fn value(value: &Value, width: usize) -> Vec<Line> {
     match value {
         Value::Null => Vec::new(),
-        // How a record holds what is neither an object nor a string.
-        Value::Object(map) if map.len() == 1 => {
-            value_lines::lines(map.get("value").unwrap_or(value), INDENT, width)
-        }
-        value => value_lines::lines(value, INDENT, width),
+        value => value_lines::lines(unwrapped(value), INDENT, width),
     }
 }
 

@@ -1,15 +1,15 @@
 //! A run as a conversation: who said what, which tools were called with what, and what came of it.
 
 use serde_json::Value;
+use tracer_insight::conversation::{
+    Message, MessagePart, Speaker, Turn, TurnReader, earlier_messages, embedded_json, part_label, unwrapped,
+};
 use tracer_sdk::format::{ErrorPayload, Payload};
 
-use tracer_insight::legacy_conversation::{Message, Part};
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::step_summary;
 use tracer_insight::steps::Step;
-use tracer_insight::turns::{Heard, Turn, plain};
-use tracer_insight::value_lines;
-use tracer_insight::value_lines::text_lines;
-use tracer_insight::{step_summary, text};
+use tracer_insight::value_lines::{self, text_lines};
 
 /// How far what was said stands in.
 const INDENT: usize = 4;
@@ -18,12 +18,12 @@ const INDENT: usize = 4;
 pub fn lines(steps: &[Step<'_>], width: usize) -> Vec<Line> {
     let mut in_time: Vec<&Step<'_>> = steps.iter().collect();
     in_time.sort_by_key(|step| step.number);
-    let mut heard = Heard::default();
+    let mut turns = TurnReader::default();
     let mut lines = Vec::new();
     for step in in_time {
-        let turn = heard.hear(&step.record.payload);
+        let turn = turns.read(&step.record.payload);
         let block = match (turn, &step.record.payload) {
-            (Turn::Model { known, new, answered }, _) => model_call(step, known, &new, &answered, width),
+            (Turn::Model { earlier, new, answer }, _) => model_call(step, earlier, &new, &answer, width),
             (Turn::Tool, Payload::ToolCall { args, result, .. }) => tool_call(step, args, result, width),
             _ => other(step, width),
         };
@@ -42,7 +42,7 @@ pub fn messages(messages: &[Message], folded: Option<usize>, indent: usize, widt
         lines.push(
             Line::new()
                 .space(indent)
-                .with(step_summary::word(&message.role), role_tone(&message.role))
+                .with(step_summary::word(&message.label()), tone(message.speaker()))
                 .fitted(width),
         );
         for part in &message.parts {
@@ -52,64 +52,66 @@ pub fn messages(messages: &[Message], folded: Option<usize>, indent: usize, widt
     lines
 }
 
-fn role_tone(role: &str) -> Tone {
-    match role {
-        "assistant" | "model" => Tone::Llm,
-        "tool" | "function" => Tone::Tool,
-        "system" | "developer" => Tone::Muted,
-        _ => Tone::Strong,
+fn tone(speaker: Speaker) -> Tone {
+    match speaker {
+        Speaker::Assistant => Tone::Llm,
+        Speaker::Tool => Tone::Tool,
+        Speaker::System => Tone::Muted,
+        Speaker::User => Tone::Strong,
     }
 }
 
-fn part_lines(part: &Part, folded: Option<usize>, indent: usize, width: usize) -> Vec<Line> {
-    match part {
-        Part::Text(said) => match value_lines::unpacked(said) {
-            Some(value) => value_lines::lines(&value, indent, width),
-            None => text_lines(said, indent, width, Tone::Plain),
-        },
-        Part::Thinking(thought) => match folded {
-            None => {
-                let mut lines = vec![Line::new().space(indent).with("thinking", Tone::Muted)];
-                lines.extend(text_lines(thought, indent + 2, width, Tone::Muted));
-                lines
-            }
-            Some(number) => {
-                let size = text::counted(thought.chars().count() as u64, "character");
-                let told = format!("thinking, {size}: --step {number}");
-                vec![Line::new().space(indent).with(told, Tone::Muted).fitted(width)]
-            }
-        },
-        Part::Call { name, arguments } => {
-            let mut lines = vec![
-                Line::new()
-                    .space(indent)
-                    .with("calls ", Tone::Muted)
-                    .with(step_summary::word(name), Tone::Tool)
-                    .fitted(width),
-            ];
-            if !matches!(arguments, Value::Null) {
-                lines.extend(value_lines::lines(arguments, indent + 2, width));
-            }
-            lines
-        }
-        Part::Result(value) | Part::Other(value) => value_lines::lines(value, indent, width),
+fn part_lines(part: &MessagePart, folded: Option<usize>, indent: usize, width: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if let Some(label) = part_label(part) {
+        let elsewhere = match (part, folded) {
+            (MessagePart::Reasoning(text), Some(number)) if !text.is_empty() => format!(": --step {number}"),
+            _ => String::new(),
+        };
+        let gap = if label.name.is_some() { " " } else { "" };
+        lines.push(
+            Line::new()
+                .space(indent)
+                .with(label.text + &elsewhere + gap, Tone::Muted)
+                .with(label.name.map(step_summary::word).unwrap_or_default(), Tone::Tool)
+                .fitted(width),
+        );
     }
+    let inner = indent + 2;
+    match part {
+        MessagePart::Text(text) => match embedded_json(text) {
+            Some(value) => lines.extend(value_lines::lines(&value, indent, width)),
+            None => lines.extend(text_lines(text, indent, width, Tone::Plain)),
+        },
+        MessagePart::Reasoning(text) if folded.is_none() => {
+            lines.extend(text_lines(text, inner, width, Tone::Muted));
+        }
+        MessagePart::Refusal(text) => lines.extend(text_lines(text, inner, width, Tone::Plain)),
+        MessagePart::ToolCall { arguments, .. } if !arguments.is_null() => {
+            lines.extend(value_lines::lines(arguments, inner, width));
+        }
+        MessagePart::ToolResult { value, .. } | MessagePart::Unknown(value) => {
+            lines.extend(value_lines::lines(value, indent, width));
+        }
+        MessagePart::Reasoning(_) | MessagePart::ToolCall { .. } | MessagePart::Media(_) => {}
+    }
+    lines
 }
 
 fn model_call(
     step: &Step<'_>,
-    known: usize,
+    earlier: usize,
     new: &[Message],
-    answered: &[Message],
+    answer: &[Message],
     width: usize,
 ) -> Vec<Line> {
     let mut lines = vec![heading(step, width)];
-    if known > 0 {
-        let told = format!("({} as before)", text::counted(known as u64, "message"));
-        lines.push(Line::new().space(2).with(told, Tone::Muted).fitted(width));
-    }
+    lines.extend(earlier_messages(earlier).map(|note| {
+        let note = format!("({note})");
+        Line::new().space(2).with(note, Tone::Muted).fitted(width)
+    }));
     lines.extend(messages(new, Some(step.number), 2, width));
-    lines.extend(messages(answered, Some(step.number), 2, width));
+    lines.extend(messages(answer, Some(step.number), 2, width));
     lines.extend(failure(step, width));
     lines
 }
@@ -121,7 +123,7 @@ fn tool_call(step: &Step<'_>, args: &Value, result: &Value, width: usize) -> Vec
     }
     if !result.is_null() {
         lines.push(Line::new().space(2).with("→", Tone::Tool));
-        lines.extend(value_lines::lines(plain(result), INDENT, width));
+        lines.extend(value_lines::lines(unwrapped(result), INDENT, width));
     }
     lines.extend(failure(step, width));
     lines

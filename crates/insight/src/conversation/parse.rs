@@ -84,6 +84,9 @@ impl Reading {
             Value::Array(items) if !items.is_empty() && items.iter().all(is_bare_part) => {
                 self.push(role, items.iter().flat_map(part).collect());
             }
+            Value::Array(items) if !items.is_empty() && items.iter().all(is_plain) => {
+                self.push(role, part(value))
+            }
             Value::Array(items) => {
                 for item in items {
                     self.value(item, role, nesting + 1);
@@ -419,6 +422,11 @@ fn part(value: &Value) -> Vec<MessagePart> {
         },
         value => vec![MessagePart::Unknown(value.clone())],
     }
+}
+
+/// Whether a value is a number, a flag or nothing: a list of them, as of tokens, is no list of messages.
+fn is_plain(value: &Value) -> bool {
+    matches!(value, Value::Null | Value::Bool(_) | Value::Number(_))
 }
 
 fn has_text(map: &Map<String, Value>) -> bool {

@@ -68,6 +68,7 @@ fn plain_values() {
     );
     assert_prompt(&json!({"question": "why"}), &[r#"user: ? {"question":"why"}"#]);
     assert_prompt(&json!({"value": 42}), &[r#"user: ? {"value":42}"#]);
+    assert_prompt(&json!({"value": [101, 7592]}), &["user: ? [101,7592]"]);
     assert_answer(&json!("Done."), &["assistant: Done."]);
     assert_answer(
         &json!({"output": "Done.", "score": 3}),

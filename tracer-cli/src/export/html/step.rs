@@ -2,11 +2,10 @@
 
 use maud::{Markup, html};
 use serde_json::{Map, Value};
+use tracer_insight::conversation::{Conversation, Message, MessagePart, Speaker, part_label};
 use tracer_sdk::format::{ErrorPayload, EventType, Payload};
 
 use super::value;
-use tracer_insight::legacy_conversation as conversation;
-use tracer_insight::legacy_conversation::{Message, Part};
 use tracer_insight::steps::Step;
 use tracer_insight::{step_summary, text, units};
 
@@ -99,14 +98,18 @@ fn inside(step: &Step<'_>) -> Markup {
     html! {
         p.muted { (step.record.ts) " · span " code { (step.record.event_id) } }
         @match &step.record.payload {
-            Payload::LlmCall { model, prompt, response, provider, temperature, stop_reason, .. } => {
+            Payload::LlmCall { model, provider, temperature, .. } => {
+                @let conversation = Conversation::from_payload(&step.record.payload);
+                @let finish_reason = conversation.as_ref().and_then(|conversation| conversation.finish_reason.as_ref());
                 p.muted {
                     "model " (step_summary::word(model)) " · provider " (step_summary::word(provider))
                     @if let Some(temperature) = temperature { " · temperature " (temperature) }
-                    @if let Some(reason) = stop_reason { " · stopped for " (step_summary::word(reason)) }
+                    @if let Some(reason) = finish_reason { " · stopped for " (step_summary::word(reason)) }
                 }
-                (section("Prompt", messages(&conversation::prompt(prompt))))
-                (section("Answer", messages(&conversation::response(response))))
+                @if let Some(conversation) = &conversation {
+                    (section("Prompt", messages(&conversation.prompt)))
+                    (section("Answer", messages(&conversation.answer)))
+                }
             }
             Payload::ToolCall { args, result, .. } => {
                 (told("Arguments", args))
@@ -158,8 +161,8 @@ fn messages(messages: &[Message]) -> Option<Markup> {
     (!messages.is_empty()).then(|| {
         html! {
             @for message in messages {
-                div.message.(role(&message.role)) {
-                    div.role { (step_summary::word(&message.role)) }
+                div.message.(class(message.speaker())) {
+                    div.role { (step_summary::word(&message.label())) }
                     @for part in &message.parts { (self::part(part)) }
                 }
             }
@@ -167,25 +170,36 @@ fn messages(messages: &[Message]) -> Option<Markup> {
     })
 }
 
-/// The class of a role; what a trace says never becomes a class.
-fn role(role: &str) -> &'static str {
-    match role {
-        "assistant" | "model" => "assistant",
-        "tool" | "function" => "tool",
-        _ => "said-to",
+/// The class of a speaker; what a trace holds never becomes a class.
+fn class(speaker: Speaker) -> &'static str {
+    match speaker {
+        Speaker::Assistant => "assistant",
+        Speaker::Tool => "tool",
+        Speaker::System | Speaker::User => "said-to",
     }
 }
 
-fn part(part: &Part) -> Markup {
-    match part {
-        Part::Text(said) => value::words(said),
-        Part::Thinking(thought) => html! {
-            details { summary.muted { "thinking" } (value::words(thought)) }
+fn part(part: &MessagePart) -> Markup {
+    let label = part_label(part).map(|label| {
+        html! {
+            span.muted { (step_summary::word(&label.text)) }
+            @if let Some(name) = label.name { " " strong { (step_summary::word(name)) } }
+        }
+    });
+    match (part, label) {
+        (MessagePart::Reasoning(text), Some(label)) if !text.is_empty() => html! {
+            details { summary { (label) } (value::words(text)) }
         },
-        Part::Call { name, arguments } => html! {
-            p { span.muted { "calls " } strong { (step_summary::word(name)) } }
-            (value::markup(arguments))
+        (part, label) => html! {
+            @if let Some(label) = label { p { (label) } }
+            @match part {
+                MessagePart::Text(text) => { (value::markup(&Value::String(text.clone()))) }
+                MessagePart::Refusal(text) => { (value::words(text)) }
+                MessagePart::ToolCall { arguments: value, .. }
+                | MessagePart::ToolResult { value, .. }
+                | MessagePart::Unknown(value) => { (value::markup(value)) }
+                MessagePart::Reasoning(_) | MessagePart::Media(_) => {}
+            }
         },
-        Part::Result(value) | Part::Other(value) => value::markup(value),
     }
 }

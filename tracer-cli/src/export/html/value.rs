@@ -2,8 +2,9 @@
 
 use maud::{Markup, html};
 use serde_json::Value;
+use tracer_insight::conversation::embedded_json;
 
-use tracer_insight::{step_summary, text, value_lines};
+use tracer_insight::{step_summary, text};
 
 /// Deeper levels are written as JSON, so that no nesting exhausts the page.
 const DEEPEST: usize = 32;
@@ -34,7 +35,7 @@ fn nested(value: &Value, depth: usize) -> Markup {
                 }
             }
         },
-        Value::String(said) => match value_lines::unpacked(said) {
+        Value::String(said) => match embedded_json(said) {
             Some(inner) if depth < DEEPEST => nested(&inner, depth + 1),
             _ => words(said),
         },

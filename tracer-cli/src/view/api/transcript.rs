@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Serialize;
+use tracer_insight::conversation::{Turn, TurnReader, earlier_messages};
 use tracer_sdk::format::{EventType, Payload, SPEC_VERSION};
 
 use super::super::answer::{ApiError, json_response};
@@ -13,16 +14,14 @@ use super::super::run::open_run::OpenRun;
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
 use tracer_insight::step_summary;
-use tracer_insight::steps;
-use tracer_insight::steps::Source;
-use tracer_insight::turns::{Heard, Turn};
+use tracer_insight::steps::{self, Source};
 
-/// So many steps are told at once.
-const MOST_STEPS: usize = 200;
-/// So many, when nothing is said.
+/// Steps in a part, at most.
+const MAX_STEPS: usize = 200;
+/// Steps in a part, where the request names no number.
 const STEPS: usize = 50;
-/// What was said so many steps before is known; agents repeat what was said last.
-const HEARD_BEFORE: usize = 40;
+/// Steps before a part that are read for what is new in it; agents repeat what came last.
+const STEPS_BEFORE: usize = 40;
 
 /// A part of a conversation.
 #[derive(Serialize)]
@@ -54,9 +53,11 @@ struct TurnAnswer {
     offset_us: Option<u64>,
     /// In microseconds.
     duration_us: Option<u64>,
-    /// How many messages of the prompt are left out, having been said before.
+    /// How many messages of the prompt are left out, because an earlier step has them.
     known_messages: usize,
-    /// What the model was told that is new.
+    /// The line in their place.
+    note: Option<String>,
+    /// The messages of the prompt that are new.
     messages: Vec<MessageAnswer>,
     /// What it answered.
     response: Vec<MessageAnswer>,
@@ -77,7 +78,7 @@ pub(in super::super) async fn transcript(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let from = query.from()?;
-    let limit = query.limit("limit", STEPS, MOST_STEPS)?;
+    let limit = query.limit("limit", STEPS, MAX_STEPS)?;
     let told = viewer.answer_of_run(id.0, headers, move |run| {
         let part = of(run, from, limit)?;
         Ok(json_response(&part))
@@ -90,12 +91,12 @@ fn of(run: &OpenRun, from: usize, limit: usize) -> Result<Transcript, ApiError> 
     let step_count = run.timeline.steps();
     let first = from.min(step_count) + 1;
     let end = first.saturating_add(limit).min(step_count + 1);
-    let mut heard = Heard::default();
+    let mut turns = TurnReader::default();
     let before = run
-        .steps(first.saturating_sub(HEARD_BEFORE).max(1)..first)
+        .steps(first.saturating_sub(STEPS_BEFORE).max(1)..first)
         .map_err(ApiError::unreadable)?;
     for source in &before {
-        heard.hear(&source.record.payload);
+        turns.read(&source.record.payload);
     }
     let sources = run.steps(first..end).map_err(ApiError::unreadable)?;
     Ok(Transcript {
@@ -104,13 +105,13 @@ fn of(run: &OpenRun, from: usize, limit: usize) -> Result<Transcript, ApiError> 
         step_count,
         turns: sources
             .iter()
-            .map(|source| turn(run, source, &mut heard))
+            .map(|source| turn(run, source, &mut turns))
             .collect(),
         next: (end <= step_count).then_some(end - 1),
     })
 }
 
-fn turn(run: &OpenRun, source: &Source, heard: &mut Heard) -> TurnAnswer {
+fn turn(run: &OpenRun, source: &Source, turns: &mut TurnReader) -> TurnAnswer {
     let record = &source.record;
     let place = Place {
         run_id: run.directory.trace_id,
@@ -128,6 +129,7 @@ fn turn(run: &OpenRun, source: &Source, heard: &mut Heard) -> TurnAnswer {
         offset_us: own.first().and_then(|step| step.offset),
         duration_us: source.duration,
         known_messages: 0,
+        note: None,
         messages: Vec::new(),
         response: Vec::new(),
         arguments: None,
@@ -137,12 +139,20 @@ fn turn(run: &OpenRun, source: &Source, heard: &mut Heard) -> TurnAnswer {
     };
     let row = answer.row.and_then(|row| run.timeline.get(row));
     let attempts = || row.and_then(|row| run.attempts_told(row));
-    match (heard.hear(&record.payload), &record.payload) {
-        (Turn::Model { known, new, answered }, _) => {
+    match (turns.read(&record.payload), &record.payload) {
+        (
+            Turn::Model {
+                earlier,
+                new,
+                answer: said,
+            },
+            _,
+        ) => {
             answer.gist = attempts();
-            answer.known_messages = known;
-            answer.messages = messages(&new, |_| true, Part::Prompt, &place);
-            answer.response = messages(&answered, |_| true, Part::Response, &place);
+            answer.known_messages = earlier;
+            answer.note = earlier_messages(earlier);
+            answer.messages = messages(&new, Part::Prompt, &place);
+            answer.response = messages(&said, Part::Response, &place);
         }
         (Turn::Tool, Payload::ToolCall { args, result, .. }) => {
             answer.gist = attempts();

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use tracer_insight::conversation::unwrapped;
 use tracer_sdk::format::{Payload, TraceId};
 
 use super::super::run::row::ReadRow;
@@ -96,12 +97,10 @@ pub(in super::super) struct Shown {
 impl Shown {
     /// A value; `None` when there is none.
     pub(in super::super) fn of(value: &Value, part: Part, place: &Place) -> Option<Self> {
-        // How a record holds what is neither an object nor a string.
-        let value = match value {
-            Value::Null => return None,
-            Value::Object(map) if map.len() == 1 => map.get("value").unwrap_or(value),
-            value => value,
-        };
+        if value.is_null() {
+            return None;
+        }
+        let value = unwrapped(value);
         let text = value.to_string();
         if text.len() <= LARGEST {
             return Some(Self {

@@ -91,7 +91,8 @@ export interface RowText {
 /** A value, or of a large one its beginning and its end. */
 export interface Shown { value: Json; size: number; head?: string; tail?: string; value_url?: string }
 export interface Part {
-  type: "text" | "thinking" | "call" | "result" | "other";
+  type: "text" | "thinking" | "call" | "result" | "media" | "refusal" | "other";
+  label?: string;
   text?: string;
   html?: string;
   name?: string;
@@ -100,7 +101,13 @@ export interface Part {
   tail?: string;
   value_url?: string;
 }
-export interface Message { role: string; is_new: boolean; parts: Part[] }
+export interface Message {
+  role: string;
+  speaker: "system" | "user" | "assistant" | "tool";
+  is_new: boolean;
+  fold?: { count: number; label: string };
+  parts: Part[];
+}
 export interface Difference { of: string; path: string; before: string | null; after: string | null }
 export interface Previous { event_id: string; number: number; differences: Difference[] }
 export interface ErrorDetails { type: string; message: string; stack: { text: string; is_user: boolean }[] }
@@ -121,7 +128,7 @@ export interface Step {
   offset: number | null;
   file: string;
   llm: {
-    model: string; provider: string; messages: Message[]; previous: string | null; response: Message[];
+    model: string; provider: string; heading: string; messages: Message[]; previous: string | null; response: Message[];
     tools_offered: { name: string; description: string | null; parameters: Json | null }[];
     usage: { input: number | null; output: number | null; total: number | null };
     temperature: number | null; stop_reason: string | null;
@@ -141,7 +148,7 @@ export interface Step {
 /** What a step says in the conversation. */
 export interface Turn {
   row: number | null; number: number; event_id: string; kind: Kind; name: string; failed: boolean; in_flight: boolean;
-  offset_us: number | null; duration_us: number | null; known_messages: number;
+  offset_us: number | null; duration_us: number | null; known_messages: number; note: string | null;
   messages: Message[]; response: Message[]; arguments: Shown | null; result: Shown | null; gist: string | null; error: ErrorDetails | null;
 }
 export interface StateEntry { row: number | null; number: number; event_id: string; offset_us: number | null; state: NonNullable<Step["state"]> }

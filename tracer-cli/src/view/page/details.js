@@ -78,8 +78,6 @@ function comparedSection(title, previous, page) {
 function llmPanel(llm, page, inspector) {
   const { plain } = inspector;
   const { messages, previous } = llm;
-  const isAnyNew = messages.some((message) => message.is_new);
-  const isAnyOld = messages.some((message) => !message.is_new);
   const toggle = make(
     "button.chip",
     {
@@ -92,30 +90,25 @@ function llmPanel(llm, page, inspector) {
     },
     "Plain text",
   );
-  // What the call before had too is folded where it stands, so that nothing that has changed is folded with it.
+  // What the call before had too is folded where it is, so that nothing that has changed is folded with it.
   /** @type {HTMLElement[]} */
-  const told = [];
+  const cards = [];
   for (let from = 0; from < messages.length;) {
-    let end = from + 1;
-    while (end < messages.length && messages[end].is_new === messages[from].is_new) end += 1;
-    const group = messages.slice(from, end);
-    told.push(...(messages[from].is_new ? messageCards(group, plain) : [foldedMessages(group, plain)]));
-    from = end;
+    const fold = messages[from].fold;
+    const group = messages.slice(from, from + (fold?.count ?? 1));
+    cards.push(...(fold ? [foldedMessages(fold.label, group, plain)] : messageCards(group, plain)));
+    from += group.length;
   }
   return [
     make(
       "div.panel-tools",
       null,
-      make(
-        "span.muted",
-        null,
-        previous && isAnyNew && isAnyOld ? "New since the call before:" : `${counted(messages.length, "message")} in`,
-      ),
+      make("span.muted", null, llm.heading),
       previous && make("button.quiet", { onclick: () => page.goTo(previous) }, "Call before"),
       make("span.grow"),
       toggle,
     ),
-    ...told,
+    ...cards,
     make("h3.divider", null, "Response"),
     ...(llm.response.length > 0 ? messageCards(llm.response, plain) : [make("p.muted", null, "Nothing was recorded.")]),
   ];
@@ -123,10 +116,11 @@ function llmPanel(llm, page, inspector) {
 
 /**
  * Messages that follow each other here as they did in the call before.
+ * @param {string} label
  * @param {Message[]} messages
  * @param {boolean} plain
  */
-function foldedMessages(messages, plain) {
+function foldedMessages(label, messages, plain) {
   return make(
     "details.earlier",
     {
@@ -135,7 +129,7 @@ function foldedMessages(messages, plain) {
         if (details.open && details.childElementCount === 1) details.append(...messageCards(messages, plain));
       },
     },
-    make("summary", null, `${counted(messages.length, "earlier message")}, as in the call before`),
+    make("summary", null, label),
   );
 }
 

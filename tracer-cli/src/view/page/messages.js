@@ -1,9 +1,9 @@
-// Messages as cards: who, and what was said, as Markdown or as it was written; tool calls with their arguments; thinking folded.
+// Messages as cards: their role and their parts, texts as Markdown or as they were written; thinking folded.
 
 import { make } from "./dom.js";
 import { markdown } from "./markdown.js";
 import { loadAll, textView, valueView } from "./values.js";
-import { bytes, counted } from "./units.js";
+import { bytes } from "./units.js";
 
 /** @import { Message, Part } from "./contract" */
 
@@ -21,20 +21,13 @@ export function messageCards(messages, plain) {
  * @param {boolean} plain
  * @returns {HTMLElement}
  */
-export function messageCard({ role, parts }, plain) {
+function messageCard({ role, speaker, parts }, plain) {
   return make(
     "article.message",
-    { data: { role: roleClass(role) } },
+    { data: { role: speaker } },
     make("h3.role", null, role),
     parts.length === 0 ? make("p.muted", null, "(nothing)") : parts.map((part) => partView(part, plain)),
   );
-}
-
-/** @param {string} role */
-export function roleClass(role) {
-  if (role === "assistant" || role === "model") return "assistant";
-  if (role === "tool" || role === "function") return "tool";
-  return role === "system" || role === "developer" ? "system" : "user";
 }
 
 /**
@@ -43,21 +36,17 @@ export function roleClass(role) {
  * @returns {HTMLElement}
  */
 function partView(part, plain) {
-  switch (part.type) {
-    case "thinking":
-      return make(
-        "details.thinking",
-        null,
-        make("summary", null, `Thinking, ${counted([...(part.text ?? "")].length, "character")}`),
-        content(part, plain),
-      );
-    case "call":
-      return make("div.call", null, make("p.call-name", null, "calls ", make("b", null, part.name ?? "a tool")), content(part, plain));
-    case "result":
-      return make("div.call", null, content(part, plain));
-    default:
-      return content(part, plain);
-  }
+  const { type, label, name } = part;
+  if (type === "thinking" && part.text) return make("details.thinking", null, make("summary", null, label), content(part, plain));
+  const isCall = label !== undefined || type === "result";
+  if (!isCall) return content(part, plain);
+  const isEmpty = part.text === undefined && part.value === undefined;
+  return make(
+    "div.call",
+    null,
+    label && make("p.call-name", null, label, " ", name && make("b", null, name)),
+    !(label && isEmpty) && type !== "thinking" && content(part, plain),
+  );
 }
 
 /**

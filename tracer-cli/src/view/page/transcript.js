@@ -73,7 +73,7 @@ export class Transcript {
       "section.turn",
       { data: { kind: turn.failed ? "error" : kind, number } },
       make("div.turn-head", null, make("h2", null, link), make("span.muted", null, told.filter(Boolean).join(" · "))),
-      turn.known_messages > 0 && make("p.muted", null, `${counted(turn.known_messages, "earlier message")} were said before`),
+      turn.note && make("p.muted", null, turn.note),
       messageCards(turn.messages, false),
       messageCards(turn.response, false),
       (turn.arguments || turn.result) &&

@@ -1,0 +1,157 @@
+//! A prompt or an answer in one short text.
+
+use serde_json::Value;
+
+use super::words::part_label;
+use super::{Message, MessagePart, Role, Speaker, answer_messages, embedded_json, last_prompt_message};
+use crate::step_summary;
+
+/// Larger texts are not tried as JSON for one line, in bytes.
+const MAX_JSON_BYTES: usize = 64 * 1024;
+
+/// The last message of the prompt, with its role unless it is the user's.
+pub(crate) fn prompt_summary(prompt: &Value) -> String {
+    let Some(last) = last_prompt_message(prompt) else {
+        return step_summary::value(prompt);
+    };
+    let text = summary(std::slice::from_ref(&last));
+    match (last.speaker(), &last.role) {
+        (Speaker::Tool, _) => format!("tool: {text}"),
+        (_, Role::User) => text,
+        (_, role) => format!("{}: {text}", step_summary::word(role.as_str())),
+    }
+}
+
+/// What the model decided: its text, else the tools that it calls.
+pub(crate) fn answer_summary(answer: &Value) -> String {
+    let messages = answer_messages(answer);
+    if messages.is_empty() {
+        return step_summary::value(answer);
+    }
+    summary(&messages)
+}
+
+/// The first text; without one, what the first other part says.
+fn summary(messages: &[Message]) -> String {
+    let parts = || messages.iter().flat_map(|message| &message.parts);
+    let text = parts().find_map(|part| match part {
+        MessagePart::Text(text) if !text.trim().is_empty() => Some(quoted(text)),
+        _ => None,
+    });
+    let calls = || {
+        let names: Vec<String> = parts()
+            .filter_map(|part| match part {
+                MessagePart::ToolCall { name, .. } => Some(step_summary::word(name)),
+                _ => None,
+            })
+            .collect();
+        (!names.is_empty()).then(|| format!("calls {}", names.join(", ")))
+    };
+    let other = || {
+        parts().find_map(|part| match part {
+            MessagePart::ToolResult { value, .. } => {
+                Some(value.as_str().map_or_else(|| step_summary::value(value), quoted))
+            }
+            MessagePart::Refusal(text) => Some(quoted(text)),
+            MessagePart::Unknown(value) => Some(step_summary::value(value)),
+            MessagePart::Text(_) | MessagePart::ToolCall { .. } => None,
+            part => part_label(part).map(|label| step_summary::word(&label.text)),
+        })
+    };
+    text.or_else(calls)
+        .or_else(other)
+        .unwrap_or_else(|| step_summary::quoted(""))
+}
+
+/// A text in quotes; one that is itself JSON, as the results of tools are, by its fields.
+fn quoted(text: &str) -> String {
+    let json = (text.len() <= MAX_JSON_BYTES)
+        .then(|| embedded_json(text))
+        .flatten();
+    json.map_or_else(|| step_summary::quoted(text), |value| step_summary::value(&value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_prompt_is_summed_up_by_its_last_message() {
+        let cases = [
+            (json!("Draft a reply"), r#""Draft a reply""#),
+            (
+                json!({"messages": [{"role": "system", "content": "Be kind"}, {"role": "user", "content": "Hello"}]}),
+                r#""Hello""#,
+            ),
+            (
+                json!({"value": [{"role": "user", "content": [{"type": "text", "text": "Hello"}]}]}),
+                r#""Hello""#,
+            ),
+            (
+                json!({"messages": [{"role": "tool", "content": "3 files"}]}),
+                r#"tool: "3 files""#,
+            ),
+            (
+                json!({"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "ls"}}]}]}),
+                "assistant: calls ls",
+            ),
+            (
+                json!({"messages": [{"role": "tool", "content": "{\"files\": [1, 2], \"total\": 2}"}]}),
+                "tool: files=[2 items] total=2",
+            ),
+            (json!("{not json"), "\"{not json\""),
+            (json!({"messages": []}), "messages=[]"),
+            (json!({"question": "why"}), "question=why"),
+            (
+                json!({"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}),
+                r#""Hello""#,
+            ),
+            (
+                json!({"messages": [{"role": "user", "content": [{"type": "tool_result", "content": "gone"}]}]}),
+                r#"tool: "gone""#,
+            ),
+            (json!({"messages": [{"role": "user", "content": ""}]}), r#""""#),
+            (json!(null), ""),
+        ];
+        for (value, text) in cases {
+            assert_eq!(prompt_summary(&value), text, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_response_is_summed_up_by_what_the_model_decided() {
+        let cases = [
+            (json!("Done."), r#""Done.""#),
+            (json!({"content": "Done.", "role": "assistant"}), r#""Done.""#),
+            (
+                json!({"choices": [{"message": {"content": "Done."}}]}),
+                r#""Done.""#,
+            ),
+            (
+                json!({"content": "", "tool_calls": [{"function": {"name": "search"}}, {"name": "read"}]}),
+                "calls search, read",
+            ),
+            (
+                json!({"content": [{"type": "tool_use", "name": "search"}]}),
+                "calls search",
+            ),
+            (json!({"score": 3}), "score=3"),
+            (
+                json!({"candidates": [{"content": {"parts": [{"functionCall": {"name": "ls", "args": {}}}]}}]}),
+                "calls ls",
+            ),
+            (
+                json!({"output": [{"type": "reasoning", "summary": []}, {"type": "message", "content": [{"type": "output_text", "text": "Done."}]}]}),
+                r#""Done.""#,
+            ),
+            (
+                json!({"content": [{"type": "thinking", "thinking": "Hm"}]}),
+                "thinking, 2 characters",
+            ),
+        ];
+        for (value, text) in cases {
+            assert_eq!(answer_summary(&value), text, "{value}");
+        }
+    }
+}
