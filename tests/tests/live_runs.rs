@@ -30,7 +30,7 @@ fn a_thread_without_a_context_attaches_to_the_only_live_run_and_says_so() {
     let _turn = take_turns();
     let data = DataDir::new();
     let run = data.run("only").start();
-    let mut phase = span("phase").start();
+    let phase = span("phase").start();
     let guard = phase.enter();
     let before = unattached_records();
     std::thread::scope(|scope| {

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Serialize, Serializer};
-use tracer_sdk::testing::{Disk, FileIdentity, FileSystem, Open, OpenFile};
+use tracer_sdk::testing::file_systems::{Disk, FileIdentity, FileSystem, OpenFile, OpenMode};
 use tracer_sdk::{
     Context, Run, RunGuard, ToolSpan, TraceFutureExt, Usage, llm_call, record_error, span, state, tool_call,
     trace, traced_run,
@@ -237,9 +237,9 @@ impl FileSystem for RecordingDisk {
         (self.0)();
         Disk.create_directory(path)
     }
-    fn open(&self, path: &Path, open: Open) -> io::Result<Box<dyn OpenFile>> {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn OpenFile>> {
         (self.0)();
-        Ok(Box::new(RecordingFile(Disk.open(path, open)?, self.0)))
+        Ok(Box::new(RecordingFile(Disk.open(path, mode)?, self.0)))
     }
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         (self.0)();

@@ -52,7 +52,7 @@ fn an_allocator_that_records_is_never_waited_for_and_what_it_drops_is_counted() 
         let run = Run::new("outer").config(&config).start();
         let directory = run.dir().unwrap();
         RECORDER.set(Some(recorder));
-        let mut phase = span("phase").start();
+        let phase = span("phase").start();
         phase
             .in_scope(|| tool_call("outer").args(&vec![1, 2]).record())
             .unwrap();

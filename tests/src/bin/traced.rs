@@ -168,6 +168,8 @@ fn warn_while_standard_error_is_held() {
 fn limit_file_size(limit: u64) {
     let (_, hard) = getrlimit(Resource::RLIMIT_FSIZE).unwrap();
     setrlimit(Resource::RLIMIT_FSIZE, limit, hard).unwrap();
+    // The recorder asks for the limit once per tick of the system's coarse clock.
+    std::thread::sleep(std::time::Duration::from_millis(20));
 }
 
 /// Reaches the limit of files anywhere: at, before and behind the end of each file of a run.

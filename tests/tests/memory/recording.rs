@@ -7,7 +7,7 @@ use allocation_counter::{AllocationInfo, measure};
 use nix::libc;
 use serde::Serialize;
 use tracer_sdk::settings::Flush;
-use tracer_sdk::testing::{Disk, Fault, Faulty, FileSystem};
+use tracer_sdk::testing::file_systems::{Disk, Fault, Faulty, FileSystem};
 use tracer_sdk::{Run, RunGuard, Usage, llm_call, span, state, tool_call};
 use tracer_tests::DataDir;
 
@@ -52,7 +52,7 @@ fn timed_tool() {
 }
 
 fn nested() {
-    let mut step = span("step").start();
+    let step = span("step").start();
     step.in_scope(tool);
     step.end();
 }

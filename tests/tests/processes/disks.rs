@@ -249,7 +249,7 @@ fn a_log_that_somebody_else_changed_is_never_reported_as_whole() {
                         if round == 3 {
                             break;
                         }
-                        let mut step = tracer_sdk::span("step").start();
+                        let step = tracer_sdk::span("step").start();
                         step.in_scope(|| {
                             // Names of their own, so that nothing looks like a loop.
                             tool_call(format!("first {round}")).record().unwrap();
@@ -293,7 +293,7 @@ fn a_log_that_was_emptied_is_completed_with_what_came_later_and_counts_what_is_g
     let data = DataDir::new();
     let run = Run::new("emptied").config(&data.config()).start();
     let directory = run.dir().unwrap();
-    let mut step = tracer_sdk::span("step").start();
+    let step = tracer_sdk::span("step").start();
     step.in_scope(|| tool_call("before").record().unwrap());
     let context = step.context();
     step.end();

@@ -59,7 +59,7 @@ fn children_and_their_parent_append_to_one_run_at_once_and_all_are_counted() {
 fn a_child_joins_under_the_span_that_was_handed_on() {
     let data = DataDir::new();
     let run = data.run("parent").start();
-    let mut phase = tracer_sdk::span("phase").start();
+    let phase = tracer_sdk::span("phase").start();
     let parent = phase.context().unwrap().to_traceparent();
     Program::new(TRACED, &data)
         .args(["join", "1"])

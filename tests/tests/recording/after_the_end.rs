@@ -10,7 +10,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use serde_json::{Value, json};
 use tracer_sdk::format::{EventType, RecordedStatus};
 use tracer_sdk::settings::Flush;
-use tracer_sdk::testing::{Disk, Faulty, Memory, Operation};
+use tracer_sdk::testing::file_systems::{Disk, Faulty, Memory, Operation};
 use tracer_sdk::{
     Guardrails, TraceFutureExt, llm_call, record_error, span, state, tool_call, unattached_records,
 };
@@ -84,7 +84,7 @@ fn every_recorder_records_after_the_end_with_every_way_to_write() {
             llm_call("m").start().unwrap().end().unwrap();
             state(&1).record().unwrap();
             record_error(&std::fmt::Error).unwrap();
-            let mut phase = span("phase").start();
+            let phase = span("phase").start();
             phase.in_scope(|| tool_call("within").record().unwrap());
             phase.end();
         });
@@ -168,9 +168,9 @@ fn a_call_that_is_open_when_the_run_ends_is_written_once_when_it_ends_with_all_i
 fn a_run_is_valid_at_every_moment_though_parents_end_after_it() {
     let data = DataDir::new();
     let run = data.run("agent").start();
-    let mut outer = span("state").start();
+    let outer = span("state").start();
     let outer_guard = outer.enter();
-    let mut tool = tool_call("loop_warning").start().unwrap();
+    let tool = tool_call("loop_warning").start().unwrap();
     let tool_guard = tool.enter();
     llm_call("in time").record().unwrap();
     let idle = llm_call("idle").start().unwrap();
@@ -292,13 +292,13 @@ fn many_late_spans_replace_the_metadata_seldom_and_the_last_one_is_in_it() {
 
 #[test]
 fn a_fault_after_the_end_is_survived_whatever_operation_it_hits() {
-    use tracer_sdk::testing::Fault;
+    use tracer_sdk::testing::file_systems::Fault;
     let work = |disk: &Faulty, start: &mut u64| {
         let run = tracer_sdk::Run::new("agent")
             .file_system(Arc::new(disk.clone()))
             .start();
         let (context, directory) = (run.context().unwrap(), run.dir().unwrap());
-        let mut phase = span("phase").start();
+        let phase = span("phase").start();
         run.finish();
         *start = disk.operations().len() as u64;
         phase.in_scope(|| tool_call("one").record().unwrap());
@@ -360,7 +360,7 @@ fn spans_of_many_threads_that_end_while_the_run_does_are_each_written_once() {
                 let context = run.context().unwrap();
                 std::thread::spawn(context.wrap(|| {
                     for _ in 0..50 {
-                        let mut phase = span("phase").start();
+                        let phase = span("phase").start();
                         phase.in_scope(|| tool_call("t").record().unwrap());
                     }
                 }))

@@ -11,7 +11,7 @@ use self::agent::{SPANS, agent};
 use nix::libc;
 use tempfile::TempDir;
 use tracer_sdk::settings::Flush;
-use tracer_sdk::testing::{Disk, Fault, Faulty, FileSystem, Memory, Operation};
+use tracer_sdk::testing::file_systems::{Disk, Fault, Faulty, FileSystem, Memory, Operation};
 use tracer_sdk::{Config, Run};
 
 const ERRORS: [i32; 10] = [

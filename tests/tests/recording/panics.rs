@@ -196,7 +196,7 @@ fn a_plain_panic_keeps_its_words_its_place_and_its_frames_in_every_scope() {
     let data = DataDir::new();
     let run = || {
         let _guard = data.run("guard").start();
-        let mut phase = span("phase").start();
+        let phase = span("phase").start();
         phase.in_scope(|| traced(|| panic!("new")));
     };
     assert!(catch_unwind(AssertUnwindSafe(run)).is_err());

@@ -123,7 +123,7 @@ async fn a_future_that_select_drops_takes_its_context_along() {
     let data = DataDir::new();
     let choose = async {
         let slow = async {
-            let mut phase = span("slow").start();
+            let phase = span("slow").start();
             phase.instrument(std::future::pending::<()>()).await;
         };
         let fast = async {

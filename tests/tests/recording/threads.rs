@@ -83,7 +83,7 @@ fn sixty_four_threads_record_into_one_run_and_nothing_is_lost() {
 fn a_wrapped_closure_works_for_the_span_that_was_current_when_it_was_wrapped() {
     let data = DataDir::new();
     let run = data.run("wrap").start();
-    let mut phase = span("phase").start();
+    let phase = span("phase").start();
     let threads: Vec<_> = phase.in_scope(|| {
         let wrap = |number| Context::current().unwrap().wrap(move || record(number));
         (0..8).map(|number| std::thread::spawn(wrap(number))).collect()
@@ -103,7 +103,7 @@ fn a_wrapped_closure_works_for_the_span_that_was_current_when_it_was_wrapped() {
 fn a_spans_context_is_entered_on_scoped_threads() {
     let data = DataDir::new();
     let run = data.run("scoped").start();
-    let mut phase = span("phase").start();
+    let phase = span("phase").start();
     let context = phase.context().unwrap();
     std::thread::scope(|scope| {
         for number in 0..8 {
@@ -162,7 +162,7 @@ fn guards_dropped_out_of_order_restore_what_is_left() {
     let data = DataDir::new();
     let run = data.run("guards").start();
     let mut spans: Vec<_> = ["a", "b", "c"].map(|name| span(name).start()).into();
-    let mut guards: Vec<_> = spans.iter_mut().map(tracer_sdk::Span::enter).collect();
+    let mut guards: Vec<_> = spans.iter().map(tracer_sdk::Span::enter).collect();
     let current = || Context::current().map(|context| format!("{context:?}"));
     let of = |span: &mut tracer_sdk::Span| span.context().map(|context| format!("{context:?}"));
 
@@ -201,7 +201,7 @@ fn guards_dropped_out_of_order_restore_what_is_left() {
 fn a_run_guard_dropped_before_the_guards_inside_it_harms_nothing() {
     let data = DataDir::new();
     let run = data.run("early").start();
-    let mut phase = span("phase").start();
+    let phase = span("phase").start();
     let guard = phase.enter();
     drop(run);
     record(1);
@@ -267,9 +267,9 @@ fn a_run_that_ends_under_threads_that_record_is_whole_and_ends_last() {
                 scope.spawn(|| {
                     let _guard = context.enter();
                     while !stop.load(Ordering::Relaxed) {
-                        let mut outer = span("outer").start();
+                        let outer = span("outer").start();
                         outer.in_scope(|| {
-                            let mut inner = span("state").start();
+                            let inner = span("state").start();
                             inner.in_scope(|| tool_call("step").record()).unwrap();
                         });
                     }

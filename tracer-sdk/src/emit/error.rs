@@ -4,10 +4,10 @@ use std::fmt::{self, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::recording::Recording;
+use crate::format::MAX_LINE_BYTES;
 use crate::format::names::markers;
 use crate::redact::SEEN_PAST_THE_CUT;
 use crate::write::limited_text::LimitedText;
-use crate::write::log::MAX_LINE_BYTES;
 
 /// What went wrong: the three things that the format keeps of an error (specification, `ERROR`).
 ///

@@ -130,7 +130,7 @@ impl Inherited {
             let mut call = llm_call("g").start().unwrap();
             call.chunk("h");
             call.end().unwrap();
-            let mut plan = span("i").start();
+            let plan = span("i").start();
             plan.in_scope(|| tool_call("j").record()).unwrap();
             plan.end();
             assert!(unattached_records() > before);

@@ -26,7 +26,6 @@ pub(crate) mod run;
 mod run_state;
 pub(crate) mod scope;
 mod shared_run;
-mod slot;
 mod standard_error;
 mod start;
 mod traceparent;

@@ -1,13 +1,16 @@
-//! A span that has started: what recorders and timed spans put together until it ends.
+//! A span in progress: what recorders, timed spans and attributes put together until it ends.
 
 use std::borrow::Cow;
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::context::Context;
+use super::context::{Context, ContextGuard};
 use super::error::ErrorInfo;
-use super::panic;
+use super::future::{InContext, TraceFutureExt};
+use super::panic::{self, watched};
 use super::pool::{self, SignatureBuffers};
 use super::progress::Written;
 use super::recording::Recording;
@@ -15,69 +18,117 @@ use super::registry;
 use super::root::{
     CANCELLED, STATUS_ERROR, STATUS_OK, error_attributes, exception_event, operation, structural_name,
 };
-use super::run_state::{EndedSpan, Recorded, Refusal};
+use super::run_state::{Recorded, Refusal};
 use crate::format::names::{self, Name, event_keys, events};
-use crate::format::{EventType, SpanId, Timestamp};
+use crate::format::{EventType, SpanId, Timestamp, Usage};
 use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
 use crate::loops::{self, Asked, Kind};
 use crate::redact::Redactor;
 use crate::write::draft::{Draft, EventTime, Scalar, Shape};
 use crate::write::open_entries::OpenEntry;
+use crate::write::run_files::EndedSpan;
 
-/// A span that is being recorded. Owns everything it needs, so it may move between threads.
+/// A span in progress; empty where nothing is recorded. Owns everything it needs, so it may move between threads.
 ///
-/// Builders hand it on by value at every call, so what is large lies in [`Contents`].
+/// It is one word, because builders hand it on by value at every call, and outside of a run that must cost next to
+/// nothing.
+#[derive(Debug, Default)]
+pub(crate) struct OpenSpan(Option<Box<SpanState>>);
+
+/// The memory of a span, taken from the thread's pool and given back when the span ends.
+#[derive(Debug, Default)]
+pub(crate) struct SpanState {
+    /// `None` while it waits in the pool.
+    place: Option<Place>,
+    content: SpanContent,
+}
+
+/// The place of a span in its run.
 #[derive(Debug)]
-pub(crate) struct OpenSpan {
+struct Place {
     context: Context,
     id: SpanId,
-    /// When it was started or recorded; until then when its run was.
-    start: Timestamp,
-    /// Given back to the pool when the span ends.
-    contents: Option<Box<Contents>>,
     event_type: EventType,
-    reservation: Option<Reservation>,
-    /// It was started, and what it records now may be of much later.
-    timed: bool,
-    entered: bool,
+    /// It may be the parent of others.
+    is_entered: AtomicBool,
 }
 
-/// What a span has to tell.
 #[derive(Debug, Default)]
-pub(crate) struct Contents {
+struct SpanContent {
     name: Cow<'static, str>,
     draft: Draft,
-    error: Option<ErrorInfo>,
+    /// When it was started; `None` for a span that is recorded after the fact.
+    start: Option<Timestamp>,
     /// How long a call took that is recorded after the fact.
-    duration: Option<Duration>,
-    /// What a timed span is told with that is dropped without an answer; `None` when it needs none or has one.
-    unanswered: Option<&'static str>,
+    duration: Duration,
+    error: Option<ErrorInfo>,
+    stream: Stream,
+    reservation: Option<Reservation>,
+    on_drop: OnDrop,
 }
 
-impl Contents {
+/// What becomes of a span that is dropped before it was ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum OnDrop {
+    /// It was never started, or what started it ends it: nothing is written.
+    #[default]
+    Discard,
+    /// It ends.
+    End,
+    /// It ends as cancelled with this message, unless it has an answer or an error by then.
+    Cancel(&'static str),
+}
+
+/// When a span ends. One that was not started has lasted for the duration that it was given.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum EndTime {
+    Now,
+    At(Timestamp),
+    /// When its guardrail refused it: nothing is counted.
+    Refused(Timestamp),
+}
+
+/// A streamed answer so far.
+#[derive(Debug, Default)]
+struct Stream {
+    text: String,
+    chunks: u64,
+    first_after: Duration,
+}
+
+/// How much of a streamed answer is kept in memory, in bytes; the settings cut it further.
+const MAX_STREAM_BYTES: usize = 1024 * 1024;
+
+impl SpanState {
     /// Empties everything and keeps the buffers.
     pub(crate) fn clear(&mut self) {
-        self.name = Cow::Borrowed("");
-        self.draft.clear();
-        self.error = None;
-        self.duration = None;
-        self.unanswered = None;
+        self.place = None;
+        self.content.draft.clear();
+        self.content = SpanContent {
+            draft: std::mem::take(&mut self.content.draft),
+            ..SpanContent::default()
+        };
     }
 }
 
 impl OpenSpan {
-    /// A span under the current context; `None`, and counted, when there is none.
+    /// A span under the current context; empty, and counted, when there is none.
     #[inline]
-    pub(crate) fn begin(event_type: EventType, name: impl Into<Cow<'static, str>>) -> Option<Self> {
-        panic::forget();
-        let Some(context) = Context::active() else {
-            registry::count_without_run();
-            return None;
+    pub(crate) fn begin(event_type: EventType, name: impl Into<Cow<'static, str>>) -> Self {
+        let Some(_recording) = Recording::enter_or_count() else {
+            return Self::default();
         };
-        Some(Self::under(context, event_type, name.into()))
+        panic::forget();
+        match Context::active() {
+            Some(context) => Self::under(context, event_type, name.into()),
+            None => {
+                registry::count_without_run();
+                Self::default()
+            }
+        }
     }
 
-    /// A span under a context.
+    /// A span under a context, for a thread that is recording.
     pub(crate) fn under(context: Context, event_type: EventType, name: Cow<'static, str>) -> Self {
         let run = &context.run;
         run.redactor.look_again();
@@ -89,8 +140,8 @@ impl OpenSpan {
             EventType::Unknown => structural_name(name),
             _ => name,
         };
-        let mut contents = pool::take_contents();
-        let draft = &mut contents.draft;
+        let mut state = pool::take_span();
+        let draft = &mut state.content.draft;
         match event_type {
             EventType::LlmCall => draft.cleaned(names::REQUEST_MODEL, &name),
             EventType::ToolCall => draft.cleaned(names::TOOL_NAME, &name),
@@ -100,277 +151,236 @@ impl OpenSpan {
         if context.inferred {
             draft.word(names::CONTEXT, "inferred");
         }
-        contents.name = name;
-        Self {
+        state.content.name = name;
+        state.place = Some(Place {
             id: run.new_span_id(),
-            start: run.started_at(),
             context,
-            contents: Some(contents),
             event_type,
-            reservation: None,
-            timed: false,
-            entered: false,
-        }
+            is_entered: AtomicBool::new(false),
+        });
+        Self(Some(state))
     }
 
-    /// Makes the span a timed one: from now on it is open, and the guardrail has granted the call. Dropped without an
-    /// answer it is told as `unanswered`.
-    pub(crate) fn start(&mut self, unanswered: Option<&'static str>) -> Result<(), GuardrailExceeded> {
-        let run = &self.context.run;
-        if let Some(kind) = event_kind(self.event_type) {
+    /// Makes the span a timed one: from now on it is open, and the guardrail has granted the call.
+    pub(crate) fn start(mut self, on_drop: OnDrop) -> Result<Self, GuardrailExceeded> {
+        if self.is_empty() {
+            return Ok(self);
+        }
+        let Some(recording) = Recording::enter_or_count() else {
+            return Ok(Self::default());
+        };
+        let Some((place, content)) = self.parts() else {
+            return Ok(self);
+        };
+        let run = &place.context.run;
+        if let Some(kind) = event_kind(place.event_type) {
             match run.reserve(kind) {
-                Ok(reservation) => self.reservation = reservation,
-                Err(refusal) => return Err(self.refuse(refusal)),
+                Ok(reservation) => content.reservation = reservation,
+                Err(refusal) => {
+                    drop(recording);
+                    return Err(self.refuse(refusal));
+                }
             }
         }
-        self.start = run.clock.now();
+        let start = run.clock.now();
         let entry = OpenEntry {
-            parent: self.context.span,
-            name: self
-                .contents
-                .as_ref()
-                .map(|contents| contents.name.clone())
-                .unwrap_or_default(),
-            event_type: self.event_type,
-            start: self.start,
+            parent: place.context.span,
+            name: content.name.clone(),
+            event_type: place.event_type,
+            start,
             is_named: false,
             has_stand_in: false,
             outlives_run: false,
         };
-        run.opened(self.id, entry);
-        self.timed = true;
-        self.contents().unanswered = unanswered;
-        Ok(())
+        run.add_open(place.id, entry);
+        content.start = Some(start);
+        content.on_drop = on_drop;
+        Ok(self)
     }
 
-    /// The call was refused before it was made. The one that crossed the limit is written, so that the trace shows what
-    /// was stopped; a program that goes on asking does not fill the disk.
-    fn refuse(&mut self, refusal: Refusal) -> GuardrailExceeded {
-        if let Some(now) = refusal.crossed_at {
+    fn parts(&mut self) -> Option<(&Place, &mut SpanContent)> {
+        let SpanState { place, content } = self.0.as_deref_mut()?;
+        Some((place.as_ref()?, content))
+    }
+
+    fn place(&self) -> Option<&Place> {
+        self.0.as_ref()?.place.as_ref()
+    }
+
+    /// Whether nothing is recorded.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    pub(crate) fn id(&self) -> Option<SpanId> {
+        self.place().map(|place| place.id)
+    }
+
+    /// The context for what happens inside this span.
+    pub(crate) fn context(&self) -> Option<Context> {
+        let place = self.place()?;
+        place.is_entered.store(true, Ordering::Relaxed);
+        Some(Context {
+            run: place.context.run.clone(),
+            span: place.id,
+            inferred: false,
+        })
+    }
+
+    pub(crate) fn enter(&self) -> Option<ContextGuard> {
+        self.context().map(|context| context.enter())
+    }
+
+    pub(crate) fn in_scope<R>(&self, work: impl FnOnce() -> R) -> R {
+        let _guard = self.enter();
+        watched(work)
+    }
+
+    pub(crate) fn instrument<F: Future>(&self, future: F) -> InContext<F> {
+        future.in_optional_context(self.context())
+    }
+
+    /// Changes the span, if there is one. What the user's code that this calls records meanwhile is dropped.
+    #[inline]
+    pub(crate) fn edit(&mut self, change: impl FnOnce(&mut SpanEditor<'_>)) {
+        if !self.is_empty()
+            && let Some(_recording) = Recording::enter()
+            && let Some(mut editor) = self.editor()
+        {
+            change(&mut editor);
+        }
+    }
+
+    /// The span to be changed by a thread that is recording.
+    pub(crate) fn editor(&mut self) -> Option<SpanEditor<'_>> {
+        let (place, content) = self.parts()?;
+        if content.start.is_some() {
+            // Since the span was made, the program may have read secrets.
+            place.context.run.redactor.look_again();
+        }
+        Some(SpanEditor { place, content })
+    }
+
+    /// Ends the span: its line is written, and its run's limits and loop detector are informed.
+    pub(crate) fn end(mut self, time: EndTime) -> Result<(), GuardrailExceeded> {
+        let Some(mut state) = self.0.take() else {
+            return Ok(());
+        };
+        let mut outcome = Ok(());
+        if let Some(_recording) = Recording::enter_or_count()
+            && let SpanState {
+                place: Some(place),
+                content,
+            } = &mut *state
+        {
+            let run = &place.context.run;
+            let end = match time {
+                EndTime::Now => run.clock.now(),
+                EndTime::At(end) | EndTime::Refused(end) => end,
+            };
+            content.add_outcome(place.event_type, &run.redactor);
+            let span = EndedSpan {
+                id: place.id,
+                parent: place.context.span,
+                name: &content.name,
+                event_type: place.event_type,
+                start: content
+                    .start
+                    .unwrap_or_else(|| run.clock.before(end, content.duration)),
+                end,
+                error: content.error.as_ref().map(|error| error.message.as_str()),
+                may_have_children: place.is_entered.load(Ordering::Relaxed),
+            };
+            let recorded = run.write(&span, &mut content.draft);
+            if recorded == Recorded::Nowhere {
+                registry::count_unattached();
+            }
+            if !matches!(time, EndTime::Refused(_)) {
+                outcome = place.observe(content, end, recorded);
+            }
+        }
+        pool::give_span(state);
+        outcome
+    }
+
+    /// The call was refused before it was made. The one that crossed the limit is written, so that the trace shows what was
+    /// stopped; a program that goes on asking does not fill the disk.
+    fn refuse(mut self, refusal: Refusal) -> GuardrailExceeded {
+        if let Some(now) = refusal.crossed_at
+            && let Some((_, content)) = self.parts()
+        {
             // At the instant of the run's error, which the file has later: first the record, then the error.
-            self.start = now;
-            self.fail(ErrorInfo::new(
-                refusal.exceeded.error_type(),
-                refusal.exceeded.to_string(),
-            ));
-            let mut contents = self.take_contents();
-            let _ = self.write_line(&mut contents, now);
-            pool::give_contents(contents);
+            content.start = Some(now);
+            let exceeded = &refusal.exceeded;
+            let recording = Recording::mark();
+            content.error = Some(ErrorInfo::new(exceeded.error_type(), exceeded.to_string()));
+            drop(recording);
+            let _ = self.end(EndTime::Refused(now));
         }
         refusal.exceeded
     }
 
-    /// The context for what happens inside this span.
-    pub(crate) fn context(&mut self) -> Context {
-        self.entered = true;
-        Context {
-            run: self.context.run.clone(),
-            span: self.id,
-            inferred: false,
-        }
-    }
-
-    pub(crate) fn event_type(&self) -> EventType {
-        self.event_type
-    }
-
-    pub(crate) fn id(&self) -> SpanId {
-        self.id
-    }
-
-    pub(crate) fn elapsed_since_start(&self) -> Duration {
-        let micros = self.context.run.clock.now().microseconds_since(self.start);
-        Duration::from_micros(u64::try_from(micros).unwrap_or(0))
-    }
-
-    pub(crate) fn has_error(&self) -> bool {
-        self.contents
-            .as_ref()
-            .is_some_and(|contents| contents.error.is_some())
-    }
-
-    pub(crate) fn fail(&mut self, error: ErrorInfo) {
-        self.contents().error = Some(error);
-    }
-
-    /// How long the call took that is recorded after the fact.
-    pub(crate) fn set_duration(&mut self, duration: Duration) {
-        self.contents().duration = Some(duration);
-    }
-
-    /// The span has its answer: dropping it is a good end.
-    pub(crate) fn answered(&mut self) {
-        self.contents().unanswered = None;
-    }
-
-    fn contents(&mut self) -> &mut Contents {
-        self.contents.get_or_insert_with(pool::take_contents)
-    }
-
-    fn edit(&mut self) -> (&mut Draft, &Redactor) {
-        let redactor = &self.context.run.redactor;
-        if self.timed {
-            // Since the span was made, the program may have read secrets.
-            redactor.look_again();
-        }
-        let contents = self.contents.get_or_insert_with(pool::take_contents);
-        (&mut contents.draft, redactor)
-    }
-
-    fn take_contents(&mut self) -> Box<Contents> {
-        self.contents.take().unwrap_or_default()
-    }
-
-    pub(crate) fn text(&mut self, name: Name, text: &str) {
-        let (draft, redactor) = self.edit();
-        draft.text(name, text, redactor);
-    }
-
-    pub(crate) fn scalar(&mut self, name: Name, value: Scalar) {
-        self.edit().0.scalar(name, value);
-    }
-
-    pub(crate) fn user<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) {
-        let (draft, redactor) = self.edit();
-        draft.user(key, value, redactor);
-    }
-
-    pub(crate) fn meta<T: Serialize + ?Sized>(&mut self, value: &T) {
-        let (draft, redactor) = self.edit();
-        draft.json(names::META, value, redactor);
-    }
-
-    /// A prompt or a response: a plain string stays one.
-    // Kept out of the builders, so that these stay small enough to cost next to nothing outside of a run.
-    #[inline(never)]
-    pub(crate) fn message<T: Serialize + ?Sized>(&mut self, event: Name, time: EventTime, value: &T) {
-        let (draft, redactor) = self.edit();
-        draft.event(event, time);
-        if draft.event_content(event_keys::CONTENT, value, redactor) == Shape::Json {
-            draft.event_text(event_keys::FORMAT, event_keys::FORMAT_JSON, redactor);
-        }
-    }
-
-    /// Arguments, a result or a state: always JSON text.
-    pub(crate) fn json_event<T: Serialize + ?Sized>(
-        &mut self,
-        event: Name,
-        time: EventTime,
-        key: &'static str,
-        value: &T,
-    ) {
-        let (draft, redactor) = self.edit();
-        draft.event(event, time);
-        draft.event_json(key, value, redactor);
-    }
-
-    /// Adds to the event that was begun last.
-    pub(crate) fn more_json<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) {
-        let (draft, redactor) = self.edit();
-        draft.event_json(key, value, redactor);
-    }
-
-    /// Ends the span after the fact: it is written with the duration that it is said to have had.
-    pub(crate) fn record(mut self) -> Result<(), GuardrailExceeded> {
-        let Some(_recording) = Recording::enter_or_count() else {
-            return Ok(());
+    /// Gives up a span that was not ended.
+    fn abandon(mut self) {
+        let Some((place, content)) = self.parts() else {
+            return;
         };
-        let end = self.context.run.clock.now();
-        let duration = self.contents().duration.unwrap_or_default();
-        self.start = self.context.run.clock.before(end, duration);
-        self.write(end)
-    }
-
-    /// Ends a timed span now.
-    pub(crate) fn end(self) -> Result<(), GuardrailExceeded> {
-        let end = self.context.run.clock.now();
-        self.end_at(end)
-    }
-
-    /// Ends a timed span at an instant.
-    pub(crate) fn end_at(mut self, end: Timestamp) -> Result<(), GuardrailExceeded> {
-        self.write(end)
-    }
-
-    /// Ends a timed span that is dropped: without an answer it was given up.
-    pub(crate) fn end_dropped(mut self) {
-        if let Some(message) = self.contents().unanswered
-            && !self.has_error()
-        {
-            self.fail(ErrorInfo::new(CANCELLED, message));
+        match content.on_drop {
+            OnDrop::Discard => {
+                // A thread that is recording may hold what releasing waits for.
+                if let Some(reservation) = content.reservation.take()
+                    && let Some(_recording) = Recording::enter()
+                {
+                    place.context.run.release(reservation);
+                }
+                if let Some(state) = self.0.take() {
+                    pool::give_span(state);
+                }
+                return;
+            }
+            OnDrop::Cancel(message) if content.error.is_none() => {
+                let _recording = Recording::mark();
+                content.error = Some(ErrorInfo::new(CANCELLED, message));
+            }
+            _ => {}
         }
         // A guardrail that this trips is sticky: the next recorder call returns it.
-        let _ = self.end();
+        let _ = self.end(EndTime::Now);
     }
+}
 
-    /// Gives the place back that was kept for a call that is not made.
-    fn release(&mut self) {
-        if let Some(reservation) = self.reservation.take() {
-            self.context.run.release(reservation);
+impl Drop for OpenSpan {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.is_empty() {
+            std::mem::take(self).abandon();
         }
     }
+}
 
-    fn write(&mut self, end: Timestamp) -> Result<(), GuardrailExceeded> {
-        let mut contents = self.take_contents();
-        let outcome = match self.write_line(&mut contents, end) {
-            Recorded::Nowhere => {
-                self.release();
-                self.context.run.tripped().map_or(Ok(()), Err)
-            }
-            recorded => self.tell(&contents, end, recorded),
-        };
-        pool::give_contents(contents);
-        outcome
-    }
-
-    fn write_line(&self, contents: &mut Contents, end: Timestamp) -> Recorded {
-        let run = &self.context.run;
-        let Contents {
-            name, draft, error, ..
-        } = contents;
-        let is_call = matches!(self.event_type, EventType::LlmCall | EventType::ToolCall);
-        if is_call {
-            let status = if error.is_some() { STATUS_ERROR } else { STATUS_OK };
-            draft.word(names::STATUS, status);
-        }
-        match error {
-            Some(error) if is_call || self.event_type == EventType::Error => {
-                error_attributes(draft, error, &run.redactor);
-            }
-            Some(error) => exception_event(draft, error, EventTime::End, &run.redactor),
-            None => {}
-        }
-        let span = EndedSpan {
-            id: self.id,
-            parent: self.context.span,
-            name,
-            event_type: self.event_type,
-            start: self.start,
-            end,
-            error: error.as_ref().map(|error| error.message.as_str()),
-            may_have_children: self.entered,
-        };
-        let recorded = run.write(&span, draft);
-        if recorded == Recorded::Nowhere {
-            registry::count_unattached();
-        }
-        recorded
-    }
-
-    /// Tells the run, whose limits and loop detector want to know.
-    fn tell(
-        &mut self,
-        contents: &Contents,
+impl Place {
+    /// Informs the run's limits and its loop detector of a record.
+    fn observe(
+        &self,
+        content: &mut SpanContent,
         end: Timestamp,
         recorded: Recorded,
     ) -> Result<(), GuardrailExceeded> {
+        let run = &self.context.run;
+        let reservation = content.reservation.take();
+        if recorded == Recorded::Nowhere {
+            if let Some(reservation) = reservation {
+                run.release(reservation);
+            }
+            return run.tripped().map_or(Ok(()), Err);
+        }
         let Some(kind) = event_kind(self.event_type) else {
             // Structure is no event, and its end returns nothing that a guardrail could say.
             return Ok(());
         };
-        let reservation = self.reservation.take();
         pool::with_signature_buffers(|buffers| {
-            let asked = asked(self.event_type, contents, buffers);
+            let asked = asked(self.event_type, content, buffers);
             let written = Written {
                 id: self.id,
                 kind,
@@ -380,25 +390,204 @@ impl OpenSpan {
                     .map(|asked| (buffers.signature.as_str(), asked)),
                 reservation,
             };
-            self.context.run.observe(written, end)
+            run.observe(written, end)
         })
     }
 }
 
-/// What loop detection knows of a span, whose signature is left in the buffers; `None` for what it does not look at.
-fn asked(event_type: EventType, contents: &Contents, buffers: &mut SignatureBuffers) -> Option<Asked> {
-    let draft = &contents.draft;
+impl SpanContent {
+    /// Adds the streamed answer, the status and the error.
+    fn add_outcome(&mut self, event_type: EventType, redactor: &Redactor) {
+        let draft = &mut self.draft;
+        if self.stream.chunks > 0 {
+            let milliseconds = self.stream.first_after.as_secs_f64() * 1_000.0;
+            draft.scalar(names::TIME_TO_FIRST_CHUNK, Scalar::Float(milliseconds));
+            draft.scalar(names::CHUNKS, Scalar::Unsigned(self.stream.chunks));
+            if !self.stream.text.is_empty() {
+                add_message(
+                    draft,
+                    events::RESPONSE,
+                    EventTime::End,
+                    self.stream.text.as_str(),
+                    redactor,
+                );
+            }
+        }
+        let is_call = matches!(event_type, EventType::LlmCall | EventType::ToolCall);
+        if is_call {
+            let status = if self.error.is_some() {
+                STATUS_ERROR
+            } else {
+                STATUS_OK
+            };
+            draft.word(names::STATUS, status);
+        }
+        match &self.error {
+            Some(error) if is_call || event_type == EventType::Error => {
+                error_attributes(draft, error, redactor)
+            }
+            Some(error) => exception_event(draft, error, EventTime::End, redactor),
+            None => {}
+        }
+    }
+}
+
+/// A span that is being changed by a thread that is recording.
+pub(crate) struct SpanEditor<'a> {
+    place: &'a Place,
+    content: &'a mut SpanContent,
+}
+
+impl SpanEditor<'_> {
+    fn redacted(&mut self) -> (&mut Draft, &Redactor) {
+        (&mut self.content.draft, &self.place.context.run.redactor)
+    }
+
+    pub(crate) fn event_type(&self) -> EventType {
+        self.place.event_type
+    }
+
+    pub(crate) fn has_error(&self) -> bool {
+        self.content.error.is_some()
+    }
+
+    pub(crate) fn fail(&mut self, error: ErrorInfo) {
+        self.content.error = Some(error);
+        self.set_answered();
+    }
+
+    /// Sets how long a call took that is recorded after the fact.
+    pub(crate) fn set_duration(&mut self, duration: Duration) {
+        self.content.duration = duration;
+    }
+
+    /// The span has its answer: dropping it is a good end.
+    pub(crate) fn set_answered(&mut self) {
+        if let OnDrop::Cancel(_) = self.content.on_drop {
+            self.content.on_drop = OnDrop::End;
+        }
+    }
+
+    pub(crate) fn text(&mut self, name: Name, text: &str) {
+        let (draft, redactor) = self.redacted();
+        draft.text(name, text, redactor);
+    }
+
+    pub(crate) fn scalar(&mut self, name: Name, value: Scalar) {
+        self.content.draft.scalar(name, value);
+    }
+
+    pub(crate) fn usage(&mut self, usage: Usage) {
+        let parts = [
+            (names::INPUT_TOKENS, usage.prompt_tokens),
+            (names::OUTPUT_TOKENS, usage.completion_tokens),
+            (names::TOTAL_TOKENS, usage.total_tokens),
+        ];
+        for (name, tokens) in parts {
+            if let Some(tokens) = tokens {
+                self.scalar(name, Scalar::Unsigned(tokens));
+            }
+        }
+    }
+
+    /// Sets an attribute of the user's own.
+    pub(crate) fn attribute<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) {
+        let (draft, redactor) = self.redacted();
+        draft.user(key, value, redactor);
+    }
+
+    pub(crate) fn meta<T: Serialize + ?Sized>(&mut self, value: &T) {
+        let (draft, redactor) = self.redacted();
+        draft.json(names::META, value, redactor);
+    }
+
+    /// Sets a prompt: a plain string stays one.
+    // Kept out of the builders, so that these stay small enough to cost next to nothing outside of a run.
+    #[inline(never)]
+    pub(crate) fn prompt<T: Serialize + ?Sized>(&mut self, value: &T) {
+        let (draft, redactor) = self.redacted();
+        add_message(draft, events::PROMPT, EventTime::Start, value, redactor);
+    }
+
+    /// Sets a response: a plain string stays one. It replaces what was streamed.
+    #[inline(never)]
+    pub(crate) fn response<T: Serialize + ?Sized>(&mut self, value: &T) {
+        let (draft, redactor) = self.redacted();
+        add_message(draft, events::RESPONSE, EventTime::End, value, redactor);
+        self.content.stream.text.clear();
+        self.set_answered();
+    }
+
+    /// Adds to a streamed response.
+    pub(crate) fn chunk(&mut self, text: &str) {
+        let (stream, start) = (&mut self.content.stream, self.content.start);
+        if let (0, Some(start)) = (stream.chunks, start) {
+            let micros = self.place.context.run.clock.now().microseconds_since(start);
+            stream.first_after = Duration::from_micros(u64::try_from(micros).unwrap_or(0));
+        }
+        stream.chunks += 1;
+        if stream.text.len() < MAX_STREAM_BYTES {
+            stream.text.push_str(text);
+        }
+    }
+
+    /// Sets the arguments of a tool: always JSON text.
+    pub(crate) fn arguments<T: Serialize + ?Sized>(&mut self, value: &T) {
+        let (draft, redactor) = self.redacted();
+        draft.event(events::TOOL_ARGUMENTS, EventTime::Start);
+        draft.event_json(event_keys::ARGUMENTS, value, redactor);
+    }
+
+    /// Sets the result of a tool: always JSON text.
+    pub(crate) fn result<T: Serialize + ?Sized>(&mut self, value: &T) {
+        let (draft, redactor) = self.redacted();
+        draft.event(events::TOOL_RESULT, EventTime::End);
+        draft.event_json(event_keys::RESULT, value, redactor);
+        self.set_answered();
+    }
+
+    /// Sets the state of the agent: always JSON text.
+    pub(crate) fn state<T: Serialize + ?Sized>(&mut self, value: &T) {
+        let (draft, redactor) = self.redacted();
+        draft.event(events::STATE, EventTime::End);
+        draft.event_json(event_keys::STATE, value, redactor);
+    }
+
+    /// Adds what changed to the state.
+    pub(crate) fn state_diff<T: Serialize + ?Sized>(&mut self, value: &T) {
+        let (draft, redactor) = self.redacted();
+        draft.event_json(event_keys::DIFF, value, redactor);
+    }
+}
+
+/// Adds a prompt or a response: a plain string stays one.
+fn add_message<T: Serialize + ?Sized>(
+    draft: &mut Draft,
+    event: Name,
+    time: EventTime,
+    value: &T,
+    redactor: &Redactor,
+) {
+    draft.event(event, time);
+    if draft.event_content(event_keys::CONTENT, value, redactor) == Shape::Json {
+        draft.event_text(event_keys::FORMAT, event_keys::FORMAT_JSON, redactor);
+    }
+}
+
+/// The part of a span that loop detection compares, its signature left in the buffers; `None` for other kinds of spans.
+fn asked(event_type: EventType, content: &SpanContent, buffers: &mut SignatureBuffers) -> Option<Asked> {
+    let draft = &content.draft;
     let is_json =
         |event| draft.event_text_of(event, event_keys::FORMAT) == Some(event_keys::FORMAT_JSON.as_bytes());
-    let failed = contents.error.is_some();
+    let failed = content.error.is_some();
     Some(match event_type {
         EventType::LlmCall => {
-            loops::llm_signature(&contents.name, &mut buffers.signature);
-            let content = |event| draft.event_text_of(event, event_keys::CONTENT);
+            loops::llm_signature(&content.name, &mut buffers.signature);
+            let text_of = |event| draft.event_text_of(event, event_keys::CONTENT);
             let prompt =
-                content(events::PROMPT).and_then(|text| buffers.prompt(text, is_json(events::PROMPT)));
+                text_of(events::PROMPT).and_then(|text| buffers.prompt(text, is_json(events::PROMPT)));
             // Without a prompt, answers are compared.
-            let mut response = || buffers.prompt(content(events::RESPONSE)?, is_json(events::RESPONSE));
+            let mut response = || buffers.prompt(text_of(events::RESPONSE)?, is_json(events::RESPONSE));
             let came = if prompt.is_none() { response() } else { None };
             Asked {
                 kind: Kind::Model,
@@ -411,7 +600,7 @@ fn asked(event_type: EventType, contents: &Contents, buffers: &mut SignatureBuff
         }
         EventType::ToolCall => {
             let arguments = draft.event_text_of(events::TOOL_ARGUMENTS, event_keys::ARGUMENTS);
-            let asked = buffers.tool_signature(&contents.name, arguments);
+            let asked = buffers.tool_signature(&content.name, arguments);
             let mut result = || buffers.number(draft.event_text_of(events::TOOL_RESULT, event_keys::RESULT)?);
             Asked {
                 kind: Kind::Tool,
@@ -428,21 +617,6 @@ fn asked(event_type: EventType, contents: &Contents, buffers: &mut SignatureBuff
         }
         _ => return None,
     })
-}
-
-impl Drop for OpenSpan {
-    fn drop(&mut self) {
-        // A thread that is recording may hold what releasing waits for.
-        if self.reservation.is_some()
-            && let Some(_recording) = Recording::enter()
-        {
-            self.release();
-        }
-        if let Some(contents) = self.contents.take() {
-            let _recording = Recording::mark();
-            pool::give_contents(contents);
-        }
-    }
 }
 
 /// What the limits count a span as.

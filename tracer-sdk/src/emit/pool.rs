@@ -2,11 +2,12 @@
 
 use std::cell::{Cell, RefCell};
 
-use super::open_span::Contents;
+use super::open_span::SpanState;
+use super::recording::Recording;
 use crate::loops::{self, ShapeWriter};
 
 thread_local! {
-    static CONTENTS: Waiting<Contents> = const { Waiting::new() };
+    static SPANS: RefCell<Vec<Box<SpanState>>> = const { RefCell::new(Vec::new()) };
     static LINE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     static SIGNATURE: Cell<Option<Box<SignatureBuffers>>> = const { Cell::new(None) };
 }
@@ -14,44 +15,28 @@ thread_local! {
 /// How much a line buffer may keep between spans.
 const KEPT_LINE_BYTES: usize = 256 * 1024;
 
-/// As many boxes wait per thread as spans are open within each other, as a rule.
-const KEPT_BOXES: usize = 4;
+/// As many spans wait per thread as are open within each other, as a rule.
+const KEPT_SPANS: usize = 4;
 
-/// Boxes that wait to be used again. What is in them is the SDK's own: dropping it runs no user code.
-pub(crate) struct Waiting<T>(RefCell<Vec<Box<T>>>);
-
-impl<T: Default> Waiting<T> {
-    pub(crate) const fn new() -> Self {
-        Self(RefCell::new(Vec::new()))
-    }
-
-    /// One that waits, or a new one.
-    pub(crate) fn take(&self) -> Box<T> {
-        let taken = self.0.try_borrow_mut().ok().and_then(|mut waiting| waiting.pop());
-        taken.unwrap_or_default()
-    }
-
-    /// Keeps a box, unless enough of them wait.
-    pub(crate) fn give(&self, given: Box<T>) {
-        // It is in use only when the program's own allocator records something.
-        if let Ok(mut waiting) = self.0.try_borrow_mut()
-            && waiting.len() < KEPT_BOXES
-        {
-            waiting.push(given);
-        }
-    }
+/// The memory for a span: one that waits, or a new one.
+pub(crate) fn take_span() -> Box<SpanState> {
+    let waiting = SPANS.try_with(|spans| spans.try_borrow_mut().ok()?.pop());
+    waiting.ok().flatten().unwrap_or_default()
 }
 
-/// Empty contents for a span.
-pub(crate) fn take_contents() -> Box<Contents> {
-    CONTENTS.try_with(Waiting::take).unwrap_or_default()
-}
-
-/// Gives contents back to be used again by this thread.
-pub(crate) fn give_contents(mut contents: Box<Contents>) {
-    contents.clear();
+/// Keeps the memory of a span for this thread's next ones, unless enough of it waits.
+pub(crate) fn give_span(mut span: Box<SpanState>) {
+    // What is dropped here is the SDK's own, and the program's allocator may record that.
+    let _recording = Recording::mark();
+    span.clear();
     // A thread that is ending has no pool any more.
-    let _ = CONTENTS.try_with(|pool| pool.give(contents));
+    let _ = SPANS.try_with(|spans| {
+        if let Ok(mut spans) = spans.try_borrow_mut()
+            && spans.len() < KEPT_SPANS
+        {
+            spans.push(span);
+        }
+    });
 }
 
 /// Runs `write` with this thread's line buffer.

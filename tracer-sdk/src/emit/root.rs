@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::error::ErrorInfo;
 use super::pool;
 use super::progress::Exception;
-use super::run_state::{EndedSpan, RunState};
+use super::run_state::RunState;
 use crate::format::names::{self, Name, event_keys, events, span_names};
 use crate::format::{Counts, EventType, SpanId, SpanKind, StatusCode, Timestamp};
 use crate::guardrails::Amount;
@@ -17,7 +17,7 @@ use crate::redact::Redactor;
 use crate::write::draft::{Draft, EventTime, Scalar, cut_to};
 use crate::write::line::{SpanHead, write_line};
 use crate::write::open_entries::OpenEntry;
-use crate::write::run_files::RunFiles;
+use crate::write::run_files::{EndedSpan, RunFiles};
 
 /// `tracer.status` of a call that went well and of one that did not.
 pub(crate) const STATUS_OK: &str = "ok";

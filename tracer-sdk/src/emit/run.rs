@@ -117,17 +117,8 @@ impl Run {
         self
     }
 
-    /// Records through a file system of the test's own, instead of the machine's.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use tracer_sdk::testing::Memory;
-    ///
-    /// let memory = Memory::new();
-    /// let run = tracer_sdk::Run::new("in memory").file_system(Arc::new(memory.clone())).start();
-    /// run.finish();
-    /// assert!(memory.files().iter().any(|path| path.ends_with("meta.json")));
-    /// ```
+    /// Records through another file system than the machine's, for this project's own tests.
+    #[doc(hidden)]
     #[cfg(any(test, feature = "testing"))]
     pub fn file_system(mut self, file_system: Arc<dyn FileSystem>) -> Self {
         self.file_system = Some(file_system);

@@ -3,7 +3,6 @@
 //! Shared by guards, contexts and open spans through one `Arc`. Everything that comes in here is bytes or numbers
 //! already: no user code runs under its locks.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,22 +27,8 @@ use crate::write::line::{SpanHead, write_line};
 use crate::write::live_file::LiveHeader;
 use crate::write::losses::LostParent;
 use crate::write::open_entries::{OpenEntries, OpenEntry};
-use crate::write::run_files::{Ending, RunFiles, log_was_changed};
+use crate::write::run_files::{EndedSpan, Ending, RunFiles, log_was_changed};
 use std::sync::MutexGuard;
-
-/// A span that has ended, ready to be written.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct EndedSpan<'a> {
-    pub(crate) id: SpanId,
-    pub(crate) parent: SpanId,
-    pub(crate) name: &'a Cow<'static, str>,
-    pub(crate) event_type: EventType,
-    pub(crate) start: Timestamp,
-    pub(crate) end: Timestamp,
-    /// The message of the error that the span ended with.
-    pub(crate) error: Option<&'a str>,
-    pub(crate) may_have_children: bool,
-}
 
 /// Where a record went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,27 +65,14 @@ pub(crate) struct RunState {
     /// Finished spans wait to be written together.
     batched: bool,
     directory: PathBuf,
-    files: OwnLock<Files>,
+    files: OwnLock<RunFiles>,
+    /// How many records had found no run when this one started.
+    unattached_before: u64,
     progress: OwnLock<Progress>,
     /// How many panics there were in threads that worked for the run.
     pub(crate) panics: AtomicU64,
     /// `meta.json` does not say everything of the spans that ended after the run.
     has_unsettled: AtomicBool,
-}
-
-#[derive(Debug)]
-struct Files {
-    run: RunFiles,
-    /// The timed spans that have started and have not ended. Those that a span in the file names as its parent get a
-    /// stand-in when the run ends: a completed run has no missing parent.
-    open: OpenEntries,
-    /// The end of the last span that was written.
-    last_end: Timestamp,
-    ended: bool,
-    /// The run that this process joined was found to have ended.
-    end_is_known: bool,
-    /// How many records had found no run when this one started.
-    unattached_before: u64,
 }
 
 /// Where a run belongs and what it is called.
@@ -122,7 +94,6 @@ impl RunState {
         files: RunFiles,
         settings: &Settings,
     ) -> Arc<Self> {
-        let last_end = clock.started_at();
         let process = OwnProcess::current();
         Arc::new(Self {
             trace_id: place.trace_id,
@@ -135,17 +106,8 @@ impl RunState {
             joined: place.joined,
             batched: settings.flush == Flush::Batched,
             directory: files.directory().to_owned(),
-            files: OwnLock::new(
-                process.clone(),
-                Files {
-                    run: files,
-                    open: OpenEntries::default(),
-                    last_end,
-                    ended: false,
-                    end_is_known: false,
-                    unattached_before: registry::ambiguous_records(),
-                },
-            ),
+            files: OwnLock::new(process.clone(), files),
+            unattached_before: registry::ambiguous_records(),
             progress: OwnLock::new(process.clone(), Progress::new(settings)),
             process,
             panics: AtomicU64::new(0),
@@ -192,16 +154,16 @@ impl RunState {
         let Some(files) = self.files.lock() else {
             return RunStats::default();
         };
-        let dropped = files.run.dropped().map_or(0, |dropped| dropped.spans);
+        let dropped = files.dropped().map_or(0, |dropped| dropped.spans);
         RunStats {
-            written: files.run.written(),
+            written: files.written(),
             dropped,
         }
     }
 
     /// Does something with the run's files, unless this is a forked child.
     fn with_files(&self, work: impl FnOnce(&mut RunFiles) -> std::io::Result<()>) {
-        let outcome = self.files.lock().map_or(Ok(()), |mut files| work(&mut files.run));
+        let outcome = self.files.lock().map_or(Ok(()), |mut files| work(&mut files));
         self.warn(outcome.err());
     }
 
@@ -296,14 +258,12 @@ impl RunState {
 
     // ---- spans -----------------------------------------------------------------------------------------------------
 
-    /// Remembers a span that has started.
-    pub(crate) fn opened(&self, id: SpanId, entry: OpenEntry) {
+    /// Adds a timed span that has started.
+    pub(crate) fn add_open(&self, id: SpanId, entry: OpenEntry) {
         let Some(mut files) = self.files.lock() else {
             return;
         };
-        let Files { run, open, .. } = &mut *files;
-        let outcome = run.started(id, &entry, open);
-        open.insert(id, entry);
+        let outcome = files.add_open(id, entry);
         drop(files);
         self.warn(outcome.err());
     }
@@ -321,13 +281,13 @@ impl RunState {
             if self.has_reached_end(&mut files) {
                 return self.write_after_end(files, line, span, draft);
             }
-            files.run.drop_nested(recording::take_dropped());
+            files.drop_nested(recording::take_dropped());
             let mut outcome = files.append(line, span);
-            if files.ended {
+            if files.has_ended {
                 // Nobody writes the batch any more.
-                outcome = outcome.and(files.run.flush());
+                outcome = outcome.and(files.flush());
             }
-            files.run.let_go();
+            files.log.unlock();
             drop(files);
             self.warn(outcome.err());
             Recorded::InRun
@@ -336,58 +296,56 @@ impl RunState {
 
     /// Whether the run has ended. One that this process joined goes on after its own part: then the log is held, so that
     /// the other process cannot end it meanwhile.
-    fn has_reached_end(&self, files: &mut Files) -> bool {
+    fn has_reached_end(&self, files: &mut RunFiles) -> bool {
         if !self.joined {
-            return files.ended;
+            return files.has_ended;
         }
-        files.run.hold();
-        if !files.end_is_known && files.run.is_over() {
-            files.end_is_known = true;
+        files.log.lock();
+        if !files.owner_has_ended && files.log.has_run_ended() {
+            files.owner_has_ended = true;
             self.find_stand_ins(files);
             // What is lost is counted with the spans that come now.
-            let _ = files.run.go_on_after_end();
+            let _ = files.continue_after_end();
         }
-        files.end_is_known
+        files.owner_has_ended
     }
 
     /// Another process may have written stand-ins for spans that are open here.
-    fn find_stand_ins(&self, files: &mut Files) {
-        let Some((present, root)) = shared_run::present(files.run.directory()) else {
+    fn find_stand_ins(&self, files: &mut RunFiles) {
+        let Some((present, root)) = shared_run::present(files.directory()) else {
             return;
         };
-        files.run.note_length();
+        files.log.remember_length();
         for (id, entry) in &mut files.open {
             entry.has_stand_in = present.contains(id);
         }
         if !present.contains(&self.root_id) {
-            files
-                .run
-                .add_lost_parents([shared_run::interrupted(self.root_id, root, self.started_at())]);
+            files.add_lost_parents([shared_run::interrupted(self.root_id, root, self.started_at())]);
         }
     }
 
     /// Appends a span that ended after its run. What the run said of its end never changes.
     fn write_after_end(
         &self,
-        mut files: MutexGuard<'_, Files>,
+        mut files: MutexGuard<'_, RunFiles>,
         line: &mut Vec<u8>,
         span: &EndedSpan<'_>,
         draft: &mut Draft,
     ) -> Recorded {
         // A run that was removed meanwhile is not made again.
-        if span.event_type == EventType::LoopWarning || !files.run.is_in_place() {
+        if span.event_type == EventType::LoopWarning || !files.log.is_still_in_place() {
             files.open.remove(&span.id);
-            files.run.let_go();
+            files.log.unlock();
             return Recorded::Nowhere;
         }
-        files.run.hold();
-        if files.run.is_shared() && files.run.has_changed() {
+        files.log.lock();
+        if files.log.is_shared() && files.log.has_changed() {
             self.find_stand_ins(&mut files);
         }
         let mut span = *span;
         let open = files.open.remove(&span.id);
         if open.as_ref().is_some_and(|entry| entry.outlives_run) {
-            files.run.finish_late();
+            files.finish_late();
         }
         if open.is_some_and(|entry| entry.has_stand_in) {
             // Its ID is taken by the stand-in, under which it belongs now.
@@ -395,31 +353,31 @@ impl RunState {
         }
         draft.flag(names::AFTER_END);
         self.write_span_line(line, &span, draft);
-        files.run.drop_nested(recording::take_dropped());
-        let parents = root::write_lost_parents(self, &mut files.run)
+        files.drop_nested(recording::take_dropped());
+        let parents = root::write_lost_parents(self, &mut files)
             .and_then(|()| self.write_stand_ins(&mut files, span.parent, span.end));
-        let appended = parents.and_then(|()| files.run.append_late(line, span.event_type));
+        let appended = parents.and_then(|()| files.append_late(line, span.event_type));
         let recorded = match &appended {
             Ok(()) => Recorded::AfterEnd,
             Err(_) => Recorded::Nowhere,
         };
-        let settled = files.run.settle_late_if_due();
+        let settled = files.settle_late_if_due();
         // When it could not be written, the thread tries again when it leaves the run.
         let waits = *settled.as_ref().unwrap_or(&true);
         self.has_unsettled.store(waits, Ordering::Relaxed);
-        files.run.let_go();
+        files.log.unlock();
         drop(files);
         self.warn(appended.and(settled.map(drop)).err());
         recorded
     }
 
     /// Writes stand-ins for a span that has not ended and for those around it, unless they have one.
-    fn write_stand_ins(&self, files: &mut Files, id: SpanId, now: Timestamp) -> std::io::Result<()> {
+    fn write_stand_ins(&self, files: &mut RunFiles, id: SpanId, now: Timestamp) -> std::io::Result<()> {
         let mut id = id;
         while let Some(entry) = files.open.get_mut(&id).filter(|entry| !entry.has_stand_in) {
             entry.has_stand_in = true;
             let entry = entry.clone();
-            root::write_unfinished(self, &mut files.run, id, &entry, now)?;
+            root::write_unfinished(self, files, id, &entry, now)?;
             id = entry.parent;
         }
         Ok(())
@@ -431,9 +389,9 @@ impl RunState {
         if self.has_unsettled.load(Ordering::Relaxed)
             && let Some(mut files) = self.files.lock()
         {
-            files.run.hold();
-            let outcome = files.run.settle_late();
-            files.run.let_go();
+            files.log.lock();
+            let outcome = files.settle_late();
+            files.log.unlock();
             drop(files);
             self.has_unsettled.store(false, Ordering::Relaxed);
             self.warn(outcome.err());
@@ -484,15 +442,15 @@ impl RunState {
     /// Ends the run: the root is written, then `meta.json`. What is open ends later and is appended then. Only the first
     /// call counts.
     pub(crate) fn end(&self, error: Option<ErrorInfo>, end: Timestamp) {
-        self.end_with(error, end, Open::EndsLater);
+        self.end_with(error, end, OpenSpans::EndsLater);
     }
 
     /// Ends the run of a program that is about to abort: what is open never ends, and is written as cancelled.
     pub(crate) fn end_aborted(&self, error: ErrorInfo, end: Timestamp) {
-        self.end_with(Some(error), end, Open::NeverEnds);
+        self.end_with(Some(error), end, OpenSpans::NeverEnds);
     }
 
-    fn end_with(&self, error: Option<ErrorInfo>, end: Timestamp, open: Open) {
+    fn end_with(&self, error: Option<ErrorInfo>, end: Timestamp, open: OpenSpans) {
         if !self.process.is_surely_current() {
             return;
         }
@@ -503,26 +461,26 @@ impl RunState {
         let Some(mut files) = self.files.lock() else {
             return;
         };
-        if std::mem::replace(&mut files.ended, true) {
+        if std::mem::replace(&mut files.has_ended, true) {
             return;
         }
         if self.joined {
             self.has_reached_end(&mut files);
         } else {
-            files.run.hold_to_end();
+            files.log.lock_to_end();
         }
-        files.run.drop_nested(recording::take_dropped());
+        files.drop_nested(recording::take_dropped());
         let cancelled = match open {
-            Open::EndsLater => Ok(()),
-            Open::NeverEnds => self.cancel_open_spans(&mut files, end),
+            OpenSpans::EndsLater => Ok(()),
+            OpenSpans::NeverEnds => self.cancel_open_spans(&mut files, end),
         };
         let end = end.max(files.last_end);
-        let flushed = files.run.flush_at_end();
+        let flushed = files.flush_at_end();
         let ended = if self.joined {
-            self.find_own_losses(&mut files.run);
-            let parents = root::write_lost_parents(self, &mut files.run);
-            let dropped = parents.and(root::write_dropped(self, &mut files.run, end));
-            files.run.let_go();
+            self.find_own_losses(&mut files);
+            let parents = root::write_lost_parents(self, &mut files);
+            let dropped = parents.and(root::write_dropped(self, &mut files, end));
+            files.log.unlock();
             dropped
         } else {
             self.write_end(&mut files, end)
@@ -531,13 +489,13 @@ impl RunState {
         self.warn(cancelled.and(flushed).and(ended).err());
     }
 
-    fn write_end(&self, files: &mut Files, end: Timestamp) -> std::io::Result<()> {
+    fn write_end(&self, files: &mut RunFiles, end: Timestamp) -> std::io::Result<()> {
         let (exceptions, loops) = self
             .progress
             .lock()
             .map(|mut progress| (progress.take_exceptions(), progress.loops()))
             .unwrap_or_default();
-        let parents = root::write_lost_parents(self, &mut files.run);
+        let parents = root::write_lost_parents(self, files);
         let (found, strangers) = self.found_in_the_file(files);
         let unfinished = self.write_named_open_spans(files, end);
         // The run ends last, whatever another thread or process told meanwhile.
@@ -553,7 +511,7 @@ impl RunState {
             .values_mut()
             .for_each(|entry| entry.outlives_run = true);
         let open = in_order(&files.open);
-        let rooted = root::write_root(self, &mut files.run, &exceptions, &counts, &open, ended_at);
+        let rooted = root::write_root(self, files, &exceptions, &counts, &open, ended_at);
         let whole = parents.is_ok() && strangers.is_ok() && unfinished.is_ok() && rooted.is_ok();
         let status = if exceptions.is_empty() {
             RecordedStatus::Ok
@@ -568,13 +526,13 @@ impl RunState {
             duration_ms,
             counts,
             // Of a run that others share, this process knows a part: readers look at its spans.
-            loops: (counts.loop_warnings > 0 && !files.run.is_shared()).then_some(loops),
+            loops: (counts.loop_warnings > 0 && !files.log.is_shared()).then_some(loops),
             unfinished_spans: open.len() as u64,
-            unattached: registry::ambiguous_records().saturating_sub(files.unattached_before),
+            unattached: registry::ambiguous_records().saturating_sub(self.unattached_before),
         };
-        let finished = files.run.finish(ending, whole);
+        let finished = files.finish(ending, whole);
         let recounted = self.count_what_came_last(files, ending, whole);
-        files.run.let_go();
+        files.log.unlock();
         parents
             .and(strangers)
             .and(unfinished)
@@ -585,25 +543,25 @@ impl RunState {
 
     /// What the spans that are written add up to. A file that other processes share, or have changed, is read, and parents
     /// that died with their process or were cut from the file get stand-ins.
-    fn found_in_the_file(&self, files: &mut Files) -> (Found, std::io::Result<()>) {
+    fn found_in_the_file(&self, files: &mut RunFiles) -> (Found, std::io::Result<()>) {
         let own = Found {
-            counts: files.run.counts(),
+            counts: files.counts(),
             last_end: None,
         };
-        if !files.run.needs_reading() {
+        if !files.needs_reading() {
             return (own, Ok(()));
         }
-        files.run.note_length();
-        let Some(survey) = self.survey(&files.run) else {
-            if files.run.is_shared() {
+        files.log.remember_length();
+        let Some(survey) = self.survey(files) else {
+            if files.log.is_shared() {
                 return (own, Ok(()));
             }
-            files.run.keep_only(0);
+            files.keep_only(0);
             return (own, Err(log_was_changed()));
         };
-        files.run.keep_only(survey.own);
+        files.keep_only(survey.own);
         if let Some(dropped) = &survey.dropped {
-            files.run.add_dropped(dropped);
+            files.add_dropped(dropped);
         }
         let written = self.write_missing_parents(files, survey.missing_parents, survey.is_damaged);
         (survey.found, written)
@@ -615,7 +573,7 @@ impl RunState {
 
     fn write_missing_parents(
         &self,
-        files: &mut Files,
+        files: &mut RunFiles,
         mut missing: Vec<LostParent>,
         is_damaged: bool,
     ) -> std::io::Result<()> {
@@ -627,8 +585,8 @@ impl RunState {
             }
             None => true,
         });
-        files.run.add_lost_parents(missing);
-        let written = root::write_lost_parents(self, &mut files.run);
+        files.add_lost_parents(missing);
+        let written = root::write_lost_parents(self, files);
         if is_damaged {
             Err(log_was_changed())
         } else {
@@ -637,7 +595,7 @@ impl RunState {
     }
 
     /// Writes stand-ins for the open spans that spans in the file name as their parent.
-    fn write_named_open_spans(&self, files: &mut Files, end: Timestamp) -> std::io::Result<()> {
+    fn write_named_open_spans(&self, files: &mut RunFiles, end: Timestamp) -> std::io::Result<()> {
         in_order(&files.open)
             .into_iter()
             .filter(|(_, entry)| entry.is_named)
@@ -648,20 +606,20 @@ impl RunState {
     /// kept by one that was stopped. Whoever appends from now on finds that the run has ended.
     fn count_what_came_last(
         &self,
-        files: &mut Files,
+        files: &mut RunFiles,
         mut ending: Ending,
         mut whole: bool,
     ) -> std::io::Result<()> {
         /// How often the file is read again: everybody who shares it is late once at the most.
         const MAX_READINGS: usize = 8;
         for _ in 0..MAX_READINGS {
-            if !files.run.is_shared() || !files.run.has_changed() {
+            if !files.log.is_shared() || !files.log.has_changed() {
                 break;
             }
             // Whoever was late may be about to take it back.
-            files.run.hold_to_end();
-            files.run.note_length();
-            let Some(survey) = self.survey(&files.run) else {
+            files.log.lock_to_end();
+            files.log.remember_length();
+            let Some(survey) = self.survey(files) else {
                 break;
             };
             let written = self
@@ -670,21 +628,21 @@ impl RunState {
             whole &= written.is_ok();
             // The root is there by now, with its errors.
             ending.counts = survey.found.counts;
-            files.run.describe_end(&ending, whole)?;
+            files.describe_end(&ending, whole)?;
         }
         Ok(())
     }
 
     /// Counts the spans of this process that another program has cut from a run that this process joined.
     fn find_own_losses(&self, files: &mut RunFiles) {
-        if files.was_cut()
+        if files.log.was_cut()
             && let Some(survey) = self.survey(files)
         {
             files.keep_only(survey.own);
         }
     }
 
-    fn cancel_open_spans(&self, files: &mut Files, end: Timestamp) -> std::io::Result<()> {
+    fn cancel_open_spans(&self, files: &mut RunFiles, end: Timestamp) -> std::io::Result<()> {
         let open = in_order(&std::mem::take(&mut files.open));
         let mut outcome = Ok(());
         for (id, entry) in open {
@@ -710,7 +668,7 @@ impl RunState {
 
     /// Whether the run has ended; one of another process has, for a forked child.
     pub(crate) fn has_ended(&self) -> bool {
-        self.files.lock().is_none_or(|files| files.ended)
+        self.files.lock().is_none_or(|files| files.has_ended)
     }
 
     pub(crate) fn is_own_process(&self) -> bool {
@@ -747,7 +705,7 @@ impl RunState {
 
 /// What becomes of the spans that are open when their run ends.
 #[derive(Debug, Clone, Copy)]
-enum Open {
+enum OpenSpans {
     /// They are appended when they end.
     EndsLater,
     /// Nobody will end them.
@@ -761,31 +719,11 @@ fn in_order(open: &OpenEntries) -> Vec<(SpanId, OpenEntry)> {
     open
 }
 
-impl Files {
-    fn append(&mut self, line: &[u8], span: &EndedSpan<'_>) -> std::io::Result<()> {
-        if !self.open.is_empty() {
-            self.open.remove(&span.id);
-            if let Some(parent) = self.open.get_mut(&span.parent) {
-                parent.is_named = true;
-            }
-        }
-        self.last_end = self.last_end.max(span.end);
-        let as_parent = span.may_have_children.then(|| LostParent {
-            id: span.id,
-            parent: span.parent,
-            name: span.name.clone(),
-            start: span.start,
-            end: span.end,
-        });
-        self.run.append(line, span.event_type, as_parent)
-    }
-}
-
 impl Drop for RunState {
     fn drop(&mut self) {
         // Nobody holds the run any more and nobody ended it: its guard was leaked. What waits in a batch is written;
         // the run stays `running`, and readers tell it as interrupted.
-        if !self.files.get_mut().ended {
+        if !self.files.get_mut().has_ended {
             self.flush();
         }
         self.settle_late();

@@ -9,18 +9,17 @@ use serde::Serialize;
 
 use super::context::{Context, ContextGuard};
 use super::error::ErrorInfo;
-use super::open_span::OpenSpan;
+use super::open_span::{EndTime, OnDrop, OpenSpan, SpanEditor};
 use super::panic::{Frames, Watch, forget};
 use super::recording::{self, Recording};
 use super::root::CANCELLED;
 use super::run_state::RunState;
 use super::start::{Started, start_run};
 use crate::format::EventType;
-use crate::format::names::{self, event_keys, events};
+use crate::format::names;
 use crate::guardrails::{GuardrailExceeded, Guardrails};
 use crate::process::OwnLock;
 use crate::settings::Config;
-use crate::write::draft::EventTime;
 use crate::write::files::{Disk, FileSystem};
 
 /// Where a traced function stands, and the name that it was given.
@@ -76,7 +75,15 @@ struct Inner {
     /// The run that this scope ends.
     run: Option<Arc<RunState>>,
     /// The span that this scope ends; taken out while user code runs, and for good when it ends.
-    span: OwnLock<Option<OpenSpan>>,
+    span: OwnLock<OpenSpan>,
+}
+
+impl Inner {
+    /// The span, which is no longer there for others; empty in a forked child.
+    fn take_span(&self) -> OpenSpan {
+        let span = self.span.lock().map(|mut place| std::mem::take(&mut *place));
+        span.unwrap_or_default()
+    }
 }
 
 impl Scope {
@@ -89,14 +96,16 @@ impl Scope {
 
     /// The same with settings, and with another file system than the machine's own.
     pub(crate) fn run_with(site: &Site, config: &Config, file_system: Option<&Arc<dyn FileSystem>>) -> Self {
-        let Some(_recording) = Recording::enter_or_count() else {
+        let Some(recording) = Recording::enter_or_count() else {
             return Self::default();
         };
         // What was dropped before belongs to no run.
         recording::take_dropped();
         // A thread may still be within a run that has ended; what starts now is a run of its own.
         if let Some(context) = Context::of_thread().filter(|context| !context.run.has_ended()) {
-            return Self::open(OpenSpan::under(context, EventType::Unknown, site.span_name()));
+            let span = OpenSpan::under(context, EventType::Unknown, site.span_name());
+            drop(recording);
+            return Self::open(span);
         }
         let file_system = file_system.map_or_else(|| Arc::new(Disk) as Arc<dyn FileSystem>, Arc::clone);
         match start_run(site, config, &file_system) {
@@ -107,10 +116,13 @@ impl Scope {
                     span: parent,
                     inferred: false,
                 };
-                let mut span = OpenSpan::under(context, EventType::Unknown, name.into());
+                let span = OpenSpan::under(context, EventType::Unknown, name.into());
+                drop(recording);
                 // Structure is never refused.
-                let _ = span.start(None);
-                Self::of(span.context(), Some(run), Some(span))
+                let span = span.start(OnDrop::Discard).unwrap_or_default();
+                span.context()
+                    .map(|context| Self::new(context, Some(run), span))
+                    .unwrap_or_default()
             }
             None => Self::default(),
         }
@@ -123,57 +135,47 @@ impl Scope {
             run: Arc::clone(&run),
             inferred: false,
         };
-        Self::of(context, Some(run), None)
+        Self::new(context, Some(run), OpenSpan::default())
     }
 
     /// A structural span.
     #[must_use]
     pub fn span(site: &Site) -> Self {
-        let Some(_recording) = Recording::enter_or_count() else {
-            return Self::default();
-        };
-        OpenSpan::begin(EventType::Unknown, site.span_name())
-            .map(Self::open)
-            .unwrap_or_default()
+        Self::open(OpenSpan::begin(EventType::Unknown, site.span_name()))
     }
 
     /// A tool call, named after the function unless it was given a name.
     #[must_use]
     pub fn tool(site: &Site) -> Self {
-        let Some(_recording) = Recording::enter_or_count() else {
-            return Self::default();
-        };
-        OpenSpan::begin(EventType::ToolCall, site.span_name())
-            .map(Self::open)
-            .unwrap_or_default()
+        Self::open(OpenSpan::begin(EventType::ToolCall, site.span_name()))
     }
 
     /// A model call.
     #[must_use]
     pub fn llm(model: impl Into<Cow<'static, str>>, provider: Option<&str>) -> Self {
-        let Some(_recording) = Recording::enter_or_count() else {
-            return Self::default();
-        };
-        let Some(mut span) = OpenSpan::begin(EventType::LlmCall, model.into()) else {
-            return Self::default();
-        };
+        let mut span = OpenSpan::begin(EventType::LlmCall, model);
         if let Some(provider) = provider {
-            span.text(names::PROVIDER, provider);
+            span.edit(|span| span.text(names::PROVIDER, provider));
         }
         Self::open(span)
     }
 
-    fn open(mut span: OpenSpan) -> Self {
-        if let Err(exceeded) = span.start(None) {
-            return Self {
+    fn open(span: OpenSpan) -> Self {
+        match span.start(OnDrop::Discard) {
+            Ok(span) => span
+                .context()
+                .map(|context| Self::new(context, None, span))
+                .unwrap_or_default(),
+            Err(exceeded) => Self {
                 inner: None,
                 refused: Some(exceeded),
-            };
+            },
         }
-        Self::of(span.context(), None, Some(span))
     }
 
-    fn of(context: Context, run: Option<Arc<RunState>>, span: Option<OpenSpan>) -> Self {
+    fn new(context: Context, run: Option<Arc<RunState>>, span: OpenSpan) -> Self {
+        // The program's allocator may record.
+        let _recording = Recording::mark();
         let inner = Inner {
             span: OwnLock::new(context.run.process().clone(), span),
             context,
@@ -210,37 +212,32 @@ impl Scope {
         self.inner.as_ref().map(|inner| inner.context.clone())
     }
 
-    /// What the tool is given, or what the model is asked.
+    /// Records what the tool is given, or what the model is asked.
     pub fn arguments<T: Serialize + ?Sized>(&self, value: &T) {
         self.edit(|span| match span.event_type() {
-            EventType::LlmCall => span.message(events::PROMPT, EventTime::Start, value),
-            _ => span.json_event(
-                events::TOOL_ARGUMENTS,
-                EventTime::Start,
-                event_keys::ARGUMENTS,
-                value,
-            ),
+            EventType::LlmCall => span.prompt(value),
+            _ => span.arguments(value),
         });
     }
 
-    /// What the tool gave, or what the model answered.
+    /// Records what the tool returned, or what the model answered.
     pub fn result<T: Serialize + ?Sized>(&self, value: &T) {
         self.edit(|span| match span.event_type() {
-            EventType::LlmCall => span.message(events::RESPONSE, EventTime::End, value),
-            _ => span.json_event(events::TOOL_RESULT, EventTime::End, event_keys::RESULT, value),
+            EventType::LlmCall => span.response(value),
+            _ => span.result(value),
         });
     }
 
     /// The span is taken out while it is edited: user code never runs under the lock.
-    fn edit(&self, change: impl FnOnce(&mut OpenSpan)) {
+    fn edit(&self, change: impl FnOnce(&mut SpanEditor<'_>)) {
         let (Some(inner), Some(_recording)) = (&self.inner, Recording::enter()) else {
             return;
         };
-        let taken = inner.span.lock().and_then(|mut place| place.take());
-        if let Some(mut span) = taken {
-            change(&mut span);
+        let mut span = inner.take_span();
+        if let Some(mut editor) = span.editor() {
+            change(&mut editor);
             if let Some(mut place) = inner.span.lock() {
-                *place = Some(span);
+                *place = span;
             }
         }
     }
@@ -253,9 +250,9 @@ impl Scope {
         let Some(mut place) = inner.span.lock() else {
             return;
         };
-        match (&inner.run, place.as_mut()) {
-            (_, Some(span)) => span.fail(error),
-            (Some(run), None) => run.fail(error),
+        match (place.editor(), &inner.run) {
+            (Some(mut span), _) => span.fail(error),
+            (None, Some(run)) => run.fail(error),
             (None, None) => {}
         }
     }
@@ -299,20 +296,21 @@ impl Scope {
     /// Ends what this scope ends, as of so long ago.
     fn end_with(&self, error: Option<ErrorInfo>, ago: Duration) {
         let Some(inner) = &self.inner else { return };
-        let Some(_recording) = Recording::enter_or_count() else {
+        let Some(recording) = Recording::enter_or_count() else {
             return;
         };
         let clock = &inner.context.run.clock;
         let end = clock.before(clock.now(), ago);
-        let span = inner.span.lock().and_then(|mut place| place.take());
-        if let Some(mut span) = span {
-            match &error {
-                Some(error) if !span.has_error() => span.fail(error.clone()),
-                _ => {}
-            }
-            // A guardrail that this trips is sticky: the next recorder call returns it.
-            let _ = span.end_at(end);
+        let mut span = inner.take_span();
+        if let (Some(mut span), Some(error)) = (span.editor(), &error)
+            && !span.has_error()
+        {
+            span.fail(error.clone());
         }
+        drop(recording);
+        // A guardrail that this trips is sticky: the next recorder call returns it.
+        let _ = span.end(EndTime::At(end));
+        let _recording = Recording::mark();
         if let Some(run) = &inner.run {
             run.end(error, end);
         }

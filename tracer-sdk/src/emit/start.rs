@@ -194,7 +194,7 @@ mod tests {
 
     use super::*;
     use crate::emit::scope::Scope;
-    use crate::testing::Memory;
+    use crate::testing::file_systems::Memory;
     use crate::tool_call;
 
     const SECRET: &str = "correct-horse-battery";

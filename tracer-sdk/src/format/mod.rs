@@ -35,3 +35,5 @@ pub const LIVE_FILE: &str = ".live";
 pub const LOCK_FILE: &str = ".lock";
 /// The folder of the data directory that holds one folder per run.
 pub const RUNS_FOLDER: &str = "runs";
+/// The longest line that is written to a span log, in bytes with its newline (decisions, section 5).
+pub(crate) const MAX_LINE_BYTES: usize = 1024 * 1024;

@@ -204,5 +204,4 @@ impl Monitor {
 }
 
 #[cfg(test)]
-#[path = "monitor_tests.rs"]
 mod tests;

@@ -277,5 +277,4 @@ impl<Id: Clone> LoopDetector<Id> {
 }
 
 #[cfg(test)]
-#[path = "detector_tests.rs"]
 mod tests;

@@ -69,5 +69,4 @@ pub(super) fn beginning(text: &str, length: usize) -> &str {
 }
 
 #[cfg(test)]
-#[path = "shape_tests.rs"]
 mod tests;

@@ -108,5 +108,4 @@ impl<T> AnyOutcome for Outcome<'_, T> {
 const NO_TEXT: &str = "the error has no text";
 
 #[cfg(test)]
-#[path = "outcome_tests.rs"]
 mod tests;

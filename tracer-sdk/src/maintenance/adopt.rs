@@ -10,7 +10,7 @@ use crate::format::gate_trial::GATE_KEY;
 use crate::format::{GateTrial, META_FILE};
 use crate::input::read_input;
 use crate::read::{MAX_META_BYTES, RunDirectory, RunStore, open_run_file};
-use crate::write::files::{Disk, FileSystem, Open, write_all};
+use crate::write::files::{Disk, FileSystem, OpenMode, write_all};
 use crate::write::meta_text::MetaText;
 
 /// Copies a run into a store, with the mark of the trial in its `meta.json`, and tells where it is. The run need not be
@@ -113,7 +113,7 @@ fn marked(meta: &[u8], mark: &GateTrial) -> serde_json::Result<Vec<u8>> {
 }
 
 fn write(path: &Path, from: &mut dyn io::Read, file_system: &dyn FileSystem) -> io::Result<()> {
-    let mut file = file_system.open(path, Open::New)?;
+    let mut file = file_system.open(path, OpenMode::New)?;
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let length = from.read(&mut buffer)?;

@@ -11,7 +11,7 @@ use super::error::MaintenanceError;
 use crate::format::{LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, RunMeta, SPANS_FILE};
 use crate::input::read_input;
 use crate::read::{self, Liveness, MAX_META_BYTES, OutlinedRun, open_run_file, probe_liveness};
-use crate::write::files::{Disk, FileSystem, Open, OpenFile, write_all};
+use crate::write::files::{Disk, FileSystem, OpenFile, OpenMode, write_all};
 use crate::write::meta_file::replace_text;
 use crate::write::meta_text::MetaText;
 
@@ -220,7 +220,7 @@ fn log_end(path: &Path, cut: u64) -> io::Result<Option<LogEnd>> {
 
 fn lock(file_system: &dyn FileSystem, path: &Path) -> Result<Box<dyn OpenFile>, MaintenanceError> {
     let file = file_system
-        .open(path, Open::Append)
+        .open(path, OpenMode::Append)
         .map_err(MaintenanceError::at(path))?;
     match file.try_lock() {
         Ok(false) => Err(MaintenanceError::RunActive),
@@ -245,7 +245,7 @@ fn keep_copy(file_system: &dyn FileSystem, from: &Path, to: &Path) -> Result<(),
 
 fn copy(file_system: &dyn FileSystem, from: &Path, to: &Path) -> io::Result<()> {
     let mut source = open_run_file(from)?;
-    let mut target = file_system.open(to, Open::New)?;
+    let mut target = file_system.open(to, OpenMode::New)?;
     let mut buffer = vec![0; 256 * 1024];
     loop {
         match source.read(&mut buffer) {

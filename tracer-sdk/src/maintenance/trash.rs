@@ -14,7 +14,7 @@ use super::remove::{remove_run, remove_tree};
 use crate::format::TraceId;
 use crate::process::Mutex;
 use crate::read::{Liveness, RunDirectory, RunStore};
-use crate::write::files::{Disk, FileSystem, Open, OpenFile};
+use crate::write::files::{Disk, FileSystem, OpenFile, OpenMode};
 
 /// The folder, beside that of the runs.
 const FOLDER: &str = "trash";
@@ -234,7 +234,7 @@ impl Trash {
         Disk.create_directory(&unmade)
             .map_err(MaintenanceError::at(&unmade))?;
         let lock = Disk
-            .open(&unmade.join(LOCK), Open::New)
+            .open(&unmade.join(LOCK), OpenMode::New)
             .map_err(MaintenanceError::at(&unmade))?;
         // Where there are no locks, others let the place be.
         let _ = lock.try_lock();
@@ -246,7 +246,7 @@ impl Trash {
 
 /// The lock of a place whose process is gone.
 fn locked(place: &Path) -> io::Result<Option<Box<dyn OpenFile>>> {
-    let lock = Disk.open(&place.join(LOCK), Open::Append)?;
+    let lock = Disk.open(&place.join(LOCK), OpenMode::Append)?;
     Ok(lock.try_lock()?.then_some(lock))
 }
 

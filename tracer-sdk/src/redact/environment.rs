@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::process::coarse_now;
+
 use super::keys::{DEFAULTS, Keys};
 use super::shapes::{Beside, Name, Notice, Sign, class, is_path, is_placeholder};
 
@@ -119,7 +121,7 @@ pub(super) struct Watch {
     source: Source,
     /// A forked child does not look: another thread may have held the environment's lock when it was forked.
     process: u32,
-    /// When it may be looked at again, in nanoseconds of [`now`]. The first time comes with the first record, which is
+    /// When it may be looked at again, in nanoseconds of [`coarse_now`]. The first time comes with the first record, which is
     /// usually after the program has read its files.
     next: AtomicU64,
 }
@@ -139,7 +141,7 @@ impl Watch {
 
     /// The environment when it is time to look at it again, for one of those who ask.
     pub(super) fn look_again(&self) -> Option<Variables> {
-        self.look_again_at(now())
+        self.look_again_at(coarse_now())
     }
 
     pub(super) fn look_again_at(&self, now: Duration) -> Option<Variables> {
@@ -155,25 +157,6 @@ impl Watch {
             .is_ok();
         (is_first && self.is_of_this_process()).then(|| (self.source)())
     }
-}
-
-/// A clock that never goes back. It is asked with each record, and a few milliseconds do not matter: the system's coarse
-/// one takes a fifth of the time.
-#[cfg(target_os = "linux")]
-fn now() -> Duration {
-    use rustix::time::{ClockId, clock_gettime};
-    let now = clock_gettime(ClockId::MonotonicCoarse);
-    let nanoseconds = u32::try_from(now.tv_nsec).unwrap_or(0);
-    Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), nanoseconds)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn now() -> Duration {
-    use once_cell::race::OnceBox;
-    static START: OnceBox<std::time::Instant> = OnceBox::new();
-    START
-        .get_or_init(|| Box::new(std::time::Instant::now()))
-        .elapsed()
 }
 
 /// As a number, without a division: this is asked with each record.

@@ -196,5 +196,4 @@ fn checked(mut config: Config, problems: &mut Vec<SettingProblem>) -> Config {
 }
 
 #[cfg(test)]
-#[path = "resolve_tests.rs"]
 mod tests;

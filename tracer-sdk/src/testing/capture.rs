@@ -177,5 +177,4 @@ impl Capture {
 }
 
 #[cfg(test)]
-#[path = "capture_tests.rs"]
 mod tests;

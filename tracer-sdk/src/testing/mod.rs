@@ -33,18 +33,21 @@
 //! Captures in parallel do not see each other, and a thread belongs to none unless it was given the
 //! [`Context`](crate::Context).
 //!
-//! [`Run::file_system`](crate::Run::file_system) records a real run through a file system of your choice: [`Memory`],
-//! or [`Faulty`], which fails when it is told to. [`redacted`] tells what recording would
-//! leave of a text.
+//! [`redacted`] returns what recording would leave of a text.
 
 mod capture;
 mod captured;
 mod redacted;
 mod tree;
 
-pub use crate::write::faulty::{Fault, Faulty, Operation};
-pub use crate::write::files::{Disk, FileIdentity, FileSystem, Open, OpenFile};
-pub use crate::write::memory::Memory;
+/// File systems for this project's own tests. Not part of the API.
+#[doc(hidden)]
+pub mod file_systems {
+    pub use crate::write::faulty::{Fault, Faulty, Operation};
+    pub use crate::write::files::{Disk, FileIdentity, FileSystem, OpenFile, OpenMode};
+    pub use crate::write::memory::Memory;
+}
+
 pub use capture::{Capture, capture, capture_async};
 pub use captured::Captured;
 pub use redacted::redacted;

@@ -475,5 +475,4 @@ fn with_marker(text: &str, limit: usize) -> String {
 }
 
 #[cfg(test)]
-#[path = "draft_tests.rs"]
 mod tests;

@@ -7,18 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::process::Mutex;
 
-use super::files::{FileIdentity, FileSystem, Open, OpenFile};
+use super::files::{FileIdentity, FileSystem, OpenFile, OpenMode};
 
 /// What the SDK asks of a file system.
-///
-/// ```
-/// use std::sync::Arc;
-/// use tracer_sdk::testing::{Faulty, Memory, Operation};
-///
-/// let disk = Faulty::new(Arc::new(Memory::new()));
-/// tracer_sdk::Run::new("counted").file_system(Arc::new(disk.clone())).start().finish();
-/// assert!(disk.operations().contains(&Operation::Rename)); // `meta.json` is put in place in one step
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(
@@ -44,17 +35,6 @@ pub enum Operation {
 }
 
 /// How an operation fails.
-///
-/// ```
-/// use std::path::Path;
-/// use std::sync::Arc;
-/// use tracer_sdk::testing::{Fault, Faulty, FileSystem, Memory};
-///
-/// const EACCES: i32 = 13;
-/// let disk = Faulty::new(Arc::new(Memory::new())).failing_from(0, Fault::Error(EACCES));
-/// let error = disk.create_directory(Path::new("/data")).unwrap_err();
-/// assert_eq!(error.raw_os_error(), Some(EACCES));
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing is done, and the system gives this error number.
@@ -69,19 +49,6 @@ pub enum Fault {
 }
 
 /// A file system that does what another one does until its fault is due; clones share their count.
-///
-/// ```
-/// use std::sync::Arc;
-/// use tracer_sdk::testing::{Fault, Faulty, Memory};
-///
-/// const ENOSPC: i32 = 28;
-/// let disk = Faulty::new(Arc::new(Memory::new())).failing_from(6, Fault::Error(ENOSPC));
-/// let run = tracer_sdk::Run::new("on a full disk").file_system(Arc::new(disk.clone())).start();
-/// tracer_sdk::tool_call("search").record()?;
-/// assert_eq!(run.finish().dropped, 2); // the call and the run's own span
-/// assert!(disk.fired() > 0);
-/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
-/// ```
 #[derive(Debug, Clone)]
 pub struct Faulty {
     inner: Arc<dyn FileSystem>,
@@ -107,14 +74,6 @@ struct Seen {
 
 impl Faulty {
     /// Fails nothing yet, and counts.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use tracer_sdk::testing::{Faulty, Memory};
-    ///
-    /// let disk = Faulty::new(Arc::new(Memory::new()));
-    /// assert!(disk.operations().is_empty());
-    /// ```
     pub fn new(inner: Arc<dyn FileSystem>) -> Self {
         Self {
             inner,
@@ -124,16 +83,6 @@ impl Faulty {
     }
 
     /// Fails the operation at `position`, the first of all being 0, and no other.
-    ///
-    /// ```
-    /// use std::path::Path;
-    /// use std::sync::Arc;
-    /// use tracer_sdk::testing::{Fault, Faulty, FileSystem, Memory};
-    ///
-    /// let disk = Faulty::new(Arc::new(Memory::new())).failing_once(0, Fault::Error(5));
-    /// assert!(disk.create_directories(Path::new("/data")).is_err());
-    /// assert!(disk.create_directories(Path::new("/data")).is_ok());
-    /// ```
     #[must_use]
     pub fn failing_once(mut self, position: u64, fault: Fault) -> Self {
         self.fault = Some(Due {
@@ -145,17 +94,6 @@ impl Faulty {
     }
 
     /// Fails the operation at `position`, the first of all being 0, and every later one.
-    ///
-    /// ```
-    /// use std::path::Path;
-    /// use std::sync::Arc;
-    /// use tracer_sdk::testing::{Fault, Faulty, FileSystem, Memory};
-    ///
-    /// let disk = Faulty::new(Arc::new(Memory::new())).failing_from(1, Fault::Error(5));
-    /// assert!(disk.create_directories(Path::new("/data")).is_ok());
-    /// assert!(disk.create_directories(Path::new("/data")).is_err());
-    /// assert!(disk.create_directories(Path::new("/data")).is_err());
-    /// ```
     #[must_use]
     pub fn failing_from(mut self, position: u64, fault: Fault) -> Self {
         self.fault = Some(Due {
@@ -167,34 +105,12 @@ impl Faulty {
     }
 
     /// Every operation so far, the failed ones included.
-    ///
-    /// ```
-    /// use std::path::Path;
-    /// use std::sync::Arc;
-    /// use tracer_sdk::testing::{Faulty, FileSystem, Memory, Operation};
-    ///
-    /// let disk = Faulty::new(Arc::new(Memory::new()));
-    /// disk.create_directories(Path::new("/data"))?;
-    /// assert_eq!(disk.operations(), [Operation::CreateDirectories]);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     #[must_use]
     pub fn operations(&self) -> Vec<Operation> {
         self.seen.operations.lock().clone()
     }
 
     /// How often the fault happened. A test whose fault never happened has shown nothing.
-    ///
-    /// ```
-    /// use std::path::Path;
-    /// use std::sync::Arc;
-    /// use tracer_sdk::testing::{Fault, Faulty, FileSystem, Memory};
-    ///
-    /// let disk = Faulty::new(Arc::new(Memory::new())).failing_once(0, Fault::Error(5));
-    /// assert_eq!(disk.fired(), 0);
-    /// let _ = disk.create_directories(Path::new("/data"));
-    /// assert_eq!(disk.fired(), 1);
-    /// ```
     #[must_use]
     pub fn fired(&self) -> u64 {
         self.seen.fired.load(Ordering::Relaxed)
@@ -233,10 +149,10 @@ impl FileSystem for Faulty {
         self.inner.create_directory(path)
     }
 
-    fn open(&self, path: &Path, open: Open) -> io::Result<Box<dyn OpenFile>> {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn OpenFile>> {
         self.pass(Operation::Open)?;
         Ok(Box::new(FaultyFile {
-            inner: self.inner.open(path, open)?,
+            inner: self.inner.open(path, mode)?,
             faulty: self.clone(),
         }))
     }
@@ -387,7 +303,7 @@ mod tests {
         memory.create_directories(Path::new("/data")).unwrap();
         let disk = Faulty::new(Arc::new(memory.clone())).failing_from(0, Fault::ShortWrite);
         let path = Path::new("/data/file");
-        let taken = disk.open(path, Open::New).unwrap().write(b"123456").unwrap();
+        let taken = disk.open(path, OpenMode::New).unwrap().write(b"123456").unwrap();
         assert_eq!((taken, memory.read(path)), (3, Some(b"123".to_vec())));
         assert_eq!(disk.fired(), 1);
     }
@@ -402,7 +318,7 @@ mod tests {
             memory.create_directories(Path::new("/data")).unwrap();
             let disk = Faulty::new(Arc::new(memory.clone())).failing_from(1, fault);
             let path = Path::new("/data/file");
-            let mut file = disk.open(path, Open::New).unwrap();
+            let mut file = disk.open(path, OpenMode::New).unwrap();
             assert_eq!(file.write(b"123456").unwrap_err().raw_os_error(), Some(EIO));
             assert_eq!(memory.read(path).as_deref(), Some(stored));
         }

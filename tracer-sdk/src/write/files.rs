@@ -1,36 +1,21 @@
 //! The seam between the SDK and the disk: every operation that changes a run's files goes through these two traits,
 //! so that a test can make any of them fail (architecture, *write*).
-//!
-//! Users see it as `testing`; without that feature there is nothing for its examples to call.
 
 use std::fmt;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::log::MAX_LINE_BYTES;
+use crate::format::MAX_LINE_BYTES;
+use crate::process::coarse_now;
 
 /// The longest file that is read whole, in bytes.
 const MAX_WHOLE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// How a file is opened.
-///
-/// ```
-/// # #[cfg(feature = "testing")] {
-/// # let folder = tempfile::tempdir()?;
-/// use tracer_sdk::testing::{Disk, FileSystem, Open};
-///
-/// let path = folder.path().join("notes");
-/// Disk.open(&path, Open::Append)?.write(b"one")?;
-/// Disk.open(&path, Open::Append)?.write(b", two")?;
-/// assert_eq!(std::fs::read(&path)?, b"one, two");
-/// assert!(Disk.open(&path, Open::New).is_err());
-/// # }
-/// # Ok::<(), std::io::Error>(())
-/// ```
+/// The mode that a file is opened in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Open {
+pub enum OpenMode {
     /// Appends to the file, which is created when it is missing.
     Append,
     /// Creates the file, and fails when there is one.
@@ -39,356 +24,59 @@ pub enum Open {
     Existing,
 }
 
-/// What tells a file from every other one that is there, whatever it is called: the device and the number on it.
-///
-/// ```
-/// # #[cfg(feature = "testing")] {
-/// # let folder = tempfile::tempdir()?;
-/// use tracer_sdk::testing::{Disk, FileSystem, Open};
-///
-/// let [one, other] = ["one", "other"].map(|name| folder.path().join(name));
-/// let file = Disk.open(&one, Open::New)?;
-/// Disk.link(&one, &other)?;
-/// assert_eq!(Disk.open(&other, Open::Existing)?.identity()?, file.identity()?);
-/// # }
-/// # Ok::<(), std::io::Error>(())
-/// ```
+/// The identity of a file under whatever name: the device and the number on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileIdentity(pub u64, pub u64);
 
 /// The operations on names.
-///
-/// ```
-/// # #[cfg(feature = "testing")] {
-/// use std::sync::Arc;
-/// use tracer_sdk::testing::{FileSystem, Memory};
-///
-/// let memory = Memory::new();
-/// let file_system: Arc<dyn FileSystem> = Arc::new(memory.clone());
-/// tracer_sdk::Run::new("in memory").file_system(file_system).start().finish();
-/// assert!(memory.files().iter().any(|path| path.ends_with("meta.json")));
-/// # }
-/// ```
 pub trait FileSystem: fmt::Debug + Send + Sync {
     /// Creates a directory and whatever leads to it, private to the user; one that exists is left as it is.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// # let folder = tempfile::tempdir()?;
-    /// use tracer_sdk::testing::{Disk, FileSystem};
-    ///
-    /// let path = folder.path().join("a/b");
-    /// Disk.create_directories(&path)?;
-    /// Disk.create_directories(&path)?; // as it is
-    /// assert!(path.is_dir());
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     fn create_directories(&self, path: &Path) -> io::Result<()>;
     /// Creates one directory, private to the user; fails when it exists.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// # let folder = tempfile::tempdir()?;
-    /// use tracer_sdk::testing::{Disk, FileSystem};
-    ///
-    /// let path = folder.path().join("a");
-    /// Disk.create_directory(&path)?;
-    /// assert!(Disk.create_directory(&path).is_err());
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     fn create_directory(&self, path: &Path) -> io::Result<()>;
     /// Opens a file, private to the user; a symbolic link in its place is refused.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// # let folder = tempfile::tempdir()?;
-    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
-    ///
-    /// let file = Disk.open(&folder.path().join("notes"), Open::New)?;
-    /// assert_eq!(file.length()?, 0);
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    fn open(&self, path: &Path, open: Open) -> io::Result<Box<dyn OpenFile>>;
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn OpenFile>>;
     /// Moves a file over another one, in one step.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// # let folder = tempfile::tempdir()?;
-    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
-    ///
-    /// let [new, old] = ["meta.json.new", "meta.json"].map(|name| folder.path().join(name));
-    /// Disk.open(&new, Open::New)?.write(b"{}")?;
-    /// Disk.rename(&new, &old)?;
-    /// assert_eq!(std::fs::read(&old)?, b"{}");
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Gives a file a further name; fails when that is taken, or where files have one name only.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// # let folder = tempfile::tempdir()?;
-    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
-    ///
-    /// let [one, other] = ["one", "other"].map(|name| folder.path().join(name));
-    /// let file = Disk.open(&one, Open::New)?;
-    /// Disk.link(&one, &other)?;
-    /// assert!(file.is_at(&other)?);
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// What tells this file system from others in the process.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// use tracer_sdk::testing::{Disk, FileSystem, Memory};
-    ///
-    /// let memory = Memory::new();
-    /// assert_eq!(memory.identity(), memory.clone().identity());
-    /// assert_ne!(memory.identity(), Disk.identity());
-    /// # }
-    /// ```
+    /// The identity of this file system in the process.
     fn identity(&self) -> usize;
     /// Reads a small file whole; anything but a regular file, and one that is longer than 16 MiB, is refused.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// # let folder = tempfile::tempdir()?;
-    /// use tracer_sdk::testing::{Disk, FileSystem};
-    ///
-    /// let path = folder.path().join("meta.json");
-    /// std::fs::write(&path, "{}")?;
-    /// assert_eq!(Disk.read_whole(&path)?, b"{}");
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     fn read_whole(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// Removes a file.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// # let folder = tempfile::tempdir()?;
-    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
-    ///
-    /// let path = folder.path().join(".live");
-    /// Disk.open(&path, Open::New)?;
-    /// Disk.remove(&path)?;
-    /// assert!(!path.exists());
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Removes an empty directory.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// # let folder = tempfile::tempdir()?;
-    /// use tracer_sdk::testing::{Disk, FileSystem};
-    ///
-    /// let path = folder.path().join("a");
-    /// Disk.create_directories(&path.join("b"))?;
-    /// assert!(Disk.remove_empty_directory(&path).is_err());
-    /// Disk.remove_empty_directory(&path.join("b"))?;
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     fn remove_empty_directory(&self, path: &Path) -> io::Result<()>;
 }
 
 /// The operations on an open file.
-///
-/// ```
-/// # #[cfg(feature = "testing")] {
-/// # let folder = tempfile::tempdir()?;
-/// use tracer_sdk::testing::{Disk, FileSystem, Open, OpenFile};
-///
-/// let mut file: Box<dyn OpenFile> = Disk.open(&folder.path().join("notes"), Open::New)?;
-/// file.write(b"12345")?;
-/// file.cut(3)?;
-/// assert_eq!(file.length()?, 3);
-/// # }
-/// # Ok::<(), std::io::Error>(())
-/// ```
 pub trait OpenFile: fmt::Debug + Send + Sync {
-    /// Writes at the end, once, and tells how many bytes were taken.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// # let folder = tempfile::tempdir()?;
-    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
-    ///
-    /// let mut file = Disk.open(&folder.path().join("notes"), Open::New)?;
-    /// assert_eq!(file.write(b"12345")?, 5);
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
+    /// Writes at the end, once, and returns how many bytes were taken.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
-    /// How long the file is.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// # let folder = tempfile::tempdir()?;
-    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
-    ///
-    /// let mut file = Disk.open(&folder.path().join("notes"), Open::New)?;
-    /// file.write(b"12345")?;
-    /// assert_eq!(file.length()?, 5);
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
+    /// The length of the file.
     fn length(&self) -> io::Result<u64>;
-    /// How long the file is up to the end of its last whole line; looks no further back than a line can be long.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// # let folder = tempfile::tempdir()?;
-    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
-    ///
-    /// let mut file = Disk.open(&folder.path().join("notes"), Open::New)?;
-    /// file.write(b"whole\ntorn")?;
-    /// assert_eq!(file.whole_lines()?, 6);
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
+    /// The length up to the end of the last whole line; searches no further back than a line can be long.
     fn whole_lines(&self) -> io::Result<u64>;
     /// Whether these are the last bytes of the file.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// # let folder = tempfile::tempdir()?;
-    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
-    ///
-    /// let mut file = Disk.open(&folder.path().join("notes"), Open::New)?;
-    /// file.write(b"one\ntwo\n")?;
-    /// assert!(file.ends_with(b"two\n")? && !file.ends_with(b"one\n")?);
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     fn ends_with(&self, bytes: &[u8]) -> io::Result<bool>;
     /// Cuts the file to a length.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// # let folder = tempfile::tempdir()?;
-    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
-    ///
-    /// let path = folder.path().join("notes");
-    /// let mut file = Disk.open(&path, Open::New)?;
-    /// file.write(b"12345")?;
-    /// file.cut(2)?;
-    /// assert_eq!(std::fs::read(&path)?, b"12");
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     fn cut(&mut self, length: u64) -> io::Result<()>;
     /// Whether this path names this file: it does not when the file was removed, moved or replaced meanwhile.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// # let folder = tempfile::tempdir()?;
-    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
-    ///
-    /// let path = folder.path().join("notes");
-    /// let file = Disk.open(&path, Open::New)?;
-    /// assert!(file.is_at(&path)?);
-    /// Disk.remove(&path)?;
-    /// assert!(!file.is_at(&path)?);
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     fn is_at(&self, path: &Path) -> io::Result<bool>;
-    /// Which file this is.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// # let folder = tempfile::tempdir()?;
-    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
-    ///
-    /// let file = Disk.open(&folder.path().join("notes"), Open::New)?;
-    /// assert_eq!(file.identity()?, file.identity()?);
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
+    /// The identity of this file.
     fn identity(&self) -> io::Result<FileIdentity>;
     /// The number by which the process knows the open file, where files have one.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// use tracer_sdk::testing::{FileSystem, Memory, Open};
-    ///
-    /// let memory = Memory::new();
-    /// memory.create_directories("data".as_ref())?;
-    /// assert_eq!(memory.open("data/notes".as_ref(), Open::New)?.descriptor(), None);
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     fn descriptor(&self) -> Option<u32>;
-    /// Takes the exclusive lock of the file when it is free; closing the file gives it back.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// # let folder = tempfile::tempdir()?;
-    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
-    ///
-    /// let path = folder.path().join(".live");
-    /// let (one, other) = (Disk.open(&path, Open::Append)?, Disk.open(&path, Open::Append)?);
-    /// assert!(one.try_lock()?);
-    /// assert!(!other.try_lock()?);
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
+    /// Locks the file exclusively if nobody else has; closing the file unlocks it.
     fn try_lock(&self) -> io::Result<bool>;
-    /// Gives the lock back.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// # let folder = tempfile::tempdir()?;
-    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
-    ///
-    /// let path = folder.path().join(".live");
-    /// let (one, other) = (Disk.open(&path, Open::Append)?, Disk.open(&path, Open::Append)?);
-    /// one.try_lock()?;
-    /// one.unlock()?;
-    /// assert!(other.try_lock()?);
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
+    /// Unlocks the file.
     fn unlock(&self) -> io::Result<()>;
     /// Waits until what was written is on the disk.
-    ///
-    /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// # let folder = tempfile::tempdir()?;
-    /// use tracer_sdk::testing::{Disk, FileSystem, Open};
-    ///
-    /// let mut file = Disk.open(&folder.path().join("notes"), Open::New)?;
-    /// file.write(b"12345")?;
-    /// file.sync()?;
-    /// # }
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     fn sync(&self) -> io::Result<()>;
 }
 
 /// The machine's own file system.
-///
-/// ```
-/// # #[cfg(feature = "testing")] {
-/// # let folder = tempfile::tempdir()?;
-/// use std::sync::Arc;
-/// use tracer_sdk::testing::{Disk, Faulty, FileSystem};
-///
-/// let counted = Faulty::new(Arc::new(Disk));
-/// counted.create_directory(&folder.path().join("runs"))?;
-/// assert!(folder.path().join("runs").is_dir());
-/// # }
-/// # Ok::<(), std::io::Error>(())
-/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Disk;
 
@@ -401,13 +89,13 @@ impl FileSystem for Disk {
         private_directory().create(path)
     }
 
-    fn open(&self, path: &Path, open: Open) -> io::Result<Box<dyn OpenFile>> {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn OpenFile>> {
         let mut options = OpenOptions::new();
-        match open {
+        match mode {
             // Reading is asked for because some platforms lock only files that can be read.
-            Open::Append => options.read(true).append(true).create(true),
-            Open::New => options.read(true).append(true).create_new(true),
-            Open::Existing => options.read(true).append(true),
+            OpenMode::Append => options.read(true).append(true).create(true),
+            OpenMode::New => options.read(true).append(true).create_new(true),
+            OpenMode::Existing => options.read(true).append(true),
         };
         make_private(&mut options);
         let file = options.open(path)?;
@@ -416,7 +104,7 @@ impl FileSystem for Disk {
         }
         Ok(Box::new(DiskFile {
             file,
-            found_unlimited: None,
+            unlimited_at: None,
         }))
     }
 
@@ -460,31 +148,22 @@ impl FileSystem for Disk {
 #[derive(Debug)]
 struct DiskFile {
     file: File,
-    /// When the system was last asked for the limit of files, and there was none.
-    found_unlimited: Option<Instant>,
+    /// The tick of the coarse clock in which files had no limit. Asking the system costs a fifth of a write.
+    unlimited_at: Option<Duration>,
 }
-
-/// For so long a file without a limit has none: asking costs two fifths of a write, and only bursts of spans come
-/// faster than this.
-const UNLIMITED_FOR: Duration = Duration::from_micros(5);
 
 impl DiskFile {
     fn room(&mut self) -> io::Result<Option<u64>> {
-        let now = Instant::now();
-        if self
-            .found_unlimited
-            .is_some_and(|found| now.duration_since(found) < UNLIMITED_FOR)
-        {
+        let now = coarse_now();
+        if self.unlimited_at == Some(now) {
             return Ok(None);
         }
         let room = room_in(&self.file)?;
-        self.found_unlimited = room.is_none().then_some(now);
+        self.unlimited_at = room.is_none().then_some(now);
         Ok(room)
     }
-}
 
-impl DiskFile {
-    /// The last bytes, at most so many, and where they begin.
+    /// The last bytes, at most `max_bytes`, and where they begin.
     fn tail(&self, max_bytes: u64) -> io::Result<(u64, Vec<u8>)> {
         let length = self.length()?;
         let start = length.saturating_sub(max_bytes);
@@ -553,8 +232,8 @@ impl OpenFile for DiskFile {
     }
 }
 
-/// How much the process may append to a file (`RLIMIT_FSIZE`); `None` when there is no limit. To begin a write where the
-/// room ends raises a signal that kills a program which does not know it, so that none is begun there.
+/// The number of bytes that the process may append to a file (`RLIMIT_FSIZE`); `None` when there is no limit. A write that
+/// begins where the room ends raises a signal that kills a program which does not handle it, so none is begun there.
 #[cfg(unix)]
 pub(crate) fn room_in(file: &File) -> io::Result<Option<u64>> {
     use rustix::process::{Resource, getrlimit};
@@ -640,7 +319,7 @@ pub(super) fn after_last_newline(start: u64, tail: &[u8]) -> io::Result<u64> {
     }
 }
 
-/// How often a write that a signal interrupted is tried again.
+/// The number of tries of a write that signals interrupt.
 const INTERRUPTED_TRIES: usize = 64;
 
 /// Writes once; what a signal interrupted is tried again, though not for ever.

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::files::{FileIdentity, FileSystem, Open, OpenFile};
+use super::files::{FileIdentity, FileSystem, OpenFile, OpenMode};
 
 static KEPT: AtomicU64 = AtomicU64::new(0);
 
@@ -16,8 +16,8 @@ pub(super) struct Permit(());
 impl Permit {
     /// One, if there is one left.
     pub(super) fn take() -> Option<Self> {
-        let most = most_kept();
-        let one_more = |kept| (kept < most).then_some(kept + 1);
+        let max = max_kept();
+        let one_more = |kept| (kept < max).then_some(kept + 1);
         let taken = KEPT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
         taken.ok().map(|_| Self(()))
     }
@@ -31,7 +31,7 @@ impl Drop for Permit {
 
 /// Three quarters of the quarter that runs may use; the rest is for files that are open for one operation.
 #[cfg(unix)]
-fn most_kept() -> u64 {
+fn max_kept() -> u64 {
     use rustix::process::{Resource, getrlimit};
     let quarter = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / 4;
     quarter - quarter / 4
@@ -39,7 +39,7 @@ fn most_kept() -> u64 {
 
 /// Elsewhere open files have no limit that a program meets.
 #[cfg(not(unix))]
-fn most_kept() -> u64 {
+fn max_kept() -> u64 {
     u64::MAX
 }
 
@@ -73,7 +73,7 @@ impl KeptFile {
     }
 
     /// Whether it was open before.
-    pub(super) fn is_known(&self) -> bool {
+    pub(super) fn was_open(&self) -> bool {
         self.known.is_some()
     }
 
@@ -82,7 +82,7 @@ impl KeptFile {
         &mut self,
         file_system: &dyn FileSystem,
         path: &Path,
-        first: Open,
+        first: OpenMode,
     ) -> io::Result<&mut dyn OpenFile> {
         let file = match self.file.take() {
             Some(file) => file,
@@ -95,7 +95,7 @@ impl KeptFile {
         &mut self,
         file_system: &dyn FileSystem,
         path: &Path,
-        first: Open,
+        first: OpenMode,
     ) -> io::Result<Box<dyn OpenFile>> {
         let Some(known) = &self.known else {
             let file = file_system.open(path, first)?;
@@ -135,7 +135,7 @@ impl KeptFile {
 
     /// An operation has ended: the file stays open if there is a descriptor for it.
     #[inline]
-    pub(super) fn rest(&mut self) {
+    pub(super) fn release(&mut self) {
         if self.permit.is_none() {
             self.permit = Permit::take();
             if self.permit.is_none() {
@@ -147,7 +147,7 @@ impl KeptFile {
 
 /// The file that was at this path, opened again.
 fn same(file_system: &dyn FileSystem, path: &Path, known: FileIdentity) -> io::Result<Box<dyn OpenFile>> {
-    let file = file_system.open(path, Open::Existing)?;
+    let file = file_system.open(path, OpenMode::Existing)?;
     if file.identity()? != known {
         let reason = "the file was replaced while the run was recorded";
         return Err(io::Error::new(io::ErrorKind::NotFound, reason));

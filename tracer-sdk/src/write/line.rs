@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::draft::{Draft, Entry, EventTime, Stored, cut_to};
 use super::escape::{push_escaped, push_string};
-use super::log::MAX_LINE_BYTES;
+
 use crate::format::time::WRITTEN_LENGTH;
-use crate::format::{SpanId, SpanKind, StatusCode, Timestamp, TraceId};
+use crate::format::{MAX_LINE_BYTES, SpanId, SpanKind, StatusCode, Timestamp, TraceId};
 use crate::redact::Redactor;
 
 /// The longest name and the longest description of a line, in bytes, whatever the settings say: what is left of a

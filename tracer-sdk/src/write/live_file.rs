@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::files::{FileSystem, Open, write_all};
+use super::files::{FileSystem, OpenMode, write_all};
 use super::kept_files::KeptFile;
 use super::open_entries::{OpenEntries, OpenEntry};
 use super::run_lock::RunLock;
@@ -75,7 +75,7 @@ impl LiveFile {
         let lock = RunLock::hold(file_system, directory)?;
         // Filled before it gets its name, so that no reader ever sees it without its first line.
         let temporary = directory.join(format!("{LIVE_FILE}.{}.tmp", header.pid));
-        let mut file = file_system.open(&temporary, Open::New)?;
+        let mut file = file_system.open(&temporary, OpenMode::New)?;
         let mut line = Vec::new();
         let locked = LockedHeader {
             header,
@@ -90,7 +90,7 @@ impl LiveFile {
             return Err(error);
         }
         let mut file = KeptFile::open(file)?;
-        file.rest();
+        file.release();
         Ok(Self {
             path,
             is_named: true,
@@ -104,19 +104,19 @@ impl LiveFile {
     }
 
     /// Adds the span `id`, which has started; `open` is everything else that is open.
-    pub(crate) fn started(
+    pub(crate) fn add(
         &mut self,
         file_system: &dyn FileSystem,
         id: SpanId,
         entry: &OpenEntry,
         open: &OpenEntries,
     ) -> io::Result<()> {
-        let told = self.tell(file_system, id, entry, open);
-        self.file.rest();
-        told
+        let written = self.append(file_system, id, entry, open);
+        self.file.release();
+        written
     }
 
-    fn tell(
+    fn append(
         &mut self,
         file_system: &dyn FileSystem,
         id: SpanId,
@@ -129,7 +129,7 @@ impl LiveFile {
         }
         self.lines += 1;
         entry.append_line(id, &mut self.buffer);
-        let file = self.file.get(file_system, &self.path, Open::Existing)?;
+        let file = self.file.get(file_system, &self.path, OpenMode::Existing)?;
         let written = write_all(file, &self.buffer);
         self.is_torn = written.is_err();
         written
@@ -149,7 +149,7 @@ impl LiveFile {
         entry.append_line(id, &mut self.buffer);
         // Until the last line is in, it has to be done again.
         self.is_torn = true;
-        let file = self.file.get(file_system, &self.path, Open::Existing)?;
+        let file = self.file.get(file_system, &self.path, OpenMode::Existing)?;
         file.cut(self.header_length)?;
         self.lines = open.len() + 1;
         write_all(file, &self.buffer)?;

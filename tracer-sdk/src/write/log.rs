@@ -7,12 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use super::files::{FileSystem, Open, write_once};
+use super::files::{FileSystem, OpenMode, write_once};
 use super::kept_files::KeptFile;
-use crate::format::{RecordedStatus, names};
-
-/// A line is never longer than this, newline included (decisions, section 5).
-pub(crate) const MAX_LINE_BYTES: usize = 1024 * 1024;
+use crate::format::{MAX_LINE_BYTES, RecordedStatus, names};
 
 /// How many finished spans wait to be written together, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,12 +48,12 @@ enum Lock {
 /// What was found of the others who share a file.
 #[derive(Debug, Default)]
 struct Others {
-    /// One has appended, or has cut the file, since [`SpanLog::note_length`].
+    /// One has appended, or has cut the file, since [`SpanLog::remember_length`].
     wrote: bool,
     /// The file was shorter once than this process had left it.
     cut: bool,
     /// The last wait for the lock was in vain: the next append only tries.
-    block: bool,
+    skip_wait: bool,
 }
 
 /// How a process that joined a run sees that the run goes on.
@@ -69,7 +66,7 @@ pub(crate) enum Owner {
 }
 
 impl Owner {
-    fn has_ended_the_run(&self) -> bool {
+    fn has_ended_run(&self) -> bool {
         match self {
             Self::Live(live) => !live.exists(),
             Self::Meta(meta) => !std::fs::read(meta)
@@ -95,6 +92,39 @@ pub(crate) struct Appended {
     pub(crate) lost: Option<(u64, io::Error)>,
 }
 
+impl Appended {
+    fn new(lines: &[u8], count: u64, outcome: Result<(), WriteFault>) -> Self {
+        match outcome {
+            Ok(()) => Self {
+                written: count,
+                lost: None,
+            },
+            Err(fault) => {
+                let kept = lines.get(..fault.kept).unwrap_or_default();
+                let written = kept.iter().filter(|&&byte| byte == b'\n').count() as u64;
+                Self {
+                    written,
+                    lost: Some((count - written, fault.error)),
+                }
+            }
+        }
+    }
+}
+
+/// A write that failed.
+#[derive(Debug)]
+struct WriteFault {
+    /// How many bytes of whole lines are in the file all the same.
+    kept: usize,
+    error: io::Error,
+}
+
+impl WriteFault {
+    fn before_any_line(error: io::Error) -> Self {
+        Self { kept: 0, error }
+    }
+}
+
 /// An open span log.
 #[derive(Debug)]
 pub(crate) struct SpanLog {
@@ -106,12 +136,12 @@ pub(crate) struct SpanLog {
     /// The file holds part of a line between these two lengths.
     torn: Option<Torn>,
     /// Another process may append too: every append takes the file's lock and asks for its length.
-    shared: bool,
+    is_shared: bool,
     others: Others,
     /// The lock is kept between appends.
-    held: bool,
+    is_locked: bool,
     /// This process is ending the run: it no longer depends on the lock.
-    ending: bool,
+    ends_run: bool,
     /// Whether the run goes on, for a process that joined it: nothing is appended behind its end.
     owner: Option<Owner>,
     /// Without it every span is in the file on return.
@@ -129,10 +159,10 @@ impl SpanLog {
             file: KeptFile::closed(),
             length: 0,
             torn: None,
-            shared: false,
+            is_shared: false,
             others: Others::default(),
-            held: false,
-            ending: false,
+            is_locked: false,
+            ends_run: false,
             owner: None,
             batch,
             pending: Vec::new(),
@@ -143,63 +173,63 @@ impl SpanLog {
 
     /// From now on another process may append to the same file.
     pub(crate) fn share(&mut self) {
-        self.shared = true;
+        self.is_shared = true;
     }
 
     /// Whether another process may append to the same file.
     pub(crate) fn is_shared(&self) -> bool {
-        self.shared
+        self.is_shared
     }
 
     /// From now on nothing is appended once `owner` has ended the run.
-    pub(crate) fn only_while(&mut self, owner: Owner) {
+    pub(crate) fn set_owner(&mut self, owner: Owner) {
         self.owner = Some(owner);
     }
 
     /// Whether whoever owns the run has ended it.
-    pub(crate) fn is_over(&self) -> bool {
-        self.owner.as_ref().is_some_and(Owner::has_ended_the_run)
+    pub(crate) fn has_run_ended(&self) -> bool {
+        self.owner.as_ref().is_some_and(Owner::has_ended_run)
     }
 
     /// From now on lines are appended though the run has ended.
-    pub(crate) fn go_on_after_end(&mut self) {
+    pub(crate) fn continue_after_end(&mut self) {
         self.owner = None;
-        self.ending = true;
+        self.ends_run = true;
         let lines = std::mem::take(&mut self.pending);
         for line in lines.split_inclusive(|&byte| byte == b'\n') {
             push_marked(&mut self.pending, line);
         }
     }
 
-    /// Keeps the others who share the file from appending, until [`SpanLog::let_go`].
-    pub(crate) fn hold(&mut self) {
-        if self.shared && !self.held && self.open().is_ok() {
-            self.held = self.wait_for_lock() == Lock::Locked;
+    /// Locks the file, which others share, until [`SpanLog::unlock`].
+    pub(crate) fn lock(&mut self) {
+        if self.is_shared && !self.is_locked && self.open().is_ok() {
+            self.is_locked = self.wait_for_lock() == Lock::Locked;
         }
     }
 
-    /// As [`SpanLog::hold`], for the process that ends the run: when it waits in vain for one of the others it goes on all
-    /// the same, and that one finds the run ended.
-    pub(crate) fn hold_to_end(&mut self) {
-        self.ending = true;
-        self.others.block = false;
-        self.hold();
+    /// Locks the file for the end of the run. A process that keeps the lock for too long is not waited for: it finds the run
+    /// ended.
+    pub(crate) fn lock_to_end(&mut self) {
+        self.ends_run = true;
+        self.others.skip_wait = false;
+        self.lock();
     }
 
-    /// Lets the others append again.
-    pub(crate) fn let_go(&mut self) {
-        if let (true, Some(file)) = (std::mem::take(&mut self.held), self.file.as_open()) {
-            // A lock that cannot be given back goes with the process.
+    /// Unlocks the file if it is locked.
+    pub(crate) fn unlock(&mut self) {
+        if let (true, Some(file)) = (std::mem::take(&mut self.is_locked), self.file.as_open()) {
+            // A lock that cannot be unlocked goes with the process; appending goes on.
             let _ = file.unlock();
         }
-        self.rest();
+        self.release();
     }
 
     /// Adds one line, which ends with its newline; it is in the file on return unless batching is on, or another process
     /// keeps the lock: then it waits for the next append.
     pub(crate) fn append(&mut self, line: &[u8]) -> Appended {
-        if self.batch.is_none() && !self.shared {
-            return self.write_lines(line, 1);
+        if self.batch.is_none() && !self.is_shared {
+            return Appended::new(line, 1, self.write(line));
         }
         if self.pending.is_empty() {
             self.oldest_pending = Some(Instant::now());
@@ -236,7 +266,7 @@ impl SpanLog {
 
     /// Writes everything that waits, or loses it.
     pub(crate) fn flush_or_lose(&mut self) -> Appended {
-        self.others.block = false;
+        self.others.skip_wait = false;
         self.write_pending(false)
     }
 
@@ -246,7 +276,7 @@ impl SpanLog {
         }
         // Taken out and put back, so that a steady stream of batches does not allocate.
         let mut lines = std::mem::take(&mut self.pending);
-        let mut appended = self.write_lines(&lines, self.pending_lines);
+        let mut appended = Appended::new(&lines, self.pending_lines, self.write(&lines));
         // Without batching only the lock is waited for.
         let may_pass = |error: &io::Error| self.batch.is_some() || error.kind() == io::ErrorKind::WouldBlock;
         let waits = keep_on_fault && appended.lost.as_ref().is_some_and(|(_, error)| may_pass(error));
@@ -279,11 +309,11 @@ impl SpanLog {
 
     /// Writes one line now, past the batch, which is empty.
     pub(crate) fn append_now(&mut self, line: &[u8]) -> io::Result<()> {
-        self.write_whole_lines(line).map_err(|(_, error)| error)
+        self.write(line).map_err(|fault| fault.error)
     }
 
     /// From now on [`SpanLog::has_changed`] tells what others do to the file.
-    pub(crate) fn note_length(&mut self) {
+    pub(crate) fn remember_length(&mut self) {
         self.others.wrote = false;
         if let Some(Ok(length)) = self.length_now() {
             self.length = length;
@@ -315,97 +345,80 @@ impl SpanLog {
 
     /// Whether the file was opened, and is where it was opened.
     pub(crate) fn is_still_in_place(&self) -> bool {
-        self.file.is_known() && self.is_in_place()
+        self.file.was_open() && self.is_in_place()
     }
 
-    fn write_lines(&mut self, lines: &[u8], count: u64) -> Appended {
-        let written = self.write_whole_lines(lines);
-        match written {
-            Ok(()) => Appended {
-                written: count,
-                lost: None,
-            },
-            Err((bytes, error)) => {
-                let written = lines[..bytes].split(|&byte| byte == b'\n').count() as u64 - 1;
-                Appended {
-                    written,
-                    lost: Some((count - written, error)),
+    /// Writes whole lines in one piece: the one place where `spans.jsonl` grows.
+    fn write(&mut self, lines: &[u8]) -> Result<(), WriteFault> {
+        let was_locked = self.is_locked;
+        let outcome = match self.prepare() {
+            // `prepare` opened it.
+            Ok(lock) => match self.file.as_open().map(|file| write_once(file, lines)) {
+                Some(Ok(taken)) if taken == lines.len() => {
+                    self.length += taken as u64;
+                    self.undo_behind_the_end(lines)
+                        .map_err(WriteFault::before_any_line)
                 }
-            }
-        }
-    }
-
-    /// Writes the lines; on a fault reports how many bytes of whole lines stayed in the file.
-    fn write_whole_lines(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
-        let outcome = self.open().map_err(|error| (0, error));
-        let outcome = outcome.and_then(|()| self.write_open(lines));
-        self.rest();
-        outcome
-    }
-
-    fn write_open(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
-        if !self.shared || self.held {
-            return self.write_locked(lines, Lock::Locked);
-        }
-        let lock = self.wait_for_lock();
-        let outcome = self.write_locked(lines, lock);
-        if let (Lock::Locked, Some(file)) = (lock, self.file.as_open()) {
-            // A lock that cannot be given back goes with the process; appending goes on.
-            let _ = file.unlock();
+                Some(Ok(taken)) => self.recover(lines, lock, Some(taken), io::ErrorKind::WriteZero.into()),
+                Some(Err(error)) => self.recover(lines, lock, None, error),
+                None => Err(WriteFault::before_any_line(io::ErrorKind::NotFound.into())),
+            },
+            Err(error) => Err(WriteFault::before_any_line(error)),
+        };
+        if was_locked {
+            self.release();
+        } else {
+            self.unlock();
         }
         outcome
+    }
+
+    /// Opens the file, locks it if others share it, and cuts off what lies behind its last whole line.
+    fn prepare(&mut self) -> io::Result<Lock> {
+        self.open()?;
+        if !self.is_shared {
+            self.mend()?;
+            return Ok(Lock::Locked);
+        }
+        let lock = if self.is_locked {
+            Lock::Locked
+        } else {
+            self.wait_for_lock()
+        };
+        self.is_locked = lock == Lock::Locked;
+        self.find_end(lock)?;
+        Ok(lock)
     }
 
     fn open(&mut self) -> io::Result<()> {
-        let is_known = self.file.is_known();
+        let was_open = self.file.was_open();
         let file = self
             .file
-            .get(self.file_system.as_ref(), &self.path, Open::Append)?;
-        if !is_known {
+            .get(self.file_system.as_ref(), &self.path, OpenMode::Append)?;
+        if !was_open {
             // What others left in a shared file is looked at before the first append.
-            self.length = if self.shared { 0 } else { file.length()? };
+            self.length = if self.is_shared { 0 } else { file.length()? };
         }
         Ok(())
     }
 
     /// The file need not stay open for what comes next.
-    fn rest(&mut self) {
-        if self.torn.is_none() && !self.held {
-            self.file.rest();
+    fn release(&mut self) {
+        if self.torn.is_none() && !self.is_locked {
+            self.file.release();
         }
-    }
-
-    fn write_locked(&mut self, lines: &[u8], lock: Lock) -> Result<(), (usize, io::Error)> {
-        if self.shared {
-            self.find_end(lock).map_err(|error| (0, error))?;
-        } else {
-            self.mend().map_err(|error| (0, error))?;
-        }
-        // `open` went well.
-        let Some(file) = self.file.as_open() else {
-            return Err((0, io::ErrorKind::NotFound.into()));
-        };
-        let start = self.length;
-        let (taken, error) = match write_once(file, lines) {
-            Ok(taken) if taken == lines.len() => {
-                self.length = start + taken as u64;
-                return self.undo_behind_the_end(lines).map_err(|error| (0, error));
-            }
-            Ok(taken) => (Some(taken), io::ErrorKind::WriteZero.into()),
-            Err(error) => (None, error),
-        };
-        self.look_after_a_fault(lines, lock, taken, error)
     }
 
     /// Finds out what a write left that failed, or that took only a part; the file is asked, because a write may store a
     /// part and fail all the same.
-    fn look_after_a_fault(
+    #[cold]
+    fn recover(
         &mut self,
         lines: &[u8],
         lock: Lock,
         taken: Option<usize>,
         error: io::Error,
-    ) -> Result<(), (usize, io::Error)> {
+    ) -> Result<(), WriteFault> {
         let start = self.length;
         let until = start + lines.len() as u64;
         let length = self.file.as_open().and_then(|file| file.length().ok());
@@ -416,7 +429,7 @@ impl SpanLog {
             // It may have left anything up to all of it; all of it counts as lost.
             self.torn = Some(Torn { from: start, until });
             self.mend_own(lock);
-            return Err((0, error));
+            return Err(WriteFault::before_any_line(error));
         };
         let kept = lines[..taken]
             .iter()
@@ -433,7 +446,7 @@ impl SpanLog {
             });
             self.mend_own(lock);
         }
-        Err((kept, error))
+        Err(WriteFault { kept, error })
     }
 
     /// Mends what a fault has just left; when it cannot be mended now, it is before the next append.
@@ -446,11 +459,11 @@ impl SpanLog {
 
     /// Finds the end of the last whole line of a file that others append to, and cuts off what lies behind it.
     fn find_end(&mut self, lock: Lock) -> io::Result<()> {
-        if lock == Lock::Busy && !self.ending {
+        if lock == Lock::Busy && !self.ends_run {
             let reason = "another process keeps the lock of the run's log";
             return Err(io::Error::new(io::ErrorKind::WouldBlock, reason));
         }
-        if self.is_over() {
+        if self.has_run_ended() {
             return Err(io::Error::other("the run has ended"));
         }
         // `open` went well.
@@ -479,7 +492,7 @@ impl SpanLog {
     /// Takes lines back that came to lie behind the end of the run: this process was stopped between looking for the end
     /// and appending, and whoever ended the run did not wait for it.
     fn undo_behind_the_end(&mut self, lines: &[u8]) -> io::Result<()> {
-        if !self.is_over() {
+        if !self.has_run_ended() {
             return Ok(());
         }
         let Some(file) = self.file.as_open() else {
@@ -501,11 +514,11 @@ impl SpanLog {
         let Some(file) = self.file.as_open() else {
             return Lock::Unavailable;
         };
-        let tries = if self.others.block { 1 } else { LOCK_TRIES };
+        let tries = if self.others.skip_wait { 1 } else { LOCK_TRIES };
         for turn in 0..tries {
             match file.try_lock() {
                 Ok(true) => {
-                    self.others.block = false;
+                    self.others.skip_wait = false;
                     return Lock::Locked;
                 }
                 Ok(false) if turn + 1 < tries => std::thread::sleep(LOCK_PAUSE),
@@ -513,7 +526,7 @@ impl SpanLog {
                 Err(_) => return Lock::Unavailable,
             }
         }
-        self.others.block = true;
+        self.others.skip_wait = true;
         Lock::Busy
     }
 }
@@ -550,5 +563,4 @@ fn end_of_lines(lines: &[u8], count: u64) -> usize {
 }
 
 #[cfg(test)]
-#[path = "log_tests.rs"]
 mod tests;

@@ -8,20 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::process::Mutex;
 
-use super::files::{FileIdentity, FileSystem, Open, OpenFile, after_last_newline};
+use super::files::{FileIdentity, FileSystem, OpenFile, OpenMode, after_last_newline};
 
 /// A file system in memory; clones are the same one.
-///
-/// ```
-/// use std::path::Path;
-/// use tracer_sdk::testing::{FileSystem, Memory, Open};
-///
-/// let memory = Memory::new();
-/// memory.create_directories(Path::new("/data/runs"))?;
-/// memory.open(Path::new("/data/runs/notes"), Open::Append)?.write(b"hello")?;
-/// assert_eq!(memory.read(Path::new("/data/runs/notes")).as_deref(), Some(&b"hello"[..]));
-/// # Ok::<(), std::io::Error>(())
-/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
     names: Arc<Mutex<Names>>,
@@ -42,23 +31,12 @@ struct Node {
 
 impl Memory {
     /// An empty file system.
-    ///
-    /// ```
-    /// assert!(tracer_sdk::testing::Memory::new().files().is_empty());
-    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// What a file holds; `None` when there is none.
-    ///
-    /// ```
-    /// use std::path::Path;
-    ///
-    /// let memory = tracer_sdk::testing::Memory::new();
-    /// assert_eq!(memory.read(Path::new("/data/meta.json")), None);
-    /// ```
     #[must_use]
     pub fn read(&self, path: &Path) -> Option<Vec<u8>> {
         let node = self.names.lock().files.get(path).cloned()?;
@@ -67,33 +45,12 @@ impl Memory {
     }
 
     /// The paths of all files, sorted.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use tracer_sdk::testing::Memory;
-    ///
-    /// let memory = Memory::new();
-    /// tracer_sdk::Run::new("in memory").file_system(Arc::new(memory.clone())).start().finish();
-    /// assert!(memory.files().iter().any(|path| path.ends_with("spans.jsonl")));
-    /// ```
     #[must_use]
     pub fn files(&self) -> Vec<PathBuf> {
         self.names.lock().files.keys().cloned().collect()
     }
 
     /// Removes a directory with everything in it, as a user may do behind a program's back.
-    ///
-    /// ```
-    /// use std::path::Path;
-    /// use tracer_sdk::testing::{FileSystem, Memory, Open};
-    ///
-    /// let memory = Memory::new();
-    /// memory.create_directories(Path::new("/data"))?;
-    /// memory.open(Path::new("/data/file"), Open::New)?;
-    /// memory.remove_directory(Path::new("/data"));
-    /// assert!(memory.files().is_empty());
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     pub fn remove_directory(&self, path: &Path) {
         let mut names = self.names.lock();
         names.directories.retain(|directory| !directory.starts_with(path));
@@ -127,12 +84,12 @@ impl FileSystem for Memory {
         }
     }
 
-    fn open(&self, path: &Path, open: Open) -> io::Result<Box<dyn OpenFile>> {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn OpenFile>> {
         let mut names = self.names.lock();
         names.require_parent(path)?;
-        match (open, names.files.contains_key(path)) {
-            (Open::New, true) => return Err(io::ErrorKind::AlreadyExists.into()),
-            (Open::Existing, false) => return Err(io::ErrorKind::NotFound.into()),
+        match (mode, names.files.contains_key(path)) {
+            (OpenMode::New, true) => return Err(io::ErrorKind::AlreadyExists.into()),
+            (OpenMode::Existing, false) => return Err(io::ErrorKind::NotFound.into()),
             _ => {}
         }
         let node = names.files.entry(path.to_owned()).or_default();
@@ -291,12 +248,12 @@ mod tests {
             Some(io::ErrorKind::AlreadyExists)
         );
         assert_eq!(
-            kind(memory.open(Path::new("/none/1"), Open::New)),
+            kind(memory.open(Path::new("/none/1"), OpenMode::New)),
             Some(io::ErrorKind::NotFound)
         );
-        memory.open(one, Open::New).unwrap();
+        memory.open(one, OpenMode::New).unwrap();
         assert_eq!(
-            kind(memory.open(one, Open::New)),
+            kind(memory.open(one, OpenMode::New)),
             Some(io::ErrorKind::AlreadyExists)
         );
         memory.rename(one, two).unwrap();
@@ -312,8 +269,8 @@ mod tests {
         let memory = with_directory();
         let path = Path::new("/data/runs/live");
         let (first, second) = (
-            memory.open(path, Open::Append).unwrap(),
-            memory.open(path, Open::Append).unwrap(),
+            memory.open(path, OpenMode::Append).unwrap(),
+            memory.open(path, OpenMode::Append).unwrap(),
         );
         assert!(first.try_lock().unwrap());
         assert!(!second.try_lock().unwrap());

@@ -8,7 +8,7 @@ pub(crate) mod escape;
 pub(crate) mod faulty;
 #[cfg_attr(
     not(any(test, feature = "testing")),
-    expect(unreachable_pub, reason = "the feature `testing` shows it to users")
+    expect(unreachable_pub, reason = "tests of other packages use it")
 )]
 pub(crate) mod files;
 mod kept_files;

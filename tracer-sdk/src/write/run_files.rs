@@ -1,6 +1,7 @@
-//! The files of one run that is being recorded: its directory, the span log and `meta.json`, with what was written
-//! and what was lost (decisions, sections 4 and 5).
+//! One run on disk while it is recorded: its directory, the span log, `meta.json` and `.live`, with what was written, what
+//! was lost and which spans are open (decisions, sections 4 and 5).
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,9 +51,23 @@ pub(crate) fn log_was_changed() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, LOG_WAS_CHANGED)
 }
 
+/// A span that has ended, ready to be written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EndedSpan<'a> {
+    pub(crate) id: SpanId,
+    pub(crate) parent: SpanId,
+    pub(crate) name: &'a Cow<'static, str>,
+    pub(crate) event_type: EventType,
+    pub(crate) start: Timestamp,
+    pub(crate) end: Timestamp,
+    /// The message of the error that the span ended with.
+    pub(crate) error: Option<&'a str>,
+    pub(crate) may_have_children: bool,
+}
+
 /// A line that waits in the log's batch.
 #[derive(Debug)]
-struct Pending {
+struct PendingLine {
     event_type: EventType,
     as_parent: Option<LostParent>,
 }
@@ -64,18 +79,27 @@ pub(crate) struct RunFiles {
     data_directory: PathBuf,
     directory: PathBuf,
     identity: RunIdentity,
-    log: SpanLog,
+    pub(crate) log: SpanLog,
     live: Option<LiveFile>,
+    /// The timed spans that have started and have not ended. Those that a span in the file names as its parent get a
+    /// stand-in when the run ends: a completed run has no missing parent.
+    pub(crate) open: OpenEntries,
+    /// The end of the last span that was written.
+    pub(crate) last_end: Timestamp,
+    /// This process has ended its part of the run.
+    pub(crate) has_ended: bool,
+    /// The run that this process joined was found to have ended.
+    pub(crate) owner_has_ended: bool,
     directory_made: bool,
     meta_written: bool,
     /// The lines that wait in the log's batch.
-    pending: Vec<Pending>,
+    pending: Vec<PendingLine>,
     written: u64,
     counts: Counts,
     losses: Losses,
     late: LateSpans,
     /// The last `meta.json` of the run's own end is written.
-    is_finished: bool,
+    is_complete: bool,
 }
 
 /// Why a record is missing that was made while its thread was recording something else.
@@ -98,7 +122,7 @@ impl RunFiles {
         if joined {
             log.share();
             let live = directory.join(LIVE_FILE);
-            log.only_while(if live.exists() {
+            log.set_owner(if live.exists() {
                 Owner::Live(live)
             } else {
                 Owner::Meta(directory.join(META_FILE))
@@ -108,9 +132,13 @@ impl RunFiles {
             file_system,
             data_directory: data_directory.to_owned(),
             directory,
+            last_end: identity.started_at,
             identity,
             log,
             live: None,
+            open: OpenEntries::default(),
+            has_ended: false,
+            owner_has_ended: false,
             directory_made: joined,
             meta_written: joined,
             pending: Vec::new(),
@@ -118,7 +146,7 @@ impl RunFiles {
             counts: Counts::default(),
             losses: Losses::default(),
             late: LateSpans::default(),
-            is_finished: false,
+            is_complete: false,
         }
     }
 
@@ -134,31 +162,11 @@ impl RunFiles {
         self.describe()
     }
 
-    /// Whether other processes may have written into this run.
-    pub(crate) fn is_shared(&self) -> bool {
-        self.log.is_shared()
-    }
-
-    /// Whether another program has cut the log since this process wrote into it.
-    pub(crate) fn was_cut(&self) -> bool {
-        self.log.was_cut()
-    }
-
     /// Whether the log has to be read to know what is in it: other processes appended to it, or changed it.
     pub(crate) fn needs_reading(&mut self) -> bool {
         // What a fault left is no change; when it cannot be mended the end reports it.
         let is_mended = self.log.mend().is_ok();
-        self.is_shared() || is_mended && self.log.has_changed() && self.log.is_in_place()
-    }
-
-    /// From now on [`RunFiles::has_changed`] tells what others do to the log.
-    pub(crate) fn note_length(&mut self) {
-        self.log.note_length();
-    }
-
-    /// Whether others have appended to the log, or changed it, since its length was noted.
-    pub(crate) fn has_changed(&self) -> bool {
-        self.log.has_changed()
+        self.log.is_shared() || is_mended && self.log.has_changed() && self.log.is_in_place()
     }
 
     /// Only so many of the spans that this process wrote are still in the log: the others are lost.
@@ -170,16 +178,6 @@ impl RunFiles {
         }
     }
 
-    /// The run is about to end: the other processes that share it wait, and then find it ended.
-    pub(crate) fn hold_to_end(&mut self) {
-        self.log.hold_to_end();
-    }
-
-    /// The run has ended, or could not be: whoever shares it goes on.
-    pub(crate) fn let_go(&mut self) {
-        self.log.let_go();
-    }
-
     /// Makes the directory and tells readers who is recording.
     pub(crate) fn begin(&mut self, header: &LiveHeader<'_>) -> io::Result<()> {
         try_twice(|| {
@@ -189,12 +187,14 @@ impl RunFiles {
         })
     }
 
-    /// Tells readers of a timed span that has started; `open` is everything else that is open.
-    pub(crate) fn started(&mut self, id: SpanId, entry: &OpenEntry, open: &OpenEntries) -> io::Result<()> {
-        let file_system = self.file_system.as_ref();
-        self.live
-            .as_mut()
-            .map_or(Ok(()), |live| live.started(file_system, id, entry, open))
+    /// Adds a timed span that has started to the open ones, and to `.live`.
+    pub(crate) fn add_open(&mut self, id: SpanId, entry: OpenEntry) -> io::Result<()> {
+        let shown = match &mut self.live {
+            Some(live) => live.add(self.file_system.as_ref(), id, &entry, &self.open),
+            None => Ok(()),
+        };
+        self.open.insert(id, entry);
+        shown
     }
 
     /// What the lines in the file add up to.
@@ -212,14 +212,23 @@ impl RunFiles {
         self.losses.dropped()
     }
 
-    /// Appends a span. `meta.json` appears with the first one. A span that may have children says what a stand-in for
-    /// it would need.
-    pub(crate) fn append(
-        &mut self,
-        line: &[u8],
-        event_type: EventType,
-        as_parent: Option<LostParent>,
-    ) -> io::Result<()> {
+    /// Appends the line of a span. `meta.json` appears with the first one. A span that may have children says what a
+    /// stand-in for it would need.
+    pub(crate) fn append(&mut self, line: &[u8], span: &EndedSpan<'_>) -> io::Result<()> {
+        if !self.open.is_empty() {
+            self.open.remove(&span.id);
+            if let Some(parent) = self.open.get_mut(&span.parent) {
+                parent.is_named = true;
+            }
+        }
+        self.last_end = self.last_end.max(span.end);
+        let as_parent = span.may_have_children.then(|| LostParent {
+            id: span.id,
+            parent: span.parent,
+            name: span.name.clone(),
+            start: span.start,
+            end: span.end,
+        });
         if let Err(error) = self.make_directory() {
             self.losses.add(1, &error);
             if let Some(parent) = as_parent {
@@ -229,8 +238,8 @@ impl RunFiles {
         }
         // Without `meta.json` a span is still worth having: the file is tried again with the next one.
         let described = self.describe();
-        self.pending.push(Pending {
-            event_type,
+        self.pending.push(PendingLine {
+            event_type: span.event_type,
             as_parent,
         });
         let appended = self.log.append(line);
@@ -257,30 +266,15 @@ impl RunFiles {
         self.log.append_now(line)
     }
 
-    /// The others who share the run wait, if they can be made to.
-    pub(crate) fn hold(&mut self) {
-        self.log.hold();
-    }
-
-    /// Whether the process that this one joined has ended the run. Asked while the log is held.
-    pub(crate) fn is_over(&self) -> bool {
-        self.log.is_over()
-    }
-
     /// From now on what is appended comes after the end of the run, which another process has ended. What waited in the
     /// batch is behind its root, too.
-    pub(crate) fn go_on_after_end(&mut self) -> io::Result<()> {
-        self.log.go_on_after_end();
+    pub(crate) fn continue_after_end(&mut self) -> io::Result<()> {
+        self.log.continue_after_end();
         let (written, counts) = (self.written, self.counts);
         let flushed = self.flush_at_end();
         self.late
             .add(self.written - written, self.counts.saturating_sub(counts));
         flushed
-    }
-
-    /// Whether what is appended after the end of the run still reaches it: nobody removed it.
-    pub(crate) fn is_in_place(&self) -> bool {
-        self.log.is_still_in_place()
     }
 
     /// Appends a span that ended after its run; nothing waits in the batch any more. `meta.json` follows
@@ -306,7 +300,7 @@ impl RunFiles {
     pub(crate) fn drop_nested(&mut self, records: u64) {
         if records > 0 {
             self.losses.add(records, &NESTED);
-            if self.is_finished {
+            if self.is_complete {
                 self.late.lose(records, &NESTED);
             }
         }
@@ -375,7 +369,7 @@ impl RunFiles {
     pub(crate) fn finish(&mut self, ending: Ending, whole: bool) -> io::Result<()> {
         // Whatever happens now, the lock goes: nobody records any more.
         let mut live = self.live.take();
-        self.is_finished = true;
+        self.is_complete = true;
         let checked = self.check_log();
         let whole = whole && checked.is_ok() && !self.losses.forgot_parents();
         let described = self.describe_end(&ending, whole);
@@ -421,7 +415,7 @@ impl RunFiles {
             self.counts = Counts::default();
             return Err(gone);
         }
-        if !self.is_shared() && self.log.has_changed() {
+        if !self.log.is_shared() && self.log.has_changed() {
             return Err(log_was_changed());
         }
         Ok(())

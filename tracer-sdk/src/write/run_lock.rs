@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-use super::files::{FileSystem, Open, OpenFile};
+use super::files::{FileSystem, OpenFile, OpenMode};
 use super::kept_files::Permit;
 use crate::format::LOCK_FILE;
 use crate::process::{OwnLock, OwnProcess, PerProcess};
@@ -131,7 +131,7 @@ fn new(file_system: &dyn FileSystem, path: &Path) -> io::Result<Option<Lock>> {
     let Some(permit) = Permit::take() else {
         return Ok(None);
     };
-    let file = file_system.open(path, Open::New)?;
+    let file = file_system.open(path, OpenMode::New)?;
     let locked = match file.try_lock() {
         Ok(true) => {
             return Ok(Some(Lock {

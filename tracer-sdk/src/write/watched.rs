@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::files::{FileIdentity, FileSystem, Open, OpenFile};
+use super::files::{FileIdentity, FileSystem, OpenFile, OpenMode};
 
 /// What is done at each write, whose bytes it is given.
 type Hook = Arc<dyn Fn(&[u8]) + Send + Sync>;
@@ -52,9 +52,9 @@ impl FileSystem for Watched {
         self.inner.create_directory(path)
     }
 
-    fn open(&self, path: &Path, open: Open) -> io::Result<Box<dyn OpenFile>> {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn OpenFile>> {
         Ok(Box::new(WatchedFile {
-            inner: self.inner.open(path, open)?,
+            inner: self.inner.open(path, mode)?,
             watched: self.clone(),
         }))
     }

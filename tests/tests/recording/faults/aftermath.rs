@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use tracer_sdk::RunStats;
 use tracer_sdk::read::{count_records, read_run};
-use tracer_sdk::testing::Memory;
+use tracer_sdk::testing::file_systems::Memory;
 
 use super::agent::SPANS;
 

@@ -18,7 +18,7 @@ fn model(round: u64) -> LlmCall {
 /// An agent that fails in the end. Whatever storage does, each of its steps goes well.
 pub(crate) fn agent() -> Result<(), ParseIntError> {
     state(&json!({"phase": "plan"})).record().unwrap();
-    let mut research = span("research").start();
+    let research = span("research").start();
     for round in 0..3 {
         research.in_scope(|| {
             model(round).record().unwrap();
@@ -28,7 +28,7 @@ pub(crate) fn agent() -> Result<(), ParseIntError> {
                 .unwrap();
             call.result(&json!(["refunds.md"]));
             call.end().unwrap();
-            let mut inner = span(format!("step {round}")).start();
+            let inner = span(format!("step {round}")).start();
             inner.in_scope(|| tool_call("read").args(&"refunds.md").record().unwrap());
             inner.end();
         });

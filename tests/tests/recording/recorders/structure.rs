@@ -93,7 +93,7 @@ fn a_structural_span_has_the_users_attributes_and_holds_what_happens_inside() {
             .attribute("unreal", &f64::NAN)
             .meta(&json!({"owner": "ada"}))
             .start();
-        let mut plan = plan;
+        let plan = plan;
         plan.in_scope(|| {
             let mut step = span("step").start();
             step.in_scope(|| llm_call("m").record()).unwrap();

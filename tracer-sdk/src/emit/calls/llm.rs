@@ -1,18 +1,16 @@
 //! Model calls (decisions, section 1; specification, `LLM_CALL`).
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use serde::Serialize;
 
 use super::methods::{call_methods, timed_call_methods, timed_methods};
-use super::timed::{Gathered, Timed};
-use crate::emit::open_span::OpenSpan;
-use crate::emit::slot::Slot;
-use crate::format::names::{self, events};
+use crate::emit::open_span::{OnDrop, OpenSpan};
+
+use crate::format::names;
 use crate::format::{EventType, Usage};
 use crate::guardrails::GuardrailExceeded;
-use crate::write::draft::{EventTime, Scalar};
+use crate::write::draft::Scalar;
 
 /// Begins the record of one call of a model.
 ///
@@ -36,7 +34,7 @@ use crate::write::draft::{EventTime, Scalar};
 #[inline]
 pub fn llm_call(model: impl Into<Cow<'static, str>>) -> LlmCall {
     LlmCall {
-        span: Slot::begin(EventType::LlmCall, model),
+        span: OpenSpan::begin(EventType::LlmCall, model),
     }
 }
 
@@ -60,7 +58,7 @@ pub fn llm_call(model: impl Into<Cow<'static, str>>) -> LlmCall {
 #[must_use = "call `.record()?` to write it, or `.start()?` to time it"]
 #[derive(Debug)]
 pub struct LlmCall {
-    span: Slot,
+    span: OpenSpan,
 }
 
 impl LlmCall {
@@ -75,9 +73,9 @@ impl LlmCall {
     /// ```
     #[inline]
     pub fn provider(mut self, provider: &str) -> Self {
-        if let Some(mut span) = self.span.edit() {
+        self.span.edit(|span| {
             span.text(names::PROVIDER, provider);
-        }
+        });
         self
     }
 
@@ -92,9 +90,9 @@ impl LlmCall {
     /// ```
     #[inline]
     pub fn prompt<T: Serialize + ?Sized>(mut self, prompt: &T) -> Self {
-        if let Some(mut span) = self.span.edit() {
-            span.message(events::PROMPT, EventTime::Start, prompt);
-        }
+        self.span.edit(|span| {
+            span.prompt(prompt);
+        });
         self
     }
 
@@ -106,9 +104,9 @@ impl LlmCall {
     /// assert_eq!(run.spans[0].events[0].attributes["content"], "Because.");
     /// ```
     pub fn response<T: Serialize + ?Sized>(mut self, response: &T) -> Self {
-        if let Some(mut span) = self.span.edit() {
-            span.message(events::RESPONSE, EventTime::End, response);
-        }
+        self.span.edit(|span| {
+            span.response(response);
+        });
         self
     }
 
@@ -124,9 +122,9 @@ impl LlmCall {
     /// ```
     #[inline]
     pub fn usage(mut self, usage: Usage) -> Self {
-        if let Some(mut span) = self.span.edit() {
-            set_usage(&mut span, usage);
-        }
+        self.span.edit(|span| {
+            span.usage(usage);
+        });
         self
     }
 
@@ -139,9 +137,9 @@ impl LlmCall {
     /// ```
     #[inline]
     pub fn temperature(mut self, temperature: f64) -> Self {
-        if let Some(mut span) = self.span.edit() {
+        self.span.edit(|span| {
             span.scalar(names::TEMPERATURE, Scalar::Float(temperature));
-        }
+        });
         self
     }
 
@@ -154,9 +152,9 @@ impl LlmCall {
     /// ```
     #[inline]
     pub fn stop_reason(mut self, reason: &str) -> Self {
-        if let Some(mut span) = self.span.edit() {
+        self.span.edit(|span| {
             span.text(names::FINISH_REASONS, reason);
-        }
+        });
         self
     }
 
@@ -181,8 +179,9 @@ impl LlmCall {
     /// call.
     #[inline]
     pub fn start(self) -> Result<LlmSpan, GuardrailExceeded> {
-        let timed = Timed::start(self.span, Some("the call was dropped before it was answered"))?;
-        Ok(LlmSpan { timed })
+        let on_drop = OnDrop::Cancel("the call was dropped before it was answered");
+        let span = self.span.start(on_drop)?;
+        Ok(LlmSpan { span })
     }
 }
 
@@ -203,40 +202,7 @@ impl LlmCall {
 #[must_use = "the call ends when this is dropped: bind it with `let mut call = …`"]
 #[derive(Debug)]
 pub struct LlmSpan {
-    timed: Timed<Stream>,
-}
-
-/// A streamed answer so far.
-#[derive(Debug, Default)]
-struct Stream {
-    text: String,
-    chunks: u64,
-    first_after: Option<Duration>,
-}
-
-/// How much of a streamed answer is kept in memory, in bytes; the settings cut it further.
-const MAX_STREAM_BYTES: usize = 1024 * 1024;
-
-impl Stream {
-    fn add(&mut self, text: &str, span: &OpenSpan) {
-        self.first_after.get_or_insert_with(|| span.elapsed_since_start());
-        self.chunks += 1;
-        if self.text.len() < MAX_STREAM_BYTES {
-            self.text.push_str(text);
-        }
-    }
-}
-
-impl Gathered for Stream {
-    fn tell(&self, span: &mut OpenSpan) {
-        let Some(after) = self.first_after else { return };
-        let milliseconds = after.as_secs_f64() * 1_000.0;
-        span.scalar(names::TIME_TO_FIRST_CHUNK, Scalar::Float(milliseconds));
-        span.scalar(names::CHUNKS, Scalar::Unsigned(self.chunks));
-        if !self.text.is_empty() {
-            span.message(events::RESPONSE, EventTime::End, self.text.as_str());
-        }
-    }
+    span: OpenSpan,
 }
 
 impl LlmSpan {
@@ -255,11 +221,7 @@ impl LlmSpan {
     /// assert_eq!(run.spans[0].events[0].attributes["content"], "Because.");
     /// ```
     pub fn response<T: Serialize + ?Sized>(&mut self, response: &T) -> &mut Self {
-        if let Some((mut span, stream)) = self.timed.parts() {
-            span.message(events::RESPONSE, EventTime::End, response);
-            span.answered();
-            stream.text.clear();
-        }
+        self.span.edit(|span| span.response(response));
         self
     }
 
@@ -278,9 +240,7 @@ impl LlmSpan {
     /// assert_eq!(run.spans[0].attributes["tracer.chunks"], 3);
     /// ```
     pub fn chunk(&mut self, text: &str) -> &mut Self {
-        if let Some((span, stream)) = self.timed.parts() {
-            stream.add(text, &span);
-        }
+        self.span.edit(|span| span.chunk(text));
         self
     }
 
@@ -297,9 +257,9 @@ impl LlmSpan {
     /// ```
     #[inline]
     pub fn usage(&mut self, usage: Usage) -> &mut Self {
-        if let Some(mut span) = self.timed.edit() {
-            set_usage(&mut span, usage);
-        }
+        self.span.edit(|span| {
+            span.usage(usage);
+        });
         self
     }
 
@@ -316,23 +276,10 @@ impl LlmSpan {
     /// ```
     #[inline]
     pub fn stop_reason(&mut self, reason: &str) -> &mut Self {
-        if let Some(mut span) = self.timed.edit() {
+        self.span.edit(|span| {
             span.text(names::FINISH_REASONS, reason);
-            span.answered();
-        }
+            span.set_answered();
+        });
         self
-    }
-}
-
-fn set_usage(span: &mut OpenSpan, usage: Usage) {
-    let parts = [
-        (names::INPUT_TOKENS, usage.prompt_tokens),
-        (names::OUTPUT_TOKENS, usage.completion_tokens),
-        (names::TOTAL_TOKENS, usage.total_tokens),
-    ];
-    for (name, tokens) in parts {
-        if let Some(tokens) = tokens {
-            span.scalar(name, Scalar::Unsigned(tokens));
-        }
     }
 }

@@ -16,8 +16,8 @@ macro_rules! timed_methods {
         /// });
         /// assert_eq!(run.spans[0].parent_span_id, Some(run.spans[1].span_id));
         /// ```
-        pub fn enter(&mut self) -> Option<crate::ContextGuard> {
-            self.timed.enter()
+        pub fn enter(&self) -> Option<crate::ContextGuard> {
+            self.span.enter()
         }
 
         /// The context of this span, to be carried into threads and tasks; `None` outside of a run.
@@ -35,8 +35,8 @@ macro_rules! timed_methods {
         /// assert_eq!(run.spans[0].parent_span_id, Some(run.spans[1].span_id));
         /// ```
         #[must_use]
-        pub fn context(&mut self) -> Option<crate::Context> {
-            self.timed.context()
+        pub fn context(&self) -> Option<crate::Context> {
+            self.span.context()
         }
 
         /// Runs a closure whose recordings become children of this span.
@@ -49,8 +49,8 @@ macro_rules! timed_methods {
         /// });
         /// assert_eq!(run.spans[0].parent_span_id, Some(run.spans[1].span_id));
         /// ```
-        pub fn in_scope<R>(&mut self, work: impl FnOnce() -> R) -> R {
-            self.timed.in_scope(work)
+        pub fn in_scope<R>(&self, work: impl FnOnce() -> R) -> R {
+            self.span.in_scope(work)
         }
 
         /// Wraps a future whose recordings become children of this span.
@@ -70,8 +70,8 @@ macro_rules! timed_methods {
         /// assert_eq!(spans[0].parent_span_id, Some(spans[1].span_id));
         /// # Ok(()) }
         /// ```
-        pub fn instrument<F: std::future::Future>(&mut self, future: F) -> crate::InContext<F> {
-            self.timed.instrument(future)
+        pub fn instrument<F: std::future::Future>(&self, future: F) -> crate::InContext<F> {
+            self.span.instrument(future)
         }
 
         /// Adds an attribute of your own; a structured value is stored as JSON text.
@@ -86,9 +86,9 @@ macro_rules! timed_methods {
         /// assert_eq!(run.spans[0].attributes["steps"], 4);
         /// ```
         pub fn attribute<T: serde::Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
-            if let Some(mut span) = self.timed.edit() {
-                span.user(key, value);
-            }
+            self.span.edit(|span| {
+                span.attribute(key, value);
+            });
             self
         }
 
@@ -103,7 +103,7 @@ macro_rules! timed_methods {
         /// ```
         #[must_use]
         pub fn id(&self) -> Option<crate::format::SpanId> {
-            self.timed.id()
+            self.span.id()
         }
     };
 }
@@ -125,10 +125,9 @@ macro_rules! timed_call_methods {
         /// assert_eq!(run.spans[0].status_description, "the index is not there");
         /// ```
         pub fn fail<E: std::fmt::Display + ?Sized>(&mut self, error: &E) -> &mut Self {
-            if let Some(mut span) = self.timed.edit() {
+            self.span.edit(|span| {
                 span.fail(crate::ErrorInfo::of(error));
-                span.answered();
-            }
+            });
             self
         }
 
@@ -145,7 +144,7 @@ macro_rules! timed_call_methods {
         /// [`GuardrailExceeded`](crate::GuardrailExceeded) when the run has crossed one of its limits; the call is
         /// written all the same.
         pub fn end(self) -> Result<(), crate::GuardrailExceeded> {
-            self.timed.end()
+            self.span.end(crate::emit::open_span::EndTime::Now)
         }
     };
 }
@@ -163,9 +162,9 @@ macro_rules! call_methods {
         /// assert_eq!(run.spans[0].attributes["attempt"], 2);
         /// ```
         pub fn attribute<T: serde::Serialize + ?Sized>(mut self, key: &str, value: &T) -> Self {
-            if let Some(mut span) = self.span.edit() {
-                span.user(key, value);
-            }
+            self.span.edit(|span| {
+                span.attribute(key, value);
+            });
             self
         }
 
@@ -179,9 +178,9 @@ macro_rules! call_methods {
         /// assert_eq!(run.records()[1].meta["step"], 7);
         /// ```
         pub fn meta<T: serde::Serialize + ?Sized>(mut self, value: &T) -> Self {
-            if let Some(mut span) = self.span.edit() {
+            self.span.edit(|span| {
                 span.meta(value);
-            }
+            });
             self
         }
 
@@ -193,9 +192,9 @@ macro_rules! call_methods {
         /// assert_eq!(run.spans[0].status_description, "the index is not there");
         /// ```
         pub fn error<E: std::fmt::Display + ?Sized>(mut self, error: &E) -> Self {
-            if let Some(mut span) = self.span.edit() {
+            self.span.edit(|span| {
                 span.fail(crate::ErrorInfo::of(error));
-            }
+            });
             self
         }
 
@@ -214,9 +213,9 @@ macro_rules! call_methods {
         /// ```
         #[inline]
         pub fn duration(mut self, duration: std::time::Duration) -> Self {
-            if let Some(mut span) = self.span.edit() {
+            self.span.edit(|span| {
                 span.set_duration(duration);
-            }
+            });
             self
         }
 
@@ -233,10 +232,8 @@ macro_rules! call_methods {
         /// [`GuardrailExceeded`](crate::GuardrailExceeded) when the run has crossed one of its limits; the call is
         /// written all the same.
         #[inline]
-        pub fn record(mut self) -> Result<(), crate::GuardrailExceeded> {
-            self.span
-                .take()
-                .map_or(Ok(()), crate::emit::open_span::OpenSpan::record)
+        pub fn record(self) -> Result<(), crate::GuardrailExceeded> {
+            self.span.end(crate::emit::open_span::EndTime::Now)
         }
     };
 }

@@ -7,15 +7,14 @@ pub(crate) mod llm;
 mod methods;
 pub(crate) mod span;
 pub(crate) mod state;
-pub(crate) mod timed;
 pub(crate) mod tool;
 
 use std::borrow::Cow;
 use std::error::Error;
 
 use super::error::ErrorInfo;
-use super::open_span::OpenSpan;
-use super::slot::Slot;
+use super::open_span::{EndTime, OpenSpan};
+
 use crate::format::EventType;
 use crate::format::names::span_names;
 use crate::guardrails::GuardrailExceeded;
@@ -38,9 +37,9 @@ use crate::guardrails::GuardrailExceeded;
 ///
 /// [`GuardrailExceeded`] when the run has crossed one of its limits.
 pub fn record_error<E: Error + ?Sized>(error: &E) -> Result<(), GuardrailExceeded> {
-    let mut span = Slot::begin(EventType::Error, Cow::Borrowed(span_names::ERROR));
-    if let Some(mut span) = span.edit() {
+    let mut span = OpenSpan::begin(EventType::Error, Cow::Borrowed(span_names::ERROR));
+    span.edit(|span| {
         span.fail(ErrorInfo::with_causes(error));
-    }
-    span.take().map_or(Ok(()), OpenSpan::record)
+    });
+    span.end(EndTime::Now)
 }

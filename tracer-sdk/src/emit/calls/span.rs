@@ -6,9 +6,9 @@ use std::fmt::Display;
 use serde::Serialize;
 
 use super::methods::timed_methods;
-use super::timed::Timed;
 use crate::emit::error::ErrorInfo;
-use crate::emit::slot::Slot;
+use crate::emit::open_span::{EndTime, OnDrop, OpenSpan};
+
 use crate::format::EventType;
 
 /// Begins a structural span: a phase, a sub-agent, anything that other recordings happen inside.
@@ -25,7 +25,7 @@ use crate::format::EventType;
 #[inline]
 pub fn span(name: impl Into<Cow<'static, str>>) -> SpanBuilder {
     SpanBuilder {
-        span: Slot::begin(EventType::Unknown, name),
+        span: OpenSpan::begin(EventType::Unknown, name),
     }
 }
 
@@ -43,7 +43,7 @@ pub fn span(name: impl Into<Cow<'static, str>>) -> SpanBuilder {
 #[must_use = "call `.start()` to begin the span"]
 #[derive(Debug)]
 pub struct SpanBuilder {
-    span: Slot,
+    span: OpenSpan,
 }
 
 impl SpanBuilder {
@@ -59,9 +59,9 @@ impl SpanBuilder {
     /// assert_eq!(run.spans[0].attributes["goals"], r#"["find","tell"]"#);
     /// ```
     pub fn attribute<T: Serialize + ?Sized>(mut self, key: &str, value: &T) -> Self {
-        if let Some(mut span) = self.span.edit() {
-            span.user(key, value);
-        }
+        self.span.edit(|span| {
+            span.attribute(key, value);
+        });
         self
     }
 
@@ -78,9 +78,9 @@ impl SpanBuilder {
     /// assert_eq!(run.records()[1].meta["step"], 7);
     /// ```
     pub fn meta<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
-        if let Some(mut span) = self.span.edit() {
+        self.span.edit(|span| {
             span.meta(value);
-        }
+        });
         self
     }
 
@@ -98,7 +98,7 @@ impl SpanBuilder {
     pub fn start(self) -> Span {
         // No limit counts structural spans, so `start` has nothing to refuse.
         Span {
-            timed: Timed::start(self.span, None).unwrap_or_else(|_| Timed::nothing()),
+            span: self.span.start(OnDrop::End).unwrap_or_default(),
         }
     }
 }
@@ -118,7 +118,7 @@ impl SpanBuilder {
 #[must_use = "the span ends when this is dropped: bind it with `let mut span = …`"]
 #[derive(Debug)]
 pub struct Span {
-    timed: Timed,
+    span: OpenSpan,
 }
 
 impl Span {
@@ -136,9 +136,9 @@ impl Span {
     /// assert_eq!(run.spans[0].status_description, "no plan was found");
     /// ```
     pub fn fail<E: Display + ?Sized>(&mut self, error: &E) -> &mut Self {
-        if let Some(mut span) = self.timed.edit() {
+        self.span.edit(|span| {
             span.fail(ErrorInfo::of(error));
-        }
+        });
         self
     }
 
@@ -155,6 +155,7 @@ impl Span {
     /// ```
     #[inline]
     pub fn end(self) {
-        drop(self);
+        // A guardrail that this trips is sticky: the next recorder call returns it.
+        let _ = self.span.end(EndTime::Now);
     }
 }

@@ -2,12 +2,11 @@
 
 use serde::Serialize;
 
-use crate::emit::open_span::OpenSpan;
-use crate::emit::slot::Slot;
+use crate::emit::open_span::{EndTime, OpenSpan};
+
 use crate::format::EventType;
-use crate::format::names::{event_keys, events, span_names};
+use crate::format::names::span_names;
 use crate::guardrails::GuardrailExceeded;
-use crate::write::draft::EventTime;
 
 /// Begins the record of the agent's state, for example between two steps.
 ///
@@ -21,10 +20,10 @@ use crate::write::draft::EventTime;
 /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
 /// ```
 pub fn state<T: Serialize + ?Sized>(state: &T) -> StateUpdate {
-    let mut span = Slot::begin(EventType::StateUpdate, span_names::STATE);
-    if let Some(mut span) = span.edit() {
-        span.json_event(events::STATE, EventTime::End, event_keys::STATE, state);
-    }
+    let mut span = OpenSpan::begin(EventType::StateUpdate, span_names::STATE);
+    span.edit(|span| {
+        span.state(state);
+    });
     StateUpdate { span }
 }
 
@@ -43,7 +42,7 @@ pub fn state<T: Serialize + ?Sized>(state: &T) -> StateUpdate {
 #[must_use = "call `.record()?` to write it"]
 #[derive(Debug)]
 pub struct StateUpdate {
-    span: Slot,
+    span: OpenSpan,
 }
 
 impl StateUpdate {
@@ -57,9 +56,9 @@ impl StateUpdate {
     /// assert_eq!(run.spans[0].events[0].attributes["diff"], r#"{"tries":1}"#);
     /// ```
     pub fn diff<T: Serialize + ?Sized>(mut self, diff: &T) -> Self {
-        if let Some(mut span) = self.span.edit() {
-            span.more_json(event_keys::DIFF, diff);
-        }
+        self.span.edit(|span| {
+            span.state_diff(diff);
+        });
         self
     }
 
@@ -73,9 +72,9 @@ impl StateUpdate {
     /// assert_eq!(run.records()[1].meta["step"], 7);
     /// ```
     pub fn meta<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
-        if let Some(mut span) = self.span.edit() {
+        self.span.edit(|span| {
             span.meta(value);
-        }
+        });
         self
     }
 
@@ -91,7 +90,7 @@ impl StateUpdate {
     ///
     /// [`GuardrailExceeded`] when the run has crossed one of its limits; the state is written all the same.
     #[inline]
-    pub fn record(mut self) -> Result<(), GuardrailExceeded> {
-        self.span.take().map_or(Ok(()), OpenSpan::record)
+    pub fn record(self) -> Result<(), GuardrailExceeded> {
+        self.span.end(EndTime::Now)
     }
 }

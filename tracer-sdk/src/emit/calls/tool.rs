@@ -5,12 +5,10 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::methods::{call_methods, timed_call_methods, timed_methods};
-use super::timed::Timed;
-use crate::emit::slot::Slot;
+
+use crate::emit::open_span::{OnDrop, OpenSpan};
 use crate::format::EventType;
-use crate::format::names::{event_keys, events};
 use crate::guardrails::GuardrailExceeded;
-use crate::write::draft::EventTime;
 
 /// Begins the record of one call of a tool.
 ///
@@ -29,7 +27,7 @@ use crate::write::draft::EventTime;
 #[inline]
 pub fn tool_call(name: impl Into<Cow<'static, str>>) -> ToolCall {
     ToolCall {
-        span: Slot::begin(EventType::ToolCall, name),
+        span: OpenSpan::begin(EventType::ToolCall, name),
     }
 }
 
@@ -51,7 +49,7 @@ pub fn tool_call(name: impl Into<Cow<'static, str>>) -> ToolCall {
 #[must_use = "call `.record()?` to write it, or `.start()?` to time it"]
 #[derive(Debug)]
 pub struct ToolCall {
-    span: Slot,
+    span: OpenSpan,
 }
 
 impl ToolCall {
@@ -69,14 +67,9 @@ impl ToolCall {
     /// ```
     #[inline]
     pub fn args<T: Serialize + ?Sized>(mut self, arguments: &T) -> Self {
-        if let Some(mut span) = self.span.edit() {
-            span.json_event(
-                events::TOOL_ARGUMENTS,
-                EventTime::Start,
-                event_keys::ARGUMENTS,
-                arguments,
-            );
-        }
+        self.span.edit(|span| {
+            span.arguments(arguments);
+        });
         self
     }
 
@@ -88,9 +81,9 @@ impl ToolCall {
     /// assert_eq!(run.spans[0].events[0].attributes["result"], r#"["refunds.md"]"#);
     /// ```
     pub fn result<T: Serialize + ?Sized>(mut self, result: &T) -> Self {
-        if let Some(mut span) = self.span.edit() {
-            span.json_event(events::TOOL_RESULT, EventTime::End, event_keys::RESULT, result);
-        }
+        self.span.edit(|span| {
+            span.result(result);
+        });
         self
     }
 
@@ -117,8 +110,9 @@ impl ToolCall {
     /// call.
     #[inline]
     pub fn start(self) -> Result<ToolSpan, GuardrailExceeded> {
-        let timed = Timed::start(self.span, Some("the call was dropped before it had a result"))?;
-        Ok(ToolSpan { timed })
+        let on_drop = OnDrop::Cancel("the call was dropped before it had a result");
+        let span = self.span.start(on_drop)?;
+        Ok(ToolSpan { span })
     }
 }
 
@@ -138,7 +132,7 @@ impl ToolCall {
 #[must_use = "the call ends when this is dropped: bind it with `let mut call = …`"]
 #[derive(Debug)]
 pub struct ToolSpan {
-    timed: Timed,
+    span: OpenSpan,
 }
 
 impl ToolSpan {
@@ -157,10 +151,9 @@ impl ToolSpan {
     /// assert_eq!(run.spans[0].events[0].attributes["result"], r#"["refunds.md"]"#);
     /// ```
     pub fn result<T: Serialize + ?Sized>(&mut self, result: &T) -> &mut Self {
-        if let Some(mut span) = self.timed.edit() {
-            span.json_event(events::TOOL_RESULT, EventTime::End, event_keys::RESULT, result);
-            span.answered();
-        }
+        self.span.edit(|span| {
+            span.result(result);
+        });
         self
     }
 }

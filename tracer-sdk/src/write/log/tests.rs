@@ -37,7 +37,7 @@ fn a_line_waits_while_another_process_keeps_the_lock_and_only_the_first_one_take
     let memory = memory();
     let watched = Watched::new(Arc::new(memory.clone()));
     let mut log = shared_log(&(Arc::new(watched.clone()) as Arc<dyn FileSystem>));
-    let other = memory.open(Path::new(LOG), Open::Append).unwrap();
+    let other = memory.open(Path::new(LOG), OpenMode::Append).unwrap();
     assert!(other.try_lock().unwrap());
     assert_eq!(outcome(&log.append(b"one\n")), (0, None));
     assert_eq!(watched.lock_tries(), LOCK_TRIES);
@@ -57,7 +57,7 @@ fn a_line_waits_while_another_process_keeps_the_lock_and_only_the_first_one_take
 fn lines_that_still_wait_for_the_lock_at_the_end_are_lost_and_counted() {
     let memory = memory();
     let mut log = shared_log(&(Arc::new(memory.clone()) as Arc<dyn FileSystem>));
-    let other = memory.open(Path::new(LOG), Open::Append).unwrap();
+    let other = memory.open(Path::new(LOG), OpenMode::Append).unwrap();
     assert!(other.try_lock().unwrap());
     log.append(b"one\n");
     log.append(b"two\n");
@@ -76,10 +76,10 @@ fn lines_that_still_wait_for_the_lock_at_the_end_are_lost_and_counted() {
 fn whoever_ends_the_run_does_not_depend_on_the_lock() {
     let memory = memory();
     let mut log = shared_log(&(Arc::new(memory.clone()) as Arc<dyn FileSystem>));
-    let other = memory.open(Path::new(LOG), Open::Append).unwrap();
+    let other = memory.open(Path::new(LOG), OpenMode::Append).unwrap();
     assert!(other.try_lock().unwrap());
     log.append(b"one\n");
-    log.hold_to_end();
+    log.lock_to_end();
     assert_eq!(outcome(&log.flush()), (1, None));
     log.append_now(b"root\n").unwrap();
     assert_eq!(text(&memory), "one\nroot\n");
@@ -89,10 +89,10 @@ fn whoever_ends_the_run_does_not_depend_on_the_lock() {
 fn without_the_lock_nothing_is_appended_to_half_a_line() {
     let memory = memory();
     let mut log = shared_log(&(Arc::new(memory.clone()) as Arc<dyn FileSystem>));
-    let mut other = memory.open(Path::new(LOG), Open::Append).unwrap();
+    let mut other = memory.open(Path::new(LOG), OpenMode::Append).unwrap();
     assert!(other.try_lock().unwrap());
     other.write(b"half a li").unwrap();
-    log.hold_to_end();
+    log.lock_to_end();
     assert!(log.append_now(b"root\n").is_err());
     assert_eq!(text(&memory), "half a li");
     other.unlock().unwrap();
@@ -109,7 +109,7 @@ fn nothing_is_appended_once_the_run_has_ended() {
     for owner in [Owner::Live(live.clone()), Owner::Meta(meta.clone())] {
         let memory = memory();
         let mut log = shared_log(&(Arc::new(memory.clone()) as Arc<dyn FileSystem>));
-        log.only_while(owner);
+        log.set_owner(owner);
         assert_eq!(outcome(&log.append(b"one\n")), (1, None));
         let _ = std::fs::remove_file(&live);
         std::fs::write(&meta, r#"{"status": "ok"}"#).unwrap();
@@ -136,7 +136,7 @@ fn late_line(root_comes_first: bool) {
     let end = Arc::new({
         let (memory, live) = (memory.clone(), live.clone());
         move |_: &[u8]| {
-            let mut file = memory.open(Path::new(LOG), Open::Append).unwrap();
+            let mut file = memory.open(Path::new(LOG), OpenMode::Append).unwrap();
             file.write(b"root\n").unwrap();
             std::fs::remove_file(&live).unwrap();
         }
@@ -148,7 +148,7 @@ fn late_line(root_comes_first: bool) {
         watched.after_write = end;
     }
     let mut log = shared_log(&(Arc::new(watched) as Arc<dyn FileSystem>));
-    log.only_while(Owner::Live(live));
+    log.set_owner(Owner::Live(live));
     let (written, lost) = outcome(&log.append(b"late\n"));
     let lost = lost.map(|(lines, _)| lines);
     if root_comes_first {

@@ -27,7 +27,7 @@ fn agent() {
         .diff(&json!({"phase": "plan"}))
         .record()
         .unwrap();
-    let mut plan = span("plan").start();
+    let plan = span("plan").start();
     plan.in_scope(|| {
         let mut call = tool_call("search")
             .args(&json!({"query": "refunds"}))
