@@ -65,15 +65,9 @@ impl Program {
     #[must_use]
     pub fn start_ready(self) -> Child {
         let mut child = self.start();
-        let mut line = String::new();
-        // Byte by byte: what follows is the caller's.
-        for byte in child.stdout.as_mut().unwrap().bytes() {
-            line.push(char::from(byte.unwrap()));
-            if line.ends_with('\n') {
-                break;
-            }
-        }
-        assert_eq!(line, "ready\n");
+        let mut line = [0; 6];
+        child.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
+        assert_eq!(&line, b"ready\n");
         child
     }
 
