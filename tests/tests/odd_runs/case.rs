@@ -117,7 +117,7 @@ impl Case {
     }
 }
 
-type Change = Box<dyn FnOnce(&Path)>;
+type Change = Box<dyn FnOnce(&Path) + Send>;
 
 /// What stands in the two files, and what is changed in the directory after they are written.
 pub(crate) struct Odd {
@@ -181,7 +181,7 @@ impl Odd {
     }
 
     /// Changes the directory after the files are written.
-    pub(crate) fn then(mut self, change: impl FnOnce(&Path) + 'static) -> Self {
+    pub(crate) fn then(mut self, change: impl FnOnce(&Path) + Send + 'static) -> Self {
         self.changes.push(Box::new(change));
         self
     }

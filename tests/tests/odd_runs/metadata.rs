@@ -121,7 +121,7 @@ fn missing_and_of_another_type() -> Vec<Case> {
         };
         let wrong = format!("{code} meta.json.{field}");
         cases.push(case(
-            format!("a {field} that is true"),
+            format!("the {field} true"),
             run().meta_with(json!({field: true})),
             &[wrong.as_str()],
             Shows(2),

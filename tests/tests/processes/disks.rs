@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rstest::rstest;
 use serde_json::Value;
 use tracer_sdk::format::RecordedStatus;
 use tracer_sdk::read::{Liveness, open_run, probe_liveness, salvage_run};
@@ -67,6 +68,7 @@ fn become_another_user(command: &mut Command) -> bool {
 }
 
 /// Says aloud that a test could not be done here.
+#[expect(clippy::print_stdout, reason = "who runs the test reads it")]
 fn skip(why: &str) {
     println!("SKIPPED: {why}");
 }
@@ -170,34 +172,6 @@ fn a_run_whose_log_was_deleted_is_interrupted_and_says_what_is_missing() {
     );
 }
 
-/// What somebody else may do to a log while it is recorded.
-type Harm = (&'static str, fn(&Path));
-
-const HARMS: [Harm; 9] = [
-    ("emptied", |log| fs::write(log, "").unwrap()),
-    ("cut after its first line", |log| {
-        cut(log, lines(log)[0] as u64 + 1);
-    }),
-    ("cut within its last line", |log| {
-        cut(log, fs::metadata(log).unwrap().len() - 7);
-    }),
-    ("cut within its first line", |log| cut(log, 20)),
-    ("grown by what is no span", |log| append(log, b"a note\n")),
-    ("grown by part of a line", |log| append(log, b"{\"trace_id\":\"")),
-    ("emptied and filled with nothing", |log| {
-        let length = fs::metadata(log).unwrap().len();
-        cut(log, 0);
-        cut(log, length + 10);
-    }),
-    ("moved away", |log| {
-        fs::rename(log, log.with_extension("1")).unwrap();
-    }),
-    ("replaced by its copy", |log| {
-        fs::copy(log, log.with_extension("copy")).unwrap();
-        fs::rename(log.with_extension("copy"), log).unwrap();
-    }),
-];
-
 fn cut(log: &Path, length: u64) {
     fs::OpenOptions::new()
         .write(true)
@@ -224,65 +198,87 @@ fn lines(log: &Path) -> Vec<usize> {
     ends.map(|(end, _)| end).collect()
 }
 
-#[test]
-fn a_log_that_somebody_else_changed_is_never_reported_as_whole() {
+/// What the change does to the log, which says what must be reported.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Harm {
+    Empties,
+    Changes,
+    Replaces,
+}
+
+#[rstest]
+#[case::emptied(Harm::Empties, |log: &Path| fs::write(log, "").unwrap())]
+#[case::cut_after_its_first_line(Harm::Changes, |log: &Path| cut(log, lines(log)[0] as u64 + 1))]
+#[case::cut_within_its_last_line(Harm::Changes, |log: &Path| cut(log, fs::metadata(log).unwrap().len() - 7))]
+#[case::cut_within_its_first_line(Harm::Changes, |log: &Path| cut(log, 20))]
+#[case::grown_by_what_is_no_span(Harm::Changes, |log: &Path| append(log, b"a note\n"))]
+#[case::grown_by_part_of_a_line(Harm::Changes, |log: &Path| append(log, b"{\"trace_id\":\""))]
+#[case::emptied_and_filled_with_zeros(Harm::Empties, |log: &Path| {
+    let length = fs::metadata(log).unwrap().len();
+    cut(log, 0);
+    cut(log, length + 10);
+})]
+#[case::moved_away(Harm::Replaces, |log: &Path| fs::rename(log, log.with_extension("1")).unwrap())]
+#[case::replaced_by_its_copy(Harm::Replaces, |log: &Path| {
+    fs::copy(log, log.with_extension("copy")).unwrap();
+    fs::rename(log.with_extension("copy"), log).unwrap();
+})]
+fn a_changed_log_is_never_reported_as_whole(#[case] harm: Harm, #[case] change: fn(&Path)) {
     /// A span, three rounds of a step with two calls, and the run.
     const SPANS: u64 = 1 + 3 * 3 + 1;
-    for (name, harm) in HARMS {
-        for when in 0..=3 {
-            for flush in [Flush::Each, Flush::Batched] {
-                for shared in [false, true] {
-                    let told = format!("{name} before round {when}, {flush:?}, shared: {shared}");
-                    let data = DataDir::new();
-                    let run = Run::new("harmed").config(&data.config().flush(flush)).start();
-                    let directory = run.dir().unwrap();
-                    let log = directory.join("spans.jsonl");
-                    if shared {
-                        let _ = run.context().unwrap().to_traceparent();
-                    }
-                    tracer_sdk::span("before").start().end();
-                    run.flush();
-                    for round in 0..4 {
-                        if round == when {
-                            harm(&log);
-                        }
-                        if round == 3 {
-                            break;
-                        }
-                        let step = tracer_sdk::span("step").start();
-                        step.in_scope(|| {
-                            // Names of their own, so that nothing looks like a loop.
-                            tool_call(format!("first {round}")).record().unwrap();
-                            tool_call(format!("second {round}")).record().unwrap();
-                        });
-                        step.end();
-                        run.flush();
-                    }
-                    let stats = run.finish();
-                    assert_eq!(stats.written + stats.dropped, SPANS, "{told}: {stats:?}");
-                    let meta: Value =
-                        serde_json::from_slice(&fs::read(directory.join("meta.json")).unwrap()).unwrap();
-                    let dropped = meta["dropped"]["spans"].as_u64().unwrap_or(0);
-                    assert_eq!(dropped, stats.dropped, "{told}");
-                    if meta["status"] == "running" {
-                        continue;
-                    }
-                    let run = open_run(&directory).unwrap_or_else(|invalid| panic!("{told}: {invalid:#?}"));
-                    let is_own =
-                        |span: &&tracer_sdk::format::SpanRecord| !span.attributes.contains_key("tracer.lost");
-                    assert_eq!(
-                        run.spans.iter().filter(is_own).count() as u64,
-                        stats.written,
-                        "{told}"
-                    );
-                    assert_eq!(
-                        run.meta.counts,
-                        tracer_sdk::read::count_records(&run.records()),
-                        "{told}"
-                    );
-                    assert!(!name.starts_with("emptied") || stats.dropped > 0, "{told}");
-                    assert!(name != "moved away" && name != "replaced by its copy", "{told}");
+    for when in 0..=3 {
+        for flush in [Flush::Each, Flush::Batched] {
+            for shared in [false, true] {
+                let told = format!("before round {when}, {flush:?}, shared: {shared}");
+                let data = DataDir::new();
+                let run = Run::new("harmed").config(&data.config().flush(flush)).start();
+                let directory = run.dir().unwrap();
+                let log = directory.join("spans.jsonl");
+                if shared {
+                    let _ = run.context().unwrap().to_traceparent();
                 }
+                tracer_sdk::span("before").start().end();
+                run.flush();
+                for round in 0..4 {
+                    if round == when {
+                        change(&log);
+                    }
+                    if round == 3 {
+                        break;
+                    }
+                    let step = tracer_sdk::span("step").start();
+                    step.in_scope(|| {
+                        // Names of their own, so that nothing looks like a loop.
+                        tool_call(format!("first {round}")).record().unwrap();
+                        tool_call(format!("second {round}")).record().unwrap();
+                    });
+                    step.end();
+                    run.flush();
+                }
+                let stats = run.finish();
+                assert_eq!(stats.written + stats.dropped, SPANS, "{told}: {stats:?}");
+                let meta: Value =
+                    serde_json::from_slice(&fs::read(directory.join("meta.json")).unwrap()).unwrap();
+                let dropped = meta["dropped"]["spans"].as_u64().unwrap_or(0);
+                assert_eq!(dropped, stats.dropped, "{told}");
+                if meta["status"] == "running" {
+                    continue;
+                }
+                let run = open_run(&directory).unwrap_or_else(|invalid| panic!("{told}: {invalid:#?}"));
+                let is_own =
+                    |span: &&tracer_sdk::format::SpanRecord| !span.attributes.contains_key("tracer.lost");
+                assert_eq!(
+                    run.spans.iter().filter(is_own).count() as u64,
+                    stats.written,
+                    "{told}"
+                );
+                assert_eq!(
+                    run.meta.counts,
+                    tracer_sdk::read::count_records(&run.records()),
+                    "{told}"
+                );
+                assert!(harm != Harm::Empties || stats.dropped > 0, "{told}");
+                assert!(harm != Harm::Replaces, "{told}");
             }
         }
     }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::pty::openpty;
+use rstest::rstest;
 use tracer_tests::{DataDir, Program};
 
 use super::TRACED;
@@ -33,11 +34,6 @@ fn a_terminal() -> Ends {
     let ends = openpty(None, None).unwrap();
     (ends.slave, ends.master)
 }
-
-/// A kind of standard error, and what makes one.
-type Kind = (&'static str, fn() -> Ends);
-
-const KINDS: [Kind; 3] = [("pipe", a_pipe), ("socket", a_socket), ("terminal", a_terminal)];
 
 fn set_waiting(end: &impl AsFd, waits: bool) {
     let flags = if waits { OFlag::empty() } else { OFlag::O_NONBLOCK };
@@ -100,28 +96,25 @@ fn read(end: OwnedFd) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-#[test]
-fn the_warning_is_told_once_and_whole_whatever_standard_error_is() {
-    for (kind, ends) in KINDS {
-        for task in ["warn", "warn-while-standard-error-is-held"] {
-            let (writing, reading) = ends();
-            assert_eq!(
-                warned(task, writing.try_clone().unwrap()),
-                NO_SIGNAL,
-                "{kind} {task}"
-            );
-            let told = read(reading);
-            assert!(
-                told.starts_with("tracer: cannot write the run "),
-                "{kind} {task}: {told:?}"
-            );
-            assert!(
-                told.trim_end()
-                    .ends_with("(this is told once; the program goes on)"),
-                "{told:?}"
-            );
-            assert_eq!(told.lines().count(), 1, "{kind} {task}: {told:?}");
-        }
+#[rstest]
+#[case::pipe(a_pipe)]
+#[case::socket(a_socket)]
+#[case::terminal(a_terminal)]
+fn the_warning_is_printed_once_and_whole(#[case] ends: fn() -> Ends) {
+    for task in ["warn", "warn-while-standard-error-is-held"] {
+        let (writing, reading) = ends();
+        assert_eq!(warned(task, writing.try_clone().unwrap()), NO_SIGNAL, "{task}");
+        let told = read(reading);
+        assert!(
+            told.starts_with("tracer: cannot write the run "),
+            "{task}: {told:?}"
+        );
+        assert!(
+            told.trim_end()
+                .ends_with("(this is told once; the program goes on)"),
+            "{told:?}"
+        );
+        assert_eq!(told.lines().count(), 1, "{task}: {told:?}");
     }
 }
 
@@ -139,25 +132,25 @@ fn the_warning_goes_to_a_file_where_the_programs_own_output_is() {
     assert_eq!((lines[0], lines[2], lines.len()), ("before", "after", 3));
 }
 
-#[test]
-fn the_warning_waits_for_nobody_who_does_not_read() {
-    for (kind, ends) in KINDS {
-        let (writing, reading) = ends();
-        fill(&writing);
-        assert_eq!(warned("warn", writing), NO_SIGNAL, "{kind}");
-        // A terminal makes room by itself, when it gets round to it.
-        assert!(
-            kind == "terminal" || !read(reading).contains("tracer"),
-            "{kind}: given up"
-        );
-    }
+#[rstest]
+#[case::pipe(a_pipe)]
+#[case::socket(a_socket)]
+#[case::terminal(a_terminal)]
+fn a_full_standard_error_delays_nobody(#[case] ends: fn() -> Ends) {
+    let (writing, reading) = ends();
+    let is_terminal = nix::unistd::isatty(&writing).unwrap();
+    fill(&writing);
+    assert_eq!(warned("warn", writing), NO_SIGNAL);
+    // A terminal makes room by itself, when it gets round to it.
+    assert!(is_terminal || !read(reading).contains("tracer"), "given up");
 }
 
-#[test]
-fn the_warning_raises_no_signal_when_nobody_reads_any_more() {
-    for (kind, ends) in KINDS {
-        let (writing, reading) = ends();
-        drop(reading);
-        assert_eq!(warned("warn", writing), NO_SIGNAL, "{kind}");
-    }
+#[rstest]
+#[case::pipe(a_pipe)]
+#[case::socket(a_socket)]
+#[case::terminal(a_terminal)]
+fn a_closed_standard_error_raises_no_signal(#[case] ends: fn() -> Ends) {
+    let (writing, reading) = ends();
+    drop(reading);
+    assert_eq!(warned("warn", writing), NO_SIGNAL);
 }

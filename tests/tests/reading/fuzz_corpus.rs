@@ -1,10 +1,6 @@
 //! What the fuzz targets check holds for their seeds, and for every input that was once found to break something.
 
-#![expect(
-    clippy::missing_panics_doc,
-    unreachable_pub,
-    reason = "the checks are the fuzz targets' too"
-)]
+#![expect(unreachable_pub, reason = "the checks are the fuzz targets' too")]
 
 #[path = "../../../fuzz/checks.rs"]
 mod checks;

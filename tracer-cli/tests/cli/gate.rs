@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::sandbox::{FIRST, Outcome, SECOND, Sandbox, THIRD};
@@ -124,9 +125,18 @@ fn limits_are_compared_as_the_gate_compares_them() {
     );
 }
 
-#[test]
-fn a_bad_policy_baseline_report_or_option_is_always_bad_input() {
-    // gate-contract 15.4 R8
+// gate-contract 15.4 R8
+#[rstest]
+#[case::missing_policy(&["assert", SECOND, "--policy", "missing.yaml"], "missing.yaml")]
+#[case::bad_policy(&["assert", SECOND, "--policy", "bad.yaml"], "bad.yaml:4:3: ")]
+#[case::bad_baseline(&["assert", SECOND, "--baseline", "bad.json"], "bad.json")]
+#[case::bad_format(&["assert", SECOND, "--no-loops", "--format", "yaml"], "invalid value")]
+#[case::newer_baseline(&["diff", "--baseline", "new.json", SECOND], "9.0.0")]
+#[case::missing_baseline(&["diff", "--baseline", "missing.json", SECOND], "missing.json")]
+#[case::bad_report(&["baseline", "--from-report", "bad.json"], "bad.json")]
+#[case::run_and_report(&["baseline", FIRST, "--from-report", "bad.json"], "cannot be used with")]
+#[case::nothing_to_accept(&["accept", "--baseline", "missing.json", "--reason", "x", FIRST], "missing.json")]
+fn bad_input_of_the_gate_exits_with_two(#[case] arguments: &[&str], #[case] message: &str) {
     let sandbox = sandbox();
     file(
         &sandbox,
@@ -135,28 +145,7 @@ fn a_bad_policy_baseline_report_or_option_is_always_bad_input() {
     );
     file(&sandbox, "bad.json", "{");
     file(&sandbox, "new.json", r#"{"schema_version": "9.0.0"}"#);
-    for (arguments, said) in [
-        (vec!["assert", SECOND, "--policy", "missing.yaml"], "missing.yaml"),
-        (vec!["assert", SECOND, "--policy", "bad.yaml"], "bad.yaml:4:3: "),
-        (vec!["assert", SECOND, "--baseline", "bad.json"], "bad.json"),
-        (
-            vec!["assert", SECOND, "--no-loops", "--format", "yaml"],
-            "invalid value",
-        ),
-        (vec!["diff", "--baseline", "new.json", SECOND], "9.0.0"),
-        (vec!["diff", "--baseline", "missing.json", SECOND], "missing.json"),
-        (vec!["baseline", "--from-report", "bad.json"], "bad.json"),
-        (
-            vec!["baseline", FIRST, "--from-report", "bad.json"],
-            "cannot be used with",
-        ),
-        (
-            vec!["accept", "--baseline", "missing.json", "--reason", "x", FIRST],
-            "missing.json",
-        ),
-    ] {
-        sandbox.tracer(&arguments).fails(2, &["error: ", said]);
-    }
+    sandbox.tracer(arguments).fails(2, &["error: ", message]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Every file that a clone can bring, replaced by everything that is no small regular file: nothing is waited for, no more
-//! is read than is allowed, and what is wrong is said with the name of the file.
+//! Every file that a clone can bring, replaced by everything that is no small regular file: no command waits for it or
+//! reads more than is allowed, and the error names the file.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -7,6 +7,8 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use rstest::rstest;
 
 use crate::sandbox::{FIRST, Outcome, SECOND, Sandbox};
 use crate::view::client::Viewer;
@@ -27,19 +29,6 @@ enum Odd {
     Unreadable,
     Empty,
 }
-
-const ALL: [Odd; 10] = [
-    Odd::Pipe,
-    Odd::Device,
-    Odd::Folder,
-    Odd::Socket,
-    Odd::Sparse,
-    Odd::LinkToNowhere,
-    Odd::LinkToItself,
-    Odd::LinkOutside,
-    Odd::Unreadable,
-    Odd::Empty,
-];
 
 impl Odd {
     /// Puts it in the place of a file.
@@ -155,54 +144,73 @@ fn project() -> Sandbox {
     sandbox
 }
 
-#[test]
-fn what_a_project_brings_is_read_when_it_is_a_regular_file_of_bounded_length_and_refused_by_name_otherwise() {
-    let files: [(&str, u64, &[&str]); 8] = [
-        (".tracer/policy.yaml", MIB, &["assert", FIRST]),
-        ("p.yaml", MIB, &["assert", FIRST, "--policy", "p.yaml"]),
-        ("b.json", 64 * MIB, &["assert", FIRST, "--baseline", "b.json"]),
-        ("b.json", 64 * MIB, &["diff", FIRST, "--baseline", "b.json"]),
-        (
-            "b.json",
-            64 * MIB,
-            &["accept", FIRST, "--baseline", "b.json", "--reason", "x"],
-        ),
-        (
-            "b.json.new",
-            64 * MIB,
-            &["accept", "--pending", "--baseline", "b.json", "--reason", "x"],
-        ),
-        (
-            "report.json",
-            64 * MIB,
-            &["baseline", "--from-report", "report.json", "--out", "new.json"],
-        ),
-        (".tracer/config.toml", MIB / 4, &["list"]),
-    ];
-    for (file, most, arguments) in files {
-        for odd in ALL {
-            let sandbox = project();
-            odd.put(&sandbox.path(file), &sandbox.path("."));
-            let (outcome, read) = run(&sandbox, arguments);
-            let case = format!("{odd:?} in the place of {file}, {arguments:?}: {outcome:?}");
-            assert!(read <= most + BESIDES, "{read} bytes are read: {case}");
-            // Root reads whatever it wants to, and of some files nothing is enough.
-            let is_read = matches!(odd, Odd::Unreadable | Odd::Empty);
-            let is_absent = odd == Odd::LinkToNowhere && file == ".tracer/config.toml";
-            if !is_read && !is_absent {
-                assert_eq!(outcome.code, Some(2), "{case}");
-                assert!(outcome.stderr.contains(file), "{case}");
-            }
-            let is_large = matches!(odd, Odd::Sparse | Odd::LinkOutside);
-            if odd.is_no_regular_file() || is_large {
-                assert!(outcome.stderr.contains("a regular file of at most"), "{case}");
-            }
-        }
+#[rstest]
+#[case::default_policy(".tracer/policy.yaml", MIB, &["assert", FIRST])]
+#[case::policy("p.yaml", MIB, &["assert", FIRST, "--policy", "p.yaml"])]
+#[case::baseline_to_assert("b.json", 64 * MIB, &["assert", FIRST, "--baseline", "b.json"])]
+#[case::baseline_to_compare("b.json", 64 * MIB, &["diff", FIRST, "--baseline", "b.json"])]
+#[case::baseline_to_replace("b.json", 64 * MIB, &["accept", FIRST, "--baseline", "b.json", "--reason", "x"])]
+#[case::pending_baseline("b.json.new", 64 * MIB, &["accept", "--pending", "--baseline", "b.json", "--reason", "x"])]
+#[case::report("report.json", 64 * MIB, &["baseline", "--from-report", "report.json", "--out", "new.json"])]
+#[case::settings(".tracer/config.toml", MIB / 4, &["list"])]
+fn project_files_must_be_regular_and_bounded(
+    #[case] file: &str,
+    #[case] max_bytes: u64,
+    #[case] arguments: &[&str],
+    #[values(
+        Odd::Pipe,
+        Odd::Device,
+        Odd::Folder,
+        Odd::Socket,
+        Odd::Sparse,
+        Odd::LinkToNowhere,
+        Odd::LinkToItself,
+        Odd::LinkOutside,
+        Odd::Unreadable,
+        Odd::Empty
+    )]
+    odd: Odd,
+) {
+    let sandbox = project();
+    odd.put(&sandbox.path(file), &sandbox.path("."));
+    let (outcome, read) = run(&sandbox, arguments);
+    let case = format!("{odd:?} in the place of {file}, {arguments:?}: {outcome:?}");
+    assert!(read <= max_bytes + BESIDES, "{read} bytes are read: {case}");
+    // Root reads whatever it wants to, and of some files nothing is enough.
+    let is_read = matches!(odd, Odd::Unreadable | Odd::Empty);
+    let is_absent = odd == Odd::LinkToNowhere && file == ".tracer/config.toml";
+    if !is_read && !is_absent {
+        assert_eq!(outcome.code, Some(2), "{case}");
+        assert!(outcome.stderr.contains(file), "{case}");
+    }
+    let is_large = matches!(odd, Odd::Sparse | Odd::LinkOutside);
+    if odd.is_no_regular_file() || is_large {
+        assert!(outcome.stderr.contains("a regular file of at most"), "{case}");
     }
 }
 
-#[test]
-fn the_files_of_a_run_are_read_when_they_are_regular_and_of_bounded_length_and_refused_by_name_otherwise() {
+#[rstest]
+#[case::metadata("meta.json", "ok")]
+#[case::log("spans.jsonl", "ok")]
+#[case::log_of_a_running_run("spans.jsonl", "running")]
+#[case::live_file(".live", "running")]
+fn run_files_must_be_regular_and_bounded(
+    #[case] file: &str,
+    #[case] status: &str,
+    #[values(
+        Odd::Pipe,
+        Odd::Device,
+        Odd::Folder,
+        Odd::Socket,
+        Odd::Sparse,
+        Odd::LinkToNowhere,
+        Odd::LinkToItself,
+        Odd::LinkOutside,
+        Odd::Unreadable,
+        Odd::Empty
+    )]
+    odd: Odd,
+) {
     // Of a log without line breaks so much is read: the longest line, and what is passed over behind it.
     let most = |file: &str| match file {
         "spans.jsonl" => 3 * 128 * MIB,
@@ -218,94 +226,90 @@ fn the_files_of_a_run_are_read_when_they_are_regular_and_of_bounded_length_and_r
         &["assert", FIRST, "--no-loops"],
         &["repair", FIRST],
     ];
-    for (file, status) in [
-        ("meta.json", "ok"),
-        ("spans.jsonl", "ok"),
-        ("spans.jsonl", "running"),
-        (".live", "running"),
-    ] {
-        for odd in ALL {
-            // What a small file is, the others show; a log of this size is read in several of them.
-            for arguments in commands {
-                let sandbox = Sandbox::new();
-                let directory = sandbox.run(FIRST, "support-agent", 1, status);
-                odd.put(&directory.join(file), &sandbox.path("."));
-                let path = directory.display().to_string();
-                let with_path = [arguments, &[path.as_str()]].concat();
-                let is_validation = arguments[0] == "validate-trace";
-                let (outcome, read) = run(&sandbox, if is_validation { &with_path } else { arguments });
-                let case = format!(
-                    "{odd:?} in the place of {file} of a run that is {status}, {arguments:?}: {outcome:?}"
-                );
-                // The index and the list are made of two looks.
-                assert!(read <= 2 * most(file) + BESIDES, "{read} bytes are read: {case}");
-                assert!(matches!(outcome.code, Some(0..=2)), "{case}");
-                let is_refused = odd.is_no_regular_file()
-                    || matches!(odd, Odd::LinkToNowhere | Odd::LinkToItself | Odd::LinkOutside);
-                if is_refused && file != ".live" && is_validation {
-                    assert!(matches!(outcome.code, Some(1 | 2)), "{case}");
-                    let told = format!("{file}: is not a regular file");
-                    assert!(
-                        outcome.stdout.contains(&told) || outcome.stderr.contains(&told),
-                        "{case}"
-                    );
-                }
-                if arguments == ["list"]
-                    && file != ".live"
-                    && (is_refused || odd == Odd::Sparse)
-                    && status == "ok"
-                {
-                    assert!(outcome.stdout.contains("damaged\t"), "{case}");
-                }
-            }
+    // What a small file is, the others show; a log of this size is read in several of them.
+    for arguments in commands {
+        let sandbox = Sandbox::new();
+        let directory = sandbox.run(FIRST, "support-agent", 1, status);
+        odd.put(&directory.join(file), &sandbox.path("."));
+        let path = directory.display().to_string();
+        let with_path = [arguments, &[path.as_str()]].concat();
+        let is_validation = arguments[0] == "validate-trace";
+        let (outcome, read) = run(&sandbox, if is_validation { &with_path } else { arguments });
+        let case =
+            format!("{odd:?} in the place of {file} of a run that is {status}, {arguments:?}: {outcome:?}");
+        // The index and the list are made of two looks.
+        assert!(read <= 2 * most(file) + BESIDES, "{read} bytes are read: {case}");
+        assert!(matches!(outcome.code, Some(0..=2)), "{case}");
+        let is_refused = odd.is_no_regular_file()
+            || matches!(odd, Odd::LinkToNowhere | Odd::LinkToItself | Odd::LinkOutside);
+        if is_refused && file != ".live" && is_validation {
+            assert!(matches!(outcome.code, Some(1 | 2)), "{case}");
+            let told = format!("{file}: is not a regular file");
+            assert!(
+                outcome.stdout.contains(&told) || outcome.stderr.contains(&told),
+                "{case}"
+            );
+        }
+        if arguments == ["list"] && file != ".live" && (is_refused || odd == Odd::Sparse) && status == "ok" {
+            assert!(outcome.stdout.contains("damaged\t"), "{case}");
         }
     }
 }
 
-#[test]
-fn the_viewer_answers_whatever_is_in_the_place_of_the_files_of_its_project() {
-    for file in [
-        ".tracer/policy.yaml",
-        ".tracer/baselines/agent.json",
-        "page/page.css",
+#[rstest]
+#[case::policy(".tracer/policy.yaml")]
+#[case::baseline(".tracer/baselines/agent.json")]
+#[case::page("page/page.css")]
+fn the_viewer_answers_with_odd_project_files(
+    #[case] file: &str,
+    #[values(
+        Odd::Pipe,
+        Odd::Device,
+        Odd::Folder,
+        Odd::Socket,
+        Odd::Sparse,
+        Odd::LinkToNowhere,
+        Odd::LinkToItself,
+        Odd::LinkOutside,
+        Odd::Unreadable,
+        Odd::Empty
+    )]
+    odd: Odd,
+) {
+    let sandbox = project();
+    fs::create_dir(sandbox.path("page")).unwrap();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/view/page");
+    for entry in fs::read_dir(page).unwrap().map(Result::unwrap) {
+        fs::copy(entry.path(), sandbox.path("page").join(entry.file_name())).unwrap();
+    }
+    odd.put(&sandbox.path(file), &sandbox.path("."));
+    let viewer = Viewer::start_with(&sandbox, &["--page-files", "page"]);
+    let read_before = read_by(&viewer);
+    for path in [
+        format!("/api/diff?a={FIRST}&b={SECOND}"),
+        format!("/api/diff?a={FIRST}&baseline=agent"),
+        "/api/baselines".to_owned(),
+        "/assets/page.css".to_owned(),
+        "/api/runs".to_owned(),
     ] {
-        for odd in ALL {
-            let sandbox = project();
-            fs::create_dir(sandbox.path("page")).unwrap();
-            let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/view/page");
-            for entry in fs::read_dir(page).unwrap().map(Result::unwrap) {
-                fs::copy(entry.path(), sandbox.path("page").join(entry.file_name())).unwrap();
-            }
-            odd.put(&sandbox.path(file), &sandbox.path("."));
-            let viewer = Viewer::start_with(&sandbox, &["--page-files", "page"]);
-            let read_before = read_by(&viewer);
-            for path in [
-                format!("/api/diff?a={FIRST}&b={SECOND}"),
-                format!("/api/diff?a={FIRST}&baseline=agent"),
-                "/api/baselines".to_owned(),
-                "/assets/page.css".to_owned(),
-                "/api/runs".to_owned(),
-            ] {
-                let response = viewer.get(&path);
-                assert!(
-                    (200..500).contains(&response.status),
-                    "{odd:?} {file} {path}: {response:?}"
-                );
-            }
-            let read = read_by(&viewer) - read_before;
-            assert!(
-                read <= 2 * 64 * MIB + BESIDES,
-                "{read} bytes are read: {odd:?} {file}"
-            );
-            if odd.is_no_regular_file() && file == ".tracer/policy.yaml" {
-                let answer = viewer.json(&format!("/api/diff?a={FIRST}&b={SECOND}"));
-                let message = answer["policy"]["problem"]["message"].as_str().unwrap();
-                assert!(
-                    message.contains("policy.yaml") && message.contains("a regular file of at most"),
-                    "{message}"
-                );
-            }
-        }
+        let response = viewer.get(&path);
+        assert!(
+            (200..500).contains(&response.status),
+            "{odd:?} {file} {path}: {response:?}"
+        );
+    }
+    let read = read_by(&viewer) - read_before;
+    assert!(
+        read <= 2 * 64 * MIB + BESIDES,
+        "{read} bytes are read: {odd:?} {file}"
+    );
+    if odd.is_no_regular_file() && file == ".tracer/policy.yaml" {
+        let answer = viewer.json(&format!("/api/diff?a={FIRST}&b={SECOND}"));
+        let message = answer["policy"]["problem"]["message"].as_str().unwrap();
+        assert!(
+            message.contains("policy.yaml") && message.contains("a regular file of at most"),
+            "{message}"
+        );
     }
 }
 

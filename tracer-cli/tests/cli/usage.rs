@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use rstest::rstest;
+
 use crate::sandbox::{FIRST, Sandbox};
 
 #[test]
@@ -21,18 +23,14 @@ fn help_and_version_are_data() {
     }
 }
 
-#[test]
-fn bad_usage_ends_with_two() {
-    let sandbox = Sandbox::new();
-    for arguments in [
-        &[][..],
-        &["nonsense"],
-        &["list", "--limit", "x"],
-        &["list", "--limit", "0"],
-        &["show", "a", "b"],
-    ] {
-        sandbox.tracer(arguments).fails(2, &[]);
-    }
+#[rstest]
+#[case::no_command(&[])]
+#[case::unknown_command(&["nonsense"])]
+#[case::limit_that_is_no_number(&["list", "--limit", "x"])]
+#[case::limit_of_zero(&["list", "--limit", "0"])]
+#[case::two_runs(&["show", "a", "b"])]
+fn bad_usage_exits_with_two(#[case] arguments: &[&str]) {
+    Sandbox::new().tracer(arguments).fails(2, &[]);
 }
 
 #[test]
@@ -62,37 +60,34 @@ fn the_data_directory_may_come_from_a_settings_file() {
 }
 
 #[cfg(unix)]
-#[test]
-fn a_project_cannot_send_runs_out_of_the_project() {
+#[rstest]
+#[case::parent_folder("..", false)]
+#[case::link_outside("link", false)]
+#[case::absolute_path("/var/tmp", false)]
+#[case::folder_inside("runs", true)]
+fn a_project_keeps_its_runs_inside(#[case] data_dir: &str, #[case] allowed: bool) {
     let sandbox = Sandbox::new();
     sandbox.run(FIRST, "first", 1, "ok");
     let project = sandbox.path("agent");
     fs::create_dir_all(project.join(".tracer")).unwrap();
     fs::create_dir_all(project.join("runs/runs")).unwrap();
     std::os::unix::fs::symlink(sandbox.data_dir(), project.join("link")).unwrap();
-    for (data_dir, allowed) in [
-        ("..", false),
-        ("link", false),
-        ("/var/tmp", false),
-        ("runs", true),
-    ] {
-        let settings = format!("data_dir = '{data_dir}'\n");
-        fs::write(project.join(".tracer/config.toml"), settings).unwrap();
-        let output = sandbox
-            .command(&["list"])
-            .env_remove("TRACER_DATA_DIR")
-            .current_dir(&project)
-            .output()
-            .unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        let problem = "config.toml:1:1: data_dir must be a folder inside the project";
-        assert_eq!(told.contains(problem), !allowed, "{data_dir}: {told}");
-        assert_eq!(output.status.code() == Some(2), !allowed, "{data_dir}: {told}");
-        assert!(
-            !String::from_utf8(output.stdout).unwrap().contains(FIRST),
-            "{data_dir}"
-        );
-    }
+    let settings = format!("data_dir = '{data_dir}'\n");
+    fs::write(project.join(".tracer/config.toml"), settings).unwrap();
+    let output = sandbox
+        .command(&["list"])
+        .env_remove("TRACER_DATA_DIR")
+        .current_dir(&project)
+        .output()
+        .unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    let problem = "config.toml:1:1: data_dir must be a folder inside the project";
+    assert_eq!(told.contains(problem), !allowed, "{data_dir}: {told}");
+    assert_eq!(output.status.code() == Some(2), !allowed, "{data_dir}: {told}");
+    assert!(
+        !String::from_utf8(output.stdout).unwrap().contains(FIRST),
+        "{data_dir}"
+    );
 }
 
 #[cfg(unix)]
