@@ -2,7 +2,14 @@
 
 pub use tracer_sdk::read::RunStatus;
 
+use serde::Serializer;
+
 use crate::line::Tone;
+
+/// Writes the word for a status, for `serde(serialize_with)`.
+pub(crate) fn serialize_word<S: Serializer>(status: &RunStatus, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(status.as_str())
+}
 
 /// How a status is drawn.
 pub trait Signs {

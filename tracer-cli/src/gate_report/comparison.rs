@@ -6,12 +6,12 @@ use crate::gate_report::MARKDOWN_LIMIT;
 use crate::gate_report::size_budget;
 use crate::gate_report::size_budget::Section;
 use tracer_insight::comparison::words;
-use tracer_insight::comparison::words::Row;
+use tracer_insight::comparison::words::CallRow;
 use tracer_insight::markdown::code;
 use tracer_insight::metric_words;
 
 /// More rows of calls are counted, however short they are.
-const MOST_ROWS: usize = 200;
+const MAX_ROWS: usize = 200;
 
 /// The comparison as a document of its own.
 pub fn document(comparison: &Comparison) -> String {
@@ -21,7 +21,7 @@ pub fn document(comparison: &Comparison) -> String {
         format!("- before: {}", side(&comparison.before)),
         format!("- after: {}", side(&comparison.after)),
         String::new(),
-        format!("**{}**", words::calls_sentence(comparison)),
+        format!("**{}**", words::summary(comparison)),
     ])];
     sections.extend(body(comparison));
     size_budget::document(&sections, MARKDOWN_LIMIT)
@@ -35,8 +35,8 @@ pub(in super::super) fn body(comparison: &Comparison) -> Vec<Section> {
     ])
     .rows(
         "metric",
-        MOST_ROWS,
-        words::told_metrics(comparison).map(|change| {
+        MAX_ROWS,
+        words::relevant_metrics(comparison).map(|change| {
             let metric = change.metric.as_str();
             format!(
                 "| {} | {} | {} | {} |",
@@ -48,7 +48,7 @@ pub(in super::super) fn body(comparison: &Comparison) -> Vec<Section> {
         }),
     )
     .more_begins_with("| ");
-    let rows = words::rows(comparison.calls.pairs());
+    let rows = words::call_rows(comparison.calls.pairs());
     if rows.is_empty() {
         return vec![metrics];
     }
@@ -56,7 +56,7 @@ pub(in super::super) fn body(comparison: &Comparison) -> Vec<Section> {
         "| | before | after | call |".to_owned(),
         "|:-:|---|---|---|".to_owned(),
     ])
-    .rows("row", MOST_ROWS, rows.iter().map(row))
+    .rows("row", MAX_ROWS, rows.iter().map(row))
     .more_begins_with("| | | | ");
     vec![metrics, calls]
 }
@@ -78,13 +78,17 @@ fn side(side: &Side) -> String {
         .as_deref()
         .map(|name| format!(" {}", code(name)))
         .unwrap_or_default();
-    format!("{} {id}{name}, ended {}", words::kind(side), code(&side.status))
+    format!(
+        "{} {id}{name}, ended {}",
+        words::kind(side),
+        code(side.run_status.as_str())
+    )
 }
 
-fn row(row: &Row<'_>) -> String {
+fn row(row: &CallRow<'_>) -> String {
     match row {
-        Row::Same(count) => format!("| | … | … | {count} calls the same |"),
-        Row::Calls { first, last, count } => {
+        CallRow::Unchanged(count) => format!("| | … | … | {count} calls the same |"),
+        CallRow::Calls { first, last, count } => {
             let (sign, _) = words::sign(first.change);
             let sign = if first.change == CallChange::Same {
                 String::new()
@@ -93,8 +97,8 @@ fn row(row: &Row<'_>) -> String {
             };
             format!(
                 "| {sign} | {} | {} | {} |",
-                steps(&words::steps(first.before, last.before)),
-                steps(&words::steps(first.after, last.after)),
+                steps(&words::step_range(first.before, last.before)),
+                steps(&words::step_range(first.after, last.after)),
                 call(first, *count)
             )
         }
@@ -107,7 +111,7 @@ fn steps(told: &str) -> String {
 }
 
 fn call(pair: &CallPair<'_>, count: u64) -> String {
-    let (before, after) = words::names(pair);
+    let (before, after) = words::named_calls(pair);
     let mut told = code(before.name);
     if let Some(after) = after {
         told = format!("{told} → {}", code(after.name));
@@ -118,7 +122,7 @@ fn call(pair: &CallPair<'_>, count: u64) -> String {
     for remark in words::remarks(pair) {
         told = format!("{told}, {remark}");
     }
-    let (differences, more) = words::differences(pair.differences);
+    let (differences, more) = words::short_differences(pair.differences);
     for [path, before, after] in differences {
         let place = if path.is_empty() {
             String::new()

@@ -5,10 +5,10 @@ use tracer_sdk::format::EventType;
 
 use crate::terminal::layout::{Align, Column, Table};
 use tracer_insight::comparison::words;
-use tracer_insight::comparison::words::Row;
+use tracer_insight::comparison::words::CallRow;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::metric_words;
-use tracer_insight::status::{RunStatus, Signs};
+use tracer_insight::status::Signs;
 use tracer_insight::text as plain_text;
 
 const METRICS: [Column; 3] = [
@@ -22,9 +22,9 @@ const CALLS: [Column; 3] = [
     column("AFTER", Align::Left),
 ];
 /// More rows of calls are counted: nobody reads them in a terminal.
-const MOST_ROWS: usize = 400;
+const MAX_ROWS: usize = 400;
 /// More models of a side are counted.
-const MOST_MODELS: usize = 3;
+const MAX_MODELS: usize = 3;
 
 const fn column(heading: &'static str, align: Align) -> Column {
     Column {
@@ -36,10 +36,9 @@ const fn column(heading: &'static str, align: Align) -> Column {
 
 /// The comparison in lines of at most `width` columns.
 pub fn lines(comparison: &Comparison, width: usize) -> Vec<Line> {
-    let [before, after] = words::standings(comparison);
     let mut lines = vec![
-        side("before", &comparison.before, before).fitted(width),
-        side("after", &comparison.after, after).fitted(width),
+        side("before", &comparison.before).fitted(width),
+        side("after", &comparison.after).fitted(width),
         Line::new(),
     ];
     lines.extend(metrics(comparison, width));
@@ -48,19 +47,19 @@ pub fn lines(comparison: &Comparison, width: usize) -> Vec<Line> {
         lines.extend(call_rows(comparison, width));
     }
     lines.push(Line::new());
-    lines.push(Line::of(words::calls_sentence(comparison), Tone::Strong).fitted(width));
+    lines.push(Line::of(words::summary(comparison), Tone::Strong).fitted(width));
     lines
 }
 
 /// `before  0cc00a25  ✓ ok  support-agent  demo-gpt-4`
-fn side(word: &str, side: &Side, standing: RunStatus) -> Line {
+fn side(word: &str, side: &Side) -> Line {
     let mut line = Line::of(format!("{word:6}"), Tone::Muted)
         .space(2)
         .with(words::short_id(side), Tone::Plain)
         .space(2)
         .with(
-            format!("{} {}", standing.glyph(), standing.as_str()),
-            standing.tone(),
+            format!("{} {}", side.run_status.glyph(), side.run_status.as_str()),
+            side.run_status.tone(),
         )
         .space(2)
         .with(
@@ -70,11 +69,11 @@ fn side(word: &str, side: &Side, standing: RunStatus) -> Line {
     if side.kind != tracer_insight::comparison::SideKind::Run {
         line = line.space(2).with(words::kind(side), Tone::Muted);
     }
-    for (number, model) in side.models.iter().take(MOST_MODELS).enumerate() {
+    for (number, model) in side.models.iter().take(MAX_MODELS).enumerate() {
         line = line.with(if number == 0 { "  " } else { ", " }, Tone::Plain);
         line = line.with(plain_text::one_line(model, 60), Tone::Llm);
     }
-    match side.models.len().saturating_sub(MOST_MODELS) {
+    match side.models.len().saturating_sub(MAX_MODELS) {
         0 => line,
         more => line.with(format!(" and {more} more"), Tone::Muted),
     }
@@ -83,7 +82,7 @@ fn side(word: &str, side: &Side, standing: RunStatus) -> Line {
 fn metrics(comparison: &Comparison, width: usize) -> Vec<Line> {
     let mut table = Table::new(&METRICS);
     let mut changes = Vec::new();
-    for change in words::told_metrics(comparison) {
+    for change in words::relevant_metrics(comparison) {
         let metric = change.metric.as_str();
         table.push(vec![
             Line::of(plain_text::one_line(metric_words::label(metric), 40), Tone::Plain),
@@ -113,12 +112,12 @@ fn metrics(comparison: &Comparison, width: usize) -> Vec<Line> {
 }
 
 fn call_rows(comparison: &Comparison, width: usize) -> Vec<Line> {
-    let rows = words::rows(comparison.calls.pairs());
+    let rows = words::call_rows(comparison.calls.pairs());
     let mut table = Table::new(&CALLS);
     let mut last_cells = Vec::new();
-    for row in rows.iter().take(MOST_ROWS) {
+    for row in rows.iter().take(MAX_ROWS) {
         match row {
-            Row::Same(count) => {
+            CallRow::Unchanged(count) => {
                 table.push(vec![
                     Line::new(),
                     Line::of("…", Tone::Muted),
@@ -127,14 +126,14 @@ fn call_rows(comparison: &Comparison, width: usize) -> Vec<Line> {
                 let told = format!("{} the same", plain_text::counted(*count, "call"));
                 last_cells.push((Line::of(told, Tone::Muted), (Vec::new(), 0)));
             }
-            Row::Calls { first, last, count } => {
+            CallRow::Calls { first, last, count } => {
                 let (sign, tone) = words::sign(first.change);
                 table.push(vec![
                     Line::of(sign, tone),
-                    Line::of(words::steps(first.before, last.before), Tone::Muted),
-                    Line::of(words::steps(first.after, last.after), Tone::Muted),
+                    Line::of(words::step_range(first.before, last.before), Tone::Muted),
+                    Line::of(words::step_range(first.after, last.after), Tone::Muted),
                 ]);
-                last_cells.push((call(first, *count), words::differences(first.differences)));
+                last_cells.push((call(first, *count), words::short_differences(first.differences)));
             }
         }
     }
@@ -149,7 +148,7 @@ fn call_rows(comparison: &Comparison, width: usize) -> Vec<Line> {
             lines.push(line.fitted(width));
         }
     }
-    let left_out = rows.len().saturating_sub(MOST_ROWS);
+    let left_out = rows.len().saturating_sub(MAX_ROWS);
     if left_out > 0 {
         let told = format!("… and {} more", plain_text::counted(left_out as u64, "row"));
         lines.push(Line::of(told, Tone::Muted).fitted(width));
@@ -159,7 +158,7 @@ fn call_rows(comparison: &Comparison, width: usize) -> Vec<Line> {
 
 /// `⚒ search_kb ×4  identical to a call before`
 fn call(pair: &CallPair<'_>, count: u64) -> Line {
-    let (before, after) = words::names(pair);
+    let (before, after) = words::named_calls(pair);
     let mut line = name(before);
     if let Some(after) = after {
         line = line.with(" → ", Tone::Muted);

@@ -21,7 +21,7 @@ const FILES: &[(&str, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/page_files.
 /// The page that the others are made from; it is not served as it is.
 pub(super) const SHELL: &str = "shell.html";
 /// The modules of the pages. Each is served with all that it needs, and no other module is served.
-const PAGES: [&str; 4] = ["diff.js", "message.js", "run.js", "runs.js"];
+const PAGES: [&str; 4] = ["comparison-page.js", "message.js", "run.js", "runs.js"];
 
 /// A file of a folder is at most this long, in bytes.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;

@@ -117,7 +117,7 @@ pub(super) async fn diff(State(viewer): State<Viewer>, path: Segments) -> Respon
             b: Some(second),
             baseline: None,
         };
-        Shell::new(viewer, "diff", "Compare · tracer", &[])?.with(&data)
+        Shell::new(viewer, "comparison-page", "Compare · tracer", &[])?.with(&data)
     });
     page(read.await)
 }
@@ -137,7 +137,7 @@ pub(super) async fn diff_with_baseline(State(viewer): State<Viewer>, path: Segme
             b: None,
             baseline: Some(name),
         };
-        Shell::new(viewer, "diff", "Compare · tracer", &[])?.with(&data)
+        Shell::new(viewer, "comparison-page", "Compare · tracer", &[])?.with(&data)
     });
     page(read.await)
 }

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use super::outline::outline_run;
 use super::store::RunSummary;
-use crate::format::{META_FILE, Record, RecordedStatus};
+use crate::format::{META_FILE, Record, RecordedStatus, RunMeta};
 use crate::loops::{self, Trail};
 use crate::process::{OwnLock, PerProcess};
 
@@ -33,12 +33,8 @@ impl RunSummary {
     /// ```
     #[must_use]
     pub fn has_looped(&self) -> bool {
-        let Ok(meta) = &self.meta else { return false };
-        if meta.status != RecordedStatus::Ok || meta.counts.loop_warnings == 0 {
-            return false;
-        }
-        let told = meta.additional.get(LOOPS).and_then(serde_json::Value::as_u64);
-        told.map_or_else(|| self.spans_loop_once(), |loops| loops > 0)
+        let meta = self.meta.as_ref();
+        meta.is_ok_and(|meta| has_looped(meta, || self.spans_loop_once()))
     }
 
     /// [`RunSummary::spans_loop`], read once for each `meta.json`: a viewer asks again and again.
@@ -80,6 +76,22 @@ impl RunSummary {
         }
         !trail.has_warnings() || trail.has_loop()
     }
+}
+
+/// Whether a run with this metadata looped, see [`RunSummary::has_looped`]; `spans_loop` is asked only where the
+/// metadata leaves it open.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// let run = recorded(|| Ok(()));
+/// assert!(!tracer_sdk::read::has_looped(&run.meta, || unreachable!("it has no loop warning")));
+/// ```
+pub fn has_looped(meta: &RunMeta, spans_loop: impl FnOnce() -> bool) -> bool {
+    if meta.status != RecordedStatus::Ok || meta.counts.loop_warnings == 0 {
+        return false;
+    }
+    let counted = meta.additional.get(LOOPS).and_then(serde_json::Value::as_u64);
+    counted.map_or_else(spans_loop, |loops| loops > 0)
 }
 
 /// Whether records tell of a loop, see [`RunSummary::has_looped`].

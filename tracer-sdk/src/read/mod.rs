@@ -63,7 +63,7 @@ pub use load::read_run;
 pub use load::{InvalidRun, LoadedRun, open_run};
 pub use log_index::LogIndex;
 pub use log_part::{LogPart, read_log_part};
-pub use loops::{Likeness, compare_repetitions, first_loop, has_loop, is_attempt};
+pub use loops::{Likeness, compare_repetitions, first_loop, has_loop, has_looped, is_attempt};
 pub(crate) use meta::MAX_META_BYTES;
 pub use outline::{OutlinedRun, outline_run};
 pub use project::{count_records, spans_to_events};

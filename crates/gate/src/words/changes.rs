@@ -6,6 +6,7 @@ use crate::CountedDiff;
 use crate::{Report, ReportedTrial};
 
 use crate::words::phrase::Phrase;
+use tracer_insight::comparison::words as comparison;
 use tracer_insight::metric_words;
 use tracer_insight::text;
 
@@ -34,11 +35,11 @@ pub fn told(report: &Report) -> Vec<Phrase> {
     let mut told = tools(&diffs);
     for (what, names) in [
         (
-            "asks a new model: ",
+            comparison::NEW_MODEL,
             named(&diffs, |diff| &diff.model_changes.added),
         ),
         (
-            "no longer asks the model ",
+            comparison::REMOVED_MODEL,
             named(&diffs, |diff| &diff.model_changes.removed),
         ),
     ] {
@@ -77,12 +78,12 @@ pub fn count(trial: &ReportedTrial) -> String {
 
 fn tools(diffs: &[&CountedDiff]) -> Vec<Phrase> {
     let mut told = each(
-        "calls a new tool: ",
+        comparison::NEW_TOOL,
         &named(diffs, |diff| &diff.new_tools),
         diffs.len(),
     );
     told.extend(each(
-        "no longer calls ",
+        comparison::REMOVED_TOOL,
         &named(diffs, |diff| &diff.removed_tools),
         diffs.len(),
     ));
@@ -93,10 +94,7 @@ fn tools(diffs: &[&CountedDiff]) -> Vec<Phrase> {
         *known = (known.0, known.1.max(*now), known.2 + 1);
     }
     told.extend(repeated.into_iter().map(|(tool, (before, now, trials))| {
-        let times = match before {
-            0 => format!(" up to {now} times"),
-            before => format!(" up to {now} times (was {before})"),
-        };
+        let times = format!(" up to {}", comparison::times_called(before, now));
         Phrase::words("calls ")
             .and_value(tool)
             .and(times + &in_trials(trials, diffs.len()))
@@ -104,7 +102,7 @@ fn tools(diffs: &[&CountedDiff]) -> Vec<Phrase> {
     let reordered = diffs.iter().filter(|diff| diff.reordered_tools).count();
     if reordered > 0 {
         told.push(Phrase::words(
-            "calls tools in another order".to_owned() + &in_trials(reordered, diffs.len()),
+            comparison::REORDERED_TOOLS.to_owned() + &in_trials(reordered, diffs.len()),
         ));
     }
     told

@@ -7,6 +7,7 @@ use tracer_insight::profile::Metric;
 
 use crate::words::changes::median;
 use crate::words::phrase::Phrase;
+use tracer_insight::comparison::words as comparison;
 use tracer_insight::metric_words;
 
 /// More tools are not told one by one.
@@ -17,8 +18,8 @@ pub fn told(old: &Baseline, new: &Baseline) -> Vec<Phrase> {
     let (before, after) = (tools(old), tools(new));
     let mut told: Vec<Phrase> = Vec::new();
     for (what, tools) in [
-        ("calls a new tool: ", after.difference(&before)),
-        ("no longer calls ", before.difference(&after)),
+        (comparison::NEW_TOOL, after.difference(&before)),
+        (comparison::REMOVED_TOOL, before.difference(&after)),
     ] {
         let phrases = tools.take(MOST_TOOLS);
         told.extend(phrases.map(|tool| Phrase::words(what).and_value(*tool)));

@@ -10,6 +10,7 @@ use super::{
 use crate::profile::{Metric, RunProfile, as_float};
 use crate::signature::Signature;
 use tracer_sdk::format::EventType;
+use tracer_sdk::read::RunStatus;
 
 /// The rows of [`MetricChange`] that are findings and no metrics.
 const GUARDRAIL_STOPS: &str = "guardrail_stops";
@@ -111,6 +112,12 @@ impl Comparison {
             run_id: usual.run_id.clone(),
             run_name: usual.run_name.clone(),
             status: reference.final_status.clone(),
+            run_status: match RunStatus::from_word(&reference.final_status) {
+                Some(RunStatus::Ok) if usual.repeated_calls.is_some_and(|loops| loops > 0) => {
+                    RunStatus::Looped
+                }
+                status => status.unwrap_or(RunStatus::Failed),
+            },
             models: reference.llm_models_used.clone(),
             tool_calls: reference.tool_call_sequence.clone(),
             is_sequence_known: usual.is_sequence_known,
@@ -146,6 +153,7 @@ fn side_of(run: &RunProfile) -> Side {
         run_id: run.trace_id.to_string(),
         run_name: run.run_name.clone(),
         status: run.status.as_str().to_owned(),
+        run_status: run.run_status,
         models: run.signature.llm_models_used.clone(),
         tool_calls: run.signature.tool_call_sequence.clone(),
         is_sequence_known: true,

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use tracer_sdk::read::RunStatus;
+
 use super::AlignedCalls;
 use crate::signature::Signature;
 
@@ -59,10 +61,11 @@ pub struct Comparison {
 /// let run = recorded(|| Ok(()));
 /// let metrics = RunProfile::new(&run.meta, run.records());
 /// let after = Comparison::of_runs(&metrics, &metrics).after;
-/// assert_eq!((after.kind, after.status.as_str()), (SideKind::Run, "ok"));
+/// assert_eq!((after.kind, after.run_status.as_str()), (SideKind::Run, "ok"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Side {
     /// A run or a baseline.
     pub kind: SideKind,
@@ -70,8 +73,15 @@ pub struct Side {
     pub run_id: String,
     /// Its label.
     pub run_name: Option<String>,
-    /// How it ended.
+    /// How it ended, in the word of the format.
     pub status: String,
+    /// The status of the run, in the words that every list uses.
+    #[serde(serialize_with = "crate::status::serialize_word")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(schema_with = "crate::run_entry::any_run_status")
+    )]
+    pub run_status: RunStatus,
     /// The models that it asked, sorted.
     pub models: Vec<String>,
     /// Its tools, in the order of their calls.

@@ -1,56 +1,58 @@
-//! A comparison in words that every surface shows: statuses, numbers, and the calls side by side, where what is alike
-//! in a row is one row.
+//! The words, signs and rows of a comparison, the same on every surface.
 
-use super::{Call, CallChange, CallPair, Comparison, Difference, MetricChange, Side, SideKind};
-use crate::status::RunStatus;
 use tracer_sdk::format::EventType;
 
+use super::{Call, CallChange, CallPair, Comparison, Difference, MetricChange, Side, SideKind};
 use crate::line::Tone;
 use crate::{step_summary, text};
 
-/// So many calls in a row that are the same on both sides are told one by one.
-const MOST_SAME: usize = 6;
-/// Of more, the first and the last ones.
-const SAME_AT_EACH_END: usize = 2;
+/// A longer series of unchanged calls is folded.
+const MAX_UNFOLDED: usize = 6;
+/// Calls that stay visible at each end of a folded series.
+const UNFOLDED_AT_EACH_END: usize = 2;
 /// More differences of a call's arguments are counted.
-const MOST_DIFFERENCES: usize = 3;
+const MAX_DIFFERENCES: usize = 3;
+/// Length of an abbreviated run ID.
+const SHORT_ID_LENGTH: usize = 8;
+/// What is shown for a value that one side lacks.
+const ABSENT: &str = "(none)";
 
-/// A row: pairs that are alike in a row, or a gap of pairs that are the same on both sides.
+/// One row of the calls side by side.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "nearly every row is the large one")]
-pub enum Row<'a> {
-    /// Pairs of the same calls with the same change.
+pub enum CallRow<'a> {
+    /// Successive pairs of the same calls with the same change.
     Calls {
         /// The first of them.
         first: CallPair<'a>,
         /// The last of them.
         last: CallPair<'a>,
-        /// How many they are.
+        /// Their number.
         count: u64,
     },
-    /// So many pairs that are the same on both sides.
-    Same(u64),
+    /// A fold of this many unchanged pairs.
+    Unchanged(u64),
 }
 
-/// The pairs as rows.
-pub fn rows<'a>(pairs: impl Iterator<Item = CallPair<'a>>) -> Vec<Row<'a>> {
-    let mut rows: Vec<Row<'a>> = Vec::new();
+/// The pairs as rows: successive pairs that are alike share a row, long series of unchanged ones are folded.
+pub fn call_rows<'a>(pairs: impl Iterator<Item = CallPair<'a>>) -> Vec<CallRow<'a>> {
+    let mut rows: Vec<CallRow<'a>> = Vec::new();
     let mut same: Vec<CallPair<'a>> = Vec::new();
     for pair in pairs {
         if pair.change == CallChange::Same {
             same.push(pair);
             continue;
         }
-        close_same(&mut same, &mut rows);
-        add(pair, &mut rows);
+        push_unchanged(&mut same, &mut rows);
+        push_pair(pair, &mut rows);
     }
-    close_same(&mut same, &mut rows);
+    push_unchanged(&mut same, &mut rows);
     rows
 }
 
 /// Adds a pair to the last row, or as a row of its own.
-fn add<'a>(pair: CallPair<'a>, rows: &mut Vec<Row<'a>>) {
-    if let Some(Row::Calls { first, last, count }) = rows.last_mut()
+fn push_pair<'a>(pair: CallPair<'a>, rows: &mut Vec<CallRow<'a>>) {
+    if let Some(CallRow::Calls { first, last, count }) = rows.last_mut()
         && is_alike(last, &pair)
         && first.differences.is_empty()
     {
@@ -58,7 +60,7 @@ fn add<'a>(pair: CallPair<'a>, rows: &mut Vec<Row<'a>>) {
         *count += 1;
         return;
     }
-    rows.push(Row::Calls {
+    rows.push(CallRow::Calls {
         first: pair.clone(),
         last: pair,
         count: 1,
@@ -73,18 +75,18 @@ fn is_alike(one: &CallPair<'_>, other: &CallPair<'_>) -> bool {
         && name(one.after) == name(other.after)
 }
 
-fn close_same<'a>(same: &mut Vec<CallPair<'a>>, rows: &mut Vec<Row<'a>>) {
-    let hidden = if same.len() > MOST_SAME {
-        SAME_AT_EACH_END..same.len() - SAME_AT_EACH_END
+fn push_unchanged<'a>(same: &mut Vec<CallPair<'a>>, rows: &mut Vec<CallRow<'a>>) {
+    let hidden = if same.len() > MAX_UNFOLDED {
+        UNFOLDED_AT_EACH_END..same.len() - UNFOLDED_AT_EACH_END
     } else {
         0..0
     };
     for (number, pair) in same.drain(..).enumerate() {
         if number == hidden.start && !hidden.is_empty() {
-            rows.push(Row::Same(hidden.len() as u64));
+            rows.push(CallRow::Unchanged(hidden.len() as u64));
         }
         if !hidden.contains(&number) {
-            add(pair, rows);
+            push_pair(pair, rows);
         }
     }
 }
@@ -113,8 +115,8 @@ pub const fn word(change: CallChange) -> &'static str {
     }
 }
 
-/// The name of a call, or both names where it has another one now.
-pub fn names<'a>(pair: &CallPair<'a>) -> (Call<'a>, Option<Call<'a>>) {
+/// The call to name, and the call after where its name changed.
+pub fn named_calls<'a>(pair: &CallPair<'a>) -> (Call<'a>, Option<Call<'a>>) {
     match (pair.before, pair.after) {
         (Some(before), Some(after)) if before.name != after.name => (before, Some(after)),
         (Some(call), None) | (_, Some(call)) => (call, None),
@@ -122,7 +124,7 @@ pub fn names<'a>(pair: &CallPair<'a>) -> (Call<'a>, Option<Call<'a>>) {
     }
 }
 
-/// What stands for a pair without calls, which no alignment gives.
+/// Stand-in for a pair without calls, which no alignment yields.
 const NO_CALL: Call<'static> = Call {
     step: None,
     event_id: None,
@@ -132,8 +134,8 @@ const NO_CALL: Call<'static> = Call {
     fingerprint: None,
 };
 
-/// The steps of a side, `#5`, `#5–#9`, or a dash where it has no such call.
-pub fn steps(first: Option<Call<'_>>, last: Option<Call<'_>>) -> String {
+/// The steps of one side of a row, `#5` or `#5–#9`; a dash where it has no such call.
+pub fn step_range(first: Option<Call<'_>>, last: Option<Call<'_>>) -> String {
     match (first, last) {
         (None, _) | (_, None) => "–".to_owned(),
         (Some(first), Some(last)) => match (first.step, last.step) {
@@ -144,17 +146,17 @@ pub fn steps(first: Option<Call<'_>>, last: Option<Call<'_>>) -> String {
     }
 }
 
-/// What is to be said of a pair behind its names: that it is the same as another, how it ended.
+/// Remarks on a pair that its sign and names leave open.
 pub fn remarks(pair: &CallPair<'_>) -> Vec<String> {
     let mut remarks = Vec::new();
     match pair.change {
-        CallChange::Repeated => remarks.push("identical to a call before".to_owned()),
+        CallChange::Repeated => remarks.push("same as an earlier call".to_owned()),
         CallChange::Moved => remarks.push("moved".to_owned()),
         CallChange::Changed if pair.differences.is_empty() => {
             let asked = |call: Option<Call<'_>>| call.and_then(|call| call.fingerprint);
             let asked = asked(pair.before).zip(asked(pair.after));
-            if asked.is_some_and(|(before, after)| before != after) && names(pair).1.is_none() {
-                remarks.push("asked otherwise".to_owned());
+            if asked.is_some_and(|(before, after)| before != after) && named_calls(pair).1.is_none() {
+                remarks.push("other arguments".to_owned());
             }
         }
         _ => {}
@@ -168,78 +170,91 @@ pub fn remarks(pair: &CallPair<'_>) -> Vec<String> {
     remarks
 }
 
-/// In what the arguments differ: path, value before, value after, in few words each.
-pub fn differences(differences: &[Difference]) -> (Vec<[String; 3]>, u64) {
+/// The first differences of a call's arguments, each as path, value before and value after, and the number of others.
+pub fn short_differences(differences: &[Difference]) -> (Vec<[String; 3]>, u64) {
     let value = |value: &Option<serde_json::Value>| {
         value
             .as_ref()
-            .map_or_else(|| "nothing".to_owned(), step_summary::value)
+            .map_or_else(|| ABSENT.to_owned(), step_summary::value)
     };
-    let told = differences.iter().take(MOST_DIFFERENCES).map(|difference| {
+    let first = differences.iter().take(MAX_DIFFERENCES).map(|difference| {
         let path = text::one_line(&difference.path, 60);
         [path, value(&difference.before), value(&difference.after)]
     });
-    (
-        told.collect(),
-        differences.len().saturating_sub(MOST_DIFFERENCES) as u64,
-    )
+    let others = differences.len().saturating_sub(MAX_DIFFERENCES);
+    (first.collect(), others as u64)
 }
 
-/// `12 calls the same, 4 repeated, 1 removed.`
-pub fn sentence<'a>(pairs: impl Iterator<Item = CallPair<'a>>) -> String {
-    const ORDER: [CallChange; 5] = [
+/// The comparison in one sentence: `12 calls the same, 4 repeated, 1 removed.`
+pub fn summary(comparison: &Comparison) -> String {
+    const CHANGES: [CallChange; 5] = [
         CallChange::Added,
         CallChange::Removed,
         CallChange::Changed,
         CallChange::Moved,
         CallChange::Repeated,
     ];
-    let mut counts = [0_u64; ORDER.len()];
-    let mut same = 0;
-    for pair in pairs {
-        match ORDER.iter().position(|change| *change == pair.change) {
-            Some(place) => counts[place] += 1,
-            None => same += 1,
-        }
+    if comparison.is_same {
+        return "Nothing but the time differs.".to_owned();
     }
-    let mut told = vec![format!("{} the same", text::counted(same, "call"))];
-    for (change, count) in ORDER.into_iter().zip(counts) {
-        if count > 0 {
-            told.push(format!("{count} {}", word(change)));
-        }
-    }
-    told.join(", ") + "."
+    let count = |change| {
+        let pairs = comparison.calls.pairs();
+        pairs.filter(|pair| pair.change == change).count() as u64
+    };
+    let same = format!("{} the same", text::counted(count(CallChange::Same), "call"));
+    let changes = CHANGES
+        .into_iter()
+        .map(|change| (change, count(change)))
+        .filter(|(_, count)| *count > 0)
+        .map(|(change, count)| format!("{count} {}", word(change)));
+    let parts: Vec<String> = std::iter::once(same).chain(changes).collect();
+    parts.join(", ") + "."
 }
 
-/// How many characters of an ID are told.
-const ID_LENGTH: usize = 8;
+/// A sentence for each tool and model that only one side has, and for other changes of the tools.
+pub fn name_changes(comparison: &Comparison) -> Vec<String> {
+    let (tools, models) = (&comparison.tools, &comparison.models);
+    let each = |words: &'static str, names: &[String]| -> Vec<String> {
+        let sentence = |name: &String| format!("{words}{}", text::one_line(name, 80));
+        names.iter().map(sentence).collect()
+    };
+    let mut changes = each(NEW_TOOL, &tools.added);
+    changes.extend(each(REMOVED_TOOL, &tools.removed));
+    changes.extend(tools.repeated.iter().map(|repeated| {
+        let name = text::one_line(&repeated.tool, 80);
+        format!("calls {name} {}", times_called(repeated.before, repeated.after))
+    }));
+    changes.extend(tools.is_reordered.then(|| REORDERED_TOOLS.to_owned()));
+    changes.extend(each(NEW_MODEL, &models.added));
+    changes.extend(each(REMOVED_MODEL, &models.removed));
+    changes
+}
 
-/// The beginning of a run's ID.
+/// Precedes the name of a tool that only the run after calls.
+pub const NEW_TOOL: &str = "calls a new tool: ";
+/// Precedes the name of a tool that only the run before calls.
+pub const REMOVED_TOOL: &str = "no longer calls ";
+/// Another order of the tool calls.
+pub const REORDERED_TOOLS: &str = "calls tools in another order";
+/// Precedes the name of a model that only the run after asks.
+pub const NEW_MODEL: &str = "asks a new model: ";
+/// Precedes the name of a model that only the run before asks.
+pub const REMOVED_MODEL: &str = "no longer asks the model ";
+
+/// `4 times (was 1)`.
+pub fn times_called(before: u64, after: u64) -> String {
+    match before {
+        0 => format!("{after} times"),
+        before => format!("{after} times (was {before})"),
+    }
+}
+
+/// The beginning of a side's run ID.
 pub fn short_id(side: &Side) -> String {
-    side.run_id.chars().take(ID_LENGTH).collect()
+    side.run_id.chars().take(SHORT_ID_LENGTH).collect()
 }
 
-/// How a side stands.
-pub fn standing(side: &Side, number: impl Fn(&str) -> Option<f64>) -> RunStatus {
-    let looped = number("repeated_calls").is_some_and(|count| count > 0.0);
-    match side.status.as_str() {
-        "ok" if looped => RunStatus::Looped,
-        "ok" => RunStatus::Ok,
-        "running" => RunStatus::Running,
-        _ => RunStatus::Failed,
-    }
-}
-
-/// How both sides stand.
-pub fn standings(comparison: &Comparison) -> [RunStatus; 2] {
-    let find = |metric: &str| comparison.metrics.iter().find(|change| change.metric == metric);
-    [
-        standing(&comparison.before, |metric| find(metric)?.before),
-        standing(&comparison.after, |metric| find(metric)?.after),
-    ]
-}
-
-/// What a side is called.
+/// The word for the kind of a side.
 pub const fn kind(side: &Side) -> &'static str {
     match side.kind {
         SideKind::Run => "run",
@@ -247,18 +262,10 @@ pub const fn kind(side: &Side) -> &'static str {
     }
 }
 
-/// The numbers worth a row: those that any side has, and that are not zero on both.
-pub fn told_metrics(comparison: &Comparison) -> impl Iterator<Item = &MetricChange> {
+/// The metrics worth a row: without those that are zero or unknown on both sides.
+pub fn relevant_metrics(comparison: &Comparison) -> impl Iterator<Item = &MetricChange> {
     comparison.metrics.iter().filter(|change| {
-        let nothing = |value: Option<f64>| value.is_none_or(|value| value == 0.0);
-        change.is_changed() || !(nothing(change.before) && nothing(change.after))
+        let is_nothing = |value: Option<f64>| value.is_none_or(|value| value == 0.0);
+        change.is_changed() || !(is_nothing(change.before) && is_nothing(change.after))
     })
-}
-
-/// In one sentence: how many calls are the same, and what became of the others.
-pub fn calls_sentence(comparison: &Comparison) -> String {
-    if comparison.is_same {
-        return "Nothing but the time differs.".to_owned();
-    }
-    sentence(comparison.calls.pairs())
 }

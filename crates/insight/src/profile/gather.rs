@@ -18,6 +18,7 @@ use tracer_sdk::format::{
     names,
 };
 use tracer_sdk::loops::Trail;
+use tracer_sdk::read::{self, RunStatus};
 
 /// By how many microseconds durations may differ: emitters round to milliseconds.
 const TOLERANCE_US: u64 = 1_000;
@@ -259,10 +260,13 @@ impl Gathered {
             });
         let told: Vec<GuardrailStop> = told.collect();
         let repeats = repeats::find(&self.calls, &self.trail);
+        let looped = || read::has_looped(meta, || !self.trail.has_warnings() || self.trail.has_loop());
+        let run_status = RunStatus::recorded(meta, || false, looped);
         RunProfile {
             trace_id: meta.trace_id,
             run_name: meta.run_name.clone(),
             status,
+            run_status,
             step_count: self.steps,
             counts: self.counts,
             cost_tokens: (self.calls_without_tokens == 0).then_some(self.tokens),

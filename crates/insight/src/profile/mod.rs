@@ -17,6 +17,7 @@ pub use missing::MissingSpans;
 pub use name::Metric;
 
 use tracer_sdk::format::{Counts, Record, RecordedStatus, Timestamp, TraceId};
+use tracer_sdk::read::RunStatus;
 
 use crate::comparison::CallList;
 use crate::signature::Signature;
@@ -44,6 +45,8 @@ pub struct RunProfile {
     pub run_name: Option<String>,
     /// How it ended: `error` when its root or its metadata says so, `running` when it has no end.
     pub status: RecordedStatus,
+    /// The status of the run in the words that every list uses; a run without an end is taken to go on.
+    pub run_status: RunStatus,
     /// How many steps it took: records other than `RUN_START`, `RUN_END` and `UNKNOWN`, since structure is not a step.
     pub step_count: u64,
     /// Model calls, tool calls, errors and loop warnings.

@@ -1,4 +1,4 @@
-//! `GET /api/diff`: in what two runs differ, or a run and a baseline; the same model that `tracer diff` tells.
+//! `GET /api/diff`: two runs, or a run and a baseline, compared; the model and the words of `tracer diff`.
 
 use std::sync::Arc;
 
@@ -19,16 +19,17 @@ use super::super::viewer::Viewer;
 use super::baselines;
 use super::policy::{Against, PolicyAnswer, ProjectPolicy};
 use super::request::{Query, trace_id};
-use tracer_insight::text;
+use tracer_insight::comparison::words;
+use tracer_insight::{metric_words, text};
 
-/// So many pairs of calls are told at once.
-const MOST_PAIRS: usize = 2_000;
-/// So many, when nothing is said.
-const PAIRS: usize = 500;
-/// Of so many changed calls it is looked up in what they differ.
-const MOST_LOOKED_UP: usize = 500;
+/// Largest page of pairs of calls.
+const MAX_PAIRS: usize = 2_000;
+/// Default page of pairs of calls.
+const DEFAULT_PAIRS: usize = 500;
+/// Changed calls whose arguments are compared.
+const MAX_COMPARED_CALLS: usize = 500;
 /// A longer value is cut.
-const LONGEST_VALUE: usize = 4_000;
+const MAX_VALUE_BYTES: usize = 4_000;
 
 /// In what two sides differ.
 #[derive(Serialize)]
@@ -43,12 +44,16 @@ pub(in super::super) struct DiffAnswer<'a> {
     after: &'a Side,
     /// Whether both went the same way and used the same: everything but the time that it took.
     is_same: bool,
+    /// The comparison in one sentence.
+    summary: String,
     /// The numbers of both, those that are the same included.
-    metrics: &'a [MetricChange],
+    metrics: Vec<Metric<'a>>,
     /// How many records of each type both have.
     records: &'a [TypeCount],
     tools: &'a ToolChanges,
     models: &'a NameChanges,
+    /// The changes of tools and models, a sentence for each.
+    name_changes: Vec<String>,
     /// What the project's policy says of what is now; null when there is no policy.
     policy: Option<&'a PolicyAnswer>,
     /// How many pairs of calls there are.
@@ -59,12 +64,30 @@ pub(in super::super) struct DiffAnswer<'a> {
     next: Option<usize>,
 }
 
+/// A number of both sides, with its words.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Metric<'a> {
+    #[serde(flatten)]
+    values: &'a MetricChange,
+    /// The name that people read.
+    label: &'a str,
+    /// The value before and the value after with their units.
+    shown: [String; 2],
+    /// `+5 (+83 %)`; empty when both are the same.
+    difference: String,
+}
+
 /// A call of each side, or of one.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Pair<'a> {
     /// What became of it.
     change: CallChange,
+    /// The sign of the change.
+    sign: &'static str,
+    /// What the sign and the names leave open.
+    remarks: Vec<String>,
     before: Option<Call<'a>>,
     after: Option<Call<'a>>,
     /// In what the arguments differ, of the first calls that changed.
@@ -102,7 +125,7 @@ pub(in super::super) async fn diff(State(viewer): State<Viewer>, query: Query) -
     let b = query.get("b").map(trace_id).transpose()?;
     let baseline = query.get("baseline").map(str::to_owned);
     let from = query.from()?;
-    let limit = query.limit("limit", PAIRS, MOST_PAIRS)?;
+    let limit = query.limit("limit", DEFAULT_PAIRS, MAX_PAIRS)?;
     let read = viewer.read(move |viewer| {
         let compared = match (&baseline, b) {
             (Some(name), _) => with_baseline(viewer, a, name)?,
@@ -141,7 +164,7 @@ fn of_runs(viewer: &Viewer, a: TraceId, b: TraceId) -> Result<Arc<Compared>, Api
     let (was, is) = (metrics(&before)?, metrics(&after)?);
     let mut comparison = Comparison::of_runs(&was, &is);
     comparison
-        .look_up_differences(&mut before.records, &mut after.records, MOST_LOOKED_UP)
+        .look_up_differences(&mut before.records, &mut after.records, MAX_COMPARED_CALLS)
         .map_err(ApiError::unreadable)?;
     let policy = policy.map(|policy| policy.judge(Against::Run(&was), is));
     Ok(viewer.compared(key, Compared { comparison, policy }))
@@ -166,14 +189,28 @@ fn answer(compared: &Compared, from: usize, limit: usize) -> DiffAnswer<'_> {
         before: &comparison.before,
         after: &comparison.after,
         is_same: comparison.is_same,
-        metrics: &comparison.metrics,
+        summary: words::summary(comparison),
+        metrics: comparison.metrics.iter().map(Metric::from).collect(),
         records: &comparison.records,
         tools: &comparison.tools,
         models: &comparison.models,
+        name_changes: words::name_changes(comparison),
         policy: compared.policy.as_ref(),
         pair_count,
         calls: pairs.skip(from).take(limit).map(Pair::from).collect(),
         next: (end < pair_count).then_some(end),
+    }
+}
+
+impl<'a> From<&'a MetricChange> for Metric<'a> {
+    fn from(change: &'a MetricChange) -> Self {
+        let (metric, before, after) = (change.metric.as_str(), change.before, change.after);
+        Self {
+            values: change,
+            label: metric_words::label(metric),
+            shown: [before, after].map(|value| metric_words::value(metric, value)),
+            difference: metric_words::change(metric, before, after),
+        }
     }
 }
 
@@ -186,6 +223,8 @@ impl<'a> From<CallPair<'a>> for Pair<'a> {
         });
         Self {
             change: pair.change,
+            sign: words::sign(pair.change).0,
+            remarks: words::remarks(&pair),
             before: pair.before,
             after: pair.after,
             differences: fields.collect(),
@@ -195,17 +234,17 @@ impl<'a> From<CallPair<'a>> for Pair<'a> {
 
 fn shortened(value: &Value) -> Value {
     let is_long = match value {
-        Value::String(said) => said.len() > LONGEST_VALUE,
-        Value::Array(_) | Value::Object(_) => value.to_string().len() > LONGEST_VALUE,
+        Value::String(text) => text.len() > MAX_VALUE_BYTES,
+        Value::Array(_) | Value::Object(_) => value.to_string().len() > MAX_VALUE_BYTES,
         _ => false,
     };
     if !is_long {
         return value.clone();
     }
-    let said = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let long = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     Value::String(format!(
         "{}{}",
-        text::beginning(&said, LONGEST_VALUE),
+        text::beginning(&long, MAX_VALUE_BYTES),
         text::ELLIPSIS
     ))
 }

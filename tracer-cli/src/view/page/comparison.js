@@ -1,47 +1,64 @@
-// Two runs, or a baseline and a run, side by side: what differs in numbers, tools and models, and every call beside its counterpart.
+// The comparison of two runs, or of a baseline and a run: what differs in numbers, tools and models, and every call beside its counterpart.
 
 import { getJson } from "./api.js";
-import { glyph, make } from "./dom.js";
+import { fill, glyph, make } from "./dom.js";
 import { showError } from "./frame.js";
 import { policySection } from "./policy-checks.js";
 import { standingBadge } from "./run-about.js";
-import { count, counted, duration } from "./units.js";
+import { counted } from "./units.js";
 import { valueView } from "./values.js";
 
 /** @import { Call, CallPair, Comparison, Side } from "./contract" */
+/** @typedef {Record<string, string>} Sides `a` and `b`, or `a` and `baseline` */
 
-/** Calls that are shown at once. */
-const PART = 150;
-/** So many calls in a row that are the same are folded. */
-const FEWEST_FOLDED = 4;
-
-/** @type {Record<CallPair["change"], string>} */
-const SIGN = { same: "=", changed: "≠", added: "+", removed: "−", moved: "↕", repeated: "⟳" };
+/** Calls that are added at once. */
+const PAGE_SIZE = 150;
+/** A longer series of unchanged calls is folded. */
+const MIN_FOLDED = 4;
 
 /**
- * @param {Record<string, string>} sides `a` and `b`, or `a` and `baseline`
+ * Compares, and shows the comparison, or why there is none.
+ *
+ * @param {HTMLElement} content
+ * @param {Sides} sides
+ * @param {() => boolean} isWanted whether the answer is still wanted when it is there
+ * @returns {Promise<Comparison | null>}
+ */
+export async function showComparison(content, sides, isWanted = () => true) {
+  try {
+    const comparison = await compare(sides);
+    if (isWanted()) fill(content, comparisonView(comparison, sides));
+    return comparison;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    fill(content, make("p.empty", null, make("strong", null, "These cannot be compared. "), reason));
+    return null;
+  }
+}
+
+/**
+ * @param {Sides} sides
  * @param {number} [from] the first pair of calls
  * @returns {Promise<Comparison>}
  */
-export function compare(sides, from = 0) {
+function compare(sides, from = 0) {
   return getJson(`/api/diff?${new URLSearchParams({ ...sides, from: String(from) })}`);
 }
 
 /**
  * @param {Comparison} comparison
- * @param {Record<string, string>} sides what it is of, for the calls that are not in it yet
+ * @param {Sides} sides for the calls that are not in it yet
  * @returns {HTMLElement}
  */
-export function comparisonView(comparison, sides) {
-  const { before, after, metrics } = comparison;
-  const loops = comparison.records.find((record) => record.event_type === "LOOP_WARNING");
+function comparisonView(comparison, sides) {
+  const { before, after, metrics, name_changes: nameChanges } = comparison;
   const changed = metrics.filter((metric) => metric.before !== metric.after);
   const same = metrics.filter((metric) => metric.before === metric.after);
   return make(
     "div.comparison",
     null,
-    make("div.sides", null, side("Before", before, loops?.before ?? 0), side("After", after, loops?.after ?? 0)),
-    make("p.verdict-line", null, inWords(comparison, changed.length)),
+    make("div.sides", null, side("Before", before), side("After", after)),
+    make("p.verdict-line", null, comparison.summary),
     policySection(comparison),
     make(
       "section.part",
@@ -56,47 +73,27 @@ export function comparisonView(comparison, sides) {
           metricsTable(same),
         ),
     ),
-    names(comparison),
+    nameChanges.length > 0 &&
+      make(
+        "section.part",
+        null,
+        make("h2", null, "Tools and models"),
+        nameChanges.map((change) => make("p", null, change)),
+      ),
     make("section.part", null, make("h2", null, "Calls, side by side"), callsTable(comparison, sides)),
   );
 }
 
-/**
- * @param {string} label
- * @param {Side} side
- * @param {number} loops how many loop warnings it has
- */
-function side(label, { kind, run_id: id, run_name: name, status }, loops) {
-  const ended = status === "ok" ? (loops > 0 ? "loop" : "ok") : "failed";
-  const standing = status === "running" ? "running" : ended;
+/** @param {string} label @param {Side} side */
+function side(label, { kind, run_id: id, run_name: name, run_status: status }) {
   return make(
     "div.side-card",
     null,
     make("span.muted", null, kind === "baseline" ? `${label}, a baseline` : label),
     make("a", { href: `/r/${id}` }, name ?? "unnamed run"),
     make("span.mono.muted", null, id.slice(0, 8)),
-    standingBadge(standing),
+    standingBadge(status),
   );
-}
-
-/**
- * @param {Comparison} comparison
- * @param {number} numbers how many differ
- */
-function inWords({ is_same: isSame, calls, pair_count: pairs }, numbers) {
-  if (isSame) return "Both went the same way and used the same.";
-  const counts = new Map();
-  for (const { change } of calls) counts.set(change, (counts.get(change) ?? 0) + 1);
-  const told = ["changed", "added", "removed", "moved", "repeated"]
-    .filter((change) => counts.has(change))
-    .map((change) => `${count(counts.get(change))} ${change}`);
-  const parts = [
-    told.length > 0
-      ? `Of the ${pairs > calls.length ? `first ${count(calls.length)} ` : ""}calls, ${told.join(", ")}`
-      : "The calls are the same",
-    numbers > 0 ? `${counted(numbers, "number")} differ${numbers === 1 ? "s" : ""}` : "",
-  ];
-  return `${parts.filter(Boolean).join("; ")}.`;
 }
 
 /** @param {Comparison["metrics"]} metrics */
@@ -109,55 +106,21 @@ function metricsTable(metrics) {
     make(
       "tbody",
       null,
-      metrics.map(({ metric, before, after }) =>
+      metrics.map(({ label, shown: [before, after], difference }) =>
         make(
           "tr",
           null,
-          make("th", { scope: "row" }, metric.replaceAll("_", " ").replace(/ ms$/, "")),
-          make("td", null, shown(metric, before)),
-          make("td", null, shown(metric, after)),
-          make("td", null, difference(metric, before, after)),
+          make("th", { scope: "row" }, label),
+          make("td", null, before),
+          make("td", null, after),
+          make("td", null, difference),
         ),
       ),
     ),
   );
 }
 
-/** @param {string} metric @param {number | null} value */
-function shown(metric, value) {
-  if (value === null) return "not known";
-  if (metric.endsWith("_ms")) return duration(value * 1_000);
-  return Number.isInteger(value) ? count(value) : value.toFixed(3);
-}
-
-/** @param {string} metric @param {number | null} before @param {number | null} after */
-function difference(metric, before, after) {
-  if (before === null || after === null || before === after) return "";
-  const by = after - before;
-  const sign = by > 0 ? "+" : "−";
-  const percent = before === 0 ? "" : ` (${sign}${Math.abs(Math.round((by / before) * 100))} %)`;
-  return `${sign}${shown(metric, Math.abs(by))}${percent}`;
-}
-
-/** @param {Comparison} comparison */
-function names({ tools, models }) {
-  /** @param {string} label @param {string[]} list */
-  const line = (label, list) => list.length > 0 && make("div", null, make("dt", null, label), make("dd", null, list.join(", ")));
-  const lines = [
-    line("new tools", tools.added),
-    line("tools no longer called", tools.removed),
-    line(
-      "called more often",
-      tools.repeated.map(({ tool, before, after }) => `${tool} (${before} → ${after})`),
-    ),
-    tools.is_reordered && line("order", ["the tools are called in another order"]),
-    line("new models", models.added),
-    line("models no longer asked", models.removed),
-  ];
-  return lines.some(Boolean) && make("section.part", null, make("h2", null, "Tools and models"), make("dl.facts-list.wide", null, lines));
-}
-
-/** @param {Comparison} comparison @param {Record<string, string>} sides */
+/** @param {Comparison} comparison @param {Sides} sides */
 function callsTable(comparison, sides) {
   const { before, after, pair_count: all } = comparison;
   if (all === 0) return make("p.muted", null, "Neither called a model or a tool.");
@@ -190,10 +153,10 @@ function callsTable(comparison, sides) {
       further = part.next;
       more.disabled = false;
     }
-    for (let added = 0; added < PART && next < calls.length; added += 1) {
+    for (let added = 0; added < PAGE_SIZE && next < calls.length; added += 1) {
       let end = next;
       while (end < calls.length && calls[end].change === "same") end += 1;
-      if (end - next >= FEWEST_FOLDED) {
+      if (end - next >= MIN_FOLDED) {
         body.append(foldRow(calls.slice(next, end), before, after));
         next = end;
       } else {
@@ -219,7 +182,7 @@ function foldRow(pairs, before, after) {
       make(
         "button.quiet",
         {
-          onclick: () => row.replaceWith(...pairs.slice(0, PART * 4).flatMap((pair) => pairRows(pair, before, after))),
+          onclick: () => row.replaceWith(...pairs.slice(0, PAGE_SIZE * 4).flatMap((pair) => pairRows(pair, before, after))),
         },
         `${counted(pairs.length, "call")} the same`,
       ),
@@ -235,7 +198,7 @@ function pairRows(pair, before, after) {
       "tr",
       { data: { change: pair.change } },
       callCell(pair.before, before),
-      make("td.change", null, make("span.sign", { "aria-hidden": "true" }, SIGN[pair.change]), pair.change),
+      make("td.change", null, make("span.sign", { "aria-hidden": "true" }, pair.sign), [pair.change, ...pair.remarks].join(", ")),
       callCell(pair.after, after),
     ),
   ];
@@ -244,9 +207,9 @@ function pairRows(pair, before, after) {
       make(
         "tr.difference",
         null,
-        make("td.before", null, was === null ? "not there" : valueView(was)),
+        make("td.before", null, was === null ? "(none)" : valueView(was)),
         make("td.mono.muted", null, path),
-        make("td.after", null, is === null ? "not there" : valueView(is)),
+        make("td.after", null, is === null ? "(none)" : valueView(is)),
       ),
     );
   }

@@ -153,10 +153,12 @@ export interface Turn {
 }
 export interface StateEntry { row: number | null; number: number; event_id: string; offset_us: number | null; state: NonNullable<Step["state"]> }
 
-export interface Side { kind: "run" | "baseline"; run_id: string; run_name: string | null; status: string; models: string[]; tool_calls: string[] }
+export interface Side { kind: "run" | "baseline"; run_id: string; run_name: string | null; status: string; run_status: Standing; models: string[]; tool_calls: string[] }
 export interface Call { step: number | null; event_id: string | null; event_type: string; name: string; is_failed: boolean }
 export interface CallPair {
   change: "same" | "changed" | "added" | "removed" | "moved" | "repeated";
+  sign: string;
+  remarks: string[];
   before: Call | null;
   after: Call | null;
   differences: { path: string; before: Json; after: Json }[];
@@ -187,10 +189,12 @@ export interface Comparison {
   before: Side;
   after: Side;
   is_same: boolean;
-  metrics: { metric: string; before: number | null; after: number | null }[];
+  summary: string;
+  metrics: { metric: string; label: string; before: number | null; after: number | null; shown: [string, string]; difference: string }[];
   records: { event_type: string; before: number; after: number }[];
   tools: { added: string[]; removed: string[]; repeated: { tool: string; before: number; after: number }[]; is_reordered: boolean };
   models: { added: string[]; removed: string[] };
+  name_changes: string[];
   policy: PolicyAnswer | null;
   calls: CallPair[];
   pair_count: number;

@@ -15,7 +15,7 @@ export async function makeView(view, page) {
     case "state":
       return new (await import("./states.js")).States(page);
     case "compare":
-      return new (await import("./compare-view.js")).CompareView(page);
+      return new (await import("./comparison-tab.js")).ComparisonTab(page);
     default:
       return new (await import("./raw.js")).RawView(page);
   }

@@ -4,6 +4,7 @@ mod api;
 mod changes;
 pub(crate) mod client;
 mod command;
+mod comparison;
 mod guard;
 mod limits;
 mod live;

@@ -135,7 +135,7 @@ fn a_page_is_one_light_script_and_one_style_sheet_and_no_other_file_is_served() 
 #[test]
 fn the_script_of_a_page_asks_for_no_other() {
     let (_sandbox, viewer) = opened();
-    for page in ["diff", "message", "run", "runs"] {
+    for page in ["comparison-page", "message", "run", "runs"] {
         let answer = viewer.get(&format!("/assets/{page}.js"));
         let script = answer.text();
         let asks = |line: &str| line.starts_with("import ") || line.contains("import(\"");

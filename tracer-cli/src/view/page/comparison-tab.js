@@ -1,7 +1,7 @@
-// The compare view of a run's page: this run after another that is picked, the one before of the same name first, or after a baseline.
+// The comparison tab of a run's page: this run after another one or a baseline, at first the previous run of the same name.
 
 import { getJson } from "./api.js";
-import { compare, comparisonView } from "./comparison.js";
+import { showComparison } from "./comparison.js";
 import { fill, make } from "./dom.js";
 import { ago } from "./units.js";
 
@@ -9,11 +9,11 @@ import { ago } from "./units.js";
 /** @import { RunPage } from "./run.js" */
 
 /** More runs are found on the page of all runs. */
-const MOST_OFFERED = 200;
-/** In front of the name of a baseline, where else an ID of a run stands. */
+const MAX_OFFERED = 200;
+/** Precedes the name of a baseline in a place that else holds the ID of a run. */
 const BASELINE = "baseline:";
 
-export class CompareView {
+export class ComparisonTab {
   /** @param {RunPage} page */
   constructor(page) {
     this.page = page;
@@ -50,8 +50,8 @@ export class CompareView {
     fill(
       this.picker,
       make("option", { value: "" }, baselines.length > 0 ? "Pick a run or a baseline" : "Pick a run"),
-      same.length > 0 && make("optgroup", { label: "Of the same name" }, same.slice(0, MOST_OFFERED).map(option)),
-      rest.length > 0 && make("optgroup", { label: "Others" }, rest.slice(0, MOST_OFFERED).map(option)),
+      same.length > 0 && make("optgroup", { label: "Of the same name" }, same.slice(0, MAX_OFFERED).map(option)),
+      rest.length > 0 && make("optgroup", { label: "Others" }, rest.slice(0, MAX_OFFERED).map(option)),
       baselines.length > 0 && make("optgroup", { label: "Baselines" }, /** @type {string[]} */ (baselines).map(baselineOption)),
     );
     const kept = own !== null && baselines.includes(own) ? BASELINE + own : "";
@@ -68,17 +68,9 @@ export class CompareView {
     const baseline = other.startsWith(BASELINE) ? other.slice(BASELINE.length) : null;
     this.link.href =
       baseline === null ? `/diff/${other}/${this.page.id}` : `/diff/${this.page.id}/baseline/${encodeURIComponent(baseline)}`;
-    try {
-      /** @type {Record<string, string>} */
-      const sides = baseline === null ? { a: other, b: this.page.id } : { a: this.page.id, baseline };
-      const comparison = await compare(sides);
-      if (this.picker.value === other || this.picker.value === "") fill(this.content, comparisonView(comparison, sides));
-    } catch (error) {
-      fill(
-        this.content,
-        make("p.empty", null, make("strong", null, "These cannot be compared. "), error instanceof Error ? error.message : String(error)),
-      );
-    }
+    /** @type {Record<string, string>} */
+    const sides = baseline === null ? { a: other, b: this.page.id } : { a: this.page.id, baseline };
+    await showComparison(this.content, sides, () => this.picker.value === other || this.picker.value === "");
   }
 }
 
