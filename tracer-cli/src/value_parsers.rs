@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tracer_insight::status::RunStatus;
-use tracer_insight::step_filter::StepKind;
+use tracer_insight::step_kind::StepKind;
 
 /// Takes a status that an option may name.
 pub(crate) fn status_parser(
@@ -34,9 +34,9 @@ pub(crate) fn step_kind_parser() -> impl TypedValueParser<Value = StepKind> {
             StepKind::State => "States",
             StepKind::Error => "Recorded errors",
             StepKind::Loop => "Loop warnings",
-            StepKind::Span => "Spans that group others",
+            StepKind::Run | StepKind::Span => "Spans that group others",
         })
     };
-    PossibleValuesParser::new(StepKind::ALL.map(value))
+    PossibleValuesParser::new(StepKind::OF_STEPS.map(value))
         .try_map(|word| StepKind::from_word(&word).ok_or("is no kind of step"))
 }

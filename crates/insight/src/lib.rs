@@ -11,7 +11,6 @@ pub mod in_flight;
 pub mod json;
 pub mod key_steps;
 pub mod line;
-pub mod log_ends;
 pub mod loop_card;
 pub mod loops;
 pub mod markdown;
@@ -20,8 +19,8 @@ pub mod profile;
 pub mod remarks;
 mod repeats;
 pub mod run_entry;
+pub mod run_preview;
 pub mod run_steps;
-pub mod run_subtitle;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub mod sample_run;
@@ -31,6 +30,7 @@ pub mod signature;
 pub mod stack;
 pub mod status;
 pub mod step_filter;
+pub mod step_kind;
 pub mod step_summary;
 pub mod steps;
 pub mod summary;

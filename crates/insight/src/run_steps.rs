@@ -6,7 +6,7 @@ use tracer_sdk::read::{OutlinedRun, RecordError, StartedSpan};
 use crate::in_flight;
 use crate::key_steps;
 use crate::step_filter::StepFilter;
-use crate::steps::Source;
+use crate::steps::StepSource;
 use crate::totals::Totals;
 
 /// A run with its steps in the order of time, none of them read yet.
@@ -160,7 +160,7 @@ impl RunSteps {
     }
 
     /// Reads the steps with these numbers.
-    pub fn read_all(&mut self, numbers: &[usize]) -> Result<Vec<Source>, RecordError> {
+    pub fn read_all(&mut self, numbers: &[usize]) -> Result<Vec<StepSource>, RecordError> {
         let mut sources = Vec::with_capacity(numbers.len());
         for number in numbers {
             sources.extend(self.read(*number)?);
@@ -168,7 +168,7 @@ impl RunSteps {
         Ok(sources)
     }
 
-    fn read(&mut self, number: usize) -> Result<Option<Source>, RecordError> {
+    fn read(&mut self, number: usize) -> Result<Option<StepSource>, RecordError> {
         Ok(self.read_with_span(number)?.map(|(source, _)| source))
     }
 
@@ -177,18 +177,18 @@ impl RunSteps {
     pub fn read_with_span(
         &mut self,
         number: usize,
-    ) -> Result<Option<(Source, Option<SpanRecord>)>, RecordError> {
+    ) -> Result<Option<(StepSource, Option<SpanRecord>)>, RecordError> {
         let place = number.checked_sub(1).and_then(|index| self.steps.get(index));
         match place.copied() {
             None => Ok(None),
             Some(Place::InFlight(index)) => {
                 let begun = self.run.in_flight.get(index).zip(self.run.trace_id);
                 let record = begun.map(|(started, run_id)| in_flight::record(run_id, started));
-                Ok(record.map(|record| (Source::begun(number, record), None)))
+                Ok(record.map(|record| (StepSource::begun(number, record), None)))
             }
             Some(Place::Record(place)) => {
                 let read = self.run.records.record_with_span(place)?;
-                Ok(read.map(|(record, span)| (Source::read(number, record, span.as_ref()), span)))
+                Ok(read.map(|(record, span)| (StepSource::read(number, record, span.as_ref()), span)))
             }
         }
     }

@@ -7,7 +7,7 @@ use tracer_sdk::format::{
 
 use tracer_sdk::read::is_attempt;
 
-use crate::steps::{ATTEMPT_OF, Source};
+use crate::steps::{ATTEMPT_OF, StepSource};
 
 /// 2026-11-21T01:14:27Z.
 const START: i64 = 1_795_223_667_000_000;
@@ -100,11 +100,11 @@ impl Sample {
     }
 
     /// What the steps are made from, each with a duration, from 45 µs up.
-    pub fn sources(&self) -> Vec<Source> {
+    pub fn sources(&self) -> Vec<StepSource> {
         let spans = self.spans();
         let records = self.records().into_iter().skip(1).enumerate();
         records
-            .map(|(index, record)| Source::read(index + 1, record, spans.get(index)))
+            .map(|(index, record)| StepSource::read(index + 1, record, spans.get(index)))
             .collect()
     }
 

@@ -3,64 +3,8 @@
 use serde_json::Value;
 use tracer_sdk::format::{EventType, Payload, Record};
 
+use crate::step_kind::StepKind;
 use crate::step_summary;
-
-/// A kind of step, as the command line names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StepKind {
-    /// Model calls
-    Llm,
-    /// Tool calls
-    Tool,
-    /// States
-    State,
-    /// Recorded errors
-    Error,
-    /// Loop warnings
-    Loop,
-    /// Spans that group others
-    Span,
-}
-
-impl StepKind {
-    /// All kinds, in the order in which they are listed.
-    pub const ALL: [Self; 6] = [
-        Self::Llm,
-        Self::Tool,
-        Self::State,
-        Self::Error,
-        Self::Loop,
-        Self::Span,
-    ];
-
-    /// The word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Llm => "llm",
-            Self::Tool => "tool",
-            Self::State => "state",
-            Self::Error => "error",
-            Self::Loop => "loop",
-            Self::Span => "span",
-        }
-    }
-
-    /// The kind with this word.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
-    }
-
-    fn is(self, event_type: EventType) -> bool {
-        match self {
-            Self::Llm => event_type == EventType::LlmCall,
-            Self::Tool => event_type == EventType::ToolCall,
-            Self::State => event_type == EventType::StateUpdate,
-            Self::Error => event_type == EventType::Error,
-            Self::Loop => event_type == EventType::LoopWarning,
-            Self::Span => matches!(event_type, EventType::Unknown | EventType::RunStart),
-        }
-    }
-}
 
 /// What steps have to be like; without anything set, every step passes.
 #[derive(Debug, Clone, Default)]
@@ -93,7 +37,7 @@ impl StepFilter {
 
     /// Whether a step passes as far as can be told without reading it.
     pub fn passes_outline(&self, event_type: EventType, failed: bool) -> bool {
-        (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.is(event_type)))
+        (self.kinds.is_empty() || self.kinds.contains(&kind_of_step(event_type)))
             && (!self.only_failures || failed)
     }
 
@@ -105,6 +49,14 @@ impl StepFilter {
                     || payload_holds(&record.payload, text)
                     || record.meta.values().any(|value| holds(value, text))
             })
+    }
+}
+
+/// The kind of what is a step: only a damaged run has a second root among its steps, and that groups others.
+fn kind_of_step(event_type: EventType) -> StepKind {
+    match StepKind::from(event_type) {
+        StepKind::Run => StepKind::Span,
+        kind => kind,
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use tracer_sdk::format::{Payload, Record, SpanRecord, Timestamp};
 
 use crate::line::Tone;
+use crate::step_kind::StepKind;
 use crate::step_summary;
 use crate::step_summary::Gist;
 use crate::text;
@@ -54,36 +55,23 @@ impl Step<'_> {
         name(self.record)
     }
 
-    /// The sign of its kind.
-    pub fn glyph(&self) -> &'static str {
-        match &self.record.payload {
-            Payload::LlmCall { .. } => "✦",
-            Payload::ToolCall { .. } => "⚒",
-            Payload::StateUpdate { .. } => "◆",
-            Payload::Error(_) => "✗",
-            Payload::LoopWarning { .. } => "⟳",
-            Payload::RunStart { .. } | Payload::RunEnd { .. } | Payload::Unknown { .. } => "▸",
-        }
+    /// What it is.
+    pub fn kind(&self) -> StepKind {
+        self.record.event_type().into()
     }
 
-    /// The tone of its kind.
+    /// The tone of what is shown of it: of its kind, or of a failure.
     pub fn tone(&self) -> Tone {
-        match &self.record.payload {
-            Payload::LlmCall { .. } => Tone::Llm,
-            Payload::ToolCall { .. } => Tone::Tool,
-            Payload::StateUpdate { .. } => Tone::State,
-            Payload::Error(_) => Tone::Bad,
-            Payload::LoopWarning { .. } => Tone::Warning,
-            Payload::RunStart { .. } | Payload::RunEnd { .. } | Payload::Unknown { .. } => Tone::Strong,
+        if self.failed() {
+            Tone::Bad
+        } else {
+            self.kind().tone()
         }
     }
 
     /// Whether it is a call of a model or a tool.
     pub fn is_call(&self) -> bool {
-        matches!(
-            self.record.payload,
-            Payload::LlmCall { .. } | Payload::ToolCall { .. }
-        )
+        self.kind().is_call()
     }
 
     /// Whether it tells a failure.
@@ -118,7 +106,7 @@ pub fn name(record: &Record) -> String {
 
 /// A record of a run with what tells its place, as a step is made from it.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct StepSource {
     /// Its number in the order of time, from 1.
     pub number: usize,
     /// The record.
@@ -129,7 +117,7 @@ pub struct Source {
     pub in_flight: bool,
 }
 
-impl Source {
+impl StepSource {
     /// A record that was read, with its span when it has one of its own.
     pub fn read(number: usize, record: Record, span: Option<&SpanRecord>) -> Self {
         let exact = span.and_then(|span| {
@@ -155,7 +143,7 @@ impl Source {
 }
 
 /// The steps, each after the step that it is nested in, siblings as they happened. `started` is when the run started.
-pub fn steps(sources: &[Source], started: Option<Timestamp>) -> Vec<Step<'_>> {
+pub fn steps(sources: &[StepSource], started: Option<Timestamp>) -> Vec<Step<'_>> {
     let time = |record: &Record| record.ts.parse::<Timestamp>().ok();
     let start = started.or_else(|| sources.first().and_then(|source| time(&source.record)));
     let mut steps: Vec<Step<'_>> = sources
@@ -217,7 +205,7 @@ fn microseconds_between(start: Timestamp, end: Timestamp) -> Option<u64> {
 
 /// Every record's index with its depth, parents first. Records whose parent is no step stand at the top, and so do
 /// the members of a cycle, which only a damaged run has.
-fn nest(sources: &[Source]) -> Vec<(usize, usize)> {
+fn nest(sources: &[StepSource]) -> Vec<(usize, usize)> {
     let index_of: HashMap<&str, usize> = sources
         .iter()
         .enumerate()

@@ -31,11 +31,11 @@ pub fn lines(step: &Step<'_>, width: usize) -> Vec<Line> {
         let padding = TIME.saturating_sub(text::width(&text));
         format!("{}{text}", " ".repeat(padding))
     };
-    let tone = if step.failed() { Tone::Bad } else { step.tone() };
+    let tone = step.tone();
     let mut line = Line::of(time(step.offset), Tone::Muted)
         .with(time(step.duration.filter(|duration| *duration > 0)), Tone::Plain)
         .space(2)
-        .with(step.glyph(), tone)
+        .with(step.kind().glyph(), tone)
         .space(1)
         .with(step.name(), tone)
         .space(2);

@@ -30,11 +30,11 @@ impl<'a> RowCells<'a> {
                 repeats.duration(),
             ),
         };
-        let tone = if step.failed() { Tone::Bad } else { step.tone() };
+        let tone = step.tone();
         let indent = 2 * step.depth.min(DEEPEST_INDENT);
         let name = Line::new()
             .space(indent)
-            .with(step.glyph(), tone)
+            .with(step.kind().glyph(), tone)
             .space(1)
             .with(step.name(), tone);
         // What was recorded after the fact has no duration that anybody knows.

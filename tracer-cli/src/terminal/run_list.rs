@@ -6,6 +6,7 @@ use tracer_sdk::format::{Counts, Timestamp, TraceId};
 
 use crate::terminal::layout::{Align, Column, Table};
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::{RunStatus, Signs};
 use tracer_insight::{text, units};
 
@@ -31,21 +32,8 @@ pub struct Facts {
     pub duration: Option<u64>,
     /// What it counted.
     pub counts: Counts,
-    /// What its spans tell, as far as they were looked at.
-    pub seen: Option<Seen>,
-}
-
-/// What the first spans of a run tell, or all of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
-    /// How many steps there are.
-    pub steps: u64,
-    /// The tokens of the model calls; `None` when they do not say.
-    pub tokens: Option<u64>,
-    /// Whether these are all spans of the run.
-    pub is_whole: bool,
-    /// What tells the run from others of its name.
-    pub subtitle: Option<String>,
+    /// What its spans say, as far as they were read.
+    pub preview: Option<RunPreview>,
 }
 
 const COLUMNS: [Column; 10] = [
@@ -95,7 +83,11 @@ fn run(facts: &Facts) -> Line {
         Some(name) => Line::of(text::one_line(name, 200), Tone::Strong),
         None => Line::of("(unnamed)", Tone::Muted),
     };
-    match facts.seen.as_ref().and_then(|seen| seen.subtitle.as_deref()) {
+    match facts
+        .preview
+        .as_ref()
+        .and_then(|preview| preview.subtitle.as_deref())
+    {
         Some(subtitle) => name.space(2).with(subtitle, Tone::Muted),
         None => name,
     }
@@ -112,8 +104,8 @@ fn cells(row: &RunRow, id_length: usize, now: Timestamp) -> Vec<Line> {
         Ok(facts) => [
             (units::ago(facts.started, now), Tone::Muted),
             (duration(row.standing, facts, now), Tone::Plain),
-            (seen(facts, |seen| Some(seen.steps)), Tone::Plain),
-            (seen(facts, |seen| seen.tokens), Tone::Plain),
+            (previewed(facts, |preview| Some(preview.steps)), Tone::Plain),
+            (previewed(facts, |preview| preview.tokens), Tone::Plain),
             (units::quantity(facts.counts.llm_calls), Tone::Plain),
             (units::quantity(facts.counts.tool_calls), Tone::Plain),
             (
@@ -131,13 +123,13 @@ fn cells(row: &RunRow, id_length: usize, now: Timestamp) -> Vec<Line> {
     cells
 }
 
-/// A quantity of the spans that were looked at; a plus says that there are more.
-fn seen(facts: &Facts, quantity: impl Fn(&Seen) -> Option<u64>) -> String {
-    let Some(seen) = &facts.seen else {
+/// A quantity of the preview; a plus says that there are more.
+fn previewed(facts: &Facts, quantity: impl Fn(&RunPreview) -> Option<u64>) -> String {
+    let Some(preview) = &facts.preview else {
         return String::new();
     };
-    let more = if seen.is_whole { "" } else { "+" };
-    quantity(seen).map_or_else(String::new, |quantity| units::quantity(quantity) + more)
+    let more = if preview.is_whole { "" } else { "+" };
+    quantity(preview).map_or_else(String::new, |quantity| units::quantity(quantity) + more)
 }
 
 /// A running run has been going on for a while, and a plus says that it still is.

@@ -91,7 +91,7 @@ impl StepPage<'_> {
             (false, true) => ("failed", Tone::Bad),
             (false, false) => ("ok", Tone::Good),
         };
-        let mut first = Line::of(step.glyph(), step.tone())
+        let mut first = Line::of(step.kind().glyph(), step.kind().tone())
             .space(1)
             .with(step.name(), Tone::Strong)
             .with(format!("  step {} of {}", step.number, self.of), Tone::Muted);

@@ -150,8 +150,8 @@ fn other(step: &Step<'_>, width: usize) -> Vec<Line> {
 
 /// `✦ demo-model  #7`.
 fn heading(step: &Step<'_>, width: usize) -> Line {
-    let tone = if step.failed() { Tone::Bad } else { step.tone() };
-    Line::of(step.glyph(), tone)
+    let tone = step.tone();
+    Line::of(step.kind().glyph(), tone)
         .space(1)
         .with(step.name(), tone)
         .with(format!("  #{}", step.number), Tone::Muted)

@@ -52,7 +52,7 @@ pub fn lines(steps: &[Step<'_>], total: Option<u64>, width: usize) -> Vec<Line> 
         let tone = match (first.failed(), first.in_flight) {
             (true, _) => Tone::Bad,
             (false, true) => Tone::Active,
-            (false, false) => first.tone(),
+            (false, false) => first.kind().tone(),
         };
         lines.push(arranged.line(cells, Line::of(bars(steps, total, room), tone)));
     }

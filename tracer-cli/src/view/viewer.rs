@@ -16,9 +16,9 @@ use super::answer::{ApiError, not_modified, with_version};
 use super::api::diff::{Compared, LastComparison};
 use super::assets::Assets;
 use super::guard::Guard;
+use super::preview_cache::RunPreviewCache;
 use super::run::open_run::OpenRun;
 use super::runs::Runs;
-use super::seen::Seen;
 use super::stream::Streams;
 use super::work::Work;
 
@@ -45,7 +45,7 @@ struct Inner {
     guard: Guard,
     assets: Assets,
     runs: Runs,
-    seen: Seen,
+    previews: RunPreviewCache,
     work: Work,
     streams: Streams,
     last_comparison: Mutex<LastComparison>,
@@ -67,7 +67,7 @@ impl Viewer {
             guard: Guard::new(address, options, are_owners_known, token),
             assets: Assets::new(options.page_files.clone()),
             runs: Runs::new(store),
-            seen: Seen::default(),
+            previews: RunPreviewCache::default(),
             work: Work::new(),
             streams: Streams::default(),
             last_comparison: Mutex::new(None),
@@ -92,8 +92,8 @@ impl Viewer {
         &self.0.runs
     }
 
-    pub(super) fn seen(&self) -> &Seen {
-        &self.0.seen
+    pub(super) fn previews(&self) -> &RunPreviewCache {
+        &self.0.previews
     }
 
     pub(super) fn work(&self) -> &Work {

@@ -13,7 +13,7 @@ fn call(name: &str) -> Payload {
 }
 
 /// `number:depth:name` of each step.
-fn told(sources: &[Source]) -> Vec<String> {
+fn told(sources: &[StepSource]) -> Vec<String> {
     steps(sources, None)
         .iter()
         .map(|step| format!("{}:{}:{}", step.number, step.depth, step.name()))
@@ -77,7 +77,7 @@ fn what_is_in_flight_is_a_step_of_which_only_the_name_is_known() {
         start_time: sources[0].record.ts.parse().unwrap(),
     };
     let record = in_flight::record(TraceId::from_u128(1).unwrap(), &plan);
-    sources.insert(1, Source::begun(2, record));
+    sources.insert(1, StepSource::begun(2, record));
     sources[2].number = 3;
     assert_eq!(told(&sources), ["1:0:before", "2:0:research", "3:1:inner"]);
     let open: Vec<bool> = steps(&sources, None).iter().map(|step| step.in_flight).collect();

@@ -18,7 +18,7 @@ use tracer_insight::line::{Line, Tone};
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_filter::StepFilter;
 use tracer_insight::steps;
-use tracer_insight::steps::Source;
+use tracer_insight::steps::StepSource;
 use tracer_insight::totals::Totals;
 
 /// How often the log is looked at.
@@ -125,12 +125,12 @@ impl Follower<'_> {
         self.ended.insert(span.span_id);
         let records = spans_to_events(std::slice::from_ref(span));
         let own = span.span_id.to_string();
-        let sources: Vec<Source> = records
+        let sources: Vec<StepSource> = records
             .into_iter()
             .filter(|record| !matches!(record.payload, Payload::RunStart { .. } | Payload::RunEnd { .. }))
             .map(|record| {
                 let is_own = record.event_id == own;
-                Source::read(0, record, is_own.then_some(span))
+                StepSource::read(0, record, is_own.then_some(span))
             })
             .collect();
         let steps = steps::steps(&sources, self.started);

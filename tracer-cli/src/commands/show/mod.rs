@@ -13,7 +13,8 @@ use crate::progress::Progress;
 use crate::session::{Session, quoted};
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::status::RunStatus;
-use tracer_insight::step_filter::{StepFilter, StepKind};
+use tracer_insight::step_filter::StepFilter;
+use tracer_insight::step_kind::StepKind;
 
 /// Options of `tracer show`.
 #[derive(Debug, clap::Args)]

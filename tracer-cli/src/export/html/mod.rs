@@ -22,7 +22,7 @@ use rescan::Rescan;
 pub(crate) use run::write_run;
 use tracer_insight::status::{RunStatus, Signs};
 use tracer_insight::steps;
-use tracer_insight::steps::Source;
+use tracer_insight::steps::StepSource;
 use tracer_insight::{step_summary, text, units};
 
 const STYLE: &str = include_str!("style.css");
@@ -61,7 +61,7 @@ pub struct Head {
 pub fn write(
     mut head: Head,
     start: Option<Record>,
-    parts: impl IntoIterator<Item = Result<Vec<Source>, ExportError>>,
+    parts: impl IntoIterator<Item = Result<Vec<StepSource>, ExportError>>,
     redaction: &Redaction,
     writer: &mut dyn Write,
 ) -> Result<u64, ExportError> {
@@ -84,9 +84,9 @@ pub fn write(
     )?;
     let mut is_empty = true;
     for part in parts {
-        let sources: Vec<Source> = part?
+        let sources: Vec<StepSource> = part?
             .into_iter()
-            .map(|source| Source {
+            .map(|source| StepSource {
                 record: rescan.record(source.record),
                 ..source
             })

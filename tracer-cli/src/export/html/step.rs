@@ -3,9 +3,10 @@
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 use tracer_insight::conversation::{Conversation, Message, MessagePart, Speaker, part_label};
-use tracer_sdk::format::{ErrorPayload, EventType, Payload};
+use tracer_sdk::format::{ErrorPayload, Payload};
 
 use super::value;
+use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps::Step;
 use tracer_insight::{step_summary, text, units};
 
@@ -20,9 +21,9 @@ const BAR: u64 = 1_000;
 
 /// The step; `total` is how long the run took, in microseconds.
 pub(super) fn markup(step: &Step<'_>, total: Option<u64>) -> Markup {
-    let tone = match (step.failed(), step.record.event_type()) {
+    let tone = match (step.failed(), step.kind()) {
         (true, _) => "failed",
-        (false, EventType::LoopWarning) => "warning",
+        (false, StepKind::Loop) => "warning",
         _ => "",
     };
     html! {
@@ -36,13 +37,13 @@ pub(super) fn markup(step: &Step<'_>, total: Option<u64>) -> Markup {
 }
 
 fn kind(step: &Step<'_>) -> &'static str {
-    match step.record.event_type() {
-        EventType::LlmCall => "kind-llm",
-        EventType::ToolCall => "kind-tool",
-        EventType::StateUpdate => "kind-state",
-        EventType::Error => "kind-error",
-        EventType::LoopWarning => "kind-loop",
-        EventType::RunStart | EventType::RunEnd | EventType::Unknown => "kind-other",
+    match step.kind() {
+        StepKind::Llm => "kind-llm",
+        StepKind::Tool => "kind-tool",
+        StepKind::State => "kind-state",
+        StepKind::Error => "kind-error",
+        StepKind::Loop => "kind-loop",
+        StepKind::Run | StepKind::Span => "kind-other",
     }
 }
 
@@ -62,7 +63,7 @@ fn line(step: &Step<'_>, total: Option<u64>) -> Markup {
         span.number { (step.number) }
         span.time.offset { @if let Some(offset) = step.offset { "+" (units::duration(offset)) } }
         span.what {
-            span.glyph aria-hidden="true" { (step.glyph()) } " "
+            span.glyph aria-hidden="true" { (step.kind().glyph()) } " "
             span.name { (name) } " "
             @if step.failed() { span.failed { "failed " } }
             @if step.in_flight { span.running { "in flight " } }

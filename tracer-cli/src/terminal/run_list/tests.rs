@@ -29,11 +29,13 @@ fn row(
                 errors,
                 loop_warnings,
             },
-            seen: (llm_calls > 0).then(|| Seen {
+            preview: (llm_calls > 0).then(|| RunPreview {
                 steps: llm_calls + tool_calls,
                 tokens: (llm_calls > 1).then_some(1_932),
                 is_whole: tool_calls < 1_000,
                 subtitle: name.map(|_| "\"ORD-1042: where is my refund?\"".to_owned()),
+                path: Vec::new(),
+                read_bytes: 0,
             }),
         }),
     }

@@ -17,7 +17,8 @@ use crate::commands::{duration, now, standing};
 use crate::export::{ExportError, html};
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::status::RunStatus;
-use tracer_insight::step_filter::{StepFilter, StepKind};
+use tracer_insight::step_filter::StepFilter;
+use tracer_insight::step_kind::StepKind;
 
 /// Sends the file, made from the steps that pass `kind`, `errors` and `q`.
 pub(in super::super) async fn html(
@@ -67,8 +68,8 @@ pub(in super::super) async fn html(
 fn kinds(text: &str) -> Result<Vec<StepKind>, ApiError> {
     text.split(',')
         .map(|kind| {
-            let kind = if kind == "other" { "span" } else { kind };
-            StepKind::from_word(kind).ok_or_else(|| {
+            let of_step = StepKind::from_word(kind).filter(|kind| *kind != StepKind::Run);
+            of_step.ok_or_else(|| {
                 ApiError::bad_request(
                     "invalid_parameter",
                     "`kind` holds llm, tool, state, error, loop or other, with commas between",

@@ -6,7 +6,6 @@ use serde::Serialize;
 use tracer_sdk::format::{Payload, Problem, RunMeta, SPEC_VERSION, TraceId};
 
 use super::super::answer::{ApiError, json_response};
-use super::super::run::kind::Kind;
 use super::super::run::open_run::OpenRun;
 use super::super::run::timeline::Source;
 use super::super::viewer::Viewer;
@@ -14,6 +13,7 @@ use super::loops::{self, LoopReport};
 use super::request::RunId;
 use tracer_insight::remarks;
 use tracer_insight::status::RunStatus;
+use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps;
 use tracer_insight::summary;
 use tracer_insight::totals::Totals;
@@ -89,7 +89,7 @@ struct Tokens {
 pub(in super::super) struct InFlight {
     span_id: String,
     name: String,
-    kind: Kind,
+    kind: StepKind,
     started_at: String,
 }
 
@@ -177,7 +177,7 @@ pub(in super::super) fn in_flight(run: &OpenRun) -> Vec<InFlight> {
         .map(|started| InFlight {
             span_id: started.span_id.to_string(),
             name: started.name.clone(),
-            kind: Kind::of(started.event_type),
+            kind: StepKind::from(started.event_type),
             started_at: started.start_time.text().to_owned(),
         })
         .collect()

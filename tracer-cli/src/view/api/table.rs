@@ -10,13 +10,13 @@ use tracer_sdk::format::{Counts, RecordedStatus, SPEC_VERSION, TraceId};
 use tracer_sdk::read::RunSummary;
 
 use super::super::answer::{ApiError, json_response};
-use super::super::seen::Details;
 use super::super::stream::Known;
 use super::super::viewer::Viewer;
 use super::list::listed;
 use super::request::{Query, trace_id};
 use crate::commands::{duration, standing};
 use crate::session::shown;
+use tracer_insight::run_preview::RunPreview;
 
 /// So many runs may be asked for by their IDs.
 const MOST_IDS: usize = 200;
@@ -55,7 +55,7 @@ pub(in super::super) struct TableRow {
     /// What is wrong with its metadata or its log; null when nothing is.
     problem: Option<String>,
     /// What its spans tell; null for a run that was not looked at yet: ask for it with `ids`.
-    details: Option<Details>,
+    details: Option<RunPreview>,
 }
 
 /// The table as the page of all runs begins with.
@@ -86,9 +86,9 @@ pub(in super::super) fn row(viewer: &Viewer, run: &RunSummary, look: bool) -> Ta
     let standing = standing(run);
     let meta = run.meta.as_ref().ok();
     let details = if look {
-        viewer.seen().look(run, standing)
+        viewer.previews().get_or_read(run)
     } else {
-        viewer.seen().known(run)
+        viewer.previews().get(run)
     };
     TableRow {
         trace_id: run.directory.trace_id,

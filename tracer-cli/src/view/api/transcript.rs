@@ -9,12 +9,12 @@ use tracer_sdk::format::{EventType, Payload, SPEC_VERSION};
 
 use super::super::answer::{ApiError, json_response};
 use super::super::inspect::{ErrorDetails, MessageAnswer, Part, Place, Shown, error, messages};
-use super::super::run::kind::Kind;
 use super::super::run::open_run::OpenRun;
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
+use tracer_insight::step_kind::StepKind;
 use tracer_insight::step_summary;
-use tracer_insight::steps::{self, Source};
+use tracer_insight::steps::{self, StepSource};
 
 /// Steps in a part, at most.
 const MAX_STEPS: usize = 200;
@@ -45,7 +45,7 @@ struct TurnAnswer {
     row: Option<usize>,
     number: usize,
     event_id: String,
-    kind: Kind,
+    kind: StepKind,
     name: String,
     failed: bool,
     in_flight: bool,
@@ -111,7 +111,7 @@ fn of(run: &OpenRun, from: usize, limit: usize) -> Result<Transcript, ApiError> 
     })
 }
 
-fn turn(run: &OpenRun, source: &Source, turns: &mut TurnReader) -> TurnAnswer {
+fn turn(run: &OpenRun, source: &StepSource, turns: &mut TurnReader) -> TurnAnswer {
     let record = &source.record;
     let place = Place {
         run_id: run.directory.trace_id,
@@ -122,7 +122,7 @@ fn turn(run: &OpenRun, source: &Source, turns: &mut TurnReader) -> TurnAnswer {
         row: run.timeline.row_of_step(source.number),
         number: source.number,
         event_id: record.event_id.clone(),
-        kind: Kind::of(record.event_type()),
+        kind: StepKind::from(record.event_type()),
         name: steps::name(record),
         failed: step_summary::failed(&record.payload),
         in_flight: source.in_flight,

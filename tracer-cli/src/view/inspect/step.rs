@@ -7,7 +7,6 @@ use tracer_sdk::format::{EventType, RunMeta, SPANS_FILE, SPEC_VERSION, Timestamp
 
 use super::super::answer::ApiError;
 use super::super::api::loops::{self, LoopReport};
-use super::super::run::kind::Kind;
 use super::super::run::open_run::OpenRun;
 use super::super::run::row::RUN_ROW;
 use super::super::run::timeline::{Row, Source};
@@ -16,6 +15,7 @@ use super::cut::{Part, Place, Shown};
 use super::error::{ErrorDetails, error};
 use super::llm::{self, LlmCall};
 use super::state::{self, StateDetails};
+use tracer_insight::step_kind::StepKind;
 use tracer_insight::{step_summary, steps};
 
 /// What a loop warning rests on stands shortly before it, and what came of it shortly behind.
@@ -34,7 +34,7 @@ pub(in super::super) struct Step {
     number: u32,
     event_id: String,
     parent_id: Option<String>,
-    kind: Kind,
+    kind: StepKind,
     name: String,
     failed: bool,
     in_flight: bool,
@@ -98,7 +98,7 @@ pub(in super::super) fn inspect(run: &OpenRun, number: usize, row: &Row) -> Resu
         row: number,
         number: row.number,
         parent_id: record.parent_id.clone(),
-        kind: Kind::of(record.event_type()),
+        kind: StepKind::from(record.event_type()),
         name: steps::name(record),
         failed: step_summary::failed(&record.payload),
         in_flight: read.in_flight,
@@ -140,7 +140,7 @@ fn run_in_flight(run: &OpenRun, number: usize) -> Step {
         number: 0,
         event_id: RUN_ROW.to_owned(),
         parent_id: None,
-        kind: Kind::Run,
+        kind: StepKind::Run,
         name: step_summary::word(run.name().unwrap_or("(unnamed)")),
         failed: false,
         in_flight: true,

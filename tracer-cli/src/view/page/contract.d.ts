@@ -17,7 +17,7 @@ export interface RunMeta {
 }
 
 /** What the spans of a run tell, for the table. */
-export interface Details { steps: number; tokens: number | null; is_whole: boolean; subtitle: string | null; path: Kind[] }
+export interface RunPreview { steps: number; tokens: number | null; is_whole: boolean; subtitle: string | null; path: Kind[] }
 
 /** A row of the runs table. */
 export interface RunRow {
@@ -28,7 +28,7 @@ export interface RunRow {
   duration_us: number | null;
   counts: Counts | null;
   problem: string | null;
-  details: Details | null;
+  details: RunPreview | null;
 }
 export interface RunTable { data_dir: string; version: string; runs: RunRow[] }
 

@@ -67,7 +67,7 @@ impl<'a> Columns<'a> {
         put(&mut self.line, cells.line.to_le_bytes());
         put(&mut self.signature, cells.signature.to_le_bytes());
         put(&mut self.depth, row.depth.to_le_bytes());
-        put(&mut self.kind, [cells.kind.number()]);
+        put(&mut self.kind, [cells.kind as u8]);
         put(&mut self.flags, [cells.flags]);
         put(&mut self.tokens_in, cells.tokens_in.to_le_bytes());
         put(&mut self.tokens_out, cells.tokens_out.to_le_bytes());

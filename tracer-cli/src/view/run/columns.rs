@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use tracer_sdk::format::{EventType, Timestamp};
 
 use super::column_bytes::{Columns, bytes_of_all};
-use super::kind::Kind;
 use super::open_run::OpenRun;
 use super::timeline::{NONE, Row, Source};
+use tracer_insight::step_kind::StepKind;
 use tracer_insight::step_summary;
 
 const MAGIC: &[u8; 8] = b"TRCCOL01";
@@ -32,7 +32,7 @@ pub(in super::super) struct Cells {
     pub(in super::super) name: u32,
     pub(in super::super) line: u32,
     pub(in super::super) signature: u32,
-    pub(in super::super) kind: Kind,
+    pub(in super::super) kind: StepKind,
     pub(in super::super) flags: u8,
     pub(in super::super) tokens_in: u32,
     pub(in super::super) tokens_out: u32,
@@ -146,14 +146,14 @@ fn cells(run: &OpenRun, row: &Row, started: Timestamp, names: &mut NameTable) ->
         name: 0,
         line: 0,
         signature: 0,
-        kind: Kind::Other,
+        kind: StepKind::Span,
         flags: if run.is_evidence(row) { EVIDENCE } else { 0 },
         tokens_in: UNKNOWN_TOKENS,
         tokens_out: UNKNOWN_TOKENS,
     };
     match row.source {
         Source::Run => {
-            cells.kind = Kind::Run;
+            cells.kind = StepKind::Run;
             cells.name = names.number(step_summary::word(run.name().unwrap_or("(unnamed)")));
             cells.duration_us = if run.standing.is_open() {
                 IN_FLIGHT_DURATION
@@ -167,7 +167,7 @@ fn cells(run: &OpenRun, row: &Row, started: Timestamp, names: &mut NameTable) ->
                 return cells;
             };
             cells.start_us = since_start(span.start);
-            cells.kind = Kind::of(span.event_type);
+            cells.kind = StepKind::from(span.event_type);
             cells.name = names.of_span(span.name, span.event_type);
             cells.line = u32::try_from(span.line).unwrap_or(0);
             cells.signature = span.signature;
@@ -194,7 +194,7 @@ fn cells(run: &OpenRun, row: &Row, started: Timestamp, names: &mut NameTable) ->
                 return cells;
             };
             cells.start_us = since_start(record.instant);
-            cells.kind = Kind::of(record.event_type);
+            cells.kind = StepKind::from(record.event_type);
             cells.name = names.of_span(0, record.event_type);
             let root = run.index.span(record.span);
             cells.line = root.and_then(|root| u32::try_from(root.line).ok()).unwrap_or(0);
@@ -208,7 +208,7 @@ fn cells(run: &OpenRun, row: &Row, started: Timestamp, names: &mut NameTable) ->
             };
             cells.start_us = since_start(started.start_time.instant());
             cells.duration_us = IN_FLIGHT_DURATION;
-            cells.kind = Kind::of(started.event_type);
+            cells.kind = StepKind::from(started.event_type);
             cells.name = names.number(step_summary::word(&started.name));
             cells.flags |= IN_FLIGHT;
         }

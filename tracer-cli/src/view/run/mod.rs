@@ -4,7 +4,6 @@ mod attempts;
 pub(super) mod changes;
 mod column_bytes;
 pub(super) mod columns;
-pub(super) mod kind;
 pub(super) mod open_run;
 pub(super) mod problems;
 pub(super) mod row;

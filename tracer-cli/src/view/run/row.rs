@@ -6,9 +6,9 @@ use tracer_sdk::format::{EventType, Record, SpanRecord};
 use tracer_sdk::read::{RecordError, spans_to_events};
 
 use super::attempts::Attempts;
-use super::kind::Kind;
 use super::open_run::OpenRun;
 use super::timeline::{Row, Source};
+use tracer_insight::step_kind::StepKind;
 use tracer_insight::{in_flight, step_summary, steps, text};
 
 /// A failure is told in so many characters.
@@ -23,7 +23,7 @@ pub(in super::super) struct RowText {
     /// The ID of its record.
     event_id: String,
     /// What it tells about.
-    kind: Kind,
+    kind: StepKind,
     /// What it is called.
     name: String,
     /// What went in and what came out.
@@ -177,7 +177,7 @@ impl OpenRun {
             return Ok(RowText {
                 row: number,
                 event_id: RUN_ROW.to_owned(),
-                kind: Kind::Run,
+                kind: StepKind::Run,
                 name: step_summary::word(self.name().unwrap_or("(unnamed)")),
                 gist: GistText {
                     input: String::new(),
@@ -200,7 +200,7 @@ impl OpenRun {
         });
         Ok(RowText {
             row: number,
-            kind: Kind::of(read.record.event_type()),
+            kind: StepKind::from(read.record.event_type()),
             name: steps::name(&read.record),
             event_id: read.record.event_id,
             gist: GistText {

@@ -4,11 +4,11 @@ use tracer_sdk::read::RecordError;
 
 use super::open_run::OpenRun;
 use tracer_insight::key_steps;
-use tracer_insight::steps::Source;
+use tracer_insight::steps::StepSource;
 
 impl OpenRun {
     /// The telling steps, in the order of time.
-    pub(in super::super) fn telling(&self) -> Result<Vec<Source>, RecordError> {
+    pub(in super::super) fn telling(&self) -> Result<Vec<StepSource>, RecordError> {
         let numbers = key_steps::numbers(self.timeline.steps(), |wanted| {
             let mut numbers: Vec<usize> = self
                 .rows_of(wanted)
@@ -25,7 +25,7 @@ impl OpenRun {
     pub(in super::super) fn steps(
         &self,
         numbers: impl IntoIterator<Item = usize>,
-    ) -> Result<Vec<Source>, RecordError> {
+    ) -> Result<Vec<StepSource>, RecordError> {
         let mut sources = Vec::new();
         for number in numbers {
             let Some(row) = self
@@ -37,8 +37,8 @@ impl OpenRun {
             };
             let Some(read) = self.read_row(row)? else { continue };
             sources.push(match &read.span {
-                None if read.in_flight => Source::begun(number, read.record),
-                span => Source::read(number, read.record, span.as_ref()),
+                None if read.in_flight => StepSource::begun(number, read.record),
+                span => StepSource::read(number, read.record, span.as_ref()),
             });
         }
         Ok(sources)

@@ -2,8 +2,8 @@
 
 use tracer_sdk::format::EventType;
 
-use super::super::run::kind::Kind;
 use tracer_insight::step_filter::StepFilter;
+use tracer_insight::step_kind::StepKind;
 
 /// Longer queries are no questions.
 const LONGEST: usize = 1_000;
@@ -11,7 +11,7 @@ const LONGEST: usize = 1_000;
 /// A query; every part of it has to fit.
 #[derive(Debug, Default)]
 pub(in super::super) struct SearchQuery {
-    kinds: Vec<Kind>,
+    kinds: Vec<StepKind>,
     /// In lower case.
     name: Option<String>,
     failed: Option<bool>,
@@ -36,7 +36,7 @@ impl SearchQuery {
             match term.as_ref().map(|(name, value)| (name.as_str(), *value)) {
                 Some(("kind", kinds)) => {
                     for kind in kinds.split(',') {
-                        let known = Kind::named(kind)
+                        let known = StepKind::from_word(kind)
                             .ok_or("`kind:` is one of run, llm, tool, state, error, loop, other")?;
                         parsed.kinds.push(known);
                     }
@@ -91,7 +91,7 @@ impl SearchQuery {
     }
 
     /// Whether a step fits as far as its columns tell. A duration of -1 or that is no number is none.
-    pub(super) fn fits(&self, kind: Kind, name: &str, failed: bool, duration_us: f64) -> bool {
+    pub(super) fn fits(&self, kind: StepKind, name: &str, failed: bool, duration_us: f64) -> bool {
         (self.kinds.is_empty() || self.kinds.contains(&kind))
             && self.failed.is_none_or(|wanted| wanted == failed)
             && self
@@ -173,10 +173,10 @@ mod tests {
     fn fits(query: &str) -> Vec<&'static str> {
         let query = SearchQuery::parse(query).unwrap();
         let rows = [
-            ("search", Kind::Tool, false, 2e6),
-            ("Search_KB", Kind::Tool, true, 5.0),
-            ("gpt-5", Kind::Llm, false, -1.0),
-            ("state", Kind::State, false, f64::NAN),
+            ("search", StepKind::Tool, false, 2e6),
+            ("Search_KB", StepKind::Tool, true, 5.0),
+            ("gpt-5", StepKind::Llm, false, -1.0),
+            ("state", StepKind::State, false, f64::NAN),
         ];
         let fitting = rows
             .into_iter()

@@ -1,7 +1,5 @@
 //! `tracer list`: the runs, newest first.
 
-mod seen;
-
 use std::io::{self, Write};
 
 use tracer_sdk::format::{RecordedStatus, Timestamp};
@@ -12,12 +10,12 @@ use crate::error::CliError;
 use crate::session::{Session, quoted_text, shown};
 use crate::since::Since;
 use crate::terminal::run_list;
-use crate::terminal::run_list::{Facts, RunRow, Seen};
-use seen::Looker;
+use crate::terminal::run_list::{Facts, RunRow};
 use tracer_insight::json::Document;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::remarks;
 use tracer_insight::run_entry::{DamagedRun, RunEntry};
+use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::RunStatus;
 use tracer_insight::text;
 
@@ -84,9 +82,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     } else {
         session.ui.plain(run_list::FIELDS)?;
         for run in listed {
-            session
-                .ui
-                .plain(&run_list::fields(&row(run, run.status(), None)))?;
+            session.ui.plain(&run_list::fields(&row(run, None)))?;
         }
     }
     if !args.json {
@@ -121,6 +117,8 @@ fn passing<'a>(runs: &'a [RunSummary], args: &Args, now: Timestamp) -> Vec<&'a R
     runs.iter().filter(|run| filter.passes(run)).collect()
 }
 
+/// Bytes that are read for the previews of all runs together.
+const MAX_PREVIEW_BYTES: u64 = 64 * 1024 * 1024;
 /// So many runs are remarked on, the newest first.
 const MAX_REMARKED: usize = 8;
 
@@ -225,12 +223,19 @@ fn table(
     let width = session.ui.width();
     let standings: Vec<RunStatus> = runs.iter().map(RunSummary::status).collect();
     let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
-    let mut looker = Looker::new();
+    let mut bytes_left = MAX_PREVIEW_BYTES;
+    let mut without_preview = 0;
     let rows: Vec<RunRow> = listed
         .iter()
         .map(|run| {
-            let standing = run.status();
-            row(run, standing, looker.look(run, standing))
+            if bytes_left == 0 {
+                without_preview += 1;
+                return row(run, None);
+            }
+            // A log that cannot be read leaves its cells empty; `show` says why.
+            let preview = RunPreview::read(run);
+            bytes_left = bytes_left.saturating_sub(preview.as_ref().map_or(0, |preview| preview.read_bytes));
+            row(run, preview)
         })
         .collect();
     session
@@ -239,17 +244,17 @@ fn table(
     if !rows.is_empty() {
         session.ui.lines(&run_list::table(&rows, id_length, now, width))?;
     }
-    if looker.passed_over > 0 {
-        let count = text::counted(looker.passed_over, "run");
+    if without_preview > 0 {
+        let count = text::counted(without_preview, "run");
         session.ui.note(&Line::of(
-            format!("the spans of the last {count} were not looked at: no steps, tokens and first input"),
+            format!("the spans of the last {count} were not read: no steps, tokens and first input"),
             Tone::Muted,
         ));
     }
     Ok(())
 }
 
-fn row(run: &RunSummary, standing: RunStatus, seen: Option<Seen>) -> RunRow {
+fn row(run: &RunSummary, preview: Option<RunPreview>) -> RunRow {
     let facts = match (&run.meta, run.problems().first()) {
         (Ok(meta), None) => Ok(Facts {
             name: meta.run_name.clone(),
@@ -262,13 +267,13 @@ fn row(run: &RunSummary, standing: RunStatus, seen: Option<Seen>) -> RunRow {
                 }
                 _ => meta.counts,
             },
-            seen,
+            preview,
         }),
         (_, problem) => Err(problem.map(ToString::to_string).unwrap_or_default()),
     };
     RunRow {
         id: run.directory.trace_id,
-        standing,
+        standing: run.status(),
         facts,
     }
 }

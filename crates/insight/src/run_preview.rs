@@ -1,0 +1,300 @@
+//! [`RunPreview`]: what the first megabyte of a run says, and for failures the last one: how many steps, which tokens, and
+//! what distinguishes it from other runs of its name.
+
+use std::fs;
+
+use serde::Serialize;
+use tracer_sdk::format::{EventType, Payload, Record, SPANS_FILE, Usage};
+use tracer_sdk::read::{RunSummary, read_log_part, spans_to_events};
+
+use crate::conversation::prompt_summary;
+use crate::status::RunStatus;
+use crate::step_kind::StepKind;
+use crate::{loops, step_summary, steps, text, totals};
+
+/// Bytes that are read of each end of a log.
+const MAX_BYTES: u64 = 1024 * 1024;
+/// Cells of [`RunPreview::path`].
+const MAX_PATH_CELLS: usize = 12;
+
+/// What the spans of a run say, as far as a list of runs reads them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunPreview {
+    /// Number of steps; a lower bound when not the whole run was read.
+    pub steps: u64,
+    /// The tokens of its model calls, when they say; a lower bound when not the whole run was read.
+    pub tokens: Option<u64>,
+    /// Whether the whole run was read.
+    pub is_whole: bool,
+    /// What distinguishes it from other runs of its name: why it failed, what it repeated, what it was asked.
+    pub subtitle: Option<String>,
+    /// The kinds of its steps in the order of time, in at most twelve cells; of its first steps, when not the whole run was
+    /// read.
+    pub path: Vec<StepKind>,
+    /// Number of bytes that were read of the beginning of its log.
+    #[serde(skip)]
+    pub read_bytes: u64,
+}
+
+impl RunPreview {
+    /// Reads the ends of the log of a run; `None` when they cannot be read, or hold no whole span.
+    pub fn read(run: &RunSummary) -> Option<Self> {
+        let directory = &run.directory.path;
+        let first = read_log_part(directory, 0, MAX_BYTES).ok()?;
+        if first.spans.is_empty() && !first.is_to_end {
+            return None;
+        }
+        let last = if first.is_to_end {
+            None
+        } else {
+            let length = fs::symlink_metadata(directory.join(SPANS_FILE)).ok()?.len();
+            let from = length.saturating_sub(MAX_BYTES).max(first.next_offset);
+            let part = read_log_part(directory, from, MAX_BYTES).ok()?;
+            Some(spans_to_events(&part.spans))
+        };
+        let records = spans_to_events(&first.spans);
+        let mut preview = Self::from_records(run.status(), &records, last.as_deref());
+        preview.read_bytes = first.next_offset;
+        Some(preview)
+    }
+
+    /// The preview of a run that begins with `records`. Of a long run `last` are the last ones: what ended it is there, and
+    /// a call that failed before was recovered.
+    fn from_records(status: RunStatus, records: &[Record], last: Option<&[Record]>) -> Self {
+        let mut tokens = Usage::default();
+        let mut kinds = Vec::new();
+        for record in records {
+            if !matches!(record.event_type(), EventType::RunStart | EventType::RunEnd) {
+                kinds.push(StepKind::from(record.event_type()));
+            }
+            if let Payload::LlmCall { usage, .. } = &record.payload {
+                totals::add(&mut tokens, usage);
+            }
+        }
+        Self {
+            steps: kinds.len() as u64,
+            tokens: tokens.total_tokens,
+            is_whole: last.is_none(),
+            subtitle: subtitle(status, records, last),
+            path: path_cells(&kinds),
+            read_bytes: 0,
+        }
+    }
+}
+
+/// The kinds in a few cells; of those that share one, the worst.
+fn path_cells(kinds: &[StepKind]) -> Vec<StepKind> {
+    if kinds.len() <= MAX_PATH_CELLS {
+        return kinds.to_vec();
+    }
+    let severity = |kind: &StepKind| match kind {
+        StepKind::Error => 4,
+        StepKind::Loop => 3,
+        StepKind::Llm => 2,
+        StepKind::Tool => 1,
+        StepKind::Run | StepKind::State | StepKind::Span => 0,
+    };
+    (0..MAX_PATH_CELLS)
+        .filter_map(|cell| {
+            let part =
+                kinds.get(cell * kinds.len() / MAX_PATH_CELLS..(cell + 1) * kinds.len() / MAX_PATH_CELLS)?;
+            part.iter().copied().max_by_key(severity)
+        })
+        .collect()
+}
+
+/// What distinguishes a run from others of its name; `None` when the records do not say.
+fn subtitle(status: RunStatus, records: &[Record], last: Option<&[Record]>) -> Option<String> {
+    let special = match status {
+        RunStatus::Failed => failure(last.unwrap_or(records)),
+        // A plus says that it may have been repeated more often.
+        RunStatus::Looped => {
+            repetition(records).map(|repeated| repeated + if last.is_some() { "+" } else { "" })
+        }
+        _ => None,
+    };
+    special.or_else(|| first_input(records))
+}
+
+/// The error that ended the run.
+fn failure(records: &[Record]) -> Option<String> {
+    let error = records
+        .iter()
+        .rev()
+        .find_map(|record| match &record.payload {
+            Payload::Error(error) => Some(error),
+            _ => None,
+        })
+        .or_else(|| {
+            let mut calls = records.iter().rev();
+            calls.find_map(|record| step_summary::failure(&record.payload))
+        })?;
+    Some(format!(
+        "{}: {}",
+        step_summary::word(&error.error_type),
+        step_summary::word(&error.message)
+    ))
+}
+
+/// The pattern that the run repeated.
+fn repetition(records: &[Record]) -> Option<String> {
+    let sources: Vec<steps::StepSource> = records
+        .iter()
+        .filter(|record| !matches!(record.payload, Payload::RunStart { .. } | Payload::RunEnd { .. }))
+        .enumerate()
+        .map(|(index, record)| steps::StepSource::read(index + 1, record.clone(), None))
+        .collect();
+    let steps = steps::steps(&sources, None);
+    let loops = loops::find(&steps);
+    let repetitions = &loops.iter().find(|found| found.likeness.is_loop())?.repetitions;
+    let names: Vec<String> = repetitions.first()?.iter().map(|step| step.name()).collect();
+    Some(format!("{} ×{}", names.join(" → "), repetitions.len()))
+}
+
+/// What the first model call was asked, or else what the first tool was given.
+fn first_input(records: &[Record]) -> Option<String> {
+    let prompt = records.iter().find_map(|record| match &record.payload {
+        Payload::LlmCall { prompt, .. } if !prompt.is_null() => Some(prompt_summary(prompt)),
+        _ => None,
+    });
+    let arguments = || {
+        records.iter().find_map(|record| match &record.payload {
+            Payload::ToolCall { args, tool_name, .. } if !args.is_null() => Some(format!(
+                "{} {}",
+                step_summary::word(tool_name),
+                step_summary::value(args)
+            )),
+            _ => None,
+        })
+    };
+    let input = prompt.filter(|prompt| !prompt.is_empty()).or_else(arguments)?;
+    Some(text::one_line(&input, 200))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample_run::{Sample, error, failed_tool, llm, loop_warning, state, tool};
+    use serde_json::json;
+    use tracer_sdk::read::RunDirectory;
+
+    fn subtitle_of(status: RunStatus, sample: &Sample) -> Option<String> {
+        subtitle(status, &sample.records(), None)
+    }
+
+    #[test]
+    fn subtitle_is_the_first_input() {
+        let search = || tool("search", &json!({"query": "refund"}), &json!({}));
+        let asked = Sample::new()
+            .step(state(&json!({"phase": 1})))
+            .step(search())
+            .step(llm("Where is my refund?", "Dear Ada", Usage::default()));
+        assert_eq!(
+            subtitle_of(RunStatus::Ok, &asked).as_deref(),
+            Some("\"Where is my refund?\"")
+        );
+        let called = Sample::new().step(search());
+        assert_eq!(
+            subtitle_of(RunStatus::Running, &called).as_deref(),
+            Some("search query=refund")
+        );
+        assert_eq!(subtitle_of(RunStatus::Ok, &Sample::new()), None);
+    }
+
+    #[test]
+    fn subtitle_of_a_failure_or_a_loop() {
+        let search = || tool("search", &json!({}), &json!({}));
+        let failed = Sample::new()
+            .step(llm("Draft", "Dear Ada", Usage::default()))
+            .step(failed_tool(
+                "refund_api",
+                &json!({}),
+                error("TimeoutError", "no answer"),
+            ))
+            .on_root(Payload::Error(error("AgentError", "gave up\nafter 3 tries")));
+        assert_eq!(
+            subtitle_of(RunStatus::Failed, &failed).as_deref(),
+            Some("AgentError: gave up after 3 tries")
+        );
+        let looped = Sample::new()
+            .step(search())
+            .step(search())
+            .step(search())
+            .step(loop_warning(&[1, 2, 3]))
+            .step(search());
+        assert_eq!(
+            subtitle_of(RunStatus::Looped, &looped).as_deref(),
+            Some("search ×4")
+        );
+        let first = looped.records();
+        let of_many = subtitle(RunStatus::Looped, &first, Some(&first));
+        assert_eq!(of_many.as_deref(), Some("search ×4+"));
+    }
+
+    #[test]
+    fn subtitle_of_a_long_failure_is_from_its_end() {
+        let first = Sample::new()
+            .step(llm("Draft", "Dear Ada", Usage::default()))
+            .step(failed_tool("search", &json!({}), error("Busy", "try again")));
+        let last = Sample::new().on_root(Payload::Error(error("AgentError", "gave up")));
+        let failed = |last: &Sample| subtitle(RunStatus::Failed, &first.records(), Some(&last.records()));
+        assert_eq!(failed(&last).as_deref(), Some("AgentError: gave up"));
+        // Where the end says nothing, no other failure is the reason.
+        assert_eq!(failed(&Sample::new()).as_deref(), Some("\"Draft\""));
+    }
+
+    fn log(tools: usize) -> String {
+        let id = |number: usize| format!("{number:016x}");
+        let span = |number: usize, parent: Option<usize>, events: serde_json::Value| {
+            json!({
+                "trace_id": "10000000000000000000000000000001", "span_id": id(number), "parent_span_id": parent.map(id),
+                "name": "search", "kind": "INTERNAL", "start_time": "2026-01-01T00:00:01Z", "end_time": "2026-01-01T00:00:02Z",
+                "duration_ms": 1000, "attributes": if parent.is_some() { json!({"tracer.tool_name": "search"}) } else { json!({}) },
+                "events": events, "status_code": "ERROR", "status_description": "",
+            })
+            .to_string() + "\n"
+        };
+        let failure = json!([{"name": "exception", "timestamp": "2026-01-01T00:00:02Z", "attributes": {
+            "tracer.error_type": "AgentError", "tracer.error_message": "gave up"}}]);
+        let tools: String = (2..tools + 2)
+            .map(|number| span(number, Some(1), json!([])))
+            .collect();
+        tools + &span(1, None, failure)
+    }
+
+    #[test]
+    fn the_end_of_a_long_log_is_read_too() {
+        let trace_id = "10000000000000000000000000000001";
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(trace_id);
+        fs::create_dir(&path).unwrap();
+        let meta = json!({
+            "spec_version": "0.2.0", "trace_id": trace_id, "run_name": "agent", "started_at": "2026-01-01T00:00:00Z",
+            "ended_at": "2026-01-01T00:00:02Z", "duration_ms": 2000, "status": "error",
+            "counts": {"llm_calls": 0, "tool_calls": 1, "errors": 1, "loop_warnings": 0},
+        });
+        fs::write(path.join("meta.json"), meta.to_string()).unwrap();
+        let directory = RunDirectory {
+            trace_id: trace_id.parse().unwrap(),
+            path,
+        };
+        for tools in [1, 10_000] {
+            fs::write(directory.path.join(SPANS_FILE), log(tools)).unwrap();
+            let preview = RunPreview::read(&directory.clone().read_summary()).unwrap();
+            assert_eq!(preview.is_whole, tools == 1);
+            assert!((1..10_000).contains(&preview.steps), "{}", preview.steps);
+            assert!(preview.read_bytes <= MAX_BYTES);
+            assert_eq!(preview.subtitle.as_deref(), Some("AgentError: gave up"));
+        }
+    }
+
+    #[test]
+    fn path_keeps_the_worst_of_each_cell() {
+        let mut kinds = vec![StepKind::Tool; 24];
+        kinds[3] = StepKind::Error;
+        let cells = path_cells(&kinds);
+        assert_eq!((cells.len(), cells[1]), (MAX_PATH_CELLS, StepKind::Error));
+        assert_eq!(path_cells(&kinds[..4]), kinds[..4]);
+    }
+}

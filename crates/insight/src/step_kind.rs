@@ -1,0 +1,112 @@
+//! [`StepKind`]: the kinds of steps, with the word, the sign and the tone of each.
+
+use serde::Serialize;
+use tracer_sdk::format::EventType;
+
+use crate::line::Tone;
+
+/// What a step is.
+///
+/// ```
+/// use tracer_insight::step_kind::StepKind;
+/// use tracer_sdk::format::EventType;
+///
+/// assert_eq!(StepKind::from(EventType::ToolCall), StepKind::Tool);
+/// assert_eq!(StepKind::from_word("llm"), Some(StepKind::Llm));
+/// assert_eq!(StepKind::Loop.glyph(), "⟳");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum StepKind {
+    /// The run itself.
+    Run,
+    /// A model call.
+    Llm,
+    /// A tool call.
+    Tool,
+    /// A state.
+    State,
+    /// A recorded error.
+    Error,
+    /// A loop warning.
+    Loop,
+    /// A span that groups others.
+    // The API's word for it; commands say `span`, and both are understood everywhere.
+    #[serde(rename = "other")]
+    Span,
+}
+
+impl StepKind {
+    /// The kinds that a step of a run can have, in the order in which they are listed.
+    pub const OF_STEPS: [Self; 6] = [
+        Self::Llm,
+        Self::Tool,
+        Self::State,
+        Self::Error,
+        Self::Loop,
+        Self::Span,
+    ];
+
+    /// The word for it, as options take it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Llm => "llm",
+            Self::Tool => "tool",
+            Self::State => "state",
+            Self::Error => "error",
+            Self::Loop => "loop",
+            Self::Span => "span",
+        }
+    }
+
+    /// The kind with this word; `other` is a span.
+    pub fn from_word(word: &str) -> Option<Self> {
+        let is_it = |kind: &Self| kind.as_str() == word || (*kind == Self::Span && word == "other");
+        std::iter::once(Self::Run).chain(Self::OF_STEPS).find(is_it)
+    }
+
+    /// Its sign.
+    pub const fn glyph(self) -> &'static str {
+        match self {
+            Self::Llm => "✦",
+            Self::Tool => "⚒",
+            Self::State => "◆",
+            Self::Error => "✗",
+            Self::Loop => "⟳",
+            Self::Run | Self::Span => "▸",
+        }
+    }
+
+    /// Its tone.
+    pub const fn tone(self) -> Tone {
+        match self {
+            Self::Llm => Tone::Llm,
+            Self::Tool => Tone::Tool,
+            Self::State => Tone::State,
+            Self::Error => Tone::Bad,
+            Self::Loop => Tone::Warning,
+            Self::Run | Self::Span => Tone::Strong,
+        }
+    }
+
+    /// Whether it is a call of a model or a tool.
+    pub const fn is_call(self) -> bool {
+        matches!(self, Self::Llm | Self::Tool)
+    }
+}
+
+impl From<EventType> for StepKind {
+    fn from(event_type: EventType) -> Self {
+        match event_type {
+            EventType::RunStart | EventType::RunEnd => Self::Run,
+            EventType::LlmCall => Self::Llm,
+            EventType::ToolCall => Self::Tool,
+            EventType::StateUpdate => Self::State,
+            EventType::Error => Self::Error,
+            EventType::LoopWarning => Self::Loop,
+            EventType::Unknown => Self::Span,
+        }
+    }
+}
