@@ -16,9 +16,9 @@ pub mod loops;
 pub mod markdown;
 pub mod metric_words;
 pub mod profile;
-pub mod remarks;
 mod repeats;
 pub mod run_entry;
+pub mod run_head;
 pub mod run_preview;
 pub mod run_steps;
 #[cfg(any(test, feature = "testing"))]
@@ -31,6 +31,7 @@ pub mod stack;
 pub mod status;
 pub mod step_filter;
 pub mod step_kind;
+pub mod step_order;
 pub mod step_summary;
 pub mod steps;
 pub mod summary;

@@ -1,23 +1,29 @@
 //! The steps of a run of any size: all are numbered, and only those that are wanted are read.
 
 use tracer_sdk::format::{EventType, Record, SpanRecord, Timestamp};
-use tracer_sdk::read::{OutlinedRun, RecordError, StartedSpan};
+use tracer_sdk::read::{InvalidRun, OutlinedRun, RecordError, RunDirectory, StartedSpan, outline_run};
 
 use crate::in_flight;
 use crate::key_steps;
+use crate::run_head::{RunHead, duration_so_far, recording_remarks};
+use crate::status::RunStatus;
 use crate::step_filter::StepFilter;
+use crate::step_order::numbered;
 use crate::steps::StepSource;
 use crate::totals::Totals;
 
 /// A run with its steps in the order of time, none of them read yet.
+#[derive(Debug)]
 pub struct RunSteps {
     /// The run.
     pub run: OutlinedRun,
+    /// Its status.
+    pub status: RunStatus,
     /// Where each step comes from; its number is its place here, from 1.
     steps: Vec<Place>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     /// The record with this number.
     Record(usize),
@@ -26,34 +32,46 @@ enum Place {
 }
 
 impl RunSteps {
-    /// The steps of a run.
-    pub fn new(run: OutlinedRun) -> Self {
-        let mut steps = Vec::with_capacity(run.records.record_count());
-        let mut in_flight: Vec<(Timestamp, usize)> = run
-            .in_flight
-            .iter()
-            .enumerate()
-            .map(|(index, started)| (started.start_time.instant(), index))
-            .collect();
-        in_flight.sort_unstable();
-        let mut in_flight = in_flight.into_iter().peekable();
-        let mut has_started = false;
-        for number in 0..run.records.record_count() {
-            let Some(outline) = run.records.header(number) else {
-                break;
-            };
-            while let Some((_, index)) = in_flight.next_if(|(instant, _)| *instant < outline.instant) {
-                steps.push(Place::InFlight(index));
-            }
-            match outline.event_type {
-                // A damaged run may have more than one root; what is nested in the others stays visible as theirs.
-                EventType::RunStart if !has_started => has_started = true,
-                EventType::RunEnd => {}
-                _ => steps.push(Place::Record(number)),
-            }
+    /// Scans the log of a run, whatever its problems.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidRun`]: there is nothing to show.
+    pub fn open(directory: &RunDirectory) -> Result<Self, InvalidRun> {
+        // The status comes first: what ends a run is written before the run says that it has ended.
+        let status = directory.clone().read_summary().status();
+        let mut run = outline_run(&directory.path)?;
+        if !status.is_open() {
+            // A stale `.live` says nothing about a run that has ended.
+            run.in_flight.clear();
         }
-        steps.extend(in_flight.map(|(_, index)| Place::InFlight(index)));
-        Self { run, steps }
+        let records = (0..run.records.record_count()).filter_map(|number| {
+            let header = run.records.header(number)?;
+            Some((header.instant, header.event_type, Place::Record(number)))
+        });
+        let in_flight = (0..)
+            .zip(&run.in_flight)
+            .map(|(index, started)| (started.start_time.instant(), Place::InFlight(index)));
+        let mut steps = Vec::with_capacity(run.records.record_count());
+        steps
+            .extend(numbered(records, in_flight).filter_map(|(number, place)| (number > 0).then_some(place)));
+        Ok(Self { run, status, steps })
+    }
+
+    /// What is shown above the steps.
+    pub fn head(&self) -> RunHead {
+        let (run, meta) = (&self.run, self.run.meta.as_ref());
+        RunHead {
+            name: meta.and_then(|meta| meta.run_name.clone()),
+            status: self.status,
+            started: self.started(),
+            duration: meta.and_then(|meta| duration_so_far(meta, self.status)),
+            totals: self.totals(),
+            remarks: meta.map(recording_remarks).unwrap_or_default(),
+            cut_tail: run.cut_tail,
+            problems: run.problems.clone(),
+            more_problems: run.more_problems,
+        }
     }
 
     /// How many steps there are.
@@ -153,9 +171,8 @@ impl RunSteps {
         Ok(numbers)
     }
 
-    /// The numbers of the steps that tell how the run went: all of them, or where the run has very many, the first,
-    /// the last, the failures, and what is around the loops.
-    pub fn telling(&self) -> Vec<usize> {
+    /// The numbers of the [`key_steps`].
+    pub fn key_steps(&self) -> Vec<usize> {
         key_steps::numbers(self.len(), |wanted| self.numbers(wanted))
     }
 

@@ -6,6 +6,7 @@ use tracer_sdk::format::{Payload, Record, SpanRecord, Timestamp};
 
 use crate::line::Tone;
 use crate::step_kind::StepKind;
+use crate::step_order::{NONE, for_each_nested};
 use crate::step_summary;
 use crate::step_summary::Gist;
 use crate::text;
@@ -161,15 +162,20 @@ pub fn steps(sources: &[StepSource], started: Option<Timestamp>) -> Vec<Step<'_>
         })
         .collect();
     mark_attempts(&mut steps);
-    let order = nest(sources);
     let mut nested = Vec::with_capacity(steps.len());
-    for (position, &(index, depth)) in order.iter().enumerate() {
-        if let Some(step) = steps.get_mut(index) {
-            step.depth = depth;
-            step.has_children = order.get(position + 1).is_some_and(|(_, next)| *next > depth);
-            nested.push(step.clone());
-        }
-    }
+    for_each_nested(
+        &parents(sources),
+        |_| false,
+        |place| {
+            if let Some(step) = steps.get(place.item as usize) {
+                nested.push(Step {
+                    depth: usize::from(place.depth),
+                    has_children: place.has_children,
+                    ..step.clone()
+                });
+            }
+        },
+    );
     nested
 }
 
@@ -203,42 +209,17 @@ fn microseconds_between(start: Timestamp, end: Timestamp) -> Option<u64> {
     u64::try_from(end.microseconds_since(start)).ok()
 }
 
-/// Every record's index with its depth, parents first. Records whose parent is no step stand at the top, and so do
-/// the members of a cycle, which only a damaged run has.
-fn nest(sources: &[StepSource]) -> Vec<(usize, usize)> {
-    let index_of: HashMap<&str, usize> = sources
-        .iter()
-        .enumerate()
+/// The index of the step that each step is nested in.
+fn parents(sources: &[StepSource]) -> Vec<u32> {
+    let index_of: HashMap<&str, u32> = (0..)
+        .zip(sources)
         .map(|(index, source)| (source.record.event_id.as_str(), index))
         .collect();
-    let mut children: Vec<Vec<usize>> = vec![Vec::new(); sources.len()];
-    let mut tops = Vec::new();
-    for (index, source) in sources.iter().enumerate() {
-        let parent = source
-            .record
-            .parent_id
-            .as_deref()
-            .and_then(|parent| index_of.get(parent));
-        match parent.and_then(|parent| children.get_mut(*parent)) {
-            Some(siblings) => siblings.push(index),
-            None => tops.push(index),
-        }
-    }
-    let mut order = Vec::with_capacity(sources.len());
-    let mut placed = vec![false; sources.len()];
-    // A run may be nested deeper than the call stack is.
-    for top in tops.into_iter().chain(0..sources.len()) {
-        let mut waiting = vec![(top, 0)];
-        while let Some((index, depth)) = waiting.pop() {
-            if let Some(placed) = placed.get_mut(index).filter(|placed| !**placed) {
-                *placed = true;
-                order.push((index, depth));
-                let below = children.get(index).into_iter().flatten().rev();
-                waiting.extend(below.map(|child| (*child, depth + 1)));
-            }
-        }
-    }
-    order
+    let parent = |source: &StepSource| index_of.get(source.record.parent_id.as_deref()?).copied();
+    sources
+        .iter()
+        .map(|source| parent(source).unwrap_or(NONE))
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! What the steps of a run come to: how many there are of each kind, and their tokens.
+//! [`Totals`]: how many steps of each kind a run has, and their tokens.
 
 use tracer_sdk::format::{EventType, Payload, Usage};
 
+use crate::step_kind::StepKind;
 use crate::steps::Step;
 use crate::text;
 
@@ -31,23 +32,26 @@ impl Totals {
     pub fn of(steps: &[Step<'_>]) -> Self {
         let mut totals = Self::default();
         for step in steps {
-            totals.steps += 1;
-            totals.failed_calls += u64::from(step.is_call() && step.failed());
+            totals.count(step.record.event_type(), step.failed());
             totals.in_flight += u64::from(step.in_flight);
-            match &step.record.payload {
-                Payload::LlmCall { usage, .. } => {
-                    totals.llm_calls += 1;
-                    add(&mut totals.tokens, usage);
-                }
-                payload => match payload.event_type() {
-                    EventType::ToolCall => totals.tool_calls += 1,
-                    EventType::Error => totals.errors += 1,
-                    EventType::LoopWarning => totals.loop_warnings += 1,
-                    _ => {}
-                },
+            if let Payload::LlmCall { usage, .. } = &step.record.payload {
+                add(&mut totals.tokens, usage);
             }
         }
         totals
+    }
+
+    /// Counts a step; its tokens, and that it is in flight, are the caller's to add.
+    pub fn count(&mut self, event_type: EventType, failed: bool) {
+        self.steps += 1;
+        match event_type {
+            EventType::LlmCall => self.llm_calls += 1,
+            EventType::ToolCall => self.tool_calls += 1,
+            EventType::Error => self.errors += 1,
+            EventType::LoopWarning => self.loop_warnings += 1,
+            _ => {}
+        }
+        self.failed_calls += u64::from(failed && StepKind::from(event_type).is_call());
     }
 
     /// Adds the sums over other steps.
@@ -62,35 +66,41 @@ impl Totals {
         add(&mut self.tokens, &other.tokens);
     }
 
-    /// `11 steps`, `1 model call`, `7 tool calls`, `447 tokens (412 in, 35 out)`, `0 errors`, `1 loop warning`.
-    pub fn told(&self) -> Vec<String> {
-        let mut told = vec![
+    /// `11 steps`, `1 model call`, `7 tool calls`, `1 failed call (handled)`, `447 tokens (412 in, 35 out)`, `1 loop warning`.
+    ///
+    /// In a run that `ended_ok`, a failed call without an error that was recorded for it was handled.
+    pub fn words(&self, ended_ok: bool) -> Vec<String> {
+        let mut words = vec![
             text::counted(self.steps, "step"),
             text::counted(self.llm_calls, "model call"),
             text::counted(self.tool_calls, "tool call"),
         ];
+        let is_handled = ended_ok && self.failed_calls > 0 && self.errors == 0;
         if self.failed_calls > 0 {
-            told.push(text::counted(self.failed_calls, "failed call"));
+            let handled = if is_handled { " (handled)" } else { "" };
+            words.push(text::counted(self.failed_calls, "failed call") + handled);
         }
         if self.in_flight > 0 {
-            told.push(format!("{} in flight", self.in_flight));
+            words.push(format!("{} in flight", self.in_flight));
         }
         if let Some(total) = self.tokens.total_tokens {
             let total = text::counted(total, "token");
-            told.push(match (self.tokens.prompt_tokens, self.tokens.completion_tokens) {
+            words.push(match (self.tokens.prompt_tokens, self.tokens.completion_tokens) {
                 (Some(prompt), Some(completion)) => format!("{total} ({prompt} in, {completion} out)"),
                 _ => total,
             });
         }
-        told.push(text::counted(self.errors, "error"));
-        if self.loop_warnings > 0 {
-            told.push(text::counted(self.loop_warnings, "loop warning"));
+        if !is_handled {
+            words.push(text::counted(self.errors, "error"));
         }
-        told
+        if self.loop_warnings > 0 {
+            words.push(text::counted(self.loop_warnings, "loop warning"));
+        }
+        words
     }
 }
 
-/// Adds what a model call used, as far as it says.
+/// Adds the tokens of a model call, as far as it says.
 pub fn add(tokens: &mut Usage, usage: &Usage) {
     let side = |sum: &mut Option<u64>, part: Option<u64>| {
         if let Some(part) = part {

@@ -1,6 +1,6 @@
 //! Durations, moments and quantities as people read them.
 
-use tracer_sdk::format::Timestamp;
+use tracer_sdk::format::{RunMeta, Timestamp};
 
 const MILLISECOND: u64 = 1_000;
 const SECOND: u64 = 1_000 * MILLISECOND;
@@ -94,6 +94,24 @@ pub fn bytes(number: u64) -> String {
     };
     let tenths = number / (unit / 10);
     format!("{}.{} {name}", tenths / 10, tenths % 10)
+}
+
+/// How long a run took, in microseconds: from its times, which are finer than its whole milliseconds.
+pub fn run_duration(meta: &RunMeta) -> Option<u64> {
+    let from_times =
+        |ended: Timestamp| u64::try_from(ended.microseconds_since(meta.started_at.instant())).ok();
+    meta.ended_at
+        .as_ref()
+        .and_then(|ended| from_times(ended.instant()))
+        .or_else(|| meta.duration_ms?.checked_mul(1_000))
+}
+
+/// The clock, read once by whoever needs it.
+pub fn now() -> Timestamp {
+    let since_1970 = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
+    Timestamp::from_unix_microseconds(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

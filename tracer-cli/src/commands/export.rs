@@ -10,7 +10,7 @@ use tracer_sdk::format::RecordedStatus;
 use tracer_sdk::read::{self, RunDirectory, StreamedRun};
 use tracer_sdk::redaction::Redaction;
 
-use super::{Verdict, duration, refused, standing};
+use super::{Verdict, refused};
 use crate::error::{CliError, ErrorKind};
 use crate::export::folded::Weight;
 use crate::export::pieces::{Piece, Pieces};
@@ -20,7 +20,6 @@ use crate::progress::Progress;
 use crate::session::{Session, shown};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_steps::RunSteps;
-use tracer_insight::status::RunStatus;
 use tracer_insight::step_filter::StepFilter;
 use tracer_insight::text;
 
@@ -139,20 +138,15 @@ enum Source {
 /// A run as its page tells it.
 struct Page {
     contents: RunSteps,
-    standing: RunStatus,
-    duration: Option<u64>,
     redaction: Redaction,
 }
 
 fn page(directory: &RunDirectory, short_id: &str, session: &Session) -> Result<Page, CliError> {
-    let outlined = read::outline_run(&directory.path).map_err(|invalid| {
+    let contents = RunSteps::open(directory).map_err(|invalid| {
         let what = format!("run {short_id} is not exported");
         refused(ErrorKind::Input, what, &invalid)
     })?;
-    let contents = RunSteps::new(outlined);
     Ok(Page {
-        standing: standing(&directory.clone().read_summary()),
-        duration: contents.run.meta.as_ref().and_then(duration),
         contents,
         redaction: Redaction::new(&session.settings()?, environment()),
     })
@@ -187,8 +181,6 @@ fn write(
         Source::Page(mut page) => {
             return html::write_run(
                 &mut page.contents,
-                page.standing,
-                page.duration,
                 &StepFilter::default(),
                 &page.redaction,
                 |steps| progress.steps(steps),

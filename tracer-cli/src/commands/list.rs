@@ -13,8 +13,8 @@ use crate::terminal::run_list;
 use crate::terminal::run_list::{Facts, RunRow};
 use tracer_insight::json::Document;
 use tracer_insight::line::{Line, Tone};
-use tracer_insight::remarks;
 use tracer_insight::run_entry::{DamagedRun, RunEntry};
+use tracer_insight::run_head::recording_remarks;
 use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::RunStatus;
 use tracer_insight::text;
@@ -126,7 +126,7 @@ const MAX_REMARKED: usize = 8;
 fn say_remarks(listed: &[&RunSummary], runs: &[RunSummary], session: &mut Session) {
     let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
     let remarked = listed.iter().filter_map(|run| {
-        let remarks = remarks::of(run.meta.as_ref().ok()?);
+        let remarks = recording_remarks(run.meta.as_ref().ok()?);
         (!remarks.is_empty()).then(|| (run.directory.trace_id.to_string(), remarks))
     });
     for (id, remarks) in remarked.take(MAX_REMARKED) {

@@ -90,15 +90,16 @@ fn write_document(
     failed: &RefCell<Option<RecordError>>,
     output: &mut dyn Write,
 ) -> io::Result<()> {
+    let status = shown.contents.status;
     let run = &mut shown.contents.run;
     let mut document = json::Document::begin(output)?;
     // Besides the three words of the format, one that the files cannot tell.
-    let status = match shown.standing {
+    let recorded = match status {
         RunStatus::Interrupted => Some(RunStatus::Interrupted.as_str()),
         _ => run.status.map(RecordedStatus::as_str),
     };
-    document.field("status", &status)?;
-    document.field("run_status", &shown.standing.as_str())?;
+    document.field("status", &recorded)?;
+    document.field("run_status", &status.as_str())?;
     document.field("run", &run.meta)?;
     if let Some(record) = only {
         document.list("events", [record])?;

@@ -67,15 +67,13 @@ pub struct Args {
 /// A run that was opened for being shown.
 struct Shown {
     contents: RunSteps,
-    standing: RunStatus,
     short_id: String,
 }
 
 impl Shown {
     fn open(directory: &read::RunDirectory, short_id: &str, session: &mut Session) -> Result<Self, CliError> {
-        let standing = standing(&directory.clone().read_summary());
         let reading = Progress::begin("reading", "span", None);
-        let mut run = read::outline_run(&directory.path).map_err(|invalid| {
+        let contents = RunSteps::open(directory).map_err(|invalid| {
             let other = format!("pick another one: {}", session.command("list"));
             if !directory.path.exists() {
                 return CliError::input(format!("run {short_id} was deleted before it could be read"))
@@ -85,13 +83,8 @@ impl Shown {
             refused(ErrorKind::Input, what, &invalid).with_hint(other)
         })?;
         reading.end(&mut session.ui);
-        if !standing.is_open() {
-            // A stale `.live` says nothing about a run that has ended.
-            run.in_flight.clear();
-        }
         Ok(Self {
-            contents: RunSteps::new(run),
-            standing,
+            contents,
             short_id: short_id.to_owned(),
         })
     }

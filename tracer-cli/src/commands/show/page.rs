@@ -1,21 +1,17 @@
 //! The page of a run: how it went, its loops, and its steps as a table or as bars. Of a run with very many steps, the
 //! first and the last ones are read, and how many are left out is said.
 
-use tracer_sdk::format::RunMeta;
-
 use super::{Args, Shown};
-use crate::commands::{duration, now};
 use crate::error::CliError;
 use crate::terminal::run_page::RunPage;
 use crate::terminal::step_rows::Numbers;
 use tracer_insight::line::{Line, Tone};
-use tracer_insight::status::RunStatus;
 use tracer_insight::step_filter::StepFilter;
 
 use crate::session::Session;
 use crate::terminal::{step_rows, waterfall};
 use tracer_insight::key_steps::{FIRST_STEPS, LAST_STEPS, MOST_STEPS};
-use tracer_insight::{loop_card, remarks, steps, text};
+use tracer_insight::{loop_card, steps, text};
 
 /// Shows the page.
 pub(super) fn show(
@@ -33,12 +29,7 @@ pub(super) fn show(
             .ui
             .note(&Line::of("no step of this run passes", Tone::Plain));
     }
-    let total = shown
-        .contents
-        .run
-        .meta
-        .as_ref()
-        .and_then(|meta| took(meta, shown.standing));
+    let total = shown.contents.head().duration;
     let parts = parts(&numbers, args.all);
     let left_out = numbers.len() - parts.iter().map(|part| part.len()).sum::<usize>();
     let started = shown.contents.started();
@@ -70,26 +61,14 @@ pub(super) fn show(
 /// loops rest on.
 pub(super) fn head(shown: &mut Shown, with_loops: bool, session: &mut Session) -> Result<Numbers, CliError> {
     let width = session.ui.width();
-    let telling = shown.contents.telling();
-    let sources = shown.contents.read_all(&telling)?;
+    let sources = shown.contents.read_all(&shown.contents.key_steps())?;
     let steps = steps::steps(&sources, shown.contents.started());
-    let totals = shown.contents.totals();
-    let run = &shown.contents.run;
-    let meta = run.meta.as_ref();
     let page = RunPage {
-        name: meta.and_then(|meta| meta.run_name.as_deref()),
+        head: &shown.contents.head(),
         short_id: &shown.short_id,
-        standing: shown.standing,
-        started: meta.map(|meta| meta.started_at.instant()),
-        duration: meta.and_then(|meta| took(meta, shown.standing)),
         steps: &steps,
-        totals: &totals,
-        remarks: &meta.map(remarks::of).unwrap_or_default(),
-        cut_tail: run.cut_tail,
-        problems: &run.problems,
-        more_problems: run.more_problems,
     };
-    session.ui.lines(&page.head(width))?;
+    session.ui.lines(&page.lines(width))?;
     if with_loops {
         session.ui.lines(&loop_card::lines(&steps, width))?;
     }
@@ -133,12 +112,4 @@ fn next(shown: &Shown, numbers: &[usize], left_out: usize, session: &mut Session
     session
         .ui
         .note(&Line::of(format!("  as JSON:        {export}"), Tone::Muted));
-}
-
-/// How long the run took, or has been going on, in microseconds.
-fn took(meta: &RunMeta, standing: RunStatus) -> Option<u64> {
-    match standing {
-        RunStatus::Running => u64::try_from(now().microseconds_since(meta.started_at.instant())).ok(),
-        _ => duration(meta),
-    }
 }

@@ -14,43 +14,32 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
-use tracer_sdk::format::{Payload, Problem, Record, Timestamp};
+use tracer_sdk::format::{Payload, Record};
 use tracer_sdk::redaction::Redaction;
 
 use super::ExportError;
 use rescan::Rescan;
 pub(crate) use run::write_run;
-use tracer_insight::status::{RunStatus, Signs};
+use tracer_insight::run_head::RunHead;
+use tracer_insight::status::Signs;
 use tracer_insight::steps;
 use tracer_insight::steps::StepSource;
 use tracer_insight::{step_summary, text, units};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
-/// More problems than this are counted instead of listed.
-const MOST_PROBLEMS: usize = 20;
+/// Problems that are listed; more are counted.
+const MAX_PROBLEMS: usize = 20;
 
-/// What stands above the steps.
+/// The page above the steps.
 #[derive(Debug)]
-pub struct Head {
-    /// The run's label; `None` when it has none.
-    pub name: Option<String>,
+pub struct PageHead {
+    /// The run as a whole.
+    pub run: RunHead,
     /// Its ID.
     pub id: String,
-    /// How it stands.
-    pub standing: RunStatus,
     /// What happened, in one sentence.
     pub sentence: String,
-    /// What it counted, in words.
-    pub totals: Vec<String>,
-    /// When it started.
-    pub started: Option<Timestamp>,
-    /// How long it took, in microseconds.
-    pub duration: Option<u64>,
-    /// What cannot be read.
-    pub problems: Vec<Problem>,
-    /// How many problems there are besides.
-    pub more_problems: u64,
     /// What was left out by a filter, in words.
     pub left_out: Option<String>,
 }
@@ -59,18 +48,19 @@ pub struct Head {
 ///
 /// The steps come in parts, each of which is nested in itself, so that memory does not grow with the run.
 pub fn write(
-    mut head: Head,
+    mut head: PageHead,
     start: Option<Record>,
     parts: impl IntoIterator<Item = Result<Vec<StepSource>, ExportError>>,
     redaction: &Redaction,
     writer: &mut dyn Write,
 ) -> Result<u64, ExportError> {
     let mut rescan = Rescan::new(redaction);
-    head.name.iter_mut().for_each(|name| rescan.text(name));
+    head.run.name.iter_mut().for_each(|name| rescan.text(name));
     rescan.text(&mut head.sentence);
+    head.run.remarks.iter_mut().for_each(|remark| rescan.text(remark));
     let start = start.map(|record| rescan.record(record));
-    let duration = head.duration;
-    let started = head.started;
+    let duration = head.run.duration;
+    let started = head.run.started;
     write!(
         writer,
         "{}<html lang=\"en\">{}<body><main>",
@@ -101,7 +91,7 @@ pub fn write(
     Ok(rescan.changed)
 }
 
-fn headers(head: &Head) -> Markup {
+fn headers(head: &PageHead) -> Markup {
     let hash = |source: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(source)));
     let policy = format!(
         "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
@@ -114,34 +104,40 @@ fn headers(head: &Head) -> Markup {
             meta http-equiv="Content-Security-Policy" content=(policy);
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="referrer" content="no-referrer";
-            title { (name(head)) " · " (head.id.get(..8).unwrap_or(&head.id)) " · tracer" }
+            title { (head.run.display_name()) " · " (head.id.get(..8).unwrap_or(&head.id)) " · tracer" }
             style { (PreEscaped(STYLE)) }
         }
     }
 }
 
-fn name(head: &Head) -> String {
-    step_summary::word(head.name.as_deref().unwrap_or("(unnamed)"))
-}
-
-fn body_start(head: &Head, start: Option<&Record>) -> Markup {
-    let standing = head.standing;
+fn body_start(head: &PageHead, start: Option<&Record>) -> Markup {
+    let run = &head.run;
+    let status = run.status;
     html! {
         header {
             h1 {
-                span.status.(standing.as_str()) { span aria-hidden="true" { (standing.glyph()) } " " (standing.as_str()) }
-                " " (name(head))
+                span.status.(status.as_str()) { span aria-hidden="true" { (status.glyph()) } " " (status.as_str()) }
+                " " (run.display_name())
             }
             p.sentence { (head.sentence) }
             ul.facts {
-                @for fact in &head.totals { li { (fact) } }
-                @if let Some(duration) = head.duration { li { (units::duration(duration)) } }
-                @if let Some(started) = head.started { li { (units::moment(started)) } }
+                @for fact in run.facts() { li { (fact) } }
+                @if let Some(duration) = run.duration { li { (units::duration(duration)) } }
+                @if let Some(started) = run.started { li { (units::moment(started)) } }
                 li { "run " code { (head.id) } }
             }
         }
         @if let Some(left_out) = &head.left_out { p.notice { (left_out) } }
-        (problems(head))
+        @for notice in run.notices() { p.notice { (text::printable(&notice)) } }
+        @if let Some(list) = run.problem_list(MAX_PROBLEMS) {
+            div.notice {
+                p { strong { (list.heading) } }
+                ul {
+                    @for problem in &list.problems { li { (text::printable(problem)) } }
+                    @if let Some(more) = &list.more { li { (more) } }
+                }
+            }
+        }
         @if let Some(Payload::RunStart { python_version, platform, cwd, argv, .. }) = start.map(|record| &record.payload) {
             details {
                 summary.muted { "How it was started" }
@@ -163,22 +159,6 @@ fn body_start(head: &Head, start: Option<&Record>) -> Markup {
     }
 }
 
-fn problems(head: &Head) -> Markup {
-    let all = head.more_problems.saturating_add(head.problems.len() as u64);
-    let hidden = all.saturating_sub(MOST_PROBLEMS as u64);
-    html! {
-        @if all > 0 {
-            div.notice {
-                p { strong { (text::counted(all, "problem")) "; what can be read is shown:" } }
-                ul {
-                    @for problem in head.problems.iter().take(MOST_PROBLEMS) { li { (problem) } }
-                    @if hidden > 0 { li { "… and " (hidden) " more" } }
-                }
-            }
-        }
-    }
-}
-
 fn body_end(is_empty: bool, redacted: u64) -> Markup {
     html! {
         @if is_empty { p.muted { "No step was recorded." } }
@@ -194,5 +174,4 @@ fn body_end(is_empty: bool, redacted: u64) -> Markup {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

@@ -4,6 +4,8 @@ use tracer_sdk::settings::Settings;
 use super::*;
 use tracer_insight::sample_run as samples;
 use tracer_insight::sample_run::Sample;
+use tracer_insight::status::RunStatus;
+use tracer_insight::totals::Totals;
 
 fn page(sample: &Sample, environment: &[(&str, &str)]) -> (String, u64) {
     let sources = sample.sources();
@@ -12,16 +14,22 @@ fn page(sample: &Sample, environment: &[(&str, &str)]) -> (String, u64) {
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let redaction = Redaction::new(&settings, environment);
-    let head = Head {
+    let steps = steps::steps(&sources, None);
+    let run = RunHead {
         name: Some("support <agent>".to_owned()),
-        id: "bc519fdd000000000000000000000001".to_owned(),
-        standing: RunStatus::Looped,
-        sentence: "Repeated search_kb at least 3 times (#1–#3), then ended ok.".to_owned(),
-        totals: vec!["3 steps".to_owned()],
+        status: RunStatus::Looped,
         started: None,
         duration: Some(40_000),
+        totals: Totals::of(&steps),
+        remarks: vec!["1 span ended after the run had ended".to_owned()],
+        cut_tail: None,
         problems: Vec::new(),
         more_problems: 0,
+    };
+    let head = PageHead {
+        id: "bc519fdd000000000000000000000001".to_owned(),
+        sentence: run.sentence(&steps),
+        run,
         left_out: None,
     };
     let mut written = Vec::new();

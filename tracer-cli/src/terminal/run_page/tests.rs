@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use serde_json::json;
-use tracer_sdk::format::{Payload, ProblemCode, Usage};
+use tracer_insight::totals::Totals;
+use tracer_sdk::format::{Payload, Problem, ProblemCode, Usage};
 
 use super::*;
 use crate::terminal::step_rows;
@@ -13,28 +14,28 @@ use tracer_insight::{loop_card, steps};
 fn page(sample: &Sample, standing: RunStatus, problems: &[Problem], remarks: &[&str]) -> String {
     let sources = sample.sources();
     let steps = steps::steps(&sources, Some(Sample::started()));
-    let page = RunPage {
-        name: Some("support-agent"),
-        short_id: "bc519fdd",
-        standing,
+    let head = RunHead {
+        name: Some("support-agent".to_owned()),
+        status: standing,
         started: "2026-11-21T01:14:27Z".parse().ok(),
         duration: (standing != RunStatus::Interrupted).then_some(120_400),
-        totals: &Totals::of(&steps),
-        steps: &steps,
-        remarks: &remarks
-            .iter()
-            .map(|remark| (*remark).to_owned())
-            .collect::<Vec<_>>(),
+        totals: Totals::of(&steps),
+        remarks: remarks.iter().map(|remark| (*remark).to_owned()).collect(),
         cut_tail: (standing == RunStatus::Interrupted).then_some(23),
-        problems,
+        problems: problems.to_vec(),
         more_problems: 0,
+    };
+    let page = RunPage {
+        head: &head,
+        short_id: "bc519fdd",
+        steps: &steps,
     };
     at_widths(|width| whole(&page, width))
 }
 
 /// What is above the steps, the loops, and the steps.
 fn whole(page: &RunPage<'_>, width: usize) -> Vec<Line> {
-    let mut lines = page.head(width);
+    let mut lines = page.lines(width);
     lines.extend(loop_card::lines(page.steps, width));
     if !page.steps.is_empty() {
         lines.push(Line::new());
@@ -190,19 +191,18 @@ proptest! {
             .step(loop_warning(&[1, 9]));
         let sources = sample.sources();
         let steps = steps::steps(&sources, None);
-        let page = RunPage {
-            name: Some(&said),
-            short_id: "bc519fdd",
-            standing,
+        let head = RunHead {
+            name: Some(said.clone()),
+            status: standing,
             started: None,
             duration: Some(7),
-            totals: &Totals::of(&steps),
-            steps: &steps,
-            remarks: std::slice::from_ref(&said),
+            totals: Totals::of(&steps),
+            remarks: vec![said],
             cut_tail: None,
-            problems: &[],
+            problems: Vec::new(),
             more_problems: 0,
         };
+        let page = RunPage { head: &head, short_id: "bc519fdd", steps: &steps };
         for line in whole(&page, width) {
             prop_assert!(line.width() <= width, "{} columns in {width}", line.width());
             prop_assert!(!line.text().chars().any(char::is_control));

@@ -5,7 +5,6 @@ use std::io;
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
-use tracer_sdk::read::outline_run;
 use tracer_sdk::redaction::Redaction;
 
 use super::super::answer::{ApiError, bytes_response};
@@ -13,10 +12,8 @@ use super::super::pieces;
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
 use crate::commands::export::environment;
-use crate::commands::{duration, now, standing};
 use crate::export::{ExportError, html};
 use tracer_insight::run_steps::RunSteps;
-use tracer_insight::status::RunStatus;
 use tracer_insight::step_filter::StepFilter;
 use tracer_insight::step_kind::StepKind;
 
@@ -34,23 +31,13 @@ pub(in super::super) async fn html(
     let filter = StepFilter::new(&kinds, only_failures, text);
     let read = viewer.read(move |viewer| {
         let directory = viewer.runs().directory(id.0)?;
-        let listed = directory.clone().read_summary();
-        let standing = standing(&listed);
-        let mut run = outline_run(&directory.path).map_err(ApiError::invalid_run)?;
-        if !standing.is_open() {
-            // A stale `.live` says nothing about a run that has ended.
-            run.in_flight.clear();
-        }
-        let took = run.meta.as_ref().and_then(|meta| match standing {
-            RunStatus::Running => u64::try_from(now().microseconds_since(meta.started_at.instant())).ok(),
-            _ => duration(meta),
-        });
+        let contents = RunSteps::open(&directory).map_err(ApiError::invalid_run)?;
         let redaction = Redaction::new(viewer.settings(), environment());
-        Ok((RunSteps::new(run), standing, took, redaction))
+        Ok((contents, redaction))
     });
-    let (mut contents, standing, took, redaction) = read.await?;
+    let (mut contents, redaction) = read.await?;
     let body = pieces::body(&viewer, move |writer| {
-        html::write_run(&mut contents, standing, took, &filter, &redaction, |_| {}, writer)
+        html::write_run(&mut contents, &filter, &redaction, |_| {}, writer)
             .map(drop)
             .map_err(|error| match error {
                 ExportError::Write(error) => error,

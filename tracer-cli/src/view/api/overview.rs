@@ -11,8 +11,6 @@ use super::super::run::timeline::Source;
 use super::super::viewer::Viewer;
 use super::loops::{self, LoopReport};
 use super::request::RunId;
-use tracer_insight::remarks;
-use tracer_insight::status::RunStatus;
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps;
 use tracer_insight::summary;
@@ -31,8 +29,12 @@ pub(in super::super) struct Overview {
     standing: &'static str,
     /// What happened, in one sentence.
     sentence: String,
+    /// What it counted, in words.
+    facts: Vec<String>,
     /// What is missing from the run, and what came after its end.
     remarks: Vec<String>,
+    /// The remarks, and what was left out of the end of the log.
+    notices: Vec<String>,
     /// The record that shows what went wrong first.
     first_cause: Option<String>,
     started_at: Option<String>,
@@ -41,6 +43,8 @@ pub(in super::super) struct Overview {
     totals: TotalsAnswer,
     /// What has begun and not ended.
     in_flight: Vec<InFlight>,
+    /// How many problems the run's files have, in words; null when there are none.
+    problem_summary: Option<String>,
     /// What is wrong with the run's files; the first ones.
     problems: Vec<Problem>,
     /// How many problems there are besides.
@@ -115,35 +119,28 @@ pub(in super::super) async fn overview(
 
 /// How a run went.
 pub(in super::super) fn of(run: &OpenRun) -> Result<Overview, ApiError> {
-    let sources = run.telling().map_err(ApiError::unreadable)?;
+    let sources = run.key_steps().map_err(ApiError::unreadable)?;
     let steps = steps::steps(&sources, run.started());
-    let totals = run.totals();
-    let problems = run.problems()?;
-    let is_part = (steps.len() as u64) < totals.steps;
-    let elapsed = run.duration().filter(|_| run.standing == RunStatus::Running);
-    let sentence = summary::sentence(
-        run.standing,
-        &steps,
-        is_part.then_some(&totals),
-        elapsed,
-        problems.any(),
-    );
+    let head = run.head()?;
     let cause = summary::cause(run.standing, &steps);
     Ok(Overview {
         spec_version: SPEC_VERSION,
         run_id: run.directory.trace_id,
         run_name: run.name().map(str::to_owned),
         standing: run.standing.as_str(),
-        sentence,
-        remarks: run.meta.as_ref().map(remarks::of).unwrap_or_default(),
+        sentence: head.sentence(&steps),
+        facts: head.facts(),
         first_cause: cause.map(|step| step.record.event_id.clone()),
         started_at: run.started().map(|started| started.to_string()),
-        duration_us: run.duration(),
-        totals: told(&totals),
+        duration_us: head.duration,
+        totals: totals_answer(&head.totals),
         in_flight: in_flight(run),
-        problems: problems.listed.clone(),
-        more_problems: problems.more,
-        cut_tail: problems.cut_tail,
+        problem_summary: head.problem_list(0).map(|list| list.heading),
+        notices: head.notices().collect(),
+        remarks: head.remarks,
+        problems: head.problems,
+        more_problems: head.more_problems,
+        cut_tail: head.cut_tail,
         loops: loops::of(run, &steps),
         run: run.meta.as_ref().ok().cloned(),
         environment: environment(run)?,
@@ -153,7 +150,7 @@ pub(in super::super) fn of(run: &OpenRun) -> Result<Overview, ApiError> {
     })
 }
 
-fn told(totals: &Totals) -> TotalsAnswer {
+fn totals_answer(totals: &Totals) -> TotalsAnswer {
     TotalsAnswer {
         steps: totals.steps,
         llm_calls: totals.llm_calls,

@@ -61,12 +61,15 @@ export interface Overview {
   run_name: string | null;
   standing: Standing;
   sentence: string;
+  facts: string[];
   remarks: string[];
+  notices: string[];
   first_cause: string | null;
   started_at: string | null;
   duration_us: number | null;
   totals: Totals;
   in_flight: InFlight[];
+  problem_summary: string | null;
   problems: Problem[];
   more_problems: number;
   cut_tail: number | null;

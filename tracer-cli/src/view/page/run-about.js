@@ -4,7 +4,7 @@
 import { getJson, runPath } from "./api.js";
 import { glyph, make } from "./dom.js";
 import { banner, copy } from "./frame.js";
-import { ago, bytes, count, counted, duration, exactly, quantity } from "./units.js";
+import { ago, bytes, count, counted, duration, exactly } from "./units.js";
 
 /** @import { Evidence, LoopReport, Overview, Problem, Standing } from "./contract" */
 /** @import { RunPage } from "./run.js" */
@@ -22,7 +22,7 @@ export const STANDING = {
 /** A running process that writes nothing for so long may hang, in milliseconds. */
 const SILENCE = 30_000;
 /** More problems are counted. */
-const MOST_PROBLEMS = 5;
+const MAX_PROBLEMS = 5;
 
 /**
  * @param {Standing} standing
@@ -91,33 +91,18 @@ export function runHead(overview, deeds) {
         overview.loops.length > 0 &&
         make("button.quiet", { onclick: () => deeds.jump(overview.loops[0].event_id) }, "Show the loop →"),
     ),
-    ...overview.remarks.map((remark) => make("p.remark", null, remark)),
+    ...overview.notices.map((notice) => make("p.remark", null, notice)),
   ];
 }
 
 /** @param {Overview} overview */
-function headFacts({ duration_us: time, totals }) {
-  const { tokens } = totals;
+function headFacts({ duration_us: time, facts }) {
   /** @param {string} text */
   const fact = (text) => {
     const [number, ...words] = text.split(" ");
     return make("span", null, make("b", null, number), ` ${words.join(" ")}`);
   };
-  return [
-    time !== null && make("span", null, make("b", null, duration(time))),
-    fact(counted(totals.steps, "step")),
-    totals.llm_calls > 0 && fact(counted(totals.llm_calls, "model call")),
-    totals.tool_calls > 0 && fact(counted(totals.tool_calls, "tool call")),
-    tokens.total !== null &&
-      tokens.total > 0 &&
-      make(
-        "span",
-        { title: `${counted(tokens.input ?? 0, "token")} in, ${counted(tokens.output ?? 0, "token")} out` },
-        make("b", null, quantity(tokens.total)),
-        ` tokens (${quantity(tokens.input ?? 0)}→${quantity(tokens.output ?? 0)})`,
-      ),
-    totals.errors + totals.failed_calls > 0 && fact(counted(totals.errors + totals.failed_calls, "failure")),
-  ];
+  return [time !== null && make("span", null, make("b", null, duration(time))), ...facts.map(fact)];
 }
 
 /**
@@ -131,25 +116,22 @@ export function runBanners(overview, jump, lastChange = Date.now()) {
   const all = problems.length + more;
   banner(
     "problems",
-    all === 0 && overview.cut_tail === null
+    overview.problem_summary === null
       ? null
       : [
-          make("strong", null, all > 0 ? `${counted(all, "part")} of this run cannot be read as written. ` : "The last line is cut off. "),
-          overview.cut_tail !== null && all > 0 && "The last line is cut off. ",
-          "Everything else is shown.",
-          all > 0 &&
-            make(
-              "ul.mono",
-              null,
-              problems.slice(0, MOST_PROBLEMS).map((problem) => make("li", null, told(problem))),
-              all > MOST_PROBLEMS &&
-                make(
-                  "li",
-                  null,
-                  `and ${counted(all - MOST_PROBLEMS, "more", "more")}: tracer validate-trace ${overview.run_id.slice(0, 8)}`,
-                ),
-            ),
-        ].filter((part) => part !== false),
+          make("strong", null, overview.problem_summary),
+          make(
+            "ul.mono",
+            null,
+            problems.slice(0, MAX_PROBLEMS).map((problem) => make("li", null, told(problem))),
+            all > MAX_PROBLEMS &&
+              make(
+                "li",
+                null,
+                `and ${counted(all - MAX_PROBLEMS, "more", "more")}: tracer validate-trace ${overview.run_id.slice(0, 8)}`,
+              ),
+          ),
+        ],
     "warning",
   );
   const flying = overview.in_flight.map(({ span_id: id, name, started_at: start }) =>

@@ -5,8 +5,9 @@ use serde::Serialize;
 use super::columns::{Cells, cells_of, parent};
 use super::open_run::OpenRun;
 use super::row::RowText;
-use super::timeline::{NONE, Row, Source};
+use super::timeline::{Row, Source};
 use crate::view::answer::ApiError;
+use tracer_insight::step_order::NONE;
 
 /// More changed rows are not sent: the page asks for the columns again.
 const MOST_ROWS: usize = 500;

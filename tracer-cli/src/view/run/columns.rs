@@ -8,8 +8,9 @@ use tracer_sdk::format::{EventType, Timestamp};
 
 use super::column_bytes::{Columns, bytes_of_all};
 use super::open_run::OpenRun;
-use super::timeline::{NONE, Row, Source};
+use super::timeline::{Row, Source};
 use tracer_insight::step_kind::StepKind;
+use tracer_insight::step_order::NONE;
 use tracer_insight::step_summary;
 
 const MAGIC: &[u8; 8] = b"TRCCOL01";

@@ -12,7 +12,8 @@ use super::super::work;
 use super::problems::Problems;
 use super::stamp::Stamp;
 use super::timeline::{Row, Source, Timeline};
-use crate::commands::{duration, now, standing};
+use crate::commands::standing;
+use tracer_insight::run_head::{RunHead, duration_so_far, recording_remarks};
 use tracer_insight::status::RunStatus;
 use tracer_insight::totals::Totals;
 
@@ -179,13 +180,25 @@ impl OpenRun {
         self.meta.as_ref().ok()?.run_name.as_deref()
     }
 
-    /// How long the run took, or has been going on, in microseconds.
-    pub(in super::super) fn duration(&self) -> Option<u64> {
-        let meta = self.meta.as_ref().ok()?;
-        match self.standing {
-            RunStatus::Running => u64::try_from(now().microseconds_since(meta.started_at.instant())).ok(),
-            _ => duration(meta),
-        }
+    /// What is shown above the steps.
+    ///
+    /// # Errors
+    ///
+    /// When nobody waits for it any more.
+    pub(in super::super) fn head(&self) -> Result<RunHead, ApiError> {
+        let problems = self.problems()?;
+        let meta = self.meta.as_ref().ok();
+        Ok(RunHead {
+            name: self.name().map(str::to_owned),
+            status: self.standing,
+            started: self.started(),
+            duration: meta.and_then(|meta| duration_so_far(meta, self.standing)),
+            totals: self.totals(),
+            remarks: meta.map(recording_remarks).unwrap_or_default(),
+            cut_tail: problems.cut_tail,
+            problems: problems.listed.clone(),
+            more_problems: problems.more,
+        })
     }
 
     /// What the steps come to.
@@ -200,17 +213,7 @@ impl OpenRun {
             let Some((event_type, failed)) = self.outline(row) else {
                 continue;
             };
-            totals.steps += 1;
-            match event_type {
-                EventType::LlmCall => totals.llm_calls += 1,
-                EventType::ToolCall => totals.tool_calls += 1,
-                EventType::Error => totals.errors += 1,
-                EventType::LoopWarning => totals.loop_warnings += 1,
-                _ => {}
-            }
-            if failed && matches!(event_type, EventType::LlmCall | EventType::ToolCall) {
-                totals.failed_calls += 1;
-            }
+            totals.count(event_type, failed);
             match row.source {
                 Source::InFlight(_) => totals.in_flight += 1,
                 Source::Span(position) => {

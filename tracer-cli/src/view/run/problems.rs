@@ -69,9 +69,4 @@ impl Problems {
             cut_tail: None,
         }
     }
-
-    /// Whether anything is wrong.
-    pub(in super::super) fn any(&self) -> bool {
-        !self.listed.is_empty() || self.more > 0
-    }
 }

@@ -8,7 +8,7 @@ use tracer_insight::steps::StepSource;
 
 impl OpenRun {
     /// The telling steps, in the order of time.
-    pub(in super::super) fn telling(&self) -> Result<Vec<StepSource>, RecordError> {
+    pub(in super::super) fn key_steps(&self) -> Result<Vec<StepSource>, RecordError> {
         let numbers = key_steps::numbers(self.timeline.steps(), |wanted| {
             let mut numbers: Vec<usize> = self
                 .rows_of(wanted)

@@ -3,14 +3,12 @@
 
 use std::collections::HashMap;
 
+use tracer_insight::step_order::{NONE, for_each_nested, numbered};
 use tracer_sdk::format::{EventType, SpanId, Timestamp};
 use tracer_sdk::read::{LogIndex, PromotedRecord, StartedSpan};
 
-/// Stands for a row that is not there.
-pub(in super::super) const NONE: u32 = u32::MAX;
-
 /// Where a row comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) enum Source {
     /// The run itself, of which nothing but its metadata is known: its root has not ended.
     Run,
@@ -66,7 +64,22 @@ impl Timeline {
             items.insert(0, run);
         }
         let parents = parents(index, &surfaced, in_flight, &items, stands_in);
-        let mut timeline = nested(&items, &parents);
+        let mut timeline = Self {
+            rows: Vec::with_capacity(items.len()),
+            ..Self::default()
+        };
+        let is_run = |item: usize| items.get(item).is_some_and(|item| item.number == 0);
+        for_each_nested(&parents, is_run, |nested| {
+            if let Some(item) = items.get(nested.item as usize) {
+                timeline.rows.push(Row {
+                    source: item.source,
+                    number: item.number,
+                    parent: nested.parent,
+                    depth: nested.depth,
+                    has_children: nested.has_children,
+                });
+            }
+        });
         timeline.find_rows(index.len());
         timeline
     }
@@ -122,16 +135,20 @@ fn is_root(index: &LogIndex, source: Source) -> bool {
         if index.span(position as usize).is_some_and(|span| span.parent_span_id.is_none()))
 }
 
-/// When a row happened; among equals the first root comes first, then the order of the file, then what is in flight.
+/// When a record happened; among equals a root comes first, then the order of the file.
 type Key = (Timestamp, u8, u64, u32);
 
 /// The rows in the order of the projection, each with its number.
 fn in_time(index: &LogIndex, surfaced: &[PromotedRecord], in_flight: &[StartedSpan]) -> Vec<Item> {
-    let mut keyed: Vec<(Key, Source)> = Vec::with_capacity(index.len() + surfaced.len() + in_flight.len());
+    let mut keyed: Vec<(Key, EventType, Source)> = Vec::with_capacity(index.len() + surfaced.len());
     for position in 0..index.len() {
         if let (Some(span), Ok(place)) = (index.span(position), u32::try_from(position)) {
             let rank = u8::from(span.event_type != EventType::RunStart);
-            keyed.push(((span.start, rank, span.offset, 0), Source::Span(place)));
+            keyed.push((
+                (span.start, rank, span.offset, 0),
+                span.event_type,
+                Source::Span(place),
+            ));
         }
     }
     for (place, record) in (0..).zip(surfaced) {
@@ -139,33 +156,24 @@ fn in_time(index: &LogIndex, surfaced: &[PromotedRecord], in_flight: &[StartedSp
             let offset = index.span(record.span).map_or(0, |root| root.offset);
             keyed.push((
                 (record.instant, 1, offset, record.number),
+                record.event_type,
                 Source::Surfaced(place),
             ));
         }
     }
-    for (place, started) in (0..).zip(in_flight) {
-        keyed.push((
-            (started.start_time.instant(), u8::MAX, 0, place),
-            Source::InFlight(place),
-        ));
-    }
     // The stable sort finds what is in order already: nearly all of a log that was written as it happened.
-    keyed.sort_by_key(|(key, _)| *key);
-    let mut has_started = false;
-    let mut number = 0;
-    let items = keyed.into_iter().map(|(_, source)| {
-        // A damaged run may have more than one root; what is nested in the others stays visible as theirs.
-        let is_start = !has_started && is_root(index, source);
-        has_started |= is_start;
-        if !is_start {
-            number += 1;
-        }
-        Item {
-            source,
-            number: if is_start { 0 } else { number },
-        }
-    });
-    items.collect()
+    keyed.sort_by_key(|(key, ..)| *key);
+    let records = keyed
+        .into_iter()
+        .map(|((instant, ..), event_type, source)| (instant, event_type, source));
+    let in_flight = (0..)
+        .zip(in_flight)
+        .map(|(place, started)| (started.start_time.instant(), Source::InFlight(place)));
+    let item = |(number, source)| Item {
+        source,
+        number: u32::try_from(number).unwrap_or(NONE),
+    };
+    numbered(records, in_flight).map(item).collect()
 }
 
 /// The item that each item is nested in.
@@ -228,69 +236,6 @@ fn parents(
             .map_or(if stands_in { run } else { NONE }, of_id),
     };
     items.iter().map(parent).collect()
-}
-
-/// Every row after the row that it is nested in, siblings as they happened. Members of a cycle, which only a damaged
-/// run has, stand at the top.
-fn nested(items: &[Item], parents: &[u32]) -> Timeline {
-    // Each item's first child and next sibling: lists of children without a list for each.
-    let mut first_child = vec![NONE; items.len()];
-    let mut next_sibling = vec![NONE; items.len()];
-    let mut tops = Vec::new();
-    for (item, parent) in parents.iter().enumerate().rev() {
-        let Ok(number) = u32::try_from(item) else { continue };
-        match first_child.get_mut(*parent as usize) {
-            Some(first) => {
-                if let Some(next) = next_sibling.get_mut(item) {
-                    *next = *first;
-                }
-                *first = number;
-            }
-            None => tops.push(number),
-        }
-    }
-    tops.reverse();
-    // The run stands first, even where a damaged log says that something began before it.
-    tops.sort_by_key(|top| items.get(*top as usize).is_none_or(|item| item.number != 0));
-    let mut rows: Vec<Row> = Vec::with_capacity(items.len());
-    let mut placed = vec![false; items.len()];
-    let all = 0..u32::try_from(items.len()).unwrap_or(NONE);
-    // A run may be nested deeper than the call stack is.
-    let mut waiting: Vec<(u32, u32, u16)> = Vec::new();
-    for top in tops.into_iter().chain(all) {
-        waiting.push((top, NONE, 0));
-        while let Some((item, parent, depth)) = waiting.pop() {
-            let at = item as usize;
-            let (Some(is_placed), Some(source)) = (placed.get_mut(at), items.get(at)) else {
-                continue;
-            };
-            // The siblings of a child follow when it and what is in it has been placed.
-            if parent != NONE
-                && let Some(sibling) = next_sibling.get(at).copied().filter(|next| *next != NONE)
-            {
-                waiting.push((sibling, parent, depth));
-            }
-            if std::mem::replace(is_placed, true) {
-                continue;
-            }
-            let row = u32::try_from(rows.len()).unwrap_or(NONE);
-            let child = first_child.get(at).copied().filter(|child| *child != NONE);
-            rows.push(Row {
-                source: source.source,
-                number: source.number,
-                parent,
-                depth,
-                has_children: child.is_some(),
-            });
-            if let Some(child) = child {
-                waiting.push((child, row, depth.saturating_add(1)));
-            }
-        }
-    }
-    Timeline {
-        rows,
-        ..Timeline::default()
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@ use std::fs;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tracer_sdk::read::{RunDirectory, outline_run};
+use tracer_sdk::read::RunDirectory;
 
 use super::super::open_run::OpenRun;
 use super::Source;
@@ -84,7 +84,7 @@ proptest! {
     #[test]
     fn steps_have_the_numbers_and_totals_that_the_terminal_shows(log in spans(), status in prop::sample::select(vec!["ok", "error", "running"])) {
         let (_folder, directory) = directory(&log, status);
-        let mut contents = RunSteps::new(outline_run(&directory.path).unwrap());
+        let mut contents = RunSteps::open(&directory).unwrap();
         let run = OpenRun::open(directory).unwrap();
         prop_assert_eq!(run.timeline.steps(), contents.len());
         prop_assert_eq!(run.totals(), contents.totals());

@@ -1,0 +1,182 @@
+//! [`RunHead`]: what every surface shows of a run as a whole, above its steps.
+
+use tracer_sdk::format::{Problem, RunMeta, Timestamp};
+
+use crate::status::RunStatus;
+use crate::steps::Step;
+use crate::totals::Totals;
+use crate::{step_summary, summary, text, units};
+
+/// How a run went, what it counted, and what of it cannot be read.
+#[derive(Debug, Clone)]
+pub struct RunHead {
+    /// Its name; `None` when it has none.
+    pub name: Option<String>,
+    /// Its status.
+    pub status: RunStatus,
+    /// When it started.
+    pub started: Option<Timestamp>,
+    /// How long it took, or has been running, in microseconds.
+    pub duration: Option<u64>,
+    /// The sums over all its steps.
+    pub totals: Totals,
+    /// What its metadata says of its recording, see [`recording_remarks`].
+    pub remarks: Vec<String>,
+    /// Bytes of a last line that were left out.
+    pub cut_tail: Option<u64>,
+    /// What cannot be read.
+    pub problems: Vec<Problem>,
+    /// Number of further problems.
+    pub more_problems: u64,
+}
+
+/// The problems of a run as a list: a heading, the first ones, and how many more there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProblemList {
+    /// `2 problems; what can be read is shown:`
+    pub heading: String,
+    /// The first problems.
+    pub problems: Vec<String>,
+    /// `… and 3 more`
+    pub more: Option<String>,
+}
+
+impl RunHead {
+    /// Its name on one line, or a word for none.
+    pub fn display_name(&self) -> String {
+        display_name(self.name.as_deref())
+    }
+
+    /// What happened, in one sentence. `steps` are all steps, or the key steps of a long run.
+    pub fn sentence(&self, steps: &[Step<'_>]) -> String {
+        let is_part = (steps.len() as u64) < self.totals.steps;
+        summary::sentence(
+            self.status,
+            steps,
+            is_part.then_some(&self.totals),
+            self.duration.filter(|_| self.status == RunStatus::Running),
+            self.problem_count() > 0,
+        )
+    }
+
+    /// What it counted, in words: see [`Totals::words`].
+    pub fn facts(&self) -> Vec<String> {
+        self.totals
+            .words(matches!(self.status, RunStatus::Ok | RunStatus::Looped))
+    }
+
+    /// The remarks, and what was left out of the end of the log, each a sentence without its full stop.
+    pub fn notices(&self) -> impl Iterator<Item = String> {
+        let cut = self.cut_tail.map(|bytes| {
+            format!(
+                "the last line of spans.jsonl is cut short and left out ({})",
+                text::counted(bytes, "byte")
+            )
+        });
+        self.remarks.iter().cloned().chain(cut)
+    }
+
+    /// Number of all problems.
+    pub fn problem_count(&self) -> u64 {
+        self.more_problems.saturating_add(self.problems.len() as u64)
+    }
+
+    /// The problems, at most `max` of them by name; `None` for a run without any.
+    pub fn problem_list(&self, max: usize) -> Option<ProblemList> {
+        let all = self.problem_count();
+        let hidden = all.saturating_sub(max as u64);
+        (all > 0).then(|| ProblemList {
+            heading: format!("{}; what can be read is shown:", text::counted(all, "problem")),
+            problems: self.problems.iter().take(max).map(ToString::to_string).collect(),
+            more: (hidden > 0).then(|| format!("… and {hidden} more")),
+        })
+    }
+}
+
+/// The name of a run on one line, or a word for none.
+pub fn display_name(name: Option<&str>) -> String {
+    step_summary::word(name.unwrap_or("(unnamed)"))
+}
+
+/// How long a run took, or has been running, in microseconds.
+pub fn duration_so_far(meta: &RunMeta, status: RunStatus) -> Option<u64> {
+    match status {
+        RunStatus::Running => u64::try_from(units::now().microseconds_since(meta.started_at.instant())).ok(),
+        _ => units::run_duration(meta),
+    }
+}
+
+/// What the metadata of a run says of its recording: what is missing from it, and what came after its end. Each is a
+/// sentence without its full stop; none where everything was recorded in time.
+pub fn recording_remarks(meta: &RunMeta) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some(dropped) = meta.dropped() {
+        let spans = text::counted(dropped.spans, "span");
+        remarks.push(format!("{spans} could not be written: {}", dropped.reason));
+    }
+    if meta.unattached_records() > 0 {
+        let records = text::counted(meta.unattached_records(), "record");
+        remarks.push(format!(
+            "{records} found no run: several runs were live, and the thread or task was given none of them"
+        ));
+    }
+    if meta.unfinished_spans() > 0 {
+        let spans = text::counted(meta.unfinished_spans(), "span");
+        remarks.push(format!("{spans} had not ended when the run did"));
+    }
+    if meta.late_spans() > 0 {
+        let spans = text::counted(meta.late_spans(), "span");
+        remarks.push(format!("{spans} ended after the run had ended"));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use tracer_sdk::format::{Counts, RecordedStatus};
+
+    use super::*;
+
+    fn meta_with(additional: Value) -> RunMeta {
+        RunMeta {
+            spec_version: None,
+            trace_id: "0123456789abcdef0123456789abcdef".parse().unwrap(),
+            run_name: None,
+            started_at: "2026-11-21T01:14:27Z".parse().unwrap(),
+            ended_at: None,
+            duration_ms: None,
+            status: RecordedStatus::Ok,
+            counts: Counts::default(),
+            additional: serde_json::from_value(additional).unwrap(),
+        }
+    }
+
+    #[test]
+    fn remarks_name_what_is_missing_and_what_came_late() {
+        let remarks = |additional: Value| recording_remarks(&meta_with(additional));
+        assert_eq!(remarks(json!({})), Vec::<String>::new());
+        assert_eq!(
+            remarks(json!({"late_spans": 0, "unattached": "x", "dropped": 1})),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            remarks(json!({
+                "dropped": {"spans": 1, "reason": "the disk is full"},
+                "unattached": 2,
+                "unfinished_spans": 1,
+                "late_spans": 3,
+            })),
+            [
+                "1 span could not be written: the disk is full",
+                "2 records found no run: several runs were live, and the thread or task was given none of them",
+                "1 span had not ended when the run did",
+                "3 spans ended after the run had ended",
+            ]
+        );
+        assert_eq!(
+            remarks(json!({"dropped": {"spans": 2}})),
+            ["2 spans could not be written: no reason is given"]
+        );
+    }
+}
