@@ -1,0 +1,1 @@
+//! Nothing: the test beside it lists the public API of every library.
