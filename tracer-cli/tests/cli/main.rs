@@ -7,6 +7,7 @@
 )]
 
 mod after_the_end;
+mod conversation;
 mod demo;
 mod export;
 mod follow;

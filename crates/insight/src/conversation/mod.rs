@@ -79,15 +79,19 @@ pub struct Message {
 }
 
 impl Message {
-    /// The role and, where there is one, the name: `user`, `user (Ada)`.
+    /// The word for whose it is and, where there is one, the name: `user`, `user (Ada)`.
     pub fn label(&self) -> String {
+        let word = match self.speaker() {
+            Speaker::Tool => Role::Tool.as_str(),
+            _ => self.role.as_str(),
+        };
         match &self.name {
-            Some(name) => format!("{} ({name})", self.role.as_str()),
-            None => self.role.as_str().to_owned(),
+            Some(name) => format!("{word} ({name})"),
+            None => word.to_owned(),
         }
     }
 
-    /// The role to show the message in: results that a provider puts into the user's mouth are the tool's.
+    /// The voice to show the message in: results that a provider has the user send are the tool's.
     pub fn speaker(&self) -> Speaker {
         let is_result = |part: &MessagePart| matches!(part, MessagePart::ToolResult { .. });
         match self.role {

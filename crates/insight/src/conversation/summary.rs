@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::words::part_label;
-use super::{Message, MessagePart, Role, Speaker, answer_messages, embedded_json, last_prompt_message};
+use super::{Message, MessagePart, answer_messages, embedded_json, last_prompt_message};
 use crate::step_summary;
 
 /// Larger texts are not tried as JSON for one line, in bytes.
@@ -15,10 +15,9 @@ pub(crate) fn prompt_summary(prompt: &Value) -> String {
         return step_summary::value(prompt);
     };
     let text = summary(std::slice::from_ref(&last));
-    match (last.speaker(), &last.role) {
-        (Speaker::Tool, _) => format!("tool: {text}"),
-        (_, Role::User) => text,
-        (_, role) => format!("{}: {text}", step_summary::word(role.as_str())),
+    match last.label().as_str() {
+        "user" => text,
+        label => format!("{}: {text}", step_summary::word(label)),
     }
 }
 

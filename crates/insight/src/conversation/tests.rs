@@ -190,7 +190,7 @@ fn anthropic() {
             "system: Be kind",
             r#"user: [image image/png 5 bytes] | All rights reserved | ? {"media_type":"text/plain","title":"Terms"} | Hello"#,
             r#"assistant: (Hm) | () | ls{"path":"/"} #toolu_1"#,
-            r#"user: != "no such directory" #toolu_1"#,
+            r#"tool: != "no such directory" #toolu_1"#,
         ],
     );
     assert_answer(
@@ -227,7 +227,7 @@ fn gemini() {
             "system: Be kind",
             "user: Hello | [image image/png 5 bytes] | [video video/mp4 gs://a/b.mp4]",
             r#"assistant: (Hm) | ls{"path":"/"}"#,
-            r#"user: ls = {"n":3}"#,
+            r#"tool: ls = {"n":3}"#,
         ],
     );
     assert_answer(
@@ -270,7 +270,7 @@ fn bedrock_converse() {
             "system: Be kind",
             "user: Hello | [image png 5 bytes]",
             r#"assistant: ls{"path":"/"} #t1"#,
-            r#"user: != "3 files" #t1"#,
+            r#"tool: != "3 files" #t1"#,
         ],
     );
     assert_answer(
