@@ -140,11 +140,11 @@ impl Reading {
     fn body(&mut self, fields: &mut Fields<'_>, role: &Role, nesting: usize) -> bool {
         let is_answer = self.is_answer;
         let is_echo = |section| is_answer && section != Section::Messages;
-        let found: Vec<(&'static str, Section, &Value)> = shapes::SECTIONS
-            .iter()
-            .filter_map(|(key, section)| Some((*key, *section, fields.map.get(*key)?)))
-            .filter(|(_, section, value)| is_section(*section, value))
-            .collect();
+        let mut found = in_order(fields.map, &shapes::SECTIONS);
+        found.retain(|(_, section, value)| is_section(*section, value));
+        if found.is_empty() {
+            return false;
+        }
         let is_said = |(_, section, _): &(&str, Section, &Value)| !is_echo(*section);
         let is_any_said = found.iter().any(is_said);
         if is_answer && !is_any_said && is_message(fields.map) {
@@ -156,7 +156,7 @@ impl Reading {
         let rest = trial.rest(&[]);
         // Plain texts beside fields that no table knows are somebody's own shape, which is shown as a whole.
         let is_own_shape = rest.is_some() && found.iter().all(|(_, _, value)| value.is_string());
-        if found.is_empty() || is_own_shape {
+        if is_own_shape {
             return false;
         }
         *fields = trial;
@@ -196,10 +196,10 @@ impl Reading {
     fn message(&mut self, mut fields: Fields<'_>, role: &Role) {
         let mut parts: Vec<MessagePart> = Vec::new();
         let mut is_known = false;
-        for (key, field) in shapes::MESSAGE_FIELDS {
-            let Some(value) = fields.map.get(key).filter(|value| is_field(field, value)) else {
+        for (key, field, value) in in_order(fields.map, &shapes::MESSAGE_FIELDS) {
+            if !is_field(field, value) {
                 continue;
-            };
+            }
             is_known = true;
             fields.used.push(key);
             for part in field_parts(field, value) {
@@ -232,6 +232,21 @@ impl Reading {
             parts,
         });
     }
+}
+
+/// The fields of an object that a table names, in the order of the table.
+fn in_order<'a, T: Copy>(
+    map: &'a Map<String, Value>,
+    table: &[(&'static str, T)],
+) -> Vec<(&'static str, T, &'a Value)> {
+    let place = |key: &String| table.iter().position(|(known, _)| known == key);
+    let mut found: Vec<(usize, &Value)> = map
+        .iter()
+        .filter_map(|(key, value)| Some((place(key)?, value)))
+        .collect();
+    found.sort_unstable_by_key(|(place, _)| *place);
+    let entry = |(place, value)| table.get(place).map(|(key, kind)| (*key, *kind, value));
+    found.into_iter().filter_map(entry).collect()
 }
 
 /// The role that an object names: by its `role`, a `LangChain` class or type.
@@ -754,8 +769,10 @@ impl<'a> Fields<'a> {
 
     /// Lets the fields of the objects under these keys count as its own.
     fn unwrap(&mut self, keys: &[&'static str]) {
-        for key in keys {
-            if let Some(Value::Object(map)) = self.map.get(*key) {
+        for (key, value) in self.map {
+            if let Value::Object(map) = value
+                && let Some(key) = keys.iter().find(|wrapper| *wrapper == key)
+            {
                 self.used.push(key);
                 let mut inner = Fields::of(map);
                 inner.unwrap(keys);
@@ -775,13 +792,13 @@ impl<'a> Fields<'a> {
                 return Some(found);
             }
         }
-        let found = keys.iter().find_map(|key| {
-            let value = self
-                .map
-                .get(*key)
-                .filter(|value| !value.is_null() && fits(value))?;
-            (!self.used.contains(key)).then_some((*key, value))
-        })?;
+        let of_table = |(name, value): (&'a String, &'a Value)| {
+            let (place, key) = keys.iter().enumerate().find(|(_, key)| *key == name)?;
+            let is_free = !value.is_null() && fits(value) && !self.used.contains(key);
+            is_free.then_some((place, (*key, value)))
+        };
+        let fields = self.map.iter().filter_map(of_table);
+        let (_, found) = fields.min_by_key(|(place, _)| *place)?;
         self.used.push(found.0);
         Some(found)
     }
