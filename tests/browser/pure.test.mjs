@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const page = "../../tracer-cli/src/view/page";
+const page = "../../crates/view/page";
 const { ago, bytes, duration, quantity, Timescale } = await import(`${page}/units.js`);
 const { changedColumns, readColumns, rowsMoved } = await import(`${page}/columns.js`);
 const { Outline } = await import(`${page}/outline.js`);

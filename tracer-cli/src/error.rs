@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use tracer_gate::files::InputError;
 use tracer_sdk::read::RecordError;
 
 /// Why a command did not succeed; decides the exit code (decisions, section 11).
@@ -44,6 +45,13 @@ impl From<RecordError> for CliError {
     /// The log is another one than it was when the run was opened, or is gone.
     fn from(error: RecordError) -> Self {
         Self::input(error.to_string()).with_hint("it may have been deleted or cut meanwhile: look again")
+    }
+}
+
+impl From<InputError> for CliError {
+    fn from(error: InputError) -> Self {
+        let refused = Self::input(error.message());
+        error.hints().iter().fold(refused, Self::with_hint)
     }
 }
 

@@ -21,10 +21,8 @@ mod schemas;
 pub mod session;
 pub mod since;
 pub mod terminal;
-mod trials;
 pub mod ui;
 mod value_parsers;
-pub mod view;
 
 use std::process::ExitCode;
 

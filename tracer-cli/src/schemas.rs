@@ -7,20 +7,15 @@ use std::path::PathBuf;
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::Value;
+use schemars::{JsonSchema, Schema};
 use tracer_gate::policy::Policy;
 use tracer_gate::{Baseline, Report};
 use tracer_insight::comparison::Comparison;
-use tracer_sdk::format::{Record, RunMeta, SPEC_VERSION, SpanRecord};
+use tracer_sdk::format::{Record, RunMeta, SpanRecord};
 
 use crate::commands::{list, repair, show, validate_trace, view};
 use crate::export::envelope;
-
-/// The version that every document names.
-pub(crate) fn spec_version(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"const": SPEC_VERSION})
-}
+use tracer_insight::schema::plain_descriptions;
 
 /// The file names, and what stands in them.
 fn all() -> [(&'static str, Schema); 13] {
@@ -56,50 +51,11 @@ fn all() -> [(&'static str, Schema); 13] {
 fn schema_of<T: JsonSchema>(title: &str) -> Schema {
     let mut schema = SchemaSettings::draft2020_12()
         .for_serialize()
-        .with_transform(RecursiveTransform(tell_in_plain_text))
+        .with_transform(RecursiveTransform(plain_descriptions))
         .into_generator()
         .into_root_schema_for::<T>();
     schema.insert("title".to_owned(), title.into());
     schema
-}
-
-/// The documentation of a type without what is for readers of the code: its examples, links, line breaks and references
-/// behind the first sentence; and numbers without Rust's names.
-pub(crate) fn tell_in_plain_text(schema: &mut Schema) {
-    if let Some(Value::String(description)) = schema.get_mut("description") {
-        let prose = description.split("```").next().unwrap_or_default();
-        let words: Vec<&str> = prose.split_whitespace().collect();
-        *description = without_references(&words.join(" "))
-            .replace("[`", "`")
-            .replace("`]", "`")
-            .replace("`None`", "null");
-    }
-    let is_number = schema.get("type").is_some_and(|kind| {
-        let kind = kind.to_string();
-        kind.contains("integer") || kind.contains("number")
-    });
-    if is_number {
-        schema.remove("format");
-    }
-}
-
-/// A text without `(specification, …)` and the like.
-fn without_references(text: &str) -> String {
-    let mut kept = text.to_owned();
-    for reference in [
-        " (specification, ",
-        " (decisions, ",
-        " (gate contract, ",
-        " (`spec/gate.md`, ",
-    ] {
-        while let Some((before, (_, after))) = kept
-            .split_once(reference)
-            .and_then(|(before, rest)| Some((before, rest.split_once(')')?)))
-        {
-            kept = format!("{before}{after}");
-        }
-    }
-    kept
 }
 
 fn file(name: &str) -> PathBuf {

@@ -9,6 +9,7 @@ use crate::error::CliError;
 use crate::terminal::run_list;
 use crate::ui::Ui;
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::text::{path_below_home, shell_quoted};
 use tracer_insight::{step_summary, units};
 
 /// More candidates than this are counted instead of listed.
@@ -133,7 +134,7 @@ impl Session {
     }
 
     fn no_runs(&self, data_dir: &Path) -> CliError {
-        CliError::input(format!("no runs in {} yet", shown(data_dir)))
+        CliError::input(format!("no runs in {} yet", path_below_home(data_dir)))
             .with_hint(format!("record a first run: {}", self.command("demo")))
     }
 }
@@ -159,27 +160,7 @@ fn short_id(store: &RunStore, directory: &RunDirectory) -> String {
     run_list::short_id(directory.trace_id, ids.iter().map(|other| other.trace_id))
 }
 
-/// The path with the home directory as `~`.
-pub fn shown(path: &Path) -> String {
-    // A home that is the root directory would make every path one below it.
-    let home = std::env::home_dir().filter(|home| home.parent().is_some());
-    match home.and_then(|home| Some(path.strip_prefix(home).ok()?.to_owned())) {
-        Some(rest) => Path::new("~").join(rest).display().to_string(),
-        None => path.display().to_string(),
-    }
-}
-
 /// The path as a shell takes it.
 pub fn quoted(path: &Path) -> String {
-    quoted_text(&path.display().to_string())
-}
-
-/// The text as a shell takes it.
-pub fn quoted_text(text: &str) -> String {
-    let plain = |char: char| char.is_alphanumeric() || "/._-+:@%,=".contains(char);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
+    shell_quoted(&path.display().to_string())
 }

@@ -14,7 +14,9 @@
 
 mod baseline;
 mod decide;
+pub mod files;
 mod independence;
+pub mod one_run;
 pub mod policy;
 mod report;
 #[cfg(feature = "schema")]
@@ -22,11 +24,14 @@ mod schema;
 pub mod statistics;
 #[cfg(feature = "testing")]
 pub mod testing;
+#[cfg(feature = "trials")]
+pub mod trials;
 pub mod words;
 
 pub use baseline::{
     Acceptance, AcceptanceSource, AcceptanceVerdict, Baseline, BaselineError, BaselineErrorCode,
-    BaselineSummary, EnvironmentFingerprint, PreviousBaseline, Provenance, PullRequest, TrialSample,
+    BaselineSummary, EnvironmentFingerprint, PreviousBaseline, Provenance, PullRequest, TrialSample, moment,
+    usual_path,
 };
 pub use decide::{Gate, StopReason};
 pub use independence::Independence;

@@ -4,6 +4,7 @@
 //! reading direction, so control characters become visible signs before a width is ever measured.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -169,6 +170,26 @@ pub fn wrap_as_it_is(text: &str, columns: usize) -> Vec<String> {
 pub fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
+}
+
+/// The path with the home directory as `~`.
+pub fn path_below_home(path: &Path) -> String {
+    // A home that is the root directory would make every path one below it.
+    let home = std::env::home_dir().filter(|home| home.parent().is_some());
+    match home.and_then(|home| Some(path.strip_prefix(home).ok()?.to_owned())) {
+        Some(rest) => Path::new("~").join(rest).display().to_string(),
+        None => path.display().to_string(),
+    }
+}
+
+/// The text as a shell takes it.
+pub fn shell_quoted(text: &str) -> String {
+    let plain = |char: char| char.is_alphanumeric() || "/._-+:@%,=".contains(char);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]

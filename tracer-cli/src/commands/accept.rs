@@ -5,17 +5,19 @@ use std::path::{Path, PathBuf};
 
 use tracer_gate::{Acceptance, AcceptanceVerdict, Baseline, PreviousBaseline};
 
-use super::{Verdict, now};
+use super::Verdict;
 use crate::error::CliError;
-use crate::gate::inputs::{self, BaselineInput};
 use crate::gate::provenance;
 use crate::gate::sample::{self, Allowed, SampleArgs};
 use crate::output_file;
-use crate::session::{Session, shown};
+use crate::session::Session;
+use tracer_gate::files::{self, BaselineInput};
 use tracer_gate::words::phrase::Phrase;
 use tracer_gate::words::replacement;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
+use tracer_insight::text::path_below_home as shown;
+use tracer_insight::units::now;
 
 /// Options of `tracer accept`.
 #[derive(Debug, clap::Args)]
@@ -46,7 +48,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         return Err(CliError::input("--reason is empty")
             .with_hint("say why the change is right: those who read the baseline later want to know"));
     }
-    let old = inputs::baseline(&args.baseline)?;
+    let old = files::baseline(&args.baseline)?;
     // What is accepted is what a gate has failed for, so its report is taken; that it failed is kept in the baseline.
     let allowed = Allowed {
         failed_report: true,
@@ -61,7 +63,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         && known != agent
         && !args.force
     {
-        return Err(inputs::foreign_baseline(&old.baseline, &old.file.path, agent));
+        return Err(files::foreign_baseline(&old.baseline, &old.file.path, agent).into());
     }
     if new.behaves_like(&old.baseline) {
         let told = format!("{} already matches, nothing was written", shown(&args.baseline));
@@ -100,11 +102,11 @@ fn pending_file(baseline: &Path) -> PathBuf {
 
 fn pending_sample(baseline: &Path) -> Result<Baseline, CliError> {
     let path = pending_file(baseline);
-    if !inputs::is_there(&path) {
+    if !files::is_there(&path) {
         return Err(CliError::input(format!("{} is not there", path.display()))
             .with_hint("run the test first: it writes the file when the agent behaves otherwise"));
     }
-    Ok(inputs::baseline(&path)?.baseline)
+    Ok(files::baseline(&path)?.baseline)
 }
 
 /// What was accepted no longer waits.
@@ -134,7 +136,7 @@ fn smaller(path: &Path, old: &Baseline, new: &Baseline) -> CliError {
 
 fn accepted(old: &BaselineInput, new: Baseline, args: &Args, summary: String) -> Baseline {
     let acceptance = Acceptance {
-        accepted_at: sample::moment(now()),
+        accepted_at: tracer_gate::moment(now()),
         accepted_by: provenance::accepted_by(),
         reason: args.reason.trim().to_owned(),
         tracer_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -7,8 +7,9 @@ use tracer_gate::policy::{Bound, ExpectedStatus, Overrides};
 use super::Verdict;
 use crate::error::CliError;
 use crate::gate::outputs::{self, OutputArgs};
-use crate::gate::{inputs, one_run, stored_run};
+use crate::gate::stored_run;
 use crate::session::Session;
+use tracer_gate::{files, one_run};
 
 /// Options of `tracer assert`.
 #[derive(Debug, clap::Args)]
@@ -135,12 +136,12 @@ impl Rules {
 
 /// Judges a run.
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
-    let (policy, policy_file) = inputs::policy(args.policy.as_deref(), &args.rules.overrides())?;
+    let (policy, policy_file) = files::policy(args.policy.as_deref(), &args.rules.overrides())?;
     let policy = policy.for_one_run();
-    let baseline = args.baseline.as_deref().map(inputs::baseline).transpose()?;
+    let baseline = args.baseline.as_deref().map(files::baseline).transpose()?;
     let stored = stored_run::select(args.run_id.as_deref(), session)?;
     if let Some(input) = baseline.as_ref().filter(|_| !args.force) {
-        inputs::refuse_foreign_run(input, &stored.metrics)?;
+        files::refuse_foreign_run(input, &stored.metrics)?;
     }
     let (baseline, baseline_file) = baseline.map(|input| (input.baseline, input.file)).unzip();
     let report = one_run::judged(

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use super::Verdict;
 use crate::error::CliError;
-use crate::gate::baseline_file;
 use crate::gate::sample::{self, Allowed, SampleArgs};
 use crate::output_file;
-use crate::session::{Session, quoted, shown};
+use crate::session::{Session, quoted};
+use tracer_gate;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
+use tracer_insight::text::path_below_home as shown;
 
 /// Options of `tracer baseline`.
 #[derive(Debug, clap::Args)]
@@ -38,7 +39,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         output_file::write_new(path, args.force, content.as_bytes())?;
         path.clone()
     } else {
-        let path = baseline_file::usual_path(&baseline);
+        let path = tracer_gate::usual_path(&baseline);
         output_file::write_in_project(&path, args.force, content.as_bytes())?;
         path
     };

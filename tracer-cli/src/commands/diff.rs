@@ -6,11 +6,11 @@ use tracer_insight::comparison::Comparison;
 
 use super::Verdict;
 use crate::error::CliError;
-use crate::gate::inputs;
 use crate::gate::outputs::Format;
 use crate::gate::stored_run::{self, StoredRun, unread};
 use crate::session::Session;
 use crate::{gate_report, terminal};
+use tracer_gate::files;
 
 /// Of how many calls that changed is told in what their arguments differ.
 const MOST_LOOKED_UP: usize = 200;
@@ -42,7 +42,7 @@ pub struct Args {
 /// Compares.
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let comparison = if let Some(path) = &args.baseline {
-        let input = inputs::baseline(path)?;
+        let input = files::baseline(path)?;
         let after = stored_run::select(args.first.as_deref(), session)?;
         input.baseline.compare(&after.metrics)
     } else {

@@ -3,12 +3,14 @@
 //! Strict: a run with a problem is refused. What is exported is read and written piece by piece, whatever its size.
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use tracer_sdk::format::RecordedStatus;
 use tracer_sdk::read::{self, RunDirectory, StreamedRun};
 use tracer_sdk::redaction::Redaction;
+use tracer_sdk::settings::Settings;
+use tracer_view::HtmlExport;
 
 use super::{Verdict, refused};
 use crate::error::{CliError, ErrorKind};
@@ -17,11 +19,12 @@ use crate::export::pieces::{Piece, Pieces};
 use crate::export::{ExportError, chrome, envelope, folded, html, lines, ndjson, otlp};
 use crate::output_file;
 use crate::progress::Progress;
-use crate::session::{Session, shown};
+use crate::session::Session;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::step_filter::StepFilter;
 use tracer_insight::text;
+use tracer_insight::text::path_below_home as shown;
 
 /// The formats.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -127,6 +130,30 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     Ok(Verdict::Done)
 }
 
+/// HTML files as the viewer exports them.
+#[derive(Debug)]
+pub(crate) struct HtmlFiles {
+    settings: Settings,
+}
+
+impl HtmlFiles {
+    /// Files without the secrets that the settings and the environment name.
+    pub(crate) const fn new(settings: Settings) -> Self {
+        Self { settings }
+    }
+}
+
+impl HtmlExport for HtmlFiles {
+    fn write(&self, steps: &mut RunSteps, filter: &StepFilter, writer: &mut dyn Write) -> io::Result<()> {
+        let redaction = Redaction::new(&self.settings, environment());
+        let written = html::write_run(steps, filter, &redaction, |_| {}, writer);
+        written.map(drop).map_err(|error| match error {
+            ExportError::Write(error) => error,
+            ExportError::Read(error) => io::Error::other(error),
+        })
+    }
+}
+
 /// What is exported.
 enum Source {
     /// The records or spans of a run.
@@ -153,7 +180,7 @@ fn page(directory: &RunDirectory, short_id: &str, session: &Session) -> Result<P
 }
 
 /// The process's own variables, as far as they are text.
-pub(crate) fn environment() -> impl Iterator<Item = (String, String)> {
+fn environment() -> impl Iterator<Item = (String, String)> {
     let text =
         |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
     std::env::vars_os().filter_map(text)

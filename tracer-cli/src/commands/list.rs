@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use tracer_sdk::format::{RecordedStatus, Timestamp};
 use tracer_sdk::read::{self, NamePattern, RunFilter, RunStore, RunSummary};
 
-use super::{Verdict, duration, now};
+use super::Verdict;
 use crate::error::CliError;
-use crate::session::{Session, quoted_text, shown};
+use crate::session::Session;
 use crate::since::Since;
 use crate::terminal::run_list;
 use crate::terminal::run_list::{Facts, RunRow};
@@ -18,6 +18,9 @@ use tracer_insight::run_head::recording_remarks;
 use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::RunStatus;
 use tracer_insight::text;
+use tracer_insight::text::{path_below_home as shown, shell_quoted};
+use tracer_insight::units::now;
+use tracer_insight::units::run_duration as duration;
 
 /// Options of `tracer list`.
 #[derive(Debug, clap::Args)]
@@ -182,7 +185,7 @@ fn filters(args: &Args) -> String {
     let name = args
         .name
         .as_deref()
-        .map(|name| format!(" --name {}", quoted_text(name)));
+        .map(|name| format!(" --name {}", shell_quoted(name)));
     let since = args.since.map(|since| format!(" --since {since}"));
     let trials = args.trials.then(|| " --trials".to_owned());
     [status, name, since, trials].into_iter().flatten().collect()
@@ -198,7 +201,7 @@ fn json(listed: &[&RunSummary], session: &mut Session) -> Result<(), CliError> {
 #[expect(dead_code, reason = "only the shape is wanted")]
 pub(crate) struct RunList<'a> {
     /// The version of the trace format.
-    #[schemars(schema_with = "crate::schemas::spec_version")]
+    #[schemars(schema_with = "tracer_insight::schema::spec_version")]
     spec_version: String,
     /// The metadata of the runs, newest first.
     runs: Vec<RunEntry<'a>>,

@@ -8,9 +8,10 @@ use clap::CommandFactory;
 use super::Verdict;
 use crate::args::Cli;
 use crate::error::CliError;
-use crate::session::{Session, shown};
+use crate::session::Session;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
+use tracer_insight::text::path_below_home as shown;
 
 /// Options of `tracer man`.
 #[derive(Debug, clap::Args)]

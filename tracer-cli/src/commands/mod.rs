@@ -21,14 +21,12 @@ pub mod view;
 
 use std::process::ExitCode;
 
-use tracer_sdk::format::{RunMeta, Timestamp};
 use tracer_sdk::maintenance::MaintenanceError;
-use tracer_sdk::read::{InvalidRun, RunDirectory, RunSummary};
+use tracer_sdk::read::{InvalidRun, RunDirectory};
 
 use crate::error::{CliError, ErrorKind};
 use crate::session::{Session, quoted};
 use tracer_insight::line::Line;
-use tracer_insight::status::RunStatus;
 
 /// How a command that did what it was asked came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,21 +48,6 @@ impl Verdict {
             Self::NothingToCheck => ErrorKind::Input.exit_code(),
         }
     }
-}
-
-/// How long a run took, in microseconds: from its times, which are finer than its whole milliseconds.
-pub(crate) fn duration(meta: &RunMeta) -> Option<u64> {
-    let from_times =
-        |ended: Timestamp| u64::try_from(ended.microseconds_since(meta.started_at.instant())).ok();
-    meta.ended_at
-        .as_ref()
-        .and_then(|ended| from_times(ended.instant()))
-        .or_else(|| meta.duration_ms?.checked_mul(1_000))
-}
-
-/// The status of a run.
-pub(crate) fn standing(run: &RunSummary) -> RunStatus {
-    run.status()
 }
 
 /// What is said of a run that is refused: all its problems.
@@ -123,12 +106,4 @@ fn confirmed(
         session.ui.note(&line);
     }
     session.ui.ask(question)
-}
-
-/// The clock, read once by whoever needs it.
-pub(crate) fn now() -> Timestamp {
-    let since_1970 = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
-    Timestamp::from_unix_microseconds(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
 }

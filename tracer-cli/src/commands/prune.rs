@@ -4,7 +4,7 @@ use tracer_sdk::format::Timestamp;
 use tracer_sdk::maintenance::{self, Candidate, PruneRules};
 use tracer_sdk::read::{Liveness, RunStore, RunSummary};
 
-use super::{Verdict, confirmed, not_removed, now};
+use super::{Verdict, confirmed, not_removed};
 use crate::amounts;
 use crate::error::CliError;
 use crate::progress::Progress;
@@ -13,6 +13,7 @@ use crate::since::Since;
 use crate::terminal::run_list;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::status::RunStatus;
+use tracer_insight::units::now;
 use tracer_insight::{step_summary, text, units};
 
 /// More runs than this are counted instead of listed.

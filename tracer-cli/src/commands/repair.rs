@@ -6,9 +6,10 @@ use tracer_sdk::maintenance::{self, MaintenanceError, Repair};
 use super::{Verdict, not_changed};
 use crate::error::{CliError, ErrorKind};
 use crate::progress::Progress;
-use crate::session::{Session, shown};
+use crate::session::Session;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
+use tracer_insight::text::path_below_home as shown;
 
 /// Options of `tracer repair`.
 #[derive(Debug, clap::Args)]

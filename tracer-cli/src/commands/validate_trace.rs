@@ -9,9 +9,10 @@ use tracer_sdk::read::{self, ValidationReport};
 use super::Verdict;
 use crate::error::CliError;
 use crate::progress::Progress;
-use crate::session::{Session, shown};
+use crate::session::Session;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
+use tracer_insight::text::path_below_home as shown;
 
 /// Options of `tracer validate-trace`.
 #[derive(Debug, clap::Args)]

@@ -1,16 +1,18 @@
 //! `tracer view`: serves the page where runs are looked at, until it is told to stop.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::Serialize;
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
 use tracer_sdk::read::{RunStore, SelectError};
 
 use super::Verdict;
+use crate::commands::export::HtmlFiles;
 use crate::error::{CliError, ErrorKind};
 use crate::session::Session;
-use crate::view::{self, Bound, Options};
 use tracer_insight::line::{Line, Tone};
+use tracer_view::{self as view, Bound, Options};
 
 /// Options of `tracer view`.
 #[derive(Debug, clap::Args)]
@@ -50,7 +52,7 @@ pub struct Args {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Serving {
     /// The version of the trace format.
-    #[cfg_attr(test, schemars(schema_with = "crate::schemas::spec_version"))]
+    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
     spec_version: &'static str,
     /// The run that the address shows; null when there is none yet.
     run_id: Option<TraceId>,
@@ -70,6 +72,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         port: args.port,
         page_files: args.page_files.clone(),
         with_token: args.with_token,
+        html_export: Arc::new(HtmlFiles::new(settings.clone())),
     };
     let bound = view::bind(settings, &options).map_err(|error| {
         CliError::input(format!("cannot listen on {}:{}: {error}", args.host, args.port))

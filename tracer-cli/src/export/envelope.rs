@@ -15,7 +15,7 @@ use tracer_insight::json::Document;
 #[expect(dead_code, reason = "only the shape is wanted")]
 pub(crate) struct Envelope {
     /// The version of the trace format.
-    #[schemars(schema_with = "crate::schemas::spec_version")]
+    #[schemars(schema_with = "tracer_insight::schema::spec_version")]
     spec_version: String,
     /// The metadata of the run.
     run: RunMeta,

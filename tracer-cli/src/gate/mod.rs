@@ -1,8 +1,5 @@
 //! What the commands of the gate share: the files that they read, where their results go, and what the surroundings tell.
 
-pub(crate) mod baseline_file;
-pub(crate) mod inputs;
-pub(crate) mod one_run;
 pub(crate) mod outputs;
 pub(crate) mod provenance;
 pub(crate) mod sample;

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use tracer_gate::Baseline;
-use tracer_insight::profile::RunProfile;
-use tracer_sdk::format::{RecordedStatus, Timestamp};
+use tracer_sdk::format::RecordedStatus;
 
-use super::{inputs, stored_run};
-use crate::commands::now;
+use super::stored_run;
 use crate::error::CliError;
 use crate::session::Session;
+use tracer_gate::files;
+use tracer_insight::units::now;
 
 /// Options that name the sample.
 #[derive(Debug, clap::Args)]
@@ -41,8 +41,8 @@ pub(crate) fn take(args: &SampleArgs, allowed: Allowed, session: &mut Session) -
 }
 
 fn of_report(path: &Path, force: bool) -> Result<Baseline, CliError> {
-    let bytes = inputs::report(path)?;
-    Baseline::of_report(&bytes, &moment(now()), force).map_err(|error| {
+    let bytes = files::report(path)?;
+    Baseline::of_report(&bytes, &tracer_gate::moment(now()), force).map_err(|error| {
         CliError::input(format!(
             "the report {} makes no baseline: {error}",
             path.display()
@@ -71,21 +71,5 @@ fn of_run(run_id: Option<&str>, force: bool, session: &mut Session) -> Result<Ba
                 .with_hint("choose another run, or say that it is meant: --force"),
         );
     }
-    Ok(of_ended(&stored.metrics))
-}
-
-/// A baseline of a run that has ended; it is told when it did not end well.
-pub(crate) fn of_ended(run: &RunProfile) -> Baseline {
-    let mut baseline = Baseline::of_run(run, &moment(now()));
-    if let Some(provenance) = &mut baseline.x_tracer {
-        provenance.forced = run.status != RecordedStatus::Ok;
-    }
-    baseline
-}
-
-/// The moment as baselines have it, to the millisecond.
-pub(crate) fn moment(time: Timestamp) -> String {
-    let text = time.to_string();
-    let seconds_and_milliseconds: String = text.chars().take("2026-01-01T00:00:00.000".len()).collect();
-    seconds_and_milliseconds + "Z"
+    Ok(Baseline::of_ended(&stored.metrics, now()))
 }

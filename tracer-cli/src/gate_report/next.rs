@@ -2,7 +2,7 @@
 
 use tracer_gate::{Report, Verdict};
 
-use crate::session::quoted_text;
+use tracer_insight::text::shell_quoted;
 
 /// Where a report is written to when the user has not said so.
 const REPORT_FILE: &str = "report.json";
@@ -27,7 +27,7 @@ pub fn steps(report: &Report, report_file: Option<&str>) -> Vec<Next> {
         if let Some(baseline) = &report.gate.baseline {
             steps.push(Next {
                 what: "beside the baseline",
-                arguments: format!("diff --baseline {} {run}", quoted_text(&baseline.path)),
+                arguments: format!("diff --baseline {} {run}", shell_quoted(&baseline.path)),
             });
         }
     }
@@ -56,7 +56,7 @@ fn to_go_on(report: &Report, report_file: Option<&str>, place: fn(&str) -> &str)
     }
     let source = if is_gate {
         let file = report_file.unwrap_or(REPORT_FILE);
-        format!("--from-report {}", quoted_text(file))
+        format!("--from-report {}", shell_quoted(file))
     } else {
         telling_trial(report).unwrap_or_default()
     };
@@ -65,7 +65,7 @@ fn to_go_on(report: &Report, report_file: Option<&str>, place: fn(&str) -> &str)
             what: "accept what changed",
             arguments: format!(
                 "accept --baseline {} {source} --reason 'why this is right'",
-                quoted_text(place(&baseline.path))
+                shell_quoted(place(&baseline.path))
             ),
         }),
         None if passed => steps.push(Next {
@@ -86,7 +86,7 @@ fn telling_trial(report: &Report) -> Option<String> {
         .collect();
     trials.sort_by_key(|(passed, _)| *passed);
     let (_, id) = trials.first()?;
-    Some(quoted_text(&id.chars().take(12).collect::<String>()))
+    Some(shell_quoted(&id.chars().take(12).collect::<String>()))
 }
 
 fn rerun(report: &Report, writes_report: bool, place: fn(&str) -> &str) -> String {
@@ -98,11 +98,11 @@ fn rerun(report: &Report, writes_report: bool, place: fn(&str) -> &str) -> Strin
     for (option, file) in [("--policy", &gate.policy), ("--baseline", &gate.baseline)] {
         if let Some(file) = file {
             words.push(option.to_owned());
-            words.push(quoted_text(place(&file.path)));
+            words.push(shell_quoted(place(&file.path)));
         }
     }
     words.push("--".to_owned());
-    words.extend(gate.command.iter().map(|word| quoted_text(word)));
+    words.extend(gate.command.iter().map(|word| shell_quoted(word)));
     words.join(" ")
 }
 

@@ -278,7 +278,7 @@ fn the_viewer_answers_with_odd_project_files(
 ) {
     let sandbox = project();
     fs::create_dir(sandbox.path("page")).unwrap();
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/view/page");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/view/page");
     for entry in fs::read_dir(page).unwrap().map(Result::unwrap) {
         fs::copy(entry.path(), sandbox.path("page").join(entry.file_name())).unwrap();
     }

@@ -5,15 +5,19 @@ mod agent;
 mod build;
 mod check;
 mod comparison;
+mod ended;
 mod error;
 mod read;
 mod report;
 mod tools;
+mod usual_path;
 
 pub use acceptance::{Acceptance, AcceptanceSource, AcceptanceVerdict, PreviousBaseline, PullRequest};
+pub use ended::moment;
 pub use error::{BaselineError, BaselineErrorCode};
 #[cfg(feature = "schema")]
 pub(super) use read::SCHEMA_VERSION;
+pub use usual_path::usual_path;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

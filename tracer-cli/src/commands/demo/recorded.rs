@@ -6,8 +6,9 @@ use tracer_sdk::{GuardrailExceeded, Run};
 
 use crate::demo_agent;
 use crate::error::CliError;
-use crate::session::{Session, shown};
+use crate::session::Session;
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::text::path_below_home as shown;
 
 /// Where a run is.
 pub(super) struct Recorded {

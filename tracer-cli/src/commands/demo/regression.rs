@@ -7,16 +7,19 @@ use tracer_gate::policy::Overrides;
 use tracer_gate::{Baseline, InputFile, Report};
 
 use super::recorded::record;
-use crate::commands::{Verdict, now};
+use crate::commands::Verdict;
 use crate::demo_agent;
 use crate::error::CliError;
-use crate::gate::inputs::{self, BaselineInput};
-use crate::gate::{one_run, sample, stored_run};
+use crate::gate::stored_run;
 use crate::gate_report::{markdown, next};
 use crate::output_file;
-use crate::session::{Session, shown};
+use crate::session::Session;
 use crate::terminal::gate_report;
+use tracer_gate::files::{self, BaselineInput};
+use tracer_gate::one_run;
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::text::path_below_home as shown;
+use tracer_insight::units::now;
 
 const POLICY: &str = include_str!("policy.yaml");
 
@@ -32,7 +35,7 @@ pub(super) fn run(session: &mut Session) -> Result<Verdict, CliError> {
     );
     let good = record(demo_agent::answer_ticket, session)?;
     let stored = stored_run::select(Some(&good.trace_id), session)?;
-    let baseline = Baseline::of_run(&stored.metrics, &sample::moment(now()));
+    let baseline = Baseline::of_run(&stored.metrics, &tracer_gate::moment(now()));
     output_file::write_new(&policy_file, true, POLICY.as_bytes())?;
     output_file::write_new(&baseline_file, true, baseline.to_json().as_bytes())?;
     let told = format!(
@@ -84,19 +87,19 @@ fn judge(
     trace_id: &str,
     session: &mut Session,
 ) -> Result<Report, CliError> {
-    let (policy, file) = inputs::policy(Some(policy_file), &Overrides::default())?;
+    let (policy, file) = files::policy(Some(policy_file), &Overrides::default())?;
     let BaselineInput {
         baseline,
         file: baseline_file,
-    } = inputs::baseline(baseline_file)?;
+    } = files::baseline(baseline_file)?;
     let stored = stored_run::select(Some(trace_id), session)?;
-    one_run::judged(
+    Ok(one_run::judged(
         &policy.for_one_run(),
         file,
         Some(&baseline),
         Some(baseline_file),
         stored.metrics,
-    )
+    )?)
 }
 
 /// The report as a workflow would give it: with the files of a repository, and with a command to try again.
@@ -106,7 +109,7 @@ fn on_a_pull_request(mut report: Report) -> Report {
             path.clone_into(&mut file.path);
         }
     };
-    place(&mut report.gate.policy, inputs::POLICY_FILE);
+    place(&mut report.gate.policy, files::POLICY_FILE);
     let usual = PathBuf::from(".tracer/baselines").join(format!("{}.json", demo_agent::NAME));
     place(&mut report.gate.baseline, &usual.display().to_string());
     report.gate.command = vec![format!("target/release/{}", demo_agent::NAME)];

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use super::Verdict;
 use crate::error::CliError;
-use crate::gate::inputs;
 use crate::gate_report::markdown::MARKER;
 use crate::output_file::{self, NewFileError};
-use crate::session::{Session, quoted_text};
+use crate::session::Session;
+use tracer_gate::files;
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::text::shell_quoted;
 
 /// Where the policy is looked for when no option names one.
 const POLICY_FILE: &str = ".tracer/policy.yaml";
@@ -48,7 +49,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     }
     let (kept, missing): (Vec<_>, Vec<_>) = files
         .into_iter()
-        .partition(|(path, _)| !args.force && inputs::is_there(Path::new(path)));
+        .partition(|(path, _)| !args.force && files::is_there(Path::new(path)));
     if missing.is_empty()
         && let Some((path, _)) = kept.first()
     {
@@ -109,6 +110,6 @@ fn shell_words(command: &[String]) -> String {
     if command.is_empty() {
         return COMMAND.to_owned();
     }
-    let words: Vec<String> = command.iter().map(|word| quoted_text(word)).collect();
+    let words: Vec<String> = command.iter().map(|word| shell_quoted(word)).collect();
     words.join(" ")
 }

@@ -3,7 +3,7 @@
 use tracer_gate::EnvironmentFingerprint;
 
 use crate::error::CliError;
-use crate::trials::{self, Workspace};
+use tracer_gate::trials::{self, Workspace};
 
 /// The digest of the workspace, the platform, and this program's version.
 pub(super) fn fingerprint(workspace: &Workspace) -> Result<EnvironmentFingerprint, CliError> {

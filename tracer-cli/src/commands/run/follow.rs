@@ -13,12 +13,12 @@ use tracer_sdk::format::{GateTrial, Timestamp};
 use tracer_sdk::maintenance::{self, MaintenanceError};
 use tracer_sdk::read::{RunDirectory, RunStore, stream_run};
 
-use crate::commands::now;
 use crate::session::Session;
 use crate::terminal::trial_progress;
 use crate::terminal::trial_progress::HowFar;
-use crate::trials::{Attempt, Next, Scratch, Stop, StopReason, Watcher};
+use tracer_gate::trials::{Attempt, Next, Scratch, Stop, StopReason, Watcher};
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::units::now;
 
 /// Follows the trials of one gate.
 pub(super) struct Follower<'a> {

@@ -11,28 +11,29 @@ use tracer_gate::policy::Policy;
 use tracer_gate::{Baseline, FailureReason, Gate, GateDetails, Report, Trial, TrialFailure};
 use tracer_sdk::read::RunStore;
 
-use super::{Verdict, now};
+use super::Verdict;
 use crate::error::CliError;
-use crate::gate::inputs::{self, BaselineInput};
 use crate::gate::outputs;
 use crate::session::Session;
-use crate::trials::{self, Orphans, Output, Plan, Program, Stop, StopReason, TrialCommand, Workspace};
 use follow::{Followed, Follower};
 pub use options::Args;
+use tracer_gate::files::{self, BaselineInput};
+use tracer_gate::trials::{self, Orphans, Output, Plan, Program, Stop, StopReason, TrialCommand, Workspace};
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::units::now;
 
 /// How many characters a gate's ID has: as many as tell it from all others in a store.
 const ID_LENGTH: usize = 12;
 
 /// Makes the trials and judges them.
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
-    let (policy, policy_file) = inputs::policy(args.policy.as_deref(), &args.overrides())?;
-    let (baseline, baseline_file) = match args.baseline.as_deref().map(inputs::baseline).transpose()? {
+    let (policy, policy_file) = files::policy(args.policy.as_deref(), &args.overrides())?;
+    let (baseline, baseline_file) = match args.baseline.as_deref().map(files::baseline).transpose()? {
         Some(BaselineInput { baseline, file }) => (Some(baseline), Some(file)),
         None => (None, None),
     };
     let gate = Gate::new(&policy, baseline.as_ref())
-        .map_err(|error| inputs::refused(policy_file.as_ref().map(|file| Path::new(&file.path)), &error))?;
+        .map_err(|error| files::refused(policy_file.as_ref().map(|file| Path::new(&file.path)), &error))?;
     let (command, details) = command(args, &policy, session)?;
     // Whose trials must be those of the baseline's agent.
     let of_agent = baseline
@@ -40,11 +41,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         .zip(baseline_file.as_ref())
         .filter(|_| !args.force);
     if let Some((baseline, file)) = of_agent {
-        inputs::refuse_baseline_of_another_program(baseline, &file.path, &details.command)?;
+        files::refuse_baseline_of_another_program(baseline, &file.path, &details.command)?;
     }
     outputs::prepare(&args.output)?;
     let environment = environment::fingerprint(&command.workspace)?;
-    let notices = inputs::notices(&policy, &gate);
+    let notices = files::notices(&policy, &gate);
     for notice in &notices {
         session.ui.note(&Line::of(notice, Tone::Muted));
     }
@@ -58,7 +59,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         session,
     )?;
     if let Some(((baseline, file), agent)) = of_agent.zip(made.foreign_agent.as_deref()) {
-        return Err(inputs::foreign_baseline(baseline, &file.path, agent));
+        return Err(files::foreign_baseline(baseline, &file.path, agent).into());
     }
     let mut judgement = gate.judge(&made.trials);
     if made.was_interrupted {

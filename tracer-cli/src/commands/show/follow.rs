@@ -9,7 +9,6 @@ use tracer_sdk::format::{Payload, SpanId, SpanRecord, Timestamp};
 use tracer_sdk::read::{LogPart, RunDirectory, StartedSpan, read_live_file, read_log_part, spans_to_events};
 
 use super::{Shown, page};
-use crate::commands::{now, standing};
 use crate::error::CliError;
 use crate::session::Session;
 use crate::terminal::follow_rows;
@@ -20,6 +19,7 @@ use tracer_insight::step_filter::StepFilter;
 use tracer_insight::steps;
 use tracer_insight::steps::StepSource;
 use tracer_insight::totals::Totals;
+use tracer_insight::units::now;
 
 /// How often the log is looked at.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -59,7 +59,7 @@ pub(super) fn follow(
     };
     loop {
         // Asked before the log is read: what ends a run is written before the run says that it has ended.
-        let standing = standing(&directory.clone().read_summary());
+        let standing = directory.clone().read_summary().status();
         let is_gone = !directory.path.is_dir();
         if !is_gone {
             follower.catch_up(session)?;

@@ -43,7 +43,7 @@ impl<'a> InFlight<'a> {
 #[expect(dead_code, reason = "only the shape is wanted")]
 pub(crate) struct ShownRun<'a> {
     /// The version of the trace format.
-    #[schemars(schema_with = "crate::schemas::spec_version")]
+    #[schemars(schema_with = "tracer_insight::schema::spec_version")]
     spec_version: &'a str,
     /// `running`, `ok` or `error` as in the metadata; `interrupted` when the process is gone; null when the metadata
     /// cannot be read.

@@ -7,7 +7,7 @@ mod views;
 
 use tracer_sdk::read;
 
-use super::{Verdict, refused, standing};
+use super::{Verdict, refused};
 use crate::error::{CliError, ErrorKind};
 use crate::progress::Progress;
 use crate::session::{Session, quoted};
@@ -105,7 +105,7 @@ impl Shown {
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let (directory, short_id) = session.select(args.run_id.as_deref())?;
     let filter = StepFilter::new(&args.kind, args.errors, args.grep.as_deref());
-    if args.follow && standing(&directory.clone().read_summary()) == RunStatus::Running {
+    if args.follow && directory.clone().read_summary().status() == RunStatus::Running {
         follow::follow(&directory, &short_id, &filter, session)?;
         return Ok(Verdict::Done);
     }

@@ -1,0 +1,69 @@
+//! Where a baseline is kept: a file named after its agent.
+
+use std::path::{Path, PathBuf};
+
+use super::Baseline;
+
+/// The folder of baselines, beside the policy.
+const FOLDER: &str = ".tracer/baselines";
+/// A longer name is cut.
+const LONGEST: usize = 64;
+
+/// The usual place of a baseline: `.tracer/baselines/<name>.json`.
+pub fn usual_path(baseline: &Baseline) -> PathBuf {
+    let name = baseline.agent().map(file_name);
+    let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| {
+        let id: String = baseline.source_run_id.chars().take(8).collect();
+        file_name(&format!("run-{id}"))
+    });
+    Path::new(FOLDER).join(format!("{name}.json"))
+}
+
+/// A name that every file system takes: without anything but letters, digits, dots, dashes and underscores.
+fn file_name(agent: &str) -> String {
+    let mut name = String::new();
+    for char in agent.chars().take(LONGEST * 4) {
+        let is_plain = char.is_alphanumeric() || matches!(char, '.' | '_');
+        match (is_plain, name.ends_with('-')) {
+            (true, _) => name.push(char),
+            (false, false) => name.push('-'),
+            (false, true) => {}
+        }
+        if name.len() >= LONGEST {
+            break;
+        }
+    }
+    // A leading dot hides a file; a trailing one is lost on Windows.
+    name.trim_matches(['-', '.']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_name_becomes_a_file_in_its_folder() {
+        // gate-contract 15.4 R7
+        for (agent, file) in [
+            ("support-agent", "support-agent"),
+            ("team/agent: x", "team-agent-x"),
+            ("src/main.rs:answer", "src-main.rs-answer"),
+            ("../../etc/passwd", "etc-passwd"),
+            ("..", ""),
+            ("a\0b\nc", "a-b-c"),
+            ("über agent", "über-agent"),
+        ] {
+            assert_eq!(file_name(agent), file);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_name_the_file_stays_in_its_folder(name in any::<String>()) {
+            let file = file_name(&name);
+            prop_assert!(!file.contains(['/', '\\', ':', '\0']) && !file.starts_with('.'));
+            prop_assert!(file.len() <= LONGEST + 4);
+        }
+    }
+}

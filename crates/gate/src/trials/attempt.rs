@@ -1,0 +1,196 @@
+//! One trial: a fresh folder, the program in it, and what it left.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use crate::{FailureReason, ProcessExit, Trial, TrialFailure};
+use tracer_sdk::read::RunDirectory;
+
+use super::evidence::Evidence;
+use super::output::Output;
+use super::process::{self, End, Ended, Launch, Marker};
+use super::program::Program;
+use super::scratch::Scratch;
+use super::stop::{Stop, StopReason};
+use super::workspace::{self, Workspace};
+use tracer_insight::units;
+
+/// Where emitters of the format record: ours, and those that wrote it before.
+const DATA_DIR_VARIABLES: [&str; 3] = ["TRACER_DATA_DIR", "MAIDA_DATA_DIR", "AGENTDBG_DATA_DIR"];
+/// The number of the trial, from 1.
+const INDEX_VARIABLE: &str = "TRACER_TRIAL_INDEX";
+/// Tells the processes of a trial.
+const MARKER_VARIABLE: &str = "TRACER_TRIAL_ID";
+/// What would make the program record into a run of somebody else or not at all, or would lead it back to the original
+/// workspace: a hook of Git sets the latter.
+const REMOVED_VARIABLES: [&str; 6] = [
+    "TRACER_TRACEPARENT",
+    "TRACER_ENABLED",
+    "GIT_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_WORK_TREE",
+    "OLDPWD",
+];
+
+/// What is run in every trial of a gate.
+#[derive(Debug)]
+pub struct TrialCommand {
+    /// The gate.
+    pub gate: String,
+    /// The program.
+    pub program: Program,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Where it is called.
+    pub workspace: Workspace,
+    /// Whether it is called in the workspace itself instead of a copy.
+    pub in_place: bool,
+    /// How long a trial may take.
+    pub timeout: Duration,
+    /// What makes output fit to be kept.
+    pub output: Output,
+}
+
+/// A trial that is over, with what it left as long as this is there.
+#[derive(Debug)]
+pub struct Attempt {
+    /// What is known of it.
+    pub trial: Trial,
+    /// The runs that it recorded, which are in the scratch folder.
+    pub runs: Vec<RunDirectory>,
+    /// Whether some of its processes could not be ended.
+    pub has_survivors: bool,
+    /// Its folder; `None` when it could not be made.
+    pub scratch: Option<Scratch>,
+}
+
+impl TrialCommand {
+    /// Makes one trial.
+    pub fn attempt(&self, number: u32, stop: &Stop) -> Attempt {
+        let prepared = Scratch::new().and_then(|scratch| {
+            let directory = self.prepare(&scratch, stop)?;
+            Ok((scratch, directory))
+        });
+        let (scratch, directory) = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => return not_started(number, &error, None, stop),
+        };
+        let ended = match process::run(&self.launch(number, &scratch, directory), stop) {
+            Ok(ended) => ended,
+            Err(error) => return not_started(number, &error, Some(scratch), stop),
+        };
+        let Evidence { runs, mut trial } = Evidence::collect(number, &scratch.data_dir());
+        self.tell_process(&mut trial, &ended);
+        trial.stderr_tail = if trial.is_sound() {
+            self.output.last_lines(&ended.stderr)
+        } else {
+            self.output.last_words(&ended.stderr, &ended.stdout)
+        };
+        scratch.remove_all_but_data();
+        Attempt {
+            trial,
+            runs,
+            has_survivors: ended.has_survivors,
+            scratch: Some(scratch),
+        }
+    }
+
+    fn prepare(&self, scratch: &Scratch, stop: &Stop) -> io::Result<PathBuf> {
+        if self.in_place {
+            return Ok(self.workspace.root().to_owned());
+        }
+        let directory = scratch.workspace();
+        workspace::copy(&self.workspace, &directory, || stop.reason().is_some())?;
+        Ok(directory)
+    }
+
+    fn launch(&self, number: u32, scratch: &Scratch, directory: PathBuf) -> Launch {
+        let data_dir = scratch.data_dir().into_os_string();
+        let mut environment: Vec<(&str, OsString)> =
+            DATA_DIR_VARIABLES.map(|name| (name, data_dir.clone())).into();
+        environment.push((INDEX_VARIABLE, number.to_string().into()));
+        // Programs believe it, and this process has another one.
+        environment.push(("PWD", directory.clone().into_os_string()));
+        environment.extend(own_temporary_folder(&scratch.temporary()));
+        Launch {
+            program: self.program.called_in(&directory),
+            arguments: self.arguments.clone(),
+            directory,
+            environment,
+            removed: &REMOVED_VARIABLES,
+            marker: Marker::new(MARKER_VARIABLE, format!("{}.{number}", self.gate)),
+            timeout: self.timeout,
+        }
+    }
+
+    /// Adds what the process tells; that it failed comes before what is wrong with its trace.
+    fn tell_process(&self, trial: &mut Trial, ended: &Ended) {
+        trial.wall_time_ms = u64::try_from(ended.took.as_millis()).ok();
+        let failure = match ended.end {
+            End::Exited(status) if status.success() => {
+                trial.exit = Some(ProcessExit::Code(0));
+                return;
+            }
+            End::Exited(status) => {
+                let exit = exit(status);
+                trial.exit = Some(exit);
+                TrialFailure::new(FailureReason::ProcessFailed).with(exit.to_string())
+            }
+            End::TimedOut => {
+                let limit = u64::try_from(self.timeout.as_micros()).unwrap_or(u64::MAX);
+                TrialFailure::new(FailureReason::Timeout)
+                    .with(format!("ended after {}", units::duration(limit)))
+            }
+            End::Stopped(StopReason::Interrupted | StopReason::Decided) => {
+                TrialFailure::new(FailureReason::Interrupted)
+            }
+        };
+        trial.failure = Some(match &trial.failure {
+            Some(trace) if failure.reason == FailureReason::ProcessFailed => {
+                let detail = format!("{}, and {trace}", failure.detail);
+                failure.with(detail)
+            }
+            _ => failure,
+        });
+    }
+}
+
+fn not_started(number: u32, error: &io::Error, scratch: Option<Scratch>, stop: &Stop) -> Attempt {
+    let failure = match stop.reason() {
+        Some(_) => TrialFailure::new(FailureReason::Interrupted),
+        None => TrialFailure::new(FailureReason::NotStarted).with(error.to_string()),
+    };
+    Attempt {
+        trial: Trial::failed(number, failure),
+        runs: Vec::new(),
+        has_survivors: false,
+        scratch,
+    }
+}
+
+#[cfg(unix)]
+fn exit(status: ExitStatus) -> ProcessExit {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (None, Some(signal)) => ProcessExit::Signal(signal),
+        (code, _) => ProcessExit::Code(code.unwrap_or(-1)),
+    }
+}
+
+#[cfg(not(unix))]
+fn exit(status: ExitStatus) -> ProcessExit {
+    ProcessExit::Code(status.code().unwrap_or(-1))
+}
+
+/// Temporary files of trials must not meet, and must not stay.
+fn own_temporary_folder(folder: &Path) -> Vec<(&'static str, OsString)> {
+    let names: &[&'static str] = if cfg!(windows) {
+        &["TMP", "TEMP"]
+    } else {
+        &["TMPDIR"]
+    };
+    names.iter().map(|name| (*name, folder.into())).collect()
+}

@@ -1,0 +1,88 @@
+//! What a trial left in its data directory: exactly one completed run, or the reason why it does not count.
+
+use std::path::Path;
+
+use crate::{FailureReason, Trial, TrialFailure};
+use tracer_insight::profile::RunProfile;
+use tracer_sdk::read::{InvalidRun, RunDirectory, RunStore, StoreError, stream_run};
+
+/// More runs than this are counted instead of named.
+const MOST_NAMED: usize = 3;
+
+/// The runs that a trial left, and the trial as far as they tell it.
+#[derive(Debug)]
+pub(super) struct Evidence {
+    /// All of them, whatever state they are in.
+    pub(super) runs: Vec<RunDirectory>,
+    /// The trial.
+    pub(super) trial: Trial,
+}
+
+impl Evidence {
+    /// Looks at what is there.
+    pub(super) fn collect(number: u32, data_dir: &Path) -> Self {
+        let (runs, trial) = match RunStore::new(data_dir).directories() {
+            Ok(runs) => {
+                let trial = told_by(number, &runs);
+                (runs, trial)
+            }
+            Err(StoreError::Missing { .. }) => (Vec::new(), told_by(number, &[])),
+            Err(error) => {
+                let failure = TrialFailure::new(FailureReason::NoTrace).with(error.to_string());
+                (Vec::new(), Trial::failed(number, failure))
+            }
+        };
+        Self { runs, trial }
+    }
+}
+
+fn told_by(number: u32, runs: &[RunDirectory]) -> Trial {
+    match runs {
+        [] => Trial::failed(number, TrialFailure::new(FailureReason::NoTrace)),
+        [run] => told_by_run(number, run),
+        several => {
+            let mut named: Vec<String> = several.iter().map(|run| run.trace_id.to_string()).collect();
+            let more = named.len().saturating_sub(MOST_NAMED);
+            named.truncate(MOST_NAMED);
+            let mut detail = format!("{}: {}", several.len(), named.join(", "));
+            if more > 0 {
+                detail.push_str(" …");
+            }
+            Trial::failed(
+                number,
+                TrialFailure::new(FailureReason::SeveralTraces).with(detail),
+            )
+        }
+    }
+}
+
+fn told_by_run(number: u32, directory: &RunDirectory) -> Trial {
+    let malformed = |detail: String| Trial {
+        trace_id: Some(directory.trace_id.to_string()),
+        ..Trial::failed(
+            number,
+            TrialFailure::new(FailureReason::MalformedTrace).with(detail),
+        )
+    };
+    let run = match stream_run(&directory.path) {
+        Ok(run) => run,
+        Err(invalid) => return malformed(problems(&invalid)),
+    };
+    match RunProfile::read(&run.meta, run.records) {
+        Ok(metrics) => Trial::of_run(number, metrics),
+        Err(error) => malformed(error.to_string()),
+    }
+}
+
+/// The first problem, and how many there are besides. Problems never quote the trace.
+fn problems(invalid: &InvalidRun) -> String {
+    let first = invalid.problems.first().map(ToString::to_string);
+    let more = (invalid.problems.len() as u64)
+        .saturating_add(invalid.more_problems)
+        .saturating_sub(1);
+    let first = first.unwrap_or_default();
+    match more {
+        0 => first,
+        more => format!("{first}, and {more} more"),
+    }
+}

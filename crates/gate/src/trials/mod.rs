@@ -1,0 +1,30 @@
+//! Running a command several times, each time on its own, and collecting what each time left: a gate's trials.
+//!
+//! | what | where |
+//! |---|---|
+//! | what belongs to the workspace, and a copy of it | `workspace` |
+//! | the program that a command names | `program` |
+//! | the folder of a trial | `scratch` |
+//! | running a program, and ending it with all that it started | `process` |
+//! | what the trial left | `evidence`, `output` |
+//! | one trial | `attempt` |
+//! | trials side by side, in order | `schedule`, `stop` |
+
+mod attempt;
+mod evidence;
+mod output;
+mod process;
+mod program;
+mod schedule;
+mod scratch;
+mod stop;
+mod workspace;
+
+pub use attempt::{Attempt, TrialCommand};
+pub use output::Output;
+pub use process::Orphans;
+pub use program::Program;
+pub use schedule::{Next, Plan, Watcher, run_trials};
+pub use scratch::Scratch;
+pub use stop::{Stop, StopReason};
+pub use workspace::{Workspace, fingerprint};

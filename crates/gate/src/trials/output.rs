@@ -1,0 +1,105 @@
+//! What is kept of the output of a trial: the last lines, without secrets.
+
+use tracer_sdk::redaction::Redaction;
+use tracer_sdk::settings::Settings;
+
+/// How many lines are kept.
+const MOST_LINES: usize = 20;
+/// How long a line may be, in characters.
+const MOST_CHARACTERS: usize = 400;
+/// Stands in the place of what was cut.
+const CUT: &str = "…";
+
+/// Makes output fit to be kept.
+#[derive(Debug)]
+pub struct Output {
+    redaction: Redaction,
+}
+
+impl Output {
+    /// With the rules that recording follows. The trials have the environment of this process, and with it its secrets.
+    pub fn new(settings: &Settings) -> Self {
+        Self {
+            redaction: Redaction::new(settings, environment()),
+        }
+    }
+
+    /// What a trial that failed said last: on standard error, or else on standard output, told as such.
+    pub fn last_words(&self, stderr: &str, stdout: &str) -> String {
+        let told = self.last_lines(stderr);
+        if !told.is_empty() {
+            return told;
+        }
+        match self.last_lines(stdout).as_str() {
+            "" => String::new(),
+            lines => format!("(nothing on standard error; standard output ended with)\n{lines}"),
+        }
+    }
+
+    /// The arguments of a command without the values of secret-like options.
+    pub fn arguments(&self, arguments: impl IntoIterator<Item = String>) -> Vec<String> {
+        self.redaction.arguments(arguments)
+    }
+
+    /// The last lines. Redacts before it cuts, so that no half of a secret stays.
+    pub fn last_lines(&self, text: &str) -> String {
+        let redacted = self.redaction.text(text);
+        let lines: Vec<&str> = redacted.trim_end().lines().collect();
+        let last = lines.len().saturating_sub(MOST_LINES);
+        let kept: Vec<String> = lines.iter().skip(last).map(|line| shortened(line)).collect();
+        kept.join("\n")
+    }
+}
+
+fn shortened(line: &str) -> String {
+    match line.char_indices().nth(MOST_CHARACTERS) {
+        Some((end, _)) => format!("{}{CUT}", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}
+
+/// The variables that are text; a secret that is none cannot be found in text.
+fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(stderr: &str, stdout: &str) -> String {
+        Output::new(&Settings::with_data_dir("unused")).last_words(stderr, stdout)
+    }
+
+    #[test]
+    fn the_last_lines_are_kept_and_long_ones_cut() {
+        let many: Vec<String> = (1..=30).map(|number| format!("line {number}")).collect();
+        let kept = told(&many.join("\n"), "ignored");
+        assert!(
+            kept.starts_with("line 11\n") && kept.ends_with("line 30"),
+            "{kept}"
+        );
+        assert_eq!(told(&"ü".repeat(500), "").chars().count(), MOST_CHARACTERS + 1);
+    }
+
+    #[test]
+    fn secrets_are_replaced_before_lines_are_cut() {
+        let line = format!("{} DB_PASSWORD=hunter2-and-more", "x".repeat(380));
+        let kept = told(&line, "");
+        assert!(
+            !kept.contains("hunter2") && kept.contains("DB_PASSWORD=_"),
+            "{kept}"
+        );
+    }
+
+    // gate-contract 15.3 E1: whichever stream the program complains on, it is told.
+    #[test]
+    fn where_standard_error_says_nothing_standard_output_is_told() {
+        assert_eq!(
+            told(" \n", "Traceback\nboom\n"),
+            "(nothing on standard error; standard output ended with)\nTraceback\nboom"
+        );
+        assert_eq!(told("", ""), "");
+    }
+}

@@ -1,0 +1,162 @@
+//! The command of a trial: which program it names, seen from where the user calls the gate.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Component, Path, PathBuf};
+
+use super::workspace::Workspace;
+use crate::files::InputError;
+use tracer_insight::text::shell_quoted;
+
+/// A program that was found before the first trial is paid for.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Program {
+    /// A file of the workspace, named relative to it: each trial calls its own copy.
+    OfWorkspace(PathBuf),
+    /// A file elsewhere, or one that is made from the workspace: it is called where it is.
+    At(PathBuf),
+    /// A program that the system finds by its name.
+    Named(OsString),
+}
+
+impl Program {
+    /// Finds the program of a command.
+    pub fn find(name: &OsStr, workspace: &Workspace) -> Result<Self, InputError> {
+        let path = Path::new(name);
+        if path.components().count() == 1 && path.file_name() == Some(name) {
+            return Self::find_by_name(name);
+        }
+        let original = workspace.root().join(path);
+        if !original.exists() {
+            return Err(InputError::new(format!("there is no program {}", path.display()))
+                .with_hint("a path is seen from the folder in which you call the gate"));
+        }
+        if !is_executable(&original) {
+            return Err(InputError::new(format!("{} is not executable", path.display()))
+                .with_hint(format!(
+                    "allow it: chmod +x {}",
+                    shell_quoted(&path.display().to_string())
+                ))
+                .with_hint("or name the program that runs it: python3, node, sh"));
+        }
+        let relative = without_dots(path);
+        if workspace.has(&relative) {
+            return Ok(Self::OfWorkspace(relative));
+        }
+        Ok(Self::At(original))
+    }
+
+    fn find_by_name(name: &OsStr) -> Result<Self, InputError> {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let is_found = std::env::split_paths(&folders)
+            .map(|folder| folder.join(name))
+            .any(|path| is_executable(&path) || is_executable(&path.with_extension("exe")));
+        if is_found {
+            return Ok(Self::Named(name.to_owned()));
+        }
+        let shown = Path::new(name).display();
+        Err(
+            InputError::new(format!("there is no program {shown} on the PATH"))
+                .with_hint(format!("a file of the workspace is named with a path: ./{shown}")),
+        )
+    }
+
+    /// What to call in a trial whose workspace is `directory`.
+    pub fn called_in(&self, directory: &Path) -> PathBuf {
+        match self {
+            Self::OfWorkspace(relative) => directory.join(relative),
+            Self::At(path) => path.clone(),
+            Self::Named(name) => PathBuf::from(name),
+        }
+    }
+}
+
+/// The path without `.`; one that begins with `..` or `/` stays one that no workspace has.
+fn without_dots(path: &Path) -> PathBuf {
+    path.components()
+        .filter(|component| *component != Component::CurDir)
+        .collect()
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn workspace() -> (tempfile::TempDir, Workspace) {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, mode) in [("agent.sh", 0o755), ("target/agent", 0o755), ("notes.txt", 0o644)] {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let workspace = Workspace::look(folder.path(), Path::new("/nowhere")).unwrap();
+        (folder, workspace)
+    }
+
+    #[test]
+    fn a_file_of_the_workspace_is_called_in_each_copy() {
+        let (_folder, workspace) = workspace();
+        for name in ["./agent.sh", "././agent.sh"] {
+            let program = Program::find(name.as_ref(), &workspace).unwrap();
+            assert_eq!(program.called_in(Path::new("/copy")), Path::new("/copy/agent.sh"));
+        }
+    }
+
+    // gate-contract 15.4 R5
+    #[test]
+    fn what_the_workspace_ignores_is_called_where_it_is() {
+        let (_folder, workspace) = workspace();
+        let program = Program::find("target/agent".as_ref(), &workspace).unwrap();
+        assert_eq!(
+            program.called_in(Path::new("/copy")),
+            workspace.root().join("target/agent")
+        );
+    }
+
+    #[test]
+    fn a_path_from_the_root_or_out_of_the_workspace_is_called_where_it_leads() {
+        let (_folder, workspace) = workspace();
+        let absolute = workspace.root().join("agent.sh");
+        let program = Program::find(absolute.as_os_str(), &workspace).unwrap();
+        assert_eq!(program.called_in(Path::new("/copy")), absolute);
+
+        let parent = workspace.root().file_name().unwrap().to_str().unwrap();
+        let outward = format!("../{parent}/agent.sh");
+        let program = Program::find(outward.as_ref(), &workspace).unwrap();
+        assert_eq!(
+            program.called_in(Path::new("/copy")).canonicalize().unwrap(),
+            absolute
+        );
+    }
+
+    #[test]
+    fn a_name_is_looked_for_on_the_path() {
+        let (_folder, workspace) = workspace();
+        let program = Program::find("sh".as_ref(), &workspace).unwrap();
+        assert_eq!(program.called_in(Path::new("/copy")), Path::new("sh"));
+        for (name, said) in [
+            ("agent.sh", "there is no program agent.sh on the PATH"),
+            ("./absent", "there is no program ./absent"),
+            ("./notes.txt", "./notes.txt is not executable"),
+        ] {
+            let error = Program::find(name.as_ref(), &workspace).unwrap_err();
+            assert_eq!(error.message(), said);
+            assert!(!error.hints().is_empty());
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Why trials end before they end by themselves: the verdict is known, or the user wants to stop.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use crate::files::InputError;
+
+/// How often the user asked this process to stop.
+static INTERRUPTS: AtomicU8 = AtomicU8::new(0);
+
+/// Asked by everything that takes long; the same for all trials of a gate.
+#[derive(Debug)]
+pub struct Stop {
+    decided: AtomicBool,
+    interrupts: &'static AtomicU8,
+}
+
+/// Why to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopReason {
+    /// The user pressed Ctrl-C, or the process was asked to end.
+    Interrupted,
+    /// No trial that is still running can change the verdict.
+    Decided,
+}
+
+impl Stop {
+    /// Ctrl-C, and a request to end the process, stop the trials from now on, instead of ending the process.
+    pub fn on_signals() -> Result<Self, InputError> {
+        ctrlc::set_handler(|| {
+            INTERRUPTS.fetch_add(1, Ordering::Relaxed);
+        })
+        .map_err(|error| InputError::new(format!("cannot listen to Ctrl-C: {error}")))?;
+        Ok(Self {
+            decided: AtomicBool::new(false),
+            interrupts: &INTERRUPTS,
+        })
+    }
+
+    /// One that no signal reaches.
+    #[cfg(test)]
+    pub fn unasked() -> Self {
+        Self {
+            decided: AtomicBool::new(false),
+            interrupts: Box::leak(Box::new(AtomicU8::new(0))),
+        }
+    }
+
+    /// As if the user had pressed Ctrl-C.
+    #[cfg(test)]
+    pub fn interrupt(&self) {
+        self.interrupts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The verdict is known.
+    pub fn decide(&self) {
+        self.decided.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether and why to stop.
+    pub fn reason(&self) -> Option<StopReason> {
+        if self.interrupts.load(Ordering::Relaxed) > 0 {
+            Some(StopReason::Interrupted)
+        } else if self.decided.load(Ordering::Relaxed) {
+            Some(StopReason::Decided)
+        } else {
+            None
+        }
+    }
+
+    /// Whether the user asked more than once, and no time is left for politeness.
+    pub fn is_urgent(&self) -> bool {
+        self.interrupts.load(Ordering::Relaxed) > 1
+    }
+}

@@ -1,0 +1,196 @@
+//! What the viewer answers: JSON with the version of the format, or an error that says what is wrong.
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use tracer_sdk::format::{Problem, SPEC_VERSION};
+use tracer_sdk::read::InvalidRun;
+
+use tracer_insight::json;
+
+const UNREADABLE: &str = "unreadable_run";
+
+/// An error of the API: `{spec_version, error: {code, message}}`.
+#[derive(Debug)]
+pub(super) struct ApiError {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    problems: Vec<Problem>,
+}
+
+/// What stands under `error`.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct ErrorBody {
+    /// A word that stays the same.
+    code: &'static str,
+    /// What is wrong, for people. It quotes no trace.
+    message: String,
+    /// What is wrong with the run, of a run that is refused.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<Problem>,
+}
+
+/// An error as it is answered.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct ErrorAnswer {
+    /// The version of the trace format.
+    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
+    spec_version: &'static str,
+    error: ErrorBody,
+}
+
+impl ApiError {
+    pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            code,
+            message: message.into(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Something in the request is not what it has to be.
+    pub(super) fn bad_request(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, message)
+    }
+
+    /// What is asked for is not there.
+    pub(super) fn not_found(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, code, message)
+    }
+
+    /// The request may not be answered.
+    pub(super) fn forbidden(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, code, message)
+    }
+
+    /// What the disk holds cannot be read now.
+    #[expect(clippy::needless_pass_by_value, reason = "takes what `map_err` gives")]
+    pub(super) fn unreadable(error: impl ToString) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, UNREADABLE, error.to_string())
+    }
+
+    /// Whether it says that the disk does not hold what it held.
+    pub(super) fn is_unreadable(&self) -> bool {
+        self.code == UNREADABLE
+    }
+
+    /// The run is refused for its problems.
+    pub(super) fn invalid_run(invalid: InvalidRun) -> Self {
+        if invalid.is_input() {
+            return no_such_run();
+        }
+        Self::damaged(invalid.problems)
+    }
+
+    /// The run's metadata cannot be read.
+    pub(super) fn damaged(problems: Vec<Problem>) -> Self {
+        Self {
+            problems,
+            ..Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "invalid_run",
+                "the run is damaged; its problems are listed",
+            )
+        }
+    }
+
+    /// Something that no request explains.
+    pub(super) fn internal() -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            "the viewer failed to answer this; please report what you asked for",
+        )
+    }
+
+    /// What is answered.
+    pub(super) fn answer(self) -> ErrorAnswer {
+        ErrorAnswer {
+            spec_version: SPEC_VERSION,
+            error: ErrorBody {
+                code: self.code,
+                message: self.message,
+                problems: self.problems,
+            },
+        }
+    }
+
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+/// No run has the ID.
+pub(super) fn no_such_run() -> ApiError {
+    ApiError::not_found("no_such_run", "no run has this ID; it may have been deleted")
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let status = self.status;
+        let mut response = json_response(&self.answer());
+        *response.status_mut() = status;
+        response
+    }
+}
+
+/// A value as JSON.
+pub(super) fn json_response(value: &impl Serialize) -> Response {
+    match json_text(value) {
+        Ok(text) => (
+            [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))],
+            text,
+        )
+            .into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// A value as JSON text.
+pub(super) fn json_text(value: &impl Serialize) -> Result<Vec<u8>, ApiError> {
+    let mut text = Vec::new();
+    json::write(&mut text, value).map_err(|_| ApiError::internal())?;
+    Ok(text)
+}
+
+/// A version as a validator of HTTP.
+pub(super) fn etag(version: &str) -> String {
+    format!("\"{version}\"")
+}
+
+/// The answer that nothing has changed, when the request says that it knows this version.
+pub(super) fn not_modified(request: &HeaderMap, version: &str) -> Option<Response> {
+    let known = request.get(header::IF_NONE_MATCH)?.to_str().ok()?;
+    let tag = etag(version);
+    let is_known = known.split(',').any(|known| {
+        let known = known.trim();
+        known.strip_prefix("W/").unwrap_or(known) == tag
+    });
+    is_known.then(|| (StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response())
+}
+
+/// Adds the version to an answer.
+pub(super) fn with_version(mut response: Response, version: &str) -> Response {
+    if let Ok(tag) = HeaderValue::from_str(&etag(version)) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}
+
+/// Bytes of a kind.
+pub(super) fn bytes_response(content_type: &'static str, bytes: impl Into<Body>) -> Response {
+    (
+        [(header::CONTENT_TYPE, HeaderValue::from_static(content_type))],
+        bytes.into(),
+    )
+        .into_response()
+}

@@ -1,0 +1,91 @@
+//! The baselines of the project that the viewer was started in: `.tracer/baselines/{name}.json`, in the working
+//! directory or the nearest folder above it that has one.
+
+use std::fs;
+use std::path::PathBuf;
+
+use axum::extract::State;
+use axum::response::Response;
+use serde::Serialize;
+use tracer_gate::Baseline;
+use tracer_sdk::format::SPEC_VERSION;
+use tracer_sdk::read::read_input;
+
+use super::super::answer::{ApiError, json_response};
+use super::super::viewer::Viewer;
+
+const FOLDER: &str = ".tracer/baselines";
+const EXTENSION: &str = "json";
+/// So many are listed.
+const MOST_LISTED: usize = 500;
+
+/// The baselines.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Baselines {
+    /// The version of the trace format.
+    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
+    spec_version: &'static str,
+    /// Their names, sorted.
+    baselines: Vec<String>,
+}
+
+/// Lists the baselines.
+pub(crate) async fn baselines(State(viewer): State<Viewer>) -> Result<Response, ApiError> {
+    let listed = viewer.read(|_| Ok(names())).await?;
+    Ok(json_response(&Baselines {
+        spec_version: SPEC_VERSION,
+        baselines: listed,
+    }))
+}
+
+fn names() -> Vec<String> {
+    let entries = folder().and_then(|folder| fs::read_dir(folder).ok());
+    let mut names: Vec<String> = entries
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let path = entry.path();
+            let is_baseline = entry.file_type().is_ok_and(|kind| kind.is_file())
+                && path.extension().is_some_and(|extension| extension == EXTENSION);
+            let name = path.file_stem()?.to_str()?.to_owned();
+            (is_baseline && is_name(&name)).then_some(name)
+        })
+        .take(MOST_LISTED)
+        .collect();
+    names.sort();
+    names
+}
+
+/// The nearest folder of baselines.
+fn folder() -> Option<PathBuf> {
+    let directory = std::env::current_dir().ok()?;
+    directory
+        .ancestors()
+        .map(|above| above.join(FOLDER))
+        .find(|folder| folder.is_dir())
+}
+
+/// Whether it names a file in the folder and nothing else.
+pub(crate) fn is_name(name: &str) -> bool {
+    (1..=128).contains(&name.len())
+        && !name.starts_with('.')
+        && name
+            .chars()
+            .all(|char| char.is_alphanumeric() || "-_.@+ ".contains(char))
+}
+
+/// The baseline with a name.
+pub(super) fn read(name: &str) -> Result<Baseline, ApiError> {
+    let missing = || ApiError::not_found("no_such_baseline", "there is no baseline of this name");
+    if !is_name(name) {
+        return Err(missing());
+    }
+    let path = folder().ok_or_else(missing)?.join(format!("{name}.{EXTENSION}"));
+    if !path.symlink_metadata().is_ok_and(|found| found.is_file()) {
+        return Err(missing());
+    }
+    let text = read_input(&path, Baseline::MAX_BYTES).map_err(ApiError::unreadable)?;
+    Baseline::parse(&text).map_err(ApiError::unreadable)
+}

@@ -1,0 +1,171 @@
+//! What the page may change: the name of a run, and whether it is there. Each change needs the token.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::Response;
+use http_body_util::{BodyExt, Limited};
+use serde::{Deserialize, Serialize};
+use tracer_sdk::format::{SPEC_VERSION, TraceId};
+use tracer_sdk::maintenance::{self, MaintenanceError};
+
+use super::super::answer::{ApiError, json_response, no_such_run};
+use super::super::viewer::Viewer;
+use super::request::RunId;
+
+/// A change needs no more than a name.
+const MOST_BODY_BYTES: usize = 64 * 1024;
+/// So many characters may a name have.
+const LONGEST_NAME: usize = 512;
+/// So long may the body of a change take.
+const BODY_TIME: Duration = Duration::from_secs(5);
+
+/// The new name of a run.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Rename {
+    /// What looks like a secret in it is redacted, as in every name.
+    #[cfg_attr(test, schemars(length(min = 1, max = 512), regex(pattern = r"\S")))]
+    run_name: String,
+}
+
+/// A run that was changed.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Changed {
+    /// The version of the trace format.
+    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
+    spec_version: &'static str,
+    trace_id: TraceId,
+    /// `renamed`, `deleted` or `restored`.
+    change: &'static str,
+    /// The name as it was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_name: Option<String>,
+}
+
+/// Renames a run.
+pub(crate) async fn rename(
+    State(viewer): State<Viewer>,
+    id: RunId,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let body = json_body(request).await?;
+    let rename: Rename = serde_json::from_slice(&body)
+        .map_err(|_| ApiError::bad_request("invalid_body", "the body has to be {\"run_name\": \"…\"}"))?;
+    let name = rename.run_name;
+    if name.trim().is_empty() || name.chars().count() > LONGEST_NAME {
+        let message = format!("`run_name` has to have 1 to {LONGEST_NAME} characters");
+        return Err(ApiError::bad_request("invalid_body", message));
+    }
+    let change = move |viewer: &Viewer| {
+        let run = viewer.runs().directory(id.0)?;
+        let run_name = maintenance::rename_run(&run, &name, viewer.settings()).map_err(refused)?;
+        Ok(changed(id.0, "renamed", Some(run_name)))
+    };
+    answer(&viewer, change).await
+}
+
+/// Puts a run into the trash of this viewer, which is emptied when the viewer stops.
+pub(crate) async fn delete(
+    State(viewer): State<Viewer>,
+    id: RunId,
+    request: Request,
+) -> Result<Response, ApiError> {
+    json_body(request).await?;
+    let change = move |viewer: &Viewer| {
+        let run = viewer.runs().directory(id.0)?;
+        viewer.runs().trash().put(&run).map_err(refused)?;
+        viewer.runs().close(id.0);
+        Ok(changed(id.0, "deleted", None))
+    };
+    answer(&viewer, change).await
+}
+
+/// Takes a run out of the trash.
+pub(crate) async fn restore(
+    State(viewer): State<Viewer>,
+    id: RunId,
+    request: Request,
+) -> Result<Response, ApiError> {
+    json_body(request).await?;
+    let change = move |viewer: &Viewer| {
+        if viewer.runs().trash().restore(id.0).map_err(refused)? {
+            return Ok(changed(id.0, "restored", None));
+        }
+        Err(no_such_run())
+    };
+    answer(&viewer, change).await
+}
+
+/// Makes a change and tells it.
+async fn answer(
+    viewer: &Viewer,
+    change: impl FnOnce(&Viewer) -> Result<Changed, ApiError> + Send + 'static,
+) -> Result<Response, ApiError> {
+    Ok(json_response(&viewer.change(change).await?))
+}
+
+fn changed(trace_id: TraceId, change: &'static str, run_name: Option<String>) -> Changed {
+    Changed {
+        spec_version: SPEC_VERSION,
+        trace_id,
+        change,
+        run_name,
+    }
+}
+
+fn refused(error: MaintenanceError) -> ApiError {
+    match error {
+        MaintenanceError::RunDamaged { problems, .. } => ApiError::damaged(problems),
+        MaintenanceError::RunActive | MaintenanceError::LivenessUnknown => ApiError::new(
+            StatusCode::CONFLICT,
+            "live_run",
+            format!("{error}; wait until it has ended"),
+        ),
+        error => ApiError::new(StatusCode::CONFLICT, "not_changed", error.to_string()),
+    }
+}
+
+/// The body of a change, which says that it is JSON: no form of a web page can send that.
+async fn json_body(request: Request) -> Result<Vec<u8>, ApiError> {
+    if !is_json(request.headers()) {
+        return Err(ApiError::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "json_needed",
+            "a change has to have the content type application/json",
+        ));
+    }
+    let body: Limited<Body> = Limited::new(request.into_body(), MOST_BODY_BYTES);
+    let read = tokio::time::timeout(BODY_TIME, body.collect())
+        .await
+        .map_err(|_| {
+            ApiError::new(
+                StatusCode::REQUEST_TIMEOUT,
+                "too_slow",
+                "the body did not arrive in time",
+            )
+        })?;
+    let whole = read.map_err(|_| {
+        ApiError::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "too_large",
+            format!("the body has more than {MOST_BODY_BYTES} bytes, or ended too early"),
+        )
+    })?;
+    Ok(whole.to_bytes().to_vec())
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let content_type = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    content_type.is_some_and(|told| {
+        told.split(';')
+            .next()
+            .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+    })
+}

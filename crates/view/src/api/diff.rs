@@ -1,0 +1,250 @@
+//! `GET /api/diff`: two runs, or a run and a baseline, compared; the model and the words of `tracer diff`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use serde::Serialize;
+use serde_json::Value;
+use tracer_insight::comparison::{
+    Call, CallChange, CallPair, Comparison, MetricChange, NameChanges, Side, ToolChanges, TypeCount,
+};
+use tracer_insight::profile::RunProfile;
+use tracer_sdk::format::{SPEC_VERSION, TraceId};
+use tracer_sdk::read::{StreamedRun, stream_run};
+
+use super::super::answer::{ApiError, json_response};
+use super::super::run::stamp::Stamp;
+use super::super::viewer::Viewer;
+use super::baselines;
+use super::policy::{Against, PolicyAnswer, ProjectPolicy};
+use super::request::{Query, trace_id};
+use tracer_insight::comparison::words;
+use tracer_insight::{metric_words, text};
+
+/// Largest page of pairs of calls.
+const MAX_PAIRS: usize = 2_000;
+/// Default page of pairs of calls.
+const DEFAULT_PAIRS: usize = 500;
+/// Changed calls whose arguments are compared.
+const MAX_COMPARED_CALLS: usize = 500;
+/// A longer value is cut.
+const MAX_VALUE_BYTES: usize = 4_000;
+
+/// In what two sides differ.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct DiffAnswer<'a> {
+    /// The version of the trace format.
+    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
+    spec_version: &'static str,
+    /// What was.
+    before: &'a Side,
+    /// What is now.
+    after: &'a Side,
+    /// Whether both went the same way and used the same: everything but the time that it took.
+    is_same: bool,
+    /// The comparison in one sentence.
+    summary: String,
+    /// The numbers of both, those that are the same included.
+    metrics: Vec<Metric<'a>>,
+    /// How many records of each type both have.
+    records: &'a [TypeCount],
+    tools: &'a ToolChanges,
+    models: &'a NameChanges,
+    /// The changes of tools and models, a sentence for each.
+    name_changes: Vec<String>,
+    /// What the project's policy says of what is now; null when there is no policy.
+    policy: Option<&'a PolicyAnswer>,
+    /// How many pairs of calls there are.
+    pair_count: usize,
+    /// Pairs of calls, in the order in which one reads them.
+    calls: Vec<Pair<'a>>,
+    /// The `from` of the pairs that follow; null when these are the last.
+    next: Option<usize>,
+}
+
+/// A number of both sides, with its words.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Metric<'a> {
+    #[serde(flatten)]
+    values: &'a MetricChange,
+    /// The name that people read.
+    label: &'a str,
+    /// The value before and the value after with their units.
+    shown: [String; 2],
+    /// `+5 (+83 %)`; empty when both are the same.
+    difference: String,
+}
+
+/// A call of each side, or of one.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Pair<'a> {
+    /// What became of it.
+    change: CallChange,
+    /// The sign of the change.
+    sign: &'static str,
+    /// What the sign and the names leave open.
+    remarks: Vec<String>,
+    before: Option<Call<'a>>,
+    after: Option<Call<'a>>,
+    /// In what the arguments differ, of the first calls that changed.
+    differences: Vec<Field<'a>>,
+}
+
+/// A field that differs.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Field<'a> {
+    /// `order.items[2]`; empty for the value itself.
+    path: &'a str,
+    /// What it was, a long one cut; null when it was not there.
+    before: Option<Value>,
+    /// What it is now, a long one cut; null when it is not there.
+    after: Option<Value>,
+}
+
+/// What was compared last: a page asks for its pairs a part at a time.
+pub(crate) type LastComparison = Option<(String, Arc<Compared>)>;
+
+/// What a comparison found.
+#[derive(Debug)]
+pub(crate) struct Compared {
+    comparison: Comparison,
+    policy: Option<PolicyAnswer>,
+}
+
+/// Compares.
+pub(crate) async fn diff(State(viewer): State<Viewer>, query: Query) -> Result<Response, ApiError> {
+    let a = query
+        .get("a")
+        .ok_or_else(|| ApiError::bad_request("invalid_parameter", "`a` has to be given: the ID of a run"))?;
+    let a = trace_id(a)?;
+    let b = query.get("b").map(trace_id).transpose()?;
+    let baseline = query.get("baseline").map(str::to_owned);
+    let from = query.from()?;
+    let limit = query.limit("limit", DEFAULT_PAIRS, MAX_PAIRS)?;
+    let read = viewer.read(move |viewer| {
+        let compared = match (&baseline, b) {
+            (Some(name), _) => with_baseline(viewer, a, name)?,
+            (None, Some(b)) => of_runs(viewer, a, b)?,
+            (None, None) => {
+                return Err(ApiError::not_found(
+                    "nothing_to_compare",
+                    "name what to compare with: `b`, the ID of a run, or `baseline`",
+                ));
+            }
+        };
+        Ok(json_response(&answer(&compared, from, limit)))
+    });
+    read.await
+}
+
+fn open(viewer: &Viewer, id: TraceId) -> Result<StreamedRun, ApiError> {
+    let directory = viewer.runs().directory(id)?;
+    stream_run(&directory.path).map_err(ApiError::invalid_run)
+}
+
+fn metrics(run: &StreamedRun) -> Result<RunProfile, ApiError> {
+    RunProfile::read(&run.meta, run.records.clone()).map_err(ApiError::unreadable)
+}
+
+fn of_runs(viewer: &Viewer, a: TraceId, b: TraceId) -> Result<Arc<Compared>, ApiError> {
+    let stamps = [a, b].map(|id| viewer.runs().directory(id).map(|run| Stamp::of(&run.path)));
+    let [before, after] = stamps;
+    let policy = ProjectPolicy::read();
+    let policy_version = policy.as_ref().and_then(ProjectPolicy::version);
+    let key = before?.version(&(a, b, after?, policy_version));
+    if let Some(known) = viewer.last_comparison(&key) {
+        return Ok(known);
+    }
+    let (mut before, mut after) = (open(viewer, a)?, open(viewer, b)?);
+    let (was, is) = (metrics(&before)?, metrics(&after)?);
+    let mut comparison = Comparison::of_runs(&was, &is);
+    comparison
+        .look_up_differences(&mut before.records, &mut after.records, MAX_COMPARED_CALLS)
+        .map_err(ApiError::unreadable)?;
+    let policy = policy.map(|policy| policy.judge(Against::Run(&was), is));
+    Ok(viewer.compared(key, Compared { comparison, policy }))
+}
+
+fn with_baseline(viewer: &Viewer, a: TraceId, name: &str) -> Result<Arc<Compared>, ApiError> {
+    let baseline = baselines::read(name)?;
+    let run = open(viewer, a)?;
+    let metrics = metrics(&run)?;
+    let comparison = baseline.compare(&metrics);
+    let policy = ProjectPolicy::read().map(|policy| policy.judge(Against::Baseline(&baseline), metrics));
+    Ok(Arc::new(Compared { comparison, policy }))
+}
+
+fn answer(compared: &Compared, from: usize, limit: usize) -> DiffAnswer<'_> {
+    let comparison = &compared.comparison;
+    let pairs = comparison.calls.pairs();
+    let pair_count = pairs.len();
+    let end = from.saturating_add(limit);
+    DiffAnswer {
+        spec_version: SPEC_VERSION,
+        before: &comparison.before,
+        after: &comparison.after,
+        is_same: comparison.is_same,
+        summary: words::summary(comparison),
+        metrics: comparison.metrics.iter().map(Metric::from).collect(),
+        records: &comparison.records,
+        tools: &comparison.tools,
+        models: &comparison.models,
+        name_changes: words::name_changes(comparison),
+        policy: compared.policy.as_ref(),
+        pair_count,
+        calls: pairs.skip(from).take(limit).map(Pair::from).collect(),
+        next: (end < pair_count).then_some(end),
+    }
+}
+
+impl<'a> From<&'a MetricChange> for Metric<'a> {
+    fn from(change: &'a MetricChange) -> Self {
+        let (metric, before, after) = (change.metric.as_str(), change.before, change.after);
+        Self {
+            values: change,
+            label: metric_words::label(metric),
+            shown: [before, after].map(|value| metric_words::value(metric, value)),
+            difference: metric_words::change(metric, before, after),
+        }
+    }
+}
+
+impl<'a> From<CallPair<'a>> for Pair<'a> {
+    fn from(pair: CallPair<'a>) -> Self {
+        let fields = pair.differences.iter().map(|difference| Field {
+            path: &difference.path,
+            before: difference.before.as_ref().map(shortened),
+            after: difference.after.as_ref().map(shortened),
+        });
+        Self {
+            change: pair.change,
+            sign: words::sign(pair.change).0,
+            remarks: words::remarks(&pair),
+            before: pair.before,
+            after: pair.after,
+            differences: fields.collect(),
+        }
+    }
+}
+
+fn shortened(value: &Value) -> Value {
+    let is_long = match value {
+        Value::String(text) => text.len() > MAX_VALUE_BYTES,
+        Value::Array(_) | Value::Object(_) => value.to_string().len() > MAX_VALUE_BYTES,
+        _ => false,
+    };
+    if !is_long {
+        return value.clone();
+    }
+    let long = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Value::String(format!(
+        "{}{}",
+        text::beginning(&long, MAX_VALUE_BYTES),
+        text::ELLIPSIS
+    ))
+}

@@ -1,0 +1,54 @@
+//! `GET /r/{id}/export.html`: a run as one file, to be kept or sent.
+
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+
+use super::super::answer::{ApiError, bytes_response};
+use super::super::pieces;
+use super::super::viewer::Viewer;
+use super::request::{Query, RunId};
+use tracer_insight::run_steps::RunSteps;
+use tracer_insight::step_filter::StepFilter;
+use tracer_insight::step_kind::StepKind;
+
+/// Sends the file, made from the steps that pass `kind`, `errors` and `q`.
+pub(crate) async fn html(
+    State(viewer): State<Viewer>,
+    id: RunId,
+    query: Query,
+) -> Result<Response, ApiError> {
+    let kinds = query.get("kind").map(kinds).transpose()?.unwrap_or_default();
+    let text = query.get("q").filter(|text| !text.is_empty());
+    let only_failures = query
+        .get("errors")
+        .is_some_and(|errors| errors == "1" || errors == "true");
+    let filter = StepFilter::new(&kinds, only_failures, text);
+    let read = viewer.read(move |viewer| {
+        let directory = viewer.runs().directory(id.0)?;
+        RunSteps::open(&directory).map_err(ApiError::invalid_run)
+    });
+    let mut steps = read.await?;
+    let export = viewer.html_export();
+    let body = pieces::body(&viewer, move |writer| export.write(&mut steps, &filter, writer));
+    let mut response = bytes_response("text/html; charset=utf-8", body);
+    let name = format!("attachment; filename=\"tracer-{}.html\"", id.0);
+    if let Ok(name) = HeaderValue::from_str(&name) {
+        response.headers_mut().insert(header::CONTENT_DISPOSITION, name);
+    }
+    Ok(response)
+}
+
+fn kinds(text: &str) -> Result<Vec<StepKind>, ApiError> {
+    text.split(',')
+        .map(|kind| {
+            let of_step = StepKind::from_word(kind).filter(|kind| *kind != StepKind::Run);
+            of_step.ok_or_else(|| {
+                ApiError::bad_request(
+                    "invalid_parameter",
+                    "`kind` holds llm, tool, state, error, loop or other, with commas between",
+                )
+            })
+        })
+        .collect()
+}

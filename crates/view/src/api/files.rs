@@ -1,0 +1,164 @@
+//! A run as its files hold it: `/api/runs/{id}`, `…/spans`, `…/paths` (specification, *Endpoints*).
+
+use std::io::{self, Write};
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde::Serialize;
+use tracer_sdk::format::{META_FILE, RunMeta, SPANS_FILE, SPEC_VERSION, SpanRecord, TraceId};
+use tracer_sdk::read::{self, RecordStream, spans_to_events};
+
+use super::super::answer::{ApiError, bytes_response, json_response, not_modified, with_version};
+use super::super::pieces;
+use super::super::run::stamp::Stamp;
+use super::super::viewer::Viewer;
+use super::request::{Query, RunId};
+use tracer_insight::json::Document;
+
+/// So many spans may be asked for as a range.
+const MOST_IN_RANGE: usize = 10_000;
+
+/// One run.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct RunAnswer {
+    /// The version of the trace format.
+    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
+    spec_version: &'static str,
+    /// Its metadata.
+    run: RunMeta,
+}
+
+/// Where the files of a run are.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct PathsAnswer {
+    /// The version of the trace format.
+    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
+    spec_version: &'static str,
+    trace_id: TraceId,
+    paths: Paths,
+}
+
+/// Paths on this machine.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Paths {
+    /// The directory of the run.
+    run_dir: String,
+    /// Its metadata.
+    meta_json: String,
+    /// Its span log.
+    spans_jsonl: String,
+}
+
+/// The spans of a run and the records that they give.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "only the shape is wanted")]
+pub(crate) struct SpansAnswer {
+    /// The version of the trace format.
+    #[schemars(schema_with = "tracer_insight::schema::spec_version")]
+    spec_version: &'static str,
+    trace_id: TraceId,
+    /// The spans, in the order in which they started.
+    spans: Vec<SpanRecord>,
+    /// The projected records: of these spans, in their order.
+    events: Vec<tracer_sdk::format::Record>,
+}
+
+/// The metadata of a run.
+pub(crate) async fn run(State(viewer): State<Viewer>, id: RunId) -> Result<Response, ApiError> {
+    let answer = viewer.read(move |viewer| {
+        let run = viewer.runs().directory(id.0)?.read_summary();
+        let run = run.meta.map_err(ApiError::damaged)?;
+        Ok(RunAnswer {
+            spec_version: SPEC_VERSION,
+            run,
+        })
+    });
+    Ok(json_response(&answer.await?))
+}
+
+/// The paths of a run's files.
+pub(crate) async fn paths(State(viewer): State<Viewer>, id: RunId) -> Result<Response, ApiError> {
+    let answer = viewer.read(move |viewer| {
+        let directory = viewer.runs().directory(id.0)?;
+        let path = std::path::absolute(&directory.path).unwrap_or(directory.path);
+        let shown = |name: &str| path.join(name).display().to_string();
+        Ok(PathsAnswer {
+            spec_version: SPEC_VERSION,
+            trace_id: id.0,
+            paths: Paths {
+                run_dir: path.display().to_string(),
+                meta_json: shown(META_FILE),
+                spans_jsonl: shown(SPANS_FILE),
+            },
+        })
+    });
+    Ok(json_response(&answer.await?))
+}
+
+/// The spans and records of a run, sent while they are read; a range of them with `from` and `limit`.
+pub(crate) async fn spans(
+    State(viewer): State<Viewer>,
+    id: RunId,
+    query: Query,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let from = query.from()?;
+    let is_range = query.get("from").is_some() || query.get("limit").is_some();
+    let limit = query.limit("limit", MOST_IN_RANGE, MOST_IN_RANGE)?;
+    let range = is_range.then_some((from, limit));
+    let (stamp, records) = viewer
+        .read(move |viewer| {
+            let directory = viewer.runs().directory(id.0)?;
+            let stamp = Stamp::of(&directory.path);
+            let run = read::stream_run(&directory.path).map_err(ApiError::invalid_run)?;
+            Ok((stamp, run.records))
+        })
+        .await?;
+    let version = stamp.version(&("spans", range, id.0));
+    if let Some(response) = not_modified(&headers, &version) {
+        return Ok(response);
+    }
+    let body = pieces::body(&viewer, move |writer| write_spans(id.0, records, range, writer));
+    let response = bytes_response("application/json", body);
+    Ok(with_version(response, &version))
+}
+
+fn write_spans(
+    trace_id: TraceId,
+    records: RecordStream,
+    range: Option<(usize, usize)>,
+    writer: &mut dyn Write,
+) -> io::Result<()> {
+    let mut document = Document::begin(writer)?;
+    document.field("trace_id", &trace_id)?;
+    let failed = |error: read::RecordError| io::Error::other(error);
+    let mut list = document.begin_list("spans")?;
+    let spans = records.clone().into_spans();
+    if let Some((from, limit)) = range {
+        let spans: Result<Vec<SpanRecord>, _> = spans.from(from).take(limit).collect();
+        let spans = spans.map_err(failed)?;
+        for span in &spans {
+            list.item(|writer| tracer_insight::json::write(writer, span))?;
+        }
+        list.end()?;
+        document.list("events", spans_to_events(&spans))?;
+        return document.end();
+    }
+    for span in spans {
+        let span = span.map_err(failed)?;
+        list.item(|writer| tracer_insight::json::write(writer, &span))?;
+    }
+    list.end()?;
+    let mut list = document.begin_list("events")?;
+    for record in records {
+        let record = record.map_err(failed)?;
+        list.item(|writer| tracer_insight::json::write(writer, &record))?;
+    }
+    list.end()?;
+    document.end()
+}

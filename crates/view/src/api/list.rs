@@ -1,0 +1,102 @@
+//! `GET /api/runs`: the metadata of the runs, newest first (decisions, section 12).
+
+use axum::extract::State;
+use axum::response::Response;
+use serde::Serialize;
+use tracer_sdk::format::SPEC_VERSION;
+use tracer_sdk::read::{NamePattern, RunFilter, RunStatus, RunSummary, StoreError};
+
+use super::super::answer::{ApiError, json_response};
+use super::super::viewer::Viewer;
+use super::request::{Query, trace_id};
+use tracer_insight::run_entry::{DamagedRun, RunEntry};
+
+/// So many runs are given at once.
+const MOST_RUNS: usize = 10_000;
+
+/// The runs.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct RunsAnswer<'a> {
+    /// The version of the trace format.
+    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
+    spec_version: &'static str,
+    /// The metadata of the runs, newest first; a run that cannot be read is among the damaged ones.
+    runs: Vec<RunEntry<'a>>,
+    /// The runs that cannot be read, newest first. Both lists together hold at most `limit` runs.
+    damaged: Vec<DamagedRun<'a>>,
+    /// The `cursor` of the runs that follow; null when these are the last.
+    next: Option<String>,
+}
+
+/// Lists the runs.
+pub(crate) async fn runs(State(viewer): State<Viewer>, query: Query) -> Result<Response, ApiError> {
+    let limit = query.limit("limit", MOST_RUNS, MOST_RUNS)?;
+    let filter = RunFilter {
+        statuses: query.get("status").map(statuses).transpose()?.unwrap_or_default(),
+        name: query
+            .get("q")
+            .filter(|name| !name.is_empty())
+            .map(NamePattern::new),
+        since: None,
+    };
+    let cursor = query.get("cursor").map(trace_id).transpose()?;
+    let answer = viewer.read(move |viewer| {
+        let listed = listed(viewer)?;
+        let behind = match cursor {
+            None => 0,
+            Some(last) => {
+                let place = listed.iter().position(|run| run.directory.trace_id == last);
+                place.ok_or_else(|| {
+                    ApiError::not_found(
+                        "no_such_cursor",
+                        "the run of the cursor is gone; begin again without it",
+                    )
+                })? + 1
+            }
+        };
+        let mut passing = listed
+            .iter()
+            .skip(behind)
+            .filter(|run| filter.passes(run))
+            .peekable();
+        let given: Vec<&RunSummary> = passing.by_ref().take(limit).collect();
+        let last = given.last().map(|run| run.directory.trace_id.to_string());
+        Ok(json_response(&RunsAnswer {
+            spec_version: SPEC_VERSION,
+            runs: given.iter().filter_map(|run| RunEntry::of(run)).collect(),
+            damaged: given.iter().filter_map(|run| DamagedRun::of(run)).collect(),
+            next: passing.peek().and(last),
+        }))
+    });
+    answer.await
+}
+
+/// All runs, their logs looked at; none where nothing has been recorded yet.
+pub(crate) fn listed(viewer: &Viewer) -> Result<Vec<RunSummary>, ApiError> {
+    let listed = viewer.runs().store().list();
+    match listed.inspect(|runs| RunSummary::check_all_logs(runs)) {
+        Err(StoreError::Missing { .. }) => Ok(Vec::new()),
+        listed => listed.map_err(|error| {
+            ApiError::new(
+                axum::http::StatusCode::INTERNAL_SERVER_ERROR,
+                "unreadable_data_directory",
+                error.to_string(),
+            )
+        }),
+    }
+}
+
+fn statuses(text: &str) -> Result<Vec<RunStatus>, ApiError> {
+    text.split(',')
+        .map(|word| {
+            RunStatus::from_word(word).ok_or_else(|| {
+                let words = RunStatus::ALL
+                    .map(|state| format!("`{}`", state.as_str()))
+                    .join(", ");
+                let message = format!("`status` holds words with commas between: {words}");
+                ApiError::bad_request("invalid_parameter", message)
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,168 @@
+//! What the project's policy says of a run that is compared: judged as `tracer assert` does, told in the same words.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use serde::Serialize;
+use tracer_gate::policy::{Overrides, Policy};
+use tracer_gate::{Baseline, InputFile, Report, Verdict};
+use tracer_insight::profile::RunProfile;
+use tracer_sdk::format::RecordedStatus;
+
+use tracer_gate::files::{self, InputError, POLICY_FILE};
+use tracer_gate::one_run;
+use tracer_gate::words::checks;
+use tracer_gate::words::checks::{Outcome, ToldCheck};
+use tracer_gate::words::verdict;
+
+/// What the policy says.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct PolicyAnswer {
+    /// The policy's path from the viewer's working directory.
+    file: &'static str,
+    /// Why it does not judge; null when it does.
+    problem: Option<PolicyProblem>,
+    /// The judgement; null when the policy cannot judge.
+    judgement: Option<PolicyJudgement>,
+}
+
+/// Why a policy does not judge.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct PolicyProblem {
+    /// What is wrong.
+    message: String,
+    /// What to do next.
+    hints: Vec<String>,
+}
+
+/// The verdict on the run after, and what it rests on.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct PolicyJudgement {
+    verdict: Verdict,
+    /// The verdict's sign.
+    sign: &'static str,
+    /// The verdict's word.
+    word: &'static str,
+    /// How many checks failed, how many passed.
+    tally: String,
+    /// What else to know: what an undecided verdict means, what the policy leaves open.
+    notices: Vec<String>,
+    /// Those that failed first.
+    checks: Vec<PolicyCheck>,
+}
+
+/// A check of the policy.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct PolicyCheck {
+    name: String,
+    outcome: Outcome,
+    /// The outcome's sign.
+    sign: &'static str,
+    /// The outcome's word.
+    word: &'static str,
+    /// What the policy allows, in words; may be empty.
+    allowed: String,
+    /// What was seen, in words; may be empty.
+    seen: String,
+}
+
+/// What a run is judged against.
+pub(super) enum Against<'a> {
+    /// A baseline of the project.
+    Baseline(&'a Baseline),
+    /// The run before: a baseline is made of it.
+    Run(&'a RunProfile),
+}
+
+/// The policy of the working directory, or what keeps it from being used.
+pub(super) struct ProjectPolicy(Result<(Policy, Option<InputFile>), InputError>);
+
+impl ProjectPolicy {
+    /// Reads it; nothing where there is none.
+    pub(super) fn read() -> Option<Self> {
+        let path = Path::new(POLICY_FILE);
+        files::is_there(path).then(|| Self(files::policy(Some(path), &Overrides::default())))
+    }
+
+    /// A text that changes with the policy.
+    pub(super) fn version(&self) -> Option<&str> {
+        match &self.0 {
+            Ok((_, file)) => file.as_ref().map(|file| file.sha256.as_str()),
+            Err(error) => Some(error.message()),
+        }
+    }
+
+    /// Judges a run.
+    pub(super) fn judge(self, against: Against<'_>, run: RunProfile) -> PolicyAnswer {
+        let judged = self.0.and_then(|(policy, file)| {
+            let baseline = against.baseline()?;
+            one_run::judged(&policy.for_one_run(), file, Some(&baseline), None, run)
+        });
+        let (judgement, problem) = match judged {
+            Ok(report) => (Some(PolicyJudgement::of(&report)), None),
+            Err(error) => (None, Some(PolicyProblem::of(&error))),
+        };
+        PolicyAnswer {
+            file: POLICY_FILE,
+            problem,
+            judgement,
+        }
+    }
+}
+
+impl<'a> Against<'a> {
+    fn baseline(self) -> Result<Cow<'a, Baseline>, InputError> {
+        match self {
+            Self::Baseline(baseline) => Ok(Cow::Borrowed(baseline)),
+            Self::Run(run) if run.status == RecordedStatus::Running => {
+                Err(InputError::new("the run before has not ended")
+                    .with_hint("wait until it has, or compare with another run"))
+            }
+            Self::Run(run) => Ok(Cow::Owned(Baseline::of_ended(run, tracer_insight::units::now()))),
+        }
+    }
+}
+
+impl PolicyProblem {
+    fn of(error: &InputError) -> Self {
+        Self {
+            message: error.message().to_owned(),
+            hints: error.hints().to_vec(),
+        }
+    }
+}
+
+impl PolicyJudgement {
+    fn of(report: &Report) -> Self {
+        let checks = checks::told(report);
+        let undecided = report.passed.is_none().then(|| verdict::UNDECIDED.to_owned());
+        Self {
+            verdict: report.verdict,
+            sign: verdict::sign(report.verdict),
+            word: verdict::word(report.verdict),
+            tally: checks::tally(&checks),
+            notices: undecided
+                .into_iter()
+                .chain(report.gate.notices.iter().cloned())
+                .collect(),
+            checks: checks.iter().map(PolicyCheck::from).collect(),
+        }
+    }
+}
+
+impl From<&ToldCheck> for PolicyCheck {
+    fn from(check: &ToldCheck) -> Self {
+        Self {
+            name: check.printable_name(),
+            outcome: check.outcome,
+            sign: check.outcome.sign(),
+            word: check.outcome.word(),
+            allowed: check.allowed.text(),
+            seen: check.seen.text(),
+        }
+    }
+}

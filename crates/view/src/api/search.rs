@@ -1,0 +1,58 @@
+//! `GET /api/runs/{id}/search`: the rows that fit a query, a part of the run at a time.
+
+use axum::extract::State;
+use axum::response::Response;
+use serde::Serialize;
+use tracer_sdk::format::SPEC_VERSION;
+
+use super::super::answer::{ApiError, json_response};
+use super::super::search::{SearchQuery, find};
+use super::super::viewer::Viewer;
+use super::request::{Query, RunId};
+
+/// So many rows are found at once.
+const MOST_HITS: usize = 10_000;
+/// So many, when nothing is said.
+const HITS: usize = 1_000;
+
+/// Rows that were found.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct SearchAnswer {
+    /// The version of the trace format.
+    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
+    spec_version: &'static str,
+    /// The version of the run that the rows are of.
+    version: String,
+    /// The rows, sorted. Those of the parts that follow may lie between them.
+    hits: Vec<usize>,
+    /// The `after` of the part that follows; null when the whole run was looked through.
+    next: Option<u64>,
+    /// Whether the whole run was looked through.
+    done: bool,
+}
+
+/// Looks for rows.
+pub(crate) async fn search(
+    State(viewer): State<Viewer>,
+    id: RunId,
+    query: Query,
+) -> Result<Response, ApiError> {
+    let wanted = SearchQuery::parse(query.get("q").unwrap_or_default())
+        .map_err(|message| ApiError::bad_request("invalid_query", message))?;
+    let after = query.number("after")?.unwrap_or(0);
+    let limit = query.limit("limit", HITS, MOST_HITS)?;
+    let read = viewer.read(move |viewer| {
+        viewer.runs().with(id.0, |run| {
+            let found = find(run, &wanted, after, limit)?;
+            Ok(SearchAnswer {
+                spec_version: SPEC_VERSION,
+                version: run.version(),
+                hits: found.hits,
+                next: found.next,
+                done: found.done,
+            })
+        })
+    });
+    Ok(json_response(&read.await?))
+}

@@ -1,0 +1,90 @@
+//! `GET /api/runs/{id}/steps/{event_id}`: everything about one step; `…/values/{part}`: a part of it that is large.
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+
+use super::super::answer::{ApiError, bytes_response, json_response, json_text, not_modified, with_version};
+use super::super::inspect::{Part, inspect, part_of, raw};
+use super::super::run::open_run::OpenRun;
+use super::super::viewer::Viewer;
+use super::request::{Query, Segments};
+
+/// A step by the ID of its record.
+pub(crate) async fn step(
+    State(viewer): State<Viewer>,
+    path: Segments,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let id = path.run()?;
+    let event_id = path.at(1).to_owned();
+    let read = viewer.read(move |viewer| {
+        viewer.runs().with(id, |run| {
+            let row = row_of(run, &event_id)?;
+            answer(run, row, &headers)
+        })
+    });
+    read.await
+}
+
+/// A step by its row.
+pub(crate) async fn step_at(
+    State(viewer): State<Viewer>,
+    path: Segments,
+    query: Query,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let id = path.run()?;
+    let row: u32 = query.number("row")?.ok_or_else(|| {
+        ApiError::bad_request(
+            "invalid_parameter",
+            "`row` has to be given: the number of a row, from 0",
+        )
+    })?;
+    let read = viewer.read(move |viewer| viewer.runs().with(id, |run| answer(run, row as usize, &headers)));
+    read.await
+}
+
+/// A whole part of a step.
+pub(crate) async fn value(State(viewer): State<Viewer>, path: Segments) -> Result<Response, ApiError> {
+    let id = path.run()?;
+    let event_id = path.at(1).to_owned();
+    let missing = || ApiError::not_found("no_such_value", "the step has no such part");
+    let part = Part::named(path.at(2)).ok_or_else(missing)?;
+    let read = viewer.read(move |viewer| {
+        viewer.runs().with(id, |run| {
+            let row = run
+                .timeline
+                .get(row_of(run, &event_id)?)
+                .ok_or_else(no_such_step)?;
+            if part == Part::Raw {
+                let line = raw(run, row)?.ok_or_else(missing)?;
+                return Ok(bytes_response("text/plain; charset=utf-8", line));
+            }
+            let read = run
+                .read_row(row)
+                .map_err(ApiError::unreadable)?
+                .ok_or_else(missing)?;
+            let value = part_of(&read, part).ok_or_else(missing)?;
+            Ok(bytes_response("application/json", json_text(&value)?))
+        })
+    });
+    read.await
+}
+
+fn answer(run: &OpenRun, number: usize, headers: &HeaderMap) -> Result<Response, ApiError> {
+    let version = run.version();
+    if let Some(response) = not_modified(headers, &version) {
+        return Ok(response);
+    }
+    let row = run.timeline.get(number).ok_or_else(no_such_step)?;
+    Ok(with_version(json_response(&inspect(run, number, row)?), &version))
+}
+
+fn row_of(run: &OpenRun, event_id: &str) -> Result<usize, ApiError> {
+    run.row_of(event_id).ok_or_else(no_such_step)
+}
+
+fn no_such_step() -> ApiError {
+    ApiError::not_found("no_such_step", "the run has no such step")
+}

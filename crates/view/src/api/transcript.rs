@@ -1,0 +1,166 @@
+//! `GET /api/runs/{id}/transcript`: the run as a conversation, a part of it at a time.
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde::Serialize;
+use tracer_insight::conversation::{Turn, TurnReader, earlier_messages};
+use tracer_sdk::format::{EventType, Payload, SPEC_VERSION};
+
+use super::super::answer::{ApiError, json_response};
+use super::super::inspect::{ErrorDetails, MessageAnswer, Part, Place, Shown, error, messages};
+use super::super::run::open_run::OpenRun;
+use super::super::viewer::Viewer;
+use super::request::{Query, RunId};
+use tracer_insight::step_kind::StepKind;
+use tracer_insight::step_summary;
+use tracer_insight::steps::{self, StepSource};
+
+/// Steps in a part, at most.
+const MAX_STEPS: usize = 200;
+/// Steps in a part, where the request names no number.
+const STEPS: usize = 50;
+/// Steps before a part that are read for what is new in it; agents repeat what came last.
+const STEPS_BEFORE: usize = 40;
+
+/// A part of a conversation.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Transcript {
+    /// The version of the trace format.
+    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
+    spec_version: &'static str,
+    version: String,
+    /// How many steps the run has.
+    step_count: usize,
+    turns: Vec<TurnAnswer>,
+    /// The `from` of the part that follows; null when this is the last.
+    next: Option<usize>,
+}
+
+/// What a step says.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct TurnAnswer {
+    row: Option<usize>,
+    number: usize,
+    event_id: String,
+    kind: StepKind,
+    name: String,
+    failed: bool,
+    in_flight: bool,
+    /// From the start of the run, in microseconds.
+    offset_us: Option<u64>,
+    /// In microseconds.
+    duration_us: Option<u64>,
+    /// How many messages of the prompt are left out, because an earlier step has them.
+    known_messages: usize,
+    /// The line in their place.
+    note: Option<String>,
+    /// The messages of the prompt that are new.
+    messages: Vec<MessageAnswer>,
+    /// What it answered.
+    response: Vec<MessageAnswer>,
+    /// What a tool was given.
+    arguments: Option<Shown>,
+    /// What it gave.
+    result: Option<Shown>,
+    /// What anything else says, in one line; of a call that was tried more than once, how often.
+    gist: Option<String>,
+    error: Option<ErrorDetails>,
+}
+
+/// Tells a part of the conversation.
+pub(crate) async fn transcript(
+    State(viewer): State<Viewer>,
+    id: RunId,
+    query: Query,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let from = query.from()?;
+    let limit = query.limit("limit", STEPS, MAX_STEPS)?;
+    let told = viewer.answer_of_run(id.0, headers, move |run| {
+        let part = of(run, from, limit)?;
+        Ok(json_response(&part))
+    });
+    told.await
+}
+
+/// The steps from a number on, counted from 0.
+fn of(run: &OpenRun, from: usize, limit: usize) -> Result<Transcript, ApiError> {
+    let step_count = run.timeline.steps();
+    let first = from.min(step_count) + 1;
+    let end = first.saturating_add(limit).min(step_count + 1);
+    let mut turns = TurnReader::default();
+    let before = run
+        .steps(first.saturating_sub(STEPS_BEFORE).max(1)..first)
+        .map_err(ApiError::unreadable)?;
+    for source in &before {
+        turns.read(&source.record.payload);
+    }
+    let sources = run.steps(first..end).map_err(ApiError::unreadable)?;
+    Ok(Transcript {
+        spec_version: SPEC_VERSION,
+        version: run.version(),
+        step_count,
+        turns: sources
+            .iter()
+            .map(|source| turn(run, source, &mut turns))
+            .collect(),
+        next: (end <= step_count).then_some(end - 1),
+    })
+}
+
+fn turn(run: &OpenRun, source: &StepSource, turns: &mut TurnReader) -> TurnAnswer {
+    let record = &source.record;
+    let place = Place {
+        run_id: run.directory.trace_id,
+        event_id: record.event_id.clone(),
+    };
+    let own = steps::steps(std::slice::from_ref(source), run.started());
+    let mut answer = TurnAnswer {
+        row: run.timeline.row_of_step(source.number),
+        number: source.number,
+        event_id: record.event_id.clone(),
+        kind: StepKind::from(record.event_type()),
+        name: steps::name(record),
+        failed: step_summary::failed(&record.payload),
+        in_flight: source.in_flight,
+        offset_us: own.first().and_then(|step| step.offset),
+        duration_us: source.duration,
+        known_messages: 0,
+        note: None,
+        messages: Vec::new(),
+        response: Vec::new(),
+        arguments: None,
+        result: None,
+        gist: None,
+        error: error(&record.payload),
+    };
+    let row = answer.row.and_then(|row| run.timeline.get(row));
+    let attempts = || row.and_then(|row| run.attempts_told(row));
+    match (turns.read(&record.payload), &record.payload) {
+        (
+            Turn::Model {
+                earlier,
+                new,
+                answer: said,
+            },
+            _,
+        ) => {
+            answer.gist = attempts();
+            answer.known_messages = earlier;
+            answer.note = earlier_messages(earlier);
+            answer.messages = messages(&new, Part::Prompt, &place);
+            answer.response = messages(&said, Part::Response, &place);
+        }
+        (Turn::Tool, Payload::ToolCall { args, result, .. }) => {
+            answer.gist = attempts();
+            answer.arguments = Shown::of(args, Part::Arguments, &place);
+            answer.result = Shown::of(result, Part::Result, &place);
+        }
+        _ if record.event_type() == EventType::Error => {}
+        _ => answer.gist = Some(step_summary::of(&record.payload).fitted(usize::MAX)),
+    }
+    answer
+}

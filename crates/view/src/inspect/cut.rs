@@ -1,0 +1,169 @@
+//! Values as they are answered: whole, or of a large one its beginning and its end, and where the whole is.
+
+use serde::Serialize;
+use serde_json::Value;
+use tracer_insight::conversation::unwrapped;
+use tracer_sdk::format::{Payload, TraceId};
+
+use super::super::run::row::ReadRow;
+use tracer_insight::text;
+
+/// Larger values are cut.
+const LARGEST: usize = 64 * 1024;
+/// So much of a large value is shown of its beginning.
+const HEAD: usize = 8 * 1024;
+/// So much of its end.
+const TAIL: usize = 2 * 1024;
+
+/// Where a step is, for the address of its values.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) run_id: TraceId,
+    pub(crate) event_id: String,
+}
+
+/// A part of a step that may be large.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Prompt,
+    Response,
+    Arguments,
+    Result,
+    State,
+    Difference,
+    Attributes,
+    Raw,
+}
+
+impl Part {
+    const ALL: [(Self, &'static str); 8] = [
+        (Self::Prompt, "prompt"),
+        (Self::Response, "response"),
+        (Self::Arguments, "arguments"),
+        (Self::Result, "result"),
+        (Self::State, "state"),
+        (Self::Difference, "difference"),
+        (Self::Attributes, "attributes"),
+        (Self::Raw, "raw"),
+    ];
+
+    /// The part with a name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|(_, known)| *known == name)
+            .map(|(part, _)| part)
+    }
+
+    fn name(self) -> &'static str {
+        Self::ALL
+            .into_iter()
+            .find(|(part, _)| *part == self)
+            .map_or("", |(_, name)| name)
+    }
+}
+
+impl Place {
+    /// The address of a whole part.
+    pub(crate) fn url(&self, part: Part) -> String {
+        format!(
+            "/api/runs/{}/steps/{}/values/{}",
+            self.run_id,
+            self.event_id,
+            part.name()
+        )
+    }
+}
+
+/// A value, or of a large one its beginning and its end.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Shown {
+    /// The value; null for one that is cut.
+    value: Value,
+    /// How many bytes it has, as JSON.
+    size: usize,
+    /// Of a value that is cut, how its text begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    head: Option<String>,
+    /// Of a value that is cut, how its text ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tail: Option<String>,
+    /// Of a value that is cut, where the whole is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value_url: Option<String>,
+}
+
+impl Shown {
+    /// A value; `None` when there is none.
+    pub(crate) fn of(value: &Value, part: Part, place: &Place) -> Option<Self> {
+        if value.is_null() {
+            return None;
+        }
+        let value = unwrapped(value);
+        let text = value.to_string();
+        if text.len() <= LARGEST {
+            return Some(Self {
+                value: value.clone(),
+                size: text.len(),
+                head: None,
+                tail: None,
+                value_url: None,
+            });
+        }
+        // A large text reads better than its JSON.
+        let shown = value.as_str().unwrap_or(&text);
+        Some(Self::cut(shown, text.len(), part, place))
+    }
+
+    /// A text.
+    pub(super) fn text(text: &str, part: Part, place: &Place) -> Self {
+        if text.len() > LARGEST {
+            return Self::cut(text, text.len(), part, place);
+        }
+        Self {
+            value: Value::String(text.to_owned()),
+            size: text.len(),
+            head: None,
+            tail: None,
+            value_url: None,
+        }
+    }
+
+    fn cut(text: &str, size: usize, part: Part, place: &Place) -> Self {
+        let (head, tail) = ends(text);
+        Self {
+            value: Value::Null,
+            size,
+            head: Some(head.to_owned()),
+            tail: Some(tail.to_owned()),
+            value_url: Some(place.url(part)),
+        }
+    }
+}
+
+/// The beginning and the end of a text that is large.
+pub(super) fn ends(text: &str) -> (&str, &str) {
+    (text::beginning(text, HEAD), text::ending(text, TAIL))
+}
+
+/// Whether a text is cut.
+pub(super) fn is_large(text: &str) -> bool {
+    text.len() > LARGEST
+}
+
+/// A whole part of a step; `None` when it has no such part, or the line itself is wanted.
+pub(crate) fn part_of(read: &ReadRow, part: Part) -> Option<Value> {
+    let payload = &read.record.payload;
+    let value = match (part, payload) {
+        (Part::Prompt, Payload::LlmCall { prompt, .. }) => prompt,
+        (Part::Response, Payload::LlmCall { response, .. }) => response,
+        (Part::Arguments, Payload::ToolCall { args, .. }) => args,
+        (Part::Result, Payload::ToolCall { result, .. }) => result,
+        (Part::State, Payload::StateUpdate { state, .. }) => state,
+        (Part::Difference, Payload::StateUpdate { diff: Some(diff), .. }) => diff,
+        (Part::Attributes, _) => return Some(Value::Object(read.span.as_ref()?.attributes.clone())),
+        _ => return None,
+    };
+    (!value.is_null()).then(|| value.clone())
+}

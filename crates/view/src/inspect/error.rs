@@ -1,0 +1,46 @@
+//! How a step failed, with its stack line by line.
+
+use serde::Serialize;
+use tracer_sdk::format::Payload;
+
+use tracer_insight::{stack, step_summary};
+
+/// So many lines of a stack are shown.
+const MOST_LINES: usize = 2_000;
+
+/// A failure.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct ErrorDetails {
+    /// The class of the error.
+    #[serde(rename = "type")]
+    kind: String,
+    message: String,
+    stack: Vec<StackLine>,
+}
+
+/// A line of a stack.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct StackLine {
+    text: String,
+    /// Whether it belongs to the user's own code, as far as can be told.
+    is_user: bool,
+}
+
+/// How a record failed; `None` when it did not.
+pub(crate) fn error(payload: &Payload) -> Option<ErrorDetails> {
+    let failure = step_summary::failure(payload)?;
+    let stack = failure.stack.as_deref().unwrap_or_default();
+    Some(ErrorDetails {
+        kind: failure.error_type.clone(),
+        message: step_summary::with_markers(&failure.message),
+        stack: stack::lines(stack)
+            .take(MOST_LINES)
+            .map(|(text, is_user)| StackLine {
+                text: text.to_owned(),
+                is_user,
+            })
+            .collect(),
+    })
+}

@@ -1,0 +1,170 @@
+//! Messages as the page shows them: texts as Markdown, values as values.
+
+use serde::Serialize;
+use serde_json::Value;
+use tracer_insight::conversation::{Message, MessagePart, embedded_json, part_label, same_as_before};
+
+use super::super::markdown;
+use super::cut::{Part, Place, ends, is_large};
+use tracer_insight::step_summary;
+
+/// A message.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct MessageAnswer {
+    /// Whose it is: `system`, `user`, `assistant`, `tool`, or the provider's own word; with a name in brackets, where
+    /// several share a role.
+    role: String,
+    /// The voice to show it in: `system`, `user`, `assistant` or `tool`.
+    speaker: &'static str,
+    /// Whether the call before did not have it, in this order.
+    is_new: bool,
+    /// On the first of several messages that the call before had too: how to fold them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fold: Option<MessageFold>,
+    parts: Vec<PartAnswer>,
+}
+
+/// Messages that can be folded into one line.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct MessageFold {
+    /// How many messages, this one included.
+    count: usize,
+    /// The line in their place.
+    label: String,
+}
+
+/// A part of a message.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct PartAnswer {
+    /// `text`, `thinking`, `call`, `result`, `media`, `refusal` or `other`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// What it is, in words, where it does not speak for itself: `calls`, `thinking, 21 characters`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+    /// The tool, the file or the address that the label is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    /// The text; of a large one its beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// The same, read as Markdown: safe to show, without anything that loads or runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    html: Option<String>,
+    /// Arguments, a result, or a shape that is not known; a text that holds JSON as that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Value>,
+    /// How many bytes it has.
+    size: usize,
+    /// Of a part that is cut, how it ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tail: Option<String>,
+    /// Of a part that is cut, where the whole is that it is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value_url: Option<String>,
+}
+
+/// The messages of a part of a step.
+pub(crate) fn messages(messages: &[Message], part: Part, place: &Place) -> Vec<MessageAnswer> {
+    let answer = |message: &Message| MessageAnswer {
+        role: step_summary::word(&message.label()),
+        speaker: message.speaker().as_str(),
+        is_new: true,
+        fold: None,
+        parts: message
+            .parts
+            .iter()
+            .map(|said| said_part(said, part, place))
+            .collect(),
+    };
+    messages.iter().map(answer).collect()
+}
+
+/// Marks the messages that are not new, and folds those that follow each other.
+pub(super) fn fold_earlier(messages: &mut [MessageAnswer], is_new: &[bool]) {
+    for (message, is_new) in messages.iter_mut().zip(is_new) {
+        message.is_new = *is_new;
+    }
+    for group in messages.chunk_by_mut(|one, other| one.is_new == other.is_new) {
+        let count = group.len();
+        if let Some(first) = group.first_mut().filter(|first| !first.is_new) {
+            let label = same_as_before(count);
+            first.fold = Some(MessageFold { count, label });
+        }
+    }
+}
+
+fn said_part(said: &MessagePart, part: Part, place: &Place) -> PartAnswer {
+    let label = part_label(said);
+    let answer = match said {
+        MessagePart::Text(text) => of_json_or_text("text", text, part, place),
+        MessagePart::Reasoning(text) => of_text("thinking", text, part, place),
+        MessagePart::Refusal(text) => of_text("refusal", text, part, place),
+        MessagePart::ToolCall { arguments, .. } => of_value("call", arguments, part, place),
+        MessagePart::ToolResult {
+            value: Value::String(text),
+            ..
+        } => of_json_or_text("result", text, part, place),
+        MessagePart::ToolResult { value, .. } => of_value("result", value, part, place),
+        MessagePart::Media(_) => of_value("media", &Value::Null, part, place),
+        MessagePart::Unknown(value) => of_value("other", value, part, place),
+    };
+    let name = label.as_ref().and_then(|label| label.name);
+    PartAnswer {
+        name: name.map(step_summary::word),
+        label: label.map(|label| label.text),
+        ..answer
+    }
+}
+
+fn of_json_or_text(kind: &'static str, text: &str, part: Part, place: &Place) -> PartAnswer {
+    match embedded_json(text) {
+        Some(value) => of_value(kind, &value, part, place),
+        None => of_text(kind, text, part, place),
+    }
+}
+
+fn of_text(kind: &'static str, text: &str, part: Part, place: &Place) -> PartAnswer {
+    let (text, tail) = if is_large(text) {
+        let (head, tail) = ends(text);
+        (head, Some(tail.to_owned()))
+    } else {
+        (text, None)
+    };
+    let shown = step_summary::with_markers(text);
+    PartAnswer {
+        kind,
+        label: None,
+        name: None,
+        html: markdown::to_html(&shown),
+        size: text.len(),
+        text: Some(shown),
+        value: None,
+        value_url: tail.is_some().then(|| place.url(part)),
+        tail,
+    }
+}
+
+fn of_value(kind: &'static str, value: &Value, part: Part, place: &Place) -> PartAnswer {
+    let text = value.to_string();
+    if is_large(&text) {
+        return PartAnswer {
+            html: None,
+            ..of_text(kind, &text, part, place)
+        };
+    }
+    PartAnswer {
+        kind,
+        label: None,
+        name: None,
+        text: None,
+        html: None,
+        size: text.len(),
+        value: (!value.is_null()).then(|| value.clone()),
+        tail: None,
+        value_url: None,
+    }
+}

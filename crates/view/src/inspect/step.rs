@@ -1,0 +1,211 @@
+//! A step in full.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tracer_sdk::format::names::markers;
+use tracer_sdk::format::{EventType, RunMeta, SPANS_FILE, SPEC_VERSION, Timestamp};
+
+use super::super::answer::ApiError;
+use super::super::api::loops::{self, LoopReport};
+use super::super::run::open_run::OpenRun;
+use super::super::run::row::RUN_ROW;
+use super::super::run::timeline::{Row, Source};
+use super::call::{self, ToolCall};
+use super::cut::{Part, Place, Shown};
+use super::error::{ErrorDetails, error};
+use super::llm::{self, LlmCall};
+use super::state::{self, StateDetails};
+use tracer_insight::step_kind::StepKind;
+use tracer_insight::{step_summary, steps};
+
+/// What a loop warning rests on stands shortly before it, and what came of it shortly behind.
+const AROUND_A_LOOP: usize = 60;
+
+/// A step.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Step {
+    /// The version of the trace format.
+    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
+    spec_version: &'static str,
+    /// Its row, from 0.
+    row: usize,
+    /// Its number, as `tracer show` counts; 0 for the run itself.
+    number: u32,
+    event_id: String,
+    parent_id: Option<String>,
+    kind: StepKind,
+    name: String,
+    failed: bool,
+    in_flight: bool,
+    start: Option<String>,
+    end: Option<String>,
+    /// From the start of the run, in microseconds.
+    offset_us: Option<i64>,
+    /// How long it took, in microseconds.
+    duration_us: Option<u64>,
+    /// Its line in the log, from 1; null for what is not in the log yet.
+    line: Option<u64>,
+    /// Where the line begins, in bytes.
+    offset: Option<u64>,
+    /// The log, relative to the run directory.
+    file: &'static str,
+    llm: Option<LlmCall>,
+    tool: Option<ToolCall>,
+    state: Option<StateDetails>,
+    error: Option<ErrorDetails>,
+    #[serde(rename = "loop")]
+    loop_report: Option<LoopReport>,
+    /// Of the run itself, its metadata.
+    run: Option<RunMeta>,
+    /// What the user put on it.
+    meta: Map<String, Value>,
+    attributes: Option<Shown>,
+    /// The line as it is stored.
+    raw: Option<Shown>,
+    /// How many values were redacted.
+    redactions: usize,
+    /// How many values were cut when it was recorded.
+    truncations: usize,
+}
+
+/// Everything about the step in a row.
+pub(crate) fn inspect(run: &OpenRun, number: usize, row: &Row) -> Result<Step, ApiError> {
+    let place = Place {
+        run_id: run.directory.trace_id,
+        event_id: run.event_id(row).unwrap_or_else(|| RUN_ROW.to_owned()),
+    };
+    let Some(read) = run.read_row(row).map_err(ApiError::unreadable)? else {
+        return Ok(run_in_flight(run, number));
+    };
+    let record = &read.record;
+    let span = read.span.as_ref();
+    let indexed = match row.source {
+        Source::Span(position) => run.index.span(position as usize),
+        Source::Surfaced(surfaced) => {
+            let root = run.surfaced.get(surfaced as usize).map(|surfaced| surfaced.span);
+            root.and_then(|root| run.index.span(root))
+        }
+        Source::Run | Source::InFlight(_) => None,
+    };
+    let raw = raw(run, row)?;
+    let occurs = |marker: &str| raw.as_ref().map_or(0, |raw| raw.matches(marker).count());
+    let start: Option<Timestamp> = record.ts.parse().ok();
+    let step_number = row.number as usize;
+    let is_run = record.event_type() == EventType::RunStart;
+    Ok(Step {
+        spec_version: SPEC_VERSION,
+        row: number,
+        number: row.number,
+        parent_id: record.parent_id.clone(),
+        kind: StepKind::from(record.event_type()),
+        name: steps::name(record),
+        failed: step_summary::failed(&record.payload),
+        in_flight: read.in_flight,
+        start: Some(record.ts.clone()),
+        end: span.and_then(|span| Some(span.end_time.as_ref()?.text().to_owned())),
+        offset_us: start
+            .zip(run.started())
+            .map(|(start, started)| start.microseconds_since(started)),
+        duration_us: match row.source {
+            Source::Span(_) => indexed.and_then(|span| span.duration_us),
+            _ => None,
+        },
+        line: indexed.map(|span| span.line),
+        offset: indexed.map(|span| span.offset),
+        file: SPANS_FILE,
+        llm: llm::of(run, step_number, &record.payload, span, &place)?,
+        tool: call::of(run, step_number, &record.payload, &place)?,
+        state: state::of(run, step_number, &record.payload, &place)?,
+        error: error(&record.payload),
+        loop_report: loop_report(run, row, &record.event_id)?,
+        run: is_run.then(|| run.meta.as_ref().ok().cloned()).flatten(),
+        meta: record.meta.clone(),
+        attributes: span.and_then(|span| {
+            let attributes = Value::Object(span.attributes.clone());
+            (!span.attributes.is_empty()).then(|| Shown::of(&attributes, Part::Attributes, &place))?
+        }),
+        redactions: occurs(markers::REDACTED),
+        truncations: occurs(markers::TRUNCATED),
+        raw: raw.map(|raw| Shown::text(&raw, Part::Raw, &place)),
+        event_id: place.event_id,
+    })
+}
+
+/// A run whose root has not ended: its metadata is all there is.
+fn run_in_flight(run: &OpenRun, number: usize) -> Step {
+    Step {
+        spec_version: SPEC_VERSION,
+        row: number,
+        number: 0,
+        event_id: RUN_ROW.to_owned(),
+        parent_id: None,
+        kind: StepKind::Run,
+        name: step_summary::word(run.name().unwrap_or("(unnamed)")),
+        failed: false,
+        in_flight: true,
+        start: run.started().map(|started| started.to_string()),
+        end: None,
+        offset_us: Some(0),
+        duration_us: None,
+        line: None,
+        offset: None,
+        file: SPANS_FILE,
+        llm: None,
+        tool: None,
+        state: None,
+        error: None,
+        loop_report: None,
+        run: run.meta.as_ref().ok().cloned(),
+        meta: Map::new(),
+        attributes: None,
+        raw: None,
+        redactions: 0,
+        truncations: 0,
+    }
+}
+
+/// The line that a row comes from.
+pub(crate) fn raw(run: &OpenRun, row: &Row) -> Result<Option<String>, ApiError> {
+    let position = match row.source {
+        Source::Span(position) => Some(position as usize),
+        Source::Surfaced(number) => run.surfaced.get(number as usize).map(|surfaced| surfaced.span),
+        Source::Run | Source::InFlight(_) => None,
+    };
+    let Some(position) = position else { return Ok(None) };
+    let line = run.index.line(position).map_err(ApiError::unreadable)?;
+    Ok(line.map(|line| String::from_utf8_lossy(&line).into_owned()))
+}
+
+/// The evidence of a loop warning.
+fn loop_report(run: &OpenRun, row: &Row, event_id: &str) -> Result<Option<LoopReport>, ApiError> {
+    let is_warning = run
+        .outline(row)
+        .is_some_and(|(event_type, _)| event_type == EventType::LoopWarning);
+    if !is_warning {
+        return Ok(None);
+    }
+    let number = row.number as usize;
+    let around = number.saturating_sub(AROUND_A_LOOP).max(1)..=number + AROUND_A_LOOP;
+    let sources = run.steps(around).map_err(ApiError::unreadable)?;
+    let steps = steps::steps(&sources, run.started());
+    Ok(loops::of(run, &steps)
+        .into_iter()
+        .find(|report| report.event_id() == event_id))
+}
+
+impl OpenRun {
+    /// The step before the one with a number that is of some type and name.
+    pub(super) fn previous(&self, number: usize, fits: impl Fn(EventType, &str) -> bool) -> Option<&Row> {
+        (1..number).rev().find_map(|before| {
+            let row = self.timeline.get(self.timeline.row_of_step(before)?)?;
+            let Source::Span(position) = row.source else {
+                // A state may be on the root itself.
+                let (event_type, _) = self.outline(row)?;
+                return fits(event_type, "").then_some(row);
+            };
+            let span = self.index.span(position as usize)?;
+            fits(span.event_type, self.index.name(&span)).then_some(row)
+        })
+    }
+}

@@ -1,0 +1,34 @@
+//! The viewer: a server on this machine that gives runs to its own page and to local tools (decisions, section 12).
+//!
+//! A request passes `guard`, which lets nobody in but the page and local tools; `routes` finds who answers it: a
+//! page of `pages`, a file of `assets`, or a function of `api`. These ask `runs` for a run, which keeps the
+//! index of those that were looked at last. Reading happens on threads that may wait, never on those that serve.
+
+mod answer;
+mod api;
+mod assets;
+mod connection;
+mod export;
+mod guard;
+mod inspect;
+mod markdown;
+#[cfg(test)]
+mod openapi;
+mod owner;
+mod page_script;
+mod pages;
+mod pieces;
+mod preview_cache;
+mod routes;
+mod run;
+mod runs;
+mod search;
+mod server;
+mod shell;
+mod stream;
+mod viewer;
+mod work;
+
+pub use export::HtmlExport;
+pub use server::{Bound, bind};
+pub use viewer::Options;

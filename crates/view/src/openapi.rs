@@ -1,0 +1,369 @@
+//! `docs/openapi.json`: the API described by the types that it answers.
+//!
+//! `UPDATE_SCHEMAS=1 cargo test -p tracer-cli --lib openapi` rewrites it.
+
+use std::fs;
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+use tracer_sdk::read::RunStatus;
+
+use super::answer::ErrorAnswer;
+use super::{api, inspect};
+
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/openapi.json");
+/// A trace ID is never all zeros.
+const TRACE_ID: &str = "^(?!0{32})[0-9a-f]{32}$";
+const PARTS: [&str; 8] = [
+    "prompt",
+    "response",
+    "arguments",
+    "result",
+    "state",
+    "difference",
+    "attributes",
+    "raw",
+];
+
+/// One operation of the API.
+struct Operation {
+    method: &'static str,
+    path: &'static str,
+    summary: &'static str,
+    parameters: Vec<Value>,
+    body: Option<Value>,
+    content_type: &'static str,
+    schema: Value,
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "a schema is made where it is given")]
+fn path_parameter(name: &str, schema: Value) -> Value {
+    json!({"name": name, "in": "path", "required": true, "schema": schema})
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "a schema is made where it is given")]
+fn query_parameter(name: &str, description: &str, schema: Value) -> Value {
+    json!({"name": name, "in": "query", "description": description, "schema": schema})
+}
+
+fn run_id() -> Value {
+    path_parameter("run", json!({"type": "string", "pattern": TRACE_ID}))
+}
+
+fn from(what: &str) -> Value {
+    let schema = json!({"type": "integer", "minimum": 0, "maximum": u32::MAX});
+    query_parameter("from", what, schema)
+}
+
+fn limit(most: u32) -> Value {
+    query_parameter(
+        "limit",
+        "How many at most.",
+        json!({"type": "integer", "minimum": 1, "maximum": most}),
+    )
+}
+
+fn get(path: &'static str, summary: &'static str, parameters: Vec<Value>, schema: Value) -> Operation {
+    Operation {
+        method: "get",
+        path,
+        summary,
+        parameters,
+        body: None,
+        content_type: "application/json",
+        schema,
+    }
+}
+
+fn change(
+    method: &'static str,
+    path: &'static str,
+    summary: &'static str,
+    schema: Value,
+    body: Value,
+) -> Operation {
+    let token = json!({"name": "X-Tracer-Token", "in": "header", "required": true, "schema": {"type": "string"},
+        "description": "The token of this start, which the page has."});
+    Operation {
+        method,
+        parameters: vec![run_id(), token],
+        body: Some(body),
+        ..get(path, summary, Vec::new(), schema)
+    }
+}
+
+fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
+    fn of<T: JsonSchema>(types: &mut SchemaGenerator) -> Value {
+        types.subschema_for::<T>().to_value()
+    }
+    let text = || json!({"type": "string"});
+    let id_text = || json!({"type": "string", "pattern": TRACE_ID});
+    let event_id = || path_parameter("event", json!({"type": "string", "pattern": "^[0-9a-z.]+$"}));
+    let row = query_parameter(
+        "row",
+        "A row, from 0.",
+        json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}),
+    );
+    let row = Value::Object(
+        row.as_object()
+            .cloned()
+            .into_iter()
+            .flatten()
+            .chain([("required".to_owned(), Value::Bool(true))])
+            .collect(),
+    );
+    let changed = of::<api::changes::Changed>(types);
+    let words = RunStatus::ALL.map(RunStatus::as_str).join("|");
+    let statuses = json!({"type": "string", "pattern": format!("^({words}|error)(,({words}|error))*$")});
+    let ids = json!({"type": "string", "pattern": "^(?!0{32})[0-9a-f]{32}(,(?!0{32})[0-9a-f]{32}){0,199}$"});
+    vec![
+        get(
+            "/api/runs",
+            "The metadata of the runs, newest first",
+            vec![
+                limit(10_000),
+                query_parameter("cursor", "The `next` of the answer before.", id_text()),
+                query_parameter("status", "Only runs with one of these.", statuses),
+                query_parameter("q", "A part of the name, or all of it with `*` and `?`.", text()),
+            ],
+            of::<api::list::RunsAnswer<'_>>(types),
+        ),
+        get(
+            "/api/runs/{run}",
+            "The metadata of a run",
+            vec![run_id()],
+            of::<api::files::RunAnswer>(types),
+        ),
+        get(
+            "/api/runs/{run}/spans",
+            "The spans of a run and the records that they give",
+            vec![
+                run_id(),
+                from("The first span, counted from 0 as they started."),
+                limit(10_000),
+            ],
+            of::<api::files::SpansAnswer>(types),
+        ),
+        get(
+            "/api/runs/{run}/paths",
+            "Where the files of a run are",
+            vec![run_id()],
+            of::<api::files::PathsAnswer>(types),
+        ),
+        get(
+            "/api/table",
+            "The runs as the page lists them",
+            vec![query_parameter(
+                "ids",
+                "Only these runs, with commas between, looked at.",
+                ids,
+            )],
+            of::<api::table::Table>(types),
+        ),
+        get(
+            "/api/runs/{run}/overview",
+            "How a run went",
+            vec![run_id()],
+            of::<api::overview::Overview>(types),
+        ),
+        Operation {
+            content_type: "application/octet-stream",
+            ..get(
+                "/api/runs/{run}/columns",
+                "The rows of a run, all or the first ones, as columns of numbers",
+                vec![run_id(), limit(u32::MAX)],
+                json!({"type": "string", "format": "binary"}),
+            )
+        },
+        get(
+            "/api/runs/{run}/rows",
+            "What some rows say",
+            vec![run_id(), from("The first row."), limit(500)],
+            of::<api::rows::Rows>(types),
+        ),
+        get(
+            "/api/runs/{run}/steps",
+            "Everything about the step in a row",
+            vec![run_id(), row],
+            of::<inspect::Step>(types),
+        ),
+        get(
+            "/api/runs/{run}/steps/{event}",
+            "Everything about a step",
+            vec![run_id(), event_id()],
+            of::<inspect::Step>(types),
+        ),
+        get(
+            "/api/runs/{run}/steps/{event}/values/{part}",
+            "A whole part of a step; `raw` is text",
+            vec![
+                run_id(),
+                event_id(),
+                path_parameter("part", json!({"type": "string", "enum": PARTS})),
+            ],
+            json!({}),
+        ),
+        get(
+            "/api/runs/{run}/transcript",
+            "A run as a conversation",
+            vec![run_id(), from("The first step, counted from 0."), limit(200)],
+            of::<api::transcript::Transcript>(types),
+        ),
+        get(
+            "/api/runs/{run}/states",
+            "The states of the agent",
+            vec![run_id(), from("The first state, counted from 0."), limit(200)],
+            of::<api::states::States>(types),
+        ),
+        get(
+            "/api/runs/{run}/search",
+            "The rows that fit a query",
+            vec![
+                run_id(),
+                query_parameter(
+                    "q",
+                    "`kind:tool name:search error:true dur:>1s \"any text\"`.",
+                    json!({"type": "string", "maxLength": 1000}),
+                ),
+                query_parameter(
+                    "after",
+                    "The `next` of the answer before.",
+                    json!({"type": "integer", "minimum": 0, "maximum": u64::MAX}),
+                ),
+                limit(10_000),
+            ],
+            of::<api::search::SearchAnswer>(types),
+        ),
+        get(
+            "/api/diff",
+            "In what two runs differ, or a run and a baseline",
+            vec![
+                json!({"name": "a", "in": "query", "required": true, "schema": id_text()}),
+                query_parameter("b", "The run that is compared with `a`.", id_text()),
+                query_parameter("baseline", "The baseline that `a` is compared with.", text()),
+                from("The first pair of calls."),
+                limit(2_000),
+            ],
+            of::<api::diff::DiffAnswer<'_>>(types),
+        ),
+        get(
+            "/api/baselines",
+            "The baselines of the project",
+            Vec::new(),
+            of::<api::baselines::Baselines>(types),
+        ),
+        Operation {
+            content_type: "text/event-stream",
+            ..get(
+                "/api/stream",
+                "What changes, as it changes",
+                vec![
+                    query_parameter(
+                        "run",
+                        "The run to watch; the table of runs when left out.",
+                        id_text(),
+                    ),
+                    query_parameter(
+                        "from",
+                        "How far the log of the run was read, in bytes.",
+                        json!({"type": "integer", "minimum": 0, "maximum": u64::MAX}),
+                    ),
+                    query_parameter("table", "The version of the table that is known.", text()),
+                ],
+                text(),
+            )
+        },
+        change(
+            "patch",
+            "/api/runs/{run}",
+            "Give a run another name",
+            changed.clone(),
+            of::<api::changes::Rename>(types),
+        ),
+        change(
+            "delete",
+            "/api/runs/{run}",
+            "Put a run into the trash, which is emptied when a viewer stops",
+            changed.clone(),
+            json!({}),
+        ),
+        change(
+            "post",
+            "/api/runs/{run}/restore",
+            "Take a run out of the trash",
+            changed,
+            json!({}),
+        ),
+    ]
+}
+
+fn description() -> Value {
+    let mut settings = SchemaSettings::draft2020_12()
+        .for_serialize()
+        .with_transform(RecursiveTransform(tracer_insight::schema::plain_descriptions));
+    settings.definitions_path = "/components/schemas".into();
+    settings.meta_schema = None;
+    let mut types = settings.into_generator();
+    let error = types.subschema_for::<ErrorAnswer>().to_value();
+    let mut paths: Map<String, Value> = Map::new();
+    for operation in operations(&mut types) {
+        let mut told = json!({
+            "summary": operation.summary,
+            "parameters": operation.parameters,
+            "responses": {
+                "200": {"description": "The answer", "content": {operation.content_type: {"schema": operation.schema}}},
+                "4XX": {"description": "What is wrong", "content": {"application/json": {"schema": error}}},
+            },
+        });
+        if operation.path.ends_with("{part}") {
+            told["responses"]["200"]["content"]["text/plain"] = json!({"schema": {"type": "string"}});
+        }
+        if let Some(body) = operation.body {
+            told["requestBody"] =
+                json!({"required": true, "content": {"application/json": {"schema": body}}});
+        }
+        let path = paths.entry(operation.path).or_insert_with(|| json!({}));
+        path[operation.method] = told;
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "tracer view",
+            "description": "The runs on this machine, as the viewer's page and local tools read them.",
+            "version": env!("CARGO_PKG_VERSION"),
+            "license": {"name": "MIT OR Apache-2.0"},
+        },
+        "servers": [{"url": "http://127.0.0.1:8712"}],
+        "paths": paths,
+        "components": {"schemas": types.take_definitions(true)},
+    })
+}
+
+#[test]
+fn the_description_is_that_of_the_types() {
+    let text = serde_json::to_string_pretty(&description()).unwrap() + "\n";
+    if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+        fs::write(FILE, &text).unwrap();
+    }
+    let checked_in = fs::read_to_string(FILE).unwrap_or_default();
+    assert!(
+        checked_in.replace("\r\n", "\n") == text,
+        "docs/openapi.json is not what the types say; rewrite it: \
+         UPDATE_SCHEMAS=1 cargo test -p tracer-cli --lib openapi"
+    );
+}
+
+#[test]
+fn every_path_of_the_api_is_described() {
+    let described = description();
+    let served: Vec<&str> = include_str!("routes.rs")
+        .split('"')
+        .filter(|text| text.starts_with("/api/"))
+        .collect();
+    assert!(served.len() > 10);
+    for path in served {
+        assert!(described["paths"][path].is_object(), "{path}");
+    }
+}

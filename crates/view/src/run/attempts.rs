@@ -1,0 +1,72 @@
+//! Which rows are attempts at a call, told from the index alone (decisions, section 7).
+
+use tracer_sdk::format::EventType;
+use tracer_sdk::read::IndexedSpan;
+
+use super::open_run::OpenRun;
+use super::timeline::{Row, Source};
+
+/// What a row is among attempts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempts {
+    /// An attempt at the call with this step number.
+    At(usize),
+    /// The call itself, tried so often.
+    Call(usize),
+}
+
+impl OpenRun {
+    /// What the row is among attempts; `None` of a call that was made once.
+    pub(crate) fn attempts(&self, row: &Row) -> Option<Attempts> {
+        let number = row.number as usize;
+        let call = self.call_at(row)?;
+        let mut last = (number, call);
+        while let Some(next) = self
+            .neighbour(last.0 + 1..=self.timeline.steps())
+            .filter(|(_, next)| tries_again(&last.1, next))
+        {
+            last = next;
+        }
+        if last.0 > number {
+            return Some(Attempts::At(last.0));
+        }
+        let mut first = (number, call);
+        let mut attempts = 1;
+        while let Some(before) = self
+            .neighbour((1..first.0).rev())
+            .filter(|(_, before)| tries_again(before, &first.1))
+        {
+            first = before;
+            attempts += 1;
+        }
+        (attempts > 1).then_some(Attempts::Call(attempts))
+    }
+
+    /// The first call or state among the steps with these numbers, if it is a call.
+    fn neighbour(&self, numbers: impl Iterator<Item = usize>) -> Option<(usize, IndexedSpan)> {
+        for number in numbers {
+            let row = self.timeline.get(self.timeline.row_of_step(number)?)?;
+            match self.outline(row)?.0 {
+                EventType::LlmCall | EventType::ToolCall => return Some((number, self.call_at(row)?)),
+                EventType::StateUpdate => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn call_at(&self, row: &Row) -> Option<IndexedSpan> {
+        let Source::Span(position) = row.source else {
+            return None;
+        };
+        let span = self.index.span(position as usize)?;
+        matches!(span.event_type, EventType::LlmCall | EventType::ToolCall).then_some(span)
+    }
+}
+
+fn tries_again(call: &IndexedSpan, next: &IndexedSpan) -> bool {
+    call.is_failed
+        && call.event_type == next.event_type
+        && call.signature == next.signature
+        && next.parent_span_id != Some(call.span_id)
+}

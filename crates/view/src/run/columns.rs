@@ -1,0 +1,218 @@
+//! The rows of a run as columns of numbers: what a page needs of every row, in about sixty bytes for each.
+//!
+//! `docs/viewer-api.md` tells the layout.
+
+use std::collections::HashMap;
+
+use tracer_sdk::format::{EventType, Timestamp};
+
+use super::column_bytes::{Columns, bytes_of_all};
+use super::open_run::OpenRun;
+use super::timeline::{Row, Source};
+use tracer_insight::step_kind::StepKind;
+use tracer_insight::step_order::NONE;
+use tracer_insight::step_summary;
+
+const MAGIC: &[u8; 8] = b"TRCCOL01";
+const HEADER_BYTES: usize = 64;
+const UNKNOWN_TOKENS: u32 = u32::MAX;
+const IN_FLIGHT_DURATION: f64 = -1.0;
+
+pub(crate) const FAILED: u8 = 1;
+const IN_FLIGHT: u8 = 2;
+const EVIDENCE: u8 = 4;
+const REDACTED: u8 = 8;
+const TRUNCATED: u8 = 16;
+
+/// What the columns hold of one row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cells {
+    pub(crate) start_us: f64,
+    /// Not a number: has none. -1: is in flight.
+    pub(crate) duration_us: f64,
+    pub(crate) name: u32,
+    pub(crate) line: u32,
+    pub(crate) signature: u32,
+    pub(crate) kind: StepKind,
+    pub(crate) flags: u8,
+    pub(crate) tokens_in: u32,
+    pub(crate) tokens_out: u32,
+}
+
+/// The names that rows are given, each once.
+#[derive(Debug, Default)]
+pub(crate) struct NameTable {
+    names: Vec<String>,
+    numbers: HashMap<String, u32>,
+    /// The number here of each name of the index.
+    of_index: Vec<u32>,
+}
+
+impl NameTable {
+    /// The table with the names of the index, as they are shown.
+    fn new(run: &OpenRun) -> Self {
+        let mut table = Self::default();
+        let of_index = run.index.names().map(step_summary::word).collect::<Vec<String>>();
+        table.of_index = of_index.into_iter().map(|name| table.number(name)).collect();
+        table
+    }
+
+    fn number(&mut self, name: String) -> u32 {
+        if let Some(number) = self.numbers.get(&name) {
+            return *number;
+        }
+        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        self.names.push(name.clone());
+        self.numbers.insert(name, number);
+        number
+    }
+
+    fn of_span(&mut self, name: u32, event_type: EventType) -> u32 {
+        match fixed_name(event_type) {
+            Some(fixed) => self.number(fixed.to_owned()),
+            None => self.of_index.get(name as usize).copied().unwrap_or_default(),
+        }
+    }
+}
+
+/// What records of some types are called, whatever their span is named.
+fn fixed_name(event_type: EventType) -> Option<&'static str> {
+    match event_type {
+        EventType::StateUpdate => Some("state"),
+        EventType::Error => Some("error"),
+        EventType::LoopWarning => Some("loop warning"),
+        _ => None,
+    }
+}
+
+/// A number as the page counts: of microseconds, exact for 285 years.
+#[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
+pub(crate) fn microseconds(value: i64) -> f64 {
+    value as f64
+}
+
+/// The columns of the first rows, at most so many.
+pub(crate) fn encode(run: &OpenRun, limit: usize) -> Vec<u8> {
+    let rows = &run.timeline.rows;
+    // What a row is nested in stands before it: a beginning is a tree of its own.
+    let rows = rows.get(..limit).unwrap_or(rows);
+    let started = run.started().unwrap_or(Timestamp::from_unix_microseconds(0));
+    let mut names = NameTable::new(run);
+    // Every row is told once, straight to where its cells lie: nothing is as large as the columns but they.
+    let mut bytes = vec![0; HEADER_BYTES + bytes_of_all(rows.len())];
+    let mut columns = Columns::new(bytes.get_mut(HEADER_BYTES..).unwrap_or_default(), rows.len());
+    for row in rows {
+        columns.push(row, &cells(run, row, started, &mut names));
+    }
+    let names_start = bytes.len();
+    for name in &names.names {
+        bytes.extend(u32::try_from(name.len()).unwrap_or(0).to_le_bytes());
+        bytes.extend(name.as_bytes());
+    }
+    let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
+    let mut header = Vec::with_capacity(HEADER_BYTES);
+    header.extend(MAGIC);
+    header.extend(count(rows.len()));
+    header.extend(count(names.names.len()));
+    header.extend(count(bytes.len() - names_start));
+    header.extend([0; 4]);
+    header.extend(microseconds(started.unix_microseconds()).to_le_bytes());
+    let read = i64::try_from(run.index.read_bytes()).unwrap_or(i64::MAX);
+    header.extend(microseconds(read).to_le_bytes());
+    for (place, byte) in bytes.iter_mut().zip(header) {
+        *place = byte;
+    }
+    bytes
+}
+
+/// The row that a row is nested in, -1 for none.
+pub(crate) fn parent(row: &Row) -> i32 {
+    match row.parent {
+        NONE => -1,
+        parent => i32::try_from(parent).unwrap_or(-1),
+    }
+}
+
+/// The cells of one row; its name is left out.
+pub(crate) fn cells_of(run: &OpenRun, row: &Row) -> Cells {
+    let started = run.started().unwrap_or(Timestamp::from_unix_microseconds(0));
+    cells(run, row, started, &mut NameTable::default())
+}
+
+fn cells(run: &OpenRun, row: &Row, started: Timestamp, names: &mut NameTable) -> Cells {
+    let since_start = |instant: Timestamp| microseconds(instant.microseconds_since(started));
+    let mut cells = Cells {
+        start_us: 0.0,
+        duration_us: f64::NAN,
+        name: 0,
+        line: 0,
+        signature: 0,
+        kind: StepKind::Span,
+        flags: if run.is_evidence(row) { EVIDENCE } else { 0 },
+        tokens_in: UNKNOWN_TOKENS,
+        tokens_out: UNKNOWN_TOKENS,
+    };
+    match row.source {
+        Source::Run => {
+            cells.kind = StepKind::Run;
+            cells.name = names.number(step_summary::word(run.name().unwrap_or("(unnamed)")));
+            cells.duration_us = if run.standing.is_open() {
+                IN_FLIGHT_DURATION
+            } else {
+                f64::NAN
+            };
+            cells.flags |= IN_FLIGHT;
+        }
+        Source::Span(position) => {
+            let Some(span) = run.index.span(position as usize) else {
+                return cells;
+            };
+            cells.start_us = since_start(span.start);
+            cells.kind = StepKind::from(span.event_type);
+            cells.name = names.of_span(span.name, span.event_type);
+            cells.line = u32::try_from(span.line).unwrap_or(0);
+            cells.signature = span.signature;
+            cells.tokens_in = span.tokens_in.unwrap_or(UNKNOWN_TOKENS);
+            cells.tokens_out = span.tokens_out.unwrap_or(UNKNOWN_TOKENS);
+            let duration = span.duration_us.and_then(|duration| i64::try_from(duration).ok());
+            cells.duration_us = match duration {
+                _ if span.is_open => IN_FLIGHT_DURATION,
+                Some(duration) => microseconds(duration),
+                None => f64::NAN,
+            };
+            let is_failed = span.is_failed || span.event_type == EventType::Error;
+            for (is_so, flag) in [
+                (is_failed, FAILED),
+                (span.is_open, IN_FLIGHT),
+                (span.is_redacted, REDACTED),
+                (span.is_truncated, TRUNCATED),
+            ] {
+                cells.flags |= if is_so { flag } else { 0 };
+            }
+        }
+        Source::Surfaced(number) => {
+            let Some(record) = run.surfaced.get(number as usize) else {
+                return cells;
+            };
+            cells.start_us = since_start(record.instant);
+            cells.kind = StepKind::from(record.event_type);
+            cells.name = names.of_span(0, record.event_type);
+            let root = run.index.span(record.span);
+            cells.line = root.and_then(|root| u32::try_from(root.line).ok()).unwrap_or(0);
+            if record.event_type == EventType::Error {
+                cells.flags |= FAILED;
+            }
+        }
+        Source::InFlight(number) => {
+            let Some(started) = run.in_flight.get(number as usize) else {
+                return cells;
+            };
+            cells.start_us = since_start(started.start_time.instant());
+            cells.duration_us = IN_FLIGHT_DURATION;
+            cells.kind = StepKind::from(started.event_type);
+            cells.name = names.number(step_summary::word(&started.name));
+            cells.flags |= IN_FLIGHT;
+        }
+    }
+    cells
+}

@@ -1,0 +1,72 @@
+//! What is wrong with a run, found when it is first asked for: a log with a problem takes another look at all of it.
+
+use tracer_sdk::format::{Problem, ProblemCode, SPANS_FILE};
+use tracer_sdk::read::outline_run;
+
+use super::open_run::OpenRun;
+use tracer_insight::status::RunStatus;
+
+/// So many problems are listed, the others counted.
+const MOST_LISTED: usize = 200;
+
+/// What is wrong.
+#[derive(Debug, Default)]
+pub(crate) struct Problems {
+    pub(crate) listed: Vec<Problem>,
+    pub(crate) more: u64,
+    /// How many bytes of a last line were left out, because the run was stopped within it.
+    pub(crate) cut_tail: Option<u64>,
+}
+
+impl Problems {
+    /// Looks for problems. A run that goes on is not read again for each of its spans: only its unreadable lines tell.
+    pub(super) fn of(run: &OpenRun) -> Self {
+        if run.standing == RunStatus::Running {
+            return Self::of_lines(run);
+        }
+        if let Some((problems, more)) = Self::from_index(run) {
+            return Self::new(problems, more, None);
+        }
+        match outline_run(&run.directory.path) {
+            Ok(outlined) => Self::new(outlined.problems, outlined.more_problems, outlined.cut_tail),
+            Err(invalid) => Self::new(invalid.problems, invalid.more_problems, None),
+        }
+    }
+
+    /// The problems of a completed run whose metadata and lines have none: those of its spans with each other.
+    fn from_index(run: &OpenRun) -> Option<(Vec<Problem>, u64)> {
+        let meta = run.meta.as_ref().ok()?;
+        meta.status
+            .is_completed()
+            .then(|| run.index.completed_run_problems())
+            .flatten()
+    }
+
+    fn new(mut problems: Vec<Problem>, more: u64, cut_tail: Option<u64>) -> Self {
+        let hidden = problems.len().saturating_sub(MOST_LISTED) as u64;
+        problems.truncate(MOST_LISTED);
+        Self {
+            listed: problems,
+            more: more.saturating_add(hidden),
+            cut_tail,
+        }
+    }
+
+    fn of_lines(run: &OpenRun) -> Self {
+        let lines = run.index.first_unreadable_lines();
+        let problem = |line: &u64| {
+            Problem::new(
+                ProblemCode::MalformedJson,
+                format!("{SPANS_FILE}:{line}"),
+                "cannot be read as a span",
+            )
+        };
+        let listed: Vec<Problem> = lines.iter().take(MOST_LISTED).map(problem).collect();
+        let more = run.index.unreadable_lines() - listed.len() as u64;
+        Self {
+            listed,
+            more,
+            cut_tail: None,
+        }
+    }
+}

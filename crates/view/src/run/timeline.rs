@@ -1,0 +1,243 @@
+//! The rows of a run: every record but its end, and the calls under way; numbered as they happened, as `tracer show`
+//! numbers its steps, and ordered as they are nested.
+
+use std::collections::HashMap;
+
+use tracer_insight::step_order::{NONE, for_each_nested, numbered};
+use tracer_sdk::format::{EventType, SpanId, Timestamp};
+use tracer_sdk::read::{LogIndex, PromotedRecord, StartedSpan};
+
+/// Where a row comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Source {
+    /// The run itself, of which nothing but its metadata is known: its root has not ended.
+    Run,
+    /// The span at a place of the index.
+    Span(u32),
+    /// What a root gives besides its own record.
+    Surfaced(u32),
+    /// A call that has begun and not ended.
+    InFlight(u32),
+}
+
+/// A row: 24 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) source: Source,
+    /// The number of the step, from 1; 0 for the run itself.
+    pub(crate) number: u32,
+    /// The row that it is nested in.
+    pub(crate) parent: u32,
+    pub(crate) depth: u16,
+    pub(crate) has_children: bool,
+}
+
+/// The rows of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Timeline {
+    pub(crate) rows: Vec<Row>,
+    /// The row of each step, by its number.
+    row_of_number: Vec<u32>,
+    /// The row of each span, by its place in the index.
+    row_of_span: Vec<u32>,
+}
+
+/// A row before it has a place.
+struct Item {
+    source: Source,
+    number: u32,
+}
+
+impl Timeline {
+    /// The rows of what is in the index, and of what is in flight. `is_open` says that the run has not ended: without a
+    /// root, a row stands for the run then.
+    pub(crate) fn new(index: &LogIndex, in_flight: &[StartedSpan], is_open: bool) -> Self {
+        let surfaced: Vec<PromotedRecord> = index.promoted().collect();
+        let mut items = in_time(index, &surfaced, in_flight);
+        let has_root = items.first().is_some_and(|item| item.number == 0);
+        let stands_in = is_open && !items.iter().any(|item| is_root(index, item.source));
+        if stands_in && !has_root {
+            let run = Item {
+                source: Source::Run,
+                number: 0,
+            };
+            items.insert(0, run);
+        }
+        let parents = parents(index, &surfaced, in_flight, &items, stands_in);
+        let mut timeline = Self {
+            rows: Vec::with_capacity(items.len()),
+            ..Self::default()
+        };
+        let is_run = |item: usize| items.get(item).is_some_and(|item| item.number == 0);
+        for_each_nested(&parents, is_run, |nested| {
+            if let Some(item) = items.get(nested.item as usize) {
+                timeline.rows.push(Row {
+                    source: item.source,
+                    number: item.number,
+                    parent: nested.parent,
+                    depth: nested.depth,
+                    has_children: nested.has_children,
+                });
+            }
+        });
+        timeline.find_rows(index.len());
+        timeline
+    }
+
+    fn find_rows(&mut self, spans: usize) {
+        self.row_of_number = vec![NONE; self.rows.len() + 1];
+        self.row_of_span = vec![NONE; spans];
+        for (place, row) in (0..).zip(&self.rows) {
+            if let Some(slot) = self.row_of_number.get_mut(row.number as usize) {
+                *slot = place;
+            }
+            if let Source::Span(position) = row.source
+                && let Some(slot) = self.row_of_span.get_mut(position as usize)
+            {
+                *slot = place;
+            }
+        }
+    }
+
+    /// The row with a number, from 0.
+    pub(crate) fn get(&self, row: usize) -> Option<&Row> {
+        self.rows.get(row)
+    }
+
+    /// How many steps there are.
+    pub(crate) fn steps(&self) -> usize {
+        self.rows.iter().filter(|row| row.number > 0).count()
+    }
+
+    /// The row of the step with a number.
+    pub(crate) fn row_of_step(&self, number: usize) -> Option<usize> {
+        let row = self
+            .row_of_number
+            .get(number)
+            .copied()
+            .filter(|row| *row != NONE)?;
+        Some(row as usize)
+    }
+
+    /// The row of the span at a place of the index.
+    pub(crate) fn row_of_span(&self, position: usize) -> Option<usize> {
+        let row = self
+            .row_of_span
+            .get(position)
+            .copied()
+            .filter(|row| *row != NONE)?;
+        Some(row as usize)
+    }
+}
+
+fn is_root(index: &LogIndex, source: Source) -> bool {
+    matches!(source, Source::Span(position)
+        if index.span(position as usize).is_some_and(|span| span.parent_span_id.is_none()))
+}
+
+/// When a record happened; among equals a root comes first, then the order of the file.
+type Key = (Timestamp, u8, u64, u32);
+
+/// The rows in the order of the projection, each with its number.
+fn in_time(index: &LogIndex, surfaced: &[PromotedRecord], in_flight: &[StartedSpan]) -> Vec<Item> {
+    let mut keyed: Vec<(Key, EventType, Source)> = Vec::with_capacity(index.len() + surfaced.len());
+    for position in 0..index.len() {
+        if let (Some(span), Ok(place)) = (index.span(position), u32::try_from(position)) {
+            let rank = u8::from(span.event_type != EventType::RunStart);
+            keyed.push((
+                (span.start, rank, span.offset, 0),
+                span.event_type,
+                Source::Span(place),
+            ));
+        }
+    }
+    for (place, record) in (0..).zip(surfaced) {
+        if record.event_type != EventType::RunEnd {
+            let offset = index.span(record.span).map_or(0, |root| root.offset);
+            keyed.push((
+                (record.instant, 1, offset, record.number),
+                record.event_type,
+                Source::Surfaced(place),
+            ));
+        }
+    }
+    // The stable sort finds what is in order already: nearly all of a log that was written as it happened.
+    keyed.sort_by_key(|(key, ..)| *key);
+    let records = keyed
+        .into_iter()
+        .map(|((instant, ..), event_type, source)| (instant, event_type, source));
+    let in_flight = (0..)
+        .zip(in_flight)
+        .map(|(place, started)| (started.start_time.instant(), Source::InFlight(place)));
+    let item = |(number, source)| Item {
+        source,
+        number: u32::try_from(number).unwrap_or(NONE),
+    };
+    numbered(records, in_flight).map(item).collect()
+}
+
+/// The item that each item is nested in.
+fn parents(
+    index: &LogIndex,
+    surfaced: &[PromotedRecord],
+    in_flight: &[StartedSpan],
+    items: &[Item],
+    stands_in: bool,
+) -> Vec<u32> {
+    let mut item_of_span = vec![NONE; index.len()];
+    let mut item_in_flight: HashMap<SpanId, u32> = HashMap::new();
+    let mut run = NONE;
+    for (place, item) in (0..).zip(items) {
+        match item.source {
+            Source::Run => run = place,
+            Source::Span(position) => {
+                if let Some(slot) = item_of_span.get_mut(position as usize) {
+                    *slot = place;
+                }
+            }
+            Source::InFlight(number) => {
+                if let Some(started) = in_flight.get(number as usize) {
+                    item_in_flight.insert(started.span_id, place);
+                }
+            }
+            Source::Surfaced(_) => {}
+        }
+    }
+    let of_span = |position: usize| item_of_span.get(position).copied().unwrap_or(NONE);
+    let of_id = |id: SpanId| {
+        let found = index.find(id).map(of_span).filter(|item| *item != NONE);
+        // What is nested in a span that nobody has heard of is nested in the root that has not ended.
+        found
+            .or_else(|| item_in_flight.get(&id).copied())
+            .unwrap_or(if stands_in { run } else { NONE })
+    };
+    // Spans that follow each other are mostly nested in the same one.
+    let mut last: Option<(SpanId, u32)> = None;
+    let mut of_parent = |id: SpanId| match last {
+        Some((last_id, item)) if last_id == id => item,
+        _ => {
+            let item = of_id(id);
+            last = Some((id, item));
+            item
+        }
+    };
+    let parent = |item: &Item| match item.source {
+        Source::Run => NONE,
+        Source::Span(position) => index
+            .span(position as usize)
+            .and_then(|span| span.parent_span_id)
+            .map_or(NONE, &mut of_parent),
+        Source::Surfaced(number) => surfaced
+            .get(number as usize)
+            .map_or(NONE, |record| of_span(record.span)),
+        Source::InFlight(number) => in_flight
+            .get(number as usize)
+            .and_then(|started| started.parent_span_id)
+            .map_or(if stands_in { run } else { NONE }, of_id),
+    };
+    items.iter().map(parent).collect()
+}
+
+#[cfg(test)]
+#[path = "timeline_tests.rs"]
+mod tests;

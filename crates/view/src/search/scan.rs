@@ -1,0 +1,241 @@
+//! Going through a run for a query, a part at a time: no search keeps a thread for long.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::super::answer::ApiError;
+use super::super::run::columns::{FAILED, cells_of};
+use super::super::run::open_run::OpenRun;
+use super::super::run::timeline::{Row, Source};
+use super::query::SearchQuery;
+use tracer_insight::step_summary;
+
+/// So long a search goes on before it answers with what it has.
+const TIME: Duration = Duration::from_millis(200);
+/// So many bytes are looked through by each thread before they are put together.
+const PART_BYTES: u64 = 8 * 1024 * 1024;
+/// So many threads look through the log.
+const THREADS: u64 = 2;
+/// So many rows are looked at between two looks at the clock.
+const ROWS_AT_ONCE: usize = 4096;
+
+/// What was found in a part of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// The rows, sorted.
+    pub(crate) hits: Vec<usize>,
+    /// The `after` of the part that follows; null when the whole run was looked through.
+    pub(crate) next: Option<u64>,
+    /// Whether the whole run was looked through.
+    pub(crate) done: bool,
+}
+
+/// Looks through a run from `after` on, for at most `limit` rows.
+pub(crate) fn find(run: &OpenRun, query: &SearchQuery, after: u64, limit: usize) -> Result<Found, ApiError> {
+    let deadline = Instant::now() + TIME;
+    let mut found = if query.has_text() {
+        Scan {
+            run,
+            query,
+            limit,
+            found: Found::default(),
+        }
+        .texts(after, deadline)?
+    } else {
+        columns(run, query, after, limit, deadline)
+    };
+    found.hits.sort_unstable();
+    found.hits.dedup();
+    found.done = found.next.is_none();
+    Ok(found)
+}
+
+/// Rows that fit by what their columns tell; `after` counts rows.
+fn columns(run: &OpenRun, query: &SearchQuery, after: u64, limit: usize, deadline: Instant) -> Found {
+    let mut found = Found::default();
+    let first = usize::try_from(after).unwrap_or(usize::MAX);
+    for (number, row) in run.timeline.rows.iter().enumerate().skip(first) {
+        let is_late = number % ROWS_AT_ONCE == 0 && number > first && Instant::now() > deadline;
+        if found.hits.len() >= limit || is_late {
+            found.next = Some(number as u64);
+            break;
+        }
+        if fits(run, query, row) {
+            found.hits.push(number);
+        }
+    }
+    found
+}
+
+fn fits(run: &OpenRun, query: &SearchQuery, row: &Row) -> bool {
+    let cells = cells_of(run, row);
+    query.fits(
+        cells.kind,
+        &run.row_name(row),
+        cells.flags & FAILED != 0,
+        cells.duration_us,
+    )
+}
+
+impl OpenRun {
+    /// What a row is called, without reading it.
+    pub(super) fn row_name(&self, row: &Row) -> String {
+        match row.source {
+            Source::Run => step_summary::word(self.name().unwrap_or_default()),
+            Source::Span(position) => self
+                .index
+                .span(position as usize)
+                .map(|span| self.index.name(&span).to_owned())
+                .unwrap_or_default(),
+            Source::Surfaced(_) => self
+                .outline(row)
+                .map(|(event_type, _)| event_type.as_str().to_lowercase().replace('_', " "))
+                .unwrap_or_default(),
+            Source::InFlight(number) => self
+                .in_flight
+                .get(number as usize)
+                .map(|started| started.name.clone())
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// Looking for a text: through the bytes of the log, then at the few records that may say it.
+struct Scan<'a> {
+    run: &'a OpenRun,
+    query: &'a SearchQuery,
+    limit: usize,
+    found: Found,
+}
+
+impl Scan<'_> {
+    /// `after` is an offset in the log.
+    fn texts(mut self, after: u64, deadline: Instant) -> Result<Found, ApiError> {
+        if after == 0 {
+            self.in_flight()?;
+        }
+        let end = self.run.index.read_bytes();
+        let mut offset = after;
+        while offset < end {
+            if self.found.hits.len() >= self.limit || (offset > after && Instant::now() > deadline) {
+                self.found.next = Some(offset);
+                break;
+            }
+            let (candidates, looked_to) = self.candidates(offset, end)?;
+            offset = looked_to;
+            for position in candidates {
+                self.look_at(position)?;
+                if self.found.hits.len() >= self.limit || Instant::now() > deadline {
+                    // The rest of this part is looked at the next time.
+                    let next = self.run.index.span(position + 1).map(|span| span.offset);
+                    self.found.next = next;
+                    return Ok(self.found);
+                }
+            }
+        }
+        Ok(self.found)
+    }
+
+    /// What is in flight stands in no log.
+    fn in_flight(&mut self) -> Result<(), ApiError> {
+        for (number, row) in self.run.timeline.rows.iter().enumerate() {
+            if matches!(row.source, Source::InFlight(_)) {
+                self.check(number)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The spans in the next part of the log whose lines may say it, and where that part ends.
+    fn candidates(&self, offset: u64, end: u64) -> Result<(Vec<usize>, u64), ApiError> {
+        let index = &self.run.index;
+        let mut parts = Vec::new();
+        let mut from = offset;
+        for _ in 0..THREADS {
+            // A part ends where a line begins.
+            let next = index.place_from(from.saturating_add(PART_BYTES));
+            let to = index.span(next).map_or(end, |span| span.offset);
+            if from < to {
+                parts.push((from, to));
+            }
+            from = to;
+        }
+        let needle = self.query.needle().as_bytes();
+        let look = |(from, to): (u64, u64)| -> std::io::Result<Vec<usize>> {
+            let first = index.place_from(from);
+            let last = index.place_from(to);
+            if needle.is_empty() {
+                return Ok((first..last).collect());
+            }
+            let mut bytes = index.bytes(from, to - from)?;
+            bytes.make_ascii_lowercase();
+            let mut found = Vec::new();
+            for hit in memchr::memmem::find_iter(&bytes, needle) {
+                // The line that begins last before the hit.
+                let position = index.place_from(from + hit as u64 + 1).saturating_sub(1);
+                if found.last() != Some(&position) {
+                    found.push(position);
+                }
+            }
+            Ok(found)
+        };
+        let looked: Vec<std::io::Result<Vec<usize>>> = thread::scope(|scope| {
+            let mut parts = parts.into_iter();
+            let own = parts.next();
+            let others: Vec<_> = parts.map(|part| scope.spawn(move || look(part))).collect();
+            let own = own.map(look);
+            let others = others.into_iter().map(|other| {
+                other
+                    .join()
+                    .unwrap_or_else(|_| Err(std::io::Error::other("the search failed")))
+            });
+            own.into_iter().chain(others).collect()
+        });
+        let mut candidates = Vec::new();
+        for part in looked {
+            candidates.extend(part.map_err(ApiError::unreadable)?);
+        }
+        Ok((candidates, from))
+    }
+
+    /// Checks the rows that a span gives.
+    fn look_at(&mut self, position: usize) -> Result<(), ApiError> {
+        let Some(row) = self.run.timeline.row_of_span(position) else {
+            return Ok(());
+        };
+        self.check(row)?;
+        let is_root = self
+            .run
+            .index
+            .span(position)
+            .is_some_and(|span| span.parent_span_id.is_none());
+        if is_root {
+            for (number, row) in self.run.timeline.rows.iter().enumerate() {
+                if let Source::Surfaced(surfaced) = row.source
+                    && self
+                        .run
+                        .surfaced
+                        .get(surfaced as usize)
+                        .is_some_and(|record| record.span == position)
+                {
+                    self.check(number)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, number: usize) -> Result<(), ApiError> {
+        let Some(row) = self.run.timeline.get(number) else {
+            return Ok(());
+        };
+        if !fits(self.run, self.query, row) {
+            return Ok(());
+        }
+        let read = self.run.read_row(row).map_err(ApiError::unreadable)?;
+        if read.is_some_and(|read| self.query.is_said_in(&read.record)) {
+            self.found.hits.push(number);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,163 @@
+//! The table of runs, watched.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::{Duration, Instant, SystemTime};
+
+use serde::Serialize;
+use tracer_sdk::format::TraceId;
+use tracer_sdk::read::{RunDirectory, RunSummary};
+
+use super::super::answer::ApiError;
+use super::super::api::list::listed;
+use super::super::api::table::{self, TableRow};
+use super::super::run::stamp::Stamp;
+use super::super::viewer::Viewer;
+use super::Change;
+
+use tracer_insight::status::RunStatus;
+
+/// How often the runs are looked at that may change.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How often all are, in case one is changed that nobody expects to.
+const LONG_PAUSE: Duration = Duration::from_secs(5);
+/// More changed runs are not sent: the page asks for the table again.
+const MOST_RUNS: usize = 200;
+
+/// Runs as they were when they were looked at.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Known(BTreeMap<TraceId, (Stamp, &'static str)>);
+
+impl Known {
+    /// The runs as they are now.
+    pub(crate) fn of(listed: &[RunSummary]) -> Self {
+        let now = |run: &RunSummary| (Stamp::of(&run.directory.path), run.status().as_str());
+        Self(
+            listed
+                .iter()
+                .map(|run| (run.directory.trace_id, now(run)))
+                .collect(),
+        )
+    }
+
+    /// A text that changes when a run does.
+    pub(crate) fn version(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        self.0.hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    }
+}
+
+/// The runs that the page knows.
+#[derive(Debug)]
+pub(super) struct WatchedRuns {
+    known: Known,
+    /// Whether the page knows other runs than these.
+    is_behind: bool,
+    folder: Option<SystemTime>,
+    looked: Instant,
+    looked_at_all: Instant,
+}
+
+/// The runs that changed.
+#[derive(Serialize)]
+struct ChangedRuns {
+    /// New runs, and those that have changed.
+    runs: Vec<TableRow>,
+    /// The IDs of runs that are gone.
+    removed: Vec<TraceId>,
+    /// Whether there are too many to be sent: the table has to be asked for again.
+    reload: bool,
+}
+
+impl WatchedRuns {
+    /// Watches from now on; `version` is that of the table that the page has, now when it is left out.
+    pub(super) fn new(viewer: &Viewer, version: Option<&str>) -> Result<Self, ApiError> {
+        let folder = changed(viewer);
+        let known = Known::of(&listed(viewer)?);
+        Ok(Self {
+            is_behind: version.is_some_and(|version| version != known.version()),
+            known,
+            folder,
+            looked: Instant::now(),
+            looked_at_all: Instant::now(),
+        })
+    }
+
+    /// What has changed since the last look.
+    pub(super) fn look(&mut self, viewer: &Viewer) -> Result<Vec<Change>, ApiError> {
+        if std::mem::take(&mut self.is_behind) {
+            let reload = ChangedRuns {
+                runs: Vec::new(),
+                removed: Vec::new(),
+                reload: true,
+            };
+            return Ok(vec![Change::new("runs", None, &reload)?]);
+        }
+        if self.looked.elapsed() < PAUSE {
+            return Ok(Vec::new());
+        }
+        self.looked = Instant::now();
+        let folder = changed(viewer);
+        if folder == self.folder
+            && self.looked_at_all.elapsed() < LONG_PAUSE
+            && !self.has_open_run_changed(viewer)
+        {
+            return Ok(Vec::new());
+        }
+        self.folder = folder;
+        self.looked_at_all = Instant::now();
+        self.compare(viewer)
+    }
+
+    /// Whether a run has changed that had not ended.
+    fn has_open_run_changed(&self, viewer: &Viewer) -> bool {
+        let runs_dir = viewer.runs().store().runs_dir();
+        let mut open = self
+            .known
+            .0
+            .iter()
+            .filter(|(_, (_, word))| *word == RunStatus::Running.as_str());
+        open.any(|(trace_id, known)| {
+            let directory = RunDirectory {
+                trace_id: *trace_id,
+                path: runs_dir.join(trace_id.to_string()),
+            };
+            Stamp::of(&directory.path) != known.0 || directory.read_summary().status().as_str() != known.1
+        })
+    }
+
+    fn compare(&mut self, viewer: &Viewer) -> Result<Vec<Change>, ApiError> {
+        let listed = listed(viewer)?;
+        let now = Known::of(&listed);
+        let before = std::mem::replace(&mut self.known, now);
+        let changed: Vec<&RunSummary> = listed
+            .iter()
+            .filter(|run| {
+                let id = &run.directory.trace_id;
+                before.0.get(id) != self.known.0.get(id)
+            })
+            .collect();
+        let gone = |trace_id: &&TraceId| !self.known.0.contains_key(*trace_id);
+        let removed: Vec<TraceId> = before.0.keys().filter(gone).copied().collect();
+        if changed.is_empty() && removed.is_empty() {
+            return Ok(Vec::new());
+        }
+        let reload = changed.len() > MOST_RUNS;
+        let rows = changed.into_iter().take(if reload { 0 } else { MOST_RUNS });
+        let runs = rows.map(|run| table::row(viewer, run, true)).collect();
+        let told = ChangedRuns {
+            runs,
+            removed,
+            reload,
+        };
+        Ok(vec![Change::new("runs", None, &told)?])
+    }
+}
+
+/// When a run was added or taken away last.
+fn changed(viewer: &Viewer) -> Option<SystemTime> {
+    let folder = fs::metadata(viewer.runs().store().runs_dir()).ok()?;
+    folder.modified().ok()
+}

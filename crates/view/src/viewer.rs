@@ -1,0 +1,175 @@
+//! What all requests share: the store of runs, the guard, the indexes of the runs that were looked at.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::http::HeaderMap;
+use axum::response::Response;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tracer_sdk::format::TraceId;
+use tracer_sdk::read::RunStore;
+use tracer_sdk::settings::Settings;
+
+use super::answer::{ApiError, not_modified, with_version};
+use super::api::diff::{Compared, LastComparison};
+use super::assets::Assets;
+use super::export::HtmlExport;
+use super::guard::Guard;
+use super::preview_cache::RunPreviewCache;
+use super::run::open_run::OpenRun;
+use super::runs::Runs;
+use super::stream::Streams;
+use super::work::Work;
+
+/// What the command line asks of the viewer.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The address to listen on.
+    pub host: String,
+    /// The port; 0 for any that is free.
+    pub port: u16,
+    /// A folder to serve the page's files from instead of those in the executable, while the page is developed.
+    pub page_files: Option<PathBuf>,
+    /// Whether the address that is printed holds the token in any case.
+    pub with_token: bool,
+    /// Writes runs that are exported from the page.
+    pub html_export: Arc<dyn HtmlExport>,
+}
+
+/// The viewer; a clone is the same one.
+#[derive(Debug, Clone)]
+pub(super) struct Viewer(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    settings: Settings,
+    guard: Guard,
+    assets: Assets,
+    runs: Runs,
+    previews: RunPreviewCache,
+    work: Work,
+    streams: Streams,
+    last_comparison: Mutex<LastComparison>,
+    html_export: Arc<dyn HtmlExport>,
+    /// Becomes true when the viewer stops.
+    stopping: watch::Receiver<bool>,
+}
+
+impl Viewer {
+    pub(super) fn new(
+        settings: Settings,
+        options: &Options,
+        address: SocketAddr,
+        are_owners_known: bool,
+        stopping: watch::Receiver<bool>,
+    ) -> Self {
+        let token = uuid::Uuid::new_v4().simple().to_string();
+        let store = RunStore::new(&settings.data_dir);
+        Self(Arc::new(Inner {
+            guard: Guard::new(address, options, are_owners_known, token),
+            assets: Assets::new(options.page_files.clone()),
+            runs: Runs::new(store),
+            previews: RunPreviewCache::default(),
+            work: Work::new(),
+            streams: Streams::default(),
+            last_comparison: Mutex::new(None),
+            html_export: Arc::clone(&options.html_export),
+            settings,
+            stopping,
+        }))
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    pub(super) fn guard(&self) -> &Guard {
+        &self.0.guard
+    }
+
+    pub(super) fn assets(&self) -> &Assets {
+        &self.0.assets
+    }
+
+    pub(super) fn runs(&self) -> &Runs {
+        &self.0.runs
+    }
+
+    pub(super) fn previews(&self) -> &RunPreviewCache {
+        &self.0.previews
+    }
+
+    pub(super) fn work(&self) -> &Work {
+        &self.0.work
+    }
+
+    pub(super) fn streams(&self) -> &Streams {
+        &self.0.streams
+    }
+
+    pub(super) fn html_export(&self) -> Arc<dyn HtmlExport> {
+        Arc::clone(&self.0.html_export)
+    }
+
+    /// What was compared last, when it was this.
+    pub(super) fn last_comparison(&self, key: &str) -> Option<Arc<Compared>> {
+        let last = self.0.last_comparison.lock();
+        let (known, compared) = last.as_ref()?;
+        (known == key).then(|| Arc::clone(compared))
+    }
+
+    /// Keeps what was compared.
+    pub(super) fn compared(&self, key: String, compared: Compared) -> Arc<Compared> {
+        let compared = Arc::new(compared);
+        *self.0.last_comparison.lock() = Some((key, Arc::clone(&compared)));
+        compared
+    }
+
+    /// Ends when the viewer stops.
+    pub(super) async fn stopped(&self) {
+        let mut stopping = self.0.stopping.clone();
+        // An error says that whoever could stop the viewer is gone.
+        let _ = stopping.wait_for(|stopping| *stopping).await;
+    }
+
+    /// Does what may wait for the disk on a thread that may wait, as long as somebody waits for what it gives.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let viewer = self.clone();
+        let read = self.0.work.read(move || read(&viewer));
+        read.await.unwrap_or_else(|| Err(ApiError::internal()))
+    }
+
+    /// The same of what changes something, which is done to its end.
+    pub(super) async fn change<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let viewer = self.clone();
+        let change = self.0.work.change(move || change(&viewer));
+        change.await.unwrap_or_else(|| Err(ApiError::internal()))
+    }
+
+    /// Answers with what `tell` makes of a run, unless whoever asks has this version of it already.
+    pub(super) async fn answer_of_run(
+        &self,
+        trace_id: TraceId,
+        headers: HeaderMap,
+        tell: impl FnOnce(&OpenRun) -> Result<Response, ApiError> + Send + 'static,
+    ) -> Result<Response, ApiError> {
+        let read = self.read(move |viewer| {
+            viewer.runs().with(trace_id, |run| {
+                let version = run.version();
+                match not_modified(&headers, &version) {
+                    Some(response) => Ok(response),
+                    None => Ok(with_version(tell(run)?, &version)),
+                }
+            })
+        });
+        read.await
+    }
+}
