@@ -1,6 +1,6 @@
 //! `docs/openapi.json`: the API described by the types that it answers.
 //!
-//! `UPDATE_SCHEMAS=1 cargo test -p tracer-cli --lib openapi` rewrites it.
+//! `UPDATE_SCHEMAS=1 cargo test -p tracer-view --lib openapi` rewrites it.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ use tracer_sdk::read::RunStatus;
 use super::answer::ErrorAnswer;
 use super::{api, inspect};
 
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/openapi.json");
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
 /// A trace ID is never all zeros.
 const TRACE_ID: &str = "^(?!0{32})[0-9a-f]{32}$";
 const PARTS: [&str; 8] = [
@@ -351,7 +351,7 @@ fn the_description_is_that_of_the_types() {
     assert!(
         checked_in.replace("\r\n", "\n") == text,
         "docs/openapi.json is not what the types say; rewrite it: \
-         UPDATE_SCHEMAS=1 cargo test -p tracer-cli --lib openapi"
+         UPDATE_SCHEMAS=1 cargo test -p tracer-view --lib openapi"
     );
 }
 

@@ -159,7 +159,7 @@ mod tests {
     use std::path::Path;
 
     fn modules() -> BTreeMap<String, String> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/view/page");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("page");
         let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
         files
             .filter(|file| file.extension().is_some_and(|extension| extension == "js"))
