@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use tracer_sdk::format::{EventType, Record, RecordedStatus, SpanRecord};
-use tracer_sdk::read::{LoadedRun, count_records, open_run};
+use tracer_sdk::read::{LoadedRun, count_records};
 use tracer_sdk::spans_to_events;
 
 /// A valid run that has ended.
@@ -21,7 +21,7 @@ impl Finished {
     /// emitter's own may be left beside its two files.
     #[must_use]
     pub fn open(directory: &Path) -> Self {
-        let run = open_run(directory).unwrap_or_else(|invalid| panic!("{invalid:#?}"));
+        let run = LoadedRun::read(directory).unwrap_or_else(|invalid| panic!("{invalid:#?}"));
         let records = spans_to_events(&run.spans);
         assert!(
             run.meta.status.is_completed(),

@@ -7,5 +7,5 @@
     let directory = run.dir().unwrap();
     work().unwrap();
     run.finish();
-    tracer_sdk::read::open_run(&directory).unwrap()
+    tracer_sdk::read::LoadedRun::read(&directory).unwrap()
 }

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tracer_sdk::format::{EventType, Payload, RecordedStatus};
-use tracer_sdk::read::open_run;
+use tracer_sdk::read::LoadedRun;
 use tracer_sdk::{Config, Run};
 
 #[test]
@@ -19,7 +19,7 @@ fn a_panic_is_told_by_the_run_and_by_every_span_that_it_unwinds_through() {
     }));
     assert!(caught.is_err());
 
-    let run = open_run(&directory.unwrap()).unwrap();
+    let run = LoadedRun::read(&directory.unwrap()).unwrap();
     assert_eq!(run.meta.status, RecordedStatus::Error);
     let root = run.spans.iter().find(|span| span.is_root()).unwrap();
     let inner = run.spans.iter().find(|span| span.name == "inner").unwrap();
@@ -55,7 +55,7 @@ fn a_panic_that_is_caught_inside_the_run_does_not_end_it() {
     tracer_sdk::tool_call("after").record().unwrap();
     run.finish();
 
-    let run = open_run(&directory).unwrap();
+    let run = LoadedRun::read(&directory).unwrap();
     assert_eq!(run.meta.status, RecordedStatus::Ok);
     assert_eq!(run.meta.counts.tool_calls, 1);
 }

@@ -1,7 +1,7 @@
 //! The steps of a run of any size: all are numbered, and only those that are wanted are read.
 
 use tracer_sdk::format::{EventType, Record, SpanRecord, Timestamp};
-use tracer_sdk::read::{InvalidRun, OutlinedRun, RecordError, RunDirectory, StartedSpan, outline_run};
+use tracer_sdk::read::{InvalidRun, RecordError, RunDirectory, RunReader, StartedSpan, Strictness};
 
 use crate::in_flight;
 use crate::key_steps;
@@ -16,7 +16,7 @@ use crate::totals::Totals;
 #[derive(Debug)]
 pub struct RunSteps {
     /// The run.
-    pub run: OutlinedRun,
+    pub run: RunReader,
     /// Its status.
     pub status: RunStatus,
     /// Where each step comes from; its number is its place here, from 1.
@@ -40,7 +40,7 @@ impl RunSteps {
     pub fn open(directory: &RunDirectory) -> Result<Self, InvalidRun> {
         // The status comes first: what ends a run is written before the run says that it has ended.
         let status = directory.clone().read_summary().status();
-        let mut run = outline_run(&directory.path)?;
+        let mut run = RunReader::open(&directory.path, Strictness::Lenient)?;
         if !status.is_open() {
             // A stale `.live` says nothing about a run that has ended.
             run.in_flight.clear();

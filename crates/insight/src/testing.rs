@@ -6,7 +6,7 @@ use crate::profile::RunProfile;
 pub use crate::vectors::{Vector, computed, floats, measured};
 use tracer_sdk::GuardrailExceeded;
 use tracer_sdk::format::Timestamp;
-use tracer_sdk::read::{LoadedRun, read_run};
+use tracer_sdk::read::LoadedRun;
 use tracer_sdk::testing::capture;
 
 /// A run of the group `extract_run_metrics`, or `guardrail`, which the vectors name but do not hold.
@@ -67,7 +67,7 @@ pub fn letters(names: &str) -> RunProfile {
 /// A run as its files hold it.
 pub fn run_of(meta: &Value, spans: &[Value]) -> LoadedRun {
     let lines: Vec<String> = spans.iter().map(Value::to_string).collect();
-    read_run(meta.to_string().as_bytes(), lines.join("\n").as_bytes()).unwrap()
+    LoadedRun::from_bytes(meta.to_string().as_bytes(), lines.join("\n").as_bytes()).unwrap()
 }
 
 /// A run with children of a root that ended; each child is its name and its attributes.

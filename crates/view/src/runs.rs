@@ -138,7 +138,7 @@ fn current(slot: &Slot, directory: RunDirectory) -> io::Result<RwLockReadGuard<'
             *run = None;
             *run = Some(OpenRun::open(directory)?);
         }
-        if work::is_called_off() {
+        if work::is_cancelled() {
             // Whatever could not be read any more is missing in it.
             *run = None;
             return Err(called_off());
@@ -157,7 +157,7 @@ fn wait<T>(now: impl FnOnce() -> Option<T>, within: impl Fn(Duration) -> Option<
             if let Some(taken) = within(work::LOOK) {
                 return Ok(taken);
             }
-            if work::is_called_off() {
+            if work::is_cancelled() {
                 return Err(called_off());
             }
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tracer_sdk::read::CallOff;
+use tracer_sdk::read::CancelToken;
 
 /// So many readings work at once; others wait for their turn.
 const TURNS: usize = 4;
@@ -31,15 +31,15 @@ pub(super) struct Work {
 struct Reading {
     turns: Arc<Semaphore>,
     turn: Option<OwnedSemaphorePermit>,
-    call_off: CallOff,
+    token: CancelToken,
 }
 
 /// Calls off a reading when nobody waits for it any more.
-struct Wanted(CallOff);
+struct Wanted(CancelToken);
 
 impl Drop for Wanted {
     fn drop(&mut self) {
-        self.0.call_off();
+        self.0.cancel();
     }
 }
 
@@ -55,7 +55,7 @@ impl Work {
         &self,
         read: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        let wanted = Wanted(CallOff::default());
+        let wanted = Wanted(CancelToken::default());
         self.begin(wanted.0.clone(), read).await
     }
 
@@ -64,12 +64,12 @@ impl Work {
         &self,
         change: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        self.begin(CallOff::default(), change).await
+        self.begin(CancelToken::default(), change).await
     }
 
     async fn begin<T: Send + 'static>(
         &self,
-        call_off: CallOff,
+        token: CancelToken,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
         let turns = Arc::clone(&self.turns);
@@ -77,11 +77,11 @@ impl Work {
         let reading = Reading {
             turns,
             turn: Some(turn),
-            call_off: call_off.clone(),
+            token: token.clone(),
         };
         let worked = tokio::task::spawn_blocking(move || {
             let _end = Ended(CURRENT.replace(Some(reading)));
-            call_off.within(work)
+            token.within(work)
         });
         worked.await.ok()
     }
@@ -97,11 +97,11 @@ impl Drop for Ended {
 }
 
 /// Whether nobody waits any more for what this thread reads.
-pub(super) fn is_called_off() -> bool {
+pub(super) fn is_cancelled() -> bool {
     CURRENT.with_borrow(|current| {
         current
             .as_ref()
-            .is_some_and(|reading| reading.call_off.is_called_off())
+            .is_some_and(|reading| reading.token.is_cancelled())
     })
 }
 
@@ -111,7 +111,7 @@ pub(super) fn aside<T>(wait: impl FnOnce() -> T) -> T {
     let had_turn = turn.is_some();
     drop(turn);
     let waited = wait();
-    if had_turn && !is_called_off() {
+    if had_turn && !is_cancelled() {
         let turns = CURRENT.with_borrow(|current| current.as_ref().map(|reading| Arc::clone(&reading.turns)));
         // The turns end with the viewer.
         let turn = turns.and_then(|turns| Handle::current().block_on(turns.acquire_owned()).ok());
@@ -184,7 +184,7 @@ mod tests {
             asked.push(runtime.spawn(async move {
                 work.read(move || {
                     begun.send(()).unwrap();
-                    while !is_called_off() {
+                    while !is_cancelled() {
                         std::thread::yield_now();
                     }
                     seen.send(()).unwrap();
@@ -215,7 +215,7 @@ mod tests {
             work.change(move || {
                 begun.send(()).unwrap();
                 gone_on.recv().unwrap();
-                seen.send(is_called_off()).unwrap();
+                seen.send(is_cancelled()).unwrap();
             })
             .await
         });

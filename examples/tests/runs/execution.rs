@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use tracer_sdk::read::open_run;
+use tracer_sdk::read::LoadedRun;
 
 /// What one execution of an example left behind.
 pub(crate) struct Execution {
@@ -55,7 +55,7 @@ impl Execution {
             2,
             "an ended run is meta.json and spans.jsonl: {files:?}"
         );
-        let run = open_run(&directory.path()).unwrap();
+        let run = LoadedRun::read(&directory.path()).unwrap();
         let meta = std::fs::read_to_string(directory.path().join("meta.json")).unwrap();
         Self {
             output,

@@ -73,7 +73,7 @@ fn an_allocator_that_records_is_never_waited_for_and_what_it_drops_is_counted() 
         }
         let stats = run.finish();
         RECORDER.set(None);
-        let run = tracer_sdk::read::open_run(&directory).unwrap();
+        let run = tracer_sdk::read::LoadedRun::read(&directory).unwrap();
         for name in ["outer", "elsewhere", "phase"] {
             assert!(
                 run.spans.iter().any(|span| span.name == name),

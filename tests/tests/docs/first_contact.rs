@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::json;
-use tracer_sdk::read::{RunStore, open_run};
+use tracer_sdk::read::{LoadedRun, RunStore};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -99,7 +99,7 @@ fn the_readmes_own_words_make_a_traced_program() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "According to 19.md: …\n");
 
     let store = RunStore::new(folder.path().join("data"));
-    let run = open_run(&store.newest().unwrap().path).unwrap();
+    let run = LoadedRun::read(&store.newest().unwrap().path).unwrap();
     let meta = serde_json::to_value(&run.meta).unwrap();
     assert_eq!(meta["run_name"], "support-agent");
     assert_eq!(meta["status"], "ok");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use allocation_counter::measure;
 use serde_json::json;
 use tracer_cli::export::folded::{self, Weight};
-use tracer_sdk::read::{outline_run, salvage_run, stream_run, validate};
+use tracer_sdk::read::{RunReader, Strictness, validate};
 use tracer_tests::{DataDir, Program};
 
 const RUN: &str = "10000000000000000000000000000001";
@@ -134,7 +134,10 @@ fn taken<T>(work: impl FnOnce() -> T) -> [u64; 2] {
 }
 
 fn fold(directory: &Path) -> usize {
-    let spans = stream_run(directory).unwrap().records.into_spans();
+    let spans = RunReader::open(directory, Strictness::Strict)
+        .unwrap()
+        .records
+        .into_spans();
     let mut written = Vec::new();
     folded::write(folded::frames(Weight::Time, &spans).unwrap(), &mut written).unwrap();
     written.len()
@@ -145,14 +148,20 @@ fn reading_and_folding_a_deep_run_takes_the_memory_of_a_wide_one_and_twice_of_it
     type Work = fn(&Path) -> [u64; 2];
     // Twice as many spans still are one block of the file, which one thread reads: memory is counted for this one.
     const COUNT: usize = 380;
-    let works: [(&str, Work); 5] = [
+    let works: [(&str, Work); 4] = [
         ("validate", |directory| taken(|| validate(directory))),
-        ("outline", |directory| taken(|| outline_run(directory))),
-        ("salvage", |directory| taken(|| salvage_run(directory))),
-        ("stream", |directory| taken(|| stream_run(directory))),
+        ("outline", |directory| {
+            taken(|| RunReader::open(directory, Strictness::Lenient))
+        }),
+        ("stream", |directory| {
+            taken(|| RunReader::open(directory, Strictness::Strict))
+        }),
         ("fold", |directory| {
             taken(|| {
-                let spans = stream_run(directory).unwrap().records.into_spans();
+                let spans = RunReader::open(directory, Strictness::Strict)
+                    .unwrap()
+                    .records
+                    .into_spans();
                 folded::write(
                     folded::frames(Weight::Time, &spans).unwrap(),
                     &mut std::io::sink(),

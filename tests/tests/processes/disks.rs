@@ -10,7 +10,7 @@ use std::process::Command;
 use rstest::rstest;
 use serde_json::Value;
 use tracer_sdk::format::RecordedStatus;
-use tracer_sdk::read::{Liveness, open_run, probe_liveness, salvage_run};
+use tracer_sdk::read::{Liveness, LoadedRun, RunReader, Strictness, probe_liveness};
 use tracer_sdk::settings::Flush;
 use tracer_sdk::{Run, RunGuard, tool_call};
 use tracer_tests::{DataDir, Finished};
@@ -152,7 +152,12 @@ fn a_run_that_was_moved_away_is_not_claimed_and_stays_readable() {
     let (run, _) = interrupted_by(&data, |directory| fs::rename(directory, &elsewhere).unwrap());
     let stats = run.finish();
     assert_eq!((stats.written, stats.dropped), (0, 3));
-    assert_eq!(salvage_run(&elsewhere).unwrap().spans.len(), 3);
+    assert_eq!(
+        RunReader::open(&elsewhere, Strictness::Lenient)
+            .unwrap()
+            .span_count,
+        3
+    );
 }
 
 #[test]
@@ -163,7 +168,7 @@ fn a_run_whose_log_was_deleted_is_interrupted_and_says_what_is_missing() {
     });
     let stats = run.finish();
     assert_eq!((stats.written, stats.dropped), (0, 3));
-    let run = open_run(&directory).unwrap();
+    let run = LoadedRun::read(&directory).unwrap();
     assert_eq!((run.meta.status, run.spans.len()), (RecordedStatus::Running, 0));
     assert_eq!(run.meta.additional["dropped"]["spans"], 3);
     assert_eq!(
@@ -264,7 +269,8 @@ fn a_changed_log_is_never_reported_as_whole(#[case] harm: Harm, #[case] change: 
                 if meta["status"] == "running" {
                     continue;
                 }
-                let run = open_run(&directory).unwrap_or_else(|invalid| panic!("{told}: {invalid:#?}"));
+                let run =
+                    LoadedRun::read(&directory).unwrap_or_else(|invalid| panic!("{told}: {invalid:#?}"));
                 let is_own =
                     |span: &&tracer_sdk::format::SpanRecord| !span.attributes.contains_key("tracer.lost");
                 assert_eq!(
@@ -397,7 +403,7 @@ fn a_limit_on_the_size_of_files_costs_what_does_not_fit() {
     let told = run_agent(&mut command);
     assert!(told.written > 0 && told.dropped > 0);
     assert_eq!(told.warnings, 1);
-    let run = open_run(&told.directory).unwrap();
+    let run = LoadedRun::read(&told.directory).unwrap();
     assert_eq!(
         run.meta.status,
         RecordedStatus::Running,

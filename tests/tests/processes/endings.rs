@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tracer_sdk::format::{EventType, RecordedStatus};
-use tracer_sdk::read::{Liveness, open_run, probe_liveness};
+use tracer_sdk::read::{Liveness, LoadedRun, probe_liveness};
 use tracer_tests::{DataDir, Program, wait_until};
 
 use super::TRACED;
@@ -31,12 +31,12 @@ fn only_run(data: &DataDir) -> PathBuf {
 
 fn liveness_now(data: &DataDir) -> Liveness {
     let directory = only_run(data);
-    let status = open_run(&directory).map_or(RecordedStatus::Running, |run| run.meta.status);
+    let status = LoadedRun::read(&directory).map_or(RecordedStatus::Running, |run| run.meta.status);
     probe_liveness(&directory, status)
 }
 
 fn spans_in(data: &DataDir) -> Vec<String> {
-    open_run(&only_run(data))
+    LoadedRun::read(&only_run(data))
         .unwrap()
         .spans
         .into_iter()

@@ -298,7 +298,7 @@ fn what_a_killed_process_left_of_a_line_is_cut_before_the_next_one_appends() {
     tracer_sdk::tool_call("after").record().unwrap();
     run.finish();
 
-    let run = tracer_sdk::read::open_run(&directory).unwrap();
+    let run = tracer_sdk::read::LoadedRun::read(&directory).unwrap();
     let names: Vec<_> = run.spans.iter().map(|span| span.name.as_str()).collect();
     assert_eq!(names, ["before", "after", "shared"]);
 }

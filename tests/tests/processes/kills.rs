@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tracer_sdk::format::{RecordedStatus, SpanRecord};
 use tracer_sdk::maintenance;
-use tracer_sdk::read::{Liveness, open_run, probe_liveness, validate};
+use tracer_sdk::read::{Liveness, LoadedRun, probe_liveness, validate};
 use tracer_tests::{DataDir, Program, wait_until};
 
 use super::TRACED;
@@ -64,7 +64,7 @@ fn kill_once(kill: u32) -> u64 {
     wait_until("interrupted", || {
         probe_liveness(&directory, RecordedStatus::Running) == Liveness::Interrupted
     });
-    let recorded: HashSet<String> = match open_run(&directory) {
+    let recorded: HashSet<String> = match LoadedRun::read(&directory) {
         Ok(run) => {
             // The kernel may stop a large write half-way; what it took is a tail that readers leave out, and nobody was
             // told that it is safe.
@@ -97,7 +97,7 @@ fn is_repaired(directory: &Path, recorded: &HashSet<String>, kill: u32) {
         "kill {kill}"
     );
     assert_eq!(report.status, Some(RecordedStatus::Error), "kill {kill}");
-    let run = open_run(directory).unwrap();
+    let run = LoadedRun::read(directory).unwrap();
     let kept: HashSet<String> = run.spans.into_iter().map(acknowledged_as).collect();
     assert!(kept.is_superset(recorded), "kill {kill}: the repair lost spans");
 }

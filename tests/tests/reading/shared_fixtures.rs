@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tracer_sdk::format::RecordedStatus;
-use tracer_sdk::read::{LoadedRun, count_records, open_run, salvage_run};
+use tracer_sdk::read::{LoadedRun, RunReader, Strictness, count_records};
 
 fn fixtures(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -27,7 +27,7 @@ fn names(folder: &str) -> BTreeSet<String> {
 }
 
 fn load(name: &str) -> LoadedRun {
-    open_run(&fixtures("current").join(name)).unwrap_or_else(|invalid| panic!("{name}: {invalid}"))
+    LoadedRun::read(&fixtures("current").join(name)).unwrap_or_else(|invalid| panic!("{name}: {invalid}"))
 }
 
 /// What is pinned of a record: type, event ID, parent, time within the run's minute, duration, name, payload.
@@ -91,8 +91,12 @@ fn every_current_run_is_known_here() {
         );
         assert_eq!(run.counts(), run.meta.counts);
         assert_eq!(run.cut_tail, None);
-        let salvaged = salvage_run(&run.directory).unwrap();
-        assert_eq!((salvaged.problems, salvaged.spans), (vec![], run.spans), "{name}");
+        let lenient = RunReader::open(&run.directory, Strictness::Lenient).unwrap();
+        assert_eq!(
+            (lenient.problems, lenient.span_count),
+            (vec![], run.spans.len()),
+            "{name}"
+        );
     }
 }
 
@@ -422,7 +426,7 @@ fn every_malformed_run_is_refused_with_its_place_and_no_payload() {
         expected.map(|(name, ..)| name.to_owned()).into()
     );
     for (name, code, location, is_input) in expected {
-        let invalid = open_run(&fixtures("malformed").join(name)).unwrap_err();
+        let invalid = LoadedRun::read(&fixtures("malformed").join(name)).unwrap_err();
         let [problem] = invalid.problems.as_slice() else {
             panic!("{name}: {:?}", invalid.problems)
         };
@@ -445,6 +449,6 @@ fn every_malformed_run_is_refused_with_its_place_and_no_payload() {
             assert!(!told.contains(payload), "{name} tells {payload}: {told}");
         }
     }
-    let version = open_run(&fixtures("malformed/unsupported-version")).unwrap_err();
+    let version = LoadedRun::read(&fixtures("malformed/unsupported-version")).unwrap_err();
     assert!(version.problems[0].message.contains("version 0.1"));
 }

@@ -324,7 +324,7 @@ fn a_fault_after_the_end_is_survived_whatever_operation_it_hits() {
             for name in ["meta.json", "spans.jsonl"] {
                 std::fs::write(copied.join(name), memory.read(&directory.join(name)).unwrap()).unwrap();
             }
-            let run = tracer_sdk::read::open_run(&copied).unwrap_or_else(|invalid| {
+            let run = tracer_sdk::read::LoadedRun::read(&copied).unwrap_or_else(|invalid| {
                 panic!(
                     "{fault:?} at {position} ({:?}): {invalid:#?}",
                     clean.operations()[usize::try_from(position).unwrap()]

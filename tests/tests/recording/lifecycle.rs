@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tracer_sdk::format::{EventType, RecordedStatus};
-use tracer_sdk::read::{Liveness, open_run, probe_liveness};
+use tracer_sdk::read::{Liveness, LoadedRun, probe_liveness};
 use tracer_sdk::{llm_call, span, tool_call, traced_run};
 use tracer_tests::{DataDir, Finished};
 
@@ -52,7 +52,7 @@ fn metadata_appears_as_running_with_the_first_child_and_is_final_at_the_end() {
         (&Value::Null, &Value::Null, &json!("0.2.0"))
     );
     assert_eq!(first["trace_id"], run.trace_id().unwrap().to_string());
-    let running = open_run(&directory).unwrap();
+    let running = LoadedRun::read(&directory).unwrap();
     assert_eq!(
         (running.spans.len(), running.counts().tool_calls),
         (1, 1),
@@ -225,7 +225,7 @@ fn batched_spans_are_in_the_file_at_the_end_on_request_and_when_the_program_unwi
         assert_eq!(
             (
                 run.stats().written,
-                open_run(&run.dir().unwrap()).unwrap().spans.len()
+                LoadedRun::read(&run.dir().unwrap()).unwrap().spans.len()
             ),
             (3, 3)
         );

@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use tracer_sdk::format::RecordedStatus;
-use tracer_sdk::read::{self, RunDirectory, StreamedRun};
+use tracer_sdk::format::{RecordedStatus, RunMeta};
+use tracer_sdk::read::{RecordStream, RunDirectory, RunReader, Strictness};
 use tracer_sdk::redaction::Redaction;
 use tracer_sdk::settings::Settings;
 use tracer_view::HtmlExport;
@@ -82,7 +82,9 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     }
     let (directory, short_id) = session.select(args.run_id.as_deref())?;
     let reading = Progress::begin("reading", "span", None);
-    let run = read::stream_run(&directory.path).map_err(|invalid| {
+    let opened = RunReader::open(&directory.path, Strictness::Strict)
+        .and_then(|run| Ok((run.require_meta()?.clone(), run.records)));
+    let (meta, records) = opened.map_err(|invalid| {
         let problems = invalid
             .more_problems
             .saturating_add(invalid.problems.len() as u64);
@@ -94,16 +96,16 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         refused(ErrorKind::Check, what, &invalid).with_hint(format!("see what can be read of it: {show}"))
     })?;
     reading.end(&mut session.ui);
-    if run.meta.status == RecordedStatus::Running {
+    if meta.status == RecordedStatus::Running {
         session.ui.note(&Line::of(
             "the run has not ended: this is what it has recorded so far",
             Tone::Warning,
         ));
     }
-    let total = run.records.record_count() as u64;
+    let total = records.record_count() as u64;
     let source = match args.format {
         Format::Html => Source::Page(Box::new(page(&directory, &short_id, session)?)),
-        _ => Source::Records(Box::new(run)),
+        _ => Source::Records(Box::new(meta), records),
     };
     let progress = Progress::begin("exporting", args.format.unit(), Some(total));
     if args.out.as_os_str() == "-" {
@@ -157,7 +159,7 @@ impl HtmlExport for HtmlFiles {
 /// What is exported.
 enum Source {
     /// The records or spans of a run.
-    Records(Box<StreamedRun>),
+    Records(Box<RunMeta>, RecordStream),
     /// The steps of a run, as they are shown.
     Page(Box<Page>),
 }
@@ -203,8 +205,8 @@ fn write(
     progress: &Progress,
     writer: &mut dyn Write,
 ) -> Result<u64, ExportError> {
-    let run = match source {
-        Source::Records(run) => *run,
+    let (meta, records) = match source {
+        Source::Records(meta, records) => (meta, records),
         Source::Page(mut page) => {
             return html::write_run(
                 &mut page.contents,
@@ -215,25 +217,24 @@ fn write(
             );
         }
     };
-    let meta = run.meta;
     match args.format {
         // A page is made of steps, above.
         Format::Html | Format::Envelope => {
-            let records = counted(lines::of_records(&run.records)?, progress);
+            let records = counted(lines::of_records(&records)?, progress);
             envelope::write(&meta, records, writer)
         }
-        Format::Ndjson => ndjson::write(counted(lines::of_records(&run.records)?, progress), writer),
+        Format::Ndjson => ndjson::write(counted(lines::of_records(&records)?, progress), writer),
         Format::OtlpJson => {
-            let spans = otlp::lines(&run.records.into_spans())?;
+            let spans = otlp::lines(&records.into_spans())?;
             otlp::write(&meta, counted(spans, progress), writer)
         }
         Format::Chrome => {
-            let spans = chrome::bars(&meta, &run.records.into_spans())?;
+            let spans = chrome::bars(&meta, &records.into_spans())?;
             chrome::write(&meta, counted(spans, progress), writer)
         }
         Format::Folded => {
             let weight = args.weight.unwrap_or_default();
-            let spans = folded::frames(weight, &run.records.into_spans())?;
+            let spans = folded::frames(weight, &records.into_spans())?;
             folded::write(counted(spans, progress), writer)
         }
     }?;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use tracer_sdk::format::{RecordedStatus, Timestamp};
-use tracer_sdk::read::{self, NamePattern, RunFilter, RunStore, RunSummary};
+use tracer_sdk::read::{NamePattern, RunFilter, RunReader, RunStore, RunSummary, Strictness};
 
 use super::Verdict;
 use crate::error::CliError;
@@ -265,9 +265,8 @@ fn row(run: &RunSummary, preview: Option<RunPreview>) -> RunRow {
             duration: duration(meta),
             counts: match meta.status {
                 // The metadata of a run that goes on is older than its spans.
-                RecordedStatus::Running => {
-                    read::outline_run(&run.directory.path).map_or(meta.counts, |outlined| outlined.counts())
-                }
+                RecordedStatus::Running => RunReader::open(&run.directory.path, Strictness::Lenient)
+                    .map_or(meta.counts, |outlined| outlined.counts()),
                 _ => meta.counts,
             },
             preview,

@@ -63,7 +63,7 @@ mod tests {
 
     use serde_json::json;
     use tempfile::TempDir;
-    use tracer_sdk::read::{StreamedRun, stream_run};
+    use tracer_sdk::read::{RunReader, Strictness};
 
     use super::super::ExportError;
     use super::super::pieces::{PASSED_BYTES, TURN_ITEMS};
@@ -104,8 +104,8 @@ mod tests {
         directory
     }
 
-    fn streamed(directory: &TempDir) -> StreamedRun {
-        stream_run(directory.path()).unwrap()
+    fn streamed(directory: &TempDir) -> RunReader {
+        RunReader::open(directory.path(), Strictness::Strict).unwrap()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A recorded run as the gate sees it: strictly read, counted from its records.
 
 use tracer_insight::profile::RunProfile;
-use tracer_sdk::read::{self, StreamedRun};
+use tracer_sdk::read::{self, RunReader, Strictness};
 
 use crate::commands::refused;
 use crate::error::{CliError, ErrorKind};
@@ -10,20 +10,21 @@ use crate::session::Session;
 /// A run of the store, ready to be judged or compared.
 pub(crate) struct StoredRun {
     pub(crate) short_id: String,
-    pub(crate) run: StreamedRun,
+    pub(crate) run: RunReader,
     pub(crate) metrics: RunProfile,
 }
 
 /// The run that the argument selects; the newest when it is left out.
 pub(crate) fn select(run_id: Option<&str>, session: &mut Session) -> Result<StoredRun, CliError> {
     let (directory, short_id) = session.select(run_id)?;
-    let run = read::stream_run(&directory.path).map_err(|invalid| {
+    let not_valid = |invalid: read::InvalidRun| {
         let show = session.command(&format!("show {short_id}"));
         refused(ErrorKind::Input, format!("run {short_id} is not valid"), &invalid)
             .with_hint(format!("see what can be read of it: {show}"))
-    })?;
-    let metrics =
-        RunProfile::read(&run.meta, run.records.clone()).map_err(|error| unread(&short_id, &error))?;
+    };
+    let run = RunReader::open(&directory.path, Strictness::Strict).map_err(&not_valid)?;
+    let meta = run.require_meta().map_err(&not_valid)?;
+    let metrics = RunProfile::read(meta, run.records.clone()).map_err(|error| unread(&short_id, &error))?;
     Ok(StoredRun {
         short_id,
         run,

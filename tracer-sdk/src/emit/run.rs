@@ -70,7 +70,7 @@ impl Run {
     /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
     /// # let directory = run.dir().unwrap();
     /// # run.finish();
-    /// let run = tracer_sdk::read::open_run(&directory)?;
+    /// let run = tracer_sdk::read::LoadedRun::read(&directory)?;
     /// assert_eq!(run.meta.run_name.as_deref(), Some("support-agent"));
     /// # Ok::<(), tracer_sdk::read::InvalidRun>(())
     /// ```
@@ -330,7 +330,7 @@ impl RunGuard {
     /// run.fail("the customer hung up");
     /// # let directory = run.dir().unwrap();
     /// # run.finish();
-    /// let run = tracer_sdk::read::open_run(&directory)?;
+    /// let run = tracer_sdk::read::LoadedRun::read(&directory)?;
     /// assert_eq!(run.spans[0].status_description, "the customer hung up");
     /// # Ok::<(), tracer_sdk::read::InvalidRun>(())
     /// ```
@@ -351,7 +351,7 @@ impl RunGuard {
     /// assert!(run.observe("x".parse::<u8>()).is_err());
     /// # let directory = run.dir().unwrap();
     /// # run.finish();
-    /// assert_eq!(tracer_sdk::read::open_run(&directory)?.meta.status, RecordedStatus::Error);
+    /// assert_eq!(tracer_sdk::read::LoadedRun::read(&directory)?.meta.status, RecordedStatus::Error);
     /// # Ok::<(), tracer_sdk::read::InvalidRun>(())
     /// ```
     pub fn observe<T, E: fmt::Display>(&self, result: Result<T, E>) -> Result<T, E> {

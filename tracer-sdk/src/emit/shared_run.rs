@@ -8,7 +8,7 @@ use super::ids::SpanIds;
 use crate::format::{
     Counts, Dropped, Problem, ProblemCode, SPANS_FILE, SpanId, SpanRecord, StoredTime, Timestamp, names,
 };
-use crate::read::outline_run;
+use crate::read::{RunReader, Strictness};
 use crate::write::losses::LostParent;
 
 /// The name of what stands in for a span whose process died before it ended.
@@ -40,7 +40,7 @@ pub(crate) struct Survey {
 ///
 /// One span at a time is in memory, and of each its ID and those of parents.
 pub(crate) fn survey(directory: &Path, root: SpanId, ids: &SpanIds) -> Option<Survey> {
-    let run = outline_run(directory).ok()?;
+    let run = RunReader::open(directory, Strictness::Lenient).ok()?;
     let counts = run.counts();
     let is_damaged = run.cut_tail.is_some() || run.problems.iter().any(is_damage);
     let mut own = 0;
@@ -82,7 +82,7 @@ fn is_damage(problem: &Problem) -> bool {
 /// Keeps what a stand-in for the parent of `span` would need.
 /// Which spans are in the file of a run that another process has ended, and which of them is the root.
 pub(crate) fn present(directory: &Path) -> Option<(HashSet<SpanId>, SpanId)> {
-    let run = outline_run(directory).ok()?;
+    let run = RunReader::open(directory, Strictness::Lenient).ok()?;
     let mut present = HashSet::new();
     let mut root = None;
     for span in run.records.into_spans() {
@@ -143,7 +143,7 @@ mod tests {
     use std::io::Write;
     use std::sync::Arc;
 
-    use crate::read::{count_records, open_run};
+    use crate::read::{LoadedRun, count_records};
     use crate::write::files::Disk;
     use crate::write::watched::Watched;
     use crate::{Config, Run, tool_call};
@@ -185,7 +185,7 @@ mod tests {
         tool_call("own").record().unwrap();
         run.fail("nobody came");
         run.finish();
-        let run = open_run(&directory).unwrap();
+        let run = LoadedRun::read(&directory).unwrap();
         assert!(run.meta.status.is_completed());
         assert_eq!(run.meta.counts.tool_calls, 2);
         assert_eq!(run.meta.counts, count_records(&run.records()));

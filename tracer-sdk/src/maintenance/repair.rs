@@ -10,7 +10,7 @@ use super::completion::{Completion, Seen, complete};
 use super::error::MaintenanceError;
 use crate::format::{LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, RunMeta, SPANS_FILE};
 use crate::input::read_input;
-use crate::read::{self, Liveness, MAX_META_BYTES, OutlinedRun, open_run_file, probe_liveness};
+use crate::read::{self, Liveness, MAX_META_BYTES, RunReader, Strictness, open_run_file, probe_liveness};
 use crate::write::files::{Disk, FileSystem, OpenFile, OpenMode, write_all};
 use crate::write::meta_file::replace_text;
 use crate::write::meta_text::MetaText;
@@ -55,7 +55,7 @@ struct LogEnd {
 ///
 /// let plan = tracer_sdk::maintenance::plan_repair(&directory)?;
 /// assert!(plan.completion.is_some());
-/// assert_eq!(tracer_sdk::read::open_run(&directory)?.meta.status, RecordedStatus::Running); // as it was
+/// assert_eq!(tracer_sdk::read::LoadedRun::read(&directory)?.meta.status, RecordedStatus::Running); // as it was
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -82,7 +82,7 @@ pub fn plan_repair(directory: &Path) -> Result<Repair, MaintenanceError> {
 /// use tracer_sdk::format::RecordedStatus;
 ///
 /// tracer_sdk::maintenance::repair(&directory)?;
-/// assert_eq!(tracer_sdk::read::open_run(&directory)?.meta.status, RecordedStatus::Error);
+/// assert_eq!(tracer_sdk::read::LoadedRun::read(&directory)?.meta.status, RecordedStatus::Error);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -160,11 +160,12 @@ fn after_the_end(directory: &Path) -> Result<State, MaintenanceError> {
 }
 
 fn plan_completion(directory: &Path) -> Result<Repair, MaintenanceError> {
-    let run = read::outline_run(directory).map_err(|invalid| MaintenanceError::RunDamaged {
-        problems: invalid.problems,
-        more_problems: invalid.more_problems,
-    })?;
-    let OutlinedRun { meta: Some(meta), .. } = &run else {
+    let run =
+        RunReader::open(directory, Strictness::Lenient).map_err(|invalid| MaintenanceError::RunDamaged {
+            problems: invalid.problems,
+            more_problems: invalid.more_problems,
+        })?;
+    let RunReader { meta: Some(meta), .. } = &run else {
         return Err(damaged(run));
     };
     if !run.problems.is_empty() {
@@ -189,7 +190,7 @@ fn plan_completion(directory: &Path) -> Result<Repair, MaintenanceError> {
     })
 }
 
-fn damaged(run: OutlinedRun) -> MaintenanceError {
+fn damaged(run: RunReader) -> MaintenanceError {
     MaintenanceError::RunDamaged {
         problems: run.problems,
         more_problems: run.more_problems,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{InvalidRun, RunStore, open_run, salvage_run};
+use super::{InvalidRun, LoadedRun, RunReader, RunStore, SpanStream, Strictness};
 use crate::format::{EventType, RecordedStatus};
 
 const RUN: &str = "10000000000000000000000000000001";
@@ -68,24 +68,33 @@ fn places(invalid: &InvalidRun) -> Vec<String> {
         .collect()
 }
 
+fn spans_of(run: &RunReader) -> SpanStream {
+    run.records.clone().into_spans()
+}
+
+fn lenient(path: &Path) -> Result<RunReader, InvalidRun> {
+    RunReader::open(path, Strictness::Lenient)
+}
+
 fn refused(path: &Path) -> Vec<String> {
-    places(&open_run(path).unwrap_err())
+    places(&LoadedRun::read(path).unwrap_err())
 }
 
 #[test]
 fn a_valid_run_is_read_from_its_directory_or_its_metadata() {
     let directory = directory(&meta("ok"), spans());
     for path in [directory.path().to_owned(), directory.path().join("meta.json")] {
-        let run = open_run(&path).unwrap();
+        let run = LoadedRun::read(&path).unwrap();
         assert_eq!(run.directory, directory.path());
         assert_eq!(run.meta.run_name.as_deref(), Some("nightly"));
         assert_eq!((run.spans.len(), run.cut_tail), (2, None));
         assert_eq!(run.counts().tool_calls, 1);
         assert_eq!(run.records().last().unwrap().event_type(), EventType::RunEnd);
     }
-    let salvaged = salvage_run(directory.path()).unwrap();
-    assert_eq!(salvaged.problems, []);
-    assert_eq!(salvaged.records(), open_run(directory.path()).unwrap().records());
+    let lenient = lenient(directory.path()).unwrap();
+    assert_eq!(lenient.problems, []);
+    let records: Vec<_> = lenient.records.map(Result::unwrap).collect();
+    assert_eq!(records, LoadedRun::read(directory.path()).unwrap().records());
 }
 
 #[test]
@@ -102,7 +111,7 @@ fn every_line_that_is_odd_has_a_decided_answer() {
     ];
     for text in accepted {
         let directory = directory(&meta("ok"), &text);
-        let run = open_run(directory.path());
+        let run = LoadedRun::read(directory.path());
         assert_eq!(
             run.map(|run| run.spans.len()),
             Ok(1),
@@ -132,7 +141,7 @@ fn every_line_that_is_odd_has_a_decided_answer() {
         );
     }
     let marked = directory(&meta("ok"), format!("\u{feff}{root}\n"));
-    let invalid = open_run(marked.path()).unwrap_err();
+    let invalid = LoadedRun::read(marked.path()).unwrap_err();
     assert_eq!(places(&invalid), ["malformed_json spans.jsonl:1"]);
     assert!(invalid.problems[0].message.contains("byte order mark"));
 }
@@ -154,7 +163,7 @@ fn all_problems_are_told_in_the_order_of_the_files_and_no_value() {
         .replace("\"nightly\"", "7")
         .replace("\"errors\":0", "\"errors\":-1");
     let directory = directory(&meta, text);
-    let invalid = open_run(directory.path()).unwrap_err();
+    let invalid = LoadedRun::read(directory.path()).unwrap_err();
     assert_eq!(
         places(&invalid),
         [
@@ -208,12 +217,12 @@ fn a_running_run_may_be_cut_and_lack_its_root_parents_and_spans() {
         (format!("{child}\n\0\0\0"), 1, Some(3)),
     ] {
         let directory = directory(&meta("running"), &text);
-        let run = open_run(directory.path()).unwrap();
+        let run = LoadedRun::read(directory.path()).unwrap();
         assert_eq!((run.spans.len(), run.cut_tail), (spans, cut_tail), "{text:?}");
     }
     let in_a_character = [child.as_bytes(), b"\n{\"name\": \"\xc3"].concat();
     assert_eq!(
-        open_run(directory(&meta("running"), in_a_character).path())
+        LoadedRun::read(directory(&meta("running"), in_a_character).path())
             .unwrap()
             .cut_tail,
         Some(11)
@@ -230,14 +239,14 @@ fn a_running_run_may_be_cut_and_lack_its_root_parents_and_spans() {
 fn the_log_of_a_running_run_may_not_be_there_yet() {
     let directory = directory(&meta("running"), "");
     fs::remove_file(directory.path().join("spans.jsonl")).unwrap();
-    assert_eq!(open_run(directory.path()).unwrap().spans, []);
+    assert_eq!(LoadedRun::read(directory.path()).unwrap().spans, []);
 }
 
 #[test]
 fn what_is_missing_or_no_run_is_told_as_input() {
     let completed = directory(&meta("ok"), spans());
     let nowhere = completed.path().join("nowhere");
-    let invalid = open_run(&nowhere).unwrap_err();
+    let invalid = LoadedRun::read(&nowhere).unwrap_err();
     assert_eq!(
         places(&invalid),
         [format!("path_not_found {}", nowhere.display())]
@@ -255,7 +264,7 @@ fn what_is_missing_or_no_run_is_told_as_input() {
     );
 
     fs::remove_file(&spans_file).unwrap();
-    let invalid = open_run(completed.path()).unwrap_err();
+    let invalid = LoadedRun::read(completed.path()).unwrap_err();
     assert_eq!(places(&invalid), ["missing_file spans.jsonl"]);
     assert!(invalid.is_input() && invalid.span_count.is_none() && invalid.trace_id.is_some());
     fs::remove_file(completed.path().join("meta.json")).unwrap();
@@ -270,19 +279,19 @@ fn the_format_before_this_one_is_named() {
     let directory = tempfile::tempdir().unwrap();
     for file in ["events.jsonl", "run.json"] {
         fs::write(directory.path().join(file), "{}").unwrap();
-        let invalid = open_run(directory.path()).unwrap_err();
+        let invalid = LoadedRun::read(directory.path()).unwrap_err();
         assert_eq!(places(&invalid), [format!("legacy_format {file}")]);
         assert_eq!(
             refused(&directory.path().join(file)),
             [format!("legacy_format {file}")]
         );
         assert!(!invalid.is_input());
-        assert_eq!(salvage_run(directory.path()).unwrap_err(), invalid);
+        assert_eq!(lenient(directory.path()).unwrap_err(), invalid);
     }
     fs::write(directory.path().join("meta.json"), meta("ok")).unwrap();
     fs::write(directory.path().join("spans.jsonl"), spans()).unwrap();
     assert!(
-        open_run(directory.path()).is_ok(),
+        LoadedRun::read(directory.path()).is_ok(),
         "files of others beside ours are fine"
     );
 }
@@ -298,7 +307,7 @@ fn a_version_that_is_not_understood_is_refused_by_both_readers() {
         ["unsupported_version meta.json.spec_version"]
     );
     assert_eq!(
-        places(&salvage_run(directory.path()).unwrap_err()),
+        places(&lenient(directory.path()).unwrap_err()),
         refused(directory.path())
     );
 }
@@ -313,7 +322,7 @@ fn a_run_in_the_directory_of_another_run_is_refused() {
     assert_eq!(refused(&directory), ["trace_id_mismatch meta.json.trace_id"]);
     let named = parent.path().join(RUN);
     fs::rename(&directory, &named).unwrap();
-    assert!(open_run(&named).is_ok());
+    assert!(LoadedRun::read(&named).is_ok());
 }
 
 #[test]
@@ -326,11 +335,9 @@ fn a_damaged_run_gives_what_can_be_read() {
         span(2, Some(1)),
         span(2, Some(1))
     );
-    let salvaged = salvage_run(directory(&meta("ok"), &text).path()).unwrap();
-    let ids: Vec<String> = salvaged
-        .spans
-        .iter()
-        .map(|span| span.span_id.to_string())
+    let salvaged = lenient(directory(&meta("ok"), &text).path()).unwrap();
+    let ids: Vec<String> = spans_of(&salvaged)
+        .map(|span| span.unwrap().span_id.to_string())
         .collect();
     assert_eq!(ids, ["0000000000000001", "0000000000000002"]);
     let codes: Vec<&str> = salvaged
@@ -344,13 +351,13 @@ fn a_damaged_run_gives_what_can_be_read() {
     );
     assert_eq!(salvaged.status, Some(RecordedStatus::Ok));
 
-    let without_meta = salvage_run(directory("{", spans()).path()).unwrap();
-    assert_eq!((without_meta.meta, without_meta.spans.len()), (None, 2));
+    let without_meta = lenient(directory("{", spans()).path()).unwrap();
+    assert_eq!((&without_meta.meta, without_meta.span_count), (&None, 2));
     assert_eq!(without_meta.trace_id.unwrap().to_string(), RUN);
 
     let nothing = directory("{", "broken");
     assert_eq!(
-        places(&salvage_run(nothing.path()).unwrap_err()),
+        places(&lenient(nothing.path()).unwrap_err()),
         ["malformed_json meta.json", "malformed_json spans.jsonl:1"]
     );
 }
@@ -379,7 +386,7 @@ fn only_regular_files_are_read_and_a_pipe_does_not_hold_the_reader() {
             let path = directory.path().join(file);
             fs::remove_file(&path).unwrap();
             make(&path);
-            let invalid = open_run(directory.path()).unwrap_err();
+            let invalid = LoadedRun::read(directory.path()).unwrap_err();
             assert_eq!(places(&invalid), [format!("unreadable_file {file}")]);
             assert!(invalid.problems[0].message.contains("is not a regular file"));
             assert!(invalid.is_input());

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::tree::Tree;
 use crate::format::{META_FILE, Record, RunMeta, SPANS_FILE, SpanRecord};
-use crate::read::read_run;
+use crate::read::LoadedRun;
 use crate::write::memory::Memory;
 
 /// What a piece of code returned and recorded.
@@ -45,7 +45,8 @@ impl<R> Captured<R> {
                 .find(|path| path.ends_with(Path::new(name)));
             path.and_then(|path| memory.read(&path)).unwrap_or_default()
         };
-        let run = read_run(&file(META_FILE), &file(SPANS_FILE)).expect("a captured run is valid");
+        let run =
+            LoadedRun::from_bytes(&file(META_FILE), &file(SPANS_FILE)).expect("a captured run is valid");
         Self {
             result,
             records: run.records(),

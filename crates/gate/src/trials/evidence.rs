@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::{FailureReason, Trial, TrialFailure};
 use tracer_insight::profile::RunProfile;
-use tracer_sdk::read::{InvalidRun, RunDirectory, RunStore, StoreError, stream_run};
+use tracer_sdk::read::{InvalidRun, RunDirectory, RunReader, RunStore, StoreError, Strictness};
 
 /// More runs than this are counted instead of named.
 const MOST_NAMED: usize = 3;
@@ -64,11 +64,13 @@ fn told_by_run(number: u32, directory: &RunDirectory) -> Trial {
             TrialFailure::new(FailureReason::MalformedTrace).with(detail),
         )
     };
-    let run = match stream_run(&directory.path) {
+    let run = RunReader::open(&directory.path, Strictness::Strict)
+        .and_then(|run| Ok((run.require_meta()?.clone(), run.records)));
+    let (meta, records) = match run {
         Ok(run) => run,
         Err(invalid) => return malformed(problems(&invalid)),
     };
-    match RunProfile::read(&run.meta, run.records) {
+    match RunProfile::read(&meta, records) {
         Ok(metrics) => Trial::of_run(number, metrics),
         Err(error) => malformed(error.to_string()),
     }

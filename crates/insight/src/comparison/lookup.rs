@@ -14,7 +14,7 @@ impl Comparison {
     /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// use tracer_insight::comparison::Comparison;
     /// use tracer_insight::profile::RunProfile;
-    /// use tracer_sdk::read::stream_run;
+    /// use tracer_sdk::read::{RunReader, Strictness};
     ///
     /// # let mut directories = Vec::new();
     /// # for page in [1, 2] {
@@ -23,11 +23,11 @@ impl Comparison {
     /// #     directories.push(run.dir().unwrap());
     /// #     run.finish();
     /// # }
-    /// let mut before = stream_run(&directories[0])?;
-    /// let mut after = stream_run(&directories[1])?;
+    /// let mut before = RunReader::open(&directories[0], Strictness::Strict)?;
+    /// let mut after = RunReader::open(&directories[1], Strictness::Strict)?;
     /// let mut comparison = Comparison::of_runs(
-    ///     &RunProfile::read(&before.meta, before.records.clone())?,
-    ///     &RunProfile::read(&after.meta, after.records.clone())?,
+    ///     &RunProfile::read(before.require_meta()?, before.records.clone())?,
+    ///     &RunProfile::read(after.require_meta()?, after.records.clone())?,
     /// );
     /// comparison.look_up_differences(&mut before.records, &mut after.records, 100)?;
     /// let pair = comparison.calls.pairs().next().unwrap();

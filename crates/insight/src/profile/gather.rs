@@ -44,11 +44,13 @@ impl RunProfile {
     /// What a run did, from its metadata and records that are read one after the other: a run of any size.
     ///
     /// ```
+    /// use tracer_sdk::read::{RunReader, Strictness};
+    ///
     /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
     /// use tracer_insight::profile::RunProfile;
     ///
-    /// let run = tracer_sdk::read::stream_run(&directory)?;
-    /// let metrics = RunProfile::read(&run.meta, run.records)?;
+    /// let run = RunReader::open(&directory, Strictness::Strict)?;
+    /// let metrics = RunProfile::read(run.require_meta()?, run.records.clone())?;
     /// assert_eq!(metrics.step_count, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -255,7 +255,7 @@ pub struct RepeatedCalls {
 /// let directory = run.dir().unwrap();
 /// let _ignored = llm_call("gpt-5").record();
 /// run.finish();
-/// let run = tracer_sdk::read::open_run(&directory)?;
+/// let run = tracer_sdk::read::LoadedRun::read(&directory)?;
 /// let stops = RunProfile::new(&run.meta, run.records()).guardrail_stops;
 /// assert_eq!(stops[0].error_type, "GuardrailExceeded");
 /// # Ok::<(), tracer_sdk::read::InvalidRun>(())

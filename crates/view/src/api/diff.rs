@@ -11,7 +11,7 @@ use tracer_insight::comparison::{
 };
 use tracer_insight::profile::RunProfile;
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
-use tracer_sdk::read::{StreamedRun, stream_run};
+use tracer_sdk::read::{RunReader, Strictness};
 
 use super::super::answer::{ApiError, json_response};
 use super::super::run::stamp::Stamp;
@@ -142,13 +142,14 @@ pub(crate) async fn diff(State(viewer): State<Viewer>, query: Query) -> Result<R
     read.await
 }
 
-fn open(viewer: &Viewer, id: TraceId) -> Result<StreamedRun, ApiError> {
+fn open(viewer: &Viewer, id: TraceId) -> Result<RunReader, ApiError> {
     let directory = viewer.runs().directory(id)?;
-    stream_run(&directory.path).map_err(ApiError::invalid_run)
+    RunReader::open(&directory.path, Strictness::Strict).map_err(ApiError::invalid_run)
 }
 
-fn metrics(run: &StreamedRun) -> Result<RunProfile, ApiError> {
-    RunProfile::read(&run.meta, run.records.clone()).map_err(ApiError::unreadable)
+fn metrics(run: &RunReader) -> Result<RunProfile, ApiError> {
+    let meta = run.require_meta().map_err(ApiError::invalid_run)?;
+    RunProfile::read(meta, run.records.clone()).map_err(ApiError::unreadable)
 }
 
 fn of_runs(viewer: &Viewer, a: TraceId, b: TraceId) -> Result<Arc<Compared>, ApiError> {

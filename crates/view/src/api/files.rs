@@ -7,7 +7,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Serialize;
 use tracer_sdk::format::{META_FILE, RunMeta, SPANS_FILE, SPEC_VERSION, SpanRecord, TraceId};
-use tracer_sdk::read::{self, RecordStream, spans_to_events};
+use tracer_sdk::read::{self, RecordStream, RunReader, Strictness, spans_to_events};
 
 use super::super::answer::{ApiError, bytes_response, json_response, not_modified, with_version};
 use super::super::pieces;
@@ -115,7 +115,7 @@ pub(crate) async fn spans(
         .read(move |viewer| {
             let directory = viewer.runs().directory(id.0)?;
             let stamp = Stamp::of(&directory.path);
-            let run = read::stream_run(&directory.path).map_err(ApiError::invalid_run)?;
+            let run = RunReader::open(&directory.path, Strictness::Strict).map_err(ApiError::invalid_run)?;
             Ok((stamp, run.records))
         })
         .await?;

@@ -238,7 +238,7 @@ impl OpenRun {
             return Ok(problems);
         }
         let problems = Problems::of(self);
-        if work::is_called_off() {
+        if work::is_cancelled() {
             return Err(ApiError::internal());
         }
         Ok(self.problems.get_or_init(|| problems))

@@ -1,7 +1,7 @@
 //! What is wrong with a run, found when it is first asked for: a log with a problem takes another look at all of it.
 
 use tracer_sdk::format::{Problem, ProblemCode, SPANS_FILE};
-use tracer_sdk::read::outline_run;
+use tracer_sdk::read::{RunReader, Strictness};
 
 use super::open_run::OpenRun;
 use tracer_insight::status::RunStatus;
@@ -27,7 +27,7 @@ impl Problems {
         if let Some((problems, more)) = Self::from_index(run) {
             return Self::new(problems, more, None);
         }
-        match outline_run(&run.directory.path) {
+        match RunReader::open(&run.directory.path, Strictness::Lenient) {
             Ok(outlined) => Self::new(outlined.problems, outlined.more_problems, outlined.cut_tail),
             Err(invalid) => Self::new(invalid.problems, invalid.more_problems, None),
         }

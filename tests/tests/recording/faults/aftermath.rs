@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use tracer_sdk::RunStats;
-use tracer_sdk::read::{count_records, read_run};
+use tracer_sdk::read::{LoadedRun, count_records};
 use tracer_sdk::testing::file_systems::Memory;
 
 use super::agent::SPANS;
@@ -95,7 +95,7 @@ impl Aftermath {
         assert_eq!(written + dropped, SPANS, "recorded = written + dropped: {told}");
         let log = self.files.spans.as_deref().unwrap_or_default();
         let Some(meta) = &self.files.meta else { return };
-        let run = read_run(meta, log).unwrap_or_else(|invalid| panic!("{told}: {invalid:#?}"));
+        let run = LoadedRun::from_bytes(meta, log).unwrap_or_else(|invalid| panic!("{told}: {invalid:#?}"));
         if run.meta.status.is_completed() {
             assert_eq!(run.cut_tail, None, "{told}");
             assert_eq!(run.meta.counts, count_records(&run.records()), "{told}");

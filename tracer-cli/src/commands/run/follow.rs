@@ -11,7 +11,7 @@ use tracer_gate::{
 use tracer_insight::profile::RunProfile;
 use tracer_sdk::format::{GateTrial, Timestamp};
 use tracer_sdk::maintenance::{self, MaintenanceError};
-use tracer_sdk::read::{RunDirectory, RunStore, stream_run};
+use tracer_sdk::read::{RunDirectory, RunReader, RunStore, Strictness};
 
 use crate::session::Session;
 use crate::terminal::trial_progress;
@@ -127,9 +127,9 @@ impl<'a> Follower<'a> {
             meta.is_some_and(|meta| meta.started_at.instant() == started)
         });
         for stored in same_start {
-            let content = stream_run(&stored.directory.path)
+            let content = RunReader::open(&stored.directory.path, Strictness::Strict)
                 .ok()
-                .and_then(|stored| RunProfile::read(&stored.meta, stored.records).ok())
+                .and_then(|stored| RunProfile::read(stored.meta.as_ref()?, stored.records.clone()).ok())
                 .map(|metrics| metrics.content);
             if content == Some(run.content) {
                 let id: String = stored.directory.trace_id.to_string().chars().take(8).collect();

@@ -66,7 +66,7 @@ macro_rules! timed_methods {
         /// plan.end();
         /// # let directory = run.dir().unwrap();
         /// # run.finish();
-        /// let spans = tracer_sdk::read::open_run(&directory)?.spans;
+        /// let spans = tracer_sdk::read::LoadedRun::read(&directory)?.spans;
         /// assert_eq!(spans[0].parent_span_id, Some(spans[1].span_id));
         /// # Ok(()) }
         /// ```

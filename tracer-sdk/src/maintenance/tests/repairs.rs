@@ -6,7 +6,7 @@ use super::super::repair::repair_on;
 use super::super::*;
 use super::*;
 use crate::format::{Counts, RecordedStatus};
-use crate::read::{open_run, validate};
+use crate::read::{LoadedRun, validate};
 
 #[track_caller]
 fn is_repaired(store: &Store) {
@@ -44,7 +44,7 @@ fn an_interrupted_run_is_completed_and_its_log_kept_as_it_was() {
             .contains(r#""labels": {"a":1.5}"#)
     );
 
-    let run = open_run(store.path()).unwrap();
+    let run = LoadedRun::read(store.path()).unwrap();
     let told: Vec<(String, &str)> = run
         .records()
         .iter()

@@ -2,11 +2,11 @@
 
 use std::io::{self, Read};
 
-use super::super::call_off::{self, CallOff};
+use crate::read::cancel::{self, CancelToken};
 
 /// The longest line that is read, in bytes. Our emitters write no line over 1 MiB, others have no limit; a file without
 /// any newline must not fill the memory.
-pub(in super::super) const MAX_LINE_BYTES: usize = 128 * 1024 * 1024;
+pub(crate) const MAX_LINE_BYTES: usize = 128 * 1024 * 1024;
 
 /// How much of longer lines is passed over in one file, in bytes, before it is given up: a sparse file of any size costs
 /// nothing to make.
@@ -18,16 +18,16 @@ const BLOCK_BYTES: usize = 256 * 1024;
 
 /// Where a line begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct LineStart {
+pub(crate) struct LineStart {
     /// The offset of its first byte.
-    pub(in super::super) offset: u64,
+    pub(crate) offset: u64,
     /// Its number, from 1.
-    pub(in super::super) line: u64,
+    pub(crate) line: u64,
 }
 
 impl LineStart {
     /// The beginning of a file.
-    pub(in super::super) const FILE: Self = Self { offset: 0, line: 1 };
+    pub(crate) const FILE: Self = Self { offset: 0, line: 1 };
 }
 
 /// One block of a file.
@@ -97,8 +97,8 @@ impl Block {
 #[derive(Debug)]
 pub(super) struct Blocks<R> {
     reader: R,
-    /// Several threads take blocks: what calls off the reading is that of the one that began it.
-    call_off: Option<CallOff>,
+    /// Several threads take blocks: the token is that of the thread that began the reading.
+    token: Option<CancelToken>,
     limit: usize,
     block_bytes: usize,
     /// The beginning of a line whose end was not in the last block.
@@ -129,7 +129,7 @@ impl<R: Read> Blocks<R> {
     fn with_sizes(reader: R, limit: usize, block_bytes: usize) -> Self {
         Self {
             reader,
-            call_off: CallOff::current(),
+            token: CancelToken::current(),
             limit,
             block_bytes,
             carried: Vec::new(),
@@ -190,7 +190,7 @@ impl<R: Read> Blocks<R> {
     }
 
     fn read(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
-        call_off::check(self.call_off.as_ref())?;
+        cancel::check(self.token.as_ref())?;
         bytes.reserve(self.block_bytes);
         let read = (&mut self.reader)
             .take(self.block_bytes as u64)

@@ -1,15 +1,23 @@
-//! One pass over `spans.jsonl` at any size: line by line, every span validated and given to a visitor, and of each no
-//! more kept than an index entry.
+//! `spans.jsonl` at any size: one pass with a visitor, an index entry per span, and single lines read again by place.
 //!
-//! The file is read in blocks by as many threads as there are processors; what they find is put together in the order
-//! of the file, so that the result is that of one thread.
+//! The file is read in blocks by as many threads as there are processors; the results are put together in the order of
+//! the file, so that they are those of one thread.
 
 mod blocks;
-mod index;
+mod ends;
+mod entry;
+mod id_table;
+mod line_reader;
+mod part;
 mod problems;
 mod scan;
 
-pub(super) use blocks::{LineStart, MAX_LINE_BYTES};
-pub(super) use index::{Entry, IdTable, Known, LinePlace};
-pub(super) use problems::Problems;
-pub(super) use scan::{Expected, Scanned, Visit, first_trace_id, scan, scan_from};
+pub(crate) use blocks::LineStart;
+pub(crate) use ends::end_problems;
+pub use entry::RecordHeader;
+pub(crate) use entry::{IndexEntry, LinePlace};
+pub(crate) use id_table::IdTable;
+pub(crate) use line_reader::{LineReader, last_line_end, read_at};
+pub use part::{LogPart, read_log_part};
+pub(crate) use problems::Problems;
+pub(crate) use scan::{ScanOptions, ScanResult, SpanVisitor, first_trace_id, scan, scan_from};

@@ -3,23 +3,23 @@
 use crate::format::Problem;
 
 /// How many problems of a run are kept; more are counted.
-pub(in super::super) const MAX_PROBLEMS: usize = 10_000;
+pub(crate) const MAX_PROBLEMS: usize = 10_000;
 
 /// Problems with the numbers of their lines; 0 for what concerns the whole file.
 #[derive(Debug, Default, PartialEq)]
-pub(in super::super) struct Problems {
+pub(crate) struct Problems {
     kept: Vec<(u64, Problem)>,
     more: u64,
 }
 
 impl Problems {
     /// Adds a problem; whoever adds goes through the lines in their order.
-    pub(in super::super) fn push(&mut self, line: u64, problem: Problem) {
+    pub(crate) fn push(&mut self, line: u64, problem: Problem) {
         self.push_with(line, || problem);
     }
 
     /// Adds a problem that is made only when it is kept.
-    pub(in super::super) fn push_with(&mut self, line: u64, problem: impl FnOnce() -> Problem) {
+    pub(crate) fn push_with(&mut self, line: u64, problem: impl FnOnce() -> Problem) {
         if self.kept.len() < MAX_PROBLEMS {
             self.kept.push((line, problem()));
         } else {
@@ -28,7 +28,7 @@ impl Problems {
     }
 
     /// Adds the problems of the lines that follow.
-    pub(in super::super) fn append(&mut self, following: Self) {
+    pub(crate) fn append(&mut self, following: Self) {
         for (line, problem) in following.kept {
             self.push(line, problem);
         }
@@ -36,7 +36,7 @@ impl Problems {
     }
 
     /// Adds problems of any lines: on one line, these come behind those that are there.
-    pub(in super::super) fn merge(&mut self, others: Self) {
+    pub(crate) fn merge(&mut self, others: Self) {
         self.more += others.more;
         self.kept.extend(others.kept);
         self.kept.sort_by_key(|(line, _)| *line);
@@ -45,12 +45,12 @@ impl Problems {
     }
 
     /// Whether there is none.
-    pub(in super::super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.kept.is_empty() && self.more == 0
     }
 
     /// The problems that are kept, and how many there are besides.
-    pub(in super::super) fn into_parts(self) -> (impl Iterator<Item = Problem>, u64) {
+    pub(crate) fn into_parts(self) -> (impl Iterator<Item = Problem>, u64) {
         (self.kept.into_iter().map(|(_, problem)| problem), self.more)
     }
 }

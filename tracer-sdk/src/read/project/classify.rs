@@ -28,7 +28,7 @@ pub(super) fn tool_in_name(name: &str) -> Option<&str> {
 }
 
 /// The event type of a span that has a parent.
-pub(in super::super) fn child_type(name: &str, attributes: &impl Lookup) -> EventType {
+pub(crate) fn child_type(name: &str, attributes: &impl Lookup) -> EventType {
     let operation = named(names::OPERATION, attributes);
     if operation == Some(TOOL_OPERATION) {
         return EventType::ToolCall;

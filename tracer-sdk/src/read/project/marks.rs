@@ -8,7 +8,7 @@ use crate::format::names;
 use crate::format::{OtherMarks, Payload, SpanRecord, Usage};
 
 /// The other marks of a span; `None` of nearly every span.
-pub(super) fn of_span(span: &SpanRecord, payload: &Payload) -> Option<Box<OtherMarks>> {
+pub(super) fn other_marks(span: &SpanRecord, payload: &Payload) -> Option<Box<OtherMarks>> {
     let own = match payload {
         Payload::ToolCall { tool_name, .. } => Some(tool_name.as_str()),
         _ => None,

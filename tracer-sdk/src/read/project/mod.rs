@@ -10,9 +10,9 @@ mod values;
 #[cfg(test)]
 mod tests;
 
-pub(super) use classify::child_type;
-pub(super) use payload::{is_failed, promoted_type, usage};
-pub(super) use values::{named, text};
+pub(crate) use classify::child_type;
+pub(crate) use payload::{is_failed, promoted_type, usage};
+pub(crate) use values::{Lookup, named, text};
 
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ pub fn spans_to_events(spans: &[SpanRecord]) -> Vec<Record> {
     let mut placed: Vec<(Timestamp, Rank, Record)> = Vec::with_capacity(spans.len() + 1);
     for span in spans {
         project_span(span, |instant, record| {
-            placed.push((instant, Rank::of(record.event_type()), record));
+            placed.push((instant, Rank::from_event_type(record.event_type()), record));
         });
     }
     // Stable: among equals the order of the file stays.
@@ -97,12 +97,12 @@ fn mark_attempts(records: &mut [Record]) {
 }
 
 /// Says that a record is an attempt at a call. What the emitter says of it stays.
-pub(super) fn mark_attempt(record: &mut Record, call: &str) {
+pub(crate) fn mark_attempt(record: &mut Record, call: &str) {
     record.meta.entry(ATTEMPT_OF).or_insert_with(|| Value::from(call));
 }
 
 /// Whether records of a type can be attempts, or stand between two.
-pub(super) fn is_watched(event_type: EventType) -> bool {
+pub(crate) fn is_watched(event_type: EventType) -> bool {
     matches!(
         event_type,
         EventType::LlmCall | EventType::ToolCall | EventType::StateUpdate
@@ -124,7 +124,7 @@ pub fn count_records(records: &[Record]) -> Counts {
 }
 
 /// [`count_records`] of records whose types are known.
-pub(super) fn count_types(types: impl Iterator<Item = EventType>) -> Counts {
+pub(crate) fn count_types(types: impl Iterator<Item = EventType>) -> Counts {
     let mut counts = Counts::default();
     for event_type in types {
         match event_type {
@@ -140,14 +140,14 @@ pub(super) fn count_types(types: impl Iterator<Item = EventType>) -> Counts {
 
 /// What comes first among records of the same instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rank {
+pub(crate) enum Rank {
     Start,
     Within,
     End,
 }
 
 impl Rank {
-    pub(super) fn of(event_type: EventType) -> Self {
+    pub(crate) fn from_event_type(event_type: EventType) -> Self {
         match event_type {
             EventType::RunStart => Self::Start,
             EventType::RunEnd => Self::End,
@@ -157,8 +157,8 @@ impl Rank {
 }
 
 /// Gives every record that one span stands for, with the instant that orders it.
-pub(super) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Record)) {
-    let payload = payload::of_span(span);
+pub(crate) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Record)) {
+    let payload = payload::span_payload(span);
     give(
         span.start_time.instant(),
         Record {
@@ -168,7 +168,7 @@ pub(super) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Re
             ts: span.start_time.text().to_owned(),
             duration_ms: span.duration_ms,
             name: span.name.clone(),
-            marks: marks::of_span(span, &payload),
+            marks: marks::other_marks(span, &payload),
             payload,
             meta: values::metadata(&span.attributes),
         },
@@ -179,7 +179,7 @@ pub(super) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Re
     let promoted = span
         .events
         .iter()
-        .filter_map(|event| Some((event, payload::of_root_event(event)?)));
+        .filter_map(|event| Some((event, payload::root_event_payload(event)?)));
     for (number, (event, payload)) in promoted.enumerate() {
         give(
             event.timestamp.instant(),

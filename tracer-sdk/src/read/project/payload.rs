@@ -18,7 +18,7 @@ const UNKNOWN_PROVIDER: &str = "unknown";
 const UNNAMED_ERROR: &str = "Error";
 
 /// What the span itself stands for.
-pub(super) fn of_span(span: &SpanRecord) -> Payload {
+pub(super) fn span_payload(span: &SpanRecord) -> Payload {
     if span.is_root() {
         return run_start(span);
     }
@@ -41,7 +41,7 @@ pub(super) fn of_span(span: &SpanRecord) -> Payload {
 }
 
 /// What a span event of the root stands for, if it is one that is promoted.
-pub(super) fn of_root_event(event: &SpanEvent) -> Option<Payload> {
+pub(super) fn root_event_payload(event: &SpanEvent) -> Option<Payload> {
     let attributes = &event.attributes;
     Some(match promoted_type(&event.name)? {
         PromotedEvent::Exception => Payload::Error(error(&[attributes], "")),
@@ -52,14 +52,14 @@ pub(super) fn of_root_event(event: &SpanEvent) -> Option<Payload> {
 
 /// A span event of the root that is promoted as a record of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum PromotedEvent {
+pub(crate) enum PromotedEvent {
     Exception,
     State,
     LoopWarning,
 }
 
 /// What a span event of the root with this name is promoted as, if it is.
-pub(in super::super) fn promoted_type(name: &str) -> Option<PromotedEvent> {
+pub(crate) fn promoted_type(name: &str) -> Option<PromotedEvent> {
     [
         (events::EXCEPTION, PromotedEvent::Exception),
         (events::STATE, PromotedEvent::State),
@@ -71,7 +71,7 @@ pub(in super::super) fn promoted_type(name: &str) -> Option<PromotedEvent> {
 
 impl PromotedEvent {
     /// The type of the record.
-    pub(in super::super) fn event_type(self) -> EventType {
+    pub(crate) fn event_type(self) -> EventType {
         match self {
             Self::Exception => EventType::Error,
             Self::State => EventType::StateUpdate,
@@ -122,7 +122,7 @@ fn llm_call(span: &SpanRecord) -> Payload {
 }
 
 /// A total that is not stored is the sum of the parts that are known.
-pub(in super::super) fn usage(attributes: &impl Lookup) -> Usage {
+pub(crate) fn usage(attributes: &impl Lookup) -> Usage {
     let tokens = |name| whole(name, attributes);
     let (prompt_tokens, completion_tokens) = (tokens(names::INPUT_TOKENS), tokens(names::OUTPUT_TOKENS));
     let total_tokens = tokens(names::TOTAL_TOKENS).or_else(|| match (prompt_tokens, completion_tokens) {
@@ -201,7 +201,7 @@ fn status(span: &SpanRecord) -> RecordedStatus {
 }
 
 /// A span failed when it says so in either place: its own status or OpenTelemetry's.
-pub(in super::super) fn is_failed(status_code: StatusCode, attributes: &impl Lookup) -> bool {
+pub(crate) fn is_failed(status_code: StatusCode, attributes: &impl Lookup) -> bool {
     status_code == StatusCode::Error
         || text(names::STATUS, attributes) == Some(RecordedStatus::Error.as_str())
 }

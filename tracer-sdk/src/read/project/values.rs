@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Number, Value, json};
 
-use super::super::scalar::Scalar;
-use super::super::span::{Indexed, Outline};
 use crate::format::names::{self, Name};
+use crate::read::parse::Scalar;
+use crate::read::parse::{IndexedAttributes, KeyAttributes};
 
 /// Attributes that single values are looked up in: a tree of values, or the outline of a line.
-pub(in super::super) trait Lookup {
+pub(crate) trait Lookup {
     /// The text under a key, if it is one.
     fn text_at(&self, key: &str) -> Option<&str>;
 
@@ -32,7 +32,7 @@ impl Lookup for Map<String, Value> {
     }
 }
 
-impl Lookup for Outline<'_> {
+impl Lookup for KeyAttributes<'_> {
     fn text_at(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_text()
     }
@@ -50,7 +50,7 @@ impl Lookup for Outline<'_> {
     }
 }
 
-impl Lookup for Indexed<'_> {
+impl Lookup for IndexedAttributes<'_> {
     fn text_at(&self, key: &str) -> Option<&str> {
         self.0.text_at(key)
     }
@@ -65,12 +65,12 @@ impl Lookup for Indexed<'_> {
 }
 
 /// The first text under one of the spellings; other emitters store null for what they do not know.
-pub(in super::super) fn text(name: Name, attributes: &impl Lookup) -> Option<&str> {
+pub(crate) fn text(name: Name, attributes: &impl Lookup) -> Option<&str> {
     texts(name, attributes).next()
 }
 
 /// The first text under one of the spellings that says something.
-pub(in super::super) fn named(name: Name, attributes: &impl Lookup) -> Option<&str> {
+pub(crate) fn named(name: Name, attributes: &impl Lookup) -> Option<&str> {
     texts(name, attributes).find(|text| !text.is_empty())
 }
 

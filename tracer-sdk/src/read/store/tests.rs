@@ -1,8 +1,9 @@
 //! Which runs a store lists, in which order, and what it passes over.
 
-use super::super::tests::{meta, store_with};
-use super::readers::{MAX_READERS, Reader};
+use super::parallel::{MAX_READERS, Reader};
 use super::*;
+use crate::read::Liveness;
+use crate::read::tests::{meta, store_with};
 
 #[test]
 fn runs_are_listed_newest_first_by_instant_then_by_id() {

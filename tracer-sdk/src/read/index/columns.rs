@@ -1,0 +1,256 @@
+//! Per-span columns of [`LogIndex`](super::LogIndex): name, duration, token counts, marks and call signature.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use memchr::memmem::Finder;
+
+use crate::format::EventType;
+use crate::format::names::{self, Name, event_keys, events, markers};
+use crate::process::Computed;
+use crate::read::log::{LinePlace, RecordHeader, SpanVisitor};
+use crate::read::parse::{IndexedAttributes, Span};
+use crate::read::project::{named, text, usage};
+use crate::read::run::{Promoted, promoted_records, span_header};
+
+/// Texts that lines are searched for, and the mark for each; prepared once, not for each line.
+static MARKERS: Computed<[(Finder<'static>, u8); 2]> = Computed::new(|| {
+    [
+        (Finder::new(markers::REDACTED), REDACTED),
+        (Finder::new(markers::TRUNCATED), TRUNCATED),
+    ]
+});
+
+const OPEN: u8 = 1;
+const REDACTED: u8 = 2;
+const TRUNCATED: u8 = 4;
+/// Stored for an unknown number.
+const UNKNOWN: u32 = u32::MAX;
+const NO_DURATION: u64 = u64::MAX;
+
+/// The columns of one span: 32 bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SpanColumns {
+    duration: u64,
+    pub(super) name: u32,
+    pub(super) signature: u32,
+    tokens_in: u32,
+    tokens_out: u32,
+    tokens_total: u32,
+    marks: u8,
+}
+
+impl SpanColumns {
+    pub(super) fn duration(&self) -> Option<u64> {
+        (self.duration != NO_DURATION).then_some(self.duration)
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.marks & OPEN != 0
+    }
+
+    pub(super) fn is_redacted(&self) -> bool {
+        self.marks & REDACTED != 0
+    }
+
+    pub(super) fn is_truncated(&self) -> bool {
+        self.marks & TRUNCATED != 0
+    }
+
+    pub(super) fn tokens_in(&self) -> Option<u32> {
+        (self.tokens_in != UNKNOWN).then_some(self.tokens_in)
+    }
+
+    pub(super) fn tokens_out(&self) -> Option<u32> {
+        (self.tokens_out != UNKNOWN).then_some(self.tokens_out)
+    }
+
+    pub(super) fn tokens_total(&self) -> Option<u32> {
+        (self.tokens_total != UNKNOWN).then_some(self.tokens_total)
+    }
+}
+
+/// The columns of all spans, collected while a log is scanned.
+#[derive(Debug, Default)]
+pub(super) struct Columns {
+    spans: Vec<SpanColumns>,
+    /// The line of each span, until the columns are matched with the entries.
+    lines: Vec<u64>,
+    names: Names,
+    promoted: Vec<Promoted>,
+    /// The marks of the line of the next span.
+    marks: u8,
+}
+
+#[derive(Debug, Default)]
+struct Names {
+    texts: Vec<Box<str>>,
+    numbers: HashMap<Box<str>, u32>,
+}
+
+impl Names {
+    fn number(&mut self, text: &str) -> u32 {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        self.texts.push(text.into());
+        self.numbers.insert(text.into(), number);
+        number
+    }
+}
+
+impl SpanVisitor for Columns {
+    type Attributes<'a> = IndexedAttributes<'a>;
+
+    fn visit_line(&mut self, line: &[u8]) {
+        self.marks = 0;
+        for (finder, mark) in MARKERS.iter() {
+            if finder.find(line).is_some() {
+                self.marks |= mark;
+            }
+        }
+    }
+
+    fn visit(
+        &mut self,
+        span: Span<'_, IndexedAttributes<'_>>,
+        place: LinePlace,
+        is_foreign: bool,
+    ) -> RecordHeader {
+        let header = span_header(&span);
+        let event_type = header.event_type;
+        let tokens = (event_type == EventType::LlmCall).then(|| usage(&span.attributes));
+        let column = |tokens: Option<u64>| {
+            tokens.map_or(UNKNOWN, |tokens| {
+                u32::try_from(tokens).unwrap_or(UNKNOWN).min(UNKNOWN - 1)
+            })
+        };
+        self.spans.push(SpanColumns {
+            duration: duration(&span).unwrap_or(NO_DURATION),
+            name: self.names.number(display_name(&span, event_type)),
+            signature: signature(&span, event_type),
+            tokens_in: column(tokens.and_then(|tokens| tokens.prompt_tokens)),
+            tokens_out: column(tokens.and_then(|tokens| tokens.completion_tokens)),
+            tokens_total: column(tokens.and_then(|tokens| tokens.total_tokens)),
+            marks: self.marks | if span.end_time.is_none() { OPEN } else { 0 },
+        });
+        self.lines.push(place.line);
+        if span.parent_span_id.is_none() && !is_foreign {
+            self.promoted.extend(promoted_records(&span, place));
+        }
+        header
+    }
+
+    fn append(&mut self, following: Self) {
+        self.lines.extend(&following.lines);
+        let kept = vec![true; following.spans.len()];
+        let promoted = self.take_over(following, &kept);
+        self.promoted.extend(promoted);
+    }
+}
+
+impl Columns {
+    pub(super) fn get(&self, position: usize) -> Option<&SpanColumns> {
+        self.spans.get(position)
+    }
+
+    pub(super) fn name(&self, number: u32) -> &str {
+        self.names
+            .texts
+            .get(number as usize)
+            .map_or("", |text| text.as_ref())
+    }
+
+    pub(super) fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.names.texts.iter().map(AsRef::as_ref)
+    }
+
+    /// The lines of the facts that were scan.
+    pub(super) fn lines(&self) -> impl Iterator<Item = u64> {
+        self.lines.iter().copied()
+    }
+
+    /// Adds those columns of another part that are kept, and gives the records that its roots promote.
+    pub(super) fn take_over(&mut self, mut other: Self, kept: &[bool]) -> Vec<Promoted> {
+        let mut kept = kept.iter();
+        other.spans.retain(|_| kept.next() == Some(&true));
+        if self.spans.is_empty() && self.names.texts.is_empty() {
+            // The columns of a whole log are not copied.
+            self.spans = other.spans;
+            self.names = other.names;
+            return other.promoted;
+        }
+        let numbers: Vec<u32> = other
+            .names
+            .texts
+            .iter()
+            .map(|text| self.names.number(text))
+            .collect();
+        self.spans.extend(other.spans.into_iter().map(|span| SpanColumns {
+            name: numbers.get(span.name as usize).copied().unwrap_or_default(),
+            ..span
+        }));
+        other.promoted
+    }
+}
+
+fn duration(span: &Span<'_, IndexedAttributes<'_>>) -> Option<u64> {
+    let (_, end) = span.end_time.as_ref()?;
+    let exact = u64::try_from(end.microseconds_since(span.start_time.1)).ok();
+    exact.or_else(|| span.duration_ms?.checked_mul(1_000))
+}
+
+/// The name in the projection: the model, the tool, or the span itself.
+fn display_name<'a>(span: &'a Span<'_, IndexedAttributes<'_>>, event_type: EventType) -> &'a str {
+    let named = |name: Name| named(name, &span.attributes);
+    match event_type {
+        EventType::LlmCall => named(names::REQUEST_MODEL).or_else(|| named(names::RESPONSE_MODEL)),
+        EventType::ToolCall => named(names::TOOL_NAME),
+        _ => None,
+    }
+    .unwrap_or(&span.name)
+}
+
+/// Equal for calls with the same arguments; 0 for spans without a call, state or error.
+fn signature(span: &Span<'_, IndexedAttributes<'_>>, event_type: EventType) -> u32 {
+    let mut hasher = DefaultHasher::new();
+    event_type.hash(&mut hasher);
+    display_name(span, event_type).hash(&mut hasher);
+    let attribute = |name: Name, hasher: &mut DefaultHasher| text(name, &span.attributes).hash(hasher);
+    let mut in_events = |name: Name, keys: &[&str]| {
+        let mut found = false;
+        for event in span.events.iter().filter(|event| name.is(&event.name)) {
+            for key in keys {
+                found = true;
+                event.attributes.0.text(key).hash(&mut hasher);
+            }
+        }
+        found
+    };
+    match event_type {
+        EventType::LlmCall => {
+            if !in_events(events::PROMPT, &[event_keys::CONTENT]) {
+                attribute(names::SYSTEM_INSTRUCTIONS, &mut hasher);
+                attribute(names::INPUT_MESSAGES, &mut hasher);
+            }
+        }
+        EventType::ToolCall => {
+            if !in_events(events::TOOL_ARGUMENTS, &[event_keys::ARGUMENTS]) {
+                attribute(names::TOOL_CALL_ARGUMENTS, &mut hasher);
+            }
+        }
+        EventType::StateUpdate => {
+            in_events(events::STATE, &[event_keys::STATE, event_keys::DIFF]);
+        }
+        EventType::Error => {
+            attribute(names::ERROR_TYPE, &mut hasher);
+            attribute(names::ERROR_MESSAGE, &mut hasher);
+        }
+        EventType::RunStart | EventType::RunEnd | EventType::LoopWarning | EventType::Unknown => return 0,
+    }
+    // The lower half of a good hash is a good hash.
+    #[expect(clippy::cast_possible_truncation, reason = "half of it is wanted")]
+    let half = hasher.finish() as u32;
+    half.max(1)
+}

@@ -1,0 +1,569 @@
+//! [`LogIndex`]: a span log of any size, indexed so that a page can show every span and read the few that it needs;
+//! extended, not read anew, while the run goes on.
+
+mod columns;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
+use std::io::{self, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::format::{EventType, Problem, SPANS_FILE, SpanId, SpanRecord, Timestamp, TraceId};
+use crate::read::check::{Expectations, structure_problems};
+use crate::read::file::{self, OpenError};
+use crate::read::log::{
+    IdTable, IndexEntry, LineStart, ScanOptions, first_trace_id, last_line_end, read_at, scan_from,
+};
+use crate::read::parse::parse_span;
+use crate::read::run::{Promoted, RecordError};
+use columns::{Columns, SpanColumns};
+
+/// Unreadable lines that are named; further ones are counted.
+const MAX_UNREADABLE_LINES: usize = 1_000;
+
+/// The spans of a log, in the order of the file. Spans of other runs, duplicates of an ID and lines that cannot be read are
+/// left out.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+/// assert_eq!((index.len(), index.unreadable_lines()), (2, 0));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct LogIndex {
+    path: PathBuf,
+    file: Option<Arc<File>>,
+    trace_id: Option<TraceId>,
+    entries: Vec<IndexEntry>,
+    columns: Columns,
+    promoted: Vec<(usize, Promoted)>,
+    table: IdTable,
+    room: usize,
+    unreadable: Vec<u64>,
+    unreadable_lines: u64,
+    /// Whether every line that is not blank holds a span of the run without a problem, and each another one.
+    is_clean: bool,
+    end: LineStart,
+    /// Hash of the last span's line: distinguishes a log that was overwritten from one that has grown.
+    last_line: u64,
+}
+
+impl LogIndex {
+    /// Reads the log of the run in a directory. `trace_id` is the run's, when it is known; of a run that is `running`
+    /// a last line that is not whole yet is left for later. A log that is not there yet is an empty one.
+    ///
+    /// ```
+    /// let directory = tempfile::tempdir()?;
+    /// let index = tracer_sdk::read::LogIndex::open(directory.path(), None, true)?;
+    /// assert!(index.is_empty());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or is no regular file.
+    pub fn open(directory: &Path, trace_id: Option<TraceId>, running: bool) -> io::Result<Self> {
+        let mut index = Self {
+            path: directory.join(SPANS_FILE),
+            file: None,
+            trace_id,
+            entries: Vec::new(),
+            columns: Columns::default(),
+            promoted: Vec::new(),
+            table: IdTable::with_room_for(0),
+            room: 0,
+            unreadable: Vec::new(),
+            unreadable_lines: 0,
+            is_clean: true,
+            end: LineStart::FILE,
+            last_line: 0,
+        };
+        index.last_line = index.last_line_now()?;
+        index.extend(running)?;
+        Ok(index)
+    }
+
+    /// Reads the lines that were added; `false` when it is another log, which has to be opened anew.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let mut index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert!(index.extend(false)?);
+    /// std::fs::write(directory.join("spans.jsonl"), "")?;
+    /// assert!(!index.extend(false)?); // cut short: another log
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or is no regular file.
+    pub fn extend(&mut self, running: bool) -> io::Result<bool> {
+        let mut file = match file::open(&self.path) {
+            Ok(file) => file,
+            Err(OpenError::Missing) => return Ok(self.file.is_none()),
+            Err(error) => return Err(error.into()),
+        };
+        let metadata = file.metadata()?;
+        if let Some(before) = &self.file
+            && (metadata.len() < self.end.offset
+                || !file::is_same(&before.metadata()?, &metadata)
+                || self.last_line_now()? != self.last_line)
+        {
+            return Ok(false);
+        }
+        if self.trace_id.is_none() {
+            self.trace_id = first_trace_id(&mut file)?;
+        }
+        let end = if running {
+            last_line_end(&file, self.end.offset, metadata.len())?
+        } else {
+            metadata.len()
+        };
+        let has_grown = end > self.end.offset;
+        if has_grown {
+            self.read(&mut file, end)?;
+        }
+        self.file = Some(Arc::new(file));
+        if has_grown {
+            self.last_line = self.last_line_now()?;
+        }
+        Ok(true)
+    }
+
+    fn last_line_now(&self) -> io::Result<u64> {
+        let mut hasher = DefaultHasher::new();
+        self.line(self.entries.len().wrapping_sub(1))?.hash(&mut hasher);
+        Ok(hasher.finish())
+    }
+
+    fn read(&mut self, file: &mut File, end: u64) -> io::Result<()> {
+        file.seek(SeekFrom::Start(self.end.offset))?;
+        let options = ScanOptions {
+            meta_trace_id: None,
+            own_trace_id: self.trace_id,
+            is_running: false,
+        };
+        let mut scanned = scan_from::<Columns>(file.take(end - self.end.offset), self.end, options);
+        if let Some(error) = scanned.failure.take() {
+            return Err(error);
+        }
+        // Lines that cannot be read give problems and no entry, or an entry without columns.
+        let columns = std::mem::take(&mut scanned.visitor);
+        let mut lines = columns.lines().peekable();
+        let mut entries = std::mem::take(&mut scanned.entries);
+        self.is_clean &= scanned.is_whole && scanned.problems.is_empty();
+        entries.retain(|entry| lines.next_if_eq(&entry.line()).is_some());
+        drop(lines);
+        let kept = self.add_entries(entries);
+        self.is_clean &= !kept.contains(&false);
+        let (problems, more) = scanned.problems.into_parts();
+        self.add_unreadable(problems.filter_map(|problem| line_of(&problem.location)), more);
+        for promoted in self.columns.take_over(columns, &kept) {
+            let found = self
+                .entries
+                .binary_search_by_key(&promoted.place.line, IndexEntry::line);
+            if let Ok(position) = found {
+                self.promoted.push((position, promoted));
+            }
+        }
+        self.end = scanned.end;
+        Ok(())
+    }
+
+    /// Adds those entries that are the first of their ID and belong to the run; gives one flag per entry.
+    fn add_entries(&mut self, mut entries: Vec<IndexEntry>) -> Vec<bool> {
+        let start = self.entries.len();
+        self.make_room(start + entries.len());
+        if self.entries.is_empty() {
+            // A whole log is not copied.
+            self.entries = entries;
+        } else {
+            self.entries.append(&mut entries);
+        }
+        let mut end = start;
+        let mut kept = Vec::with_capacity(self.entries.len() - start);
+        for place in start..self.entries.len() {
+            self.entries.swap(end, place);
+            let position = u32::try_from(end).unwrap_or(u32::MAX);
+            let is_own = self.entries.get(end).is_some_and(IndexEntry::is_own);
+            let is_new = is_own && self.table.insert(&self.entries, position).is_none();
+            end += usize::from(is_new);
+            kept.push(is_new);
+        }
+        self.entries.truncate(end);
+        kept
+    }
+
+    /// The table finds a span by its ID; it is made anew when it is full.
+    fn make_room(&mut self, count: usize) {
+        if count <= self.room {
+            return;
+        }
+        self.room = count.max(self.room * 2);
+        self.table = IdTable::with_room_for(self.room);
+        for position in 0..u32::try_from(self.entries.len()).unwrap_or(u32::MAX) {
+            self.table.insert(&self.entries, position);
+        }
+    }
+
+    fn add_unreadable(&mut self, lines: impl Iterator<Item = u64>, more: u64) {
+        let before = self.unreadable.len();
+        self.unreadable.extend(lines);
+        self.unreadable.dedup();
+        self.unreadable_lines += (self.unreadable.len() - before) as u64 + more;
+        self.unreadable.truncate(MAX_UNREADABLE_LINES);
+    }
+
+    /// Number of spans.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// assert_eq!(tracer_sdk::read::LogIndex::open(&directory, None, false)?.len(), 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is no span.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// assert!(!tracer_sdk::read::LogIndex::open(&directory, None, false)?.is_empty());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Number of bytes that were read: the offset of the next line.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.read_bytes(), std::fs::metadata(directory.join("spans.jsonl"))?.len());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn read_bytes(&self) -> u64 {
+        self.end.offset
+    }
+
+    /// Number of problems of lines without a valid span.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// std::fs::write(directory.join("spans.jsonl"), "no span\n")?;
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.unreadable_lines(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn unreadable_lines(&self) -> u64 {
+        self.unreadable_lines
+    }
+
+    /// The first lines that have a problem, at most a thousand.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// std::fs::write(directory.join("spans.jsonl"), "\nno span\n")?;
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.first_unreadable_lines(), [2]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn first_unreadable_lines(&self) -> &[u64] {
+        &self.unreadable
+    }
+
+    /// The span at a position; `None` behind the last one.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!((index.span(1).unwrap().line, index.span(2)), (2, None));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn span(&self, position: usize) -> Option<IndexedSpan> {
+        let entry = self.entries.get(position)?;
+        let columns: &SpanColumns = self.columns.get(position)?;
+        Some(IndexedSpan {
+            span_id: entry.span_id(),
+            parent_span_id: entry.parent_span_id(),
+            start: entry.start(),
+            duration_us: columns.duration(),
+            event_type: entry.event_type(),
+            is_failed: entry.is_failed(),
+            is_open: columns.is_open(),
+            is_redacted: columns.is_redacted(),
+            is_truncated: columns.is_truncated(),
+            name: columns.name,
+            signature: columns.signature,
+            tokens_in: columns.tokens_in(),
+            tokens_out: columns.tokens_out(),
+            tokens_total: columns.tokens_total(),
+            line: entry.line(),
+            offset: entry.place().offset,
+        })
+    }
+
+    /// The position of the span with an ID.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.find(index.span(1).unwrap().span_id), Some(1));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn find(&self, span_id: SpanId) -> Option<usize> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        let found = self.table.find(&self.entries, span_id)?;
+        Some(found as usize)
+    }
+
+    /// The position of the first span whose line begins at an offset or behind it.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// let second = index.span(1).unwrap().offset;
+    /// assert_eq!((index.place_from(0), index.place_from(second), index.place_from(u64::MAX)), (0, 1, 2));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn place_from(&self, offset: u64) -> usize {
+        self.entries
+            .partition_point(|entry| entry.place().offset < offset)
+    }
+
+    /// Reads a part of the log as it is stored, at most `length` bytes.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.bytes(0, 12)?, b"{\"trace_id\":");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn bytes(&self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        if let Some(file) = &self.file {
+            read_at(file, offset, length, &mut bytes)?;
+        }
+        Ok(bytes)
+    }
+
+    /// The display name of a span: the model, the tool, or the span itself.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.name(&index.span(1).unwrap()), "support-agent");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn name(&self, span: &IndexedSpan) -> &str {
+        self.columns.name(span.name)
+    }
+
+    /// The names of all spans, by their numbers.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.names().collect::<Vec<_>>(), ["search", "support-agent"]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.columns.names()
+    }
+
+    /// The records that roots give besides their own, in the order of the file.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.promoted().count(), 1); // RUN_END
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn promoted(&self) -> impl Iterator<Item = PromotedRecord> {
+        self.promoted.iter().map(|(position, promoted)| PromotedRecord {
+            span: *position,
+            number: promoted.number,
+            instant: promoted.instant,
+            event_type: promoted.event_type,
+        })
+    }
+
+    /// The line of a span as it is stored, without its newline; `None` behind the last span.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert!(index.line(0)?.unwrap().starts_with(b"{\"trace_id\":"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn line(&self, position: usize) -> io::Result<Option<Vec<u8>>> {
+        let (Some(entry), Some(file)) = (self.entries.get(position), &self.file) else {
+            return Ok(None);
+        };
+        let place = entry.place();
+        let mut bytes = Vec::new();
+        read_at(file, place.offset, u64::from(place.length), &mut bytes)?;
+        Ok(Some(bytes))
+    }
+
+    /// Reads a span again; `None` behind the last one.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.read_span(0)?.unwrap().name, "search");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] when the file cannot be read, or is another one than it was.
+    pub fn read_span(&self, position: usize) -> Result<Option<SpanRecord>, RecordError> {
+        let Some(entry) = self.entries.get(position) else {
+            return Ok(None);
+        };
+        let line = entry.line();
+        let bytes = self
+            .line(position)
+            .map_err(|error| RecordError::failed(line, error))?;
+        parse_span(bytes.as_deref().unwrap_or_default())
+            .filter(|span| span.span_id == entry.span_id())
+            .map(Some)
+            .ok_or_else(|| RecordError::changed(line))
+    }
+
+    /// The problems of the spans of a completed run with each other, and the number of further ones: those that
+    /// [`RunReader`](super::RunReader) finds in the log, without reading it again. `None` when a line has a problem or a
+    /// span was left out: they take the whole log.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.completed_run_problems(), Some((vec![], 0)));
+    ///
+    /// std::fs::write(directory.join("spans.jsonl"), "no span\n")?;
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.completed_run_problems(), None);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn completed_run_problems(&self) -> Option<(Vec<Problem>, u64)> {
+        if !self.is_clean || self.file.is_none() {
+            return None;
+        }
+        let expected = Expectations {
+            is_completed: true,
+            is_whole: true,
+        };
+        // The check marks spans that others have the ID of: here there are none.
+        let (kept, more) = structure_problems(&mut self.entries.clone(), expected).into_parts();
+        Some((kept.collect(), more))
+    }
+}
+
+/// The line that a location names: `spans.jsonl:12` or `spans.jsonl:12.name`.
+fn line_of(location: &str) -> Option<u64> {
+    let rest = location.strip_prefix(SPANS_FILE)?.strip_prefix(':')?;
+    let digits = rest.split('.').next()?;
+    digits.parse().ok()
+}
+
+/// A span as the index knows it.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// use tracer_sdk::format::EventType;
+///
+/// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+/// let call = index.span(0).unwrap();
+/// assert_eq!((call.event_type, index.name(&call)), (EventType::ToolCall, "search"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub struct IndexedSpan {
+    /// Its ID.
+    pub span_id: SpanId,
+    /// The span that it is nested in; `None` for a root.
+    pub parent_span_id: Option<SpanId>,
+    /// The instant of its start.
+    pub start: Timestamp,
+    /// Its duration in microseconds: from its times, else from its whole milliseconds.
+    pub duration_us: Option<u64>,
+    /// The type of its record.
+    pub event_type: EventType,
+    /// Whether it failed.
+    pub is_failed: bool,
+    /// Whether it has no end.
+    pub is_open: bool,
+    /// Whether a value in it was redacted.
+    pub is_redacted: bool,
+    /// Whether a value in it was truncated.
+    pub is_truncated: bool,
+    /// The number of its name, which [`LogIndex::name`](super::LogIndex::name) gives.
+    pub name: u32,
+    /// Equal for calls of one kind and name with the same arguments; 0 for what is no call, state or error.
+    pub signature: u32,
+    /// Tokens of the prompt, of a model call that says so.
+    pub tokens_in: Option<u32>,
+    /// Tokens of the answer, of a model call that says so.
+    pub tokens_out: Option<u32>,
+    /// All tokens of a model call, as reported or as the sum of the parts.
+    pub tokens_total: Option<u32>,
+    /// Its line in the log, from 1.
+    pub line: u64,
+    /// The offset of its line, in bytes.
+    pub offset: u64,
+}
+
+/// A record that a root gives besides its own, and the end of the run.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// use tracer_sdk::format::EventType;
+///
+/// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+/// let end = index.promoted().next().unwrap();
+/// assert_eq!((end.event_type, end.span), (EventType::RunEnd, 1));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PromotedRecord {
+    /// The place of the root in the index.
+    pub span: usize,
+    /// Its number among the records that the root gives, where the root's own has 0.
+    pub number: u32,
+    /// The instant of the record.
+    pub instant: Timestamp,
+    /// The type of its record.
+    pub event_type: EventType,
+}

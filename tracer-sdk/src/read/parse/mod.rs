@@ -1,0 +1,16 @@
+//! Parsing: from the bytes of `meta.json` and of a line of `spans.jsonl` to values and problems.
+
+mod any_value;
+mod duplicate_keys;
+mod fields;
+mod json;
+mod meta;
+mod scalar;
+mod span;
+
+pub(crate) use fields::Location;
+pub(crate) use meta::{MAX_META_BYTES, MetaReading, read_meta};
+pub(crate) use scalar::Scalar;
+pub(crate) use span::{
+    Identity, IndexedAttributes, KeyAttributes, ReadAttributes, Span, parse_span, read_span,
+};

@@ -1,0 +1,108 @@
+//! A JSON value as far as a single field needs it: texts are borrowed, objects and arrays are only named.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use super::any_value::Skip;
+
+/// A value without what lies inside it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Scalar<'a> {
+    Null,
+    Bool,
+    /// A whole number, zero or more.
+    Whole(u64),
+    /// A whole number below zero.
+    Negative,
+    /// Any other number.
+    Float(f64),
+    Text(Cow<'a, str>),
+    /// An object or an array.
+    Nested,
+}
+
+impl<'a> Scalar<'a> {
+    /// What a value is.
+    pub(super) fn from_value(value: &'a Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(_) => Self::Bool,
+            Value::Number(number) => match (number.as_u64(), number.as_f64()) {
+                (Some(whole), _) => Self::Whole(whole),
+                (None, _) if number.is_i64() => Self::Negative,
+                (None, float) => Self::Float(float.unwrap_or(f64::NAN)),
+            },
+            Value::String(text) => Self::Text(Cow::Borrowed(text)),
+            Value::Array(_) | Value::Object(_) => Self::Nested,
+        }
+    }
+
+    /// The text, when it is one.
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// Reads a value as a [`Scalar`]; tells whether a key stands twice inside it.
+#[derive(Debug)]
+pub(super) struct ScalarSeed<'a>(pub(super) &'a mut bool);
+
+impl<'de> DeserializeSeed<'de> for ScalarSeed<'_> {
+    type Value = Scalar<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ScalarSeed<'_> {
+    type Value = Scalar<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("any JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Scalar::Null)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Scalar::Bool)
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Scalar::Whole(number))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(u64::try_from(number).map_or(Scalar::Negative, Scalar::Whole))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(Scalar::Float(number))
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Scalar::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Scalar::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        Skip(self.0).visit_map(map)?;
+        Ok(Scalar::Nested)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Self::Value, A::Error> {
+        Skip(self.0).visit_seq(items)?;
+        Ok(Scalar::Nested)
+    }
+}

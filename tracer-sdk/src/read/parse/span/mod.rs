@@ -1,0 +1,120 @@
+//! From one line of `spans.jsonl` to the span that it holds and what is wrong with it (specification, *Span record*;
+//! decisions, section 10).
+//!
+//! One parser for whoever reads: it validates every field while it goes through the line, and borrows its texts. What
+//! becomes of the attributes is the reader's choice: a tree of values, or only what tells the span's type.
+
+mod attributes;
+mod nested;
+mod visitor;
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+pub(crate) use attributes::{IndexedAttributes, KeyAttributes, ReadAttributes};
+use visitor::LineSeed;
+
+use super::json::{self, Malformed};
+use crate::format::{
+    Problem, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp, TraceId,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Where a span stands among the others: all that the checks across spans need, also of a span that has problems.
+#[expect(clippy::struct_field_names, reason = "the names of the format")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
+    /// The run that it says it belongs to, when that can be read.
+    pub(crate) trace_id: Option<TraceId>,
+    /// The span's ID.
+    pub(crate) span_id: SpanId,
+    /// The parent's; `None` for a root.
+    pub(crate) parent_span_id: Option<SpanId>,
+}
+
+/// A date-time of a line: its text and the instant that it means.
+pub(crate) type LineTime<'a> = (Cow<'a, str>, Timestamp);
+
+/// A span that has no problem, still pointing into its line.
+#[expect(clippy::struct_field_names, reason = "the names of the format")]
+#[derive(Debug, PartialEq)]
+pub(crate) struct Span<'a, A> {
+    pub(crate) trace_id: TraceId,
+    pub(crate) span_id: SpanId,
+    pub(crate) parent_span_id: Option<SpanId>,
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) kind: SpanKind,
+    pub(crate) start_time: LineTime<'a>,
+    pub(crate) end_time: Option<LineTime<'a>>,
+    pub(crate) duration_ms: Option<u64>,
+    pub(crate) attributes: A,
+    pub(crate) events: Vec<Event<'a, A>>,
+    pub(crate) status_code: StatusCode,
+    pub(crate) status_description: Cow<'a, str>,
+}
+
+/// A span event, still pointing into its line.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Event<'a, A> {
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) timestamp: LineTime<'a>,
+    pub(crate) attributes: A,
+}
+
+/// What could be read of a line.
+#[derive(Debug, PartialEq)]
+pub(crate) struct SpanReading<'a, A> {
+    /// The span, when every field can be read.
+    pub(crate) span: Option<Span<'a, A>>,
+    /// Where it stands, when both IDs can be read.
+    pub(crate) identity: Option<Identity>,
+}
+
+/// Reads a line that holds something, and adds its problems to the others.
+///
+/// A line that is no JSON document is the caller's to judge: it may be the cut end of a run that is still written.
+pub(crate) fn read_span<'a, A: ReadAttributes<'a>>(
+    bytes: &'a [u8],
+    line: u64,
+    problems: &mut Vec<Problem>,
+) -> Result<SpanReading<'a, A>, Malformed> {
+    Ok(json::parse(bytes, LineSeed::new())?.finish(line, problems))
+}
+
+/// Parses a line that holds a span without problems.
+pub(crate) fn parse_span(bytes: &[u8]) -> Option<SpanRecord> {
+    let reading = read_span::<Map<String, Value>>(bytes, 0, &mut Vec::new()).ok()?;
+    reading.span.map(Span::into_record)
+}
+
+impl Span<'_, Map<String, Value>> {
+    /// The span, owned.
+    fn into_record(self) -> SpanRecord {
+        let stored = |(text, instant): LineTime<'_>| StoredTime::with_text(instant, &text);
+        SpanRecord {
+            trace_id: self.trace_id,
+            span_id: self.span_id,
+            parent_span_id: self.parent_span_id,
+            name: self.name.into_owned(),
+            kind: self.kind,
+            start_time: stored(self.start_time),
+            end_time: self.end_time.map(stored),
+            duration_ms: self.duration_ms,
+            attributes: self.attributes,
+            events: self
+                .events
+                .into_iter()
+                .map(|event| SpanEvent {
+                    name: event.name.into_owned(),
+                    timestamp: stored(event.timestamp),
+                    attributes: event.attributes,
+                })
+                .collect(),
+            status_code: self.status_code,
+            status_description: self.status_description.into_owned(),
+        }
+    }
+}

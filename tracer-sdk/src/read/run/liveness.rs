@@ -1,0 +1,214 @@
+//! Whether a run is still going on: by its status and by the lock that a running emitter holds (decisions, section 5).
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+
+use super::live_file::{Lock, read_recorder};
+use super::process::Process;
+use super::scan::read_meta_file;
+use crate::format::{LIVE_FILE, LOCK_FILE, RecordedStatus};
+use crate::read::file::{self, OpenError};
+
+/// Whether a run is still going on. Looking never changes anything.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// use tracer_sdk::read::{Liveness, RunStore};
+///
+/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+/// let store = RunStore::new(folder.path());
+/// assert_eq!(store.list()?[0].probe_liveness(), Liveness::Running);
+/// run.finish();
+/// assert_eq!(store.list()?[0].probe_liveness(), Liveness::Ended);
+/// # Ok::<(), tracer_sdk::read::StoreError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Liveness {
+    /// The run has ended, well or with an error.
+    Ended,
+    /// A process holds the lock of the run.
+    Running,
+    /// The process died before the run could end: its `.live` is there, and nobody who records holds the lock.
+    Interrupted,
+    /// The run says that it is running, and nothing tells whether it is: an emitter without `.live` wrote it, or it holds
+    /// no lock and its process goes on. It is shown as running.
+    Unknown,
+}
+
+/// Tells whether the run in a directory is still going on. `status` is what its `meta.json` says; a run that has no
+/// `meta.json` yet is [`RecordedStatus::Running`].
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// use tracer_sdk::format::RecordedStatus;
+/// use tracer_sdk::read::{Liveness, probe_liveness};
+///
+/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
+/// assert_eq!(probe_liveness(&run.dir().unwrap(), RecordedStatus::Running), Liveness::Running);
+/// ```
+#[must_use]
+pub fn probe_liveness(directory: &Path, status: RecordedStatus) -> Liveness {
+    if status.is_completed() {
+        return Liveness::Ended;
+    }
+    match look(directory) {
+        Look::Recorded => Liveness::Running,
+        Look::Unknown => Liveness::Unknown,
+        Look::Left => {
+            // The run may have ended since its status was read: an emitter says so before it lets go of the lock.
+            if read_meta_file(directory)
+                .status
+                .is_some_and(RecordedStatus::is_completed)
+            {
+                return Liveness::Ended;
+            }
+            // The emitter may have put a new `.live` in the place of the one that was looked at; it holds the new one
+            // before it lets go of the old.
+            match look(directory) {
+                Look::Left => Liveness::Interrupted,
+                Look::Recorded => Liveness::Running,
+                Look::Unknown => Liveness::Unknown,
+            }
+        }
+    }
+}
+
+/// What the lock and the process behind it tell of a run.
+enum Look {
+    Recorded,
+    /// Nobody records it any more.
+    Left,
+    Unknown,
+}
+
+fn look(directory: &Path) -> Look {
+    let recorder = read_recorder(directory);
+    let (probed, descriptor) = match recorder.lock {
+        Lock::OnLiveFile => (probe(&directory.join(LIVE_FILE)), None),
+        Lock::Beside { descriptor } => (probe(&directory.join(LOCK_FILE)), descriptor),
+        Lock::Nowhere => (Probed::Unknown, None),
+    };
+    match probed {
+        // The writer, or a child that was forked from it and outlived it or its program.
+        Probed::Held(file) => match recorder.process.look(descriptor.map(|number| (&file, number))) {
+            Process::Gone => Look::Left,
+            Process::Alive | Process::Unknown => Look::Recorded,
+        },
+        Probed::Free => Look::Left,
+        // An emitter takes its name away before it takes it from the others.
+        Probed::Missing if recorder.lock != Lock::OnLiveFile => Look::Left,
+        // A process that is there may record another run by now.
+        Probed::Missing | Probed::Unknown => match recorder.process.look(None) {
+            Process::Gone => Look::Left,
+            Process::Alive | Process::Unknown => Look::Unknown,
+        },
+    }
+}
+
+enum Probed {
+    Held(File),
+    Free,
+    Missing,
+    Unknown,
+}
+
+/// Tries a shared lock, so that two readers never take each other for the writer.
+fn probe(path: &Path) -> Probed {
+    let file = match file::open(path) {
+        Ok(file) => file,
+        Err(OpenError::Missing) => return Probed::Missing,
+        Err(OpenError::NotRegular(_) | OpenError::Io(_)) => return Probed::Unknown,
+    };
+    // Emitters that lock `.live` do so before they write its first line. Looking earlier would find it free, or even
+    // take it away from the emitter.
+    let is_live_file = path.ends_with(LIVE_FILE);
+    if is_live_file && file.metadata().map_or(0, |metadata| metadata.len()) == 0 {
+        return Probed::Unknown;
+    }
+    match file.try_lock_shared() {
+        // Closing the file gives the lock back.
+        Ok(()) => Probed::Free,
+        Err(TryLockError::WouldBlock) => Probed::Held(file),
+        Err(TryLockError::Error(_)) => Probed::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::io::Write;
+
+    use super::*;
+    use crate::read::tests::meta;
+
+    #[test]
+    fn a_run_lives_as_long_as_its_lock_is_held() {
+        let directory = tempfile::tempdir().unwrap();
+        let running = || probe_liveness(directory.path(), RecordedStatus::Running);
+        assert_eq!(running(), Liveness::Unknown);
+
+        let mut live = File::create(directory.path().join(LIVE_FILE)).unwrap();
+        assert_eq!(
+            running(),
+            Liveness::Unknown,
+            "an emitter that starts has not locked it yet"
+        );
+        live.write_all(b"{}\n").unwrap();
+        assert_eq!(running(), Liveness::Interrupted);
+        live.lock().unwrap();
+        assert_eq!(running(), Liveness::Running);
+        assert_eq!(
+            running(),
+            Liveness::Running,
+            "looking takes nothing from the writer"
+        );
+        drop(live);
+        assert_eq!(running(), Liveness::Interrupted);
+    }
+
+    #[test]
+    fn a_run_that_has_ended_is_never_interrupted() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join(LIVE_FILE), "{}\n").unwrap();
+        assert_eq!(
+            probe_liveness(directory.path(), RecordedStatus::Ok),
+            Liveness::Ended
+        );
+        assert_eq!(
+            probe_liveness(directory.path(), RecordedStatus::Error),
+            Liveness::Ended
+        );
+        // The status was read before the run ended, the lock tried after.
+        fs::write(directory.path().join("meta.json"), meta("ok")).unwrap();
+        assert_eq!(
+            probe_liveness(directory.path(), RecordedStatus::Running),
+            Liveness::Ended
+        );
+    }
+
+    #[test]
+    fn two_readers_do_not_take_each_other_for_the_writer() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(LIVE_FILE);
+        fs::write(&path, "{}\n").unwrap();
+        let other_reader = File::open(&path).unwrap();
+        other_reader.lock_shared().unwrap();
+        assert_eq!(
+            probe_liveness(directory.path(), RecordedStatus::Running),
+            Liveness::Interrupted
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_tells_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("elsewhere", directory.path().join(LIVE_FILE)).unwrap();
+        assert_eq!(
+            probe_liveness(directory.path(), RecordedStatus::Running),
+            Liveness::Unknown
+        );
+    }
+}

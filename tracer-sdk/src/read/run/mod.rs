@@ -1,0 +1,18 @@
+//! One run: its directory scanned, validated and opened for reading, and whether it is still being recorded.
+
+mod live_file;
+mod liveness;
+mod process;
+mod reader;
+mod records;
+mod scan;
+mod tally;
+mod validate;
+
+pub use live_file::{LiveFile, ProcessIdentity, StartedSpan, read_live_file};
+pub use liveness::{Liveness, probe_liveness};
+pub use reader::{InvalidRun, LoadedRun, RunReader, Strictness};
+pub use records::{RecordError, RecordStream, SpanStream};
+pub(crate) use scan::read_meta_file;
+pub(crate) use tally::{Promoted, promoted_records, span_header};
+pub use validate::{ValidationReport, validate};

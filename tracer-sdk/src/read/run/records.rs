@@ -1,0 +1,665 @@
+//! The records and spans of a run of any size, each read from the file on demand: [`RecordStream`], [`SpanStream`].
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::tally::Promoted;
+use crate::format::{EventType, Problem, ProblemCode, Record, SPANS_FILE, SpanRecord, Timestamp};
+use crate::loops::is_attempt;
+use crate::read::log::{IndexEntry, LinePlace, LineReader, RecordHeader};
+use crate::read::parse::parse_span;
+use crate::read::project::{Rank, is_watched, mark_attempt, project_span};
+
+/// The records of a run in the order of the projection, see [`spans_to_events`](super::spans_to_events): as many as
+/// the run has, in memory none.
+///
+/// It is part of a [`RunReader`](super::RunReader). As an iterator it begins with the first record, or with the one that
+/// [`RecordStream::seek`] named. A clone is cheap: it shares the file and the index, and reads independently, on another
+/// thread if it is sent there.
+///
+/// ```
+/// use tracer_sdk::read::{RunReader, Strictness};
+///
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let records = RunReader::open(&directory, Strictness::Strict)?.records;
+/// let names: Result<Vec<String>, _> = records.map(|record| record.map(|record| record.name)).collect();
+/// assert_eq!(names?, ["support-agent", "search", "support-agent"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct RecordStream {
+    order: Arc<RecordOrder>,
+    /// `None` when the run has no log.
+    lines: Option<LineReader>,
+    next: usize,
+    /// The records of the root that was read last, for those that follow.
+    root: Option<(LinePlace, Vec<Option<Record>>)>,
+    /// The numbers of the attempts that were found last, and the call that they are at.
+    attempts: Option<(Range<usize>, String)>,
+}
+
+impl RecordStream {
+    pub(super) fn new(order: RecordOrder, lines: Option<LineReader>) -> Self {
+        Self {
+            order: Arc::new(order),
+            lines,
+            next: 0,
+            root: None,
+            attempts: None,
+        }
+    }
+
+    /// How many records the run has.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{RunReader, Strictness};
+    ///
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let records = RunReader::open(&directory, Strictness::Strict)?.records;
+    /// assert_eq!(records.record_count(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn record_count(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The spans that the records are made from, in the order in which they started.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{RunReader, Strictness};
+    ///
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
+    /// assert_eq!(spans.span_count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn into_spans(self) -> SpanStream {
+        SpanStream::new(self)
+    }
+
+    pub(super) fn spans(&self) -> &[IndexEntry] {
+        self.order.spans()
+    }
+
+    /// What is known of the record with a number, from 0, without reading it; `None` behind the last one.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{RunReader, Strictness};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// # let run = tracer_sdk::Run::new("example").config(&config).start();
+    /// # let directory = run.dir().unwrap();
+    /// # tracer_sdk::tool_call("search").error("out of reach").record()?;
+    /// # run.finish();
+    /// let records = RunReader::open(&directory, Strictness::Strict)?.records;
+    /// let failed = (0..records.record_count()).filter(|&number| records.header(number).unwrap().is_failed);
+    /// assert_eq!(failed.collect::<Vec<_>>(), [1]);
+    /// assert_eq!(records.header(3), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn header(&self, number: usize) -> Option<RecordHeader> {
+        self.order.get(number).map(|source| match source {
+            RecordSource::Span(entry) => entry.header(),
+            RecordSource::Promoted(promoted) => promoted.header(),
+        })
+    }
+
+    /// The span whose own record has a number, from 0; `None` for a record that is promoted from a root, and behind the
+    /// last one.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{RunReader, Strictness};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// # let run = tracer_sdk::Run::new("example").config(&config).start();
+    /// # let directory = run.dir().unwrap();
+    /// # tracer_sdk::tool_call("search").error("out of reach").record()?;
+    /// # run.finish();
+    /// let mut records = RunReader::open(&directory, Strictness::Strict)?.records;
+    /// let span = records.span_of(1)?.unwrap();
+    /// assert_eq!(span.name, "search");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] when the file cannot be read, or is another one than it was.
+    pub fn span_of(&mut self, number: usize) -> Result<Option<SpanRecord>, RecordError> {
+        match self.order.get(number) {
+            Some(RecordSource::Span(entry)) => {
+                let entry = *entry;
+                self.span(entry).map(Some)
+            }
+            Some(RecordSource::Promoted(_)) | None => Ok(None),
+        }
+    }
+
+    /// Goes to a record by its number, from 0: it is the next one.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{RunReader, Strictness};
+    ///
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let mut records = RunReader::open(&directory, Strictness::Strict)?.records;
+    /// records.seek(1);
+    /// assert_eq!(records.next().unwrap()?.name, "search");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn seek(&mut self, number: usize) {
+        self.next = number;
+    }
+
+    /// The record with a number, from 0; `None` behind the last one.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{RunReader, Strictness};
+    ///
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let mut records = RunReader::open(&directory, Strictness::Strict)?.records;
+    /// assert_eq!(records.record(1)?.unwrap().name, "search");
+    /// assert_eq!(records.record(3)?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] when the file cannot be read, or is another one than it was.
+    pub fn record(&mut self, number: usize) -> Result<Option<Record>, RecordError> {
+        let mut record = self.unmarked(number)?;
+        if let Some(record) = &mut record {
+            self.mark(number, record)?;
+        }
+        Ok(record)
+    }
+
+    /// The record with a number, from 0, and its span where it is a span's own record; `None` behind the last one.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{RunReader, Strictness};
+    ///
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let mut records = RunReader::open(&directory, Strictness::Strict)?.records;
+    /// let (record, span) = records.record_with_span(1)?.unwrap();
+    /// assert_eq!((record.name, span.unwrap().name), ("search".to_owned(), "search".to_owned()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] when the file cannot be read, or is another one than it was.
+    pub fn record_with_span(
+        &mut self,
+        number: usize,
+    ) -> Result<Option<(Record, Option<SpanRecord>)>, RecordError> {
+        let span = self.span_of(number)?;
+        let mut record = match &span {
+            Some(span) if !span.is_root() => {
+                let mut own = None;
+                project_span(span, |_, record| own = Some(record));
+                own
+            }
+            _ => self.unmarked(number)?,
+        };
+        if let Some(record) = &mut record {
+            self.mark(number, record)?;
+        }
+        Ok(record.map(|record| (record, span)))
+    }
+
+    /// The record with a number, which does not say yet whether it is an attempt.
+    fn unmarked(&mut self, number: usize) -> Result<Option<Record>, RecordError> {
+        match self.order.get(number) {
+            None => Ok(None),
+            Some(RecordSource::Span(entry)) => {
+                let entry = *entry;
+                self.own_record(entry).map(Some)
+            }
+            Some(RecordSource::Promoted(promoted)) => {
+                let (place, number) = (promoted.place, promoted.number as usize);
+                self.promoted(place, number).map(Some)
+            }
+        }
+    }
+
+    /// Says of an attempt at a call which call that is: the last of the calls that try again.
+    fn mark(&mut self, number: usize, record: &mut Record) -> Result<(), RecordError> {
+        if !matches!(record.event_type(), EventType::LlmCall | EventType::ToolCall) {
+            return Ok(());
+        }
+        let is_known = |(numbers, _): &(Range<usize>, String)| numbers.contains(&number);
+        if !self.attempts.as_ref().is_some_and(is_known) {
+            let mut end = number;
+            let mut call: Option<Record> = None;
+            while let Some(next) = self.next_of_the_kind(end) {
+                let Some(tried) = self.unmarked(next)? else { break };
+                if !is_attempt(call.as_ref().unwrap_or(record), &tried) {
+                    break;
+                }
+                call = Some(tried);
+                end = next;
+            }
+            self.attempts = call.map(|call| (number..end, call.event_id));
+        }
+        if let Some((_, call)) = &self.attempts {
+            mark_attempt(record, call);
+        }
+        Ok(())
+    }
+
+    /// The number of the next call behind a failed one, if it is of the same kind and nothing else stands between.
+    fn next_of_the_kind(&self, number: usize) -> Option<usize> {
+        let failed = self.header(number).filter(|header| header.is_failed)?;
+        let mut behind = (number + 1..self.order.len()).filter_map(|next| Some((next, self.header(next)?)));
+        let (next, header) = behind.find(|(_, header)| is_watched(header.event_type))?;
+        (header.event_type == failed.event_type).then_some(next)
+    }
+
+    /// A span's own record.
+    fn own_record(&mut self, entry: IndexEntry) -> Result<Record, RecordError> {
+        let span = self.span(entry)?;
+        let mut own = None;
+        if span.is_root() {
+            let records = self.root.insert((entry.place(), all_records(&span)));
+            own = records.1.first_mut().and_then(Option::take);
+        } else {
+            project_span(&span, |_, record| own = Some(record));
+        }
+        own.ok_or_else(|| RecordError::changed(entry.line()))
+    }
+
+    fn promoted(&mut self, place: LinePlace, number: usize) -> Result<Record, RecordError> {
+        for _ in 0..2 {
+            if let Some((read, records)) = &mut self.root
+                && *read == place
+                && let Some(record) = records.get_mut(number).and_then(Option::take)
+            {
+                return Ok(record);
+            }
+            // Not read yet, or given already.
+            let span = self.read(place)?;
+            self.root = Some((place, all_records(&span)));
+        }
+        Err(RecordError::changed(place.line))
+    }
+
+    /// The span of an entry, which is still the one that the index was made from.
+    pub(super) fn span(&mut self, entry: IndexEntry) -> Result<SpanRecord, RecordError> {
+        let span = self.read(entry.place())?;
+        if span.span_id == entry.span_id() && span.parent_span_id == entry.parent_span_id() {
+            Ok(span)
+        } else {
+            Err(RecordError::changed(entry.line()))
+        }
+    }
+
+    fn read(&mut self, place: LinePlace) -> Result<SpanRecord, RecordError> {
+        let changed = || RecordError::changed(place.line);
+        let lines = self.lines.as_mut().ok_or_else(changed)?;
+        let bytes = lines.read(place).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => changed(),
+            _ => RecordError {
+                line: place.line,
+                cause: Some(error),
+            },
+        })?;
+        parse_span(bytes).ok_or_else(changed)
+    }
+
+    /// Reads all spans that are shown.
+    pub(super) fn spans_in_file_order(&mut self) -> Result<Vec<SpanRecord>, RecordError> {
+        let mut entries = self.order.spans().to_vec();
+        entries.sort_unstable_by_key(IndexEntry::line);
+        entries.into_iter().map(|entry| self.span(entry)).collect()
+    }
+}
+
+impl Iterator for RecordStream {
+    type Item = Result<Record, RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let record = self.record(self.next).transpose()?;
+        self.next += 1;
+        Some(record)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.order.len().saturating_sub(self.next);
+        (left, Some(left))
+    }
+}
+
+fn all_records(span: &SpanRecord) -> Vec<Option<Record>> {
+    let mut records = Vec::new();
+    project_span(span, |_, record| records.push(Some(record)));
+    records
+}
+
+/// The spans of a run in the order in which they started, in memory one at a time.
+///
+/// Made by [`RecordStream::into_spans`]. A clone costs little: it shares the file and the index, and reads on its own, on
+/// another thread if it is sent there.
+///
+/// ```
+/// use tracer_sdk::read::{RunReader, Strictness};
+///
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
+/// let names: Result<Vec<String>, _> = spans.map(|span| span.map(|span| span.name)).collect();
+/// assert_eq!(names?, ["support-agent", "search"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct SpanStream {
+    records: RecordStream,
+    next: usize,
+}
+
+impl SpanStream {
+    pub(super) fn new(records: RecordStream) -> Self {
+        Self { records, next: 0 }
+    }
+
+    /// The spans from a number on, counted from 0 in the order in which they started.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{RunReader, Strictness};
+    ///
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let mut spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans().from(1);
+    /// assert_eq!(spans.next().unwrap()?.name, "search");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn from(mut self, number: usize) -> Self {
+        self.next = number;
+        self
+    }
+
+    /// How many spans the run has.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{RunReader, Strictness};
+    ///
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
+    /// assert_eq!(spans.span_count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn span_count(&self) -> usize {
+        self.records.spans().len()
+    }
+
+    /// The span with a number, from 0; `None` behind the last one.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{RunReader, Strictness};
+    ///
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let mut spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
+    /// assert_eq!(spans.span(1)?.unwrap().name, "search");
+    /// assert_eq!(spans.span(2)?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] when the file cannot be read, or is another one than it was.
+    pub fn span(&mut self, number: usize) -> Result<Option<SpanRecord>, RecordError> {
+        let entry = self.records.spans().get(number).copied();
+        entry.map(|entry| self.records.span(entry)).transpose()
+    }
+}
+
+impl Iterator for SpanStream {
+    type Item = Result<SpanRecord, RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let span = self.span(self.next).transpose()?;
+        self.next += 1;
+        Some(span)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.span_count().saturating_sub(self.next);
+        (left, Some(left))
+    }
+}
+
+/// The records of a run, without their contents.
+#[derive(Debug, Default)]
+pub(super) struct RecordOrder {
+    /// The spans that are shown, by when their own records come.
+    spans: Vec<IndexEntry>,
+    /// What roots give besides, by when it comes.
+    promoted: Vec<Promoted>,
+    /// The number of each of these among all records.
+    numbers: Vec<usize>,
+}
+
+/// Where a record comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RecordSource<'a> {
+    /// A span's own record.
+    Span(&'a IndexEntry),
+    /// Another record of a root.
+    Promoted(&'a Promoted),
+}
+
+/// What orders records: the instant, the rank among equals, the place in the file, the number within the span.
+type Key = (Timestamp, Rank, u64, u32);
+
+fn span_key(entry: &IndexEntry) -> Key {
+    (
+        entry.start(),
+        Rank::from_event_type(entry.event_type()),
+        entry.place().offset,
+        0,
+    )
+}
+
+fn promoted_key(promoted: &Promoted) -> Key {
+    (
+        promoted.instant,
+        Rank::from_event_type(promoted.event_type),
+        promoted.place.offset,
+        promoted.number,
+    )
+}
+
+impl RecordOrder {
+    /// Orders spans and what roots give besides; spans that are not shown are left out.
+    pub(super) fn new(mut spans: Vec<IndexEntry>, mut promoted: Vec<Promoted>) -> Self {
+        spans.retain(IndexEntry::is_shown);
+        spans.sort_unstable_by_key(span_key);
+        promoted.sort_unstable_by_key(promoted_key);
+        let numbers = promoted
+            .iter()
+            .enumerate()
+            .map(|(before, promoted)| {
+                let key = promoted_key(promoted);
+                before + spans.partition_point(|span| span_key(span) < key)
+            })
+            .collect();
+        Self {
+            spans,
+            promoted,
+            numbers,
+        }
+    }
+
+    /// How many records there are.
+    pub(super) fn len(&self) -> usize {
+        self.spans.len() + self.promoted.len()
+    }
+
+    /// Where a record comes from.
+    pub(super) fn get(&self, number: usize) -> Option<RecordSource<'_>> {
+        match self.numbers.binary_search(&number) {
+            Ok(promoted) => self.promoted.get(promoted).map(RecordSource::Promoted),
+            Err(before) => self.spans.get(number - before).map(RecordSource::Span),
+        }
+    }
+
+    /// The spans that are shown, in the order of their records.
+    pub(super) fn spans(&self) -> &[IndexEntry] {
+        &self.spans
+    }
+
+    /// The types of all records, in no order.
+    pub(super) fn types(&self) -> impl Iterator<Item = EventType> {
+        record_types(&self.spans, &self.promoted)
+    }
+}
+
+/// The types of the records that spans give, in no order.
+pub(super) fn record_types(spans: &[IndexEntry], promoted: &[Promoted]) -> impl Iterator<Item = EventType> {
+    let own = spans
+        .iter()
+        .filter(|span| span.is_shown())
+        .map(IndexEntry::event_type);
+    own.chain(promoted.iter().map(|promoted| promoted.event_type))
+}
+
+/// A record cannot be read again: the file fails, or it is no longer what it was when the run was opened.
+///
+/// ```
+/// use tracer_sdk::read::{RunReader, Strictness};
+///
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let mut run = RunReader::open(&directory, Strictness::Strict)?;
+/// std::fs::write(directory.join("spans.jsonl"), "")?; // somebody else has written to it
+/// assert!(run.records.record(1).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct RecordError {
+    line: u64,
+    /// What the system says; `None` when the file has changed.
+    cause: Option<io::Error>,
+}
+
+impl RecordError {
+    pub(crate) fn changed(line: u64) -> Self {
+        Self { line, cause: None }
+    }
+
+    /// The same as a problem of the run.
+    pub(super) fn into_problem(self) -> Problem {
+        let message = self.cause.map_or_else(
+            || "has changed while it was read; try again".to_owned(),
+            |cause| format!("cannot be read: {cause}"),
+        );
+        Problem::new(
+            ProblemCode::UnreadableFile,
+            format!("{SPANS_FILE}:{}", self.line),
+            message,
+        )
+    }
+
+    pub(crate) fn failed(line: u64, cause: io::Error) -> Self {
+        Self {
+            line,
+            cause: Some(cause),
+        }
+    }
+
+    /// The line of the span log that holds the record.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{RunReader, Strictness};
+    ///
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let mut run = RunReader::open(&directory, Strictness::Strict)?;
+    /// std::fs::write(directory.join("spans.jsonl"), "")?;
+    /// let error = run.records.record(1).unwrap_err(); // the call, which stood in the first line
+    /// assert_eq!(error.line(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.cause {
+            Some(cause) => write!(formatter, "{SPANS_FILE}:{} cannot be read: {cause}", self.line),
+            None => write!(
+                formatter,
+                "{SPANS_FILE}:{} has changed while it was read; try again",
+                self.line
+            ),
+        }
+    }
+}
+
+impl Error for RecordError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause.as_ref().map(|cause| cause as &(dyn Error + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::tests::{directory, meta, span};
+    use crate::read::{RunReader, Strictness};
+
+    fn records(directory: &std::path::Path) -> RecordStream {
+        RunReader::open(directory, Strictness::Lenient).unwrap().records
+    }
+
+    #[test]
+    fn what_is_known_without_reading_and_the_span_behind_a_record() {
+        let directory = tempfile::tempdir().unwrap();
+        let span = |id: &str, parent: &str, second: u32, rest: &str| {
+            format!(
+                r#"{{"trace_id":"10000000000000000000000000000001","span_id":"{id}","parent_span_id":{parent},"name":"x","kind":"INTERNAL","start_time":"2026-01-01T00:00:0{second}Z","end_time":"2026-01-01T00:00:09.000321Z","duration_ms":1,"status_description":"",{rest}}}"#
+            ) + "\n"
+        };
+        let failed = r#""attributes":{"tracer.tool_name":"search"},"events":[],"status_code":"ERROR""#;
+        let exception = r#""attributes":{},"events":[{"name":"exception","timestamp":"2026-01-01T00:00:08Z","attributes":{"exception.type":"E","exception.message":"m"}}],"status_code":"ERROR""#;
+        let log = span("3333333333333333", "\"1111111111111111\"", 2, failed)
+            + &span("1111111111111111", "null", 1, exception);
+        std::fs::write(directory.path().join(SPANS_FILE), log).unwrap();
+
+        let mut records = records(directory.path());
+        let known: Vec<_> = (0..5)
+            .filter_map(|number| records.header(number))
+            .map(|header| (header.event_type, header.is_failed))
+            .collect();
+        let expected = [
+            (EventType::RunStart, true),
+            (EventType::ToolCall, true),
+            (EventType::Error, true),
+            (EventType::RunEnd, false),
+        ];
+        assert_eq!(known, expected);
+        let ends: Vec<bool> = (0..5)
+            .map(|number| records.span_of(number).unwrap().is_some())
+            .collect();
+        assert_eq!(ends, [true, true, false, false, false]);
+    }
+
+    #[test]
+    fn spans_come_in_the_order_in_which_they_started_and_not_in_that_of_the_file() {
+        let (mut late, mut root) = (span(2, Some(1)), span(1, None));
+        late["start_time"] = "2026-01-01T00:00:05Z".into();
+        root["start_time"] = "2026-01-01T00:00:00Z".into();
+        let directory = directory(&meta("running"), format!("{late}\n{root}\n"));
+        let spans = records(directory.path()).into_spans();
+        assert_eq!((spans.span_count(), spans.size_hint()), (2, (2, Some(2))));
+        let roots: Vec<bool> = spans.map(|span| span.unwrap().is_root()).collect();
+        assert_eq!(roots, [true, false]);
+    }
+}

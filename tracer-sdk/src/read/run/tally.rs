@@ -1,0 +1,187 @@
+//! Sums over a run while its log goes by: [`Tally`], what its roots promote, and warnings about times that disagree.
+
+use crate::format::{EventType, Timestamp, Usage};
+use crate::read::check::{self, RootSpan};
+use crate::read::log::{LinePlace, Problems, RecordHeader, SpanVisitor};
+use crate::read::parse::{KeyAttributes, Span};
+use crate::read::project::{Lookup, child_type, is_failed, promoted_type, usage};
+
+/// Sums over the spans that belong to the run. A duplicate of an ID is in it until it is taken out again.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// Tokens of all model calls.
+    pub(super) tokens: TokenSums,
+    /// The first root in the file.
+    pub(super) root: Option<RootSpan>,
+    /// The records that roots give besides their own.
+    pub(super) promoted: Vec<Promoted>,
+    /// Spans whose times disagree.
+    pub(super) warnings: Problems,
+}
+
+/// A record that a root gives besides its own: a promoted span event, or the end of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Promoted {
+    pub(crate) instant: Timestamp,
+    pub(crate) place: LinePlace,
+    /// Its number among the records of the root, whose own has 0.
+    pub(crate) number: u32,
+    pub(crate) event_type: EventType,
+}
+
+impl Promoted {
+    pub(super) fn header(&self) -> RecordHeader {
+        RecordHeader {
+            event_type: self.event_type,
+            instant: self.instant,
+            is_failed: self.event_type == EventType::Error,
+        }
+    }
+}
+
+impl SpanVisitor for Tally {
+    type Attributes<'a> = KeyAttributes<'a>;
+
+    fn visit(
+        &mut self,
+        span: Span<'_, KeyAttributes<'_>>,
+        place: LinePlace,
+        is_foreign: bool,
+    ) -> RecordHeader {
+        let header = span_header(&span);
+        if !is_foreign {
+            check::span_times(&span, place.line, &mut self.warnings);
+            if header.event_type == EventType::LlmCall {
+                self.tokens = self.tokens.and(usage(&span.attributes).into());
+            }
+            if span.parent_span_id.is_none() {
+                self.root.get_or_insert(RootSpan {
+                    start: header.instant,
+                    status_code: span.status_code,
+                });
+                self.promoted.extend(promoted_records(&span, place));
+            }
+        }
+        header
+    }
+
+    fn append(&mut self, following: Self) {
+        self.tokens = self.tokens.and(following.tokens);
+        self.root = self.root.or(following.root);
+        self.promoted.extend(following.promoted);
+        self.warnings.append(following.warnings);
+    }
+}
+
+/// The header of a span's own record.
+pub(crate) fn span_header<A: Lookup>(span: &Span<'_, A>) -> RecordHeader {
+    RecordHeader {
+        event_type: if span.parent_span_id.is_none() {
+            EventType::RunStart
+        } else {
+            child_type(&span.name, &span.attributes)
+        },
+        instant: span.start_time.1,
+        is_failed: is_failed(span.status_code, &span.attributes),
+    }
+}
+
+/// The records that a root gives besides its own.
+pub(crate) fn promoted_records<A>(span: &Span<'_, A>, place: LinePlace) -> impl Iterator<Item = Promoted> {
+    let events = span
+        .events
+        .iter()
+        .filter_map(|event| Some((event.timestamp.1, promoted_type(&event.name)?.event_type())));
+    let end = span.end_time.as_ref().map(|(_, end)| (*end, EventType::RunEnd));
+    (1..)
+        .zip(events.chain(end))
+        .map(move |(number, (instant, event_type))| Promoted {
+            instant,
+            place,
+            number,
+            event_type,
+        })
+}
+
+/// The tokens of model calls together.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TokenSums {
+    prompt: TokenSum,
+    completion: TokenSum,
+    total: TokenSum,
+}
+
+/// A sum, and the number of calls that report a part of it: where none does, there is no sum.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct TokenSum {
+    tokens: u64,
+    reporting: u64,
+}
+
+impl TokenSum {
+    fn and(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_add(other.tokens),
+            reporting: self.reporting + other.reporting,
+        }
+    }
+
+    fn without(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_sub(other.tokens),
+            reporting: self.reporting.saturating_sub(other.reporting),
+        }
+    }
+
+    fn get(self) -> Option<u64> {
+        (self.reporting > 0).then_some(self.tokens)
+    }
+}
+
+impl From<Option<u64>> for TokenSum {
+    fn from(tokens: Option<u64>) -> Self {
+        Self {
+            tokens: tokens.unwrap_or(0),
+            reporting: u64::from(tokens.is_some()),
+        }
+    }
+}
+
+impl From<Usage> for TokenSums {
+    fn from(usage: Usage) -> Self {
+        Self {
+            prompt: usage.prompt_tokens.into(),
+            completion: usage.completion_tokens.into(),
+            total: usage.total_tokens.into(),
+        }
+    }
+}
+
+impl TokenSums {
+    /// Both together.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            prompt: self.prompt.and(other.prompt),
+            completion: self.completion.and(other.completion),
+            total: self.total.and(other.total),
+        }
+    }
+
+    /// These without some that are in them.
+    pub(super) fn without(self, other: Self) -> Self {
+        Self {
+            prompt: self.prompt.without(other.prompt),
+            completion: self.completion.without(other.completion),
+            total: self.total.without(other.total),
+        }
+    }
+
+    /// The sums; `None` where no call reports any.
+    pub(super) fn usage(self) -> Usage {
+        Usage {
+            prompt_tokens: self.prompt.get(),
+            completion_tokens: self.completion.get(),
+            total_tokens: self.total.get(),
+        }
+    }
+}

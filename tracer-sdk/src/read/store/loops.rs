@@ -1,0 +1,79 @@
+//! Loops in the records of a run, by the rules that recording and the gate share (decisions, section 7).
+
+use crate::format::Record;
+use crate::loops;
+
+pub use crate::loops::Likeness;
+
+/// Whether records tell of a loop, see [`RunSummary::has_looped`].
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// use tracer_sdk::read::has_loop;
+///
+/// fn read(file: &str) -> Result<(), tracer_sdk::GuardrailExceeded> {
+///     tracer_sdk::tool_call("read").args(&file).record()
+/// }
+/// let stuck = recorded(|| (0..3).try_for_each(|_| read("a.rs")));
+/// assert!(has_loop(&stuck.records()));
+/// let three_files = recorded(|| ["a.rs", "b.rs", "c.rs"].into_iter().try_for_each(read));
+/// assert!(!has_loop(&three_files.records())); // though there is a warning
+/// ```
+#[must_use]
+pub fn has_loop<'a>(records: impl IntoIterator<Item = &'a Record>) -> bool {
+    loops::has_loop(records)
+}
+
+/// Whether the call of one record is an attempt at the one of `next`: it failed, and `next`, which follows it among
+/// calls and states, asks the same.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// let run = recorded(|| {
+///     let ask = || tracer_sdk::llm_call("gpt-5").prompt("Where is my refund?");
+///     ask().error("429 Too Many Requests").record()?;
+///     ask().response("On its way.").record()
+/// });
+/// let records = run.records();
+/// assert!(tracer_sdk::read::is_attempt(&records[1], &records[2]));
+/// assert_eq!(records[1].meta["attempt_of"], records[2].event_id);
+/// ```
+#[must_use]
+pub fn is_attempt(record: &Record, next: &Record) -> bool {
+    loops::is_attempt(record, next)
+}
+
+/// The first loop that a run with these records comes to: the numbers of its records, from 0, and how many of them the
+/// block has. It may come after the warning of its shape, which is given once.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// fn read(file: &str) -> Result<(), tracer_sdk::GuardrailExceeded> {
+///     tracer_sdk::tool_call("read").args(&file).record()
+/// }
+/// let run = recorded(|| ["a.rs", "b.rs", "a.rs", "b.rs", "a.rs", "b.rs"].into_iter().try_for_each(read));
+/// let records = run.records();
+/// let calls: Vec<_> = records.iter().collect();
+/// let (numbers, length) = tracer_sdk::read::first_loop(&calls).unwrap();
+/// assert_eq!((numbers.len(), length), (6, 2)); // two files in turn
+/// ```
+#[must_use]
+pub fn first_loop(records: &[&Record]) -> Option<(Vec<usize>, usize)> {
+    loops::first_loop(records)
+}
+
+/// How the repetitions of a block compare that these records are, one repetition after the other, each of `length`
+/// records.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// use tracer_sdk::read::{Likeness, compare_repetitions};
+///
+/// let run = recorded(|| (0..2).try_for_each(|_| tracer_sdk::tool_call("search").record()));
+/// let records = run.records();
+/// assert_eq!(compare_repetitions(&[&records[1], &records[2]], 1), Likeness::Unknown);
+/// ```
+#[must_use]
+pub fn compare_repetitions(records: &[&Record], length: usize) -> Likeness {
+    loops::compare_repetitions(records, length)
+}

@@ -1,0 +1,113 @@
+//! [`RunStatus`]: the status of a run, in the one vocabulary of everything that shows runs.
+
+use crate::format::{RecordedStatus, RunMeta};
+
+/// The status of a run, as whatever shows runs names it: `list`, `show`, `prune`, the page, and `run_status` in JSON.
+///
+/// ```
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// use tracer_sdk::read::{RunStatus, RunStore};
+///
+/// assert_eq!(RunStore::new(data_dir).list()?[0].status(), RunStatus::Ok);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RunStatus {
+    /// The run goes on, or nothing shows that it does not.
+    Running,
+    /// The process that recorded the run died before the run could end.
+    Interrupted,
+    /// The run ended with an error.
+    Failed,
+    /// The run ended well, and asked the same again and again on the way.
+    Looped,
+    /// The run ended well.
+    Ok,
+    /// The run's metadata or its log cannot be read.
+    Damaged,
+}
+
+impl RunStatus {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Running,
+        Self::Interrupted,
+        Self::Failed,
+        Self::Looped,
+        Self::Ok,
+        Self::Damaged,
+    ];
+
+    /// The word for it: `running`, `interrupted`, `failed`, `loop`, `ok` or `damaged`.
+    ///
+    /// ```
+    /// use tracer_sdk::read::RunStatus;
+    ///
+    /// assert_eq!(RunStatus::Looped.as_str(), "loop");
+    /// ```
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Interrupted => "interrupted",
+            Self::Failed => "failed",
+            Self::Looped => "loop",
+            Self::Ok => "ok",
+            Self::Damaged => "damaged",
+        }
+    }
+
+    /// The status with this word; `error`, the format's word for a run that failed, is understood too.
+    ///
+    /// ```
+    /// use tracer_sdk::read::RunStatus;
+    ///
+    /// assert_eq!(RunStatus::from_word("damaged"), Some(RunStatus::Damaged));
+    /// assert_eq!(RunStatus::from_word("error"), Some(RunStatus::Failed));
+    /// assert_eq!(RunStatus::from_word("lost"), None);
+    /// ```
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        let recorded = (word == RecordedStatus::Error.as_str()).then_some(Self::Failed);
+        recorded.or_else(|| Self::ALL.into_iter().find(|status| status.as_str() == word))
+    }
+
+    /// The status that metadata gives. Whether the process of a run that says it runs is gone, and whether a run that ended
+    /// well looped, is asked only then.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// use tracer_sdk::read::{RunStatus, RunStore};
+    ///
+    /// let meta = RunStore::new(data_dir).newest()?.open()?.meta;
+    /// assert_eq!(RunStatus::recorded(&meta, || unreachable!("it has ended"), || false), RunStatus::Ok);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn recorded(
+        meta: &RunMeta,
+        is_interrupted: impl FnOnce() -> bool,
+        has_looped: impl FnOnce() -> bool,
+    ) -> Self {
+        match meta.status {
+            RecordedStatus::Running if is_interrupted() => Self::Interrupted,
+            RecordedStatus::Running => Self::Running,
+            RecordedStatus::Error => Self::Failed,
+            RecordedStatus::Ok if has_looped() => Self::Looped,
+            RecordedStatus::Ok => Self::Ok,
+        }
+    }
+
+    /// Whether the run has no end yet, or never will have one.
+    ///
+    /// ```
+    /// use tracer_sdk::read::RunStatus;
+    ///
+    /// assert!(RunStatus::Interrupted.is_open() && !RunStatus::Failed.is_open());
+    /// ```
+    #[must_use]
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Running | Self::Interrupted)
+    }
+}

@@ -1,0 +1,318 @@
+//! [`RunSummary`]: a run in a list, without its spans.
+
+#![expect(
+    clippy::disallowed_types,
+    reason = "the log's problems belong to the summary, which a forked child reads anew"
+)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::SystemTime;
+
+use super::parallel::in_turns;
+use super::status::RunStatus;
+use crate::format::{META_FILE, Problem, ProblemCode, RecordedStatus, RunMeta, Timestamp, TraceId};
+use crate::loops::{self, Trail};
+use crate::process::{OwnLock, PerProcess};
+use crate::read::log::end_problems;
+use crate::read::run::{
+    InvalidRun, Liveness, LoadedRun, RunReader, Strictness, probe_liveness, read_live_file, read_meta_file,
+};
+
+/// The key of `meta.json` with the number of loops that the run had.
+const LOOPS: &str = "loops";
+
+/// Where a run lies.
+///
+/// ```
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// let run = tracer_sdk::read::RunStore::new(data_dir).newest()?;
+/// assert!(run.path.ends_with(run.trace_id.to_string()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunDirectory {
+    /// The run's ID, which is the name of the directory.
+    pub trace_id: TraceId,
+    /// The directory.
+    pub path: PathBuf,
+}
+
+impl RunDirectory {
+    /// The directory of a run in the folder of all runs.
+    pub(super) fn in_folder(runs_dir: &Path, trace_id: TraceId) -> Self {
+        Self {
+            trace_id,
+            path: runs_dir.join(trace_id.to_string()),
+        }
+    }
+
+    /// Reads the run's `meta.json`.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// let run = tracer_sdk::read::RunStore::new(data_dir).newest()?.read_summary();
+    /// assert!(run.meta.is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn read_summary(self) -> RunSummary {
+        let reading = read_meta_file(&self.path);
+        let meta = match reading.meta {
+            Some(meta) if reading.problems.is_empty() => Ok(meta),
+            _ => self.not_written_yet(reading.problems),
+        };
+        RunSummary {
+            directory: self,
+            meta,
+            log: OnceLock::new(),
+        }
+    }
+
+    /// A run that has no `meta.json` yet tells in its `.live` what it is.
+    fn not_written_yet(&self, problems: Vec<Problem>) -> Result<RunMeta, Vec<Problem>> {
+        let is_missing = problems
+            .iter()
+            .any(|problem| problem.code == ProblemCode::MissingFile);
+        let live = is_missing.then(|| read_live_file(&self.path)).flatten();
+        live.map(|live| live.as_meta(self.trace_id)).ok_or(problems)
+    }
+
+    /// Reads all of the run, and refuses it when it has a problem, see [`LoadedRun::read`].
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// let run = tracer_sdk::read::RunStore::new(data_dir).newest()?.load()?;
+    /// assert_eq!(run.spans.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidRun`] with every problem.
+    pub fn load(&self) -> Result<LoadedRun, InvalidRun> {
+        LoadedRun::read(&self.path)
+    }
+}
+
+/// A run as a list shows it.
+///
+/// ```
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// use tracer_sdk::read::Liveness;
+///
+/// let run = &tracer_sdk::read::RunStore::new(data_dir).list()?[0];
+/// assert_eq!((run.meta.is_ok(), run.probe_liveness()), (true, Liveness::Ended));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunSummary {
+    /// Where the run lies.
+    pub directory: RunDirectory,
+    /// Its metadata, or what is wrong with that.
+    pub meta: Result<RunMeta, Vec<Problem>>,
+    /// What is wrong at the ends of its log, once that was asked for.
+    log: OnceLock<Vec<Problem>>,
+}
+
+impl RunSummary {
+    /// When the run started, if it can tell.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// let run = &tracer_sdk::read::RunStore::new(data_dir).list()?[0];
+    /// assert!(run.started().is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn started(&self) -> Option<Timestamp> {
+        self.meta.as_ref().ok().map(|meta| meta.started_at.instant())
+    }
+
+    /// Whether the run is still going on.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// use tracer_sdk::read::{Liveness, RunStore};
+    ///
+    /// let run = &RunStore::new(data_dir).list()?[0];
+    /// assert_eq!(run.probe_liveness(), Liveness::Ended);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn probe_liveness(&self) -> Liveness {
+        let status = self
+            .meta
+            .as_ref()
+            .map_or(RecordedStatus::Running, |meta| meta.status);
+        probe_liveness(&self.directory.path, status)
+    }
+
+    /// What keeps the run from being what its metadata says: problems of `meta.json` or, when that can be read, of the
+    /// first and the last line of the log. Empty for most damaged logs too: only [`validate`](crate::read::run::validate()) reads
+    /// all of one.
+    ///
+    /// The log is looked at once, at the first call.
+    ///
+    /// ```
+    /// # let (folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// use tracer_sdk::read::RunStore;
+    ///
+    /// assert!(RunStore::new(data_dir).list()?[0].problems().is_empty());
+    /// std::fs::write(directory.join("spans.jsonl"), "garbage\n")?;
+    /// let run = &RunStore::new(data_dir).list()?[0];
+    /// assert_eq!(run.problems()[0].location, "spans.jsonl:1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        match &self.meta {
+            Ok(meta) => self.log.get_or_init(|| end_problems(&self.directory.path, meta)),
+            Err(problems) => problems,
+        }
+    }
+
+    /// Looks at the logs of many runs at once, as [`RunSummary::problems`] otherwise does one by one.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// use tracer_sdk::read::{RunSummary, RunStatus, RunStore};
+    ///
+    /// let runs = RunStore::new(data_dir).list()?;
+    /// RunSummary::check_all_logs(&runs);
+    /// assert_eq!(runs[0].status(), RunStatus::Ok); // without another look
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_all_logs(runs: &[Self]) {
+        in_turns(runs, |taken| {
+            for run in taken {
+                let _ = run.problems();
+            }
+        });
+    }
+
+    /// The status of the run, in the one vocabulary of everything that shows runs.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// use tracer_sdk::read::{RunStatus, RunStore};
+    ///
+    /// assert_eq!(RunStore::new(data_dir).list()?[0].status(), RunStatus::Ok);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn status(&self) -> RunStatus {
+        match &self.meta {
+            Ok(meta) if self.problems().is_empty() => {
+                let is_interrupted = || self.probe_liveness() == Liveness::Interrupted;
+                RunStatus::recorded(meta, is_interrupted, || self.has_looped())
+            }
+            _ => RunStatus::Damaged,
+        }
+    }
+
+    /// Whether somebody records the run, or may do so: it is not to be changed or removed.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// assert!(!tracer_sdk::read::RunStore::new(data_dir).list()?[0].may_be_live());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn may_be_live(&self) -> bool {
+        match self.probe_liveness() {
+            Liveness::Running => true,
+            // Without metadata nothing says that it runs.
+            Liveness::Unknown => self.meta.is_ok(),
+            Liveness::Ended | Liveness::Interrupted => false,
+        }
+    }
+
+    /// Whether the run ended well and looped on the way: calls asked the same again and again, or may have, where what
+    /// they asked was not recorded. A loop warning alone says that shapes repeat, which three files read in a row do
+    /// as well.
+    ///
+    /// This is what makes the status of a run `loop`, wherever it is shown. An emitter that saw all of a run says it in
+    /// `meta.json` (`loops`); of any other run with a warning the spans are read.
+    ///
+    /// ```
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// let run = &tracer_sdk::read::RunStore::new(data_dir).list()?[0];
+    /// assert!(!run.has_looped());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn has_looped(&self) -> bool {
+        let meta = self.meta.as_ref();
+        meta.is_ok_and(|meta| has_looped(meta, || self.spans_loop_once()))
+    }
+
+    /// [`RunSummary::spans_loop`], read once for each `meta.json`: a viewer asks again and again.
+    fn spans_loop_once(&self) -> bool {
+        static KNOWN: PerProcess<OwnLock<BTreeMap<PathBuf, (SystemTime, bool)>>> =
+            PerProcess::new(|process| OwnLock::new(process, BTreeMap::new()));
+        /// So many answers are kept.
+        const MAX_CACHED: usize = 10_000;
+
+        let path = &self.directory.path;
+        let changed = fs::metadata(path.join(META_FILE)).and_then(|metadata| metadata.modified());
+        let Ok(changed) = changed else {
+            return self.spans_loop();
+        };
+        let cached = KNOWN.get().lock().and_then(|known| known.get(path).copied());
+        if let Some((_, looped)) = cached.filter(|(then, _)| *then == changed) {
+            return looped;
+        }
+        // Not under the lock: a log may be long.
+        let looped = self.spans_loop();
+        if let Some(mut known) = KNOWN.get().lock() {
+            if known.len() >= MAX_CACHED {
+                known.clear();
+            }
+            known.insert(path.clone(), (changed, looped));
+        }
+        looped
+    }
+
+    /// Whether the spans tell of a loop. Where they cannot be read, or lack the warnings, these count.
+    fn spans_loop(&self) -> bool {
+        let Ok(run) = RunReader::open(&self.directory.path, Strictness::Lenient) else {
+            return true;
+        };
+        let mut trail = Trail::default();
+        for record in run.records {
+            let Ok(record) = record else { return true };
+            trail.take(&record, &loops::of_scalar);
+        }
+        !trail.has_warnings() || trail.has_loop()
+    }
+}
+
+/// Whether a run with this metadata looped, see [`RunSummary::has_looped`]; `spans_loop` is asked only where the
+/// metadata leaves it open.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// let run = recorded(|| Ok(()));
+/// assert!(!tracer_sdk::read::has_looped(&run.meta, || unreachable!("it has no loop warning")));
+/// ```
+pub fn has_looped(meta: &RunMeta, spans_loop: impl FnOnce() -> bool) -> bool {
+    if meta.status != RecordedStatus::Ok || meta.counts.loop_warnings == 0 {
+        return false;
+    }
+    let counted = meta.additional.get(LOOPS).and_then(serde_json::Value::as_u64);
+    counted.map_or_else(spans_loop, |loops| loops > 0)
+}
