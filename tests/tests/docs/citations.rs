@@ -88,15 +88,44 @@ fn every_test_that_a_promise_names_exists() {
         .iter()
         .map(|file| fs::read_to_string(file).unwrap())
         .collect();
-    let in_code_font = page.split('`').skip(1).step_by(2);
     // A name with three underscores says a rule; shorter ones are modules, files and settings.
-    let tests: BTreeSet<&str> = in_code_font
+    let tests: BTreeSet<&str> = code_font(&page)
         .filter(|name| name.matches('_').count() >= 3 && !name.contains(' '))
         .collect();
     assert!(tests.len() > 60, "{} tests", tests.len());
     let missing: Vec<&&str> = tests
         .iter()
         .filter(|name| !code.contains(&format!("fn {name}(")))
+        .collect();
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// What a page has in code font.
+fn code_font(page: &str) -> impl Iterator<Item = &str> {
+    page.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn every_path_for_contributors_exists() {
+    let page = fs::read_to_string(repository().join("CONTRIBUTING.md")).unwrap();
+    let is_path = |words: &&str| words.contains('/') && !words.contains([' ', '…']);
+    let paths: BTreeSet<&str> = code_font(&page).filter(is_path).collect();
+    assert!(paths.len() > 40, "{paths:?}");
+    let missing: Vec<&&str> = paths
+        .iter()
+        .filter(|path| !repository().join(path).exists())
+        .collect();
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
+fn every_source_that_a_promise_names_exists() {
+    let page = fs::read_to_string(repository().join("docs/reliability.md")).unwrap();
+    let mut files = Vec::new();
+    sources(&repository(), &mut files);
+    let names = code_font(&page).filter(|name| !name.contains(' ') && name.ends_with(".rs"));
+    let missing: BTreeSet<&str> = names
+        .filter(|name| !files.iter().any(|file| file.ends_with(name)))
         .collect();
     assert!(missing.is_empty(), "{missing:#?}");
 }
