@@ -19,83 +19,73 @@ use crate::ui::Colour;
     after_help = "Exit codes: 0 success, 1 a check failed, 2 bad usage, bad input or nothing found, 10 internal error."
 )]
 pub struct Cli {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 
-    /// The data directory, instead of the one in the environment and in the settings files.
-    #[arg(
-        long,
-        global = true,
-        value_name = "DIR",
-        help = "Where the runs are [default: TRACER_DATA_DIR, else the settings, else ~/.tracer]"
-    )]
+    /// Use DIR as the data directory [default: TRACER_DATA_DIR, else the settings, else ~/.tracer]
+    #[arg(long, global = true, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
 
-    /// When to colour.
+    /// Colour the output always, never or auto, which obeys NO_COLOR, CLICOLOR_FORCE and TERM
     #[arg(
         long = "color",
         global = true,
         value_enum,
         value_name = "WHEN",
         default_value_t,
-        hide_possible_values = true,
-        help = "When to colour: always, never, or auto, which obeys NO_COLOR, CLICOLOR_FORCE and TERM"
+        hide_possible_values = true
     )]
     pub colour: Colour,
 
-    /// Whether signs are told in ASCII.
-    #[arg(
-        long,
-        global = true,
-        help = "Signs in ASCII, as also where TERM=dumb or the locale is not UTF-8"
-    )]
+    /// Draw signs in ASCII, the default where TERM=dumb or the locale is not UTF-8
+    #[arg(long, global = true)]
     pub ascii: bool,
 }
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Record a simulated support agent: no network, no keys
+    /// Record a simulated support agent, without network or keys
     Demo(demo::Args),
-    /// Make trials of a command and judge them: the gate
+    /// Run a command several times and gate on what it did
     Run(run::Args),
-    /// Judge a recorded run by the rules of the gate
+    /// Check one recorded run against a policy
     Assert(assert::Args),
-    /// Keep how an agent behaves now, to compare later runs with
+    /// Write a baseline to compare later runs with
     Baseline(baseline::Args),
-    /// Make a change of behaviour the new baseline, and keep who did it and why
+    /// Accept changed behaviour as the new baseline, with a reason
     Accept(accept::Args),
-    /// Tell in what two runs differ, or a run and a baseline
+    /// Compare two runs, or a run with a baseline
     Diff(diff::Args),
-    /// Write a policy to start from, and a workflow for GitHub Actions
+    /// Write a starter policy, and a workflow for GitHub Actions
     Init(init::Args),
     /// List recorded runs, newest first
     List(list::Args),
-    /// Show a run: what happened, step by step
+    /// Show what a run did, step by step
     Show(show::Args),
-    /// Look at runs in the browser: a page that this machine serves to itself
+    /// View runs in the browser, served from this machine
     View(view::Args),
-    /// Write a run as one file: a JSON document, or the format of another tool
+    /// Export a run as one file: JSON, HTML or the format of another tool
     Export(export::Args),
     /// Check a run directory against the trace format, without changing it
     ValidateTrace(validate_trace::Args),
-    /// Complete a run whose process died before it could end
+    /// Complete a run whose process died before the run ended
     Repair(repair::Args),
-    /// Give a run another name
+    /// Rename a run
     Rename(rename::Args),
-    /// Remove runs, for good
+    /// Delete runs permanently
     Delete(delete::Args),
-    /// Remove old runs: by age, number, size and status
+    /// Remove old runs by age, count, size or status
     Prune(prune::Args),
-    /// Write what makes a shell complete commands and options
+    /// Generate shell completions
     Completions(completions::Args),
-    /// Write the manual pages
+    /// Generate the manual pages
     Man(man::Args),
 }
 
 impl Command {
-    /// Does it.
+    /// Runs the command.
     pub(crate) fn run(
         self,
         session: &mut crate::session::Session,

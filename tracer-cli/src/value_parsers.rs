@@ -4,7 +4,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_kind::StepKind;
 
-/// Takes a status that an option may name.
+/// Parses one of the allowed statuses.
 pub(crate) fn status_parser(
     allowed: impl IntoIterator<Item = RunStatus>,
 ) -> impl TypedValueParser<Value = RunStatus> {
@@ -15,17 +15,17 @@ pub(crate) fn status_parser(
 fn possible_value(status: RunStatus) -> PossibleValue {
     let value = PossibleValue::new(status.as_str());
     match status {
-        RunStatus::Running => value.help("It goes on, as far as anybody can tell"),
-        RunStatus::Interrupted => value.help("Its process is gone without having finished it"),
+        RunStatus::Running => value.help("The run is recording, or nothing shows that its process died"),
+        RunStatus::Interrupted => value.help("Its process died before the run ended"),
         // The format's own word.
         RunStatus::Failed => value.help("It ended with an error").alias("error"),
-        RunStatus::Looped => value.help("It ended well, and asked the same again and again on the way"),
-        RunStatus::Ok => value.help("It ended well"),
+        RunStatus::Looped => value.help("It ended without an error, but repeated the same calls"),
+        RunStatus::Ok => value.help("It ended without an error"),
         RunStatus::Damaged => value.help("Its metadata or its log cannot be read"),
     }
 }
 
-/// Takes a kind of step.
+/// Parses a kind of step.
 pub(crate) fn step_kind_parser() -> impl TypedValueParser<Value = StepKind> {
     let value = |kind: StepKind| {
         PossibleValue::new(kind.as_str()).help(match kind {

@@ -25,19 +25,19 @@ pub struct Args {
     #[command(flatten)]
     sample: SampleArgs,
 
-    /// What a failed test of `assert_baseline!` left beside the baseline, instead of a run
+    /// Accept what a failed `assert_baseline!` test wrote beside FILE, instead of a run
     #[arg(long, conflicts_with_all = ["run_id", "from_report"])]
     pending: bool,
 
-    /// The baseline to replace
+    /// Replace the baseline in FILE
     #[arg(long, short, value_name = "FILE")]
     baseline: PathBuf,
 
-    /// Why the change is right
+    /// Store TEXT as the reason why the change is right
     #[arg(long, short = 'm', alias = "message", value_name = "TEXT")]
     reason: String,
 
-    /// Replace a larger sample by a smaller one, or that of another agent, and take a run that failed
+    /// Accept a smaller sample, another agent or a failed run
     #[arg(long)]
     force: bool,
 }

@@ -14,18 +14,18 @@ use tracer_gate::{files, one_run};
 /// Options of `tracer assert`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run: its ID, or as much of its beginning as no other run has; the newest when left out
+    /// Run to check: ID, unique prefix of it, name, latest or latest~N [default: latest]
     run_id: Option<String>,
 
-    /// The policy [default: .tracer/policy.yaml where it exists]
+    /// Check against the policy in FILE [default: .tracer/policy.yaml if it exists]
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
 
-    /// The baseline to compare with
+    /// Compare with the baseline in FILE
     #[arg(long, short, value_name = "FILE")]
     baseline: Option<PathBuf>,
 
-    /// Compare with the baseline although it is one of another agent
+    /// Compare even if the baseline belongs to another agent
     #[arg(long, requires = "baseline")]
     force: bool,
 
@@ -36,78 +36,78 @@ pub struct Args {
     output: OutputArgs,
 }
 
-/// Options that stand for rules of a policy.
+/// Options that override rules of the policy.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Rules")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 struct Rules {
-    /// The most steps
+    /// Allow at most N steps
     #[arg(long, value_name = "N")]
     max_steps: Option<u64>,
 
-    /// How many more steps than in the baseline, as a share
+    /// Allow SHARE more steps than the baseline [example: 0.25]
     #[arg(long, value_name = "SHARE")]
     step_tolerance: Option<f64>,
 
-    /// The most tool calls
+    /// Allow at most N tool calls
     #[arg(long, value_name = "N")]
     max_tool_calls: Option<u64>,
 
-    /// How many more tool calls than in the baseline, as a share
+    /// Allow SHARE more tool calls than the baseline [example: 0.25]
     #[arg(long, value_name = "SHARE")]
     tool_call_tolerance: Option<f64>,
 
-    /// The most tokens
+    /// Allow at most N tokens
     #[arg(long, value_name = "N")]
     max_cost_tokens: Option<u64>,
 
-    /// How many more tokens than in the baseline, as a share
+    /// Allow SHARE more tokens than the baseline [example: 0.25]
     #[arg(long, value_name = "SHARE")]
     cost_tolerance: Option<f64>,
 
-    /// The longest duration, in milliseconds
+    /// Allow at most MS milliseconds [example: 30000]
     #[arg(long, value_name = "MS")]
     max_duration_ms: Option<u64>,
 
-    /// How much longer than in the baseline, as a share
+    /// Allow SHARE more time than the baseline [example: 0.5]
     #[arg(long, value_name = "SHARE")]
     duration_tolerance: Option<f64>,
 
-    /// No tool that the baseline does not know
+    /// Fail when the run calls a tool that no run of the baseline called
     #[arg(long, requires = "baseline")]
     no_new_tools: bool,
 
-    /// Every tool that all runs of the baseline call
+    /// Fail when the run misses a tool that every run of the baseline called
     #[arg(long, requires = "baseline")]
     still_called: bool,
 
-    /// No call over and over with the same arguments
+    /// Fail when the run repeats the same calls with the same arguments
     #[arg(long)]
     no_loops: bool,
 
-    /// No guardrail stops the run
+    /// Fail when a guardrail stopped the run
     #[arg(long)]
     no_guardrails: bool,
 
-    /// How the run must end
+    /// Require the run to end with STATUS
     #[arg(long, value_enum, value_name = "STATUS")]
     expect_status: Option<Status>,
 
-    /// A check that is told and does not count; may be given several times
+    /// Report CHECK without gating on it; repeatable [example: cost_tokens]
     #[arg(long, value_name = "CHECK")]
     ignore_check: Vec<String>,
 
-    /// Whether an INCONCLUSIVE result fails
-    #[arg(long, value_enum, value_name = "WHAT")]
+    /// Pass or fail when the verdict is INCONCLUSIVE [default: as the policy says]
+    #[arg(long, value_enum, value_name = "OUTCOME")]
     inconclusive: Option<outputs::Inconclusive>,
 }
 
-/// How a run ends.
+/// Status that a run must end with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Status {
-    /// Well
+    /// The run ended without an error
     Ok,
-    /// In any other way
+    /// The run ended in any other way
     Error,
 }
 

@@ -18,11 +18,11 @@ pub struct Args {
     #[command(flatten)]
     sample: SampleArgs,
 
-    /// The file to write [default: .tracer/baselines/NAME.json, after the run]
+    /// Write the baseline to FILE [default: .tracer/baselines/NAME.json, named after the run]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Write over a file that is there, and take a report that did not pass or a run that failed
+    /// Overwrite an existing file, and accept a report that did not pass or a failed run
     #[arg(long)]
     force: bool,
 }

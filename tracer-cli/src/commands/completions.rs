@@ -1,4 +1,4 @@
-//! `tracer completions`: what makes a shell complete our commands and options.
+//! `tracer completions`: generates shell completions.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -11,7 +11,7 @@ use crate::session::Session;
 /// Options of `tracer completions`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The shell
+    /// Shell to generate completions for
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -13,15 +13,15 @@ use tracer_insight::text;
 /// Options of `tracer delete`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The runs: their IDs, or as much of their beginning as no other run has
+    /// Runs to delete: IDs, unique prefixes of them, or names
     #[arg(required = true, value_name = "RUN_ID")]
     run_ids: Vec<String>,
 
-    /// Do not ask
+    /// Delete without asking
     #[arg(long, short)]
     yes: bool,
 
-    /// Also runs that are still recorded, or may be
+    /// Also delete runs that are, or may be, still recording
     #[arg(long)]
     force: bool,
 }

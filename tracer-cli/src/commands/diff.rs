@@ -18,11 +18,11 @@ const MOST_LOOKED_UP: usize = 200;
 /// Options of `tracer diff`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run before; with --baseline the run after, the newest when left out
+    /// Run before the change; with --baseline, the run after it [default: latest]
     #[arg(value_name = "BEFORE", required_unless_present = "baseline")]
     first: Option<String>,
 
-    /// The run after
+    /// Run after the change
     #[arg(
         value_name = "AFTER",
         required_unless_present = "baseline",
@@ -30,11 +30,11 @@ pub struct Args {
     )]
     second: Option<String>,
 
-    /// A baseline in the place of the run before
+    /// Compare with the baseline in FILE instead of BEFORE
     #[arg(long, short, value_name = "FILE")]
     baseline: Option<PathBuf>,
 
-    /// How the result is shown
+    /// Print the comparison as FORMAT
     #[arg(long, short, value_enum, value_name = "FORMAT", default_value_t)]
     format: Format,
 }

@@ -32,15 +32,15 @@ pub enum Format {
     /// One JSON document: `{spec_version, run, events}`
     #[default]
     Envelope,
-    /// One event on each line, as JSON
+    /// One JSON event on each line
     Ndjson,
     /// OpenTelemetry's file format, with the GenAI attributes
     OtlpJson,
     /// The Trace Event Format, which opens in Perfetto
     Chrome,
-    /// Folded stacks, from which flame graphs are drawn
+    /// Folded stacks for flame graphs
     Folded,
-    /// One page that a browser opens without a server, looked over once more for secrets
+    /// One self-contained page, with a second redaction pass
     Html,
 }
 
@@ -58,18 +58,18 @@ impl Format {
 /// Options of `tracer export`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run: its ID, or as much of its beginning as no other run has; the newest when left out
+    /// Run to export: ID, unique prefix of it, name, latest or latest~N [default: latest]
     run_id: Option<String>,
 
-    /// The file to write; `-` is standard output
+    /// Write to FILE; `-` is standard output
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
 
-    /// The format
+    /// Export as FORMAT
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: Format,
 
-    /// What the stacks of `folded` weigh: microseconds of a span itself, or tokens of model calls [default: time]
+    /// Weigh the stacks of `folded` by WEIGHT [default: time]
     #[arg(long, value_enum, value_name = "WEIGHT", hide_default_value = true)]
     weight: Option<Weight>,
 }

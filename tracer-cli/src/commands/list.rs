@@ -25,31 +25,33 @@ use tracer_insight::units::run_duration as duration;
 /// Options of `tracer list`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// How many runs to list at most
+    /// List at most N runs
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
 
-    /// List every run
+    /// List all runs
     #[arg(long, conflicts_with = "limit")]
     all: bool,
 
-    /// Only runs with one of these statuses
+    /// List only runs with this status [example: failed,interrupted]
     #[arg(long, value_delimiter = ',', value_name = "STATUS,…", value_parser = crate::value_parsers::status_parser(RunStatus::ALL))]
     status: Vec<RunStatus>,
 
-    /// Only runs with this in their name; with `*` or `?`, all of the name; case does not count
+    /// List only runs whose name contains TEXT, ignoring case [example: 'support-*']
+    ///
+    /// With `*` or `?` in it, TEXT must match the whole name.
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
 
-    /// Only runs that started since: an age (30m, 2h, 3d) or a date (2026-11-01)
+    /// List only runs that started since WHEN, an age or a date [example: 2h, 3d or 2026-11-01]
     #[arg(long, value_name = "WHEN")]
     since: Option<Since>,
 
-    /// Also the runs that a gate made
+    /// Also list the trials of gates
     #[arg(long)]
     trials: bool,
 
-    /// The metadata of the runs as JSON: `{spec_version, runs, damaged}`
+    /// Print the runs as JSON: `{spec_version, runs, damaged}`
     #[arg(long)]
     json: bool,
 }

@@ -16,7 +16,7 @@ use tracer_insight::text::path_below_home as shown;
 /// Options of `tracer man`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The folder to write them to, which is made when it is not there
+    /// Folder to write the pages to; created if it is missing
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

@@ -31,30 +31,30 @@ const ENDED: [RunStatus; 5] = [
 /// Options of `tracer prune`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A run that is still recorded, or may be, is never removed; a damaged one only with --status damaged."
+    after_help = "A run that is, or may be, still recording is never removed; a damaged run only with --status damaged."
 )]
 pub struct Args {
-    /// Runs that started longer ago than this: 12h, 30d, 8w, or before a date
+    /// Remove runs that started more than AGE ago, or before a date [example: 30d or 2026-11-01]
     #[arg(long, value_name = "AGE")]
     older_than: Option<Since>,
 
-    /// The oldest runs, until the store holds no more than this: 500MB, 2GB
+    /// Remove the oldest runs until the store is at most SIZE [example: 2GB]
     #[arg(long, value_name = "SIZE", value_parser = amounts::size)]
     max_size: Option<u64>,
 
-    /// So many of the newest stay, whatever else is said; alone: all others go
+    /// Always keep the newest N runs; alone, remove all others
     #[arg(long, value_name = "N")]
     keep: Option<usize>,
 
-    /// Only runs with one of these statuses; one that is running is never removed
+    /// Remove only runs with this status [example: failed,interrupted]
     #[arg(long, value_delimiter = ',', value_name = "STATUS,…", value_parser = crate::value_parsers::status_parser(ENDED))]
     status: Vec<RunStatus>,
 
-    /// Say what would be removed, and remove nothing
+    /// Print what would be removed, and remove nothing
     #[arg(long)]
     dry_run: bool,
 
-    /// Do not ask
+    /// Remove without asking
     #[arg(long, short)]
     yes: bool,
 }

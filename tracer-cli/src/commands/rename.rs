@@ -11,10 +11,10 @@ use tracer_insight::step_summary;
 /// Options of `tracer rename`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run: its ID, or as much of its beginning as no other run has
+    /// Run to rename: ID, unique prefix of it, name, latest or latest~N
     run_id: String,
 
-    /// The new name; what looks like a secret in it is redacted, as in every name
+    /// New name; secrets in it are redacted
     name: String,
 }
 

@@ -14,14 +14,14 @@ use tracer_insight::text::path_below_home as shown;
 /// Options of `tracer repair`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run: its ID, or as much of its beginning as no other run has; the newest when left out
+    /// Run to repair: ID, unique prefix of it, name, latest or latest~N [default: latest]
     run_id: Option<String>,
 
-    /// Say what would be done, and change nothing
+    /// Print what would be repaired, and change nothing
     #[arg(long)]
     dry_run: bool,
 
-    /// What was done as JSON: `{trace_id, repaired, cut_bytes, spans_added, status, ended_at}`
+    /// Print what was repaired as JSON: `{trace_id, repaired, cut_bytes, spans_added, status, ended_at}`
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,4 @@
-//! `tracer validate-trace`: whether a run directory keeps to the trace format, without changing it.
+//! `tracer validate-trace`: checks a run directory against the trace format, without changing it.
 
 use std::path::PathBuf;
 
@@ -17,14 +17,14 @@ use tracer_insight::text::path_below_home as shown;
 /// Options of `tracer validate-trace`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A run directory, or its meta.json
+    /// Run directory, or its meta.json
     path: PathBuf,
 
-    /// Take what does not fit together, which is a warning, for a problem
+    /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
 
-    /// The verdict as JSON: `{valid, trace_id, spec_version, status, span_count, diagnostics, warnings}`
+    /// Print the result as JSON: `{valid, trace_id, spec_version, status, span_count, diagnostics, warnings}`
     #[arg(long)]
     json: bool,
 }

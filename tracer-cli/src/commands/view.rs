@@ -1,4 +1,4 @@
-//! `tracer view`: serves the page where runs are looked at, until it is told to stop.
+//! `tracer view`: serves the viewer until Ctrl-C.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,28 +17,28 @@ use tracer_view::{self as view, Bound, Options};
 /// Options of `tracer view`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run to open: its ID or as much of it as no other run has, its name, latest or latest~2; the newest when left
-    /// out
+    /// Run to open: ID, unique prefix of it, name, latest or latest~N [default: latest]
     run_id: Option<String>,
 
-    /// The address to listen on; any other than this machine's own needs the token that is in the printed address
+    /// Listen on HOST; any address but this machine's own needs the token in the printed address
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
     host: String,
 
-    /// The port, or the next one that is free; 0 for any
+    /// Listen on PORT, or on the next free port; 0 is any port
     #[arg(long, value_name = "PORT", default_value_t = 8712)]
     port: u16,
 
-    /// Open no browser
+    /// Do not open a browser
     #[arg(long)]
     no_browser: bool,
 
-    /// Print the address with the token, for a browser that reaches the viewer through another user's program: a forwarder, a
-    /// container
+    /// Print the address with its token, for a browser behind a port forwarder or a container
+    ///
+    /// Needed when the browser reaches the viewer through another user's program.
     #[arg(long)]
     with_token: bool,
 
-    /// The address as JSON: `{spec_version, run_id, url, status}`
+    /// Print the address as JSON: `{spec_version, run_id, url, status}`
     #[arg(long)]
     json: bool,
 

@@ -20,24 +20,24 @@ use tracer_gate::words::checks;
 use tracer_gate::words::checks::Outcome;
 use tracer_insight::line::{Line, Tone};
 
-/// How a result is shown on standard output.
+/// Format of a result on standard output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
-    /// For a person
+    /// Text for people
     #[default]
     Text,
-    /// For a program
+    /// One JSON document for programs
     Json,
-    /// For the comment of a pull request
+    /// Markdown for a pull request comment
     Markdown,
 }
 
-/// What an INCONCLUSIVE result means for the exit code.
+/// Exit code of an INCONCLUSIVE result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Inconclusive {
-    /// 0
+    /// Exit with 0
     Pass,
-    /// 1
+    /// Exit with 1
     Fail,
 }
 
@@ -53,15 +53,15 @@ impl From<Inconclusive> for OnInconclusive {
 /// Options of the commands that give a report.
 #[derive(Debug, clap::Args)]
 pub(crate) struct OutputArgs {
-    /// How the result is shown
+    /// Print the result as FORMAT
     #[arg(long, short, value_enum, value_name = "FORMAT", default_value_t)]
     pub(crate) format: Format,
 
-    /// Write the report as JSON to this file too
+    /// Also write the report as JSON to FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) json_out: Option<PathBuf>,
 
-    /// Write the result as JUnit XML to this file too
+    /// Also write the result as JUnit XML to FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
 }

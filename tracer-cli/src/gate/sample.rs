@@ -14,11 +14,11 @@ use tracer_insight::units::now;
 /// Options that name the sample.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SampleArgs {
-    /// The run: its ID, or as much of its beginning as no other run has; the newest when left out
+    /// Run to use: ID, unique prefix of it, name, latest or latest~N [default: latest]
     #[arg(conflicts_with = "from_report")]
     run_id: Option<String>,
 
-    /// All trials of the report in this file, instead of one run
+    /// Use all trials of the report in FILE instead of one run
     #[arg(long, value_name = "FILE")]
     from_report: Option<PathBuf>,
 }

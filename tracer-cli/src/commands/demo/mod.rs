@@ -1,4 +1,4 @@
-//! `tracer demo`: records a simulated support agent, and says where its run is and what to type next.
+//! `tracer demo`: records a simulated support agent, and prints where its run is and what to type next.
 
 mod recorded;
 mod regression;
@@ -12,7 +12,7 @@ use tracer_insight::line::{Line, Tone};
 /// Options of `tracer demo`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Show a gate that fails: the agent, the same agent after a change for the worse, and what the gate says
+    /// Show a gate that fails after the agent changed for the worse
     #[arg(long)]
     regression: bool,
 }

@@ -22,15 +22,15 @@ const COMMAND: &str = "target/release/agent";
 /// Options of `tracer init`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Write a workflow for GitHub Actions too
+    /// Also write a workflow for GitHub Actions
     #[arg(long)]
     github: bool,
 
-    /// Write over files that are there
+    /// Overwrite existing files
     #[arg(long)]
     force: bool,
 
-    /// What the workflow runs [default: target/release/agent]
+    /// Command that the workflow gates [default: target/release/agent]
     #[arg(last = true, value_name = "COMMAND", requires = "github")]
     command: Vec<String>,
 }

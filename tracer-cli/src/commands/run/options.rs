@@ -12,76 +12,76 @@ use crate::gate::outputs::{Inconclusive, OutputArgs};
 /// Options of `tracer run`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each trial runs in a fresh copy of the working directory (what git tracks, and what it neither tracks nor ignores), with \
-its own TRACER_DATA_DIR, TRACER_TRIAL_INDEX (from 1) and TMPDIR. It counts when its process ends with 0 and leaves exactly \
-one completed run. The runs are kept: tracer list --trials.
+Each trial runs in a fresh copy of the working directory (tracked and untracked files, without those that git ignores), \
+with its own TRACER_DATA_DIR, TRACER_TRIAL_INDEX (from 1) and TMPDIR. It counts when its process exits with 0 and leaves \
+exactly one completed run. List the recorded trials with: tracer list --trials.
 
-Exit codes: 0 passed, or undecided where the policy allows that; 1 failed, timed out or interrupted; 2 bad policy, \
+Exit codes: 0 passed, or INCONCLUSIVE where the policy allows it; 1 failed, timed out or interrupted; 2 bad policy, \
 baseline or usage; 10 internal error.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Args {
-    /// What is demanded [default: .tracer/policy.yaml where there is one]
+    /// Check against the policy in FILE [default: .tracer/policy.yaml if it exists]
     #[arg(long, value_name = "FILE")]
     pub(super) policy: Option<PathBuf>,
 
-    /// What is usual: a file that `tracer baseline` wrote
+    /// Compare with the baseline in FILE [example: .tracer/baselines/agent.json]
     #[arg(long, short, value_name = "FILE")]
     pub(super) baseline: Option<PathBuf>,
 
-    /// Compare with the baseline although it is one of another agent
+    /// Compare even if the baseline belongs to another agent
     #[arg(long, requires = "baseline")]
     pub(super) force: bool,
 
-    /// How many trials, instead of what the policy says
+    /// Run the command N times [default: as the policy says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     trials: Option<u32>,
 
-    /// How many trials at once, instead of what the policy says; the verdict is the same
+    /// Run N trials at a time; the verdict is the same [default: as the policy says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
 
-    /// How long a trial may take, instead of what the policy says: 90, 90s, 10m, 1h
+    /// Fail a trial that takes longer than TIME [default: as the policy says] [example: 90s, 10m or 1h]
     #[arg(long, value_name = "TIME", value_parser = amounts::time)]
     timeout: Option<Duration>,
 
-    /// Stop as soon as the verdict is known
+    /// Stop as soon as the verdict is certain
     #[arg(long, overrides_with = "no_fail_fast")]
     fail_fast: bool,
 
-    /// Make every trial, whatever the verdict
+    /// Run every trial, whatever the verdict
     #[arg(long)]
     no_fail_fast: bool,
 
-    /// What an undecided gate means for the exit code, instead of what the policy says
+    /// Pass or fail when the verdict is INCONCLUSIVE [default: as the policy says]
     #[arg(long, value_enum, value_name = "OUTCOME")]
     inconclusive: Option<Inconclusive>,
 
-    /// The threshold of the policy's `task_pass_rate`, from 0 to 1
+    /// Use RATE as the threshold of `task_pass_rate`, from 0 to 1 [example: 0.9]
     #[arg(long, value_name = "RATE")]
     pass_rate_threshold: Option<f64>,
 
-    /// The confidence of the policy's `task_pass_rate`, between 0 and 1
+    /// Use LEVEL as the confidence of `task_pass_rate`, between 0 and 1 [example: 0.95]
     #[arg(long, value_name = "LEVEL")]
     confidence_level: Option<f64>,
 
-    /// The limit of the policy's `step_count`
+    /// Use N as the limit of `step_count`
     #[arg(long, value_name = "N")]
     max_steps: Option<u64>,
 
-    /// Run the trials in the working directory itself, instead of copies
+    /// Run the trials in the working directory itself instead of copies of it
     #[arg(long)]
     pub(super) in_place: bool,
 
     #[command(flatten)]
     pub(super) output: OutputArgs,
 
-    /// The command of a trial, in any language
+    /// Command to run in each trial, in any language
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(super) command: Vec<OsString>,
 }
 
 impl Args {
-    /// What the options say over the policy.
+    /// The options as overrides of the policy.
     pub(super) fn overrides(&self) -> Overrides {
         Overrides {
             trials: self.trials,

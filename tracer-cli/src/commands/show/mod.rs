@@ -24,42 +24,42 @@ use tracer_insight::step_kind::StepKind;
     reason = "each is an option of the command line"
 )]
 pub struct Args {
-    /// The run: its ID or as much of it as no other run has, its name, latest or latest~2; the newest when left out
+    /// Run to show: ID, unique prefix of it, name, latest or latest~N [default: latest]
     run_id: Option<String>,
 
-    /// One step in full: everything that is recorded of it
+    /// Show everything that is recorded of step N
     #[arg(long, group = "view", value_name = "N", conflicts_with_all = ["kind", "errors", "grep", "all"])]
     step: Option<usize>,
 
-    /// The conversation: who said what, which tools were called, what came of it
+    /// Show the conversation: messages, tool calls and their results
     #[arg(long, group = "view", conflicts_with = "json")]
     transcript: bool,
 
-    /// The steps as bars over time
+    /// Show the steps as bars over time
     #[arg(long, group = "view", conflicts_with = "json")]
     waterfall: bool,
 
-    /// Show the steps of a running run as they end; Ctrl-C stops watching, not the run
+    /// Show the steps of a running run as they end; Ctrl-C stops `show`, not the run
     #[arg(long, short, group = "view", conflicts_with_all = ["json", "all"])]
     follow: bool,
 
-    /// Only what failed
+    /// Show only steps that failed
     #[arg(long)]
     errors: bool,
 
-    /// Only steps of these kinds
+    /// Show only steps of this kind [example: llm,tool]
     #[arg(long, value_parser = crate::value_parsers::step_kind_parser(), value_delimiter = ',', value_name = "KIND,…")]
     kind: Vec<StepKind>,
 
-    /// Only steps with this text anywhere in them; case does not count
+    /// Show only steps that contain TEXT, ignoring case
     #[arg(long, value_name = "TEXT")]
     grep: Option<String>,
 
-    /// Every step of a run that has very many
+    /// Show every step, however long the run
     #[arg(long)]
     all: bool,
 
-    /// Everything as JSON: `{spec_version, status, run_status, run, events, in_flight, problems}`
+    /// Print the run as JSON: `{spec_version, status, run_status, run, events, in_flight, problems}`
     #[arg(long)]
     json: bool,
 }
