@@ -1,5 +1,6 @@
-//! What a command says when it cannot do what it was asked: what failed, the details, and what to do next.
+//! Error of a command: what failed, its cause, details, and what to do next.
 
+use std::error::Error;
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
@@ -7,16 +8,16 @@ use std::process::ExitCode;
 use tracer_gate::files::InputError;
 use tracer_sdk::read::RecordError;
 
-/// Why a command did not succeed; decides the exit code (decisions, section 11).
+/// Kind of an error, which decides the exit code (decisions, section 11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// A check failed: the trace is invalid.
     Check,
     /// Bad usage, bad input, nothing found, or an ambiguous prefix.
     Input,
-    /// Something that no input explains.
+    /// A fault that no input explains.
     Internal,
-    /// Nobody reads the output any more, which is a success.
+    /// The reader of the output has closed it, which is a success.
     ClosedPipe,
 }
 
@@ -32,19 +33,22 @@ impl ErrorKind {
     }
 }
 
-/// An error as it is shown: `error: …`, then details, then `hint: …` for each next step.
+/// An error as it is printed: `error: …: cause`, then details, then `hint: …` for each next step.
 #[derive(Debug)]
 pub struct CliError {
     kind: ErrorKind,
     message: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
     details: Vec<String>,
     hints: Vec<String>,
 }
 
 impl From<RecordError> for CliError {
-    /// The log is another one than it was when the run was opened, or is gone.
+    /// The log was replaced, cut or deleted after the run was opened.
     fn from(error: RecordError) -> Self {
-        Self::input(error.to_string()).with_hint("it may have been deleted or cut meanwhile: look again")
+        Self::input("failed to read the run")
+            .with_source(error)
+            .with_hint("the run may have been deleted or cut in the meantime: try again")
     }
 }
 
@@ -56,11 +60,12 @@ impl From<InputError> for CliError {
 }
 
 impl CliError {
-    /// An error without details and hints.
+    /// An error without a cause, details and hints.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: message.into(),
+            source: None,
             details: Vec::new(),
             hints: Vec::new(),
         }
@@ -71,39 +76,58 @@ impl CliError {
         Self::new(ErrorKind::Input, message)
     }
 
-    /// The error with lines of detail: candidates, problems.
+    /// Adds the error that caused this one.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Adds lines of detail: candidates, problems.
     #[must_use]
     pub fn with_details(mut self, details: impl IntoIterator<Item = String>) -> Self {
         self.details.extend(details);
         self
     }
 
-    /// The error with a next step.
+    /// Adds a next step.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// What went wrong when writing to standard output.
-    pub fn output(error: &io::Error) -> Self {
+    /// The error of a write to standard output.
+    pub fn output(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            return Self::new(ErrorKind::ClosedPipe, "nobody reads the output");
+            return Self::new(ErrorKind::ClosedPipe, "the output was closed");
         }
-        Self::new(
-            ErrorKind::Internal,
-            format!("cannot write to standard output: {error}"),
-        )
+        Self::new(ErrorKind::Internal, "failed to write to standard output").with_source(error)
     }
 
-    /// Why the command did not succeed.
+    /// Kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What failed.
+    /// The action that failed, without its cause.
     pub fn message(&self) -> &str {
         &self.message
+    }
+
+    /// The message and its causes, in one line.
+    pub fn report(&self) -> String {
+        let mut report = self.message.clone();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            let text = error.to_string();
+            // Some errors have their cause in their own text.
+            if !report.ends_with(&text) {
+                report = format!("{report}: {text}");
+            }
+            cause = error.source();
+        }
+        report
     }
 
     /// Candidates or problems, a line each.
@@ -111,7 +135,7 @@ impl CliError {
         &self.details
     }
 
-    /// What to do next, a line each.
+    /// Next steps, a line each.
     pub fn hints(&self) -> &[String] {
         &self.hints
     }
@@ -123,4 +147,38 @@ impl fmt::Display for CliError {
     }
 }
 
-impl std::error::Error for CliError {}
+impl Error for CliError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.source {
+            Some(source) => Some(source.as_ref()),
+            None => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn report_prints_each_cause_once() {
+        #[derive(Debug)]
+        struct Repeating(io::Error);
+
+        impl fmt::Display for Repeating {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(formatter, "run.json: {}", self.0)
+            }
+        }
+
+        impl Error for Repeating {
+            fn source(&self) -> Option<&(dyn Error + 'static)> {
+                Some(&self.0)
+            }
+        }
+
+        let error = CliError::input("failed to read").with_source(Repeating(io::Error::other("disk full")));
+        assert_eq!(error.report(), "failed to read: run.json: disk full");
+        assert_eq!(error.to_string(), "failed to read");
+    }
+}

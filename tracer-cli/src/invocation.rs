@@ -1,21 +1,20 @@
-//! How the user started this program, so that a suggested command works where it is read: `tracer`, or
-//! `cargo run -p tracer-cli --` for those who try it from a clone.
+//! Program name for suggested commands: `tracer`, or `cargo run -p tracer-cli --` when it was started from a clone.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use crate::session::quoted;
 
-/// What to type in front of a command's arguments, in this process.
-pub(crate) fn of_this_process() -> String {
+/// The words before a command's arguments, as this process was started.
+pub(crate) fn detect() -> String {
     let directory = std::env::current_dir().unwrap_or_default();
     let program = std::env::current_exe().unwrap_or_default();
-    of(|name| std::env::var_os(name), &program, &directory)
+    from_environment(|name| std::env::var_os(name), &program, &directory)
 }
 
-/// `cargo run` describes the package that it runs in the environment; another package's description only passed
-/// through a program that happens to call this one.
-fn of(variable: impl Fn(&str) -> Option<OsString>, program: &Path, directory: &Path) -> String {
+/// `cargo run` describes the package that it runs in environment variables; those of another package were inherited from
+/// a program that calls this one.
+fn from_environment(variable: impl Fn(&str) -> Option<OsString>, program: &Path, directory: &Path) -> String {
     let installed = "tracer".to_owned();
     if variable("CARGO_PKG_NAME").is_none_or(|name| name != env!("CARGO_PKG_NAME")) {
         return installed;
@@ -48,7 +47,7 @@ mod tests {
             "CARGO_MANIFEST_DIR" => Some("/clone/tracer-cli".into()),
             _ => None,
         };
-        of(variable, Path::new(program), Path::new(directory))
+        from_environment(variable, Path::new(program), Path::new(directory))
     }
 
     #[test]
@@ -76,7 +75,7 @@ mod tests {
     fn an_installed_program_is_suggested_by_its_name() {
         let nothing = |_: &str| None;
         assert_eq!(
-            of(nothing, Path::new("/usr/bin/tracer"), Path::new("/clone")),
+            from_environment(nothing, Path::new("/usr/bin/tracer"), Path::new("/clone")),
             "tracer"
         );
         // Cargo ran another program, which calls the installed one.

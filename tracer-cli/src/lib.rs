@@ -1,8 +1,7 @@
-//! The library behind the executable `tracer`: lists, shows, exports and validates recorded runs.
+//! The library behind the executable `tracer`: arguments, one file per command, and the terminal.
 //!
-//! A command is a short story: it selects runs, calls the SDK and renders. What it tells is made by [`render`], which
-//! knows no terminal; what it writes goes through [`ui`], which is the only place that writes. The exit codes are those
-//! of [`error::ErrorKind`].
+//! Each of the [`commands`] selects runs, calls a library below and prints. [`terminal`] lays out the lines, [`ui`] alone
+//! writes them, and [`error::ErrorKind`] decides the exit code.
 
 mod amounts;
 pub mod args;
@@ -38,19 +37,19 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(usage) => {
-            // Help and version are no errors and come this way too; nobody may be reading them.
+            // Help and version are no errors but come this way too; their reader may have closed the pipe.
             let _ = usage.print();
             return ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2));
         }
     };
     let ui = Ui::new(cli.colour, cli.ascii);
-    let mut session = Session::new(ui, cli.data_dir).started_as(invocation::of_this_process());
+    let mut session = Session::new(ui, cli.data_dir).started_as(invocation::detect());
     let verdict = match cli.command.run(&mut session) {
         Ok(verdict) => verdict,
         Err(error) => return report(&mut session.ui, &error),
     };
     match session.ui.flush() {
-        // Nobody reads the output any more; what a check found stands.
+        // A closed pipe does not change the verdict.
         Err(error) if error.kind() != ErrorKind::ClosedPipe => report(&mut session.ui, &error),
         _ => verdict.exit_code(),
     }

@@ -1,4 +1,4 @@
-//! Writing a file that the user named: an ordinary file is replaced whole or not at all.
+//! Files that the user names for output: an ordinary file is replaced whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -8,22 +8,22 @@ use tracer_sdk::format::{RUNS_FOLDER, TraceId};
 
 use crate::error::CliError;
 
-/// Whether a symbolic link in the place of the file is followed.
+/// Treatment of a symbolic link at the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Links {
-    /// The user names the link, and means what it leads to.
+    /// Write to the file behind the link: the user named it.
     Follow,
-    /// A project may bring a link of the name of a file that is written there, to any file of the user's.
+    /// Fail: the link may come with a project and point to any file of the user's.
     Refuse,
 }
 
-/// What a path leads to.
+/// Kind of file behind a path.
 enum Target {
-    /// What standard output or standard error is: written where they go on, so that nothing of theirs is lost.
+    /// The file that standard output or standard error is redirected to: appended to, so that no output is lost.
     Stream(File),
     /// A pipe or a device: opened and written to.
     Special,
-    /// A file that is replaced or made.
+    /// A file that is replaced or created.
     File {
         path: PathBuf,
         permissions: Option<fs::Permissions>,
@@ -43,10 +43,10 @@ impl Target {
             Ok(existing) if !existing.is_file() => return Ok(Self::Special),
             _ if links == Links::Refuse && path.is_symlink() => {
                 return Err(io::Error::other(
-                    "it is a symbolic link, which is not written through",
+                    "it is a symbolic link, and links are not followed here",
                 ));
             }
-            // What the link leads to is replaced, not the link.
+            // The target of the link is replaced, not the link.
             Ok(existing) => Self::File {
                 path: fs::canonicalize(path)?,
                 permissions: Some(existing.permissions()),
@@ -100,7 +100,7 @@ fn is_in_a_run(path: &Path) -> bool {
     fs::canonicalize(folder_of(path)).is_ok_and(|folder| folder.ancestors().any(is_run))
 }
 
-/// Gives `write` what to write to; the file has its name only when everything is on the disk.
+/// Writes a file through `write`; the file gets its name only when everything is on the disk.
 pub(crate) fn write<Written, Failure: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<Written, Failure>,
@@ -130,7 +130,7 @@ fn write_through<Written, Failure: From<io::Error>>(
     Ok(written)
 }
 
-/// Writes beside the file and renames, so that a reader never sees half a document and a full disk costs nothing.
+/// Writes beside the file and renames, so that a reader never sees half a document and a full disk destroys nothing.
 fn replace<Written, Failure: From<io::Error>>(
     path: &Path,
     permissions: Option<fs::Permissions>,
@@ -153,7 +153,7 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// A new file that vanishes unless it is kept, with the permissions that any new file of the user has.
+/// A temporary file that is deleted unless persisted, with the permissions of any new file of the user.
 fn beside(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".tracer-");
@@ -165,17 +165,17 @@ fn beside(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
-/// Why a file that should be new was not written.
+/// Error of writing a file.
 #[derive(Debug)]
 pub(crate) enum NewFileError {
-    /// There is one already.
+    /// The file exists already.
     Exists(PathBuf),
-    /// The disk does not take it.
+    /// The file cannot be written.
     Write(PathBuf, io::Error),
 }
 
 impl NewFileError {
-    /// There is a file already.
+    /// The file at `path` exists already.
     pub(crate) fn exists(path: impl Into<PathBuf>) -> Self {
         Self::Exists(path.into())
     }
@@ -184,24 +184,20 @@ impl NewFileError {
 impl From<NewFileError> for CliError {
     fn from(error: NewFileError) -> Self {
         match error {
-            NewFileError::Exists(path) => Self::input(format!("{} exists already", path.display()))
-                .with_hint(
-                    "write over it with --force, or name another file where there is an option for that",
-                ),
-            NewFileError::Write(path, error) => {
-                Self::input(format!("cannot write {}: {error}", path.display()))
-                    .with_hint("name a file in a folder that you can write to")
-            }
+            NewFileError::Exists(path) => Self::input(format!("`{}` exists already", path.display()))
+                .with_hint("overwrite it with --force, or choose another file"),
+            NewFileError::Write(path, error) => Self::input(format!("failed to write `{}`", path.display()))
+                .with_source(error)
+                .with_hint("choose a file in a writable folder"),
         }
     }
 }
 
-/// Finds out whether a file can be written, before what is to be in it is paid for. The folder is made where it is
-/// missing.
+/// Checks that a file can be written, before its content is paid for. Creates its folder if it is missing.
 pub(crate) fn prepare(path: &Path) -> Result<(), NewFileError> {
     let failed = |error| NewFileError::Write(path.to_owned(), error);
     match Target::of(path, Links::Refuse).map_err(failed)? {
-        // A stream, a pipe or a device takes what it takes.
+        // Only writing shows whether a stream, a pipe or a device accepts data.
         Target::Stream(_) | Target::Special => Ok(()),
         Target::File { path, .. } => {
             let folder = folder_of(&path);
@@ -213,7 +209,7 @@ pub(crate) fn prepare(path: &Path) -> Result<(), NewFileError> {
     }
 }
 
-/// Writes a file whole, in a folder that is made where it is missing; over another file only with `force`.
+/// Writes a whole file and creates its folder if it is missing; overwrites a file only with `force`.
 pub(crate) fn write_new(path: &Path, force: bool, content: &[u8]) -> Result<(), NewFileError> {
     let failed = |error| NewFileError::Write(path.to_owned(), error);
     let folder = folder_of(path);
@@ -241,8 +237,8 @@ pub(crate) fn write_new(path: &Path, force: bool, content: &[u8]) -> Result<(), 
         })
 }
 
-/// The same for a file whose place in the project is given: `.tracer/policy.yaml`. No folder on the way to it may be a
-/// link, which could lead anywhere.
+/// Writes a file at a fixed path in the project, such as `.tracer/policy.yaml`. No folder of the path may be a link,
+/// which could point anywhere.
 pub(crate) fn write_in_project(path: &Path, force: bool, content: &[u8]) -> Result<(), NewFileError> {
     let folders = folder_of(path).ancestors();
     match folders

@@ -1,5 +1,5 @@
-//! How far a long command has come, on standard error: a bar that appears after half a second on a terminal, else one
-//! line when it is done.
+//! Progress of a long command on standard error: on a terminal a bar that appears after half a second, elsewhere one
+//! line at the end.
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use crate::ui::Ui;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::{text, units};
 
-/// Whatever is done sooner is not worth a bar.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// How often the bar is drawn.
-const FRAME: Duration = Duration::from_millis(100);
+/// Delay before a bar is drawn.
+const BAR_DELAY: Duration = Duration::from_millis(500);
+/// Interval between two drawings of the bar.
+const DRAW_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Work under way. A bar that is shown goes when this is dropped, however the work ended.
+/// Work in progress. Dropping it removes the bar, however the work ended.
 #[derive(Debug)]
 pub struct Progress {
-    doing: &'static str,
+    activity: &'static str,
     unit: &'static str,
     started: Instant,
     done: Arc<AtomicU64>,
@@ -32,16 +32,15 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Begins: `doing` is what is done (`exporting`), `unit` is what is counted (`event`), `total` how many there are
-    /// where that is known.
-    pub fn begin(doing: &'static str, unit: &'static str, total: Option<u64>) -> Self {
+    /// Starts the progress of `activity` (`exporting`), counted in `unit` (`event`); `total` is the expected count, if known.
+    pub fn begin(activity: &'static str, unit: &'static str, total: Option<u64>) -> Self {
         let done = Arc::new(AtomicU64::new(0));
         let is_terminal = io::stderr().is_terminal();
         let bar = is_terminal
-            .then(|| draw_later(doing, total, Arc::clone(&done)))
+            .then(|| draw_later(activity, total, Arc::clone(&done)))
             .flatten();
         Self {
-            doing,
+            activity,
             unit,
             started: Instant::now(),
             done,
@@ -50,40 +49,40 @@ impl Progress {
         }
     }
 
-    /// One more is done.
+    /// Counts one unit.
     pub fn step(&self) {
         self.steps(1);
     }
 
-    /// So many more are done.
+    /// Counts `count` units.
     pub fn steps(&self, count: u64) {
         self.done.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// How many are done.
+    /// Number of counted units.
     pub fn count(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// Everything is done: the bar goes; where none could be shown, a line tells how long it took.
+    /// Ends the progress: removes the bar, or prints a line with the elapsed time where no bar was shown.
     pub fn end(mut self, ui: &mut Ui) {
         self.clear();
         let took = self.started.elapsed();
-        if !self.is_terminal && took >= PATIENCE {
+        if !self.is_terminal && took >= BAR_DELAY {
             let count = match self.count() {
                 0 => String::new(),
                 count => format!(" {}", text::counted(count, self.unit)),
             };
             let took = units::duration(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
-            let told = format!("{}{count}: done in {took}", self.doing);
-            ui.note(&Line::of(told, Tone::Muted));
+            let message = format!("{}{count}: done in {took}", self.activity);
+            ui.note(&Line::of(message, Tone::Muted));
         }
     }
 
     fn clear(&mut self) {
         if let Some((sender, thread)) = self.bar.take() {
             drop(sender);
-            // It only draws: whatever happened to it is no matter for the work.
+            // The thread only draws, so its failure does not matter.
             let _ = thread.join();
         }
     }
@@ -95,19 +94,19 @@ impl Drop for Progress {
     }
 }
 
-/// Draws from a thread of its own, so that it moves also while the work is one long call.
+/// Draws the bar from a thread of its own, so that it moves while the work is one long call.
 fn draw_later(
-    doing: &'static str,
+    activity: &'static str,
     total: Option<u64>,
     done: Arc<AtomicU64>,
 ) -> Option<(Sender<()>, JoinHandle<()>)> {
     let (sender, closed) = mpsc::channel();
     let draw = move || {
-        if closed.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
+        if closed.recv_timeout(BAR_DELAY) != Err(RecvTimeoutError::Timeout) {
             return;
         }
-        let bar = bar(doing, total);
-        while closed.recv_timeout(FRAME) == Err(RecvTimeoutError::Timeout) {
+        let bar = bar(activity, total);
+        while closed.recv_timeout(DRAW_INTERVAL) == Err(RecvTimeoutError::Timeout) {
             bar.set_position(done.load(Ordering::Relaxed));
             bar.tick();
         }
@@ -116,11 +115,11 @@ fn draw_later(
     let thread = std::thread::Builder::new()
         .name("progress".to_owned())
         .spawn(draw);
-    // Without a thread there is no bar, and the work is done all the same.
+    // The work goes on without a bar when no thread can be started.
     Some((sender, thread.ok()?))
 }
 
-fn bar(doing: &'static str, total: Option<u64>) -> ProgressBar {
+fn bar(activity: &'static str, total: Option<u64>) -> ProgressBar {
     let (bar, template) = match total {
         Some(total) => (
             ProgressBar::new(total),
@@ -132,6 +131,6 @@ fn bar(doing: &'static str, total: Option<u64>) -> ProgressBar {
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style.progress_chars("█▉░"));
     }
-    bar.set_message(doing);
+    bar.set_message(activity);
     bar
 }

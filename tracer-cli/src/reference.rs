@@ -1,4 +1,4 @@
-//! The reference of the command line, made from what `--help` says.
+//! Reference of the command line, generated from `--help`.
 
 use std::fmt::Write;
 
@@ -6,10 +6,10 @@ use clap::{Command, CommandFactory};
 
 use crate::args::Cli;
 
-/// Where the reference begins in `docs/command-line.md`; everything behind it is generated.
+/// Heading of the reference in `docs/command-line.md`; everything after it is generated.
 pub const HEADING: &str = "## Reference\n";
 
-/// How wide the texts are.
+/// Width of the help texts, in columns.
 const WIDTH: usize = 100;
 
 /// The reference as Markdown: the program, then each command.
@@ -31,7 +31,7 @@ pub fn markdown() -> String {
 fn section(page: &mut String, title: &str, mut command: Command) {
     let help = command.render_long_help().to_string();
     let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
-    // Writing to a text does not fail.
+    // Writing to a `String` does not fail.
     let _ = write!(
         page,
         "\n### `{title}`\n\n```text\n{}\n```\n",

@@ -1,4 +1,4 @@
-//! What every command works with: the streams, the data directory, and the way from a `RUN_ID` to a run.
+//! State that every command shares: the streams, the data directory, and the selection of a run by its `RUN_ID`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,15 +12,15 @@ use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::{path_below_home, shell_quoted};
 use tracer_insight::{step_summary, units};
 
-/// More candidates than this are counted instead of listed.
-const MOST_CANDIDATES: usize = 10;
+/// Candidates listed for an ambiguous `RUN_ID`; the rest are counted.
+const MAX_LISTED_CANDIDATES: usize = 10;
 
-/// The streams and the options that hold for every command.
+/// The streams and the global options.
 pub struct Session {
-    /// Where output goes.
+    /// The output streams.
     pub ui: Ui,
     data_dir_option: Option<PathBuf>,
-    /// What the user typed in front of the arguments.
+    /// Words before the arguments of a suggested command.
     invocation: String,
 }
 
@@ -34,13 +34,13 @@ impl Session {
         }
     }
 
-    /// The same, with suggested commands as the user types them: `cargo run -p tracer-cli --` instead of `tracer`.
+    /// Sets the words before the arguments of suggested commands: `cargo run -p tracer-cli --` instead of `tracer`.
     #[must_use]
     pub fn started_as(self, invocation: String) -> Self {
         Self { invocation, ..self }
     }
 
-    /// The settings in code: the option wins over the environment and the settings files.
+    /// Settings in code: the option takes precedence over the environment and the settings files.
     pub fn config(&self) -> Config {
         match &self.data_dir_option {
             Some(path) => Config::new().data_dir(path),
@@ -48,23 +48,23 @@ impl Session {
         }
     }
 
-    /// The data directory. A setting that cannot be used stops the command (decisions, section 9).
+    /// The data directory. An invalid setting stops the command (decisions, section 9).
     pub fn data_dir(&self) -> Result<PathBuf, CliError> {
         self.settings().map(|settings| settings.data_dir)
     }
 
-    /// All settings. One that cannot be used stops the command.
+    /// All settings. An invalid one stops the command.
     pub fn settings(&self) -> Result<Settings, CliError> {
         let (settings, problems) = settings::load(&self.config());
         if problems.is_empty() {
             return Ok(settings);
         }
-        Err(CliError::input("a setting cannot be used")
+        Err(CliError::input("a setting is invalid")
             .with_details(problems.iter().map(ToString::to_string))
-            .with_hint("correct it, or take it out to get the default"))
+            .with_hint("correct it, or remove it to use the default"))
     }
 
-    /// A command line that does what is suggested in the same data directory.
+    /// A suggested command line for the same data directory.
     pub fn command(&self, rest: &str) -> String {
         match &self.data_dir_option {
             None => format!("{} {rest}", self.invocation),
@@ -72,7 +72,7 @@ impl Session {
         }
     }
 
-    /// The run that the argument selects; the newest, said on standard error, when it is left out.
+    /// Selects a run; without an argument the newest, with a note on standard error.
     pub fn select(&mut self, run_id: Option<&str>) -> Result<(RunDirectory, String), CliError> {
         let store = RunStore::new(self.data_dir()?);
         let selected = match run_id {
@@ -90,7 +90,7 @@ impl Session {
     }
 
     fn not_selected(&self, wanted: &str, store: &RunStore, error: SelectError) -> CliError {
-        let list = format!("list them: {}", self.command("list"));
+        let list = format!("list the runs: {}", self.command("list"));
         match error {
             SelectError::NoRuns => self.no_runs(store.data_dir()),
             SelectError::Store(error) => self.store_error(&error),
@@ -104,32 +104,35 @@ impl Session {
             )
             .with_hint(list),
             SelectError::Ambiguous { candidates } => {
-                let hidden = candidates.len().saturating_sub(MOST_CANDIDATES);
+                let hidden = candidates.len().saturating_sub(MAX_LISTED_CANDIDATES);
                 let more = (hidden > 0).then(|| format!("… and {hidden} more"));
-                CliError::input(format!("{wanted:?} fits {} runs", candidates.len()))
+                CliError::input(format!("{wanted:?} matches {} runs", candidates.len()))
                     .with_details(
                         candidates
                             .into_iter()
-                            .take(MOST_CANDIDATES)
+                            .take(MAX_LISTED_CANDIDATES)
                             .map(|directory| candidate("", store, directory))
                             .chain(more),
                     )
                     .with_hint("give more characters of the ID")
             }
-            other => CliError::input(other.to_string()).with_hint(list),
+            other => CliError::input("failed to select a run")
+                .with_source(other)
+                .with_hint(list),
         }
     }
 
-    /// What went wrong with the store as a whole.
+    /// Error of the store as a whole.
     pub fn store_error(&self, error: &StoreError) -> CliError {
         let message = CliError::input(error.to_string());
         match error {
             StoreError::Missing { .. } => message
                 .with_hint(format!("record a first run: {}", self.command("demo")))
-                .with_hint("or name another data directory: --data-dir DIR, or TRACER_DATA_DIR"),
-            // An unreadable folder, or whatever else may come to stand in the way.
-            _ => message
-                .with_hint("check its permissions, or name another: --data-dir DIR, or TRACER_DATA_DIR"),
+                .with_hint("or choose another data directory: --data-dir DIR, or TRACER_DATA_DIR"),
+            // An unreadable folder, or a later variant.
+            _ => message.with_hint(
+                "check its permissions, or choose another data directory: --data-dir DIR, or TRACER_DATA_DIR",
+            ),
         }
     }
 
@@ -139,7 +142,7 @@ impl Session {
     }
 }
 
-/// A run that may have been meant: its ID, name and age.
+/// Row of a similar or ambiguous run: ID, name and start.
 fn candidate(before: &str, store: &RunStore, directory: RunDirectory) -> String {
     let id = short_id(store, &directory);
     match directory.read_summary().meta {
@@ -154,13 +157,13 @@ fn candidate(before: &str, store: &RunStore, directory: RunDirectory) -> String 
     }
 }
 
-/// As much of the ID as tells the run from all others, at least eight characters.
+/// Shortest unique prefix of the ID, at least eight characters.
 fn short_id(store: &RunStore, directory: &RunDirectory) -> String {
     let ids = store.directories().unwrap_or_default();
     run_list::short_id(directory.trace_id, ids.iter().map(|other| other.trace_id))
 }
 
-/// The path as a shell takes it.
+/// The path, quoted for a shell.
 pub fn quoted(path: &Path) -> String {
     shell_quoted(&path.display().to_string())
 }

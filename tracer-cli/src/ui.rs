@@ -1,4 +1,4 @@
-//! The only place that writes: data to standard output, talk to standard error, colour where it is wanted.
+//! Standard output and standard error, with colour where it is wanted. No other module writes to them.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
@@ -12,15 +12,15 @@ use crate::terminal::characters::Characters;
 use tracer_insight::json;
 use tracer_insight::line::{Line, Tone};
 
-/// How wide output is that no terminal shows.
+/// Width of output that goes to no terminal, in columns.
 const WIDTH_WITHOUT_TERMINAL: usize = 100;
-/// Wider than any text that is worth a line of its own.
-const WITHOUT_WRAPPING: usize = 1 << 24;
+/// Width that wraps no text.
+const WIDTH_WITHOUT_WRAPPING: usize = 1 << 24;
 
 /// When to colour.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Colour {
-    /// On a terminal, unless `NO_COLOR` or `TERM=dumb` says otherwise.
+    /// On a terminal, unless `NO_COLOR` or `TERM=dumb` is set.
     #[default]
     Auto,
     /// Always.
@@ -77,7 +77,7 @@ impl Stream {
 }
 
 impl Ui {
-    /// The process's own streams; with `ascii`, signs are told in ASCII.
+    /// The process's own streams; with `ascii`, signs are drawn in ASCII.
     pub fn new(colour: Colour, ascii: bool) -> Self {
         let is_terminal = io::stdout().is_terminal();
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
@@ -90,24 +90,24 @@ impl Ui {
         }
     }
 
-    /// Whether a person looks at standard output.
+    /// Whether standard output is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.is_terminal
     }
 
-    /// How many columns there are now.
+    /// Current width of the terminal, in columns.
     pub fn width(&self) -> usize {
         let width = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
-        // A terminal that does not know its size says zero.
+        // A terminal of unknown size reports zero.
         width.filter(|width| *width > 0).unwrap_or(WIDTH_WITHOUT_TERMINAL)
     }
 
-    /// After how many columns a text goes on in the next line: never, where no terminal shows it.
+    /// Columns after which text wraps; text for no terminal never does.
     pub fn wrapping_width(&self) -> usize {
         if self.is_terminal {
             self.width()
         } else {
-            WITHOUT_WRAPPING
+            WIDTH_WITHOUT_WRAPPING
         }
     }
 
@@ -116,13 +116,13 @@ impl Ui {
         self.has_status
     }
 
-    /// Shows a line that the next output takes the place of, where a terminal can do that.
+    /// Shows a status line, which the next output replaces; does nothing without a terminal.
     pub fn status(&mut self, line: &Line) {
         if !self.has_status {
             return;
         }
         self.clear_status();
-        // Nothing is done about a terminal that cannot be written to: the next line of data tells.
+        // A write error is reported by the next line of data.
         let _ = self.out.writer.flush();
         let Stream {
             writer,
@@ -133,7 +133,7 @@ impl Ui {
         self.status_is_shown = true;
     }
 
-    /// Takes the line away that says what goes on.
+    /// Removes the status line.
     pub fn clear_status(&mut self) {
         if std::mem::take(&mut self.status_is_shown) {
             let _ = self
@@ -150,56 +150,56 @@ impl Ui {
         lines
             .into_iter()
             .try_for_each(|line| self.out.line(line))
-            .map_err(|error| CliError::output(&error))
+            .map_err(CliError::output)
     }
 
-    /// Writes a line of plain text, which must be safe to show, to standard output.
+    /// Writes a line of plain text to standard output; the text must be safe for a terminal.
     pub fn plain(&mut self, text: &str) -> Result<(), CliError> {
-        writeln!(self.out.writer, "{text}").map_err(|error| CliError::output(&error))
+        writeln!(self.out.writer, "{text}").map_err(CliError::output)
     }
 
     /// Writes a value as one line of JSON to standard output.
     pub fn json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
         json::write(&mut self.out.writer, value)
             .and_then(|()| self.out.writer.write_all(b"\n"))
-            .map_err(|error| CliError::output(&error))
+            .map_err(CliError::output)
     }
 
-    /// Standard output itself, for what is written as it is made.
+    /// Standard output itself, for streamed output.
     pub fn output(&mut self) -> &mut dyn Write {
         &mut self.out.writer
     }
 
-    /// Writes what was held back; standard error comes after the data that it speaks of.
+    /// Flushes standard output, so that messages on standard error follow the data that they refer to.
     pub fn flush(&mut self) -> Result<(), CliError> {
-        self.out.writer.flush().map_err(|error| CliError::output(&error))
+        self.out.writer.flush().map_err(CliError::output)
     }
 
-    /// Says something on standard error. Nothing is done about a standard error that cannot be written.
+    /// Prints a line to standard error. Write errors are ignored: there is no place left to report them.
     pub fn note(&mut self, line: &Line) {
         self.clear_status();
         let _ = self.out.writer.flush();
         let _ = self.err.line(line).and_then(|()| self.err.writer.flush());
     }
 
-    /// Tells GitHub Actions something, on standard error, which it reads as well. The only way to do so.
+    /// Prints a workflow command for GitHub Actions, which reads standard error too. No other function prints one.
     pub fn workflow_command(&mut self, command: &str) {
         self.clear_status();
         let _ = self.out.writer.flush();
         let _ = writeln!(self.err.writer, "{command}").and_then(|()| self.err.writer.flush());
     }
 
-    /// Says a next step on standard error.
+    /// Prints a next step to standard error.
     pub fn hint(&mut self, hint: &str) {
         self.note(&Line::of("hint: ", Tone::Active).with(hint, Tone::Plain));
     }
 
-    /// Whether somebody can be asked: what is said is seen, and what is typed comes from a keyboard.
+    /// Whether a question can be asked: standard input and standard error are terminals.
     pub fn can_ask(&self) -> bool {
         io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
-    /// Asks on standard error; anything but `y` or `yes` is a no.
+    /// Asks on standard error; any answer but `y` or `yes` means no.
     pub fn ask(&mut self, question: &str) -> Result<bool, CliError> {
         self.flush()?;
         let question = Line::of(question, Tone::Strong).with(" [y/N] ", Tone::Plain);
@@ -212,16 +212,16 @@ impl Ui {
         let mut answer = String::new();
         asked
             .and_then(|()| io::stdin().read_line(&mut answer))
-            .map_err(|error| CliError::input(format!("cannot ask: {error}")))?;
+            .map_err(|error| CliError::input("failed to read the answer").with_source(error))?;
         Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// Says an error on standard error; a closed pipe is not one.
+    /// Prints an error to standard error; a closed pipe is not one.
     pub fn error(&mut self, error: &CliError) {
         if error.kind() == ErrorKind::ClosedPipe {
             return;
         }
-        self.note(&Line::of("error: ", Tone::Bad).with(error.message(), Tone::Plain));
+        self.note(&Line::of("error: ", Tone::Bad).with(error.report(), Tone::Plain));
         for detail in error.details() {
             self.note(&Line::of("  ", Tone::Plain).with(detail, Tone::Plain));
         }
@@ -231,7 +231,7 @@ impl Ui {
     }
 }
 
-/// Whether GitHub Actions would obey the line instead of showing it: a value of a trace may have come to stand first.
+/// Whether GitHub Actions would run the line as a command instead of showing it: a line may start with a traced value.
 fn is_workflow_command(line: &Line) -> bool {
     let text = line.pieces().iter().flat_map(|piece| piece.text().chars());
     let mut text = text.skip_while(|char| char.is_whitespace());
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_a_ci_server_would_obey_is_known_whatever_its_pieces() {
+    fn workflow_command_is_detected_across_pieces() {
         for (line, obeyed) in [
             (Line::of("::error::x", Tone::Plain), true),
             (

@@ -1,4 +1,4 @@
-//! `tracer accept`: makes a change of behaviour the new baseline, and keeps who did it and why.
+//! `tracer accept`: replaces a baseline with changed behaviour, and stores who accepted it and why.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,11 +45,11 @@ pub struct Args {
 /// Replaces a baseline.
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     if args.reason.trim().is_empty() {
-        return Err(CliError::input("--reason is empty")
-            .with_hint("say why the change is right: those who read the baseline later want to know"));
+        return Err(CliError::input("`--reason` is empty")
+            .with_hint("describe why the change is right: the baseline stores it for later readers"));
     }
     let old = files::baseline(&args.baseline)?;
-    // What is accepted is what a gate has failed for, so its report is taken; that it failed is kept in the baseline.
+    // A change is accepted because a gate failed on it, so a failed report is allowed here; the baseline stores that it failed.
     let allowed = Allowed {
         failed_report: true,
         failed_run: args.force,
@@ -59,31 +59,31 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     } else {
         sample::take(&args.sample, allowed, session)?
     };
-    if let Some((known, agent)) = old.baseline.agent().zip(new.agent())
-        && known != agent
+    if let Some((baseline_agent, agent)) = old.baseline.agent().zip(new.agent())
+        && baseline_agent != agent
         && !args.force
     {
         return Err(files::foreign_baseline(&old.baseline, &old.file.path, agent).into());
     }
     if new.behaves_like(&old.baseline) {
-        let told = format!("{} already matches, nothing was written", shown(&args.baseline));
-        session.ui.lines(&[Line::of(told, Tone::Plain)])?;
+        let message = format!("{} already matches; nothing written", shown(&args.baseline));
+        session.ui.lines(&[Line::of(message, Tone::Plain)])?;
         return remove_pending(args);
     }
     if new.trials() < old.baseline.trials() && !args.force {
-        return Err(smaller(&args.baseline, &old.baseline, &new));
+        return Err(smaller_sample(&args.baseline, &old.baseline, &new));
     }
     let changes = replacement::told(&old.baseline, &new);
     let summary: Vec<String> = changes.iter().map(Phrase::text).collect();
     let accepted = accepted(&old, new, args, summary.join("; "));
     output_file::write_new(&args.baseline, true, accepted.to_json().as_bytes())?;
 
-    let told = format!(
+    let message = format!(
         "accepted: {} is now a baseline of {}",
         shown(&args.baseline),
         text::counted(accepted.trials(), "run")
     );
-    let mut lines = vec![Line::of("✓ ", Tone::Good).with(told, Tone::Plain)];
+    let mut lines = vec![Line::of("✓ ", Tone::Good).with(message, Tone::Plain)];
     lines.extend(
         changes
             .iter()
@@ -93,7 +93,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     remove_pending(args)
 }
 
-/// Where a test leaves what it saw.
+/// File that `assert_baseline!` writes when the agent's behaviour differs.
 fn pending_file(baseline: &Path) -> PathBuf {
     let mut path = baseline.as_os_str().to_owned();
     path.push(".new");
@@ -103,35 +103,36 @@ fn pending_file(baseline: &Path) -> PathBuf {
 fn pending_sample(baseline: &Path) -> Result<Baseline, CliError> {
     let path = pending_file(baseline);
     if !files::is_there(&path) {
-        return Err(CliError::input(format!("{} is not there", path.display()))
-            .with_hint("run the test first: it writes the file when the agent behaves otherwise"));
+        return Err(CliError::input(format!("`{}` does not exist", path.display()))
+            .with_hint("run the test first: it writes this file when the agent's behaviour differs"));
     }
     Ok(files::baseline(&path)?.baseline)
 }
 
-/// What was accepted no longer waits.
+/// Removes the pending file of an accepted change.
 fn remove_pending(args: &Args) -> Result<Verdict, CliError> {
     if args.pending {
         let path = pending_file(&args.baseline);
-        fs::remove_file(&path)
-            .map_err(|error| CliError::input(format!("{} cannot be removed: {error}", path.display())))?;
+        fs::remove_file(&path).map_err(|error| {
+            CliError::input(format!("failed to remove `{}`", path.display())).with_source(error)
+        })?;
     }
     Ok(Verdict::Done)
 }
 
-/// What is said of a sample that would tell less than the one that is there (gate contract, section 15.4, R6).
-fn smaller(path: &Path, old: &Baseline, new: &Baseline) -> CliError {
+/// Error for a sample smaller than the one that it would replace (gate contract, section 15.4, R6).
+fn smaller_sample(path: &Path, old: &Baseline, new: &Baseline) -> CliError {
     CliError::input(format!(
-        "{} is a baseline of {}, and would become one of {}",
+        "`{}` is a baseline of {}, and the new sample has only {}",
         path.display(),
         text::counted(old.trials(), "run"),
         text::counted(new.trials(), "run")
     ))
     .with_hint(format!(
-        "take a whole sample: tracer run --trials {} --json-out FILE -- COMMAND, then --from-report FILE",
+        "collect a full sample with `tracer run --trials {} --json-out FILE -- COMMAND`, then accept it with --from-report FILE",
         old.trials()
     ))
-    .with_hint("or say that it is meant: --force")
+    .with_hint("or accept the smaller sample with --force")
 }
 
 fn accepted(old: &BaselineInput, new: Baseline, args: &Args, summary: String) -> Baseline {

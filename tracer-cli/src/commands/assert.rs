@@ -1,4 +1,4 @@
-//! `tracer assert`: judges one recorded run by the rules of the gate, as if it were its only trial.
+//! `tracer assert`: gates on one recorded run, as if it were the only trial.
 
 use std::path::PathBuf;
 
@@ -134,7 +134,7 @@ impl Rules {
     }
 }
 
-/// Judges a run.
+/// Gates on a run.
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let (policy, policy_file) = files::policy(args.policy.as_deref(), &args.rules.overrides())?;
     let policy = policy.for_one_run();

@@ -1,4 +1,4 @@
-//! `tracer baseline`: keeps how an agent behaves now, as the file that later runs are compared with.
+//! `tracer baseline`: writes a baseline, the file that later runs are compared with.
 
 use std::path::PathBuf;
 
@@ -43,14 +43,14 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         output_file::write_in_project(&path, args.force, content.as_bytes())?;
         path
     };
-    let told = format!(
+    let message = format!(
         "wrote {}, a baseline of {}",
         shown(&path),
         text::counted(baseline.trials(), "run")
     );
     session
         .ui
-        .lines(&[Line::of("✓ ", Tone::Good).with(told, Tone::Plain)])?;
+        .lines(&[Line::of("✓ ", Tone::Good).with(message, Tone::Plain)])?;
     let next = session.command(&format!("run --baseline {} -- COMMAND", quoted(&path)));
     session
         .ui

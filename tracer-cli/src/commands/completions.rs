@@ -21,10 +21,6 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     // Made in memory, because the generator panics when it cannot write.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "tracer", &mut script);
-    session
-        .ui
-        .output()
-        .write_all(&script)
-        .map_err(|error| CliError::output(&error))?;
+    session.ui.output().write_all(&script).map_err(CliError::output)?;
     Ok(Verdict::Done)
 }

@@ -1,4 +1,4 @@
-//! `tracer delete`: removes runs that are named, after asking.
+//! `tracer delete`: deletes the named runs after a confirmation.
 
 use tracer_sdk::maintenance;
 use tracer_sdk::read::{Liveness, RunSummary};
@@ -37,10 +37,10 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     }
     if !args.force {
         runs.iter()
-            .try_for_each(|(run, short_id)| not_live(run, short_id))?;
+            .try_for_each(|(run, short_id)| refuse_live(run, short_id))?;
     }
     if !args.yes {
-        let told = runs.iter().map(|(run, short_id)| {
+        let rows = runs.iter().map(|(run, short_id)| {
             let name = run.meta.as_ref().ok().and_then(|meta| meta.run_name.as_deref());
             Line::of(
                 format!(
@@ -50,13 +50,13 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
                 Tone::Plain,
             )
         });
-        let question = format!("delete {}, for good?", text::counted(runs.len() as u64, "run"));
-        if !confirmed(told, &question, session)? {
+        let question = format!("delete {} permanently?", text::counted(runs.len() as u64, "run"));
+        if !confirmed(rows, &question, session)? {
             return Ok(Verdict::Done);
         }
     }
     for (run, short_id) in &runs {
-        maintenance::remove_run(&run.directory).map_err(|error| not_removed(short_id, &error))?;
+        maintenance::remove_run(&run.directory).map_err(|error| not_removed(short_id, error))?;
     }
     let count = text::counted(runs.len() as u64, "run");
     session
@@ -65,14 +65,14 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     Ok(Verdict::Done)
 }
 
-fn not_live(run: &RunSummary, short_id: &str) -> Result<(), CliError> {
+fn refuse_live(run: &RunSummary, short_id: &str) -> Result<(), CliError> {
     match run.probe_liveness() {
-        Liveness::Running => Err(CliError::input(format!("run {short_id} is still going on"))
-            .with_hint("wait until it has ended, or add --force")),
+        Liveness::Running => Err(CliError::input(format!("run {short_id} is still recording"))
+            .with_hint("wait until it has ended, or delete it anyway with --force")),
         Liveness::Unknown if run.meta.is_ok() => Err(CliError::input(format!(
-            "nothing tells whether run {short_id} is still going on"
+            "run {short_id} may still be recording: its process cannot be checked"
         ))
-        .with_hint("add --force when you know that it is not")),
+        .with_hint("delete it anyway with --force if its process has ended")),
         Liveness::Unknown | Liveness::Ended | Liveness::Interrupted => Ok(()),
     }
 }

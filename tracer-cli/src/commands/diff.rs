@@ -1,4 +1,4 @@
-//! `tracer diff`: in what two runs differ, or a run and a baseline; what was stands before what is.
+//! `tracer diff`: compares two runs, or a run with a baseline; old values come before new ones.
 
 use std::path::PathBuf;
 
@@ -12,8 +12,8 @@ use crate::session::Session;
 use crate::{gate_report, terminal};
 use tracer_gate::files;
 
-/// Of how many calls that changed is told in what their arguments differ.
-const MOST_LOOKED_UP: usize = 200;
+/// Changed calls whose argument differences are shown.
+const MAX_COMPARED_CALLS: usize = 200;
 
 /// Options of `tracer diff`.
 #[derive(Debug, clap::Args)]
@@ -39,7 +39,7 @@ pub struct Args {
     format: Format,
 }
 
-/// Compares.
+/// Prints the comparison.
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let comparison = if let Some(path) = &args.baseline {
         let input = files::baseline(path)?;
@@ -48,16 +48,20 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     } else {
         let before = stored_run::select(args.first.as_deref(), session)?;
         let after = stored_run::select(args.second.as_deref(), session)?;
-        of_runs(before, after)?
+        compare_runs(before, after)?
     };
     show(&comparison, args.format, session)?;
     Ok(Verdict::Done)
 }
 
-fn of_runs(mut before: StoredRun, mut after: StoredRun) -> Result<Comparison, CliError> {
+fn compare_runs(mut before: StoredRun, mut after: StoredRun) -> Result<Comparison, CliError> {
     let mut comparison = Comparison::of_runs(&before.metrics, &after.metrics);
     comparison
-        .look_up_differences(&mut before.run.records, &mut after.run.records, MOST_LOOKED_UP)
+        .look_up_differences(
+            &mut before.run.records,
+            &mut after.run.records,
+            MAX_COMPARED_CALLS,
+        )
         .map_err(|error| unread(&after.short_id, &error))?;
     Ok(comparison)
 }

@@ -1,6 +1,6 @@
-//! `tracer export`: a run as one file, in the portable envelope or in the format of another tool.
+//! `tracer export`: writes a run to one file, in the portable envelope or in the format of another tool.
 //!
-//! Strict: a run with a problem is refused. What is exported is read and written piece by piece, whatever its size.
+//! Strict: a run with a problem is refused. Runs of any size are streamed.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -26,7 +26,7 @@ use tracer_insight::step_filter::StepFilter;
 use tracer_insight::text;
 use tracer_insight::text::path_below_home as shown;
 
-/// The formats.
+/// Export formats.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// One JSON document: `{spec_version, run, events}`
@@ -45,7 +45,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// What the format is made of.
+    /// Unit that the progress of this format counts.
     const fn unit(self) -> &'static str {
         match self {
             Self::Envelope | Self::Ndjson => "event",
@@ -77,8 +77,8 @@ pub struct Args {
 /// Exports a run.
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     if args.weight.is_some() && args.format != Format::Folded {
-        return Err(CliError::input("--weight is for --format folded only")
-            .with_hint("leave it out, or add --format folded"));
+        return Err(CliError::input("`--weight` requires `--format folded`")
+            .with_hint("remove --weight, or add --format folded"));
     }
     let (directory, short_id) = session.select(args.run_id.as_deref())?;
     let reading = Progress::begin("reading", "span", None);
@@ -89,16 +89,16 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
             .more_problems
             .saturating_add(invalid.problems.len() as u64);
         let what = format!(
-            "run {short_id} is not exported: {}",
+            "failed to export run {short_id}: it has {}",
             text::counted(problems, "problem")
         );
         let show = session.command(&format!("show {short_id}"));
-        refused(ErrorKind::Check, what, &invalid).with_hint(format!("see what can be read of it: {show}"))
+        refused(ErrorKind::Check, what, &invalid).with_hint(format!("show what can be read of it: {show}"))
     })?;
     reading.end(&mut session.ui);
     if meta.status == RecordedStatus::Running {
         session.ui.note(&Line::of(
-            "the run has not ended: this is what it has recorded so far",
+            "the run has not ended: exporting what it has recorded so far",
             Tone::Warning,
         ));
     }
@@ -112,23 +112,24 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         let redacted = write(args, source, &progress, session.ui.output());
         let redacted = redacted.map_err(|error| failed(&short_id, error))?;
         progress.end(&mut session.ui);
-        tell_redacted(redacted, session);
+        note_redacted(redacted, session);
         return Ok(Verdict::Done);
     }
     let to_file = output_file::write(&args.out, |writer| write(args, source, &progress, writer));
     let redacted = to_file.map_err(|error| match error {
-        ExportError::Write(error) => CliError::input(format!("cannot write {}: {error}", args.out.display()))
-            .with_hint("name a file in a folder that you can write to, or `-` for standard output"),
+        ExportError::Write(error) => CliError::input(format!("failed to write `{}`", args.out.display()))
+            .with_source(error)
+            .with_hint("choose a file in a writable folder, or `-` for standard output"),
         unread @ ExportError::Read(_) => failed(&short_id, unread),
     })?;
-    let told = format!(
+    let message = format!(
         "exported {short_id}, {}, to {}",
         text::counted(progress.count(), args.format.unit()),
         shown(&args.out)
     );
     progress.end(&mut session.ui);
-    session.ui.note(&Line::of(told, Tone::Plain));
-    tell_redacted(redacted, session);
+    session.ui.note(&Line::of(message, Tone::Plain));
+    note_redacted(redacted, session);
     Ok(Verdict::Done)
 }
 
@@ -156,15 +157,15 @@ impl HtmlExport for HtmlFiles {
     }
 }
 
-/// What is exported.
+/// Data to export.
 enum Source {
     /// The records or spans of a run.
     Records(Box<RunMeta>, RecordStream),
-    /// The steps of a run, as they are shown.
+    /// The steps of a run, for the HTML page.
     Page(Box<Page>),
 }
 
-/// A run as its page tells it.
+/// Contents of the HTML page.
 struct Page {
     contents: RunSteps,
     redaction: Redaction,
@@ -172,7 +173,7 @@ struct Page {
 
 fn page(directory: &RunDirectory, short_id: &str, session: &Session) -> Result<Page, CliError> {
     let contents = RunSteps::open(directory).map_err(|invalid| {
-        let what = format!("run {short_id} is not exported");
+        let what = format!("failed to export run {short_id}");
         refused(ErrorKind::Input, what, &invalid)
     })?;
     Ok(Page {
@@ -188,17 +189,17 @@ fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(text)
 }
 
-fn tell_redacted(redacted: u64, session: &mut Session) {
+fn note_redacted(redacted: u64, session: &mut Session) {
     if redacted > 0 {
-        let told = format!(
-            "{} that looked like a secret redacted in the export",
+        let message = format!(
+            "redacted {} that looked like a secret",
             text::counted(redacted, "value")
         );
-        session.ui.note(&Line::of(told, Tone::Warning));
+        session.ui.note(&Line::of(message, Tone::Warning));
     }
 }
 
-/// Writes the run in the format that is asked for, and gives how many secrets were taken out of it.
+/// Writes the run in the requested format; returns the number of redacted secrets.
 fn write(
     args: &Args,
     source: Source,
@@ -218,7 +219,7 @@ fn write(
         }
     };
     match args.format {
-        // A page is made of steps, above.
+        // HTML has its own source, handled above.
         Format::Html | Format::Envelope => {
             let records = counted(lines::of_records(&records)?, progress);
             envelope::write(&meta, records, writer)
@@ -241,7 +242,7 @@ fn write(
     Ok(0)
 }
 
-/// Tells the progress of what is written.
+/// Adds what is written to the progress.
 fn counted<P: Piece>(pieces: Pieces<P>, progress: &Progress) -> impl Iterator<Item = Result<P, ExportError>> {
     pieces.inspect(|piece| {
         if let Ok(piece) = piece {
@@ -252,7 +253,7 @@ fn counted<P: Piece>(pieces: Pieces<P>, progress: &Progress) -> impl Iterator<It
 
 fn failed(short_id: &str, error: ExportError) -> CliError {
     match error {
-        ExportError::Write(error) => CliError::output(&error),
-        ExportError::Read(reason) => CliError::input(format!("run {short_id} is not exported: {reason}")),
+        ExportError::Write(error) => CliError::output(error),
+        ExportError::Read(reason) => CliError::input(format!("failed to export run {short_id}: {reason}")),
     }
 }

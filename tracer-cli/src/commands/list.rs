@@ -1,4 +1,4 @@
-//! `tracer list`: the runs, newest first.
+//! `tracer list`: lists the runs, newest first.
 
 use std::io::{self, Write};
 
@@ -66,11 +66,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let all = runs.len();
     runs.retain(|run| args.trials || !is_trial(run));
     let trials = all - runs.len();
-    // The heading counts all runs by their status, and a status is known of those whose log was looked at.
+    // The heading counts all runs by status, and the status depends on the log.
     if session.ui.is_terminal() || !args.status.is_empty() {
         RunSummary::check_all_logs(&runs);
     }
-    let passing: Vec<&RunSummary> = passing(&runs, args, now);
+    let passing: Vec<&RunSummary> = matching_runs(&runs, args, now);
     let limit = if args.all {
         usize::MAX
     } else {
@@ -91,29 +91,29 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         }
     }
     if !args.json {
-        say_remarks(listed, &runs, session);
+        print_remarks(listed, &runs, session);
     }
     if trials == 0 || !runs.is_empty() {
-        say_what_is_missing(args, &runs, &passing, listed.len(), &shown(&data_dir), session);
+        print_omissions(args, &runs, &passing, listed.len(), &shown(&data_dir), session);
     }
     if trials > 0 {
         let count = text::counted(trials as u64, "run");
         let with_them = session.command(&format!("list{} --trials", filters(args)));
         session.ui.note(&Line::of(
-            format!("{count} of a gate's trials left out; with them: {with_them}"),
+            format!("{count} from gate trials hidden; list them: {with_them}"),
             Tone::Muted,
         ));
     }
     Ok(Verdict::Done)
 }
 
-/// Whether a gate made the run.
+/// Whether the run is a trial of a gate.
 fn is_trial(run: &RunSummary) -> bool {
     run.meta.as_ref().is_ok_and(|meta| meta.gate().is_some())
 }
 
-/// The runs that are asked for.
-fn passing<'a>(runs: &'a [RunSummary], args: &Args, now: Timestamp) -> Vec<&'a RunSummary> {
+/// The runs that match the filters.
+fn matching_runs<'a>(runs: &'a [RunSummary], args: &Args, now: Timestamp) -> Vec<&'a RunSummary> {
     let filter = RunFilter {
         statuses: args.status.clone(),
         name: args.name.as_deref().map(NamePattern::new),
@@ -124,11 +124,11 @@ fn passing<'a>(runs: &'a [RunSummary], args: &Args, now: Timestamp) -> Vec<&'a R
 
 /// Bytes that are read for the previews of all runs together.
 const MAX_PREVIEW_BYTES: u64 = 64 * 1024 * 1024;
-/// So many runs are remarked on, the newest first.
+/// Listed runs whose remarks are printed, the newest first.
 const MAX_REMARKED: usize = 8;
 
-/// Says on standard error of which runs something is missing, and which went on after their end.
-fn say_remarks(listed: &[&RunSummary], runs: &[RunSummary], session: &mut Session) {
+/// Prints to standard error which runs are incomplete, and which went on after their end.
+fn print_remarks(listed: &[&RunSummary], runs: &[RunSummary], session: &mut Session) {
     let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
     let remarked = listed.iter().filter_map(|run| {
         let remarks = recording_remarks(run.meta.as_ref().ok()?);
@@ -141,8 +141,8 @@ fn say_remarks(listed: &[&RunSummary], runs: &[RunSummary], session: &mut Sessio
     }
 }
 
-/// Says on standard error what is not listed, and how to see it.
-fn say_what_is_missing(
+/// Prints to standard error what is not listed, and how to list it.
+fn print_omissions(
     args: &Args,
     runs: &[RunSummary],
     passing: &[&RunSummary],
@@ -158,31 +158,31 @@ fn say_what_is_missing(
             .ui
             .hint(&format!("record a first run: {}", session.command("demo")));
     } else if passing.is_empty() {
-        let all = text::counted(runs.len() as u64, "run");
+        let all = runs.len();
         session
             .ui
-            .note(&Line::of(format!("none of {all} is like that"), Tone::Plain));
+            .note(&Line::of(format!("no runs match ({all} recorded)"), Tone::Plain));
         session
             .ui
-            .hint(&format!("all of them: {}", session.command("list --all")));
+            .hint(&format!("list all runs: {}", session.command("list --all")));
     } else if listed < passing.len() {
-        let like_that = if passing.len() < runs.len() {
-            " like that"
+        let matching = if passing.len() < runs.len() {
+            "matching "
         } else {
             ""
         };
-        let count = text::counted(passing.len() as u64, "run");
+        let count = text::counted(passing.len() as u64, &format!("{matching}run"));
         let all = session.command(&format!("list{} --all", filters(args)));
         session.ui.note(&Line::of(
-            format!("{listed} of {count}{like_that}; all of them: {all}"),
+            format!("{listed} of {count}; list all: {all}"),
             Tone::Muted,
         ));
     }
 }
 
-/// The filters as they were given, each after a space.
+/// The given filters as options, each after a space.
 fn filters(args: &Args) -> String {
-    let words: Vec<&str> = args.status.iter().map(|standing| standing.as_str()).collect();
+    let words: Vec<&str> = args.status.iter().map(|status| status.as_str()).collect();
     let status = (!words.is_empty()).then(|| format!(" --status {}", words.join(",")));
     let name = args
         .name
@@ -194,10 +194,10 @@ fn filters(args: &Args) -> String {
 }
 
 fn json(listed: &[&RunSummary], session: &mut Session) -> Result<(), CliError> {
-    write_json(listed, session.ui.output()).map_err(|error| CliError::output(&error))
+    write_json(listed, session.ui.output()).map_err(CliError::output)
 }
 
-/// The runs that are listed; one whose metadata or log cannot be read is among the damaged ones.
+/// Listed runs; a run whose metadata or log cannot be read is in `damaged`.
 #[cfg(test)]
 #[derive(schemars::JsonSchema)]
 #[expect(dead_code, reason = "only the shape is wanted")]
@@ -226,7 +226,7 @@ fn table(
     session: &mut Session,
 ) -> Result<(), CliError> {
     let width = session.ui.width();
-    let standings: Vec<RunStatus> = runs.iter().map(RunSummary::status).collect();
+    let statuses: Vec<RunStatus> = runs.iter().map(RunSummary::status).collect();
     let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
     let mut bytes_left = MAX_PREVIEW_BYTES;
     let mut without_preview = 0;
@@ -245,14 +245,14 @@ fn table(
         .collect();
     session
         .ui
-        .lines(&run_list::heading(place, rows.len(), &standings, width))?;
+        .lines(&run_list::heading(place, rows.len(), &statuses, width))?;
     if !rows.is_empty() {
         session.ui.lines(&run_list::table(&rows, id_length, now, width))?;
     }
     if without_preview > 0 {
         let count = text::counted(without_preview, "run");
         session.ui.note(&Line::of(
-            format!("the spans of the last {count} were not read: no steps, tokens and first input"),
+            format!("the last {count} are listed without steps, tokens and first input, to save time"),
             Tone::Muted,
         ));
     }

@@ -1,4 +1,4 @@
-//! `tracer man`: the manual pages, one for each command.
+//! `tracer man`: generates the manual pages, one for each command.
 
 use std::fs;
 use std::path::PathBuf;
@@ -28,14 +28,15 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         Ok(fs::read_dir(&args.folder)?.count())
     });
     let pages = pages.map_err(|error| {
-        CliError::input(format!("cannot write to {}: {error}", args.folder.display()))
-            .with_hint("name a folder that you can write to")
+        CliError::input(format!("failed to write to `{}`", args.folder.display()))
+            .with_source(error)
+            .with_hint("choose a writable folder")
     })?;
-    let told = format!(
+    let message = format!(
         "{} in {}",
         text::counted(pages as u64, "file"),
         shown(&args.folder)
     );
-    session.ui.note(&Line::of(told, Tone::Plain));
+    session.ui.note(&Line::of(message, Tone::Plain));
     Ok(Verdict::Done)
 }

@@ -1,4 +1,4 @@
-//! One file per command.
+//! The commands, one file each, and what they share.
 
 pub mod accept;
 pub mod assert;
@@ -28,14 +28,14 @@ use crate::error::{CliError, ErrorKind};
 use crate::session::{Session, quoted};
 use tracer_insight::line::Line;
 
-/// How a command that did what it was asked came out.
+/// Outcome of a command that ran without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It did it.
+    /// The command succeeded.
     Done,
-    /// It checked something, and said on standard output that the check failed.
+    /// A check failed; standard output shows why.
     CheckFailed,
-    /// It was to check something that is not there, and said so on standard output.
+    /// The input to check does not exist; standard output says so.
     NothingToCheck,
 }
 
@@ -50,7 +50,7 @@ impl Verdict {
     }
 }
 
-/// What is said of a run that is refused: all its problems.
+/// Error for an invalid run, with all its problems.
 pub(crate) fn refused(kind: ErrorKind, what: String, invalid: &InvalidRun) -> CliError {
     let kind = if invalid.is_input() {
         ErrorKind::Input
@@ -60,49 +60,50 @@ pub(crate) fn refused(kind: ErrorKind, what: String, invalid: &InvalidRun) -> Cl
     CliError::new(kind, what).with_details(invalid.problems.iter().map(ToString::to_string))
 }
 
-/// What is said of a run that was to be changed and was not; `damaged` is the kind of error when it is damaged.
+/// Error for a run that could not be changed; `damaged` is the kind of error for a damaged run.
 fn not_changed(
     damaged: ErrorKind,
-    what: &str,
+    what: String,
     run: &RunDirectory,
-    error: &MaintenanceError,
+    error: MaintenanceError,
     session: &Session,
 ) -> CliError {
-    let message = format!("{what}: {error}");
-    match error {
-        MaintenanceError::RunDamaged { problems, .. } => CliError::new(damaged, message)
+    let refused = match &error {
+        MaintenanceError::RunDamaged { problems, .. } => CliError::new(damaged, what)
             .with_details(problems.iter().map(ToString::to_string))
             .with_hint(format!(
-                "every problem: tracer validate-trace {}",
+                "list every problem: tracer validate-trace {}",
                 quoted(&run.path)
             )),
-        MaintenanceError::RunActive => CliError::input(message).with_hint("wait until it has ended"),
-        MaintenanceError::LivenessUnknown => CliError::input(message).with_hint(format!(
-            "see how far it is: {}",
+        MaintenanceError::RunActive => CliError::input(what).with_hint("wait until it has ended"),
+        MaintenanceError::LivenessUnknown => CliError::input(what).with_hint(format!(
+            "show what it has recorded: {}",
             session.command(&format!("show {}", run.trace_id))
         )),
-        _ => CliError::input(message).with_hint("nothing is lost: set that right, and try again"),
-    }
+        _ => CliError::input(what).with_hint("nothing is lost: correct the cause and try again"),
+    };
+    refused.with_source(error)
 }
 
-fn not_removed(short_id: &str, error: &MaintenanceError) -> CliError {
-    CliError::input(format!("run {short_id} cannot be removed: {error}"))
+fn not_removed(short_id: &str, error: MaintenanceError) -> CliError {
+    CliError::input(format!("failed to remove run {short_id}"))
+        .with_source(error)
         .with_hint("check the permissions of its folder, and try again")
 }
 
-/// Shows what is about to be removed and asks. Where nobody can answer, it is refused.
+/// Shows the runs that are about to be removed and asks; refuses when there is no terminal to ask on.
 fn confirmed(
-    what: impl IntoIterator<Item = Line>,
+    rows: impl IntoIterator<Item = Line>,
     question: &str,
     session: &mut Session,
 ) -> Result<bool, CliError> {
     if !session.ui.can_ask() {
-        return Err(
-            CliError::input("this removes runs for good, and nobody is there to be asked")
-                .with_hint("add --yes when you mean it"),
-        );
+        return Err(CliError::input(
+            "removing runs needs a confirmation, and there is no terminal to ask on",
+        )
+        .with_hint("confirm with --yes"));
     }
-    for line in what {
+    for line in rows {
         session.ui.note(&line);
     }
     session.ui.ask(question)

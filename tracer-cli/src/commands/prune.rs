@@ -1,4 +1,4 @@
-//! `tracer prune`: removes runs by age, number, size and status, after saying which and asking.
+//! `tracer prune`: removes runs by age, count, size and status after a confirmation.
 
 use tracer_sdk::format::Timestamp;
 use tracer_sdk::maintenance::{self, Candidate, PruneRules};
@@ -16,8 +16,8 @@ use tracer_insight::status::RunStatus;
 use tracer_insight::units::now;
 use tracer_insight::{step_summary, text, units};
 
-/// More runs than this are counted instead of listed.
-const MOST_LISTED: usize = 20;
+/// Runs listed before the confirmation; the rest are counted.
+const MAX_LISTED_RUNS: usize = 20;
 
 /// The statuses of runs that can be removed.
 const ENDED: [RunStatus; 5] = [
@@ -74,14 +74,14 @@ impl Args {
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let rules = args.rules(now());
     if rules.is_empty() {
-        return Err(CliError::input("nothing says which runs to remove")
-            .with_hint("say it: --older-than 30d, --keep 100, --max-size 2GB, --status failed")
-            .with_hint("see first what it would be: --dry-run"));
+        return Err(CliError::input("no rule selects the runs to remove")
+            .with_hint("give a rule: --older-than 30d, --keep 100, --max-size 2GB or --status failed")
+            .with_hint("preview it with --dry-run"));
     }
     let store = RunStore::new(session.data_dir()?);
     let runs = store.list().map_err(|error| session.store_error(&error))?;
     RunSummary::check_all_logs(&runs);
-    let looking = Progress::begin("looking at", "run", Some(runs.len() as u64));
+    let looking = Progress::begin("reading", "run", Some(runs.len() as u64));
     let candidates: Vec<Candidate> = runs
         .iter()
         .map(|run| {
@@ -113,10 +113,14 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let ids = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
     let mut listed: Vec<Line> = going
         .iter()
-        .take(MOST_LISTED)
+        .take(MAX_LISTED_RUNS)
         .map(|(run, candidate)| told(run, candidate, ids))
         .collect();
-    if let Some(hidden) = going.len().checked_sub(MOST_LISTED).filter(|hidden| *hidden > 0) {
+    if let Some(hidden) = going
+        .len()
+        .checked_sub(MAX_LISTED_RUNS)
+        .filter(|hidden| *hidden > 0)
+    {
         listed.push(Line::of(format!("  … and {hidden} more"), Tone::Muted));
     }
     if args.dry_run {
@@ -126,7 +130,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
             .lines(&[Line::of(format!("would remove {count}"), Tone::Warning)])?;
         return Ok(Verdict::Done);
     }
-    if !args.yes && !confirmed(listed, &format!("remove {count}, for good?"), session)? {
+    if !args.yes && !confirmed(listed, &format!("remove {count} permanently?"), session)? {
         return Ok(Verdict::Done);
     }
     let removing = Progress::begin("removing", "run", Some(going.len() as u64));
@@ -134,7 +138,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         // It may have been taken up again since it was listed.
         if run.probe_liveness() != Liveness::Running {
             let id = run_list::short_id(run.directory.trace_id, []);
-            maintenance::remove_run(&run.directory).map_err(|error| not_removed(&id, &error))?;
+            maintenance::remove_run(&run.directory).map_err(|error| not_removed(&id, error))?;
             removing.step();
         }
     }

@@ -21,16 +21,16 @@ pub struct Args {
 /// Renames a run.
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     if args.name.trim().is_empty() {
-        return Err(CliError::input("a run needs a name").with_hint("give one that tells it from others"));
+        return Err(CliError::input("the new name is empty").with_hint("give the run a name"));
     }
     let settings = session.settings()?;
     let (directory, short_id) = session.select(Some(&args.run_id))?;
     let name = maintenance::rename_run(&directory, &args.name, &settings).map_err(|error| {
-        let what = format!("run {short_id} is not renamed");
-        not_changed(ErrorKind::Input, &what, &directory, &error, session)
+        let what = format!("failed to rename run {short_id}");
+        not_changed(ErrorKind::Input, what, &directory, error, session)
     })?;
     session.ui.lines(&[Line::of("✓ ", Tone::Good)
-        .with(format!("{short_id} is "), Tone::Plain)
+        .with(format!("renamed {short_id} to "), Tone::Plain)
         .with(step_summary::word(&name), Tone::Strong)])?;
     Ok(Verdict::Done)
 }

@@ -1,4 +1,4 @@
-//! `tracer repair`: completes a run whose process died, so that everything that judges runs takes it.
+//! `tracer repair`: completes a run whose process died, so that it is a valid run again.
 
 use serde::Serialize;
 use tracer_sdk::maintenance::{self, MaintenanceError, Repair};
@@ -26,22 +26,22 @@ pub struct Args {
     json: bool,
 }
 
-/// What was done, or would be.
+/// Result of a repair, or of its dry run.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Report {
     /// The run.
     trace_id: String,
-    /// Whether anything was changed.
+    /// Whether the run was changed.
     repaired: bool,
-    /// How many bytes of a torn last line were cut off, or would be.
+    /// Bytes of a torn last line that were cut off, or would be.
     cut_bytes: Option<u64>,
-    /// How many spans that had not ended were ended, or would be.
+    /// Open spans that were ended, or would be.
     spans_added: usize,
-    /// The status that the run was given; null when it had ended.
+    /// Status set by the repair; null when the run had already ended.
     #[cfg_attr(test, schemars(extend("enum" = ["ok", "error", null])))]
     status: Option<&'static str>,
-    /// The end that the run was given.
+    /// End time set by the repair.
     ended_at: Option<String>,
 }
 
@@ -59,8 +59,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         Ok(repair) => Some(repair),
         Err(MaintenanceError::AlreadyComplete) => None,
         Err(error) => {
-            let what = format!("run {short_id} is not repaired");
-            return Err(not_changed(ErrorKind::Check, &what, &directory, &error, session));
+            let what = format!("failed to repair run {short_id}");
+            return Err(not_changed(ErrorKind::Check, what, &directory, error, session));
         }
     };
     if args.json {
@@ -76,10 +76,10 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         return Ok(Verdict::Done);
     }
     let Some(repair) = repair else {
-        let told = format!("run {short_id} needs no repair: it has ended and is valid");
+        let message = format!("run {short_id} needs no repair: it has ended and is valid");
         session
             .ui
-            .lines(&[Line::of("✓ ", Tone::Good).with(told, Tone::Plain)])?;
+            .lines(&[Line::of("✓ ", Tone::Good).with(message, Tone::Plain)])?;
         return Ok(Verdict::Done);
     };
     let done = if args.dry_run {
@@ -97,35 +97,35 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     )?;
     if !args.dry_run {
         let next = session.command(&format!("show {short_id}"));
-        session.ui.hint(&format!("see it: {next}"));
+        session.ui.hint(&format!("show it: {next}"));
     }
     Ok(Verdict::Done)
 }
 
-/// What the repair consists of, a line each.
+/// Steps of the repair, a line each.
 fn steps(repair: &Repair) -> Vec<String> {
     let mut steps = Vec::new();
     let Some(completion) = &repair.completion else {
-        return vec!["the run had ended: its .live is removed".to_owned()];
+        return vec!["removed .live: the run had ended".to_owned()];
     };
     if let Some(copy) = &repair.copy {
-        steps.push(format!("the log as it was is kept as {}", shown(copy)));
+        steps.push(format!("kept the original log as {}", shown(copy)));
     }
     if let Some(bytes) = repair.cut {
         steps.push(format!(
-            "{} of a torn last line cut off",
+            "cut off {} of a torn last line",
             text::counted(bytes, "byte")
         ));
     }
     if !completion.spans.is_empty() {
         let count = text::counted(completion.spans.len() as u64, "span");
         steps.push(format!(
-            "{count} ended that had not, with {}",
+            "ended {count} with the error {}",
             maintenance::INTERRUPTED
         ));
     }
     steps.push(format!(
-        "status {}, ended at {}",
+        "set status {}, ended at {}",
         completion.status.as_str(),
         completion.ended_at.text()
     ));

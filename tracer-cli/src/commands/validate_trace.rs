@@ -29,23 +29,23 @@ pub struct Args {
     json: bool,
 }
 
-/// The verdict on a run directory (decisions, section 11).
+/// Result of the validation (decisions, section 11).
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Report<'a> {
-    /// Whether the run has no problem; warnings do not count, save with `--strict`.
+    /// Whether the run has no problem; warnings count only with `--strict`.
     valid: bool,
-    /// The run, when its ID can be read.
+    /// Trace ID, if it can be read.
     trace_id: Option<TraceId>,
-    /// The declared version; a legacy run declares none.
+    /// Declared version; null for a legacy run.
     spec_version: Option<&'a str>,
-    /// How the run stands, when that can be read.
+    /// Recorded status, if it can be read.
     status: Option<RecordedStatus>,
-    /// How many spans can be read; null when there is no span log.
+    /// Number of readable spans; null when there is no span log.
     span_count: Option<u64>,
-    /// What is wrong: `meta.json` first, then by line.
+    /// Problems: `meta.json` first, then by line.
     diagnostics: &'a [Problem],
-    /// What can be read and does not fit together.
+    /// Values that can be read but disagree.
     warnings: &'a [Problem],
 }
 
@@ -66,12 +66,14 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
             warnings: &report.warnings,
         })?;
     } else if report.is_input() {
-        let what = format!("{} is no run directory that can be read", shown(&args.path));
+        let what = format!("failed to read a run from `{}`", shown(&args.path));
         return Err(CliError::input(what)
             .with_details(report.problems.iter().map(ToString::to_string))
-            .with_hint("give the folder that holds meta.json and spans.jsonl: DATA_DIR/runs/TRACE_ID"));
+            .with_hint(
+                "give the folder with meta.json and spans.jsonl, for example ~/.tracer/runs/TRACE_ID",
+            ));
     } else {
-        told(args, &report, session)?;
+        print_report(args, &report, session)?;
     }
     Ok(if report.is_valid() {
         Verdict::Done
@@ -82,8 +84,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     })
 }
 
-/// The verdict, then every problem and warning.
-fn told(args: &Args, report: &ValidationReport, session: &mut Session) -> Result<(), CliError> {
+/// Prints the verdict, then every problem and warning.
+fn print_report(args: &Args, report: &ValidationReport, session: &mut Session) -> Result<(), CliError> {
     let verdict = if report.is_valid() {
         valid_line(report)
     } else {
@@ -99,8 +101,8 @@ fn told(args: &Args, report: &ValidationReport, session: &mut Session) -> Result
     session.ui.lines(&problems.collect::<Vec<_>>())?;
     if report.warning_count() > 0 {
         let count = text::counted(report.warning_count(), "warning");
-        let heading =
-            Line::of("! ", Tone::Warning).with(format!("{count}, no problem without --strict"), Tone::Plain);
+        let heading = Line::of("! ", Tone::Warning)
+            .with(format!("{count}; --strict treats them as errors"), Tone::Plain);
         let warnings = report.warnings.iter().map(line).chain(more(report.more_warnings));
         session.ui.lines(&[heading])?;
         session.ui.lines(&warnings.collect::<Vec<_>>())?;
@@ -113,7 +115,7 @@ fn valid_line(report: &ValidationReport) -> Line {
         || format!("legacy 0.2, read as {SPEC_VERSION}"),
         |version| format!("version {version}"),
     );
-    // A valid run tells all of these.
+    // A valid run has all of these.
     let id = report.trace_id.map(|id| id.to_string()).unwrap_or_default();
     let status = report.status.map_or("", RecordedStatus::as_str);
     let spans = text::counted(report.span_count.unwrap_or(0), "span");

@@ -47,14 +47,14 @@ pub struct Args {
     page_files: Option<PathBuf>,
 }
 
-/// Where the viewer is, for programs.
+/// Address of the viewer, for programs.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Serving {
     /// The version of the trace format.
     #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
     spec_version: &'static str,
-    /// The run that the address shows; null when there is none yet.
+    /// Run that the address shows; null when there is none yet.
     run_id: Option<TraceId>,
     /// The address to open.
     url: String,
@@ -75,17 +75,21 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         html_export: Arc::new(HtmlFiles::new(settings.clone())),
     };
     let bound = view::bind(settings, &options).map_err(|error| {
-        CliError::input(format!("cannot listen on {}:{}: {error}", args.host, args.port))
-            .with_hint("choose another: --host 127.0.0.1, --port 0 for any that is free")
+        CliError::input(format!("failed to listen on `{}:{}`", args.host, args.port))
+            .with_source(error)
+            .with_hint("choose another address: --host 127.0.0.1, or --port 0 for any free port")
     })?;
     let path = run_id.map_or_else(|| "/".to_owned(), |run_id| format!("/r/{run_id}"));
     let url = bound.url(&path);
-    tell(args, run_id, &url, &bound, session)?;
+    print_address(args, run_id, &url, &bound, session)?;
     if !args.no_browser && !args.json && session.ui.is_terminal() && opener::open_browser(&url).is_err() {
-        session.ui.hint("no browser opened; open the address yourself");
+        session
+            .ui
+            .hint("failed to open a browser; open the address yourself");
     }
     bound.serve().map_err(|error| {
-        CliError::new(ErrorKind::Internal, format!("the viewer stopped: {error}"))
+        CliError::new(ErrorKind::Internal, "the viewer stopped")
+            .with_source(error)
             .with_hint("start it again: tracer view")
     })?;
     Ok(Verdict::Done)
@@ -103,7 +107,7 @@ fn selected(run_id: Option<&str>, session: &mut Session) -> Result<Option<TraceI
     Ok(Some(directory.trace_id))
 }
 
-fn tell(
+fn print_address(
     args: &Args,
     run_id: Option<TraceId>,
     url: &str,
@@ -122,7 +126,7 @@ fn tell(
     }
     if bound.is_exposed() {
         session.ui.note(&Line::of(
-            "other machines can reach this; whoever has the address can read and change every run",
+            "other machines can reach the viewer: anyone with this address can read and change every run",
             Tone::Warning,
         ));
     }

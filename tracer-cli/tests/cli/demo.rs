@@ -147,7 +147,7 @@ fn a_demo_that_cannot_record_says_so() {
     fs::write(sandbox.data_dir(), "a file").unwrap();
     sandbox
         .tracer(&["demo"])
-        .fails(2, &["error: the run cannot be written", "--data-dir"]);
+        .fails(2, &["error: failed to write the run", "--data-dir"]);
 }
 
 #[test]

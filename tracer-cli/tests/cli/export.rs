@@ -109,7 +109,7 @@ fn a_target_that_cannot_be_written_is_said() {
     let sandbox = one();
     for target in ["no/such/folder/run.json", "data"] {
         let outcome = sandbox.tracer(&["export", "--out", target]);
-        outcome.fails(2, &["error: cannot write", target]);
+        outcome.fails(2, &["error: failed to write", target]);
     }
     sandbox.tracer(&["export"]).fails(2, &["--out"]);
 }
@@ -168,8 +168,8 @@ fn a_full_disk_is_said() {
         .output()
         .unwrap();
     let outcome = Outcome::from(output);
-    outcome.fails(10, &["error: cannot write to standard output"]);
+    outcome.fails(10, &["error: failed to write to standard output"]);
     sandbox
         .tracer(&["export", FIRST, "--out", "/dev/full"])
-        .fails(2, &["error: cannot write /dev/full"]);
+        .fails(2, &["error: failed to write `/dev/full`"]);
 }

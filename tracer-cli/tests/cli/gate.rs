@@ -190,7 +190,7 @@ fn equal_behaviour_already_matches_and_a_change_is_kept_with_its_reason() {
     .unwrap();
     sandbox
         .tracer(&["accept", "--baseline", "b.json", "--reason", " ", SECOND])
-        .fails(2, &["--reason is empty"]);
+        .fails(2, &["`--reason` is empty"]);
     let output = sandbox
         .command(&[
             "accept",
@@ -238,7 +238,10 @@ fn a_larger_sample_is_not_replaced_by_a_smaller_one() {
         .tracer(&["accept", "--baseline", "two.json", "--reason", "x", SECOND])
         .fails(
             2,
-            &["a baseline of 2 runs, and would become one of 1 run", "--force"],
+            &[
+                "a baseline of 2 runs, and the new sample has only 1 run",
+                "--force",
+            ],
         );
     let forced = sandbox.tracer(&[
         "accept",

@@ -39,7 +39,7 @@ fn what_waits_becomes_the_baseline_with_its_reason_and_waits_no_longer() {
     assert!(!sandbox.path("b.json.new").exists());
     sandbox
         .tracer(&ACCEPT)
-        .fails(2, &["b.json.new is not there", "hint: run the test first"]);
+        .fails(2, &["b.json.new` does not exist", "hint: run the test first"]);
 }
 
 #[test]

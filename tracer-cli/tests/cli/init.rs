@@ -32,12 +32,16 @@ fn what_is_there_is_not_written_over_without_force() {
     fs::write(&policy, "mine").unwrap();
     sandbox.tracer(&["init"]).fails(
         2,
-        &["error: .tracer/policy.yaml exists already", "hint: ", "--force"],
+        &["error: `.tracer/policy.yaml` exists already", "hint: ", "--force"],
     );
     let outcome = sandbox.tracer(&["init", "--github"]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     assert_eq!(outcome.stdout, "✓ wrote .github/workflows/tracer.yml\n");
-    assert!(outcome.stderr.contains(".tracer/policy.yaml was there already"));
+    assert!(
+        outcome
+            .stderr
+            .contains("kept .tracer/policy.yaml: it exists already")
+    );
     assert_eq!(fs::read_to_string(&policy).unwrap(), "mine");
     sandbox
         .tracer(&["init", "--github"])

@@ -67,7 +67,7 @@ fn runs_of_a_gates_trials_are_left_out_until_they_are_asked_for() {
         marked["gate"] = json!({"id": "5f0c2a9e", "trial": trial});
         sandbox.files(id, &marked.to_string(), "");
     }
-    let told = "2 runs of a gate's trials left out; with them: tracer list --trials\n".to_owned();
+    let told = "2 runs from gate trials hidden; list them: tracer list --trials\n".to_owned();
     assert_eq!(listed(&[]), (0, told.clone()));
 
     sandbox.run(FIRST, "first", 1, "ok");

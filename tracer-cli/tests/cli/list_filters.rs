@@ -93,14 +93,14 @@ fn what_is_not_listed_is_said_with_the_filters() {
     let sandbox = store();
     let some = sandbox.tracer(&["list", "--name", "support agent's", "--status", "ok"]);
     assert!(
-        some.stderr.contains("none of 6 runs is like that"),
+        some.stderr.contains("no runs match (6 recorded)"),
         "{}",
         some.stderr
     );
     let some = sandbox.tracer(&["list", "--name", "agent", "--status", "ok,loop", "--limit", "1"]);
     assert!(
         some.stderr
-            .contains("1 of 2 runs like that; all of them: tracer list --status ok,loop --name agent --all"),
+            .contains("1 of 2 matching runs; list all: tracer list --status ok,loop --name agent --all"),
         "{}",
         some.stderr
     );

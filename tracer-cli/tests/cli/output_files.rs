@@ -274,7 +274,7 @@ fn a_run_that_cannot_be_deleted_is_still_listed_and_whole() {
         Command::new("umount").arg(&inside).status().unwrap();
     }
     for outcome in outcomes {
-        outcome.fails(2, &["cannot be removed", FIRST, "more"]);
+        outcome.fails(2, &["failed to remove", FIRST, "more"]);
     }
     let ids: Vec<&str> = listed["runs"]
         .as_array()

@@ -55,5 +55,5 @@ fn each_command_has_a_manual_page() {
     fs::write(sandbox.path("file"), "").unwrap();
     sandbox
         .tracer(&["man", "file"])
-        .fails(2, &["error: cannot write to file"]);
+        .fails(2, &["error: failed to write to `file`"]);
 }

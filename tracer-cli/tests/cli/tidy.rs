@@ -139,7 +139,7 @@ fn a_renamed_run_keeps_everything_else() {
     assert_eq!(renamed, expected);
     sandbox
         .tracer(&["rename", FIRST, " "])
-        .fails(2, &["needs a name"]);
+        .fails(2, &["name is empty"]);
     sandbox
         .tracer(&["rename", "dddd", "x"])
         .fails(2, &["no run has an ID"]);
@@ -150,7 +150,7 @@ fn runs_are_deleted_all_or_none_and_never_without_being_asked_or_told() {
     let sandbox = three();
     sandbox
         .tracer(&["delete", FIRST])
-        .fails(2, &["nobody is there to be asked", "--yes"]);
+        .fails(2, &["needs a confirmation", "--yes"]);
     sandbox
         .tracer(&["delete", FIRST, "dddd", "--yes"])
         .fails(2, &["no run has an ID"]);
@@ -168,7 +168,7 @@ fn a_live_run_is_deleted_by_force_only() {
     live.lock().unwrap();
     sandbox
         .tracer(&["delete", FIRST, "--yes"])
-        .fails(2, &["still going on", "--force"]);
+        .fails(2, &["still recording", "--force"]);
     assert_eq!(sandbox.tracer(&["prune", "--keep", "0", "--yes"]).code, Some(0));
     assert_eq!(left(&sandbox), [FIRST]);
     assert_eq!(
@@ -181,7 +181,7 @@ fn a_live_run_is_deleted_by_force_only() {
     unknown.run(SECOND, "python", 1, "running");
     unknown
         .tracer(&["delete", SECOND, "--yes"])
-        .fails(2, &["nothing tells", "--force"]);
+        .fails(2, &["may still be recording", "--force"]);
 }
 
 #[test]
@@ -207,13 +207,13 @@ fn pruning_wants_a_rule_and_a_yes() {
     let sandbox = three();
     sandbox
         .tracer(&["prune"])
-        .fails(2, &["nothing says which runs", "--older-than"]);
+        .fails(2, &["no rule selects the runs", "--older-than"]);
     sandbox
         .tracer(&["prune", "--yes"])
-        .fails(2, &["nothing says which runs"]);
+        .fails(2, &["no rule selects the runs"]);
     sandbox
         .tracer(&["prune", "--keep", "1"])
-        .fails(2, &["nobody is there to be asked"]);
+        .fails(2, &["needs a confirmation"]);
     sandbox
         .tracer(&["prune", "--older-than", "soon"])
         .fails(2, &["3d"]);

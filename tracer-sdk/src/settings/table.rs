@@ -154,19 +154,19 @@ settings! {
         key: "enabled",
         allowed: Allowed::Switch,
         default: Some("true"),
-        about: "Whether anything is recorded. `TRACER_ENABLED=0` turns recording off whatever the code says.",
+        about: "Records runs. `TRACER_ENABLED=0` disables recording even if the code enables it.",
     }
     DATA_DIR {
         key: "data_dir",
         allowed: Allowed::Path,
         default: Some("\"~/.tracer\""),
-        about: "Where runs are kept. A relative path in a settings file starts at the folder that holds `.tracer`. A project file can only name a folder inside the project.",
+        about: "Folder of the runs. A relative path in a settings file starts at the folder that holds `.tracer`. A project file can only name a folder inside the project.",
     }
     REDACT {
         key: "redact",
         allowed: Allowed::Switch,
         default: Some("true"),
-        about: "Whether secrets are replaced before anything is written. A project file cannot turn it off.",
+        about: "Redacts secrets before anything is written. A project file cannot disable it.",
     }
     REDACT_KEYS {
         key: "redact_keys",
@@ -176,67 +176,67 @@ settings! {
             "\"encryption_key\", \"jwt\", \"pass\", \"passphrase\", \"passwd\", \"password\", \"private_key\", \"pwd\", ",
             "\"secret\", \"secret_key\", \"signing_key\", \"token\"]",
         )),
-        about: "Values under keys that end in these words are redacted. A project file adds to the list.",
+        about: "Keys whose values are redacted: those that end in one of these words. A project file adds to the list.",
     }
     MAX_FIELD_BYTES {
         key: "max_field_bytes",
         // A line is never longer than the largest.
         allowed: Allowed::Between(MIN_FIELD_BYTES as u64, MAX_LINE_BYTES as u64),
         default: Some("20000"),
-        about: "A longer string is cut, in bytes. A project file can only lower it.",
+        about: "Maximum length of a string in bytes; a longer one is truncated. A project file can only lower it.",
     }
     LOOP_WINDOW {
         key: "loop_window",
         allowed: Allowed::Between(4, MAX_LOOP_WINDOW),
         default: Some("12"),
-        about: "How many of the last model calls, tool calls and state updates are searched for a loop.",
+        about: "Number of recent model calls, tool calls and state updates that are searched for a loop.",
     }
     LOOP_REPETITIONS {
         key: "loop_repetitions",
         allowed: Allowed::Between(2, MAX_LOOP_WINDOW),
         default: Some("3"),
-        about: "How often a block of records must repeat to be warned of, and to be a loop where it asks the same.",
+        about: "Repetitions of a block of records that raise a loop warning; it is a loop if the calls are also the same.",
     }
     FLUSH {
         key: "flush",
         allowed: Allowed::Word(&["each", "batched"]),
         default: Some("\"each\""),
-        about: "`each`: a span is in the file when the call that finished it returns. `batched`: after 64 spans or 250 ms; what waits while the program is idle is written by a thread of the SDK.",
+        about: "`each`: a span is in the file when the call that ended it returns. `batched`: spans are written after 64 spans or 250 ms; a thread of the SDK writes them while the program is idle.",
     }
     STOP_ON_LOOP {
         key: "guardrails.stop_on_loop",
         allowed: Allowed::SwitchOr(&[SHAPE]),
         default: Some("false"),
-        about: "Whether a loop stops the run; with `\"shape\"`, a loop warning does.",
+        about: "Stops the run on a loop, or with `\"shape\"` on a loop warning.",
     }
     STOP_ON_LOOP_MIN_REPETITIONS {
         key: "guardrails.stop_on_loop_min_repetitions",
         allowed: Allowed::Whole(LEAST_MIN_REPETITIONS),
         default: Some("3"),
-        about: "How many repetitions stop the run; never fewer than make a loop.",
+        about: "Repetitions that stop the run; at least those that make a loop.",
     }
     MAX_LLM_CALLS {
         key: "guardrails.max_llm_calls",
         allowed: Allowed::Whole(0),
         default: None,
-        about: "How many model calls a run may make.",
+        about: "Maximum model calls of a run.",
     }
     MAX_TOOL_CALLS {
         key: "guardrails.max_tool_calls",
         allowed: Allowed::Whole(0),
         default: None,
-        about: "How many tool calls a run may make.",
+        about: "Maximum tool calls of a run.",
     }
     MAX_EVENTS {
         key: "guardrails.max_events",
         allowed: Allowed::Whole(0),
         default: None,
-        about: "How many model calls, tool calls, state updates, captured errors and loop warnings a run may record.",
+        about: "Maximum number of model calls, tool calls, state updates, captured errors and loop warnings of a run.",
     }
     MAX_DURATION_S {
         key: "guardrails.max_duration_s",
         allowed: Allowed::Seconds,
         default: None,
-        about: "How many seconds a run may take.",
+        about: "Maximum duration of a run in seconds.",
     }
 }

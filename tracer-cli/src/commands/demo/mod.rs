@@ -37,17 +37,17 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
             Tone::Plain,
         )])?;
     for (what, next) in [
-        ("what it did:   ", format!("show {id}")),
-        ("all runs:      ", "list".to_owned()),
-        ("as one file:   ", format!("export {id} --out run.json")),
-        ("as a gate:     ", "demo --regression".to_owned()),
+        ("show this run: ", format!("show {id}")),
+        ("list all runs: ", "list".to_owned()),
+        ("export it:     ", format!("export {id} --out run.json")),
+        ("try the gate:  ", "demo --regression".to_owned()),
     ] {
-        say_next(what, &next, session);
+        print_next(what, &next, session);
     }
     Ok(Verdict::Done)
 }
 
-fn say_next(what: &str, arguments: &str, session: &mut Session) {
+fn print_next(what: &str, arguments: &str, session: &mut Session) {
     let next = session.command(arguments);
     session.ui.note(
         &Line::of("  ", Tone::Plain)

@@ -1,4 +1,4 @@
-//! A run of the demo's agent, recorded as any program's.
+//! Recording of the demo agent, done as in any other program.
 
 use std::path::PathBuf;
 
@@ -10,14 +10,14 @@ use crate::session::Session;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::path_below_home as shown;
 
-/// Where a run is.
+/// IDs and place of a recorded run.
 pub(super) struct Recorded {
     pub(super) trace_id: String,
     pub(super) short_id: String,
     pub(super) directory: PathBuf,
 }
 
-/// Records what the agent does.
+/// Records a run of the agent.
 pub(super) fn record(
     agent: impl FnOnce() -> Result<(), GuardrailExceeded>,
     session: &mut Session,
@@ -26,7 +26,7 @@ pub(super) fn record(
     let run = Run::new(demo_agent::NAME).config(&session.config()).start();
     let (Some(id), Some(directory)) = (run.trace_id(), run.dir()) else {
         return Err(
-            CliError::input("recording is turned off").with_hint("unset TRACER_ENABLED, and try again")
+            CliError::input("recording is turned off").with_hint("unset TRACER_ENABLED and try again")
         );
     };
     let stopped = run.observe(agent()).err();
@@ -35,13 +35,13 @@ pub(super) fn record(
 
     if dropped > 0 || !directory.join(tracer_sdk::format::META_FILE).is_file() {
         return Err(
-            CliError::input(format!("the run cannot be written to {}", shown(&data_dir)))
-                .with_hint("name a data directory that you can write to: --data-dir DIR, or TRACER_DATA_DIR"),
+            CliError::input(format!("failed to write the run to `{}`", shown(&data_dir)))
+                .with_hint("choose a writable data directory: --data-dir DIR, or TRACER_DATA_DIR"),
         );
     }
     if let Some(guardrail) = stopped {
-        let told = format!("a guardrail in your settings stopped it: {guardrail}");
-        session.ui.note(&Line::of(told, Tone::Warning));
+        let message = format!("a guardrail in your settings stopped it: {guardrail}");
+        session.ui.note(&Line::of(message, Tone::Warning));
     }
     let trace_id = id.to_string();
     Ok(Recorded {

@@ -1,5 +1,5 @@
-//! `tracer demo --regression`: a gate in one command. A good run becomes the baseline; the agent changes for the worse
-//! and still ends `ok`; the gate fails, says why, and shows what it would say on the pull request.
+//! `tracer demo --regression`: demonstrates the gate. A good run becomes the baseline; the agent changes for the worse
+//! and still ends `ok`; the gate fails, prints why, and prints the comment for the pull request.
 
 use std::path::{Path, PathBuf};
 
@@ -23,13 +23,13 @@ use tracer_insight::units::now;
 
 const POLICY: &str = include_str!("policy.yaml");
 
-/// Tells the story.
+/// Runs the demonstration.
 pub(super) fn run(session: &mut Session) -> Result<Verdict, CliError> {
     // Beside the runs, and not in the working directory: a demo leaves nothing in the user's project.
     let folder = session.data_dir()?.join("demo");
     let (policy_file, baseline_file) = (folder.join("policy.yaml"), folder.join("baseline.json"));
 
-    tell(
+    print_stage(
         "1. A simulated support agent answers a ticket (no network, no keys) …",
         session,
     );
@@ -38,46 +38,46 @@ pub(super) fn run(session: &mut Session) -> Result<Verdict, CliError> {
     let baseline = Baseline::of_run(&stored.metrics, &tracer_gate::moment(now()));
     output_file::write_new(&policy_file, true, POLICY.as_bytes())?;
     output_file::write_new(&baseline_file, true, baseline.to_json().as_bytes())?;
-    let told = format!(
-        "   Its run {} becomes the baseline: {}",
+    let stage = format!(
+        "   Run {} becomes the baseline: {}",
         good.short_id,
         shown(&baseline_file)
     );
-    tell(&told, session);
+    print_stage(&stage, session);
 
-    tell(
-        "2. Somebody makes its prompt \"more thorough\". It still ends ok …",
+    print_stage(
+        "2. A prompt change makes the agent \"more thorough\". It still ends ok …",
         session,
     );
     let changed = record(demo_agent::changed::answer_ticket, session)?;
-    tell("3. The gate compares what it did:", session);
-    tell("", session);
+    print_stage("3. The gate compares the two runs:", session);
+    print_stage("", session);
     let report = judge(&policy_file, &baseline_file, &changed.trace_id, session)?;
     let lines = gate_report::lines(&report, session.ui.width());
     session.ui.lines(&lines)?;
 
-    tell("", session);
-    tell("4. The comment on the pull request:", session);
-    tell("", session);
+    print_stage("", session);
+    print_stage("4. The comment on the pull request:", session);
+    print_stage("", session);
     let comment = on_a_pull_request(report.clone());
     let steps = next::without_runs(&comment, Some("report.json"));
     session
         .ui
         .plain(markdown::document(&comment, &steps).trim_end())?;
 
-    tell("", session);
+    print_stage("", session);
     for step in next::steps(&report, None) {
-        super::say_next(
+        super::print_next(
             &format!("{:23}", format!("{}:", step.what)),
             &step.arguments,
             session,
         );
     }
-    super::say_next("for your own agent:    ", "init --github", session);
+    super::print_next("gate your own agent:   ", "init --github", session);
     Ok(Verdict::Done)
 }
 
-fn tell(text: &str, session: &mut Session) {
+fn print_stage(text: &str, session: &mut Session) {
     session.ui.note(&Line::of(text, Tone::Muted));
 }
 
@@ -102,7 +102,7 @@ fn judge(
     )?)
 }
 
-/// The report as a workflow would give it: with the files of a repository, and with a command to try again.
+/// The report as a workflow would write it: with paths in the repository, and with a command to run again.
 fn on_a_pull_request(mut report: Report) -> Report {
     let place = |file: &mut Option<InputFile>, path: &str| {
         if let Some(file) = file {

@@ -1,4 +1,4 @@
-//! `tracer init`: a policy to start from, and a workflow for GitHub Actions that uses it.
+//! `tracer init`: writes a starter policy, and a GitHub Actions workflow that uses it.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use tracer_gate::files;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::shell_quoted;
 
-/// Where the policy is looked for when no option names one.
+/// Default path of the policy.
 const POLICY_FILE: &str = ".tracer/policy.yaml";
 const POLICY: &str = include_str!("policy.yaml");
 const WORKFLOW_FILE: &str = ".github/workflows/tracer.yml";
 const WORKFLOW: &str = include_str!("workflow.yml");
-/// What the workflow runs when nobody says.
+/// Command of the workflow when none is given.
 const COMMAND: &str = "target/release/agent";
 
 /// Options of `tracer init`.
@@ -35,12 +35,12 @@ pub struct Args {
     command: Vec<String>,
 }
 
-/// Writes the files that are not there yet.
+/// Writes the files that do not exist yet.
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     if args.command.iter().any(|word| word.contains(char::is_control)) {
         return Err(
-            CliError::input("the command has a line break or another control character")
-                .with_hint("put what it does into a script, and name the script"),
+            CliError::input("the command contains a line break or another control character")
+                .with_hint("move the command into a script, and give the script"),
         );
     }
     let mut files = vec![(POLICY_FILE, POLICY.to_owned())];
@@ -62,24 +62,25 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
             .lines(&[Line::of("✓ ", Tone::Good).with(format!("wrote {path}"), Tone::Plain)])?;
     }
     for (path, _) in kept {
-        let told = format!("{path} was there already, and is as it was");
-        session.ui.note(&Line::of(told, Tone::Muted));
+        let message = format!("kept {path}: it exists already");
+        session.ui.note(&Line::of(message, Tone::Muted));
     }
     if args.github {
-        let told =
-            format!("  fill in TRACER_GIT and TRACER_REV in {WORKFLOW_FILE}: where tracer is built from");
-        session.ui.note(&Line::of(told, Tone::Warning));
+        let message = format!(
+            "  set TRACER_GIT and TRACER_REV in {WORKFLOW_FILE}: the repository and commit to build tracer from"
+        );
+        session.ui.note(&Line::of(message, Tone::Warning));
     }
     let command = shell_words(&args.command);
-    say_what_is_next(&command, session);
+    print_next(&command, session);
     Ok(Verdict::Done)
 }
 
-fn say_what_is_next(command: &str, session: &mut Session) {
+fn print_next(command: &str, session: &mut Session) {
     for (what, next) in [
-        ("judge your agent by it:   ", format!("run -- {command}")),
+        ("gate your agent:          ", format!("run -- {command}")),
         (
-            "keep how it behaves now:  ",
+            "write a baseline:         ",
             format!("run --json-out report.json -- {command}"),
         ),
         (
@@ -87,7 +88,7 @@ fn say_what_is_next(command: &str, session: &mut Session) {
             "baseline --from-report report.json --out .tracer/baselines/agent.json".to_owned(),
         ),
         (
-            "compare with that:        ",
+            "compare with it:          ",
             format!("run --baseline .tracer/baselines/agent.json -- {command}"),
         ),
     ] {
@@ -105,7 +106,7 @@ fn workflow(command: &[String]) -> String {
         .replace("@MARKER@", MARKER)
 }
 
-/// The command as a shell takes it.
+/// The command, quoted for a shell.
 fn shell_words(command: &[String]) -> String {
     if command.is_empty() {
         return COMMAND.to_owned();

@@ -1,5 +1,5 @@
-//! What is done with each trial as it comes: its runs are taken into the store, it is judged with those before it, and
-//! whoever waits sees how far the gate is.
+//! Handling of each finished trial: its runs are moved to the store, the gate judges the trials so far, and the
+//! terminal shows the progress.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -23,10 +23,10 @@ use tracer_insight::units::now;
 /// Follows the trials of one gate.
 pub(super) struct Follower<'a> {
     gate: &'a Gate<'a>,
-    /// The baseline whose agent the trials must be of; `None` where any will do.
+    /// Baseline whose agent the trials must be of; `None` accepts any agent.
     of_agent: Option<&'a Baseline>,
     independence: Independence,
-    /// Runs that start before are not of this gate.
+    /// Start of the gate: a run that started earlier does not belong to it.
     began: Timestamp,
     budgeted: u32,
     id: &'a str,
@@ -42,16 +42,16 @@ pub(super) struct Follower<'a> {
     started: Instant,
 }
 
-/// What came of the trials.
+/// Result of the trials.
 #[derive(Default)]
 pub(super) struct Followed {
     /// Those that count, in order.
     pub(super) trials: Vec<Trial>,
-    /// What a reader of the report should know besides.
+    /// Notices for the report.
     pub(super) notices: Vec<String>,
-    /// Whether they stopped because the verdict was known.
+    /// Whether the trials stopped early because the verdict was certain.
     pub(super) is_decided: bool,
-    /// The agent of the trials, when it is not that of the baseline: they stopped because of that.
+    /// Agent of the trials when it is not the baseline's, which stops them.
     pub(super) foreign_agent: Option<String>,
 }
 
@@ -89,8 +89,8 @@ impl<'a> Follower<'a> {
         self.followed
     }
 
-    /// Takes the runs of a trial into the store. What cannot be kept was judged all the same, but a run that the store
-    /// has is none of this trial's.
+    /// Moves the runs of a trial to the store. A run that cannot be kept is judged all the same; a run that the store
+    /// has already is not this trial's.
     fn keep(&mut self, trial: &mut Trial, runs: &[RunDirectory]) {
         let number = trial.number;
         let mark = GateTrial {
@@ -101,19 +101,19 @@ impl<'a> Follower<'a> {
             match maintenance::adopt_run(run, &self.store, &mark) {
                 Ok(_) => {}
                 Err(MaintenanceError::RunExists) => {
-                    trial.fail(not_independent("a run with its trace ID was in the store before"));
+                    trial.fail(not_independent("the store already had a run with its trace ID"));
                     self.notice(format!(
-                        "trial {number}: another run with the ID {} was there already, so this one is not kept",
+                        "trial {number}: the store already has a run with the ID {}; this run is not kept",
                         run.trace_id
                     ));
                 }
-                Err(error) => self.notice(format!("trial {number}: its run is not kept: {error}")),
+                Err(error) => self.notice(format!("trial {number}: failed to keep its run: {error}")),
             }
         }
     }
 
-    /// Fails a trial that left a copy of a run which was in the store before, under an ID of its own. A run that started
-    /// within this gate is none, so that a store is seldom looked through.
+    /// Fails a trial that recorded a copy, under a new ID, of a run that the store already had. A run that started during
+    /// this gate cannot be one, so the store is rarely searched.
     fn refuse_copy_of_stored_run(&self, trial: &mut Trial) {
         let Some(run) = &trial.metrics else {
             return;
@@ -134,7 +134,7 @@ impl<'a> Follower<'a> {
             if content == Some(run.content) {
                 let id: String = stored.directory.trace_id.to_string().chars().take(8).collect();
                 trial.fail(not_independent(&format!(
-                    "it is a copy of the run {id}, which was in the store before"
+                    "it is a copy of the run {id}, which the store already had"
                 )));
                 return;
             }
@@ -143,19 +143,17 @@ impl<'a> Follower<'a> {
 
     fn clean_up(&mut self, number: u32, has_survivors: bool, scratch: Option<Scratch>) {
         if has_survivors {
-            self.notice(format!(
-                "trial {number}: some of its processes could not be ended"
-            ));
+            self.notice(format!("trial {number}: failed to end some of its processes"));
         }
         if let Some(Err((folder, error))) = scratch.map(Scratch::close) {
             let folder = folder.display();
             self.notice(format!(
-                "trial {number}: its folder {folder} could not be removed: {error}"
+                "trial {number}: failed to remove its folder `{folder}`: {error}"
             ));
         }
     }
 
-    /// Judges the trials so far, of which the last one is new, and says how that one went.
+    /// Judges the trials so far, and prints the result of the last one.
     fn judge(&mut self) {
         let judgement = self.gate.judge(&self.followed.trials);
         let (Some(trial), Some(outcomes)) = (self.followed.trials.last(), judgement.invariants.last()) else {
@@ -178,7 +176,7 @@ impl<'a> Follower<'a> {
         self.is_lost |= judgement.checks.iter().any(is_lost);
     }
 
-    /// Said at once, and in the report.
+    /// Prints a notice and adds it to the report.
     fn notice(&mut self, text: String) {
         self.session.ui.note(&Line::of(&text, Tone::Warning));
         self.followed.notices.push(text);
@@ -197,7 +195,7 @@ impl<'a> Follower<'a> {
     }
 }
 
-/// Whether a check has failed that no further trial can mend.
+/// Whether a check has failed whatever the next trials do.
 fn is_lost(check: &CheckResult) -> bool {
     check.kind == CheckKind::Invariant && check.verdict == Some(Verdict::Fail)
 }

@@ -1,4 +1,4 @@
-//! `tracer run`: makes trials of a command, judges them, and reports.
+//! `tracer run`: runs the trials of a command, gates on them, and reports.
 
 mod environment;
 mod follow;
@@ -22,10 +22,10 @@ use tracer_gate::trials::{self, Orphans, Output, Plan, Program, Stop, StopReason
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::units::now;
 
-/// How many characters a gate's ID has: as many as tell it from all others in a store.
+/// Characters of a gate's ID: enough to be unique in a store.
 const ID_LENGTH: usize = 12;
 
-/// Makes the trials and judges them.
+/// Runs the trials and gates on them.
 pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let (policy, policy_file) = files::policy(args.policy.as_deref(), &args.overrides())?;
     let (baseline, baseline_file) = match args.baseline.as_deref().map(files::baseline).transpose()? {
@@ -35,7 +35,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     let gate = Gate::new(&policy, baseline.as_ref())
         .map_err(|error| files::refused(policy_file.as_ref().map(|file| Path::new(&file.path)), &error))?;
     let (command, details) = command(args, &policy, session)?;
-    // Whose trials must be those of the baseline's agent.
+    // Baseline whose agent the trials must be of.
     let of_agent = baseline
         .as_ref()
         .zip(baseline_file.as_ref())
@@ -70,7 +70,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         ended_at: Some(now().to_string()),
         policy: policy_file,
         baseline: baseline_file,
-        notices: [notices, made.notices, how_to_leave_a_trace(&made.trials)].concat(),
+        notices: [notices, made.notices, missing_trace_advice(&made.trials)].concat(),
         ..details
     };
     let report = Report::new(judgement, &made.trials, baseline.as_ref(), environment, details);
@@ -109,7 +109,7 @@ fn make_trials(
         foreign_agent,
     } = follower.end();
     if !orphans.end() {
-        notices.push("some processes of the trials could not be ended".to_owned());
+        notices.push("failed to end some processes of the trials".to_owned());
     }
     let is_whole = is_decided || trials.len() as u64 == u64::from(policy.trials);
     let was_interrupted =
@@ -125,16 +125,16 @@ fn make_trials(
     })
 }
 
-/// What is run in each trial, and what the report says of it.
+/// The command of each trial, and its description in the report.
 fn command(args: &Args, policy: &Policy, session: &Session) -> Result<(TrialCommand, GateDetails), CliError> {
     let here = std::env::current_dir()
-        .map_err(|error| CliError::input(format!("the working directory cannot be told: {error}")))?;
+        .map_err(|error| CliError::input("failed to read the current directory").with_source(error))?;
     let settings = session.settings()?;
     let workspace = Workspace::look(&here, &settings.data_dir)?;
     let (name, arguments) = args
         .command
         .split_first()
-        .ok_or_else(|| CliError::input("there is no command to make trials of"))?;
+        .ok_or_else(|| CliError::input("there is no command to run"))?;
     let output = Output::new(&settings);
     let id: String = uuid::Uuid::new_v4()
         .simple()
@@ -142,14 +142,14 @@ fn command(args: &Args, policy: &Policy, session: &Session) -> Result<(TrialComm
         .chars()
         .take(ID_LENGTH)
         .collect();
-    let told = args
+    let words = args
         .command
         .iter()
         .map(|word| word.to_string_lossy().into_owned());
     let details = GateDetails {
         id: Some(id.clone()),
         tracer_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: output.arguments(told),
+        command: output.arguments(words),
         commit: workspace.commit().map(str::to_owned),
         ..GateDetails::default()
     };
@@ -165,15 +165,15 @@ fn command(args: &Args, policy: &Policy, session: &Session) -> Result<(TrialComm
     Ok((command, details))
 }
 
-/// What to do about an agent that records nothing: the first thing that a new user meets.
-fn how_to_leave_a_trace(trials: &[Trial]) -> Vec<String> {
+/// Advice for an agent that records nothing, the first problem of a new user.
+fn missing_trace_advice(trials: &[Trial]) -> Vec<String> {
     let left_none = |trial: &Trial| {
         let failure = trial.failure.as_ref();
         failure.is_some_and(|failure| failure.reason == FailureReason::NoTrace)
     };
-    let notice = "to leave a trace, annotate the agent's entry function with #[tracer_sdk::trace] \
-                  (docs/instrument-your-agent.md), or write a run in the trace format into $TRACER_DATA_DIR, which \
-                  each trial sets (docs/trace-format.md)";
+    let notice = "to record a run, annotate the agent's entry function with #[tracer_sdk::trace] \
+                  (docs/instrument-your-agent.md), or write a run in the trace format to $TRACER_DATA_DIR, which \
+                  is set for each trial (docs/trace-format.md)";
     if trials.iter().any(left_none) {
         vec![notice.to_owned()]
     } else {
@@ -186,8 +186,8 @@ fn is_interrupted(trial: &Trial) -> bool {
     failure.is_some_and(|failure| failure.reason == FailureReason::Interrupted)
 }
 
-/// An interrupted gate has a trial that says so, also when none was running at that moment: what is missing is no
-/// evidence, and the gate cannot pass.
+/// Adds an interrupted trial when no trial was running at the interruption, because missing trials are no evidence
+/// and the gate must not pass.
 fn add_interrupted(trials: &mut Vec<Trial>, budgeted: u32) {
     if trials.iter().any(is_interrupted) {
         return;

@@ -1,4 +1,4 @@
-//! `tracer show --follow`: the steps of a running run as they end, until the run ends or its process is gone.
+//! `tracer show --follow`: shows the steps of a running run as they end, until the run ends or its process is gone.
 
 use std::collections::HashSet;
 use std::io;
@@ -21,12 +21,12 @@ use tracer_insight::steps::StepSource;
 use tracer_insight::totals::Totals;
 use tracer_insight::units::now;
 
-/// How often the log is looked at.
-const PAUSE: Duration = Duration::from_millis(100);
-/// How much of the log is read at a time; a longer line is read all the same.
+/// Poll interval of the log.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Bytes of the log read at a time; a longer line is read whole.
 const PART_BYTES: u64 = 4 * 1024 * 1024;
 
-/// A run that is watched.
+/// A run that is followed.
 struct Follower<'a> {
     directory: &'a RunDirectory,
     filter: &'a StepFilter,
@@ -58,30 +58,30 @@ pub(super) fn follow(
         unreadable_lines: 0,
     };
     loop {
-        // Asked before the log is read: what ends a run is written before the run says that it has ended.
-        let standing = directory.clone().read_summary().status();
+        // Read before the log: the last span is written before the status, so no span can be missed.
+        let status = directory.clone().read_summary().status();
         let is_gone = !directory.path.is_dir();
         if !is_gone {
             follower.catch_up(session)?;
         }
-        if is_gone || standing == RunStatus::Damaged {
+        if is_gone || status == RunStatus::Damaged {
             session.ui.clear_status();
             return Err(CliError::input(format!(
-                "run {short_id} cannot be followed any further: it was deleted or damaged meanwhile"
+                "failed to follow run {short_id}: it was deleted or damaged in the meantime"
             ))
-            .with_hint(format!("what there is: {}", session.command("list"))));
+            .with_hint(format!("list the runs: {}", session.command("list"))));
         }
-        if standing != RunStatus::Running {
+        if status != RunStatus::Running {
             break;
         }
         session.ui.status(&follower.status(session.ui.width()));
-        thread::sleep(PAUSE);
+        thread::sleep(POLL_INTERVAL);
     }
     session.ui.clear_status();
     if follower.unreadable_lines > 0 {
         let lines = tracer_insight::text::counted(follower.unreadable_lines, "line");
         session.ui.note(&Line::of(
-            format!("{lines} of the log cannot be read"),
+            format!("failed to read {lines} of the log"),
             Tone::Warning,
         ));
     }
@@ -91,11 +91,11 @@ pub(super) fn follow(
 }
 
 impl Follower<'_> {
-    /// Shows what the log has more than before.
+    /// Shows the new spans of the log.
     fn catch_up(&mut self, session: &mut Session) -> Result<(), CliError> {
-        let mut most = PART_BYTES;
+        let mut max_bytes = PART_BYTES;
         loop {
-            let part = self.read(most)?;
+            let part = self.read(max_bytes)?;
             let is_stuck = part.next_offset == self.offset;
             self.offset = part.next_offset;
             self.unreadable_lines += part.unreadable_lines;
@@ -105,18 +105,19 @@ impl Follower<'_> {
             if part.is_to_end {
                 return session.ui.flush();
             }
-            most = if is_stuck {
-                most.saturating_mul(2)
+            max_bytes = if is_stuck {
+                max_bytes.saturating_mul(2)
             } else {
                 PART_BYTES
             };
         }
     }
 
-    fn read(&self, most_bytes: u64) -> Result<LogPart, CliError> {
-        read_log_part(&self.directory.path, self.offset, most_bytes).map_err(|error: io::Error| {
-            CliError::input(format!("spans.jsonl cannot be read: {error}"))
-                .with_hint("it may have been deleted meanwhile")
+    fn read(&self, max_bytes: u64) -> Result<LogPart, CliError> {
+        read_log_part(&self.directory.path, self.offset, max_bytes).map_err(|error: io::Error| {
+            CliError::input("failed to read `spans.jsonl`")
+                .with_source(error)
+                .with_hint("the run may have been deleted in the meantime")
         })
     }
 
@@ -141,7 +142,7 @@ impl Follower<'_> {
         Ok(())
     }
 
-    /// What goes on now.
+    /// Status line.
     fn status(&self, width: usize) -> Line {
         let now = now();
         let since = |then: Timestamp| u64::try_from(now.microseconds_since(then)).unwrap_or(0);

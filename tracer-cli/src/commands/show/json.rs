@@ -1,4 +1,4 @@
-//! `tracer show --json`: the records and all that is known besides, written as they are read.
+//! `tracer show --json`: the records, written as they are read, with metadata, calls in flight and problems.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use tracer_insight::json;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_filter::StepFilter;
 
-/// A call that the run is waiting for, or was in when its process died.
+/// A call that has not ended, or had not when the process died.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct InFlight<'a> {
@@ -37,7 +37,7 @@ impl<'a> InFlight<'a> {
     }
 }
 
-/// One run: its metadata, its records, what is under way in it and what of it cannot be read.
+/// One run: metadata, records, calls in flight and problems.
 #[cfg(test)]
 #[derive(schemars::JsonSchema)]
 #[expect(dead_code, reason = "only the shape is wanted")]
@@ -54,15 +54,15 @@ pub(crate) struct ShownRun<'a> {
     run_status: &'a str,
     /// The metadata, when it can be read.
     run: Option<tracer_sdk::format::RunMeta>,
-    /// The records that are wanted.
+    /// The records that match.
     events: Vec<Record>,
-    /// The calls that the run is waiting for, or was in when its process died.
+    /// Calls that have not ended, or had not when the process died.
     in_flight: Vec<InFlight<'a>>,
-    /// What of the run cannot be read.
+    /// Parts of the run that cannot be read.
     problems: Vec<tracer_sdk::format::Problem>,
 }
 
-/// Writes the run; with a step or a filter, only the records that are wanted are among the events.
+/// Writes the run; with a step or a filter, `events` has only the records that match.
 pub(super) fn write(
     shown: &mut Shown,
     step: Option<usize>,
@@ -80,7 +80,7 @@ pub(super) fn write(
     if let Some(error) = failed.take() {
         return Err(error.into());
     }
-    written.map_err(|error| CliError::output(&error))
+    written.map_err(CliError::output)
 }
 
 fn write_document(
@@ -93,7 +93,7 @@ fn write_document(
     let status = shown.contents.status;
     let run = &mut shown.contents.run;
     let mut document = json::Document::begin(output)?;
-    // Besides the three words of the format, one that the files cannot tell.
+    // The three words of the format, and one that the files do not hold.
     let recorded = match status {
         RunStatus::Interrupted => Some(RunStatus::Interrupted.as_str()),
         _ => run.status.map(RecordedStatus::as_str),

@@ -1,4 +1,4 @@
-//! `tracer show`: what a run did, step by step; whatever can be read of it.
+//! `tracer show`: shows what a run did, step by step, as far as it can be read.
 
 mod follow;
 pub(crate) mod json;
@@ -64,7 +64,7 @@ pub struct Args {
     json: bool,
 }
 
-/// A run that was opened for being shown.
+/// A run opened for display.
 struct Shown {
     contents: RunSteps,
     short_id: String,
@@ -74,12 +74,12 @@ impl Shown {
     fn open(directory: &read::RunDirectory, short_id: &str, session: &mut Session) -> Result<Self, CliError> {
         let reading = Progress::begin("reading", "span", None);
         let contents = RunSteps::open(directory).map_err(|invalid| {
-            let other = format!("pick another one: {}", session.command("list"));
+            let other = format!("choose another run: {}", session.command("list"));
             if !directory.path.exists() {
                 return CliError::input(format!("run {short_id} was deleted before it could be read"))
                     .with_hint(other);
             }
-            let what = format!("run {short_id} cannot be shown");
+            let what = format!("failed to show run {short_id}");
             refused(ErrorKind::Input, what, &invalid).with_hint(other)
         })?;
         reading.end(&mut session.ui);
@@ -89,7 +89,7 @@ impl Shown {
         })
     }
 
-    /// The numbers of the steps that pass. To search for a text, every step is read.
+    /// Numbers of the steps that match the filter. A text search reads every step.
     fn passing(&mut self, filter: &StepFilter, session: &mut Session) -> Result<Vec<usize>, CliError> {
         if !filter.has_text() {
             return Ok(self.contents.passing(filter)?);
@@ -118,7 +118,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     }
     if !shown.contents.run.problems.is_empty() {
         session.ui.hint(&format!(
-            "every problem: tracer validate-trace {}",
+            "list every problem: tracer validate-trace {}",
             quoted(&directory.path)
         ));
     }

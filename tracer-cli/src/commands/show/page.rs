@@ -1,5 +1,5 @@
-//! The page of a run: how it went, its loops, and its steps as a table or as bars. Of a run with very many steps, the
-//! first and the last ones are read, and how many are left out is said.
+//! Page of a run: summary, loops, and steps as a table or as bars. Of a long run only the first and the last steps are
+//! read, and the number of omitted steps is printed.
 
 use super::{Args, Shown};
 use crate::error::CliError;
@@ -21,13 +21,11 @@ pub(super) fn show(
     session: &mut Session,
 ) -> Result<(), CliError> {
     let width = session.ui.width();
-    // What is searched for is found before anything is written: its progress would be drawn into the page.
+    // The search runs before anything is written: its progress bar would be drawn into the page.
     let numbers = shown.passing(filter, session)?;
     let evidence = head(shown, filter.is_empty(), session)?;
     if numbers.is_empty() && !filter.is_empty() {
-        session
-            .ui
-            .note(&Line::of("no step of this run passes", Tone::Plain));
+        session.ui.note(&Line::of("no steps match", Tone::Plain));
     }
     let total = shown.contents.head().duration;
     let parts = parts(&numbers, args.all);
@@ -47,18 +45,20 @@ pub(super) fn show(
         if index == 0 {
             session.ui.lines(&[Line::new()])?;
         } else if left_out > 0 {
-            let told = format!("  … {} left out here …", text::counted(left_out as u64, "step"));
-            session.ui.lines(&[Line::of(told, Tone::Warning).fitted(width)])?;
+            let omitted = format!("  … {} omitted …", text::counted(left_out as u64, "step"));
+            session
+                .ui
+                .lines(&[Line::of(omitted, Tone::Warning).fitted(width)])?;
         }
         // The parts of one table have one heading.
         session.ui.lines(lines.iter().skip(usize::from(index > 0)))?;
     }
-    next(shown, &numbers, left_out, session);
+    print_next(shown, &numbers, left_out, session);
     Ok(())
 }
 
-/// What stands above the steps; the loops as well, when all steps are wanted. Gives the numbers of the steps that the
-/// loops rest on.
+/// Prints the head of the page, with the loops when `with_loops`; returns the numbers of the steps that are evidence of
+/// loops.
 pub(super) fn head(shown: &mut Shown, with_loops: bool, session: &mut Session) -> Result<Numbers, CliError> {
     let width = session.ui.width();
     let sources = shown.contents.read_all(&shown.contents.key_steps())?;
@@ -75,7 +75,7 @@ pub(super) fn head(shown: &mut Shown, with_loops: bool, session: &mut Session) -
     Ok(step_rows::evidence_numbers(&steps))
 }
 
-/// The parts of the table, each small enough to be laid out.
+/// Parts of the table, each small enough to lay out.
 fn parts(numbers: &[usize], all: bool) -> Vec<&[usize]> {
     if !all && numbers.len() > MOST_STEPS {
         let (first, rest) = numbers.split_at(FIRST_STEPS);
@@ -84,19 +84,19 @@ fn parts(numbers: &[usize], all: bool) -> Vec<&[usize]> {
     numbers.chunks(MOST_STEPS).collect()
 }
 
-/// What to type next.
-fn next(shown: &Shown, numbers: &[usize], left_out: usize, session: &mut Session) {
+/// Prints the next commands.
+fn print_next(shown: &Shown, numbers: &[usize], left_out: usize, session: &mut Session) {
     let id = &shown.short_id;
     session.ui.note(&Line::new());
     if left_out > 0 {
-        let told = text::counted(left_out as u64, "step");
+        let omitted = text::counted(left_out as u64, "step");
         let all = session.command(&format!("show {id} --all"));
-        let line = format!("  {told} left out; all of them: {all}");
+        let line = format!("  {omitted} omitted; show all: {all}");
         session.ui.note(&Line::of(line, Tone::Warning));
     }
     if numbers.len() < shown.contents.len() {
         let all = text::counted(shown.contents.len() as u64, "step");
-        let line = format!("  {} of {all}: what passes the filters", numbers.len());
+        let line = format!("  {} of {all} match", numbers.len());
         session.ui.note(&Line::of(line, Tone::Muted));
     }
     if !shown.contents.run.problems.is_empty() {
@@ -106,10 +106,10 @@ fn next(shown: &Shown, numbers: &[usize], left_out: usize, session: &mut Session
         let step = session.command(&format!("show {id} --step {number}"));
         session
             .ui
-            .note(&Line::of(format!("  a step in full: {step}"), Tone::Muted));
+            .note(&Line::of(format!("  show a step:    {step}"), Tone::Muted));
     }
     let export = session.command(&format!("export {id} --out run.json"));
     session
         .ui
-        .note(&Line::of(format!("  as JSON:        {export}"), Tone::Muted));
+        .note(&Line::of(format!("  export as JSON: {export}"), Tone::Muted));
 }

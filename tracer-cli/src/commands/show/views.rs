@@ -1,4 +1,4 @@
-//! One step in full, and the conversation.
+//! Views of one step and of the conversation.
 
 use tracer_sdk::format::Payload;
 
@@ -12,7 +12,7 @@ use tracer_insight::line::{Line, Tone};
 use tracer_insight::step_filter::StepFilter;
 use tracer_insight::{steps, text};
 
-/// So many steps of a conversation are laid out at a time.
+/// Steps of a conversation laid out at a time.
 const STEPS_AT_ONCE: usize = 1_000;
 
 /// Shows one step in full.
@@ -33,7 +33,7 @@ pub(super) fn step(shown: &mut Shown, number: usize, session: &mut Session) -> R
     let width = session.ui.wrapping_width();
     session.ui.lines(&page.lines(width))?;
     let next = format!(
-        "  the whole run: {}",
+        "  show the run: {}",
         session.command(&format!("show {}", shown.short_id))
     );
     session.ui.note(&Line::new());
@@ -41,20 +41,20 @@ pub(super) fn step(shown: &mut Shown, number: usize, session: &mut Session) -> R
     Ok(())
 }
 
-/// Why there is no such step, and which there are.
+/// Error for a step number that the run does not have.
 pub(super) fn no_such_step(shown: &Shown, number: usize, session: &Session) -> CliError {
     let all = text::counted(shown.contents.len() as u64, "step");
     CliError::input(format!(
-        "run {} has {all}, none with the number {number}",
+        "run {} has no step {number}: it has {all}",
         shown.short_id
     ))
     .with_hint(format!(
-        "see their numbers: {}",
+        "show the step numbers: {}",
         session.command(&format!("show {}", shown.short_id))
     ))
 }
 
-/// The numbers of the steps that a loop warning rests on: they stand shortly before it.
+/// Numbers of the steps that are evidence of a loop warning, which are shortly before it.
 fn evidence(shown: &mut Shown, warning: usize, payload: &Payload) -> Result<Vec<usize>, CliError> {
     let Payload::LoopWarning {
         evidence_event_ids, ..
@@ -95,14 +95,13 @@ pub(super) fn transcript(
             .lines(&transcript::lines(&steps::steps(&sources, started), width))?;
     }
     if numbers.is_empty() {
-        session.ui.note(&Line::of("no step to show", Tone::Plain));
+        session.ui.note(&Line::of("no steps to show", Tone::Plain));
     } else if laid_out.len() < numbers.len() {
         let left_out = text::counted((numbers.len() - laid_out.len()) as u64, "more step");
         let all = session.command(&format!("show {} --transcript --all", shown.short_id));
-        session.ui.note(&Line::of(
-            format!("{left_out}; all of them: {all}"),
-            Tone::Warning,
-        ));
+        session
+            .ui
+            .note(&Line::of(format!("{left_out}; show all: {all}"), Tone::Warning));
     }
     Ok(())
 }

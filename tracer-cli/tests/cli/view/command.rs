@@ -29,7 +29,7 @@ fn a_run_that_is_not_there_and_an_address_that_is_not_ours_are_refused() {
         .fails(2, &["no run has an ID"]);
     sandbox
         .tracer(&["view", "--no-browser", "--host", "192.0.2.1"])
-        .fails(2, &["cannot listen on 192.0.2.1:8712", "--port 0"]);
+        .fails(2, &["failed to listen on `192.0.2.1:8712`", "--port 0"]);
 }
 
 #[test]
