@@ -51,8 +51,8 @@ export async function getText(path) {
   return (await ask(path)).text();
 }
 
-/** An answer of more bytes is put together as it comes; all at once, that would hold the page up. */
-const LARGE_ANSWER = 1_048_576;
+/** Larger answers are assembled as they arrive: all at once would block the page. */
+const STREAMED_ANSWER_BYTES = 1_048_576;
 
 /**
  * @param {string} path
@@ -61,7 +61,7 @@ const LARGE_ANSWER = 1_048_576;
 export async function getBytes(path) {
   const response = await ask(path);
   const size = Number(response.headers.get("Content-Length"));
-  const reader = size > LARGE_ANSWER ? response.body?.getReader() : undefined;
+  const reader = size > STREAMED_ANSWER_BYTES ? response.body?.getReader() : undefined;
   if (!reader) return response.arrayBuffer();
   const bytes = new Uint8Array(size);
   let at = 0;
@@ -112,8 +112,8 @@ export function initialData() {
   }
 }
 
-/** A connection that is back within so many milliseconds was never lost for anybody. */
-const GRACE = 1_500;
+/** A connection that is back sooner is not reported as lost. */
+const RECONNECT_GRACE_MS = 1_500;
 
 /**
  * Listens to the server as long as the page is visible: a browser allows six connections to one server, for all its tabs.
@@ -133,7 +133,7 @@ export function listen(path, listeners, onConnection = () => {}) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let notice;
   const lost = () => {
-    notice ??= setTimeout(() => onConnection(false), GRACE);
+    notice ??= setTimeout(() => onConnection(false), RECONNECT_GRACE_MS);
   };
 
   const open = () => {
@@ -177,14 +177,12 @@ export function listen(path, listeners, onConnection = () => {}) {
   };
 }
 
-/** Most rows of one answer. */
-const LARGEST_RANGE = 200;
-/** Rows that nobody asked for are fetched too when so few lie between two that somebody did. */
-const SMALLEST_GAP = 40;
-/** Questions that wait for their answers at once. While somebody drags the bar, most rows are gone before they could be answered. */
-const MOST_QUESTIONS = 2;
-/** Rows that are kept. */
-const MOST_KEPT = 8_000;
+const MAX_ROWS_PER_REQUEST = 200;
+/** A smaller gap between two wanted rows is fetched with them. */
+const MIN_GAP_ROWS = 40;
+/** While the scroll bar is dragged, most rows are gone before an answer could arrive. */
+const MAX_REQUESTS_IN_FLIGHT = 2;
+const MAX_CACHED_ROWS = 8_000;
 
 export class Texts {
   /**
@@ -215,7 +213,7 @@ export class Texts {
   put(rows) {
     for (const row of rows) this.rows.set(row.row, row);
     for (const oldest of this.rows.keys()) {
-      if (this.rows.size <= MOST_KEPT) break;
+      if (this.rows.size <= MAX_CACHED_ROWS) break;
       this.rows.delete(oldest);
       this.asked.delete(oldest);
     }
@@ -226,14 +224,14 @@ export class Texts {
    * @param {number[]} rows in ascending order
    */
   need(rows) {
-    this.waiting = this.questions < MOST_QUESTIONS ? [] : rows;
+    this.waiting = this.questions < MAX_REQUESTS_IN_FLIGHT ? [] : rows;
     if (this.waiting.length > 0) return;
     const missing = rows.filter((row) => !this.rows.has(row) && !this.asked.has(row));
     let first = missing[0];
     if (first === undefined) return;
     let last = first;
     for (const row of missing.slice(1)) {
-      if (row - last > SMALLEST_GAP || row - first >= LARGEST_RANGE) {
+      if (row - last > MIN_GAP_ROWS || row - first >= MAX_ROWS_PER_REQUEST) {
         this.#ask(first, last);
         first = row;
       }

@@ -17,7 +17,7 @@ const RUN = 0;
 const ERROR = 4;
 const LOOP = 5;
 
-/** What each row is told by, in the order of the answer. */
+/** The columns, in the order of the answer. */
 const LAYOUT = /** @type {const} */ ([
   ["start", Float64Array],
   ["duration", Float64Array],

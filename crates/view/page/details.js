@@ -201,7 +201,7 @@ export function detailsPanel(step, page) {
           [
             "tokens",
             llm.usage.total === null
-              ? "not told"
+              ? "not recorded"
               : `${count(llm.usage.total)} (${count(llm.usage.input ?? 0)} in, ${count(llm.usage.output ?? 0)} out)`,
           ],
         ]),

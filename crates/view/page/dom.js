@@ -34,7 +34,7 @@ export function make(selector, properties, ...children) {
   return element;
 }
 
-/** Characters that cannot be seen, and those that turn round what stands beside them; tabs and newlines are texts' own. */
+/** Characters that cannot be seen, and those that reverse the direction of their neighbours; tabs and newlines belong to texts. */
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/g;
 
 /**
@@ -116,7 +116,7 @@ const GLYPHS = {
 /** @typedef {keyof typeof GLYPHS} Glyph */
 
 /**
- * A sign; decoration, because a word always stands beside it. Its shape is in it: a reference to one shape for all costs the browser a
+ * A sign; decoration, because a word is always beside it. Its shape is inline: a reference to one shape for all costs the browser a
  * copy of that shape for each use.
  * @param {Glyph} name
  * @returns {SVGSVGElement}

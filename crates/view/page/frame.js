@@ -118,7 +118,7 @@ export function announce(text, urgent = false) {
 }
 
 /**
- * Tells that something in the page failed, with what can be copied into a report; never a blank page.
+ * Reports that something in the page failed, with details to copy; never a blank page.
  * @param {unknown} error
  */
 export function showError(error) {
@@ -140,19 +140,19 @@ export function showError(error) {
 /**
  * Copies a text and says so.
  * @param {string} text
- * @param {string} told
+ * @param {string} confirmation
  */
-export async function copy(text, told) {
+export async function copy(text, confirmation) {
   try {
     await navigator.clipboard.writeText(text);
-    toast(told);
+    toast(confirmation);
   } catch {
     toast("The browser does not let this page copy");
   }
 }
 
 /**
- * Tells that the server cannot be reached; what is shown stays.
+ * Reports that the server cannot be reached; the content stays.
  * @param {boolean} connected
  */
 export function showConnection(connected) {

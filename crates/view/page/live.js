@@ -1,4 +1,4 @@
-// A run that goes on: the server tells what is new, and the page takes it up without losing anybody's place.
+// A run in progress: the server sends what is new, and the page adds it without losing the reader's place.
 
 import { change, listen, runPath } from "./api.js";
 import { changedColumns } from "./columns.js";
@@ -11,10 +11,8 @@ import { counted } from "./units.js";
 /** @import { Changes, Overview } from "./contract" */
 /** @import { RunPage } from "./run.js" */
 
-/** Durations of what is in flight are told anew so often, in milliseconds. */
-const TICK = 250;
-/** What is told of a silent run is told anew so often, in ticks. */
-const SILENT_TICKS = 20;
+const TICK_INTERVAL_MS = 250;
+const SILENCE_CHECK_TICKS = 20;
 
 /**
  * Follows a run as long as its page is open.
@@ -27,8 +25,8 @@ export function follow(page) {
     if (document.hidden || !page.columns || page.overview?.standing !== "running") return;
     page.steps.tick(Date.now() * 1_000 - page.columns.runStart);
     ticks += 1;
-    if (ticks % SILENT_TICKS === 0) runBanners(page.overview, (event) => page.goTo(event), page.lastChange);
-  }, TICK);
+    if (ticks % SILENCE_CHECK_TICKS === 0) runBanners(page.overview, (event) => page.goTo(event), page.lastChange);
+  }, TICK_INTERVAL_MS);
   // Whoever scrolls back wants to read what is there.
   page.steps.grid.addEventListener(
     "scroll",

@@ -32,7 +32,7 @@ const ALLOWED = new Set([
   "span",
   "sup",
 ]);
-/** A heading of a message must not stand above those of the page. */
+/** A heading of a message must not outrank those of the page. */
 const HEADINGS = /^h[1-6]$/;
 const SCHEMES = ["http:", "https:", "mailto:"];
 

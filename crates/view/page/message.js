@@ -19,7 +19,7 @@ const link = ({ run_id: id, run_name: name, started_at: started }) =>
   );
 main.append(
   make(
-    "div.page-content.told",
+    "div.page-content.notice",
     null,
     make("h1", null, message),
     wanted && make("p.mono.muted", null, wanted),

@@ -9,8 +9,7 @@ import { counted, duration, Timescale } from "./units.js";
 
 const HEIGHT = 44;
 const SLIDER_STEPS = 1_000;
-/** A pointer that moved less did not drag. */
-const SMALLEST_DRAG = 4;
+const MIN_DRAG_PX = 4;
 
 /**
  * @typedef {object} Options
@@ -41,7 +40,7 @@ export class Minimap {
     this.hits = [];
     this.scale = new Timescale(0, 1);
     /** The range that is shown; nothing while somebody is choosing another. */
-    this.told = "";
+    this.label = "";
     this.#listenToPointer();
     this.waiting = false;
     new ResizeObserver(() => this.draw()).observe(this.canvas);
@@ -56,7 +55,7 @@ export class Minimap {
   #slider(label, value) {
     const slider = make("input", { type: "range", min: 0, max: SLIDER_STEPS, value, step: 5, "aria-label": label });
     slider.addEventListener("input", () => {
-      this.told = "";
+      this.label = "";
       const [from, to] = [Number(this.startSlider.value), Number(this.endSlider.value)].sort((a, b) => a - b);
       this.#choose((from ?? 0) / SLIDER_STEPS, (to ?? SLIDER_STEPS) / SLIDER_STEPS);
     });
@@ -87,7 +86,7 @@ export class Minimap {
     });
     this.canvas.addEventListener("pointermove", (event) => {
       if (began === null) return;
-      this.told = "";
+      this.label = "";
       this.window.hidden = false;
       this.#showWindow(Math.min(began, place(event)), Math.max(began, place(event)));
     });
@@ -95,7 +94,7 @@ export class Minimap {
       if (began === null) return;
       const [from, to] = [Math.min(began, place(event)), Math.max(began, place(event))];
       began = null;
-      if ((to - from) * this.canvas.clientWidth >= SMALLEST_DRAG) this.#choose(from, to);
+      if ((to - from) * this.canvas.clientWidth >= MIN_DRAG_PX) this.#choose(from, to);
       else this.options.onJump(this.scale.timeAt(to));
     });
     this.canvas.addEventListener("dblclick", () => this.options.onRange(null));
@@ -117,10 +116,10 @@ export class Minimap {
    */
   setRange(range, seen) {
     const [from, to] = range ? [this.scale.place(range[0]), this.scale.place(range[1])] : [0, 1];
-    const told = `${range} of ${this.scale.to}`;
-    // Scrolling tells the same range with every frame.
-    if (told !== this.told) {
-      this.told = told;
+    const label = `${range} of ${this.scale.to}`;
+    // Scrolling reports the same range with every frame.
+    if (label !== this.label) {
+      this.label = label;
       this.#showWindow(from, to);
       this.window.hidden = range === null;
       for (const [slider, place] of /** @type {const} */ ([
@@ -248,6 +247,6 @@ function summary(columns) {
     if (columns.isLoop(row)) loops += 1;
   }
   const steps = counted(Math.max(0, columns.length - 1), "step");
-  const told = [errors ? counted(errors, "error") : "no errors", loops ? counted(loops, "loop warning") : "no loops"];
-  return `${steps} in ${duration(columns.end)}, ${told.join(", ")}`;
+  const findings = [errors ? counted(errors, "error") : "no errors", loops ? counted(loops, "loop warning") : "no loops"];
+  return `${steps} in ${duration(columns.end)}, ${findings.join(", ")}`;
 }

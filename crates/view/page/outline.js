@@ -2,7 +2,7 @@
 
 /** @import { Columns } from "./columns.js" */
 
-/** Marks an entry of the list that stands for a fold and not for its first row. */
+/** Marks an entry of the list as a fold rather than a row. */
 const FOLD = 0x8000_0000;
 
 /**
@@ -45,7 +45,7 @@ export class Outline {
   update() {
     this.#filter();
     const { columns, passing } = this;
-    // A fold stands for all of its rows; these filters may leave some of them out.
+    // A fold covers all of its rows; these filters may leave some of them out.
     const folding = this.folding && !this.range && !this.kinds.has("error");
     const entries = new Uint32Array(columns.length);
     let length = 0;
@@ -106,7 +106,7 @@ export class Outline {
   }
 
   /**
-   * How many rows an entry stands for.
+   * How many rows an entry covers.
    * @param {number} index
    */
   sizeOf(index) {

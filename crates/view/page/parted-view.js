@@ -5,8 +5,8 @@ import { fill, make } from "./dom.js";
 import { showError } from "./frame.js";
 import { counted } from "./units.js";
 
-/** Parts that are in the page at once. */
-const MOST_PARTS = 4;
+/** Parts in the page at once. */
+const MAX_PARTS = 4;
 
 /**
  * @template Item
@@ -86,8 +86,8 @@ export class PartedView {
         this.parts.push(part);
         this.list.append(element);
       }
-      if (this.parts.length > MOST_PARTS) (direction < 0 ? this.parts.pop() : this.parts.shift())?.element.remove();
-      this.#tell();
+      if (this.parts.length > MAX_PARTS) (direction < 0 ? this.parts.pop() : this.parts.shift())?.element.remove();
+      this.#announce();
     } catch (error) {
       showError(error);
     } finally {
@@ -95,7 +95,7 @@ export class PartedView {
     }
   }
 
-  #tell() {
+  #announce() {
     const before = this.parts[0]?.from ?? 0;
     const after = Math.max(0, this.total - (this.parts.at(-1)?.from ?? 0) - this.source.size);
     this.above.hidden = before === 0;

@@ -7,8 +7,7 @@ import { PartedView } from "./parted-view.js";
 
 /** @import { RunPage } from "./run.js" */
 
-/** A line is shown to this length until it is opened, in characters. */
-const LINE = 400;
+const MAX_CLOSED_LINE_CHARACTERS = 400;
 
 export class RawView {
   /** @param {RunPage} page */
@@ -51,7 +50,7 @@ export class RawView {
           if (details.childElementCount === 1) details.append(make("pre.mono", null, JSON.stringify(span, null, 2)));
         },
       },
-      make("summary.mono", null, text.slice(0, LINE)),
+      make("summary.mono", null, text.slice(0, MAX_CLOSED_LINE_CHARACTERS)),
     );
     return details;
   }

@@ -1,4 +1,4 @@
-// What a run's page says of the run as a whole: did it work, and if not, where and why; what it cost; what cannot be told; the evidence of
+// What a run's page says of the run as a whole: did it work, and if not, where and why; what it cost; what is unknown; the evidence of
 // its loops; where it ran.
 
 import { getJson, runPath } from "./api.js";
@@ -10,7 +10,7 @@ import { ago, bytes, count, counted, duration, exactly } from "./units.js";
 /** @import { RunPage } from "./run.js" */
 
 /** The word and the sign of each standing. @type {Record<Standing, { word: string, glyph: import("./dom.js").Glyph }>} */
-export const STANDING = {
+export const STATUS = {
   ok: { word: "ok", glyph: "ok" },
   failed: { word: "failed", glyph: "error" },
   loop: { word: "loop", glyph: "loop" },
@@ -19,9 +19,9 @@ export const STANDING = {
   damaged: { word: "damaged", glyph: "damaged" },
 };
 
-/** A running process that writes nothing for so long may hang, in milliseconds. */
-const SILENCE = 30_000;
-/** More problems are counted. */
+/** A running process that writes nothing for longer may hang. */
+const SILENCE_NOTICE_DELAY_MS = 30_000;
+/** Further problems are counted. */
 const MAX_PROBLEMS = 5;
 
 /**
@@ -29,7 +29,7 @@ const MAX_PROBLEMS = 5;
  * @returns {HTMLElement}
  */
 export function standingBadge(standing) {
-  const { word, glyph: sign } = STANDING[standing] ?? STANDING.damaged;
+  const { word, glyph: sign } = STATUS[standing] ?? STATUS.damaged;
   return make("span.standing", { data: { standing } }, glyph(sign), word);
 }
 
@@ -106,7 +106,7 @@ function headFacts({ duration_us: time, facts }) {
 }
 
 /**
- * Tells of a run that is not whole: what cannot be read, what is going on, what stopped.
+ * Notices of a run that is not complete: what cannot be read, what is going on, what stopped.
  * @param {Overview} overview
  * @param {(eventId: string) => void} jump
  * @param {number} [lastChange] milliseconds since 1970 at which the log last grew
@@ -123,13 +123,9 @@ export function runBanners(overview, jump, lastChange = Date.now()) {
           make(
             "ul.mono",
             null,
-            problems.slice(0, MAX_PROBLEMS).map((problem) => make("li", null, told(problem))),
+            problems.slice(0, MAX_PROBLEMS).map((problem) => make("li", null, problemText(problem))),
             all > MAX_PROBLEMS &&
-              make(
-                "li",
-                null,
-                `and ${counted(all - MAX_PROBLEMS, "more", "more")}: tracer validate-trace ${overview.run_id.slice(0, 8)}`,
-              ),
+              make("li", null, `and ${counted(all - MAX_PROBLEMS, "more", "more")}: tracer validate-trace ${overview.run_id.slice(0, 8)}`),
           ),
         ],
     "warning",
@@ -148,7 +144,7 @@ export function runBanners(overview, jump, lastChange = Date.now()) {
       ],
       "warning",
     );
-  } else if (standing === "running" && silent > SILENCE) {
+  } else if (standing === "running" && silent > SILENCE_NOTICE_DELAY_MS) {
     banner(
       "standing",
       [
@@ -164,12 +160,12 @@ export function runBanners(overview, jump, lastChange = Date.now()) {
 }
 
 /** @param {Problem} problem */
-function told({ location, code, message }) {
+function problemText({ location, code, message }) {
   return `${location}: ${message} (${code})`;
 }
 
-/** More places are counted. */
-const MOST_PLACES = 24;
+/** Further places are counted. */
+const MAX_PLACES = 24;
 
 /**
  * @param {LoopReport} report
@@ -183,16 +179,16 @@ export function loopCard(report, jump) {
   const warned = evidence.filter((step) => step.in_warning);
   const after = evidence.filter((step) => !step.in_warning);
   const places = (/** @type {Evidence[]} */ list) => [
-    ...list.slice(0, MOST_PLACES).map(link),
-    list.length > MOST_PLACES ? `and ${count(list.length - MOST_PLACES)} more` : null,
+    ...list.slice(0, MAX_PLACES).map(link),
+    list.length > MAX_PLACES ? `and ${count(list.length - MAX_PLACES)} more` : null,
   ];
   const spent = [
     cost.steps > 0 && counted(cost.steps, "step"),
     cost.duration_us !== null && duration(cost.duration_us),
     cost.tokens !== null && cost.tokens > 0 && counted(cost.tokens, "token"),
   ].filter((part) => part !== false);
-  /** @param {string} label @param {...(Node | string | null)} told */
-  const fact = (label, ...told) => make("div", null, make("dt", null, label), make("dd", null, ...told));
+  /** @param {string} label @param {...(Node | string | null)} content */
+  const fact = (label, ...content) => make("div", null, make("dt", null, label), make("dd", null, ...content));
   return make(
     "section.loop-card",
     { data: { kind: "loop" } },
@@ -245,7 +241,7 @@ export function runPanel(page) {
         [
           "tokens",
           totals.tokens.total === null
-            ? "not told"
+            ? "not recorded"
             : `${count(totals.tokens.total)} (${count(totals.tokens.input ?? 0)} in, ${count(totals.tokens.output ?? 0)} out)`,
         ],
       ]),

@@ -5,8 +5,7 @@ import { make } from "./dom.js";
 import { showError, toast } from "./frame.js";
 import { counted } from "./units.js";
 
-/** A name may be so long, in characters. */
-const LONGEST_NAME = 200;
+const MAX_NAME_CHARACTERS = 200;
 
 /**
  * Asks for a new name and gives it.
@@ -15,7 +14,7 @@ const LONGEST_NAME = 200;
  * @param {(name: string) => void} onRenamed
  */
 export function rename(run, name, onRenamed) {
-  const input = make("input", { type: "text", value: name, maxlength: LONGEST_NAME, id: "new-name", autocomplete: "off" });
+  const input = make("input", { type: "text", value: name, maxlength: MAX_NAME_CHARACTERS, id: "new-name", autocomplete: "off" });
   const form = make(
     "form",
     { method: "dialog" },

@@ -5,9 +5,9 @@ import { VIEWS } from "./workspace.js";
 
 /** @import { RunPage } from "./run.js" */
 
-/** A key press widens or narrows the time that is shown by this factor, and pans by this part of it. */
-const ZOOM = 2;
-const PAN = 0.25;
+/** A key press zooms by this factor, and pans by this part of the visible time. */
+const ZOOM_FACTOR = 2;
+const PAN_FRACTION = 0.25;
 
 /** @param {RunPage} page */
 export function bindRunKeys(page) {
@@ -46,11 +46,11 @@ export function bindRunKeys(page) {
     VIEWS.map((view, index) => [String(index + 1), view, () => page.setView(view)]),
   );
   bind("Time", [
-    ["+", "zoom in", unless(() => zoom(page, 1 / ZOOM))],
-    ["-", "zoom out", unless(() => zoom(page, ZOOM))],
+    ["+", "zoom in", unless(() => zoom(page, 1 / ZOOM_FACTOR))],
+    ["-", "zoom out", unless(() => zoom(page, ZOOM_FACTOR))],
     ["0", "the whole run", () => page.setRange(null)],
-    ["a", "earlier", unless(() => pan(page, -PAN))],
-    ["d", "later", unless(() => pan(page, PAN))],
+    ["a", "earlier", unless(() => pan(page, -PAN_FRACTION))],
+    ["d", "later", unless(() => pan(page, PAN_FRACTION))],
     ["f", "zoom to the step", unless(() => fit(page))],
     [
       "t",

@@ -135,14 +135,14 @@ export class RunTools {
     this.fold.hidden = !columns.hasRepeats;
     this.note.hidden = !outline.isFiltered || route.view !== "steps";
     if (this.note.hidden) return;
-    const told = [...outline.kinds].map((kind) => KIND[/** @type {Kind} */ (kind)]?.word ?? kind);
+    const words = [...outline.kinds].map((kind) => KIND[/** @type {Kind} */ (kind)]?.word ?? kind);
     const range = outline.range ? `from +${duration(outline.range[0])} to +${duration(outline.range[1])}` : "";
     fill(
       this.note,
       make(
         "span",
         null,
-        `${count(outline.matching)} of ${count(columns.length)} rows: ${[told.join(", "), range].filter(Boolean).join(", ")}`,
+        `${count(outline.matching)} of ${count(columns.length)} rows: ${[words.join(", "), range].filter(Boolean).join(", ")}`,
       ),
       make("button.quiet", { onclick: () => this.clear() }, "Show all"),
     );
@@ -158,10 +158,10 @@ export class RunTools {
   }
 }
 
-/** Hits that are asked for at once, so that the first ones are there soon. */
-const PART = 500;
-/** More hits are told as "and more". */
-const MOST_HITS = 20_000;
+/** Small enough that the first hits arrive soon. */
+const HITS_PER_REQUEST = 500;
+/** Further hits are shown as "and more". */
+const MAX_HITS = 20_000;
 
 /**
  * @typedef {object} Options
@@ -234,7 +234,7 @@ export class Search {
     this.current = -1;
     this.walking = false;
     this.done = query === "";
-    this.#tell();
+    this.#announce();
     this.options.onHits([]);
     if (query === "") return;
     const running = new AbortController();
@@ -242,20 +242,22 @@ export class Search {
     try {
       let after = /** @type {number | null} */ (null);
       do {
-        const part = await getJson(runPath(this.options.run, "/search", { q: query, after, limit: PART }), { signal: running.signal });
+        const part = await getJson(runPath(this.options.run, "/search", { q: query, after, limit: HITS_PER_REQUEST }), {
+          signal: running.signal,
+        });
         const walkedTo = this.hits[this.current];
-        // What was found later may stand before what was found first.
+        // A later hit may come before an earlier one in the run.
         this.hits = [...this.hits, ...part.hits].sort((a, b) => a - b);
         if (this.current >= 0) this.current = this.hits.indexOf(walkedTo);
         after = part.next ?? null;
         this.done = Boolean(part.done) || after === null;
-        this.#tell();
+        this.#announce();
         this.options.onHits(this.hits);
         if (this.walking && this.hits.length > 0) {
           this.walking = false;
           this.walk(1);
         }
-      } while (!this.done && this.hits.length < MOST_HITS);
+      } while (!this.done && this.hits.length < MAX_HITS);
     } catch (error) {
       if (running.signal.aborted) return;
       this.done = true;
@@ -278,11 +280,11 @@ export class Search {
       this.current += step;
     }
     this.current = (this.current + this.hits.length) % this.hits.length;
-    this.#tell();
+    this.#announce();
     this.options.onHit(this.hits[this.current]);
   }
 
-  #tell() {
+  #announce() {
     if (this.asked === "") return say(this.output, "");
     const all = `${count(this.hits.length)}${this.done ? "" : "+"}`;
     if (this.hits.length === 0) return say(this.output, this.done ? "no hits" : "…");

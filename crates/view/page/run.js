@@ -17,12 +17,11 @@ import { readRoute, Workspace, writeRoute } from "./workspace.js";
 /** @import { Overview } from "./contract" */
 /** @import { Route, View } from "./workspace.js" */
 
-/** Loading that takes longer is told, in milliseconds. */
-const PATIENCE = 150;
-/** So many rows are shown while those of a run that takes long are on their way. */
-const FIRST_ROWS = 200;
-/** A run that has ended is followed after so many milliseconds. */
-const CALM = 5_000;
+const LOADING_NOTICE_DELAY_MS = 150;
+/** Rows that are shown while a large run loads. */
+const PREVIEW_ROWS = 200;
+/** A run that has ended is followed later than one that is running. */
+const FOLLOW_DELAY_MS = 5_000;
 
 export class RunPage {
   /**
@@ -67,7 +66,7 @@ export class RunPage {
     if (!this.columns) {
       const slow = setTimeout(() => {
         if (!this.columns) this.workspace.showLoading(this.overview);
-      }, PATIENCE);
+      }, LOADING_NOTICE_DELAY_MS);
       try {
         await this.loadFromFirst();
       } catch (error) {
@@ -85,7 +84,10 @@ export class RunPage {
     this.following = this.overview?.standing === "running" && this.selected < 0;
     this.tools.showFilters();
     // A run that has ended can only be deleted; that is not urgent.
-    setTimeout(() => follow(this), this.overview?.standing === "running" || this.overview?.standing === "interrupted" ? 0 : CALM);
+    setTimeout(
+      () => follow(this),
+      this.overview?.standing === "running" || this.overview?.standing === "interrupted" ? 0 : FOLLOW_DELAY_MS,
+    );
   }
 
   async loadColumns() {
@@ -98,8 +100,8 @@ export class RunPage {
     const { view, at, kinds, range } = this.route;
     // Whatever else is asked for may lie anywhere in the run.
     const isBeginning = view === "steps" && !at && kinds.length === 0 && !range;
-    const first = isBeginning ? await Promise.race([columnsOf(this.id, FIRST_ROWS).catch(() => all), all]) : null;
-    if (first?.length === FIRST_ROWS) {
+    const first = isBeginning ? await Promise.race([columnsOf(this.id, PREVIEW_ROWS).catch(() => all), all]) : null;
+    if (first?.length === PREVIEW_ROWS) {
       this.columns = first;
       this.outline = new Outline(first, this.route);
       this.steps.show(first, this.outline);

@@ -1,19 +1,17 @@
-// The runs of the table: what the server told when the page opened, what it tells since, and what the spans of the runs on the screen tell.
+// The runs of the table: what the server sent when the page opened, its updates, and the details of the runs on the screen.
 
 import { getJson, initialData } from "./api.js";
 import { showError } from "./frame.js";
 
 /** @import { RunRow, RunTable } from "./contract" */
 
-/** So many runs are asked about at once. */
-const MOST_DETAILS = 60;
-/** When the viewer does not answer, it is asked again after so many milliseconds. */
-const RETRY = 2_000;
-/** An answer that somebody else waits for is looked for so often, in milliseconds. */
-const LOOK = 50;
+const MAX_DETAILS_PER_REQUEST = 60;
+const RETRY_DELAY_MS = 2_000;
+/** How often to look for an answer that another caller waits for. */
+const POLL_INTERVAL_MS = 50;
 
 export class RunsData {
-  /** @param {(isOtherList: boolean) => void} onChange told whether there are other runs, or only more is known of them */
+  /** @param {(isOtherList: boolean) => void} onChange called with whether the list changed, or only details of its runs */
   constructor(onChange) {
     this.onChange = onChange;
     const { table, problem } = initialData();
@@ -28,18 +26,18 @@ export class RunsData {
     this.isAskingAll = false;
   }
 
-  /** How many runs are known with what their spans tell, as far as these can be read. */
+  /** How many runs have their details, as far as these can be read. */
   get known() {
     return this.table.runs.filter(({ details, trace_id: id }) => details || (this.asked.has(id) && !this.awaited.has(id))).length;
   }
 
-  /** Asks what the spans of all runs tell, a part at a time, as long as that is needed. @param {() => boolean} isNeeded */
+  /** Requests the details of all runs, a part at a time, while needed. @param {() => boolean} isNeeded */
   async needAll(isNeeded) {
     if (this.isAskingAll) return;
     this.isAskingAll = true;
     while (isNeeded() && this.known < this.table.runs.length) {
       if (await this.needDetails(this.table.runs)) continue;
-      const pause = this.awaited.size > 0 ? LOOK : RETRY;
+      const pause = this.awaited.size > 0 ? POLL_INTERVAL_MS : RETRY_DELAY_MS;
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
     this.isAskingAll = false;
@@ -78,12 +76,12 @@ export class RunsData {
   }
 
   /**
-   * Asks what the spans of runs tell, where that is not known yet.
+   * Requests the details of runs that have none yet.
    * @param {RunRow[]} runs
    * @returns {Promise<boolean>} whether there was something to ask, and an answer
    */
   async needDetails(runs) {
-    const missing = runs.filter((run) => !run.details && !this.asked.has(run.trace_id)).slice(0, MOST_DETAILS);
+    const missing = runs.filter((run) => !run.details && !this.asked.has(run.trace_id)).slice(0, MAX_DETAILS_PER_REQUEST);
     if (missing.length === 0) return false;
     for (const { trace_id: id } of missing) {
       this.asked.add(id);

@@ -1,7 +1,7 @@
 // Which runs are listed, and in which order: kept in the address, so that a link or a reload shows the same.
 
 import { fill, glyph, make } from "./dom.js";
-import { STANDING } from "./run-about.js";
+import { STATUS } from "./run-about.js";
 import { count } from "./units.js";
 
 /** @import { RunRow, Standing } from "./contract" */
@@ -15,12 +15,12 @@ const SINCE = [
   ["30d", "Last 30 days", 2_592_000_000],
 ];
 /** @type {Standing[]} */
-const STANDINGS = ["running", "failed", "loop", "interrupted", "damaged", "ok"];
+const STATUSES = ["running", "failed", "loop", "interrupted", "damaged", "ok"];
 
 /** What each column is sorted by. */
 const FIELDS = new Map(
   /** @type {[string, (run: RunRow) => string | number][]} */ ([
-    ["standing", (run) => STANDINGS.indexOf(run.standing)],
+    ["standing", (run) => STATUSES.indexOf(run.standing)],
     ["name", (run) => (run.run_name ?? "").toLowerCase()],
     ["started", (run) => run.started_at ?? ""],
     ["duration", (run) => run.duration_us ?? -1],
@@ -29,8 +29,8 @@ const FIELDS = new Map(
   ]),
 );
 const NEWEST_FIRST = "-started";
-/** What runs are sorted by that only their spans tell. */
-const TOLD_BY_SPANS = ["steps", "tokens"];
+/** Sort keys that need the spans of each run. */
+const SORTED_BY_SPANS = ["steps", "tokens"];
 
 export class RunsFilters {
   /** @param {() => void} onChange */
@@ -74,16 +74,16 @@ export class RunsFilters {
     const query = new URLSearchParams(location.search);
     this.query = query.get("q") ?? query.get("filter") ?? "";
     this.input.value = this.query;
-    this.standings = new Set(STANDINGS.filter((standing) => (query.get("status") ?? "").split(",").includes(standing)));
+    this.standings = new Set(STATUSES.filter((standing) => (query.get("status") ?? "").split(",").includes(standing)));
     this.name = query.get("agent") ?? "";
     this.since.value = query.get("since") ?? "";
     const sort = query.get("sort") ?? "";
     this.sort = FIELDS.has(field(sort)) ? sort : NEWEST_FIRST;
   }
 
-  /** Whether the order or the search rests on what the spans of runs tell: then all runs have to be looked at. */
+  /** Whether the order or the search needs the details of all runs. */
   get needsSpans() {
-    return this.query !== "" || TOLD_BY_SPANS.includes(field(this.sort));
+    return this.query !== "" || SORTED_BY_SPANS.includes(field(this.sort));
   }
 
   /** Takes the filters from the address again. */
@@ -128,12 +128,12 @@ export class RunsFilters {
 
   /** The filters in words, for when they leave nothing. */
   inWords() {
-    const told = [];
-    if (this.query) told.push(`“${this.query}”`);
-    if (this.standings.size > 0) told.push(`status ${[...this.standings].join(" or ")}`);
-    if (this.name) told.push(`the name ${this.name}`);
-    if (this.since.value) told.push(this.since.selectedOptions[0]?.label.toLowerCase() ?? "");
-    return told.join(", ");
+    const filters = [];
+    if (this.query) filters.push(`“${this.query}”`);
+    if (this.standings.size > 0) filters.push(`status ${[...this.standings].join(" or ")}`);
+    if (this.name) filters.push(`the name ${this.name}`);
+    if (this.since.value) filters.push(this.since.selectedOptions[0]?.label.toLowerCase() ?? "");
+    return filters.join(", ");
   }
 
   /**
@@ -162,7 +162,7 @@ export class RunsFilters {
 
   /** @param {RunRow[]} runs */
   #showChips(runs) {
-    const counts = new Map(STANDINGS.map((standing) => [standing, 0]));
+    const counts = new Map(STATUSES.map((standing) => [standing, 0]));
     for (const run of runs) counts.set(run.standing, (counts.get(run.standing) ?? 0) + 1);
     const focused = this.chips.contains(document.activeElement) ? document.activeElement?.getAttribute("data-standing") : null;
     /** @param {Standing | null} standing @param {(Node | string)[]} content */
@@ -183,10 +183,10 @@ export class RunsFilters {
     fill(
       this.chips,
       chip(null, ["All ", make("b", null, count(runs.length))]),
-      STANDINGS.filter((standing) => (counts.get(standing) ?? 0) > 0 || this.standings.has(standing)).map((standing) =>
+      STATUSES.filter((standing) => (counts.get(standing) ?? 0) > 0 || this.standings.has(standing)).map((standing) =>
         chip(standing, [
-          make("span.standing", { data: { standing } }, glyph(STANDING[standing].glyph)),
-          STANDING[standing].word,
+          make("span.standing", { data: { standing } }, glyph(STATUS[standing].glyph)),
+          STATUS[standing].word,
           " ",
           make("b", null, count(counts.get(standing) ?? 0)),
         ]),
@@ -199,9 +199,9 @@ export class RunsFilters {
   /** @param {RunRow[]} runs */
   #showNames(runs) {
     const names = [...new Set(runs.map((run) => run.run_name ?? "unnamed run"))].sort();
-    const told = names.join("\n");
-    if (this.agent.dataset.names === told) return;
-    this.agent.dataset.names = told;
+    const list = names.join("\n");
+    if (this.agent.dataset.names === list) return;
+    this.agent.dataset.names = list;
     fill(
       this.agent,
       make("option", { value: "" }, "Any name"),

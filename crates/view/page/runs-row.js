@@ -1,7 +1,7 @@
-// One row of the runs table: made once, and told which run to show.
+// One row of the runs table: made once, then given the run to show.
 
 import { glyph, make, say, setGlyph } from "./dom.js";
-import { STANDING } from "./run-about.js";
+import { STATUS } from "./run-about.js";
 import { ago, count, duration, exactly, quantity } from "./units.js";
 
 /** @import { RunRow } from "./contract" */
@@ -80,7 +80,7 @@ export function renderRunRow(element, index, run, marked) {
   parts.mark.setAttribute("aria-label", `Mark ${name}`);
   parts.menu.setAttribute("aria-label", `More for ${name}`);
   parts.standing.dataset.standing = run.standing;
-  const { word, glyph: sign } = STANDING[run.standing] ?? STANDING.damaged;
+  const { word, glyph: sign } = STATUS[run.standing] ?? STATUS.damaged;
   setGlyph(parts.sign, sign);
   say(parts.word, word);
   say(parts.name, name);

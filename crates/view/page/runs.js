@@ -11,11 +11,11 @@ import { VirtualList } from "./virtual-list.js";
 
 /** @import { RunRow } from "./contract" */
 
-/** Times that are told relatively are told anew so often, in milliseconds. */
-const TICK = 10_000;
+/** How often relative times are refreshed. */
+const RELATIVE_TIME_INTERVAL_MS = 10_000;
 
-/** Where the run is kept that was opened last. */
-const LAST_RUN = "tracer-last-run";
+/** Storage key of the run that was opened last. */
+const LAST_RUN_KEY = "tracer-last-run";
 
 /** @type {[string, string, string][]} field, label, class */
 const COLUMNS = [
@@ -92,7 +92,7 @@ class RunsPage {
     const entry = performance.getEntriesByType("navigation")[0];
     if (!(entry instanceof PerformanceNavigationTiming) || entry.type !== "back_forward") return;
     try {
-      const place = this.shown.findIndex((run) => run.trace_id === sessionStorage.getItem(LAST_RUN));
+      const place = this.shown.findIndex((run) => run.trace_id === sessionStorage.getItem(LAST_RUN_KEY));
       if (place >= 0) this.focus(place);
     } catch {
       // Nothing is kept.
@@ -152,15 +152,15 @@ class RunsPage {
     addEventListener("popstate", () => this.filters.read());
     addEventListener("pagehide", () => {
       try {
-        sessionStorage.setItem(LAST_RUN, this.shown[this.current]?.trace_id ?? "");
+        sessionStorage.setItem(LAST_RUN_KEY, this.shown[this.current]?.trace_id ?? "");
       } catch {
         // Kept for nobody; storage is off.
       }
     });
-    setInterval(() => !document.hidden && this.list.render(true), TICK);
-    // Whatever was recorded since the table was made is told first.
+    setInterval(() => !document.hidden && this.list.render(true), RELATIVE_TIME_INTERVAL_MS);
+    // Whatever was recorded since the table was made comes first.
     const path = () => `/api/stream?table=${encodeURIComponent(this.data.table.version)}`;
-    // Runs that cannot be listed cannot be told of either; the page says so already.
+    // Runs that cannot be listed send no updates; the page shows that already.
     const onConnection = (/** @type {boolean} */ connected) => showConnection(connected || this.data.problem !== "");
     listen(path, { runs: (change) => this.data.takeUp(change) }, onConnection);
   }

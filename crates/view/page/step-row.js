@@ -21,8 +21,8 @@ export const KIND = {
   other: { word: "Span", glyph: "span" },
 };
 
-/** Deeper rows stand no further in. */
-const DEEPEST_INDENT = 14;
+/** Deeper rows are not indented further. */
+const MAX_INDENT_LEVEL = 14;
 
 /**
  * @typedef {object} Scene what a row needs to know besides its step
@@ -90,7 +90,7 @@ export function createStepRow() {
 }
 
 /**
- * Makes a row say what stands at an index of the list.
+ * Fills a row with the entry at an index of the list.
  * @param {HTMLElement} element
  * @param {number} index
  * @param {Scene} scene
@@ -124,7 +124,7 @@ export function renderStepRow(element, index, scene) {
   element.classList.toggle("context", outline.passing?.[row] === 2);
   element.classList.toggle("fold", isFold);
   element.dataset.evidence = evidence(index, scene);
-  parts.step.style.setProperty("--depth", String(Math.min(depth, DEEPEST_INDENT)));
+  parts.step.style.setProperty("--depth", String(Math.min(depth, MAX_INDENT_LEVEL)));
   setGlyph(parts.sign, failed && kind !== "run" ? "error" : KIND[kind].glyph);
   say(parts.kind, KIND[kind].word);
   say(parts.number, columns.number[row] === 0 ? "" : count(columns.number[row]));
@@ -184,7 +184,7 @@ function renderFold(parts, row, index, { columns, outline, texts }) {
     if (columns.isFailed(repeat)) failures += 1;
     if (columns.duration[repeat] > 0) time += columns.duration[repeat];
   }
-  // Attempts stand before the call that they are at, repeats behind the one that they are like.
+  // Attempts come before their call, repeats after the call that they repeat.
   const areAttempts = failures === end - row && columns.signature[end] === columns.signature[row];
   say(parts.name, areAttempts ? `×${count(outline.sizeOf(index))}` : `×${count(outline.sizeOf(index))} more`);
   const same = texts.get(row)?.gist.input ? "identical to the one above" : "the same again";

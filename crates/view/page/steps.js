@@ -1,5 +1,5 @@
 // The steps of a run as a tree with bars over time: a treegrid of which only the rows on the screen have elements. Which row is selected
-// is told by `onSelect`; the list keeps it in place, and keeps the focus on it while rows come and go.
+// is reported by `onSelect`; the list keeps it in place, and keeps the focus on it while rows come and go.
 
 import { fill, make } from "./dom.js";
 import { createStepRow, KIND, renderStepRow } from "./step-row.js";
@@ -12,13 +12,13 @@ import { VirtualList } from "./virtual-list.js";
 /** @import { Texts } from "./api.js" */
 
 /** Rows of ancestors that stay at the upper edge. */
-const MOST_PINNED = 3;
+const MAX_PINNED_ROWS = 3;
 /** A pixel of room at both ends of the time that is shown. */
 const MARGIN = 0.01;
-/** Pixels of a narrow character: a text that fills a cell has no more characters than fit by this measure. */
-const NARROW = 5;
-/** How many characters of a text are rendered until the width of a row is known. */
-const LIKELY_ROOM = 100;
+/** A text that fills a cell has no more characters than fit by this measure. */
+const NARROW_CHARACTER_PX = 5;
+/** Characters of a text that are rendered until the width of a row is known. */
+const DEFAULT_TEXT_CHARACTERS = 100;
 
 /**
  * @typedef {object} Options
@@ -69,9 +69,9 @@ export class Steps {
     this.selected = -1;
     this.scale = new Timescale(0, 1);
     /** How many characters of a text can be seen in a row: a browser shapes all of a text, however little of it is seen. */
-    this.room = LIKELY_ROOM;
+    this.room = DEFAULT_TEXT_CHARACTERS;
     new ResizeObserver(([entry]) => {
-      const room = Math.ceil(entry.contentRect.width / NARROW);
+      const room = Math.ceil(entry.contentRect.width / NARROW_CHARACTER_PX);
       const isMore = room > this.room;
       this.room = room;
       if (isMore) this.list.render(true);
@@ -203,11 +203,11 @@ export class Steps {
     for (let above = columns.parent[row] ?? -1; above >= 0; above = columns.parent[above]) {
       if (!columns.isRun(above)) ancestors.unshift(above);
     }
-    const pinned = ancestors.slice(-MOST_PINNED);
+    const pinned = ancestors.slice(-MAX_PINNED_ROWS);
     this.list.covered = pinned.length;
-    const told = pinned.join();
-    if (this.pinned.dataset.rows === told) return;
-    this.pinned.dataset.rows = told;
+    const rows = pinned.join();
+    if (this.pinned.dataset.rows === rows) return;
+    this.pinned.dataset.rows = rows;
     fill(
       this.pinned,
       pinned.map((above) => {
@@ -252,7 +252,7 @@ export class Steps {
     return this.list.rendered.get(this.list.kept) ?? this.list.rendered.get(this.list.first);
   }
 
-  /** @returns {number} where the selected row stands in the list, 0 when none is selected */
+  /** @returns {number} position of the selected row in the list, 0 when none is selected */
   get index() {
     return this.outline && this.selected >= 0 ? this.outline.indexOf(this.selected) : -1;
   }

@@ -3,8 +3,7 @@
 import { fill, make } from "./dom.js";
 import { Timescale } from "./units.js";
 
-/** What the label of a tick takes, in pixels. */
-const LABEL_WIDTH = 64;
+const LABEL_WIDTH_PX = 64;
 
 export class TimeAxis {
   constructor() {
@@ -26,13 +25,13 @@ export class TimeAxis {
   #draw() {
     // The observer draws when the width is known.
     if (this.width === 0) return;
-    const ticks = this.scale.ticks(Math.max(1, Math.floor(this.width / LABEL_WIDTH)));
+    const ticks = this.scale.ticks(Math.max(1, Math.floor(this.width / LABEL_WIDTH_PX)));
     fill(
       this.element,
       ticks.map(({ time, label }) => {
         const place = this.scale.place(time);
         // A label that would be cut at the edge says nothing; its line still does.
-        const hasRoom = (1 - place) * this.width >= LABEL_WIDTH * 0.65;
+        const hasRoom = (1 - place) * this.width >= LABEL_WIDTH_PX * 0.65;
         const tick = make("span.tick", null, hasRoom ? label : "");
         tick.style.left = `${place * 100}%`;
         return tick;

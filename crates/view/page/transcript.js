@@ -11,9 +11,9 @@ import { shownValue } from "./values.js";
 /** @import { Turn } from "./contract" */
 /** @import { RunPage } from "./run.js" */
 
-const PART = 20;
-/** A result of more bytes is folded. */
-const LONG_RESULT = 600;
+const STEPS_PER_PART = 20;
+/** A larger result is folded. */
+const MAX_OPEN_RESULT_BYTES = 600;
 
 export class Transcript {
   /** @param {RunPage} page */
@@ -21,7 +21,7 @@ export class Transcript {
     this.page = page;
     this.view = new PartedView({
       label: "Transcript",
-      size: PART,
+      size: STEPS_PER_PART,
       noun: "step",
       nothing: "Nothing has been said in this run.",
       load: async (from, limit) => {
@@ -64,7 +64,7 @@ export class Transcript {
       make("b", null, name),
       make("span.mono.muted", null, `#${number}`),
     );
-    const told = [
+    const facts = [
       turn.offset_us ? `+${duration(turn.offset_us)}` : "",
       turn.duration_us ? duration(turn.duration_us) : "",
       turn.in_flight ? "in flight" : "",
@@ -72,7 +72,7 @@ export class Transcript {
     return make(
       "section.turn",
       { data: { kind: turn.failed ? "error" : kind, number } },
-      make("div.turn-head", null, make("h2", null, link), make("span.muted", null, told.filter(Boolean).join(" · "))),
+      make("div.turn-head", null, make("h2", null, link), make("span.muted", null, facts.filter(Boolean).join(" · "))),
       turn.note && make("p.muted", null, turn.note),
       messageCards(turn.messages, false),
       messageCards(turn.response, false),
@@ -90,7 +90,7 @@ export class Transcript {
 
   /** @param {NonNullable<Turn["result"]>} result */
   #result(result) {
-    if (result.size <= LONG_RESULT) return make("div", null, make("h3.label", null, "Result"), shownValue(result));
+    if (result.size <= MAX_OPEN_RESULT_BYTES) return make("div", null, make("h3.label", null, "Result"), shownValue(result));
     const details = make(
       "details",
       {

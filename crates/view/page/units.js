@@ -174,7 +174,7 @@ export class Timescale {
 }
 
 /**
- * A time with as many digits as tell it from the next one.
+ * A time with enough digits to differ from the next one.
  * @param {number} time
  * @param {number} step
  */

@@ -7,10 +7,10 @@ import { bytes, count, counted } from "./units.js";
 /** @import { Difference, Json, Shown } from "./contract" */
 
 /** Longer lists are shown in parts. */
-const PART = 100;
+const ITEMS_PER_PART = 100;
 /** Nested values are open to this depth, when they are not large. */
 const OPEN_DEPTH = 2;
-const MOST_OPEN = 20;
+const MAX_OPEN_ENTRIES = 20;
 const REDACTED = "__REDACTED__";
 const TRUNCATED = "__TRUNCATED__";
 
@@ -65,7 +65,7 @@ export function loadAll(url, size, place) {
 
 /**
  * @param {Json} value
- * @param {string} [name] the key that it stands under
+ * @param {string} [name] the key that holds it
  * @param {number} [depth]
  * @returns {HTMLElement}
  */
@@ -79,18 +79,18 @@ export function valueView(value, name = "", depth = 0) {
   const list = make("dl.value-fields");
   const isArray = Array.isArray(value);
   const showFrom = (/** @type {number} */ from) => {
-    for (const [key, item] of entries.slice(from, from + PART)) list.append(field(key, item, depth, isArray));
-    const rest = entries.length - from - PART;
+    for (const [key, item] of entries.slice(from, from + ITEMS_PER_PART)) list.append(field(key, item, depth, isArray));
+    const rest = entries.length - from - ITEMS_PER_PART;
     if (rest <= 0) return;
     const more = make(
       "button.quiet",
       {
         onclick: () => {
           row.remove();
-          showFrom(from + PART);
+          showFrom(from + ITEMS_PER_PART);
         },
       },
-      `Show ${count(Math.min(PART, rest))} of ${count(rest)} more`,
+      `Show ${count(Math.min(ITEMS_PER_PART, rest))} of ${count(rest)} more`,
     );
     const row = make("div", null, make("dt"), make("dd", null, more));
     list.append(row);
@@ -114,7 +114,7 @@ function field(key, value, depth, isIndex) {
   const content = make("div.nested");
   const details = make(
     "details",
-    { open: depth < OPEN_DEPTH && size <= MOST_OPEN },
+    { open: depth < OPEN_DEPTH && size <= MAX_OPEN_ENTRIES },
     make("summary", null, make("span.mono.muted", null, Array.isArray(value) ? counted(size, "item") : counted(size, "field"))),
     content,
   );

@@ -1,16 +1,16 @@
 // A list of any length in a few elements. Rows have one height; the elements are a pool that is reused while scrolling. A browser
 // limits the height of an element, so a longer list is scrolled through a shorter one: the place of the bar is the place in the list.
 
-/** Safely below what browsers allow an element to be, in pixels. */
-const TALLEST = 15_000_000;
-/** Rows rendered beyond each edge, so that scrolling on shows no gap. */
-const BEYOND = 4;
-/** The list rests when it has not been rendered for so many milliseconds. */
-const REST = 200;
-/** How many rows are seen, until it is known. */
-const LIKELY_ROWS = 24;
-/** So many of them are in the page's first frame, so that it comes early; the others are in the second. */
-const FIRST_ROWS = 8;
+/** Safely below the height that browsers allow. */
+const MAX_HEIGHT_PX = 15_000_000;
+/** Rows rendered beyond each edge, so that scrolling shows no gap. */
+const OVERSCAN_ROWS = 4;
+/** The list rests when it has not been rendered for this long. */
+const REST_DELAY_MS = 200;
+/** Rows assumed visible until the height is known. */
+const DEFAULT_VISIBLE_ROWS = 24;
+/** Rows in the page's first frame, so that it comes early; the others are in the second. */
+const FIRST_FRAME_ROWS = 8;
 
 /**
  * @template {HTMLElement} Row
@@ -19,7 +19,7 @@ const FIRST_ROWS = 8;
  * @property {HTMLElement} body where the rows go; it gets the height of the whole list
  * @property {() => Row} createRow
  * @property {(row: Row, index: number) => void} renderRow
- * @property {(first: number, last: number) => boolean | void} [onWindow] told which rows are on the screen, before they are rendered; answers
+ * @property {(first: number, last: number) => boolean | void} [onWindow] called with the visible rows before they are rendered; answers
  *   whether every row has to be rendered anew
  */
 
@@ -83,7 +83,7 @@ export class VirtualList {
   }
 
   #resize() {
-    this.options.body.style.height = `${Math.min(this.length * this.rowHeight, TALLEST)}px`;
+    this.options.body.style.height = `${Math.min(this.length * this.rowHeight, MAX_HEIGHT_PX)}px`;
   }
 
   /**
@@ -106,7 +106,7 @@ export class VirtualList {
   #viewHeight() {
     const { scroller, body } = this.options;
     // Asking before the first frame, even for the window's height, would lay the page out twice; and a list that is not shown has none.
-    if (!this.measured || scroller.clientHeight === 0) return LIKELY_ROWS * this.rowHeight;
+    if (!this.measured || scroller.clientHeight === 0) return DEFAULT_VISIBLE_ROWS * this.rowHeight;
     return Math.max(0, scroller.clientHeight - body.offsetTop);
   }
 
@@ -115,9 +115,9 @@ export class VirtualList {
     const { scroller } = this.options;
     if (!this.measured) return 0;
     const height = this.length * this.rowHeight;
-    if (height <= TALLEST) return scroller.scrollTop / this.rowHeight;
+    if (height <= MAX_HEIGHT_PX) return scroller.scrollTop / this.rowHeight;
     const view = this.#viewHeight();
-    const travelled = scroller.scrollTop / Math.max(1, TALLEST - view);
+    const travelled = scroller.scrollTop / Math.max(1, MAX_HEIGHT_PX - view);
     return travelled * (this.length - view / this.rowHeight);
   }
 
@@ -127,7 +127,9 @@ export class VirtualList {
     const height = this.length * this.rowHeight;
     const view = this.#viewHeight();
     const top =
-      height <= TALLEST ? position * this.rowHeight : (position / Math.max(1, this.length - view / this.rowHeight)) * (TALLEST - view);
+      height <= MAX_HEIGHT_PX
+        ? position * this.rowHeight
+        : (position / Math.max(1, this.length - view / this.rowHeight)) * (MAX_HEIGHT_PX - view);
     scroller.scrollTop = Math.max(0, top);
   }
 
@@ -166,11 +168,11 @@ export class VirtualList {
     const lastSeen = Math.min(this.length - 1, Math.ceil(position + seen) - 1);
     // After a jump the next one is as likely as a step: only what is seen, until the list rests.
     this.lacksBeyond = this.length > 0 && (onlySeen || firstSeen > this.last || lastSeen < this.first);
-    const beyond = this.lacksBeyond ? 0 : BEYOND;
+    const beyond = this.lacksBeyond ? 0 : OVERSCAN_ROWS;
     this.first = Math.max(0, firstSeen - beyond);
-    this.last = Math.min(this.length - 1, this.measured ? lastSeen + beyond : FIRST_ROWS - 1);
+    this.last = Math.min(this.length - 1, this.measured ? lastSeen + beyond : FIRST_FRAME_ROWS - 1);
     const anew = onWindow?.(firstSeen, lastSeen) || again;
-    const lowest = Math.max(0, Math.min(this.length * this.rowHeight, TALLEST) - this.rowHeight);
+    const lowest = Math.max(0, Math.min(this.length * this.rowHeight, MAX_HEIGHT_PX) - this.rowHeight);
     const wanted = new Set();
     for (let index = this.first; index <= this.last; index += 1) wanted.add(index);
     if (this.kept >= 0 && this.kept < this.length) wanted.add(this.kept);
@@ -199,7 +201,7 @@ export class VirtualList {
     // Not before: a row that is hidden and shown again is styled again.
     for (const row of this.spare) row.hidden = true;
     clearTimeout(this.resting);
-    this.resting = setTimeout(() => this.#rest(), REST);
+    this.resting = setTimeout(() => this.#rest(), REST_DELAY_MS);
   }
 
   #rest() {

@@ -84,9 +84,9 @@ export function writeRoute(route, push = false) {
   else history.replaceState(null, "", next);
 }
 
-const SPLIT = "tracer-split";
-/** Loading a step waits until the selection rests, so that holding an arrow key down loads one step and not all. */
-const REST = 60;
+const SPLIT_KEY = "tracer-split";
+/** A step loads once the selection rests, so that holding an arrow key loads one step and not all. */
+const SELECTION_DELAY_MS = 60;
 
 export class Workspace {
   /** @param {RunPage} page */
@@ -116,15 +116,15 @@ export class Workspace {
     /** @type {Map<View, OtherView>} */
     this.views = new Map();
     this.shown = /** @type {View} */ ("steps");
-    /** What was told of the run last. */
-    this.told = "";
+    /** The overview that is shown, to skip equal updates. */
+    this.shownOverview = "";
     this.#listen();
     this.#split(this.#storedSplit());
   }
 
   #storedSplit() {
     try {
-      return Number(localStorage.getItem(SPLIT)) || 62;
+      return Number(localStorage.getItem(SPLIT_KEY)) || 62;
     } catch {
       return 62;
     }
@@ -146,7 +146,7 @@ export class Workspace {
   setSplit(percent) {
     const split = this.#split(percent);
     try {
-      localStorage.setItem(SPLIT, String(split));
+      localStorage.setItem(SPLIT_KEY, String(split));
     } catch {
       // Kept for this page only.
     }
@@ -171,9 +171,9 @@ export class Workspace {
   showRun() {
     const { selected, overview } = this.page;
     if (selected >= 0 || !overview) return;
-    const told = JSON.stringify([overview.totals, overview.standing, overview.loops, overview.environment]);
-    if (told === this.told) return;
-    this.told = told;
+    const shown = JSON.stringify([overview.totals, overview.standing, overview.loops, overview.environment]);
+    if (shown === this.shownOverview) return;
+    this.shownOverview = shown;
     fill(
       this.side,
       make(
@@ -188,20 +188,20 @@ export class Workspace {
   /** @param {Overview | null} overview */
   showLoading(overview) {
     const size = overview?.log_bytes ? ` of ${bytes(overview.log_bytes)}` : "";
-    this.#tell(make("p", null, `Reading the run${size} …`));
+    this.#announce(make("p", null, `Reading the run${size} …`));
   }
 
   /**
    * Says something in the place of the view.
-   * @param {HTMLElement[]} told
+   * @param {HTMLElement[]} content
    */
-  #tell(...told) {
+  #announce(...content) {
     const { element, empty } = this.page.steps;
     if (element.isConnected) {
       empty.hidden = false;
-      fill(empty, ...told);
+      fill(empty, ...content);
     } else {
-      fill(this.view, make("div.empty", null, ...told));
+      fill(this.view, make("div.empty", null, ...content));
     }
   }
 
@@ -220,7 +220,7 @@ export class Workspace {
 
   /** @param {unknown} error */
   showFailure(error) {
-    this.#tell(
+    this.#announce(
       make("p", null, make("strong", null, "This run cannot be read. "), error instanceof Error ? error.message : String(error)),
       make("p", null, "What is wrong with it: ", make("code", null, `tracer validate-trace ${this.page.id.slice(0, 8)}`)),
     );
@@ -291,7 +291,7 @@ export class Workspace {
         showError(error);
       }
     };
-    this.timer = setTimeout(load, open ? 0 : REST);
+    this.timer = setTimeout(load, open ? 0 : SELECTION_DELAY_MS);
   }
 
   /**

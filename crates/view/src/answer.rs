@@ -20,7 +20,7 @@ pub(super) struct ApiError {
     problems: Vec<Problem>,
 }
 
-/// What stands under `error`.
+/// The value of `error`.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ErrorBody {

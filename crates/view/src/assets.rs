@@ -18,12 +18,12 @@ use super::viewer::Viewer;
 
 /// Name and content of each file in the executable.
 const FILES: &[(&str, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/page_files.rs"));
-/// The page that the others are made from; it is not served as it is.
+/// Template of all pages; it is not served as it is.
 pub(super) const SHELL: &str = "shell.html";
-/// The modules of the pages. Each is served with all that it needs, and no other module is served.
+/// Modules of the pages: each is served with what it imports, and no other module is served.
 const PAGES: [&str; 4] = ["comparison-page.js", "message.js", "run.js", "runs.js"];
 
-/// A file of a folder is at most this long, in bytes.
+/// Size of a page file in a folder.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";

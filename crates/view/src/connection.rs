@@ -20,12 +20,12 @@ use tokio::sync::{Notify, OnceCell};
 use super::guard;
 use super::owner;
 
-/// So long a client may take nothing of what it is sent.
-pub(super) const WRITE_TIME: Duration = Duration::from_secs(60);
-/// How often a connection is looked at.
-const LOOK: Duration = Duration::from_millis(100);
-/// So long a connection keeps its place for nothing before it may have to give it to another one.
-const GRACE: Duration = Duration::from_secs(1);
+/// A client that takes nothing for this long loses its connection.
+pub(super) const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
+/// How often to check a connection.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// A connection that is idle or stalled for this long may be replaced.
+const MIN_IDLE: Duration = Duration::from_secs(1);
 
 /// A connection, as those who serve it share it.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl Connection {
         Answering(Arc::clone(self))
     }
 
-    /// Whether the user who started the viewer asks, as far as the system tells.
+    /// Whether the user who started the viewer asks, as far as the system shows.
     pub(super) async fn is_own(&self) -> bool {
         let look = || async {
             let ends = self
@@ -101,7 +101,7 @@ impl Connection {
     pub(super) async fn given_up(&self, write_time: Duration) {
         let watched = async {
             while !self.is_hung_up() && self.stalled_for() < write_time {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         };
         tokio::select! {
@@ -204,7 +204,7 @@ impl Connections {
         let useless = connections.iter().filter_map(|connection| {
             let connection = connection.upgrade()?;
             let time = connection.useless_for();
-            (time >= GRACE).then_some((time, connection))
+            (time >= MIN_IDLE).then_some((time, connection))
         });
         if let Some((_, connection)) = useless.max_by_key(|(time, _)| *time) {
             connection.give_way.notify_one();
@@ -376,7 +376,7 @@ mod tests {
             .write_all(b"GET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n")
             .unwrap();
         drop(client);
-        connection.given_up(WRITE_TIME).await;
+        connection.given_up(WRITE_TIMEOUT).await;
         assert!(connection.is_hung_up());
     }
 
@@ -396,7 +396,7 @@ mod tests {
             connection.pace.lock().idle -= Duration::from_secs(seconds);
         }
         connections.make_room();
-        first.given_up(WRITE_TIME).await;
+        first.given_up(WRITE_TIMEOUT).await;
         for other in [second, busy] {
             assert!(other.give_way.notified().now_or_never().is_none());
         }

@@ -16,13 +16,13 @@ use super::answer::{ApiError, json_text};
 use super::connection::Connection;
 use super::viewer::{Options, Viewer};
 
-/// What the page puts the token of this start into.
+/// Header in which the page sends the token of this start.
 pub(super) const TOKEN_HEADER: &str = "x-tracer-token";
-/// What a browser keeps the token in, where reading needs it; the port follows, because all ports of a host share cookies.
+/// Cookie with the token, where reading needs it; the port follows, because all ports of a host share cookies.
 const TOKEN_COOKIE: &str = "tracer-token-";
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
-/// What every answer carries.
+/// Headers of every answer.
 const HEADERS: [(HeaderName, &str); 6] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -39,7 +39,7 @@ const HEADERS: [(HeaderName, &str); 6] = [
     (header::VARY, "origin, cookie"),
 ];
 
-/// Parts a page from the window that opened it.
+/// Separates a page from the window that opened it.
 const OPENER_POLICY: (HeaderName, &str) = (
     HeaderName::from_static("cross-origin-opener-policy"),
     "same-origin",
@@ -55,11 +55,11 @@ pub(super) struct Guard {
     /// Whether reading always needs the token too: the server is not on the loopback address.
     is_exposed: bool,
     /// Whether the address that is printed holds the token.
-    is_token_told: bool,
+    is_token_shown: bool,
 }
 
 impl Guard {
-    /// The guard of a server that listens on `address`; `are_owners_known` says whether the system tells whose connections
+    /// The guard of a server that listens on `address`; `are_owners_known` says whether the system shows whose connections
     /// are.
     pub(super) fn new(address: SocketAddr, options: &Options, are_owners_known: bool, token: String) -> Self {
         let port = address.port();
@@ -86,7 +86,7 @@ impl Guard {
             token,
             port,
             is_exposed,
-            is_token_told: is_exposed || options.with_token || !are_owners_known || is_windows_outside(),
+            is_token_shown: is_exposed || options.with_token || !are_owners_known || is_windows_outside(),
         }
     }
 
@@ -98,8 +98,8 @@ impl Guard {
         self.is_exposed
     }
 
-    pub(super) fn is_token_told(&self) -> bool {
-        self.is_token_told
+    pub(super) fn is_token_shown(&self) -> bool {
+        self.is_token_shown
     }
 
     fn is_host(&self, host: &str) -> bool {
@@ -162,7 +162,7 @@ impl Guard {
         let is_change = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
         let in_header = headers
             .get(TOKEN_HEADER)
-            .is_some_and(|told| self.is_token(told.as_bytes()));
+            .is_some_and(|token| self.is_token(token.as_bytes()));
         // A browser sends a cookie by itself: it is enough to look, not to change.
         if in_header || !is_change && self.is_token_in_cookie(headers) {
             return Ok(());
@@ -195,13 +195,13 @@ impl Guard {
     }
 
     /// Compares without telling by its time how much is right.
-    fn is_token(&self, told: &[u8]) -> bool {
+    fn is_token(&self, candidate: &[u8]) -> bool {
         let token = self.token.as_bytes();
         let differing = token
             .iter()
-            .zip(told)
+            .zip(candidate)
             .fold(0, |differing, (one, other)| differing | (one ^ other));
-        token.len() == told.len() && differing == 0
+        token.len() == candidate.len() && differing == 0
     }
 
     /// The address was opened with the token in it: it goes into a cookie and out of the address.
@@ -210,8 +210,8 @@ impl Guard {
             return None;
         }
         let query = request.uri().query()?;
-        let told = query.split('&').find_map(|pair| pair.strip_prefix("token="))?;
-        if !self.is_token(told.as_bytes()) {
+        let token = query.split('&').find_map(|pair| pair.strip_prefix("token="))?;
+        if !self.is_token(token.as_bytes()) {
             return None;
         }
         let rest: Vec<&str> = query
@@ -245,8 +245,8 @@ fn all_headers() -> impl Iterator<Item = (HeaderName, &'static str)> {
 
 /// The answer to what is no request, in the place of that of the HTTP library, whose status it has.
 pub(super) fn refusal(answer: &[u8]) -> Bytes {
-    let told = answer.get(b"HTTP/1.1 ".len()..).and_then(|rest| rest.get(..3));
-    let status = told.and_then(|status| StatusCode::from_bytes(status).ok());
+    let code = answer.get(b"HTTP/1.1 ".len()..).and_then(|rest| rest.get(..3));
+    let status = code.and_then(|status| StatusCode::from_bytes(status).ok());
     let status = status.unwrap_or(StatusCode::BAD_REQUEST);
     let error = match status {
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE | StatusCode::URI_TOO_LONG => {

@@ -17,7 +17,6 @@ mod openapi;
 mod owner;
 mod page_script;
 mod pages;
-mod pieces;
 mod preview_cache;
 mod routes;
 mod run;
@@ -26,6 +25,7 @@ mod search;
 mod server;
 mod shell;
 mod stream;
+mod streamed_body;
 mod viewer;
 mod work;
 

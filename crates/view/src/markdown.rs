@@ -2,13 +2,13 @@
 
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};
 
-/// Longer texts are shown as they are.
-const LONGEST: usize = 256 * 1024;
+/// Longer texts are shown unformatted.
+const MAX_BYTES: usize = 256 * 1024;
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 
 /// The text as HTML; `None` for one that is too long to be worth it.
 pub(super) fn to_html(text: &str) -> Option<String> {
-    if text.len() > LONGEST {
+    if text.len() > MAX_BYTES {
         return None;
     }
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;

@@ -309,7 +309,7 @@ fn description() -> Value {
     let error = types.subschema_for::<ErrorAnswer>().to_value();
     let mut paths: Map<String, Value> = Map::new();
     for operation in operations(&mut types) {
-        let mut told = json!({
+        let mut documented = json!({
             "summary": operation.summary,
             "parameters": operation.parameters,
             "responses": {
@@ -318,14 +318,14 @@ fn description() -> Value {
             },
         });
         if operation.path.ends_with("{part}") {
-            told["responses"]["200"]["content"]["text/plain"] = json!({"schema": {"type": "string"}});
+            documented["responses"]["200"]["content"]["text/plain"] = json!({"schema": {"type": "string"}});
         }
         if let Some(body) = operation.body {
-            told["requestBody"] =
+            documented["requestBody"] =
                 json!({"required": true, "content": {"application/json": {"schema": body}}});
         }
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
-        path[operation.method] = told;
+        path[operation.method] = documented;
     }
     json!({
         "openapi": "3.1.0",

@@ -1,9 +1,9 @@
-//! Whose connection a connection of this machine is. Linux tells: every socket is listed with the user who made it.
+//! The owner of a connection within this machine. Linux lists every socket with the user who made it.
 
 use std::net::SocketAddr;
 
 /// Whether the other end of a connection within this machine belongs to the user of this process. `false` where the
-/// system does not tell.
+/// system does not show.
 pub(super) fn is_own(peer: SocketAddr, local: SocketAddr) -> bool {
     table::is_own(peer, local)
 }
@@ -14,20 +14,20 @@ mod table {
     use std::io::{BufRead, BufReader};
     use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-    /// Where the sockets are listed, of the network that this process sees.
+    /// Tables of the sockets in this process's network.
     const TABLES: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
-    /// Of a socket that is connected. One that its process has closed is listed, too, as that of another user.
+    /// State of a connected socket. One that its process has closed is listed too, as another user's.
     const ESTABLISHED: &str = "01";
 
     pub(super) fn is_own(peer: SocketAddr, local: SocketAddr) -> bool {
         let own = nix::unistd::Uid::effective().as_raw();
-        // This one stands for every user whom the system does not tell apart.
+        // The system uses this one for every user that it cannot name.
         own != nobody_known() && of(peer, local) == Some(own)
     }
 
     fn nobody_known() -> u32 {
-        let told = fs::read_to_string("/proc/sys/kernel/overflowuid").unwrap_or_default();
-        told.trim().parse().unwrap_or(65_534)
+        let text = fs::read_to_string("/proc/sys/kernel/overflowuid").unwrap_or_default();
+        text.trim().parse().unwrap_or(65_534)
     }
 
     /// The user whose socket has the address `of` and is connected to `with`.
@@ -47,7 +47,7 @@ mod table {
         let is_this = state == ESTABLISHED
             && address(own)? == (of.ip().to_canonical(), of.port())
             && address(other)? == (with.ip().to_canonical(), with.port());
-        // Queues, timers and retries stand between.
+        // Queues, timers and retries come between.
         is_this.then(|| cells.nth(3)?.parse().ok()).flatten()
     }
 

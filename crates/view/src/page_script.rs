@@ -6,7 +6,7 @@
 //! line (`imported`, `exported`), names are never re-exported or reassigned, and no module imports itself by a detour.
 //!
 //! A function in parentheses is compiled while the script is still loading, any other first looked over and compiled when it is
-//! called, while the page waits: a third of its scripts' time. So what the page needs at once stands in parentheses.
+//! called, while the page waits: a third of its scripts' time. So what the page needs at once is in parentheses.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

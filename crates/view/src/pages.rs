@@ -14,12 +14,12 @@ use super::api::request::{Query, Segments, trace_id};
 use super::shell::Shell;
 use super::viewer::Viewer;
 
-/// A run whose log has more bytes is looked into only when its page asks.
-const MOST_BYTES_AT_ONCE: u64 = 8 * 1024 * 1024;
-/// So many rows are in the first data.
+/// A run with a larger log is read only when its page asks.
+const MAX_EAGER_BYTES: u64 = 8 * 1024 * 1024;
+/// Rows in the initial data.
 const FIRST_ROWS: usize = 60;
-/// A prefix of an ID has at least so many characters in an address.
-const SHORTEST_PREFIX: usize = 6;
+/// Characters of an ID prefix in an address.
+const MIN_PREFIX_CHARACTERS: usize = 6;
 
 /// The page of all runs; the addresses of another viewer of the same format lead to the run.
 pub(super) async fn runs(State(viewer): State<Viewer>, query: Query) -> Response {
@@ -66,7 +66,7 @@ struct FirstRun {
 
 /// What the page says when there is nothing to show.
 #[derive(Serialize)]
-struct Told {
+struct Notice {
     status: u16,
     message: String,
     wanted: String,
@@ -151,7 +151,7 @@ fn named(viewer: &Viewer, wanted: &str) -> Option<String> {
             .ok()
             .map(|run| run.trace_id.to_string());
     }
-    let is_prefix = is_id_like(wanted) && wanted.len() >= SHORTEST_PREFIX;
+    let is_prefix = is_id_like(wanted) && wanted.len() >= MIN_PREFIX_CHARACTERS;
     let selected = is_prefix
         .then(|| viewer.runs().store().select(wanted).ok())
         .flatten();
@@ -191,8 +191,8 @@ fn first_data(viewer: &Viewer, directory: &RunDirectory) -> FirstRun {
     };
     let log = directory.path.join(SPANS_FILE);
     let bytes = log.symlink_metadata().map_or(0, |log| log.len());
-    if bytes <= MOST_BYTES_AT_ONCE {
-        // What cannot be read now is told when the page asks for it.
+    if bytes <= MAX_EAGER_BYTES {
+        // What cannot be read now is reported when the page asks for it.
         let _ = viewer.runs().with(directory.trace_id, |run| {
             first.overview = Some(api::overview::of(run)?);
             first.rows = Some(api::rows::of(run, 0, FIRST_ROWS)?);
@@ -217,7 +217,7 @@ fn not_found(viewer: &Viewer, wanted: &str) -> Result<Response, ApiError> {
         Ok(directory) => (StatusCode::NOT_FOUND, "No run has this ID.", vec![directory]),
         Err(_) => (StatusCode::NOT_FOUND, "No run has this ID.", Vec::new()),
     };
-    let told = Told {
+    let notice = Notice {
         status: status.as_u16(),
         message: message.to_owned(),
         wanted: wanted.to_owned(),
@@ -235,7 +235,7 @@ fn not_found(viewer: &Viewer, wanted: &str) -> Result<Response, ApiError> {
             })
             .collect(),
     };
-    let mut response = Shell::new(viewer, "message", "Not found · tracer", &[])?.with(&told)?;
+    let mut response = Shell::new(viewer, "message", "Not found · tracer", &[])?.with(&notice)?;
     *response.status_mut() = status;
     Ok(response)
 }

@@ -11,8 +11,8 @@ use super::answer::ApiError;
 use super::viewer::Viewer;
 use super::{api, assets, guard, pages, stream};
 
-/// A change needs no more than a name.
-const MOST_BODY_BYTES: usize = 64 * 1024;
+/// A change holds no more than a name.
+const MAX_BODY_BYTES: usize = 64 * 1024;
 
 /// The service of the viewer.
 pub(super) fn router(viewer: &Viewer) -> Router {
@@ -51,7 +51,7 @@ pub(super) fn router(viewer: &Viewer) -> Router {
         .route("/api/stream", get(stream::stream))
         .fallback(nothing_here)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(DefaultBodyLimit::max(MOST_BODY_BYTES))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(middleware::from_fn_with_state(viewer.clone(), guard::check))
         .with_state(viewer.clone())
 }

@@ -15,10 +15,10 @@ use super::answer::{ApiError, no_such_run};
 use super::run::open_run::OpenRun;
 use super::work;
 
-/// So many runs are kept open.
-const MOST_OPEN: usize = 16;
-/// So many spans may the open runs have together: the run that was asked for last is kept, however many it has.
-const MOST_SPANS: usize = 1_000_000;
+/// Runs that are kept open.
+const MAX_OPEN_RUNS: usize = 16;
+/// Spans of all open runs together; the run that was requested last stays open, however many it has.
+const MAX_OPEN_SPANS: usize = 1_000_000;
 
 type Slot = Arc<RwLock<Option<OpenRun>>>;
 
@@ -27,7 +27,7 @@ type Slot = Arc<RwLock<Option<OpenRun>>>;
 pub(super) struct Runs {
     store: RunStore,
     trash: Trash,
-    /// The one that was asked for last stands last.
+    /// The one that was requested last comes last.
     open: Mutex<Vec<(TraceId, Slot)>>,
 }
 
@@ -99,7 +99,7 @@ impl Runs {
                 .try_read()
                 .and_then(|run| Some(run.as_ref()?.index.len()))
                 .unwrap_or(0);
-            if runs == 1 || (runs <= MOST_OPEN && spans <= MOST_SPANS) {
+            if runs == 1 || (runs <= MAX_OPEN_RUNS && spans <= MAX_OPEN_SPANS) {
                 kept.push((trace_id, slot));
             }
         }
@@ -154,7 +154,7 @@ fn wait<T>(now: impl FnOnce() -> Option<T>, within: impl Fn(Duration) -> Option<
     }
     work::aside(|| {
         loop {
-            if let Some(taken) = within(work::LOOK) {
+            if let Some(taken) = within(work::POLL_INTERVAL) {
                 return Ok(taken);
             }
             if work::is_cancelled() {

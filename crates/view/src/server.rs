@@ -17,23 +17,23 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower::ServiceExt;
 use tracer_sdk::settings::Settings;
 
-use super::connection::{Connection, Connections, WRITE_TIME};
+use super::connection::{Connection, Connections, WRITE_TIMEOUT};
 use super::owner;
 use super::routes;
 use super::viewer::{Options, Viewer};
 
-/// So many ports are tried, from the one that is wanted on.
-const MOST_PORTS: u16 = 50;
-/// So many connections are served at once. Another one takes the place of one that keeps it for nothing, or waits.
-const MOST_CONNECTIONS: usize = 256;
-/// So long may the head of a request take, and the pause before it.
-const HEAD_TIME: Duration = Duration::from_secs(5);
-/// So large may the head of a request be.
-const MOST_HEAD_BYTES: usize = 32 * 1024;
-/// When no connection has to give its place away, they are looked at so often again.
-const ROOM_LOOK: Duration = Duration::from_millis(100);
-/// An answer has a thread while its reader is waited for, too: one for each connection, and as many that are ending.
-const MOST_THREADS: usize = 2 * MOST_CONNECTIONS;
+/// Ports to try, from the wanted one upwards.
+const MAX_PORT_ATTEMPTS: u16 = 50;
+/// Connections served at once. Another one replaces an idle or stalled one, or waits.
+const MAX_CONNECTIONS: usize = 256;
+/// Time for the head of a request, including the pause before it.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// Size of the head of a request.
+const MAX_HEAD_BYTES: usize = 32 * 1024;
+/// How often to look for a connection to replace when all are in use.
+const ROOM_POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// An answer keeps its thread while its reader is slow: one for each connection, and as many that are ending.
+const MAX_THREADS: usize = 2 * MAX_CONNECTIONS;
 
 /// A viewer that listens and does not serve yet.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub struct Bound {
 pub fn bind(settings: Settings, options: &Options) -> io::Result<Bound> {
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(MOST_THREADS)
+        .max_blocking_threads(MAX_THREADS)
         .enable_all()
         .build()?;
     let listener = runtime.block_on(listen(options))?;
@@ -72,7 +72,7 @@ pub fn bind(settings: Settings, options: &Options) -> io::Result<Bound> {
 async fn listen(options: &Options) -> io::Result<TcpListener> {
     let host = options.host.trim_matches(['[', ']']);
     let mut port = options.port;
-    for _ in 0..MOST_PORTS {
+    for _ in 0..MAX_PORT_ATTEMPTS {
         match TcpListener::bind((host, port)).await {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && port != 0 && port < u16::MAX => {
                 port += 1;
@@ -95,7 +95,7 @@ impl Bound {
             address => address.to_string(),
         };
         let guard = self.viewer.guard();
-        if guard.is_token_told() {
+        if guard.is_token_shown() {
             let separator = if path.contains('?') { '&' } else { '?' };
             return format!("http://{address}{path}{separator}token={}", guard.token());
         }
@@ -107,7 +107,7 @@ impl Bound {
         self.viewer.guard().is_exposed()
     }
 
-    /// Serves until the process is told to end.
+    /// Serves until the process is asked to end.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl Bound {
         let served = runtime.block_on(async {
             tokio::select! {
                 served = accept(&listener, &viewer) => served,
-                told = told_to_end() => told,
+                signal = end_requested() => signal,
             }
         });
         let _ = stop.send(true);
@@ -134,7 +134,7 @@ impl Bound {
     }
 }
 
-/// Whether the system tells whose connections within this machine are.
+/// Whether the system shows the owners of connections within this machine.
 fn are_owners_known(address: SocketAddr) -> bool {
     // A connection to the viewer itself, which ends before it is served.
     let own = std::net::TcpStream::connect(address);
@@ -144,7 +144,7 @@ fn are_owners_known(address: SocketAddr) -> bool {
 
 async fn accept(listener: &TcpListener, viewer: &Viewer) -> io::Result<()> {
     let router = routes::router(viewer);
-    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let connections = Connections::default();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
@@ -161,7 +161,7 @@ async fn accept(listener: &TcpListener, viewer: &Viewer) -> io::Result<()> {
         tokio::spawn(async move {
             tokio::select! {
                 () = serve_connection(&connection, router) => {}
-                () = connection.given_up(WRITE_TIME) => {}
+                () = connection.given_up(WRITE_TIMEOUT) => {}
                 () = viewer.stopped() => {}
             }
             drop(place);
@@ -176,7 +176,7 @@ async fn place(room: &Arc<Semaphore>, connections: &Connections) -> Option<Owned
             return Some(place);
         }
         connections.make_room();
-        let place = tokio::time::timeout(ROOM_LOOK, Arc::clone(room).acquire_owned());
+        let place = tokio::time::timeout(ROOM_POLL_INTERVAL, Arc::clone(room).acquire_owned());
         if let Ok(place) = place.await {
             // The room is never closed.
             return place.ok();
@@ -189,7 +189,7 @@ async fn serve_connection(connection: &Arc<Connection>, router: Router) {
         let router = router.clone();
         let connection = Arc::clone(connection);
         async move {
-            // Requests may stand behind each other: nothing is begun for a client that is gone.
+            // Requests may be pipelined: nothing is started for a client that is gone.
             if connection.is_hung_up() {
                 return Err(io::Error::from(io::ErrorKind::ConnectionAborted));
             }
@@ -200,23 +200,23 @@ async fn serve_connection(connection: &Arc<Connection>, router: Router) {
             Ok(answer.map(|body| answering.until_sent(body)))
         }
     });
-    // An error concerns this connection alone, and nobody is left to be told.
+    // An error concerns this connection alone, and its client is gone.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
-        .max_buf_size(MOST_HEAD_BYTES)
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_buf_size(MAX_HEAD_BYTES)
         .serve_connection(TokioIo::new(connection.io()), service)
         .await;
 }
 
 /// Ctrl-C, or what a service manager sends.
-async fn told_to_end() -> io::Result<()> {
+async fn end_requested() -> io::Result<()> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {
-            told = tokio::signal::ctrl_c() => told,
+            signal = tokio::signal::ctrl_c() => signal,
             _ = terminate.recv() => Ok(()),
         }
     }

@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use super::answer::{ApiError, bytes_response, json_text};
 use super::assets;
-use super::pieces;
+use super::streamed_body;
 use super::viewer::Viewer;
 
 const HTML: &str = "text/html; charset=utf-8";
-/// Where the template takes the first data.
+/// Place of the initial data in the template.
 const DATA: &str = "{{initial_data}}";
 
 /// A shell that lacks nothing but the first data of its page.
@@ -61,7 +61,7 @@ impl Shell {
         viewer: &Viewer,
         data: impl FnOnce() -> Data + Send + 'static,
     ) -> Response {
-        let body = pieces::body(viewer, move |page: &mut dyn Write| {
+        let body = streamed_body::body(viewer, move |page: &mut dyn Write| {
             page.write_all(self.before.as_bytes())?;
             page.flush()?;
             let data = within_script(&data()).map_err(|_| io::ErrorKind::InvalidData)?;

@@ -154,19 +154,19 @@ impl Viewer {
         change.await.unwrap_or_else(|| Err(ApiError::internal()))
     }
 
-    /// Answers with what `tell` makes of a run, unless whoever asks has this version of it already.
+    /// Answers with what `respond` makes of a run, unless the client has this version already.
     pub(super) async fn answer_of_run(
         &self,
         trace_id: TraceId,
         headers: HeaderMap,
-        tell: impl FnOnce(&OpenRun) -> Result<Response, ApiError> + Send + 'static,
+        respond: impl FnOnce(&OpenRun) -> Result<Response, ApiError> + Send + 'static,
     ) -> Result<Response, ApiError> {
         let read = self.read(move |viewer| {
             viewer.runs().with(trace_id, |run| {
                 let version = run.version();
                 match not_modified(&headers, &version) {
                     Some(response) => Ok(response),
-                    None => Ok(with_version(tell(run)?, &version)),
+                    None => Ok(with_version(respond(run)?, &version)),
                 }
             })
         });

@@ -1,4 +1,4 @@
-//! The work that answers take: so many readings at a time, each called off when whoever asked is gone.
+//! The work behind answers: a bounded number of readings at a time, each cancelled when its client is gone.
 //!
 //! A reading has a turn while it works. It gives its turn away while it waits for something else: a reader who takes an
 //! answer slowly, or another reading of the same run.
@@ -11,13 +11,13 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracer_sdk::read::CancelToken;
 
-/// So many readings work at once; others wait for their turn.
-const TURNS: usize = 4;
-/// Whoever waits for another reading looks so often whether it is still wanted.
-pub(super) const LOOK: Duration = Duration::from_millis(50);
+/// Readings that work at once; others wait.
+const MAX_READERS: usize = 4;
+/// How often a waiting reading checks whether it is still wanted.
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 thread_local! {
-    /// The reading that this thread does.
+    /// The reading on this thread.
     static CURRENT: RefCell<Option<Reading>> = const { RefCell::new(None) };
 }
 
@@ -46,7 +46,7 @@ impl Drop for Wanted {
 impl Work {
     pub(super) fn new() -> Self {
         Self {
-            turns: Arc::new(Semaphore::new(TURNS)),
+            turns: Arc::new(Semaphore::new(MAX_READERS)),
         }
     }
 
@@ -145,7 +145,7 @@ mod tests {
         let (begun, all_begun) = mpsc::channel();
         let mut ends = Vec::new();
         let mut waiting = Vec::new();
-        for _ in 0..3 * TURNS {
+        for _ in 0..3 * MAX_READERS {
             let (end, ended) = mpsc::channel::<()>();
             let (work, begun) = (work.clone(), begun.clone());
             waiting.push(runtime.spawn(async move {
@@ -161,7 +161,7 @@ mod tests {
             ends.push(end);
         }
         // All of them wait at once, and more work is done meanwhile.
-        for _ in 0..3 * TURNS {
+        for _ in 0..3 * MAX_READERS {
             all_begun.recv().unwrap();
         }
         assert_eq!(runtime.block_on(work.read(|| 7)), Some(7));
@@ -169,7 +169,7 @@ mod tests {
         for waiting in waiting {
             assert_eq!(runtime.block_on(waiting).unwrap(), Some(true));
         }
-        assert_eq!(work.turns.available_permits(), TURNS);
+        assert_eq!(work.turns.available_permits(), MAX_READERS);
     }
 
     #[test]
@@ -177,29 +177,29 @@ mod tests {
         let runtime = runtime();
         let work = Work::new();
         let (begun, has_begun) = mpsc::channel();
-        let (seen, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let mut asked = Vec::new();
-        for _ in 0..10 * TURNS {
-            let (work, begun, seen) = (work.clone(), begun.clone(), seen.clone());
+        for _ in 0..10 * MAX_READERS {
+            let (work, begun, sender) = (work.clone(), begun.clone(), sender.clone());
             asked.push(runtime.spawn(async move {
                 work.read(move || {
                     begun.send(()).unwrap();
                     while !is_cancelled() {
                         std::thread::yield_now();
                     }
-                    seen.send(()).unwrap();
+                    sender.send(()).unwrap();
                 })
                 .await
             }));
         }
-        for _ in 0..TURNS {
+        for _ in 0..MAX_READERS {
             has_begun.recv().unwrap();
         }
         for asked in &asked {
             asked.abort();
         }
-        drop((begun, seen));
-        assert_eq!(told.iter().count(), TURNS);
+        drop((begun, sender));
+        assert_eq!(receiver.iter().count(), MAX_READERS);
         assert_eq!(has_begun.iter().count(), 0);
         assert_eq!(runtime.block_on(work.read(|| 7)), Some(7));
     }
@@ -210,18 +210,18 @@ mod tests {
         let work = Work::new();
         let (begun, has_begun) = mpsc::channel();
         let (go_on, gone_on) = mpsc::channel::<()>();
-        let (seen, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let asked = runtime.spawn(async move {
             work.change(move || {
                 begun.send(()).unwrap();
                 gone_on.recv().unwrap();
-                seen.send(is_cancelled()).unwrap();
+                sender.send(is_cancelled()).unwrap();
             })
             .await
         });
         has_begun.recv().unwrap();
         asked.abort();
         go_on.send(()).unwrap();
-        assert!(!told.recv().unwrap());
+        assert!(!receiver.recv().unwrap());
     }
 }

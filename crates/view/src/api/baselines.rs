@@ -16,8 +16,8 @@ use super::super::viewer::Viewer;
 
 const FOLDER: &str = ".tracer/baselines";
 const EXTENSION: &str = "json";
-/// So many are listed.
-const MOST_LISTED: usize = 500;
+/// Further baselines are not listed.
+const MAX_LISTED: usize = 500;
 
 /// The baselines.
 #[derive(Serialize)]
@@ -52,7 +52,7 @@ fn names() -> Vec<String> {
             let name = path.file_stem()?.to_str()?.to_owned();
             (is_baseline && is_name(&name)).then_some(name)
         })
-        .take(MOST_LISTED)
+        .take(MAX_LISTED)
         .collect();
     names.sort();
     names

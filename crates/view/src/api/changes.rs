@@ -15,12 +15,12 @@ use super::super::answer::{ApiError, json_response, no_such_run};
 use super::super::viewer::Viewer;
 use super::request::RunId;
 
-/// A change needs no more than a name.
-const MOST_BODY_BYTES: usize = 64 * 1024;
-/// So many characters may a name have.
-const LONGEST_NAME: usize = 512;
-/// So long may the body of a change take.
-const BODY_TIME: Duration = Duration::from_secs(5);
+/// A change holds no more than a name.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+/// Characters of a run's name.
+const MAX_NAME_CHARACTERS: usize = 512;
+/// Time for the body of a change to arrive.
+const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The new name of a run.
 #[derive(Debug, Deserialize)]
@@ -57,8 +57,8 @@ pub(crate) async fn rename(
     let rename: Rename = serde_json::from_slice(&body)
         .map_err(|_| ApiError::bad_request("invalid_body", "the body has to be {\"run_name\": \"…\"}"))?;
     let name = rename.run_name;
-    if name.trim().is_empty() || name.chars().count() > LONGEST_NAME {
-        let message = format!("`run_name` has to have 1 to {LONGEST_NAME} characters");
+    if name.trim().is_empty() || name.chars().count() > MAX_NAME_CHARACTERS {
+        let message = format!("`run_name` has to have 1 to {MAX_NAME_CHARACTERS} characters");
         return Err(ApiError::bad_request("invalid_body", message));
     }
     let change = move |viewer: &Viewer| {
@@ -101,7 +101,7 @@ pub(crate) async fn restore(
     answer(&viewer, change).await
 }
 
-/// Makes a change and tells it.
+/// Makes a change and answers with it.
 async fn answer(
     viewer: &Viewer,
     change: impl FnOnce(&Viewer) -> Result<Changed, ApiError> + Send + 'static,
@@ -139,8 +139,8 @@ async fn json_body(request: Request) -> Result<Vec<u8>, ApiError> {
             "a change has to have the content type application/json",
         ));
     }
-    let body: Limited<Body> = Limited::new(request.into_body(), MOST_BODY_BYTES);
-    let read = tokio::time::timeout(BODY_TIME, body.collect())
+    let body: Limited<Body> = Limited::new(request.into_body(), MAX_BODY_BYTES);
+    let read = tokio::time::timeout(BODY_TIMEOUT, body.collect())
         .await
         .map_err(|_| {
             ApiError::new(
@@ -153,7 +153,7 @@ async fn json_body(request: Request) -> Result<Vec<u8>, ApiError> {
         ApiError::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "too_large",
-            format!("the body has more than {MOST_BODY_BYTES} bytes, or ended too early"),
+            format!("the body has more than {MAX_BODY_BYTES} bytes, or ended too early"),
         )
     })?;
     Ok(whole.to_bytes().to_vec())
@@ -163,8 +163,9 @@ fn is_json(headers: &HeaderMap) -> bool {
     let content_type = headers
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok());
-    content_type.is_some_and(|told| {
-        told.split(';')
+    content_type.is_some_and(|value| {
+        value
+            .split(';')
             .next()
             .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
     })

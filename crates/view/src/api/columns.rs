@@ -9,8 +9,8 @@ use super::super::run::columns::encode;
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
 
-/// So many rows are asked for at most; a run has no more.
-const MOST_ROWS: usize = u32::MAX as usize;
+/// Rows in one answer; a run has no more.
+const MAX_ROWS: usize = u32::MAX as usize;
 
 /// The columns of a run: of every row, unless it is said how many.
 pub(crate) async fn columns(
@@ -19,9 +19,9 @@ pub(crate) async fn columns(
     query: Query,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let limit = query.limit("limit", MOST_ROWS, MOST_ROWS)?;
-    let told = viewer.answer_of_run(id.0, headers, move |run| {
+    let limit = query.limit("limit", MAX_ROWS, MAX_ROWS)?;
+    let answer = viewer.answer_of_run(id.0, headers, move |run| {
         Ok(bytes_response("application/octet-stream", encode(run, limit)))
     });
-    told.await
+    answer.await
 }

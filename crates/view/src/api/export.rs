@@ -5,7 +5,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 
 use super::super::answer::{ApiError, bytes_response};
-use super::super::pieces;
+use super::super::streamed_body;
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
 use tracer_insight::run_steps::RunSteps;
@@ -30,7 +30,7 @@ pub(crate) async fn html(
     });
     let mut steps = read.await?;
     let export = viewer.html_export();
-    let body = pieces::body(&viewer, move |writer| export.write(&mut steps, &filter, writer));
+    let body = streamed_body::body(&viewer, move |writer| export.write(&mut steps, &filter, writer));
     let mut response = bytes_response("text/html; charset=utf-8", body);
     let name = format!("attachment; filename=\"tracer-{}.html\"", id.0);
     if let Ok(name) = HeaderValue::from_str(&name) {

@@ -10,14 +10,14 @@ use tracer_sdk::format::{META_FILE, RunMeta, SPANS_FILE, SPEC_VERSION, SpanRecor
 use tracer_sdk::read::{self, RecordStream, RunReader, Strictness, spans_to_events};
 
 use super::super::answer::{ApiError, bytes_response, json_response, not_modified, with_version};
-use super::super::pieces;
 use super::super::run::stamp::Stamp;
+use super::super::streamed_body;
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
 use tracer_insight::json::Document;
 
-/// So many spans may be asked for as a range.
-const MOST_IN_RANGE: usize = 10_000;
+/// Spans in one range.
+const MAX_SPANS: usize = 10_000;
 
 /// One run.
 #[derive(Serialize)]
@@ -109,7 +109,7 @@ pub(crate) async fn spans(
 ) -> Result<Response, ApiError> {
     let from = query.from()?;
     let is_range = query.get("from").is_some() || query.get("limit").is_some();
-    let limit = query.limit("limit", MOST_IN_RANGE, MOST_IN_RANGE)?;
+    let limit = query.limit("limit", MAX_SPANS, MAX_SPANS)?;
     let range = is_range.then_some((from, limit));
     let (stamp, records) = viewer
         .read(move |viewer| {
@@ -123,7 +123,7 @@ pub(crate) async fn spans(
     if let Some(response) = not_modified(&headers, &version) {
         return Ok(response);
     }
-    let body = pieces::body(&viewer, move |writer| write_spans(id.0, records, range, writer));
+    let body = streamed_body::body(&viewer, move |writer| write_spans(id.0, records, range, writer));
     let response = bytes_response("application/json", body);
     Ok(with_version(response, &version))
 }

@@ -11,8 +11,8 @@ use super::super::viewer::Viewer;
 use super::request::{Query, trace_id};
 use tracer_insight::run_entry::{DamagedRun, RunEntry};
 
-/// So many runs are given at once.
-const MOST_RUNS: usize = 10_000;
+/// Runs in one answer.
+const MAX_RUNS: usize = 10_000;
 
 /// The runs.
 #[derive(Serialize)]
@@ -31,7 +31,7 @@ pub(crate) struct RunsAnswer<'a> {
 
 /// Lists the runs.
 pub(crate) async fn runs(State(viewer): State<Viewer>, query: Query) -> Result<Response, ApiError> {
-    let limit = query.limit("limit", MOST_RUNS, MOST_RUNS)?;
+    let limit = query.limit("limit", MAX_RUNS, MAX_RUNS)?;
     let filter = RunFilter {
         statuses: query.get("status").map(statuses).transpose()?.unwrap_or_default(),
         name: query

@@ -1,4 +1,4 @@
-//! What each path of the API answers; `docs/viewer-api.md` tells it for readers.
+//! Handlers of the API, one file per path; `docs/viewer-api.md` describes them.
 
 pub(super) mod baselines;
 pub(super) mod changes;

@@ -1,4 +1,4 @@
-//! The parts of a request, checked: what is wrong with one is told in the words of the API.
+//! The parts of a request, checked; a wrong one is refused with an error of the API.
 
 use std::collections::HashMap;
 use std::str::FromStr;

@@ -12,10 +12,10 @@ use super::super::run::row::RowText;
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
 
-/// So many rows are told at once.
-const MOST_ROWS: usize = 500;
-/// So many, when nothing is said.
-const ROWS: usize = 200;
+/// Rows in one answer.
+const MAX_ROWS: usize = 500;
+/// Rows where the request names no number.
+const DEFAULT_ROWS: usize = 200;
 
 /// Rows of a run.
 #[derive(Debug, Serialize)]
@@ -52,7 +52,7 @@ pub(crate) async fn rows(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let from = query.from()?;
-    let limit = query.limit("limit", ROWS, MOST_ROWS)?;
+    let limit = query.limit("limit", DEFAULT_ROWS, MAX_ROWS)?;
     let told = viewer.answer_of_run(id.0, headers, move |run| {
         let part = of(run, from, limit)?;
         Ok(json_response(&part))

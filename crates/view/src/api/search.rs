@@ -10,10 +10,10 @@ use super::super::search::{SearchQuery, find};
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
 
-/// So many rows are found at once.
-const MOST_HITS: usize = 10_000;
-/// So many, when nothing is said.
-const HITS: usize = 1_000;
+/// Hits in one answer.
+const MAX_HITS: usize = 10_000;
+/// Hits where the request names no number.
+const DEFAULT_HITS: usize = 1_000;
 
 /// Rows that were found.
 #[derive(Serialize)]
@@ -41,7 +41,7 @@ pub(crate) async fn search(
     let wanted = SearchQuery::parse(query.get("q").unwrap_or_default())
         .map_err(|message| ApiError::bad_request("invalid_query", message))?;
     let after = query.number("after")?.unwrap_or(0);
-    let limit = query.limit("limit", HITS, MOST_HITS)?;
+    let limit = query.limit("limit", DEFAULT_HITS, MAX_HITS)?;
     let read = viewer.read(move |viewer| {
         viewer.runs().with(id.0, |run| {
             let found = find(run, &wanted, after, limit)?;

@@ -11,8 +11,8 @@ use super::super::run::open_run::OpenRun;
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
 
-/// So many states are told at once.
-const MOST_STATES: usize = 200;
+/// States in one answer.
+const MAX_STATES: usize = 200;
 
 /// States of a run.
 #[derive(Serialize)]
@@ -41,14 +41,14 @@ struct StateAnswer {
     state: StateDetails,
 }
 
-/// Tells states.
+/// Answers with states.
 pub(crate) async fn states(
     State(viewer): State<Viewer>,
     id: RunId,
     query: Query,
 ) -> Result<Response, ApiError> {
     let from = query.from()?;
-    let limit = query.limit("limit", MOST_STATES, MOST_STATES)?;
+    let limit = query.limit("limit", MAX_STATES, MAX_STATES)?;
     let read = viewer.read(move |viewer| viewer.runs().with(id.0, |run| of(run, from, limit)));
     Ok(json_response(&read.await?))
 }

@@ -1,5 +1,5 @@
-//! `GET /api/table`: the runs as the page lists them: what their metadata says, how they stand, and what their first
-//! spans tell.
+//! `GET /api/table`: the runs as the page lists them: their metadata, their status, and a preview of their
+//! first spans.
 
 use std::collections::HashSet;
 
@@ -18,10 +18,10 @@ use tracer_insight::run_preview::RunPreview;
 use tracer_insight::text::path_below_home as shown;
 use tracer_insight::units::run_duration as duration;
 
-/// So many runs may be asked for by their IDs.
-const MOST_IDS: usize = 200;
-/// So many runs are told with what their spans tell, when the page opens.
-const FIRST_DETAILS: usize = 60;
+/// Runs in one request for details.
+const MAX_IDS: usize = 200;
+/// Runs that come with a preview of their spans when the page opens.
+const FIRST_PREVIEWS: usize = 60;
 
 /// The runs, newest first.
 #[derive(Serialize)]
@@ -43,7 +43,7 @@ pub(crate) struct Table {
 pub(crate) struct TableRow {
     trace_id: TraceId,
     run_name: Option<String>,
-    /// How it stands: `running`, `interrupted`, `failed`, `loop`, `ok`, `damaged`.
+    /// The status: `running`, `interrupted`, `failed`, `loop`, `ok`, `damaged`.
     standing: &'static str,
     status: Option<RecordedStatus>,
     started_at: Option<String>,
@@ -54,7 +54,7 @@ pub(crate) struct TableRow {
     counts: Option<Counts>,
     /// What is wrong with its metadata or its log; null when nothing is.
     problem: Option<String>,
-    /// What its spans tell; null for a run that was not looked at yet: ask for it with `ids`.
+    /// A preview of its spans; null for a run that was not read yet: ask for it with `ids`.
     details: Option<RunPreview>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn first(viewer: &Viewer) -> Result<Table, ApiError> {
     let runs = listed(viewer)?;
     let wanted: HashSet<TraceId> = runs
         .iter()
-        .take(FIRST_DETAILS)
+        .take(FIRST_PREVIEWS)
         .map(|run| run.directory.trace_id)
         .collect();
     Ok(table(viewer, &runs, &wanted))
@@ -128,8 +128,8 @@ pub(crate) async fn get(State(viewer): State<Viewer>, query: Query) -> Result<Re
         .get("ids")
         .map(|ids| ids.split(',').map(trace_id).collect::<Result<Vec<_>, _>>())
         .transpose()?;
-    if ids.as_ref().is_some_and(|ids| ids.len() > MOST_IDS) {
-        let message = format!("`ids` holds at most {MOST_IDS} trace IDs");
+    if ids.as_ref().is_some_and(|ids| ids.len() > MAX_IDS) {
+        let message = format!("`ids` holds at most {MAX_IDS} trace IDs");
         return Err(ApiError::bad_request("invalid_parameter", message));
     }
     Ok(json_response(&table_of(viewer, ids).await?))

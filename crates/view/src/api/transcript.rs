@@ -19,7 +19,7 @@ use tracer_insight::steps::{self, StepSource};
 /// Steps in a part, at most.
 const MAX_STEPS: usize = 200;
 /// Steps in a part, where the request names no number.
-const STEPS: usize = 50;
+const DEFAULT_STEPS: usize = 50;
 /// Steps before a part that are read for what is new in it; agents repeat what came last.
 const STEPS_BEFORE: usize = 40;
 
@@ -78,7 +78,7 @@ pub(crate) async fn transcript(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let from = query.from()?;
-    let limit = query.limit("limit", STEPS, MAX_STEPS)?;
+    let limit = query.limit("limit", DEFAULT_STEPS, MAX_STEPS)?;
     let told = viewer.answer_of_run(id.0, headers, move |run| {
         let part = of(run, from, limit)?;
         Ok(json_response(&part))

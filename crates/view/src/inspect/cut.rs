@@ -9,11 +9,11 @@ use super::super::run::row::ReadRow;
 use tracer_insight::text;
 
 /// Larger values are cut.
-const LARGEST: usize = 64 * 1024;
-/// So much of a large value is shown of its beginning.
-const HEAD: usize = 8 * 1024;
-/// So much of its end.
-const TAIL: usize = 2 * 1024;
+const MAX_VALUE_BYTES: usize = 64 * 1024;
+/// Bytes shown of the beginning of a large value.
+const HEAD_BYTES: usize = 8 * 1024;
+/// Bytes shown of its end.
+const TAIL_BYTES: usize = 2 * 1024;
 
 /// Where a step is, for the address of its values.
 #[derive(Debug, Clone)]
@@ -102,7 +102,7 @@ impl Shown {
         }
         let value = unwrapped(value);
         let text = value.to_string();
-        if text.len() <= LARGEST {
+        if text.len() <= MAX_VALUE_BYTES {
             return Some(Self {
                 value: value.clone(),
                 size: text.len(),
@@ -118,7 +118,7 @@ impl Shown {
 
     /// A text.
     pub(super) fn text(text: &str, part: Part, place: &Place) -> Self {
-        if text.len() > LARGEST {
+        if text.len() > MAX_VALUE_BYTES {
             return Self::cut(text, text.len(), part, place);
         }
         Self {
@@ -144,12 +144,12 @@ impl Shown {
 
 /// The beginning and the end of a text that is large.
 pub(super) fn ends(text: &str) -> (&str, &str) {
-    (text::beginning(text, HEAD), text::ending(text, TAIL))
+    (text::beginning(text, HEAD_BYTES), text::ending(text, TAIL_BYTES))
 }
 
 /// Whether a text is cut.
 pub(super) fn is_large(text: &str) -> bool {
-    text.len() > LARGEST
+    text.len() > MAX_VALUE_BYTES
 }
 
 /// A whole part of a step; `None` when it has no such part, or the line itself is wanted.

@@ -5,8 +5,8 @@ use tracer_sdk::format::Payload;
 
 use tracer_insight::{stack, step_summary};
 
-/// So many lines of a stack are shown.
-const MOST_LINES: usize = 2_000;
+/// Lines shown of a stack trace.
+const MAX_STACK_LINES: usize = 2_000;
 
 /// A failure.
 #[derive(Debug, Serialize)]
@@ -24,7 +24,7 @@ pub(crate) struct ErrorDetails {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct StackLine {
     text: String,
-    /// Whether it belongs to the user's own code, as far as can be told.
+    /// Whether it belongs to the user's own code, as far as its path shows.
     is_user: bool,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn error(payload: &Payload) -> Option<ErrorDetails> {
         kind: failure.error_type.clone(),
         message: step_summary::with_markers(&failure.message),
         stack: stack::lines(stack)
-            .take(MOST_LINES)
+            .take(MAX_STACK_LINES)
             .map(|(text, is_user)| StackLine {
                 text: text.to_owned(),
                 is_user,

@@ -18,8 +18,8 @@ use super::state::{self, StateDetails};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::{step_summary, steps};
 
-/// What a loop warning rests on stands shortly before it, and what came of it shortly behind.
-const AROUND_A_LOOP: usize = 60;
+/// The evidence of a loop warning comes shortly before it, its consequences shortly after.
+const STEPS_AROUND_A_LOOP: usize = 60;
 
 /// A step.
 #[derive(Debug, Serialize)]
@@ -186,7 +186,7 @@ fn loop_report(run: &OpenRun, row: &Row, event_id: &str) -> Result<Option<LoopRe
         return Ok(None);
     }
     let number = row.number as usize;
-    let around = number.saturating_sub(AROUND_A_LOOP).max(1)..=number + AROUND_A_LOOP;
+    let around = number.saturating_sub(STEPS_AROUND_A_LOOP).max(1)..=number + STEPS_AROUND_A_LOOP;
     let sources = run.steps(around).map_err(ApiError::unreadable)?;
     let steps = steps::steps(&sources, run.started());
     Ok(loops::of(run, &steps)

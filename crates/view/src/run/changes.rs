@@ -9,8 +9,8 @@ use super::timeline::{Row, Source};
 use crate::answer::ApiError;
 use tracer_insight::step_order::NONE;
 
-/// More changed rows are not sent: the page asks for the columns again.
-const MOST_ROWS: usize = 500;
+/// With more changed rows the page requests the columns again.
+const MAX_CHANGED_ROWS: usize = 500;
 
 /// The rows that have changed.
 #[derive(Debug, Serialize)]
@@ -80,7 +80,7 @@ impl OpenRun {
         if !is_root_new && from == rows.len() && offset == self.index.read_bytes() {
             return Ok(None);
         }
-        let reload = rows.len() - from > MOST_ROWS;
+        let reload = rows.len() - from > MAX_CHANGED_ROWS;
         let tail = if reload { rows.len() } else { from };
         let changed = rows.iter().enumerate().skip(tail);
         let root = rows.first().filter(|_| is_root_new);
@@ -96,7 +96,7 @@ impl OpenRun {
         }))
     }
 
-    /// Whether a row that was there before now stands further down: in a new row which comes after it in time, or is nested
+    /// Whether a row that was there before is now further down: in a new row which comes after it in time, or is nested
     /// in one that does. Only a clock that was set back gives such rows.
     fn was_any_moved(&self, is_new: impl Fn(&Row) -> bool) -> bool {
         // Of each row: the last in time of it and what it is nested in, and the same of the nearest new row that it is in.

@@ -38,7 +38,7 @@ pub(super) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// The columns of so many rows, one after the other as [`COLUMN_BYTES`] has them.
+    /// The columns of some rows, one after the other as [`COLUMN_BYTES`] has them.
     pub(super) fn new(bytes: &'a mut [u8], rows: usize) -> Self {
         let mut rest = Rest(bytes);
         Self {

@@ -1,4 +1,4 @@
-//! A run as the viewer holds it: the index of its log, the order of its rows, and how it stands.
+//! A run as the viewer holds it: the index of its log, the order of its rows, and its status.
 
 mod attempts;
 pub(super) mod changes;

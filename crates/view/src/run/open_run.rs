@@ -16,8 +16,8 @@ use tracer_insight::run_head::{RunHead, duration_so_far, recording_remarks};
 use tracer_insight::status::RunStatus;
 use tracer_insight::totals::Totals;
 
-/// A run has a warning for each distinct pattern; of one that has more, the rest marks no rows.
-const MOST_WARNINGS: usize = 200;
+/// A run has a warning for each distinct pattern; further ones mark no rows.
+const MAX_WARNINGS: usize = 200;
 
 /// An opened run.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl OpenRun {
     fn find_evidence(&self) -> (HashSet<SpanId>, HashSet<String>) {
         let (mut spans, mut others) = (HashSet::new(), HashSet::new());
         let warnings = self.rows_of(|event_type, _| event_type == EventType::LoopWarning);
-        for row in warnings.into_iter().take(MOST_WARNINGS) {
+        for row in warnings.into_iter().take(MAX_WARNINGS) {
             // A warning that cannot be read marks nothing.
             let read = self.read_row(row).ok().flatten();
             if let Some(Payload::LoopWarning {
@@ -170,8 +170,8 @@ impl OpenRun {
             Source::Span(position) if row.number == 0 => self.index.span(position as usize),
             _ => None,
         });
-        let told = || self.meta.as_ref().ok().map(|meta| meta.started_at.instant());
-        root.map(|root| root.start).or_else(told)
+        let recorded = || self.meta.as_ref().ok().map(|meta| meta.started_at.instant());
+        root.map(|root| root.start).or_else(recorded)
     }
 
     /// The run's label.

@@ -6,8 +6,8 @@ use tracer_sdk::read::{RunReader, Strictness};
 use super::open_run::OpenRun;
 use tracer_insight::status::RunStatus;
 
-/// So many problems are listed, the others counted.
-const MOST_LISTED: usize = 200;
+/// Further problems are counted.
+const MAX_LISTED: usize = 200;
 
 /// What is wrong.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub(crate) struct Problems {
 }
 
 impl Problems {
-    /// Looks for problems. A run that goes on is not read again for each of its spans: only its unreadable lines tell.
+    /// Finds problems. A running run is not read again for each of its spans: only its unreadable lines count.
     pub(super) fn of(run: &OpenRun) -> Self {
         if run.standing == RunStatus::Running {
             return Self::of_lines(run);
@@ -43,8 +43,8 @@ impl Problems {
     }
 
     fn new(mut problems: Vec<Problem>, more: u64, cut_tail: Option<u64>) -> Self {
-        let hidden = problems.len().saturating_sub(MOST_LISTED) as u64;
-        problems.truncate(MOST_LISTED);
+        let hidden = problems.len().saturating_sub(MAX_LISTED) as u64;
+        problems.truncate(MAX_LISTED);
         Self {
             listed: problems,
             more: more.saturating_add(hidden),
@@ -61,7 +61,7 @@ impl Problems {
                 "cannot be read as a span",
             )
         };
-        let listed: Vec<Problem> = lines.iter().take(MOST_LISTED).map(problem).collect();
+        let listed: Vec<Problem> = lines.iter().take(MAX_LISTED).map(problem).collect();
         let more = run.index.unreadable_lines() - listed.len() as u64;
         Self {
             listed,

@@ -11,8 +11,8 @@ use super::timeline::{Row, Source};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::{in_flight, step_summary, steps, text};
 
-/// A failure is told in so many characters.
-const LONGEST_FAILURE: usize = 300;
+/// Characters of a failure in a row.
+const MAX_FAILURE_CHARACTERS: usize = 300;
 
 /// The text of one row.
 #[derive(Debug, Serialize)]
@@ -195,7 +195,7 @@ impl OpenRun {
         let failure = step_summary::failure(payload).map(|error| {
             text::one_line(
                 &format!("{}: {}", error.error_type, error.message),
-                LONGEST_FAILURE,
+                MAX_FAILURE_CHARACTERS,
             )
         });
         Ok(RowText {
@@ -213,7 +213,7 @@ impl OpenRun {
     }
 }
 
-/// The ID of the row that stands for a run whose root has not ended.
+/// ID of the row for a run whose root has not ended.
 pub(crate) const RUN_ROW: &str = "run";
 
 /// The ID of a record that a root gives besides its own (decisions, section 3).

@@ -1,4 +1,4 @@
-//! What tells that the files of a run have changed, without reading them.
+//! Size and time of a run's files: they change when the files do.
 
 use std::fs::Metadata;
 use std::hash::{DefaultHasher, Hash, Hasher};

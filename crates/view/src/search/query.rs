@@ -5,8 +5,8 @@ use tracer_sdk::format::EventType;
 use tracer_insight::step_filter::StepFilter;
 use tracer_insight::step_kind::StepKind;
 
-/// Longer queries are no questions.
-const LONGEST: usize = 1_000;
+/// Longer queries are refused.
+const MAX_QUERY_BYTES: usize = 1_000;
 
 /// A query; every part of it has to fit.
 #[derive(Debug, Default)]
@@ -19,15 +19,15 @@ pub(crate) struct SearchQuery {
     longer_than: Option<f64>,
     shorter_than: Option<f64>,
     texts: Vec<StepFilter>,
-    /// The parts of the texts that stand in the log as they are typed, in lower case; see [`plain_part`].
+    /// The parts of the texts that are in the log as they are typed, in lower case; see [`plain_part`].
     plain: Vec<String>,
 }
 
 impl SearchQuery {
-    /// Reads a query; tells what is wrong with it.
+    /// Reads a query, or says what is wrong with it.
     pub(crate) fn parse(query: &str) -> Result<Self, String> {
-        if query.chars().count() > LONGEST {
-            return Err(format!("a query has at most {LONGEST} characters"));
+        if query.chars().count() > MAX_QUERY_BYTES {
+            return Err(format!("a query has at most {MAX_QUERY_BYTES} characters"));
         }
         let mut parsed = Self::default();
         for (word, is_quoted) in words(query) {
@@ -90,7 +90,7 @@ impl SearchQuery {
             .map_or("", String::as_str)
     }
 
-    /// Whether a step fits as far as its columns tell. A duration of -1 or that is no number is none.
+    /// Whether a step matches as far as its columns show. A duration of -1 or that is no number is none.
     pub(super) fn fits(&self, kind: StepKind, name: &str, failed: bool, duration_us: f64) -> bool {
         (self.kinds.is_empty() || self.kinds.contains(&kind))
             && self.failed.is_none_or(|wanted| wanted == failed)
@@ -121,7 +121,7 @@ fn is_filter_like(name: &str, value: &str) -> bool {
     is_word && !is_path && !value.is_empty()
 }
 
-/// The words of a query; what stands in quotes is one.
+/// The words of a query; a quoted text is one.
 fn words(query: &str) -> Vec<(String, bool)> {
     let mut words = Vec::new();
     let mut rest = query.trim_start();

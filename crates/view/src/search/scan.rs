@@ -10,14 +10,14 @@ use super::super::run::timeline::{Row, Source};
 use super::query::SearchQuery;
 use tracer_insight::step_summary;
 
-/// So long a search goes on before it answers with what it has.
-const TIME: Duration = Duration::from_millis(200);
-/// So many bytes are looked through by each thread before they are put together.
-const PART_BYTES: u64 = 8 * 1024 * 1024;
-/// So many threads look through the log.
+/// A search answers with what it has after this time.
+const TIME_LIMIT: Duration = Duration::from_millis(200);
+/// Bytes that each thread scans before results are combined.
+const PARTITION_BYTES: u64 = 8 * 1024 * 1024;
+/// Threads that scan the log.
 const THREADS: u64 = 2;
-/// So many rows are looked at between two looks at the clock.
-const ROWS_AT_ONCE: usize = 4096;
+/// Rows between two readings of the clock.
+const ROWS_PER_CLOCK_CHECK: usize = 4096;
 
 /// What was found in a part of a run.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ pub(crate) struct Found {
 
 /// Looks through a run from `after` on, for at most `limit` rows.
 pub(crate) fn find(run: &OpenRun, query: &SearchQuery, after: u64, limit: usize) -> Result<Found, ApiError> {
-    let deadline = Instant::now() + TIME;
+    let deadline = Instant::now() + TIME_LIMIT;
     let mut found = if query.has_text() {
         Scan {
             run,
@@ -50,12 +50,12 @@ pub(crate) fn find(run: &OpenRun, query: &SearchQuery, after: u64, limit: usize)
     Ok(found)
 }
 
-/// Rows that fit by what their columns tell; `after` counts rows.
+/// Rows that match by their columns; `after` counts rows.
 fn columns(run: &OpenRun, query: &SearchQuery, after: u64, limit: usize, deadline: Instant) -> Found {
     let mut found = Found::default();
     let first = usize::try_from(after).unwrap_or(usize::MAX);
     for (number, row) in run.timeline.rows.iter().enumerate().skip(first) {
-        let is_late = number % ROWS_AT_ONCE == 0 && number > first && Instant::now() > deadline;
+        let is_late = number % ROWS_PER_CLOCK_CHECK == 0 && number > first && Instant::now() > deadline;
         if found.hits.len() >= limit || is_late {
             found.next = Some(number as u64);
             break;
@@ -136,7 +136,7 @@ impl Scan<'_> {
         Ok(self.found)
     }
 
-    /// What is in flight stands in no log.
+    /// Calls in flight are in no log.
     fn in_flight(&mut self) -> Result<(), ApiError> {
         for (number, row) in self.run.timeline.rows.iter().enumerate() {
             if matches!(row.source, Source::InFlight(_)) {
@@ -153,7 +153,7 @@ impl Scan<'_> {
         let mut from = offset;
         for _ in 0..THREADS {
             // A part ends where a line begins.
-            let next = index.place_from(from.saturating_add(PART_BYTES));
+            let next = index.place_from(from.saturating_add(PARTITION_BYTES));
             let to = index.span(next).map_or(end, |span| span.offset);
             if from < to {
                 parts.push((from, to));

@@ -1,7 +1,7 @@
 //! `GET /api/stream`: what changes, as it changes, over one connection (server-sent events).
 //!
 //! The files are looked at ten times a second. That costs a few system calls, works on every file system, and finds a
-//! process that has died, which no notification tells.
+//! process that has died, of which no notification comes.
 
 mod runs;
 mod watched;
@@ -26,15 +26,15 @@ pub(super) use runs::Known;
 use runs::WatchedRuns;
 use watched::WatchedRun;
 
-/// How often the files are looked at, at most: batches come no faster.
-const PAUSE: Duration = Duration::from_millis(100);
-/// A page that takes its events slowly is waited for; so many may be on their way.
-const WAITING_EVENTS: usize = 16;
-/// So many streams are open at once: there are more connections, so that every other request finds one.
-const MOST_STREAMS: usize = 64;
-/// How often a line is sent that says nothing but that the server is there.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
-/// Where a browser says what it got last when it connects again.
+/// How often to poll the files; batches arrive no faster.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Events queued for a slow page before it is waited for.
+const MAX_QUEUED_EVENTS: usize = 16;
+/// Streams open at once: fewer than connections, so that other requests are served.
+const MAX_STREAMS: usize = 64;
+/// How often an empty line shows that the server is there.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
+/// Header in which a reconnecting browser names the last event that it received.
 const LAST_EVENT_ID: &str = "last-event-id";
 
 /// Something that has changed.
@@ -106,14 +106,14 @@ pub(super) async fn stream(
             Watched::Run(Box::new(WatchedRun::new(id, last)))
         }
     };
-    let (sender, receiver) = mpsc::channel(WAITING_EVENTS);
+    let (sender, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
     let place = viewer.streams().enter();
     tokio::spawn(watch(viewer, watched, sender, place));
     let events = stream::unfold(receiver, |mut receiver: mpsc::Receiver<Change>| async move {
         let change = receiver.recv().await?;
         Some((Ok::<_, Infallible>(change.event()), receiver))
     });
-    let keep_alive = KeepAlive::new().interval(KEEP_ALIVE);
+    let keep_alive = KeepAlive::new().interval(KEEP_ALIVE_INTERVAL);
     Ok(Sse::new(events).keep_alive(keep_alive).into_response())
 }
 
@@ -128,7 +128,7 @@ impl Streams {
         let (place, given_up) = oneshot::channel();
         let mut places = self.0.lock();
         places.retain(|place| !place.is_closed());
-        if places.len() >= MOST_STREAMS {
+        if places.len() >= MAX_STREAMS {
             places.pop_front();
         }
         places.push_back(place);
@@ -170,7 +170,7 @@ async fn send_changes(viewer: &Viewer, mut watched: Watched, sender: &mpsc::Send
         if watched.is_over() {
             return;
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -184,10 +184,10 @@ mod tests {
         let mut first = streams.enter();
         let mut second = streams.enter();
         // Those that have ended keep no place.
-        for _ in 0..3 * MOST_STREAMS {
+        for _ in 0..3 * MAX_STREAMS {
             drop(streams.enter());
         }
-        let others: Vec<_> = (2..MOST_STREAMS).map(|_| streams.enter()).collect();
+        let others: Vec<_> = (2..MAX_STREAMS).map(|_| streams.enter()).collect();
         let open = oneshot::error::TryRecvError::Empty;
         assert_eq!(
             (first.try_recv(), second.try_recv()),

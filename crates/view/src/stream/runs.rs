@@ -18,12 +18,12 @@ use super::Change;
 
 use tracer_insight::status::RunStatus;
 
-/// How often the runs are looked at that may change.
-const PAUSE: Duration = Duration::from_millis(500);
-/// How often all are, in case one is changed that nobody expects to.
-const LONG_PAUSE: Duration = Duration::from_secs(5);
-/// More changed runs are not sent: the page asks for the table again.
-const MOST_RUNS: usize = 200;
+/// How often to poll the runs that may change.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// How often to poll all runs, in case an ended one changed.
+const FULL_POLL_INTERVAL: Duration = Duration::from_secs(5);
+/// With more changed runs the page requests the table again.
+const MAX_CHANGED_RUNS: usize = 200;
 
 /// Runs as they were when they were looked at.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -95,13 +95,13 @@ impl WatchedRuns {
             };
             return Ok(vec![Change::new("runs", None, &reload)?]);
         }
-        if self.looked.elapsed() < PAUSE {
+        if self.looked.elapsed() < POLL_INTERVAL {
             return Ok(Vec::new());
         }
         self.looked = Instant::now();
         let folder = changed(viewer);
         if folder == self.folder
-            && self.looked_at_all.elapsed() < LONG_PAUSE
+            && self.looked_at_all.elapsed() < FULL_POLL_INTERVAL
             && !self.has_open_run_changed(viewer)
         {
             return Ok(Vec::new());
@@ -144,15 +144,17 @@ impl WatchedRuns {
         if changed.is_empty() && removed.is_empty() {
             return Ok(Vec::new());
         }
-        let reload = changed.len() > MOST_RUNS;
-        let rows = changed.into_iter().take(if reload { 0 } else { MOST_RUNS });
+        let reload = changed.len() > MAX_CHANGED_RUNS;
+        let rows = changed
+            .into_iter()
+            .take(if reload { 0 } else { MAX_CHANGED_RUNS });
         let runs = rows.map(|run| table::row(viewer, run, true)).collect();
-        let told = ChangedRuns {
+        let changed = ChangedRuns {
             runs,
             removed,
             reload,
         };
-        Ok(vec![Change::new("runs", None, &told)?])
+        Ok(vec![Change::new("runs", None, &changed)?])
     }
 }
 

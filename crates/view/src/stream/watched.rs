@@ -12,10 +12,10 @@ use super::super::run::open_run::OpenRun;
 use super::super::viewer::Viewer;
 use super::Change;
 
-/// Of a run that goes on, how often it is told how it goes.
-const OVERVIEW_PAUSE: Duration = Duration::from_secs(1);
-/// A run whose rows take long to arrange is looked at so many times less often than that takes.
-const EASE: u32 = 4;
+/// How often the overview of a running run is sent.
+const OVERVIEW_INTERVAL: Duration = Duration::from_secs(1);
+/// A run is polled at most once in this many times the duration of arranging its rows.
+const BACKOFF_FACTOR: u32 = 4;
 
 /// A run and what its page knows of it.
 #[derive(Debug)]
@@ -26,8 +26,8 @@ pub(super) struct WatchedRun {
     version: String,
     standing: &'static str,
     in_flight: Vec<String>,
-    told: Option<Instant>,
-    /// Whether the run has changed since it was told how it goes.
+    overview_sent: Option<Instant>,
+    /// Whether the run has changed since the last overview.
     is_behind: bool,
     not_before: Option<Instant>,
     is_deleted: bool,
@@ -47,7 +47,7 @@ impl WatchedRun {
             version: String::new(),
             standing: "",
             in_flight: Vec::new(),
-            told: None,
+            overview_sent: None,
             is_behind: true,
             not_before: None,
             is_deleted: false,
@@ -74,7 +74,7 @@ impl WatchedRun {
         }
         let trace_id = self.trace_id;
         let changes = viewer.runs().with(trace_id, |run| self.compare(run));
-        self.not_before = Some(begun + begun.elapsed() * EASE);
+        self.not_before = Some(begun + begun.elapsed() * BACKOFF_FACTOR);
         changes
     }
 
@@ -108,10 +108,12 @@ impl WatchedRun {
             changes.push(Change::new("in_flight", None, &now)?);
         }
         let standing = run.standing.as_str();
-        let is_due = self.told.is_none_or(|told| told.elapsed() >= OVERVIEW_PAUSE);
+        let is_due = self
+            .overview_sent
+            .is_none_or(|sent| sent.elapsed() >= OVERVIEW_INTERVAL);
         if standing != self.standing || is_due || !run.standing.is_open() {
             changes.push(Change::new("run", Some(end), &overview::of(run)?)?);
-            self.told = Some(Instant::now());
+            self.overview_sent = Some(Instant::now());
             self.is_behind = false;
         }
         self.offset = Some(end);

@@ -1,4 +1,4 @@
-//! Answers that are sent while they are made: of any size, and no more of them in memory than a few pieces.
+//! Answers that are sent while they are made: of any size, and no more of them in memory than a few chunks.
 
 use std::io::{self, Write};
 
@@ -10,22 +10,22 @@ use tokio::sync::mpsc::error::TrySendError;
 use super::viewer::Viewer;
 use super::work;
 
-/// So much of an answer is sent at a time.
-const PIECE_BYTES: usize = 64 * 1024;
-/// So many pieces wait for a reader who is slow.
-const WAITING_PIECES: usize = 4;
+/// Bytes sent at a time.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// Chunks that wait for a slow reader.
+const MAX_QUEUED_CHUNKS: usize = 4;
 
 /// The body that `write` writes, on a thread that may wait. An error cuts the answer off, so that nobody takes it for whole.
 pub(super) fn body(
     viewer: &Viewer,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
 ) -> Body {
-    let (sender, receiver) = mpsc::channel(WAITING_PIECES);
+    let (sender, receiver) = mpsc::channel(MAX_QUEUED_CHUNKS);
     let work = viewer.work().clone();
     tokio::spawn(async move {
-        let mut writer = PieceWriter {
+        let mut writer = ChunkWriter {
             sender: sender.clone(),
-            piece: Vec::with_capacity(PIECE_BYTES),
+            chunk: Vec::with_capacity(CHUNK_BYTES),
         };
         let written = work.read(move || write(&mut writer).and_then(|()| writer.flush()));
         let written = tokio::select! {
@@ -35,42 +35,42 @@ pub(super) fn body(
         };
         if let Err(error) = written.unwrap_or_else(|| Err(io::Error::other("the viewer failed to make this")))
         {
-            // Nobody may be there to be told.
+            // The client may be gone.
             let _ = sender.send(Err(error)).await;
         }
     });
     Body::from_stream(stream::unfold(
         receiver,
         |mut receiver: mpsc::Receiver<io::Result<Bytes>>| async move {
-            let piece = receiver.recv().await?;
-            Some((piece, receiver))
+            let chunk = receiver.recv().await?;
+            Some((chunk, receiver))
         },
     ))
 }
 
-/// Sends what is written in pieces, and waits while the reader is slow.
-struct PieceWriter {
+/// Sends what is written in chunks, and waits while the reader is slow.
+struct ChunkWriter {
     sender: mpsc::Sender<io::Result<Bytes>>,
-    piece: Vec<u8>,
+    chunk: Vec<u8>,
 }
 
-impl Write for PieceWriter {
+impl Write for ChunkWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.piece.extend_from_slice(bytes);
-        if self.piece.len() >= PIECE_BYTES {
+        self.chunk.extend_from_slice(bytes);
+        if self.chunk.len() >= CHUNK_BYTES {
             self.flush()?;
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if self.piece.is_empty() {
+        if self.chunk.is_empty() {
             return Ok(());
         }
-        let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(PIECE_BYTES));
-        let sent = match self.sender.try_send(Ok(piece.into())) {
+        let chunk = std::mem::replace(&mut self.chunk, Vec::with_capacity(CHUNK_BYTES));
+        let sent = match self.sender.try_send(Ok(chunk.into())) {
             Ok(()) => true,
-            Err(TrySendError::Full(piece)) => work::aside(|| self.sender.blocking_send(piece).is_ok()),
+            Err(TrySendError::Full(chunk)) => work::aside(|| self.sender.blocking_send(chunk).is_ok()),
             Err(TrySendError::Closed(_)) => false,
         };
         if sent {
