@@ -7,9 +7,9 @@ use serde::Serialize;
 use tracer_sdk::format::{EventType, Payload, Record, SPANS_FILE, Usage};
 use tracer_sdk::read::{RunSummary, read_log_part, spans_to_events};
 
-use crate::conversation::prompt_summary;
 use crate::status::RunStatus;
 use crate::step_kind::StepKind;
+use crate::step_summary::prompt_summary;
 use crate::{loops, step_summary, steps, text, totals};
 
 /// Bytes that are read of each end of a log.

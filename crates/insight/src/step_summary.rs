@@ -1,10 +1,14 @@
 //! The gist of a step: `what went in → what came out`, in one line.
 
+mod messages;
+
 use serde_json::{Map, Value};
 use tracer_sdk::format::{ErrorPayload, Payload, RecordedStatus, Usage};
 
-use crate::conversation::{answer_summary, prompt_summary};
 use crate::text;
+
+use messages::answer_summary;
+pub(crate) use messages::prompt_summary;
 
 /// Longer texts say no more in one line.
 const LONGEST_TEXT: usize = 300;

@@ -137,16 +137,14 @@ fn assert_turns(name: &str, surface: &str, text: &str, turns: &[&str]) {
 
 /// What the page shows of messages: their role, and of each part its label and content.
 fn page_text(messages: &Value) -> String {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for message in messages.as_array().unwrap() {
-        text += &format!("{}\n", message["role"]);
+        lines.push(message["role"].to_string());
         for part in message["parts"].as_array().unwrap() {
-            for field in ["label", "name", "text", "value"] {
-                text += &format!("  {}\n", part[field]);
-            }
+            lines.extend(["label", "name", "text", "value"].map(|field| part[field].to_string()));
         }
     }
-    text
+    lines.join("\n")
 }
 
 #[test]
@@ -183,11 +181,11 @@ fn every_surface_shows_the_same_turns() {
         let viewer = Viewer::start(&sandbox);
         let step = viewer.json(&format!("/api/runs/{FIRST}/steps?row=2"));
         let call = &step["llm"];
-        let page = page_text(&call["messages"]) + &page_text(&call["response"]);
+        let page = page_text(&call["messages"]) + "\n" + &page_text(&call["response"]);
         assert_turns(name, "inspector", &page, &TURNS);
         let transcript = viewer.json(&format!("/api/runs/{FIRST}/transcript"));
         let turn = &transcript["turns"][1];
-        let page = page_text(&turn["messages"]) + &page_text(&turn["response"]);
+        let page = page_text(&turn["messages"]) + "\n" + &page_text(&turn["response"]);
         assert_turns(name, "page's transcript", &page, &TURNS);
 
         let exported: Value =

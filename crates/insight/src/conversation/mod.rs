@@ -7,7 +7,6 @@
 
 mod parse;
 mod shapes;
-mod summary;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -18,7 +17,6 @@ use serde_json::Value;
 use tracer_sdk::format::{Payload, Usage};
 
 pub use parse::{answer_messages, embedded_json, last_prompt_message, prompt_messages};
-pub(crate) use summary::{answer_summary, prompt_summary};
 pub use tools::{OfferedTool, offered_tools};
 pub use turns::{Turn, TurnReader, new_messages, unwrapped};
 pub use words::{PartLabel, earlier_messages, part_label, prompt_heading, same_as_before};

@@ -85,7 +85,7 @@ impl Reading {
                 self.push(role, items.iter().flat_map(part).collect());
             }
             Value::Array(items) if !items.is_empty() && items.iter().all(is_plain) => {
-                self.push(role, part(value))
+                self.push(role, part(value));
             }
             Value::Array(items) => {
                 for item in items {

@@ -87,7 +87,7 @@ mod tests {
     use super::super::prompt_messages;
     use super::*;
 
-    fn label(part: Value) -> Option<String> {
+    fn label(part: &Value) -> Option<String> {
         let messages = prompt_messages(&json!([{"role": "assistant", "content": [part]}]));
         let label = part_label(&messages[0].parts[0])?;
         Some(match label.name {
@@ -133,7 +133,7 @@ mod tests {
             ),
         ];
         for (part, expected) in cases {
-            assert_eq!(label(part.clone()).as_deref(), expected, "{part}");
+            assert_eq!(label(&part).as_deref(), expected, "{part}");
         }
     }
 

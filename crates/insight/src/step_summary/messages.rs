@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::words::part_label;
-use super::{Message, MessagePart, answer_messages, embedded_json, last_prompt_message};
+use crate::conversation::{
+    Message, MessagePart, answer_messages, embedded_json, last_prompt_message, part_label,
+};
 use crate::step_summary;
 
 /// Larger texts are not tried as JSON for one line, in bytes.
@@ -22,7 +23,7 @@ pub(crate) fn prompt_summary(prompt: &Value) -> String {
 }
 
 /// What the model decided: its text, else the tools that it calls.
-pub(crate) fn answer_summary(answer: &Value) -> String {
+pub(super) fn answer_summary(answer: &Value) -> String {
     let messages = answer_messages(answer);
     if messages.is_empty() {
         return step_summary::value(answer);
