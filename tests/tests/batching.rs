@@ -67,7 +67,7 @@ fn without_batching_there_is_no_thread() {
 }
 
 #[test]
-fn all_batched_runs_share_a_thread_that_ends_with_the_last_of_them() {
+fn batched_runs_share_one_thread() {
     let _alone = alone();
     let data = DataDir::new();
     for _ in 0..2 {

@@ -26,7 +26,7 @@ fn elsewhere<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 }
 
 #[test]
-fn a_thread_without_a_context_attaches_to_the_only_live_run_and_says_so() {
+fn a_lone_run_adopts_records_without_context() {
     let _turn = take_turns();
     let data = DataDir::new();
     let run = data.run("only").start();
@@ -73,7 +73,7 @@ fn a_thread_without_a_context_attaches_to_the_only_live_run_and_says_so() {
 }
 
 #[test]
-fn with_two_live_runs_a_thread_without_a_context_records_nothing_and_that_is_counted() {
+fn two_live_runs_adopt_nothing() {
     let _turn = take_turns();
     let data = DataDir::new();
     let first = data.run("first").start();
@@ -119,7 +119,7 @@ fn without_a_live_run_recording_does_nothing_and_is_counted() {
 }
 
 #[test]
-fn a_run_started_on_a_thread_without_a_context_is_its_own_though_another_one_lives() {
+fn a_run_on_a_fresh_thread_is_its_own() {
     let _turn = take_turns();
     let data = DataDir::new();
     let first = data.run("first").start();
@@ -135,7 +135,7 @@ fn a_run_started_on_a_thread_without_a_context_is_its_own_though_another_one_liv
 }
 
 #[test]
-fn the_runs_that_a_record_may_have_belonged_to_say_that_it_found_none() {
+fn possible_runs_count_unattached_records() {
     let _turn = take_turns();
     let data = DataDir::new();
     let unattached = |run: &tracer_tests::Finished| run.run.meta.additional.get("unattached").cloned();
@@ -168,7 +168,7 @@ fn the_runs_that_a_record_may_have_belonged_to_say_that_it_found_none() {
 }
 
 #[test]
-fn a_record_that_finds_no_run_among_several_is_warned_of_once_with_what_to_write() {
+fn unattached_records_are_warned_of_once() {
     let data = DataDir::new();
     let output = tracer_tests::Program::new(env!("CARGO_BIN_EXE_traced"), &data)
         .args(["unattached"])

@@ -5,7 +5,7 @@
 
 /// One test for both, so that the SDK is built for them once.
 #[test]
-fn mistakes_are_told_on_the_offending_token_and_what_is_allowed_compiles() {
+fn mistakes_point_at_the_offending_token() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/err/*.rs");
     cases.pass("tests/ui/ok/*.rs");

@@ -45,7 +45,7 @@ const RECORDERS: [fn(); 6] = [
 ];
 
 #[test]
-fn an_allocator_that_records_is_never_waited_for_and_what_it_drops_is_counted() {
+fn a_recording_allocator_is_never_waited_for() {
     for (index, recorder) in RECORDERS.into_iter().enumerate() {
         let folder = tempfile::tempdir().unwrap();
         let config = Config::new().data_dir(folder.path());

@@ -4,3 +4,4 @@
 
 mod citations;
 mod first_contact;
+mod settings;

@@ -105,7 +105,7 @@ fn written(data: &DataDir, arguments: &[&str]) -> usize {
 }
 
 #[test]
-fn whatever_is_written_of_a_deep_run_is_as_long_as_of_a_wide_one() {
+fn deep_runs_are_written_as_short_as_wide_ones() {
     const COUNT: usize = 1_500;
     let (wide, _) = Shape::Star.write(COUNT);
     for arguments in surfaces() {
@@ -144,7 +144,7 @@ fn fold(directory: &Path) -> usize {
 }
 
 #[test]
-fn reading_and_folding_a_deep_run_takes_the_memory_of_a_wide_one_and_twice_of_it_for_twice_the_spans() {
+fn reading_memory_is_linear_in_spans() {
     type Work = fn(&Path) -> [u64; 2];
     // Twice as many spans still are one block of the file, which one thread reads: memory is counted for this one.
     const COUNT: usize = 380;

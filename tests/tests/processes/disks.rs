@@ -161,7 +161,7 @@ fn a_run_that_was_moved_away_is_not_claimed_and_stays_readable() {
 }
 
 #[test]
-fn a_run_whose_log_was_deleted_is_interrupted_and_says_what_is_missing() {
+fn a_deleted_log_interrupts_the_run() {
     let data = DataDir::new();
     let (run, directory) = interrupted_by(&data, |directory| {
         fs::remove_file(directory.join("spans.jsonl")).unwrap();
@@ -291,7 +291,7 @@ fn a_changed_log_is_never_reported_as_whole(#[case] harm: Harm, #[case] change: 
 }
 
 #[test]
-fn a_log_that_was_emptied_is_completed_with_what_came_later_and_counts_what_is_gone() {
+fn an_emptied_log_counts_what_is_gone() {
     let data = DataDir::new();
     let run = Run::new("emptied").config(&data.config()).start();
     let directory = run.dir().unwrap();
@@ -353,7 +353,7 @@ fn on_a_disk_that_fills_up(size: &str, flush: &str) -> Option<(Told, Finished)> 
 }
 
 #[test]
-fn a_disk_that_was_full_for_a_while_costs_the_spans_of_that_while() {
+fn a_full_disk_costs_only_its_spans() {
     for size in ["128k", "200k", "1m"] {
         let Some((told, run)) = on_a_disk_that_fills_up(size, "each") else {
             return;

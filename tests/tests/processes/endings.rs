@@ -45,7 +45,7 @@ fn spans_in(data: &DataDir) -> Vec<String> {
 }
 
 #[test]
-fn a_program_that_ends_without_ending_its_run_is_told_as_interrupted_with_all_that_it_had_finished() {
+fn an_abandoned_run_is_interrupted_and_complete() {
     let (in_the_call, after_it): (&[&str], &[&str]) = (&["before"], &["before", "gpt-5"]);
     for (task, signal, finished) in [
         ("exit", None, after_it),
@@ -109,7 +109,7 @@ fn a_program_that_returns_ends_its_run_well() {
 }
 
 #[test]
-fn a_panic_that_ends_the_program_ends_the_run_as_failed_with_what_it_said() {
+fn a_fatal_panic_fails_the_run() {
     let data = DataDir::new();
     let mut child = Program::new(TRACED, &data).args(["panic"]).start_ready();
     go_on(&mut child);
@@ -134,7 +134,7 @@ fn a_panic_that_ends_the_program_ends_the_run_as_failed_with_what_it_said() {
 }
 
 #[test]
-fn a_run_whose_guard_was_leaked_is_told_as_interrupted() {
+fn a_leaked_guard_leaves_an_interrupted_run() {
     let data = DataDir::new();
     let mut child = Program::new(TRACED, &data).args(["forget"]).start_ready();
     go_on(&mut child);
@@ -144,7 +144,7 @@ fn a_run_whose_guard_was_leaked_is_told_as_interrupted() {
 }
 
 #[test]
-fn a_stopped_program_is_never_told_as_dead() {
+fn a_stopped_program_is_never_dead() {
     let data = DataDir::new();
     let mut child = Program::new(TRACED, &data).args(["wait"]).start_ready();
     send(&child, Signal::SIGSTOP);
@@ -158,7 +158,7 @@ fn a_stopped_program_is_never_told_as_dead() {
 }
 
 #[test]
-fn a_dead_program_is_told_though_a_program_that_it_started_lives_on() {
+fn a_dead_program_with_living_child_is_dead() {
     let data = DataDir::new();
     let mut child = Program::new(TRACED, &data).args(["exec-and-wait"]).start_ready();
     assert_eq!(liveness_now(&data), Liveness::Running);
@@ -171,7 +171,7 @@ fn a_dead_program_is_told_though_a_program_that_it_started_lives_on() {
 }
 
 #[test]
-fn a_dead_program_is_told_though_a_forked_child_holds_its_lock() {
+fn a_forked_child_hides_no_death() {
     let data = DataDir::new();
     let mut child = Program::new(TRACED, &data).args(["fork-and-wait"]).start_ready();
     assert_eq!(liveness_now(&data), Liveness::Running);
@@ -185,7 +185,7 @@ fn a_dead_program_is_told_though_a_forked_child_holds_its_lock() {
 }
 
 #[test]
-fn a_recorder_that_became_another_program_is_told_as_dead_though_a_forked_child_holds_its_lock() {
+fn an_exec_after_fork_is_a_death() {
     let data = DataDir::new();
     let mut child = Program::new(TRACED, &data)
         .args(["fork-and-become-another-program"])
@@ -268,7 +268,7 @@ fn a_process_whose_first_thread_is_gone_lives() {
 }
 
 #[test]
-fn a_process_of_another_time_namespace_is_told_as_what_it_is() {
+fn time_namespaces_hide_no_liveness() {
     let elsewhere = [
         "--user",
         "--map-root-user",
@@ -302,7 +302,7 @@ fn a_process_of_another_time_namespace_is_told_as_what_it_is() {
 }
 
 #[test]
-fn a_forked_child_neither_writes_into_its_parents_run_nor_ends_it_and_may_have_its_own() {
+fn a_forked_child_leaves_its_parents_run() {
     let data = DataDir::new();
     Program::new(TRACED, &data).args(["fork"]).succeed();
     let mut runs: Vec<(RecordedStatus, Vec<String>)> = data

@@ -31,7 +31,7 @@ fn the_default_name_is_path_function_and_local_minute() {
 }
 
 #[test]
-fn the_environments_name_wins_over_the_one_in_code_and_an_empty_one_does_not() {
+fn the_environments_run_name_wins() {
     for (task, given, expected) in [
         ("join", "nightly", "nightly"),
         ("default-name", "nightly", "nightly"),
@@ -58,7 +58,7 @@ fn recording_that_the_environment_turns_off_leaves_nothing_behind() {
 }
 
 #[test]
-fn without_a_data_directory_of_its_own_a_run_is_kept_in_the_home_folder() {
+fn runs_default_to_the_home_folder() {
     let home = tempfile::tempdir().unwrap();
     let data = DataDir::new();
     Program::new(TRACED, &data)
@@ -109,7 +109,7 @@ fn everything_is_private_to_the_user_whatever_the_umask() {
 }
 
 #[test]
-fn a_link_in_the_place_of_the_span_log_is_refused_and_the_run_told_as_not_whole() {
+fn a_linked_span_log_is_refused() {
     let data = DataDir::new();
     let target = tempfile::NamedTempFile::new().unwrap();
     fs::write(target.path(), "somebody else's").unwrap();
@@ -129,7 +129,7 @@ fn a_link_in_the_place_of_the_span_log_is_refused_and_the_run_told_as_not_whole(
 }
 
 #[test]
-fn a_link_in_the_place_of_the_metadata_is_replaced_and_never_followed() {
+fn linked_metadata_is_replaced() {
     let data = DataDir::new();
     let target = tempfile::NamedTempFile::new().unwrap();
     fs::write(target.path(), "somebody else's").unwrap();

@@ -17,7 +17,7 @@ fn child_of(run: &RunGuard, data: &DataDir, task: &str) -> Program {
 }
 
 #[test]
-fn children_and_their_parent_append_to_one_run_at_once_and_all_are_counted() {
+fn children_and_parent_share_one_run() {
     let data = DataDir::new();
     let run = data.run("parent").start();
     let children: Vec<Child> = (0..4).map(|_| child_of(&run, &data, "join").start()).collect();
@@ -102,7 +102,7 @@ fn a_child_that_is_killed_leaves_its_parents_run_valid() {
 }
 
 #[test]
-fn what_a_child_lost_is_told_by_its_parents_run() {
+fn the_parents_run_counts_a_childs_losses() {
     let data = DataDir::new();
     let run = data.run("parent").start();
     let parent = run.context().unwrap().to_traceparent();
@@ -130,7 +130,7 @@ fn what_a_child_lost_is_told_by_its_parents_run() {
 }
 
 #[test]
-fn what_a_child_records_after_its_parents_run_is_appended_marked_and_counted() {
+fn late_records_of_a_child_are_marked() {
     let data = DataDir::new();
     let run = data.run("parent").start();
     let mut child = child_of(&run, &data, "join-and-wait").start_ready();
@@ -164,7 +164,7 @@ fn goes_on(mut child: Child) -> String {
 }
 
 #[test]
-fn a_child_of_a_run_without_a_live_file_sees_its_end_in_meta_json() {
+fn a_child_sees_the_end_without_live_file() {
     let data = DataDir::new();
     let run = data.run("parent").start();
     let parent = run.context().unwrap().to_traceparent();
@@ -182,7 +182,7 @@ fn a_child_of_a_run_without_a_live_file_sees_its_end_in_meta_json() {
 }
 
 #[test]
-fn a_lock_that_a_stopped_process_keeps_costs_no_span_once_it_is_free() {
+fn a_stopped_lock_holder_costs_no_span() {
     let data = DataDir::new();
     let run = data.run("parent").start();
     let child = child_of(&run, &data, "join-and-wait");
@@ -199,7 +199,7 @@ fn a_lock_that_a_stopped_process_keeps_costs_no_span_once_it_is_free() {
 }
 
 #[test]
-fn a_run_ends_though_a_stopped_process_keeps_its_lock_and_nothing_lands_behind_its_end_unmarked() {
+fn a_run_ends_despite_a_stopped_lock_holder() {
     let data = DataDir::new();
     let run = data.run("parent").start();
     tool_call("before").record().unwrap();
@@ -240,7 +240,7 @@ fn locked_log(run: &RunGuard) -> std::fs::File {
 }
 
 #[test]
-fn a_child_of_a_run_that_has_ended_or_is_not_there_starts_a_run_of_its_own() {
+fn a_child_without_parent_run_starts_its_own() {
     let data = DataDir::new();
     let run = data.run("parent").start();
     let parent = run.context().unwrap().to_traceparent();
@@ -268,7 +268,7 @@ fn a_child_of_a_run_that_has_ended_or_is_not_there_starts_a_run_of_its_own() {
 }
 
 #[test]
-fn what_is_no_traceparent_is_told_once_and_passed_over() {
+fn a_bad_traceparent_is_warned_of_once() {
     let data = DataDir::new();
     let output = Program::new(TRACED, &data)
         .args(["join", "1"])
@@ -280,7 +280,7 @@ fn what_is_no_traceparent_is_told_once_and_passed_over() {
 }
 
 #[test]
-fn what_a_killed_process_left_of_a_line_is_cut_before_the_next_one_appends() {
+fn a_torn_line_is_cut_before_appending() {
     use std::io::Write as _;
 
     let data = DataDir::new();

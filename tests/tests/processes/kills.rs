@@ -26,7 +26,7 @@ fn number_of_kills() -> u32 {
 }
 
 #[test]
-fn no_acknowledged_span_is_lost_to_a_kill_and_no_torn_line_is_read() {
+fn kills_lose_no_acknowledged_span() {
     let mut acknowledged = 0;
     for kill in 0..number_of_kills() {
         acknowledged += kill_once(kill);

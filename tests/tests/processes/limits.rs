@@ -76,7 +76,7 @@ fn files_kept_open(runs: usize, limit: u64) -> u64 {
 }
 
 #[test]
-fn the_runs_of_a_process_use_at_most_a_quarter_of_its_descriptors_whatever_their_number() {
+fn runs_use_a_quarter_of_descriptors() {
     let (allowed, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
     let limits = [(600, 1024), (100, 64), (40, 24), (2, 1024)];
     for (runs, limit) in limits.into_iter().filter(|(_, limit)| *limit <= allowed) {

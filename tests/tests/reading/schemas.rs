@@ -108,7 +108,7 @@ fn a_run_with_every_recorder_keeps_to_the_schemas() {
 }
 
 #[test]
-fn a_run_that_fails_and_one_that_a_guardrail_stops_keep_to_the_schemas() {
+fn failed_and_stopped_runs_keep_to_schemas() {
     let data = DataDir::new();
     let failed: Result<(), &str> = data.run("fails").in_scope(|| Err("no network"));
     assert!(failed.is_err());

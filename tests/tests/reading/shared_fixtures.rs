@@ -257,7 +257,7 @@ fn latency_cost_envelope() {
 }
 
 #[test]
-fn a_loop_told_by_the_root() {
+fn a_loop_recorded_by_the_root() {
     let root = "1111111111111131";
     let call = || model("gpt-loop", &Value::Null, &Value::Null, [None, None, Some(5)]);
     let lookup = || tool("lookup", &Value::Null, &Value::Null);
@@ -347,7 +347,7 @@ fn a_loop_told_by_the_root() {
 }
 
 #[test]
-fn a_guardrail_told_by_the_root() {
+fn a_guardrail_recorded_by_the_root() {
     let root = "1111111111111151";
     let blocked = json!({
         "tool_name": "risky_tool", "args": {"unsafe": true}, "result": null, "status": "error",

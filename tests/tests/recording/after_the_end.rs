@@ -116,7 +116,7 @@ fn every_recorder_records_after_the_end_with_every_way_to_write() {
 }
 
 #[test]
-fn a_call_that_is_open_when_the_run_ends_is_written_once_when_it_ends_with_all_it_has() {
+fn an_open_call_is_written_once() {
     let data = DataDir::new();
     let run = data.run("agent").start();
     let mut call = llm_call("gpt-5").provider("openai").prompt("Hi").start().unwrap();
@@ -264,7 +264,7 @@ fn a_name_that_the_run_was_given_meanwhile_stays() {
 }
 
 #[test]
-fn many_late_spans_replace_the_metadata_seldom_and_the_last_one_is_in_it() {
+fn late_spans_rewrite_metadata_seldom() {
     const SPANS: usize = 5_000;
     let data = DataDir::new();
     let disk = Faulty::new(Arc::new(Disk));
@@ -351,7 +351,7 @@ fn a_fault_after_the_end_is_survived_whatever_operation_it_hits() {
 }
 
 #[test]
-fn spans_of_many_threads_that_end_while_the_run_does_are_each_written_once() {
+fn concurrent_ends_write_each_span_once() {
     for _ in 0..20 {
         let data = DataDir::new();
         let run = data.run("agent").start();
@@ -389,7 +389,7 @@ fn spans_of_many_threads_that_end_while_the_run_does_are_each_written_once() {
 }
 
 #[tokio::test]
-async fn a_call_in_flight_in_a_future_that_is_ready_ends_before_its_run() {
+async fn a_ready_future_ends_its_calls_first() {
     let data = DataDir::new();
     let request = async {
         let _call = llm_call("gpt-5").provider("openai").prompt("Hi").start().unwrap();
@@ -412,7 +412,7 @@ async fn a_call_in_flight_in_a_future_that_is_ready_ends_before_its_run() {
 }
 
 #[tokio::test]
-async fn a_call_in_flight_in_a_run_that_is_dropped_keeps_what_it_has() {
+async fn a_dropped_run_keeps_calls_in_flight() {
     let data = DataDir::new();
     let work = async {
         let plan = async {
@@ -439,7 +439,7 @@ async fn a_call_in_flight_in_a_run_that_is_dropped_keeps_what_it_has() {
 }
 
 #[tokio::test]
-async fn a_future_that_was_ready_is_never_ready_again_and_does_not_panic() {
+async fn a_finished_future_stays_pending() {
     let data = DataDir::new();
     let mut run = Box::pin(data.run("agent").instrument_infallible(async { 1 }));
     assert_eq!(poll_once(run.as_mut()), Poll::Ready(1));

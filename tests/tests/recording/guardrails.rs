@@ -186,7 +186,7 @@ fn a_loop_stops_the_run_after_its_warning() {
 }
 
 #[test]
-fn a_loop_that_closes_with_the_record_that_crosses_a_limit_is_told_before_the_error() {
+fn a_closing_loop_is_recorded_before_the_error() {
     for _ in 0..20 {
         let finished = careless(Guardrails::new().max_tool_calls(2), || {
             (0..3).for_each(|_| _ = record_tool());
@@ -199,7 +199,7 @@ fn a_loop_that_closes_with_the_record_that_crosses_a_limit_is_told_before_the_er
 }
 
 #[test]
-fn a_loop_is_only_warned_of_without_the_guardrail_and_stops_later_with_a_higher_one() {
+fn loops_stop_only_with_the_guardrail() {
     let data = DataDir::new();
     data.run("warned")
         .in_scope_infallible(|| (0..9).for_each(|_| record_tool().unwrap()));
@@ -258,7 +258,7 @@ fn a_tripped_run_stays_tripped_for_every_recorder() {
 }
 
 #[test]
-fn the_call_that_was_refused_is_in_the_trace_and_later_ones_are_not() {
+fn only_the_first_refused_call_is_recorded() {
     let finished = careless(Guardrails::new().max_tool_calls(0), || {
         for _ in 0..100 {
             assert!(tool_call("delete").args(&json!({"path": "a"})).start().is_err());
@@ -273,7 +273,7 @@ fn the_call_that_was_refused_is_in_the_trace_and_later_ones_are_not() {
 }
 
 #[test]
-fn the_root_tells_which_limit_stopped_the_run() {
+fn the_root_names_the_crossed_limit() {
     let finished = careless(Guardrails::new().max_tool_calls(1), || {
         let _ = (record_tool(), record_tool());
     });
@@ -293,7 +293,7 @@ fn the_root_tells_which_limit_stopped_the_run() {
 }
 
 #[test]
-fn handing_the_guardrails_error_on_does_not_tell_it_twice() {
+fn a_returned_guardrail_error_is_recorded_once() {
     let data = DataDir::new();
     let outcome = data
         .run("question mark")

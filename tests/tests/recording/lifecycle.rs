@@ -30,7 +30,7 @@ impl fmt::Display for OutOfCredit {
 }
 
 #[test]
-fn metadata_appears_as_running_with_the_first_child_and_is_final_at_the_end() {
+fn metadata_is_running_then_final() {
     let data = DataDir::new();
     let run = data.run("agent").start();
     let directory = run.dir().unwrap();
@@ -105,7 +105,7 @@ fn an_err_ends_the_run_as_failed_and_is_handed_on() {
 }
 
 #[test]
-fn a_guard_can_be_told_of_failures_and_of_results() {
+fn a_guard_records_failures_and_results() {
     let data = DataDir::new();
     let run = data.run("agent").start();
     assert_eq!(run.observe(Ok::<u8, OutOfCredit>(7)), Ok(7));
@@ -164,7 +164,7 @@ fn a_panic_ends_the_run_as_failed_and_goes_on() {
 }
 
 #[test]
-fn a_run_that_starts_and_ends_while_a_thread_unwinds_is_not_failed_by_that_panic() {
+fn an_unwinding_thread_fails_no_new_run() {
     struct Cleanup<'a>(&'a DataDir);
     impl Drop for Cleanup<'_> {
         fn drop(&mut self) {
@@ -212,7 +212,7 @@ fn a_run_within_a_run_is_a_structural_span_of_it() {
 }
 
 #[test]
-fn batched_spans_are_in_the_file_at_the_end_on_request_and_when_the_program_unwinds() {
+fn batches_are_flushed_at_every_end() {
     use tracer_sdk::settings::Flush;
     let data = DataDir::new();
     let unwound = catch_unwind(AssertUnwindSafe(|| {

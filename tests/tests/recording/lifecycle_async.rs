@@ -37,14 +37,14 @@ async fn a_future_that_is_ready_ends_its_run_by_what_it_gave() {
 }
 
 #[test]
-fn a_future_that_is_never_polled_is_told_as_cancelled() {
+fn an_unpolled_future_is_cancelled() {
     let data = DataDir::new();
     drop(data.run("never").instrument_infallible(async { unreachable!() }));
     cancelled(&data.finished());
 }
 
 #[test]
-fn a_future_that_is_dropped_while_it_waits_is_told_as_cancelled_with_what_was_in_flight() {
+fn a_dropped_future_is_cancelled_with_its_calls() {
     let data = DataDir::new();
     {
         let run = data.run("waiting").instrument_infallible(async {
@@ -86,7 +86,7 @@ async fn select_cancels_the_run_that_loses() {
 }
 
 #[tokio::test]
-async fn a_branch_that_select_drops_inside_a_run_is_told_as_cancelled_and_the_run_goes_on() {
+async fn a_deselected_branch_is_cancelled() {
     let data = DataDir::new();
     let work = async {
         for _ in 0..2 {
@@ -119,7 +119,7 @@ async fn a_branch_that_select_drops_inside_a_run_is_told_as_cancelled_and_the_ru
 }
 
 #[tokio::test]
-async fn a_panic_in_a_poll_ends_the_run_as_failed_though_it_is_caught() {
+async fn a_caught_poll_panic_fails_the_run() {
     let data = DataDir::new();
     let run = data.run("panics").instrument_infallible(async {
         tokio::task::yield_now().await;

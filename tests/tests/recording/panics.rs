@@ -1,5 +1,5 @@
-//! A panic belongs to the unwinding that it started: what is resumed later is never recorded with the words of a panic that
-//! was caught before it.
+//! Panics: each is recorded by every span that it unwinds through, with its own message, never with that of a panic that
+//! was caught before.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use futures_util::FutureExt;
 use serde_json::Value;
 use tracer_sdk::format::{EventType, RecordedStatus};
-use tracer_sdk::{RunGuard, TraceFutureExt, span, tool_call, trace};
+use tracer_sdk::{Run, RunGuard, TraceFutureExt, span, tool_call, trace};
 use tracer_tests::DataDir;
 
 const NO_WORDS: &str = "the thread panicked";
@@ -114,7 +114,7 @@ fn traced(work: fn()) {
 }
 
 #[test]
-fn where_the_users_code_is_called_every_panic_is_recorded_with_its_own_words() {
+fn every_panic_keeps_its_own_message() {
     for (name, way) in WAYS {
         let data = DataDir::new();
         let run = || data.run("closure").in_scope_infallible(way);
@@ -178,7 +178,7 @@ fn a_guard_records_the_words_of_no_other_panic() {
 }
 
 #[test]
-fn a_guard_of_a_run_whose_threads_panicked_before_records_the_words_of_no_other_panic() {
+fn threads_panics_are_not_the_guards() {
     let data = DataDir::new();
     let run = || {
         let guard = data.run("guard").start();
@@ -192,7 +192,7 @@ fn a_guard_of_a_run_whose_threads_panicked_before_records_the_words_of_no_other_
 }
 
 #[test]
-fn a_plain_panic_keeps_its_words_its_place_and_its_frames_in_every_scope() {
+fn a_plain_panic_keeps_message_and_frames() {
     let data = DataDir::new();
     let run = || {
         let _guard = data.run("guard").start();
@@ -217,7 +217,7 @@ fn a_plain_panic_keeps_its_words_its_place_and_its_frames_in_every_scope() {
 }
 
 #[test]
-fn a_panic_that_is_resumed_by_another_task_is_recorded_with_its_own_words() {
+fn a_resumed_panic_keeps_its_message() {
     let data = DataDir::new();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -230,4 +230,42 @@ fn a_panic_that_is_resumed_by_another_task_is_recorded_with_its_own_words() {
     });
     assert!(runtime.block_on(AssertUnwindSafe(work).catch_unwind()).is_err());
     assert_eq!(message_of(&data), "new");
+}
+
+#[test]
+fn a_panic_is_recorded_by_every_open_span() {
+    let data = DataDir::new();
+    let run = || {
+        let _outer = data.run("outer").start();
+        let _inner = Run::new("inner").start();
+        panic!("the model went away");
+    };
+    assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    let error = error_of(&data);
+    let finished = data.finished();
+    assert_eq!(finished.all(EventType::Error).len(), 1);
+    for span in ["outer", "inner"] {
+        assert_eq!(
+            finished.span_named(span).status_description,
+            "the model went away"
+        );
+    }
+    let stack = error["stack"].as_str().unwrap();
+    assert!(stack.starts_with("at ") && stack.contains("panics.rs"), "{stack}");
+    assert!(
+        stack.lines().count() > 1,
+        "the frames of the program follow the place: {stack}"
+    );
+}
+
+#[test]
+fn a_panic_caught_inside_a_run_does_not_end_it() {
+    let data = DataDir::new();
+    let run = data.run("resilient").start();
+    caught("caught");
+    tool_call("after").record().unwrap();
+    run.finish();
+    let finished = data.finished();
+    assert_eq!(finished.status(), RecordedStatus::Ok);
+    assert_eq!(finished.run.meta.counts.tool_calls, 1);
 }

@@ -195,7 +195,7 @@ proptest! {
     }
 
     #[test]
-    fn structure_of_any_depth_is_kept_to_ten_levels_and_the_run_stays_valid(depth in 0_usize..300, as_list in any::<bool>()) {
+    fn structures_are_kept_to_ten_levels(depth in 0_usize..300, as_list in any::<bool>()) {
         let mut value = AnyValue::Text("inside".to_owned());
         for _ in 0..depth {
             value = if as_list { AnyValue::List(vec![value]) } else { AnyValue::Object(BTreeMap::from([("in".to_owned(), value)])) };
@@ -210,7 +210,7 @@ proptest! {
     }
 
     #[test]
-    fn a_long_text_is_cut_between_characters_so_that_it_fits_with_the_marker(
+    fn long_texts_are_cut_between_characters(
         texts in proptest::collection::vec(any_text(), 1..40), limit in 100_u64..400,
     ) {
         let text = texts.concat();

@@ -191,7 +191,7 @@ fn a_secret_within_a_text_is_nowhere_on_disk() {
 }
 
 #[test]
-fn a_secret_within_a_string_of_a_structured_value_is_nowhere_on_disk() {
+fn secrets_within_strings_are_not_written() {
     for (number, (place, record)) in PLACES.iter().enumerate() {
         let data = DataDir::new();
         let samples = samples(number + 101);
@@ -206,7 +206,7 @@ fn a_secret_within_a_string_of_a_structured_value_is_nowhere_on_disk() {
 }
 
 #[test]
-fn a_secret_in_a_runs_name_or_in_what_ended_it_is_nowhere_on_disk() {
+fn secrets_in_names_and_errors_are_not_written() {
     for sample in samples(201) {
         let data = DataDir::new();
         let outcome: Result<(), String> = Run::new(sample.text.clone())

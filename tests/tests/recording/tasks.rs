@@ -145,7 +145,7 @@ async fn a_future_that_select_drops_takes_its_context_along() {
 }
 
 #[tokio::test]
-async fn a_run_whose_time_is_up_is_told_as_cancelled_and_what_drops_inside_is_under_it() {
+async fn a_timed_out_run_is_cancelled() {
     struct CleanUp;
     impl Drop for CleanUp {
         fn drop(&mut self) {

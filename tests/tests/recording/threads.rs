@@ -80,7 +80,7 @@ fn sixty_four_threads_record_into_one_run_and_nothing_is_lost() {
 }
 
 #[test]
-fn a_wrapped_closure_works_for_the_span_that_was_current_when_it_was_wrapped() {
+fn a_wrapped_closure_keeps_its_span() {
     let data = DataDir::new();
     let run = data.run("wrap").start();
     let phase = span("phase").start();
@@ -216,7 +216,7 @@ fn a_run_guard_dropped_before_the_guards_inside_it_harms_nothing() {
 }
 
 #[test]
-fn a_run_that_starts_where_an_ended_one_is_still_entered_is_a_run_of_its_own() {
+fn an_ended_context_adopts_no_run() {
     let data = DataDir::new();
     let run = data.run("ended").start();
     let stale = run.context().unwrap().enter();
@@ -256,7 +256,7 @@ fn several_runs_at_once_keep_to_themselves() {
 }
 
 #[test]
-fn a_run_that_ends_under_threads_that_record_is_whole_and_ends_last() {
+fn a_run_ends_last_under_busy_threads() {
     for _ in 0..15 {
         let data = DataDir::new();
         let run = data.run("busy").start();

@@ -7,7 +7,7 @@ use crate::sandbox::{FIRST, Sandbox, meta, spans};
 use crate::view::client::Viewer;
 
 #[test]
-fn a_span_that_ended_after_its_run_is_valid_and_said_by_list_show_export_and_page() {
+fn late_spans_are_shown_everywhere() {
     let sandbox = Sandbox::new();
     let run = Run::new("agent")
         .config(&Config::new().data_dir(sandbox.data_dir()))

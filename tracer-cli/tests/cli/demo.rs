@@ -53,7 +53,7 @@ fn what_to_type_next_is_what_works_where_the_demo_was_started() {
 }
 
 #[test]
-fn its_run_tells_the_story_in_order() {
+fn its_run_has_the_story_in_order() {
     let (sandbox, _) = with_demo();
     let export = sandbox.tracer(&["export", "--out", "-"]).json();
     assert_eq!(export["run"]["status"], "ok");
@@ -105,7 +105,7 @@ fn its_secret_never_reaches_the_disk() {
 }
 
 #[test]
-fn a_demo_that_is_killed_is_told_as_interrupted() {
+fn a_killed_demo_is_interrupted() {
     for _ in 0..10 {
         let sandbox = Sandbox::without_data_directory();
         let runs = sandbox.data_dir().join("runs");
@@ -151,7 +151,7 @@ fn a_demo_that_cannot_record_says_so() {
 }
 
 #[test]
-fn it_records_where_it_is_told_to() {
+fn it_records_to_the_given_directory() {
     let sandbox = Sandbox::without_data_directory();
     let path = sandbox.path("elsewhere");
     let outcome = sandbox.tracer(&["demo", "--data-dir", &path.display().to_string()]);

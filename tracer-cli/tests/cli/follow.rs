@@ -56,7 +56,7 @@ fn search(query: &str) {
 }
 
 #[test]
-fn steps_are_shown_as_they_end_and_the_end_of_the_run_ends_it() {
+fn following_ends_with_the_run() {
     let sandbox = Sandbox::new();
     let run = run(&sandbox);
     search("before");
@@ -96,7 +96,7 @@ fn has_a_step(sandbox: &Sandbox) -> bool {
 
 #[test]
 #[cfg(unix)]
-fn a_process_that_is_killed_ends_it_and_is_told() {
+fn following_ends_with_a_killed_process() {
     let sandbox = Sandbox::new();
     let mut demo = sandbox
         .command(&["demo"])

@@ -71,7 +71,7 @@ fn folded_weighs_time_or_tokens() {
 }
 
 #[test]
-fn html_tells_every_step_and_nothing_beside_it() {
+fn html_has_every_step_and_nothing_else() {
     let page = exported("html", &[]);
     assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
     for told in ["demo-model", "search_kb", "Ended ok", FIRST] {
@@ -85,7 +85,7 @@ fn html_tells_every_step_and_nothing_beside_it() {
 }
 
 #[test]
-fn html_is_looked_over_for_the_secrets_of_this_machine_and_says_so() {
+fn html_is_redacted_once_more() {
     let sandbox = Sandbox::new();
     sandbox.run(FIRST, "grey-elephant-42", 1, "ok");
     let arguments = ["export", FIRST, "--out", "-", "--format", "html"];

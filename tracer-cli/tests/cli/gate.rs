@@ -323,7 +323,7 @@ fn a_comparison_has_three_formats_and_two_sides() {
 }
 
 #[test]
-fn files_annotations_and_the_summary_tell_the_same() {
+fn files_annotations_and_summary_agree() {
     let sandbox = sandbox();
     file(
         &sandbox,
@@ -367,7 +367,7 @@ fn files_annotations_and_the_summary_tell_the_same() {
 }
 
 #[test]
-fn the_demo_tells_how_a_gate_stops_a_change_that_ends_ok() {
+fn the_demo_shows_a_gate_stopping_a_change() {
     let sandbox = Sandbox::without_data_directory();
     let outcome = sandbox.tracer(&["demo", "--regression"]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
@@ -445,7 +445,7 @@ fn the_baseline_of_another_agent_is_refused_unless_that_is_meant() {
 }
 
 #[test]
-fn a_run_that_lost_spans_leaves_undecided_what_they_could_have_shown_and_says_how_many() {
+fn lost_spans_leave_checks_undecided() {
     let sandbox = sandbox();
     let policy = "version: 2\nmetrics:\n  stop_condition_reached: {kind: invariant}\n  \
          forbidden_tools: {kind: invariant, none_of: [admin_delete]}\n  \
@@ -502,7 +502,7 @@ fn a_run_that_lost_spans_leaves_undecided_what_they_could_have_shown_and_says_ho
 }
 
 #[test]
-fn a_new_tool_and_a_step_left_out_are_found_by_the_policy_and_by_options_alike() {
+fn policy_and_options_find_the_same() {
     let sandbox = sandbox();
     assert_eq!(sandbox.tracer(&["init"]).code, Some(0));
     sandbox.tracer(&["baseline", FIRST, "--out", "b.json"]);

@@ -208,7 +208,7 @@ const STRICT: &str =
 const LOOSE: &str = "version: 2\ntrials: 1\nmetrics: {stop_condition_reached: {kind: invariant}}\n";
 
 #[test]
-fn the_workflow_takes_the_rules_from_the_base_before_anything_of_the_change_is_there() {
+fn the_workflow_takes_rules_from_the_base() {
     let runner = Runner::new(Some(STRICT));
     let order = [
         "ref: ${{ github.event.pull_request.base.sha }}",
@@ -242,7 +242,7 @@ fn the_change_that_brings_the_first_policy_is_judged_by_its_own() {
 }
 
 #[test]
-fn the_workflow_fails_when_the_gate_cannot_decide_unless_told_otherwise() {
+fn the_workflow_fails_on_inconclusive() {
     let undecided = "version: 2\ntrials: 1\nmetrics:\n  \
          task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9}\n  \
          cost_tokens: {kind: measured, direction: upper, limit: 1000000}\n";
@@ -275,7 +275,7 @@ for meta in "$data"/runs/*/meta.json; do sed -i 's/"counts"/"dropped": {"spans":
 }
 
 #[test]
-fn the_workflow_installs_what_is_pinned_and_says_what_is_to_be_filled_in() {
+fn the_workflow_pins_what_it_installs() {
     let runner = Runner::new(Some(LOOSE));
     for (git, revision) in [
         ("", REVISION),
@@ -335,7 +335,7 @@ fn a_build_that_changes_the_rules_is_found() {
 }
 
 #[test]
-fn its_policy_finds_a_new_tool_and_a_step_left_out_once_there_is_a_baseline() {
+fn its_policy_finds_new_and_missing_steps() {
     let sandbox = Sandbox::without_data_directory();
     assert_eq!(sandbox.tracer(&["init"]).code, Some(0));
     let agent = env!("CARGO_BIN_EXE_tracer");

@@ -33,7 +33,7 @@ fn runs_are_tab_separated_newest_first_when_nobody_looks() {
 }
 
 #[test]
-fn json_is_the_metadata_as_it_is_stored_with_the_status_of_each_run() {
+fn json_is_the_metadata_with_status() {
     let sandbox = three();
     let mut stored = meta(FIRST, "first", 1, "ok");
     stored["team"] = json!({"kept": true});
@@ -56,7 +56,7 @@ fn json_is_the_metadata_as_it_is_stored_with_the_status_of_each_run() {
 
 // gate-contract 15.4 R10
 #[test]
-fn runs_of_a_gates_trials_are_left_out_until_they_are_asked_for() {
+fn trial_runs_are_hidden_by_default() {
     let sandbox = Sandbox::new();
     let listed = |options: &[&str]| {
         let outcome = sandbox.tracer(&[&["list"], options].concat());
@@ -128,7 +128,7 @@ fn a_running_run_is_counted_from_its_spans() {
 }
 
 #[test]
-fn a_run_whose_process_is_gone_is_interrupted_and_stays_as_it_is() {
+fn listing_changes_no_interrupted_run() {
     let sandbox = Sandbox::new();
     let directory = sandbox.run(FIRST, "killed", 1, "running");
     fs::write(directory.join(".live"), "{\"run_name\":\"killed\"}\n").unwrap();

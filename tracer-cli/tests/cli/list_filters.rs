@@ -67,7 +67,7 @@ fn runs_are_filtered_by_name() {
 }
 
 #[test]
-fn runs_are_filtered_by_age_and_a_damaged_one_is_never_hidden_for_having_none() {
+fn filters_by_age_keep_damaged_runs() {
     let sandbox = store();
     assert_eq!(
         listed(&sandbox, &["--since", "2026-01-01T00:04:00Z"]),

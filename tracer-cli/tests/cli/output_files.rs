@@ -43,7 +43,7 @@ fn two() -> Sandbox {
 }
 
 #[test]
-fn no_output_takes_the_place_of_a_file_of_a_run_or_lies_beside_it() {
+fn no_output_lands_in_a_run() {
     let sandbox = two();
     symlink(sandbox.run_dir(FIRST), sandbox.path("linked-run")).unwrap();
     symlink(

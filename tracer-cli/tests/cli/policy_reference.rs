@@ -56,7 +56,7 @@ fn every_error_that_is_shown_is_the_one_of_the_code() {
 }
 
 #[test]
-fn every_default_that_is_told_is_the_one_of_the_code() {
+fn documented_defaults_are_the_codes() {
     let policy = Policy::parse(
         "version: 2\nmetrics: {no_loops: {kind: invariant}}\n",
         &Overrides::default(),

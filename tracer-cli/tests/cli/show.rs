@@ -102,7 +102,7 @@ fn a_running_run_is_shown_without_its_root() {
 }
 
 #[test]
-fn an_interrupted_run_is_told() {
+fn show_names_an_interrupted_run() {
     let sandbox = Sandbox::new();
     let directory = sandbox.run(FIRST, "killed", 1, "running");
     fs::write(directory.join(".live"), "{\"run_name\":\"killed\"}\n").unwrap();
@@ -121,7 +121,7 @@ fn an_interrupted_run_is_told() {
 }
 
 #[test]
-fn a_run_that_has_only_begun_is_told_with_the_call_that_it_is_in() {
+fn a_begun_run_shows_its_open_call() {
     let sandbox = Sandbox::new();
     let directory = sandbox.run_dir(FIRST);
     fs::create_dir_all(&directory).unwrap();
@@ -174,7 +174,7 @@ fn a_run_that_has_only_begun_is_told_with_the_call_that_it_is_in() {
 }
 
 #[test]
-fn what_can_be_read_of_a_damaged_run_is_shown_and_the_lines_that_cannot() {
+fn a_damaged_run_shows_what_is_readable() {
     let sandbox = Sandbox::new();
     let directory = sandbox.run(FIRST, "damaged", 1, "ok");
     let good = spans(FIRST, "damaged", 1, "ok");

@@ -85,7 +85,7 @@ fn a_repaired_run_is_valid_listed_and_exported() {
 }
 
 #[test]
-fn what_was_done_is_told_as_json() {
+fn what_was_done_is_printed_as_json() {
     let outcome = interrupted().tracer(&["repair", "--json"]).json();
     assert_eq!(
         outcome,
@@ -146,7 +146,7 @@ fn a_renamed_run_keeps_everything_else() {
 }
 
 #[test]
-fn runs_are_deleted_all_or_none_and_never_without_being_asked_or_told() {
+fn deletion_is_confirmed_and_all_or_none() {
     let sandbox = three();
     sandbox
         .tracer(&["delete", FIRST])

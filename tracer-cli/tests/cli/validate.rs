@@ -36,7 +36,7 @@ fn a_valid_trace_is_valid_in_words_and_in_json() {
 }
 
 #[test]
-fn every_problem_of_an_invalid_trace_is_on_its_line_without_a_payload() {
+fn problems_are_listed_without_payloads() {
     let sandbox = Sandbox::new();
     let mut broken = meta(FIRST, "first", 1, "ok");
     broken["status"] = json!("secret payload");

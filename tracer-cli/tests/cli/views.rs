@@ -56,7 +56,7 @@ fn json_and_filters_go_together() {
 }
 
 #[test]
-fn one_step_is_told_in_full_and_is_never_an_escaped_string() {
+fn one_step_is_shown_in_full() {
     let sandbox = Sandbox::new();
     let long = "word ".repeat(3_000);
     let result = format!(r#"{{\"text\":\"one\\ntwo\",\"long\":\"{long}end\"}}"#);
@@ -170,7 +170,7 @@ fn very_many(sandbox: &Sandbox, id: &str, count: usize) {
 }
 
 #[test]
-fn of_very_many_steps_the_first_and_the_last_are_shown_and_the_others_counted() {
+fn long_runs_show_first_and_last_steps() {
     let sandbox = Sandbox::new();
     very_many(&sandbox, FIRST, 1_500);
     let outcome = sandbox.tracer(&["show"]);
@@ -213,7 +213,7 @@ fn of_very_many_steps_the_first_and_the_last_are_shown_and_the_others_counted() 
 }
 
 #[test]
-fn a_run_is_selected_by_its_name_and_by_how_long_ago_it_was() {
+fn runs_are_selected_by_name_and_age() {
     let sandbox = one();
     sandbox.run(SECOND, "second", 2, "ok");
     for (selector, name) in [

@@ -25,7 +25,7 @@ new_id() { tr -d - < /proc/sys/kernel/random/uuid; }
 "#;
 
 #[test]
-fn a_rust_agent_is_gated_and_its_runs_are_kept_with_the_mark_of_the_gate() {
+fn gated_runs_are_kept_and_marked() {
     let workshop = Workshop::new(r#"exec "$TRACED" wait"#);
     let outcome = workshop.gate(&["--trials", "3"]);
     outcome.is("pass");
@@ -122,7 +122,7 @@ fn a_trial_whose_trace_is_a_copy_under_another_id_fails() {
 }
 
 #[test]
-fn a_run_that_claims_to_be_longer_than_its_process_has_no_duration() {
+fn an_implausible_duration_is_unknown() {
     let policy = "version: 2\nmetrics:\n  latency_ms: {kind: measured, direction: upper, limit: 60000}\n";
     let judged = |milliseconds: u32| {
         let end = format!("2026-01-01T00:00:{:02}.000000Z", milliseconds / 1_000);
@@ -141,7 +141,7 @@ fn a_run_that_claims_to_be_longer_than_its_process_has_no_duration() {
 }
 
 #[test]
-fn a_gate_with_the_baseline_of_another_agent_stops_at_its_first_run() {
+fn a_foreign_baseline_stops_the_first_trial() {
     let workshop = Workshop::new(r#"exec "$TRACED" wait"#);
     workshop.gate(&["--trials", "2"]).is("pass");
     let report = workshop.path("report.json");
@@ -212,7 +212,7 @@ esac"#;
 }
 
 #[test]
-fn the_report_tells_what_was_run_from_what_and_when() {
+fn the_report_records_its_provenance() {
     let workshop = Workshop::new(r#"exec "$TRACED" wait"#);
     let command = ["./agent.sh", "--api-key", "k-1234-5678", "--level=3"];
     let outcome = workshop.gate_of(&["--trials", "1"], &command);

@@ -65,7 +65,7 @@ fn a_program_that_the_workspace_ignores_is_called_where_it_is() {
 }
 
 #[test]
-fn a_trial_records_a_run_of_its_own_whatever_the_gate_is_part_of() {
+fn each_trial_records_its_own_run() {
     let workshop = Workshop::new(r#"exec "$TRACED" wait"#);
     let parent = "00-10000000000000000000000000000001-00f067aa0ba902b7-01";
     let environment = [("TRACER_TRACEPARENT", parent), ("TRACER_ENABLED", "0")];
@@ -106,7 +106,7 @@ fn what_cannot_be_run_is_refused_before_the_first_trial() {
 }
 
 #[test]
-fn a_file_behind_a_link_in_the_place_of_a_tracked_folder_is_left_alone() {
+fn files_behind_linked_folders_stay() {
     let workshop = Workshop::new(r#"exec "$TRACED" wait"#);
     workshop.write("data/notes.txt", "tracked", 0o644);
     let git = |arguments: &[&str]| {

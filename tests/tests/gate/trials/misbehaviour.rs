@@ -34,7 +34,7 @@ fn a_trial_that_hangs_is_ended_and_its_unfinished_run_is_kept() {
 }
 
 #[test]
-fn a_trial_that_left_no_trace_comes_with_the_way_to_leave_one() {
+fn a_trial_without_trace_explains_how() {
     let outcome = gate("true", SHORT);
     assert_eq!(outcome.reason(), "no_trace");
     let notices = outcome.report["gate"]["notices"].to_string();
@@ -132,7 +132,7 @@ fn two_traces_do_not_count_and_both_are_kept() {
 
 // gate-contract 15.3 E1, E3: what a program said before it could record anything is told, and it is no internal error.
 #[test]
-fn a_trial_that_crashes_fails_with_its_exit_code_and_its_last_words() {
+fn a_crash_fails_with_its_last_output() {
     let outcome = gate(
         "echo 'DB_PASSWORD=hunter2 is wrong' >&2; exit 3",
         &["--trials", "2"],

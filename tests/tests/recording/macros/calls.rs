@@ -57,7 +57,7 @@ fn nothing_is_kept_that_was_not_asked_for() {
 }
 
 #[test]
-fn arguments_are_kept_by_name_through_patterns_and_the_result_is_what_is_in_ok() {
+fn arguments_keep_names_through_patterns() {
     let query = Query {
         text: "rust".to_owned(),
         limit: 3,
@@ -72,7 +72,7 @@ fn arguments_are_kept_by_name_through_patterns_and_the_result_is_what_is_in_ok()
 }
 
 #[test]
-fn a_name_may_use_the_arguments_and_only_the_listed_ones_are_kept() {
+fn names_may_use_unrecorded_arguments() {
     let recording = recorded(|| assert_eq!(one_kept("here", 3), 7));
     let payload = recording.payload_named("search here");
     assert_eq!(payload["tool_name"], "search here");

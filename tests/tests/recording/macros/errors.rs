@@ -56,7 +56,7 @@ fn error(recording: &Finished, name: &str) -> Value {
 }
 
 #[test]
-fn an_error_tells_its_type_its_message_and_its_place() {
+fn an_error_records_type_message_and_place() {
     let recording = recorded(|| assert!(parse("x").is_err()));
     let error = error(&recording, "parse");
     assert_eq!(error["error_type"], "ParseIntError");
@@ -67,7 +67,7 @@ fn an_error_tells_its_type_its_message_and_its_place() {
 }
 
 #[test]
-fn an_error_of_anyhow_tells_its_whole_chain() {
+fn an_anyhow_error_records_its_chain() {
     let recording = recorded(|| assert!(read_port("x").is_err()));
     let error = error(&recording, "read_port");
     assert_eq!(error["error_type"], "Error");
@@ -87,7 +87,7 @@ fn an_error_of_anyhow_tells_its_whole_chain() {
 }
 
 #[test]
-fn a_structural_span_tells_its_error_too() {
+fn a_structural_span_records_its_error() {
     let recording = recorded(|| assert!(plan("today").is_err()));
     let error = error(&recording, "plan");
     assert_eq!(error["error_type"], "Error");
@@ -101,7 +101,7 @@ fn a_panic_in_the_users_display_neither_escapes_nor_changes_the_result() {
 }
 
 #[test]
-fn a_panic_is_told_and_goes_on() {
+fn a_panic_is_recorded_and_resumed() {
     let mut kept = Vec::new();
     let recording = recorded(|| {
         let caught = catch_unwind(AssertUnwindSafe(|| panicking(&mut kept)));

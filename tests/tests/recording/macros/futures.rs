@@ -86,7 +86,7 @@ async fn never_ready() {
 }
 
 #[test]
-fn a_future_dropped_before_it_is_ready_is_cancelled_and_drops_in_its_own_context() {
+fn an_unfinished_future_drops_in_its_context() {
     let recording = recorded(|| {
         let mut future = Box::pin(never_ready());
         assert!(
@@ -125,7 +125,7 @@ fn opaque(text: &str) -> impl Future<Output = Result<usize, String>> {
 }
 
 #[test]
-fn a_returned_future_has_one_span_from_the_call_until_it_is_ready() {
+fn a_returned_future_has_one_span() {
     let recording = recorded(|| assert_eq!(block_on(opaque("four")), Ok(4)));
     assert_eq!(recording.parent_name("prepared"), "opaque");
     assert_eq!(recording.parent_name("preparation"), "prepared");

@@ -21,7 +21,7 @@ fn recorded(program: &str) -> (Finished, String) {
 }
 
 #[test]
-fn a_run_without_a_name_is_named_by_its_place_in_its_package() {
+fn unnamed_runs_are_named_by_place() {
     let (recording, _) = recorded("unnamed");
     let name = recording.run.meta.run_name.as_deref().unwrap();
     assert!(
@@ -56,7 +56,7 @@ fn the_guardrails_of_the_attribute_stop_the_run() {
 }
 
 #[test]
-fn a_panic_ends_the_run_in_error_and_the_program_as_it_would() {
+fn a_panic_ends_run_and_program() {
     let (data, output) = run("panicking");
     assert_eq!(output.status.code(), Some(101));
     assert!(String::from_utf8_lossy(&output.stderr).contains("out of cheese"));

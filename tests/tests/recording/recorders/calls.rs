@@ -69,7 +69,7 @@ fn a_model_call_of_which_only_the_model_is_known_has_nulls() {
 }
 
 #[test]
-fn usage_that_is_known_in_part_stays_so_and_the_total_is_the_sum() {
+fn partial_usage_stays_partial() {
     let usage = Usage {
         completion_tokens: Some(u64::MAX),
         ..Usage::default()
@@ -82,7 +82,7 @@ fn usage_that_is_known_in_part_stays_so_and_the_total_is_the_sum() {
 }
 
 #[test]
-fn a_text_that_looks_like_json_stays_a_text_and_a_structured_prompt_stays_structured() {
+fn prompts_keep_text_and_structure_apart() {
     let messages = json!({"messages": [{"role": "user", "content": "Hi"}]});
     for (given, expected, format) in [
         (json!("{\"a\": 1}"), json!("{\"a\": 1}"), None),
@@ -112,7 +112,7 @@ fn a_text_that_looks_like_json_stays_a_text_and_a_structured_prompt_stays_struct
 }
 
 #[test]
-fn a_temperature_that_json_cannot_hold_is_stored_as_text_and_projected_as_unknown() {
+fn a_non_finite_temperature_is_unknown() {
     for (temperature, text) in [
         (f64::NAN, "NaN"),
         (f64::INFINITY, "Infinity"),
@@ -170,7 +170,7 @@ fn a_tool_call_without_arguments_and_result_has_nulls() {
 }
 
 #[test]
-fn a_failed_call_tells_its_error_and_is_no_error_of_the_run() {
+fn a_failed_call_does_not_fail_the_run() {
     let failure = "x".parse::<u8>().unwrap_err();
     let finished = recorded(|| {
         llm_call("gpt-5").prompt("Hi").error(&failure).record().unwrap();
@@ -206,7 +206,7 @@ fn a_failed_call_tells_its_error_and_is_no_error_of_the_run() {
 }
 
 #[test]
-fn a_call_recorded_with_a_duration_has_it_and_never_starts_before_its_run() {
+fn a_given_duration_never_precedes_the_run() {
     let finished = recorded(|| {
         tool_call("long")
             .duration(Duration::from_secs(3600))
@@ -234,7 +234,7 @@ fn a_call_recorded_with_a_duration_has_it_and_never_starts_before_its_run() {
 }
 
 #[test]
-fn a_call_that_is_told_twice_says_what_it_was_told_last() {
+fn the_last_value_of_a_call_wins() {
     let finished = recorded(|| {
         llm_call("m")
             .prompt("one")

@@ -26,7 +26,7 @@ impl Error for PortError {
 }
 
 #[test]
-fn a_state_comes_back_with_its_diff_and_without_one_where_none_was_computed() {
+fn a_state_keeps_its_diff() {
     let finished = recorded(|| {
         state(&json!({"phase": "triage", "open": [1, 2]}))
             .diff(&json!({"phase": ["new", "triage"]}))
@@ -59,7 +59,7 @@ fn a_state_comes_back_with_its_diff_and_without_one_where_none_was_computed() {
 }
 
 #[test]
-fn a_captured_error_is_an_error_record_with_its_causes_and_the_run_goes_on() {
+fn a_captured_error_keeps_its_causes() {
     let finished = recorded(|| {
         record_error(&PortError("x".parse::<u8>().unwrap_err())).unwrap();
         tool_call("after").record().unwrap();
@@ -217,7 +217,7 @@ fn metadata_of_every_recorder_comes_back() {
 }
 
 #[test]
-fn the_root_tells_name_compiler_platform_folder_and_arguments() {
+fn the_root_describes_the_program() {
     let finished = recorded(|| {});
     let payload = finished.payload(EventType::RunStart);
     assert_eq!(payload["run_name"], "recorders");

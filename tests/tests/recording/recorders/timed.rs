@@ -8,7 +8,7 @@ use tracer_tests::finished::payload;
 use tracer_tests::recorded;
 
 #[test]
-fn a_timed_call_comes_back_with_what_arrived_while_it_lasted_and_holds_its_children() {
+fn a_timed_call_holds_its_children() {
     let finished = recorded(|| {
         let mut call = llm_call("gpt-5").provider("openai").prompt("Hi").start().unwrap();
         call.in_scope(|| tool_call("inner").record()).unwrap();
@@ -36,7 +36,7 @@ fn a_timed_call_comes_back_with_what_arrived_while_it_lasted_and_holds_its_child
 }
 
 #[test]
-fn a_streamed_answer_is_put_together_with_the_time_to_its_first_chunk() {
+fn a_streamed_answer_is_joined_and_timed() {
     let finished = recorded(|| {
         let mut call = llm_call("gpt-5").prompt("Count").start().unwrap();
         for text in ["one ", "", "two"] {
@@ -57,7 +57,7 @@ fn a_streamed_answer_is_put_together_with_the_time_to_its_first_chunk() {
 }
 
 #[test]
-fn a_timed_call_dropped_unanswered_is_told_as_cancelled_with_what_was_streamed() {
+fn an_unanswered_timed_call_is_cancelled() {
     let finished = recorded(|| {
         let mut call = llm_call("gpt-5").start().unwrap();
         call.chunk("half an ans");

@@ -70,7 +70,7 @@ fn a_run_is_given_as_its_files_hold_it() {
 }
 
 #[test]
-fn the_table_tells_what_the_spans_tell_of_the_runs_that_are_asked_for() {
+fn the_table_has_previews_of_requested_runs() {
     let (sandbox, viewer) = with_runs();
     sandbox.files("cccc4444000000000000000000000004", "{}", "");
     let all = viewer.json("/api/table");
@@ -116,7 +116,7 @@ fn a_damaged_run_is_refused_with_its_problems_and_still_shown() {
 }
 
 #[test]
-fn what_is_not_there_and_what_cannot_be_meant_is_told() {
+fn missing_and_ambiguous_requests_are_refused() {
     let (_sandbox, viewer) = with_runs();
     let missing = "dddd0000000000000000000000000000";
     let paths = [
@@ -264,7 +264,7 @@ fn nobody_reaches_a_file_by_a_path() {
 }
 
 #[test]
-fn an_answer_that_is_known_is_not_sent_again_until_the_run_changes() {
+fn unchanged_answers_are_not_sent_again() {
     let (sandbox, viewer) = with_runs();
     for path in ["/columns", "/rows", "/steps?row=1", "/spans", "/transcript"] {
         let path = format!("/api/runs/{FIRST}{path}");

@@ -154,7 +154,7 @@ fn a_viewer_that_stops_leaves_what_others_have_deleted() {
 
 #[test]
 #[cfg(unix)]
-fn what_a_viewer_has_deleted_that_was_killed_is_removed_by_the_next_that_stops() {
+fn a_killed_viewers_trash_is_removed_later() {
     let sandbox = Sandbox::new();
     sandbox.run(FIRST, "agent", 1, "ok");
     sandbox.run(SECOND, "agent", 2, "ok");

@@ -7,7 +7,7 @@ use crate::sandbox::{FIRST, Sandbox};
 use super::client::Viewer;
 
 #[test]
-fn it_opens_the_run_that_is_named_or_else_the_newest_or_waits_for_the_first() {
+fn it_opens_the_named_or_newest_run() {
     let sandbox = Sandbox::without_data_directory();
     let waiting = Viewer::start(&sandbox);
     assert_eq!(waiting.json("/api/runs")["runs"], Value::Array(Vec::new()));
@@ -21,7 +21,7 @@ fn it_opens_the_run_that_is_named_or_else_the_newest_or_waits_for_the_first() {
 }
 
 #[test]
-fn a_run_that_is_not_there_and_an_address_that_is_not_ours_are_refused() {
+fn missing_runs_and_foreign_addresses_are_refused() {
     let sandbox = Sandbox::new();
     sandbox.run(FIRST, "agent", 1, "ok");
     sandbox

@@ -132,7 +132,7 @@ fn a_change_needs_the_token_and_json() {
 }
 
 #[test]
-fn on_another_address_everything_needs_the_token_that_is_in_the_printed_one() {
+fn other_addresses_need_the_printed_token() {
     let sandbox = Sandbox::new();
     sandbox.run(FIRST, "agent", 1, "ok");
     let mut viewer = Viewer::start_with(&sandbox, &["--host", "0.0.0.0"]);
@@ -225,7 +225,7 @@ fn another_user_of_the_machine_reads_and_changes_nothing_without_the_token() {
 }
 
 #[test]
-fn the_token_that_a_browser_keeps_is_that_of_one_viewer_and_changes_nothing() {
+fn the_browsers_token_is_read_only() {
     let (_sandbox, viewer) = opened();
     let token = viewer.token();
     let invited = viewer.get(&format!("/?q=a&token={token}"));
@@ -266,7 +266,7 @@ fn every_answer_keeps_a_browser_within_bounds() {
 }
 
 #[test]
-fn a_window_is_parted_from_its_opener_unless_the_browser_says_that_no_other_site_asked() {
+fn windows_are_parted_from_foreign_openers() {
     const PARTED: &str = "cross-origin-opener-policy";
     let (_sandbox, viewer) = opened();
     for (site, opener_policy) in [

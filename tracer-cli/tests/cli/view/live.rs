@@ -66,7 +66,7 @@ fn append(sandbox: &Sandbox, lines: &str) {
 }
 
 #[test]
-fn a_growing_run_is_told_row_by_row_to_its_end() {
+fn a_growing_run_streams_its_rows() {
     let sandbox = Sandbox::new();
     let whole = spans(FIRST, "agent", 1, "ok");
     let lines: Vec<&str> = whole.split_inclusive('\n').collect();
@@ -113,7 +113,7 @@ fn a_growing_run_is_told_row_by_row_to_its_end() {
 }
 
 #[test]
-fn a_page_whose_table_is_old_is_told_to_ask_again() {
+fn an_old_table_must_reload() {
     let sandbox = Sandbox::new();
     let viewer = Viewer::start(&sandbox);
     let version = viewer.json("/api/table")["version"].as_str().unwrap().to_owned();
@@ -123,7 +123,7 @@ fn a_page_whose_table_is_old_is_told_to_ask_again() {
 }
 
 #[test]
-fn a_new_run_and_one_that_is_gone_are_told_to_the_table() {
+fn the_table_hears_of_new_and_deleted_runs() {
     let sandbox = Sandbox::new();
     let viewer = Viewer::start(&sandbox);
     let mut events = Events::of(&viewer, "", None);

@@ -24,7 +24,7 @@ fn data(page: &Response) -> Value {
 }
 
 #[test]
-fn a_page_has_its_first_data_in_it_and_no_name_is_markup() {
+fn pages_embed_data_and_escape_names() {
     let (_sandbox, viewer) = opened();
     let runs = viewer.get("/");
     assert_eq!(data(&runs)["table"]["runs"].as_array().unwrap().len(), 3);
@@ -97,7 +97,7 @@ fn a_beginning_that_several_runs_have_gives_a_choice() {
 }
 
 #[test]
-fn a_page_is_one_light_script_and_one_style_sheet_and_no_other_file_is_served() {
+fn pages_are_one_script_and_one_style() {
     let (_sandbox, viewer) = opened();
     for path in [
         "/",
@@ -162,7 +162,7 @@ fn the_page_of_runs_that_cannot_be_listed_says_why() {
 }
 
 #[test]
-fn the_page_of_a_run_has_its_rows_asked_for_before_its_script_is_there() {
+fn run_pages_preload_their_rows() {
     let (_sandbox, viewer) = opened();
     let answer = viewer.get(&format!("/r/{SECOND}"));
     let (before, after) = answer.text().split_once("id=\"initial-data\">").unwrap();

@@ -30,7 +30,7 @@ fn policy(viewer: &Viewer, before: &str, after: &str) -> Value {
 }
 
 #[test]
-fn the_run_after_is_judged_against_the_run_before_in_the_words_of_the_terminal() {
+fn comparisons_are_judged_in_the_terminals_words() {
     let (sandbox, viewer) = opened();
     write(&sandbox, POLICY);
     let told = policy(&viewer, FIRST, SECOND);
@@ -72,7 +72,7 @@ fn the_run_after_is_judged_against_the_run_before_in_the_words_of_the_terminal()
 }
 
 #[test]
-fn a_policy_is_read_anew_for_each_comparison_and_is_never_an_error_of_the_answer() {
+fn each_comparison_reads_the_policy_anew() {
     let (sandbox, viewer) = opened();
     assert_eq!(policy(&viewer, FIRST, FIRST), Value::Null);
 

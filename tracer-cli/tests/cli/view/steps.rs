@@ -92,7 +92,7 @@ fn the_columns_hold_every_row() {
 }
 
 #[test]
-fn the_first_rows_are_told_alone() {
+fn the_first_rows_come_alone() {
     let (_sandbox, viewer) = opened();
     let path = format!("/api/runs/{FIRST}/columns");
     let (all, two) = (
@@ -129,7 +129,7 @@ fn rows_say_what_went_in_and_what_came_out() {
 }
 
 #[test]
-fn a_step_is_told_by_its_kind() {
+fn a_step_is_shown_by_its_kind() {
     let (_sandbox, viewer) = opened();
     let tool = ask(&viewer, "/steps/1111111111111111");
     assert_eq!(
@@ -187,7 +187,7 @@ fn a_large_value_is_cut_and_can_be_had_whole() {
 }
 
 #[test]
-fn a_search_finds_what_is_said_and_what_the_columns_tell() {
+fn a_search_finds_text_and_columns() {
     let (_sandbox, viewer) = opened();
     let hits = |query: &str| ask(&viewer, &format!("/search?q={query}"))["hits"].clone();
     assert_eq!(hits("REFUND"), json!([1]));

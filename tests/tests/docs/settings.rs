@@ -1,4 +1,4 @@
-//! `docs/settings.md` holds the table of settings exactly as the code has it.
+//! `docs/settings.md` has the table of settings exactly as the code has it.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn the_documentation_has_the_table_of_the_code() {
 }
 
 #[test]
-fn the_numbers_of_a_batch_are_those_that_the_table_tells() {
+fn a_batch_has_the_tables_numbers() {
     let flush = SETTINGS.iter().find(|setting| setting.key == "flush").unwrap();
     let numbers = format!("{BATCH_SPANS} spans or {} ms", BATCH_INTERVAL.as_millis());
     assert!(flush.about.contains(&numbers));
