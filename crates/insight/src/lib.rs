@@ -11,7 +11,6 @@ pub mod in_flight;
 pub mod json;
 pub mod key_steps;
 pub mod line;
-pub mod loop_card;
 pub mod loops;
 pub mod markdown;
 pub mod metric_words;

@@ -147,9 +147,8 @@ fn repetition(records: &[Record]) -> Option<String> {
         .collect();
     let steps = steps::steps(&sources, None);
     let loops = loops::find(&steps);
-    let repetitions = &loops.iter().find(|found| found.likeness.is_loop())?.repetitions;
-    let names: Vec<String> = repetitions.first()?.iter().map(|step| step.name()).collect();
-    Some(format!("{} ×{}", names.join(" → "), repetitions.len()))
+    let found = loops.iter().find(|found| found.likeness.is_loop())?;
+    Some(format!("{} ×{}", found.block(), found.repetitions.len()))
 }
 
 /// What the first model call was asked, or else what the first tool was given.

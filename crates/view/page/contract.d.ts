@@ -53,7 +53,7 @@ export interface LoopReport {
   evidence: Evidence[];
   missing: number;
   cost: { steps: number; duration_us: number | null; tokens: number | null };
-  differences: { label: string; text: string }[];
+  facts: { label: string; steps: number[]; text: string }[];
   next: Evidence | null;
 }
 export interface Overview {

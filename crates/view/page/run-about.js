@@ -6,7 +6,7 @@ import { glyph, make } from "./dom.js";
 import { banner, copy } from "./frame.js";
 import { ago, bytes, count, counted, duration, exactly } from "./units.js";
 
-/** @import { Evidence, LoopReport, Overview, Problem, Standing } from "./contract" */
+/** @import { LoopReport, Overview, Problem, Standing } from "./contract" */
 /** @import { RunPage } from "./run.js" */
 
 /** The word and the sign of each standing. @type {Record<Standing, { word: string, glyph: import("./dom.js").Glyph }>} */
@@ -164,8 +164,8 @@ function problemText({ location, code, message }) {
   return `${location}: ${message} (${code})`;
 }
 
-/** Further places are counted. */
-const MAX_PLACES = 24;
+/** More steps of a fact are counted. */
+const MAX_LINKS = 24;
 
 /**
  * @param {LoopReport} report
@@ -173,22 +173,12 @@ const MAX_PLACES = 24;
  * @returns {HTMLElement}
  */
 export function loopCard(report, jump) {
-  const { cost, evidence } = report;
-  const link = (/** @type {Evidence} */ { event_id: id, number, name }) =>
-    make("button.evidence-link", { title: name, onclick: () => jump(id) }, `#${number}`);
-  const warned = evidence.filter((step) => step.in_warning);
-  const after = evidence.filter((step) => !step.in_warning);
-  const places = (/** @type {Evidence[]} */ list) => [
-    ...list.slice(0, MAX_PLACES).map(link),
-    list.length > MAX_PLACES ? `and ${count(list.length - MAX_PLACES)} more` : null,
-  ];
-  const spent = [
-    cost.steps > 0 && counted(cost.steps, "step"),
-    cost.duration_us !== null && duration(cost.duration_us),
-    cost.tokens !== null && cost.tokens > 0 && counted(cost.tokens, "token"),
-  ].filter((part) => part !== false);
-  /** @param {string} label @param {...(Node | string | null)} content */
-  const fact = (label, ...content) => make("div", null, make("dt", null, label), make("dd", null, ...content));
+  const steps = new Map([...report.evidence, ...(report.next ? [report.next] : [])].map((step) => [step.number, step]));
+  /** @param {number} number */
+  const link = (number) => {
+    const step = steps.get(number);
+    return step && make("button.evidence-link", { title: step.name, onclick: () => jump(step.event_id) }, `#${number}`);
+  };
   return make(
     "section.loop-card",
     { data: { kind: "loop" } },
@@ -196,17 +186,20 @@ export function loopCard(report, jump) {
     make(
       "dl.facts-list",
       null,
-      fact("pattern", `${report.kind ?? "repeated"}: `, make("span.mono", null, report.pattern)),
-      fact(
-        "evidence",
-        ...(warned.length > 0 ? places(warned) : ["none of it is in this run"]),
-        report.missing > 0 ? ` and ${count(report.missing)} that are not in this run` : null,
+      report.facts.map((fact) =>
+        make(
+          "div",
+          null,
+          make("dt", null, fact.label),
+          make(
+            "dd",
+            null,
+            ...fact.steps.slice(0, MAX_LINKS).map(link),
+            fact.steps.length > MAX_LINKS ? `and ${count(fact.steps.length - MAX_LINKS)} more ` : null,
+            fact.text && ` ${fact.text}`,
+          ),
+        ),
       ),
-      after.length > 0 ? fact("repeated on", ...places(after)) : null,
-      report.judged === null ? null : fact("judged", report.judged),
-      ...report.differences.map(({ label, text }) => fact(label, text)),
-      report.is_loop && spent.length > 0 ? fact("cost", `${spent.join(", ")} after the first time`) : null,
-      fact("then", ...(report.next ? [link(report.next), ` ${report.next.name}`] : ["nothing more was called"])),
     ),
   );
 }

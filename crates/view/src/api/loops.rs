@@ -1,12 +1,12 @@
-//! The evidence of a run's loops: what was repeated, where, what differed, and what it cost.
+//! The loops of a run with their evidence, in the words of the terminal.
 
 use serde::Serialize;
 use tracer_sdk::format::Payload;
 
 use super::super::run::open_run::OpenRun;
-use tracer_insight::loops;
+use tracer_insight::loops::{self, Loop};
+use tracer_insight::step_summary;
 use tracer_insight::steps::Step;
-use tracer_insight::{loop_card, step_summary};
 
 /// A loop.
 #[derive(Debug, Serialize)]
@@ -16,26 +16,26 @@ pub(crate) struct LoopReport {
     event_id: String,
     row: Option<usize>,
     number: usize,
-    /// What was repeated: `search ×5`.
+    /// The repeated block and the number of its repetitions: `search ×5`.
     title: String,
     /// The signatures of the repeated block.
     pattern: String,
     /// `repeated_call` or `cycle`; null in runs of the older format.
     kind: Option<String>,
-    /// Whether it is a loop: what the calls asked is not known to differ.
+    /// Whether it is a loop: the calls are not known to ask different things.
     is_loop: bool,
-    /// Why it counts as a loop though that is not known, or does not; null for calls that ask the same.
+    /// The reason why it counts as a loop, or does not; null for calls that are known to ask the same.
     judged: Option<&'static str>,
-    /// How often the block was repeated, those after the warning included.
+    /// The number of repetitions, those after the warning included.
     repetitions: usize,
     /// The records that were repeated.
     evidence: Vec<Evidence>,
-    /// How many records of the evidence are not in this run.
+    /// Records of the evidence that are not in this run.
     missing: usize,
     cost: Cost,
-    /// What the repetitions have in common and in what they differ, each with a label.
-    differences: Vec<Fact>,
-    /// What came after the last repetition.
+    /// Everything there is to know about the loop, in the order in which it is read.
+    facts: Vec<Fact>,
+    /// The step after the last repetition.
     next: Option<Evidence>,
 }
 
@@ -51,7 +51,7 @@ struct Evidence {
     in_warning: bool,
 }
 
-/// What the repetitions cost, from the first repeat on.
+/// The cost of repeating, from the second repetition on.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Cost {
@@ -65,7 +65,10 @@ struct Cost {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Fact {
-    label: String,
+    label: &'static str,
+    /// The numbers of the steps that the fact is about, each of which is in `evidence` or is `next`.
+    steps: Vec<usize>,
+    /// The fact itself; may be empty where there are steps.
     text: String,
 }
 
@@ -78,66 +81,65 @@ impl LoopReport {
 
 /// The loops of a run.
 pub(crate) fn of(run: &OpenRun, steps: &[Step<'_>]) -> Vec<LoopReport> {
-    loops::find(steps)
-        .iter()
-        .filter_map(|found| {
-            let Payload::LoopWarning {
-                pattern,
-                pattern_type,
-                repetitions,
-                ..
-            } = &found.warning.record.payload
-            else {
-                return None;
-            };
-            let told = |step: &Step<'_>, in_warning: bool| Evidence {
-                event_id: step.record.event_id.clone(),
-                row: run.timeline.row_of_step(step.number),
-                number: step.number,
-                name: step.name(),
-                in_warning,
-            };
-            let cost = found.cost();
-            let evidence = found
-                .repetitions
-                .iter()
-                .enumerate()
-                .flat_map(|(number, repetition)| {
-                    repetition
-                        .iter()
-                        .map(move |step| (step, number < found.in_evidence))
-                });
-            Some(LoopReport {
-                event_id: found.warning.record.event_id.clone(),
-                row: run.timeline.row_of_step(found.warning.number),
-                number: found.warning.number,
-                title: loop_card::title(found),
-                pattern: step_summary::word(pattern),
-                kind: pattern_type.as_deref().map(step_summary::word),
-                is_loop: found.likeness.is_loop(),
-                judged: loop_card::judged(found),
-                repetitions: found
-                    .repetitions
-                    .len()
-                    .max(usize::try_from(*repetitions).unwrap_or(0)),
-                evidence: evidence
-                    .map(|(step, in_warning)| told(step, in_warning))
-                    .collect(),
-                missing: found.missing,
-                cost: Cost {
-                    steps: cost.steps,
-                    duration_us: cost.time,
-                    tokens: cost.tokens.total_tokens,
-                },
-                differences: loop_card::compared(found)
-                    .into_iter()
-                    .map(|(label, text)| Fact {
-                        label: label.to_owned(),
-                        text,
-                    })
-                    .collect(),
-                next: found.next.map(|step| told(step, false)),
-            })
-        })
-        .collect()
+    let reports = loops::find(steps)
+        .into_iter()
+        .filter_map(|found| report(run, &found));
+    reports.collect()
+}
+
+fn report(run: &OpenRun, found: &Loop<'_>) -> Option<LoopReport> {
+    let Payload::LoopWarning {
+        pattern,
+        pattern_type,
+        repetitions,
+        ..
+    } = &found.warning.record.payload
+    else {
+        return None;
+    };
+    let evidence = |step: &Step<'_>, in_warning: bool| Evidence {
+        event_id: step.record.event_id.clone(),
+        row: run.timeline.row_of_step(step.number),
+        number: step.number,
+        name: step.name(),
+        in_warning,
+    };
+    let cost = found.cost();
+    let repeated = found.repetitions.iter().enumerate();
+    let repeated = repeated.flat_map(|(number, repetition)| {
+        repetition
+            .iter()
+            .map(move |step| evidence(step, number < found.in_evidence))
+    });
+    let claimed = usize::try_from(*repetitions).unwrap_or(0);
+    Some(LoopReport {
+        event_id: found.warning.record.event_id.clone(),
+        row: run.timeline.row_of_step(found.warning.number),
+        number: found.warning.number,
+        title: found.title(),
+        pattern: step_summary::word(pattern),
+        kind: pattern_type.as_deref().map(step_summary::word),
+        is_loop: found.likeness.is_loop(),
+        judged: found.judgement(),
+        repetitions: found.repetitions.len().max(claimed),
+        evidence: repeated.collect(),
+        missing: found.missing,
+        cost: Cost {
+            steps: cost.steps,
+            duration_us: cost.time,
+            tokens: cost.tokens.total_tokens,
+        },
+        facts: found.facts().into_iter().map(Fact::from).collect(),
+        next: found.next.map(|step| evidence(step, false)),
+    })
+}
+
+impl From<loops::Fact> for Fact {
+    fn from(fact: loops::Fact) -> Self {
+        Self {
+            label: fact.label,
+            steps: fact.steps,
+            text: fact.text,
+        }
+    }
 }

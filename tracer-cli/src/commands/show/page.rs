@@ -11,7 +11,7 @@ use tracer_insight::step_filter::StepFilter;
 use crate::session::Session;
 use crate::terminal::{step_rows, waterfall};
 use tracer_insight::key_steps::{FIRST_STEPS, LAST_STEPS, MOST_STEPS};
-use tracer_insight::{loop_card, steps, text};
+use tracer_insight::{loops, steps, text};
 
 /// Shows the page.
 pub(super) fn show(
@@ -70,7 +70,7 @@ pub(super) fn head(shown: &mut Shown, with_loops: bool, session: &mut Session) -
     };
     session.ui.lines(&page.lines(width))?;
     if with_loops {
-        session.ui.lines(&loop_card::lines(&steps, width))?;
+        session.ui.lines(&loops::card_lines(&steps, width))?;
     }
     Ok(step_rows::evidence_numbers(&steps))
 }

@@ -9,7 +9,7 @@ use super::*;
 use crate::terminal::step_rows;
 use crate::terminal::test_support::at_widths;
 use tracer_insight::sample_run::{Sample, error, failed_tool, llm, loop_warning, state, structural, tool};
-use tracer_insight::{loop_card, steps};
+use tracer_insight::{loops, steps};
 
 fn page(sample: &Sample, standing: RunStatus, problems: &[Problem], remarks: &[&str]) -> String {
     let sources = sample.sources();
@@ -36,7 +36,7 @@ fn page(sample: &Sample, standing: RunStatus, problems: &[Problem], remarks: &[&
 /// What is above the steps, the loops, and the steps.
 fn whole(page: &RunPage<'_>, width: usize) -> Vec<Line> {
     let mut lines = page.lines(width);
-    lines.extend(loop_card::lines(page.steps, width));
+    lines.extend(loops::card_lines(page.steps, width));
     if !page.steps.is_empty() {
         lines.push(Line::new());
         lines.extend(step_rows::lines(

@@ -9,7 +9,7 @@ use crate::terminal::step_page::StepPage;
 use crate::terminal::test_support::at_widths;
 use crate::terminal::{follow_rows, waterfall};
 use tracer_insight::sample_run::{Sample, error, failed_tool, llm, loop_warning, state, structural, tool};
-use tracer_insight::{loop_card, steps};
+use tracer_insight::{loops, steps};
 
 fn asked(messages: &Value, answer: &Value) -> Payload {
     match llm("", "", Usage::new(412, 35)) {
@@ -102,7 +102,7 @@ proptest! {
         let sources = sample.sources();
         let steps = steps::steps(&sources, Some(Sample::started()));
         let mut shown = lines(&steps, width);
-        shown.extend(loop_card::lines(&steps, width));
+        shown.extend(loops::card_lines(&steps, width));
         shown.extend(waterfall::lines(&steps, None, width));
         for step in &steps {
             shown.extend(follow_rows::lines(step, width));

@@ -1,4 +1,6 @@
-//! What a loop warning rests on: the repetitions themselves, those that came after the warning, and what they cost.
+//! The evidence of a loop warning: the repetitions before and after it, how they compare, and their cost.
+
+mod words;
 
 use std::collections::HashMap;
 
@@ -9,37 +11,39 @@ use tracer_sdk::read::{Likeness, compare_repetitions, first_loop};
 use crate::steps::Step;
 use crate::totals;
 
+pub use words::{Fact, card_lines};
+
 /// A pattern that a run repeated.
 #[derive(Debug)]
 pub struct Loop<'a> {
     /// The warning.
     pub warning: &'a Step<'a>,
     /// The steps of each repetition, in the order of time: those of the evidence first, then those after it, whatever
-    /// stands between them.
+    /// lies between them.
     pub repetitions: Vec<Vec<&'a Step<'a>>>,
-    /// How many of these the warning was given for.
+    /// The number of repetitions that the warning was given for.
     pub in_evidence: usize,
-    /// How many records of the evidence are not in the run.
+    /// Records of the evidence that are not in the run.
     pub missing: usize,
     /// How the repetitions that the warning was given for compare; those that are known to differ are no loop.
     pub likeness: Likeness,
-    /// What the run did next.
+    /// The step after the last repetition.
     pub next: Option<&'a Step<'a>>,
 }
 
-/// What repeating cost, from the second repetition on.
+/// The cost of repeating, from the second repetition on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Steps.
     pub steps: u64,
     /// Tokens of the model calls among them.
     pub tokens: Usage,
-    /// Microseconds in which one of them was going on.
+    /// Microseconds in which at least one of them was in flight.
     pub time: Option<u64>,
 }
 
 impl Loop<'_> {
-    /// What repeating cost.
+    /// The cost of repeating.
     pub fn cost(&self) -> Cost {
         let mut cost = Cost::default();
         let (mut time, mut reached) = (0, 0);
@@ -130,13 +134,13 @@ fn around<'a>(
         .filter_map(|id| by_id.get(id.as_str()).copied())
         .collect();
     evidence.sort_by_key(|step| step.number);
-    let told = pattern_length.and_then(|length| usize::try_from(length).ok());
+    let length = pattern_length.and_then(|length| usize::try_from(length).ok());
     let claimed = usize::try_from(*repetitions).unwrap_or(1).max(1);
-    let length = told.unwrap_or(evidence.len() / claimed).max(1);
+    let length = length.unwrap_or(evidence.len() / claimed).max(1);
     let missing = evidence_event_ids.len() - evidence.len();
     let mut found = repeated(warning, &evidence, length, in_time);
     if missing > 0 {
-        // Of what is not there nothing is known.
+        // Nothing is known of a record that is not there.
         found.likeness = Likeness::Unknown;
     }
     Loop { missing, ..found }
@@ -186,7 +190,7 @@ fn repeated<'a>(
     }
 }
 
-/// What a loop is made of, and what may end one.
+/// Whether a step can be part of a loop, or end one.
 fn is_watched(step: &Step<'_>) -> bool {
     matches!(
         step.record.event_type(),
@@ -209,8 +213,8 @@ fn is_like(step: &Step<'_>, other: &Step<'_>, with_tools: bool) -> bool {
         }
 }
 
-/// What went into a step, for comparing.
-pub fn input(payload: &Payload) -> &Value {
+/// The input of a step, for comparing.
+fn input(payload: &Payload) -> &Value {
     match payload {
         Payload::LlmCall { prompt, .. } => prompt,
         Payload::ToolCall { args, .. } => args,
@@ -219,8 +223,8 @@ pub fn input(payload: &Payload) -> &Value {
     }
 }
 
-/// What came out of a step, for comparing.
-pub fn output(payload: &Payload) -> &Value {
+/// The output of a step, for comparing.
+fn output(payload: &Payload) -> &Value {
     match payload {
         Payload::LlmCall { response, .. } => response,
         Payload::ToolCall { result, .. } => result,
