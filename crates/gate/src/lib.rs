@@ -14,6 +14,7 @@
 
 mod baseline;
 mod decide;
+mod digest;
 pub mod files;
 mod independence;
 pub mod one_run;
@@ -24,8 +25,10 @@ mod schema;
 pub mod statistics;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod trial;
 #[cfg(feature = "trials")]
 pub mod trials;
+mod verdict;
 pub mod words;
 
 pub use baseline::{
@@ -36,12 +39,13 @@ pub use baseline::{
 pub use decide::{Gate, StopReason};
 pub use independence::Independence;
 pub use report::{
-    AllowedRange, CheckKind, CheckMode, CheckResult, ConfidenceBounds, CountedDiff, DecisionRule, Direction,
-    DistributionalEvidence, Evidence, FailureReason, GateDetails, InputFile, InvariantEvidence, Judgement,
-    MeasuredEvidence, ProcessExit, Report, ReportMetadata, ReportedTrial, SampleRange, SingleTrialEvidence,
-    StatisticalEvidence, StoppingRule, Threshold, ToolPathDiff, Trial, TrialCheck, TrialDetails,
-    TrialFailure, TrialTools, Verdict,
+    AllowedRange, CheckResult, ConfidenceBounds, CountedDiff, DistributionalEvidence, Evidence, GateDetails,
+    InputFile, InvariantEvidence, Judgement, MeasuredEvidence, Report, ReportMetadata, ReportedTrial,
+    SampleRange, SingleTrialEvidence, StatisticalEvidence, Threshold, ToolPathDiff, TrialCheck, TrialDetails,
+    TrialTools,
 };
+pub use trial::{FailureReason, ProcessExit, Trial, TrialFailure};
+pub use verdict::{CheckKind, CheckMode, DecisionRule, Direction, StoppingRule, Verdict};
 
 #[cfg(feature = "testing")]
 #[doc(hidden)]

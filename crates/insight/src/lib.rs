@@ -3,6 +3,7 @@
 //! Every sentence, label and number that more than one surface shows (terminal, page, HTML file, Markdown, API) is
 //! composed here, once. Nothing here performs I/O or knows a terminal, a server or the gate.
 
+mod calls;
 pub mod comparison;
 pub mod conversation;
 pub mod digest;

@@ -8,8 +8,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::comparison::{Call, CallList};
-use crate::profile::RepeatedCalls;
+use crate::calls::{Call, CallList};
 use tracer_sdk::loops::{self, Kind, Likeness, Trail};
 
 /// How often a block must come in a row.
@@ -32,7 +31,38 @@ const CHANGING: &[&str] = &[
     "upload", "write",
 ];
 
-/// What the loops of a run come to.
+/// A block of calls with the same arguments that was repeated at once, whatever else was recorded in between.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+/// use tracer_insight::profile::RunProfile;
+///
+/// let run = recorded(|| {
+///     for attempt in 0..4 {
+///         tracer_sdk::tool_call("search").args(&"refunds").record()?;
+///         tracer_sdk::state(&attempt).record()?;
+///     }
+///     Ok(())
+/// });
+/// let repeats = RunProfile::new(&run.meta, run.records()).repeats;
+/// assert_eq!((repeats[0].pattern.as_slice(), repeats[0].repetitions), (&["search".to_owned()][..], 4));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RepeatedCalls {
+    /// The names of the calls in the block; of a long block the first ones.
+    pub pattern: Vec<String>,
+    /// How many calls the block has.
+    pub pattern_length: u64,
+    /// How often it came in a row.
+    pub repetitions: u64,
+    /// The step at which it began, from 1.
+    pub first_step: u64,
+    /// The step at which it ended.
+    pub last_step: u64,
+}
+
+/// The loops of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
     /// Calls that are known to have asked the same, in the order in which they began.

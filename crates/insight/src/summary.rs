@@ -151,7 +151,7 @@ fn looped(steps: &[Step<'_>]) -> String {
     format!(
         "Repeated {} at least {claimed} times ({}), then ended ok.",
         shortened(names),
-        ranges(&numbers)
+        text::step_ranges(&numbers)
     )
 }
 
@@ -304,28 +304,6 @@ fn ended(beginning: &str, end: &str) -> String {
         "."
     };
     sentence + stop
-}
-
-/// Numbers of steps, neighbours joined: `#4–#6, #9`.
-pub fn ranges(numbers: &[usize]) -> String {
-    let mut spans: Vec<(usize, usize)> = Vec::new();
-    for &number in numbers {
-        match spans.last_mut() {
-            Some((_, end)) if *end + 1 == number => *end = number,
-            _ => spans.push((number, number)),
-        }
-    }
-    let told: Vec<String> = spans
-        .into_iter()
-        .map(|(start, end)| {
-            if start == end {
-                format!("#{start}")
-            } else {
-                format!("#{start}–#{end}")
-            }
-        })
-        .collect();
-    told.join(", ")
 }
 
 #[cfg(test)]

@@ -192,6 +192,28 @@ pub fn shell_quoted(text: &str) -> String {
     }
 }
 
+/// Numbers of steps, neighbours joined: `#4–#6, #9`.
+pub fn step_ranges(numbers: &[usize]) -> String {
+    let mut spans: Vec<(usize, usize)> = Vec::new();
+    for &number in numbers {
+        match spans.last_mut() {
+            Some((_, end)) if *end + 1 == number => *end = number,
+            _ => spans.push((number, number)),
+        }
+    }
+    let ranges: Vec<String> = spans
+        .into_iter()
+        .map(|(start, end)| {
+            if start == end {
+                format!("#{start}")
+            } else {
+                format!("#{start}–#{end}")
+            }
+        })
+        .collect();
+    ranges.join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,8 +12,8 @@ use crate::gate::sample::{self, Allowed, SampleArgs};
 use crate::output_file;
 use crate::session::Session;
 use tracer_gate::files::{self, BaselineInput};
+use tracer_gate::words::changes;
 use tracer_gate::words::phrase::Phrase;
-use tracer_gate::words::replacement;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
 use tracer_insight::text::path_below_home as shown;
@@ -73,7 +73,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     if new.trials() < old.baseline.trials() && !args.force {
         return Err(smaller_sample(&args.baseline, &old.baseline, &new));
     }
-    let changes = replacement::told(&old.baseline, &new);
+    let changes = changes::replacement_phrases(&old.baseline, &new);
     let summary: Vec<String> = changes.iter().map(Phrase::text).collect();
     let accepted = accepted(&old, new, args, summary.join("; "));
     output_file::write_new(&args.baseline, true, accepted.to_json().as_bytes())?;

@@ -185,7 +185,7 @@ fn annotations(report: &Report, inconclusive_fails: bool) -> Vec<Annotation> {
         .as_ref()
         .map(|file| next::in_repository(&file.path))
         .filter(|path| Path::new(path).is_relative() && fs::exists(path).unwrap_or(false));
-    checks::told(report)
+    checks::check_rows(report)
         .into_iter()
         .filter(|check| matches!(check.outcome, Outcome::Failed | Outcome::Undecided))
         .map(|check| Annotation {

@@ -6,7 +6,7 @@ use quick_junit::{NonSuccessKind, Report as Document, SerializeError, TestCase, 
 use tracer_gate::{Report, ReportedTrial};
 
 use tracer_gate::words::checks;
-use tracer_gate::words::checks::{Outcome, ToldCheck};
+use tracer_gate::words::checks::{CheckRow, Outcome};
 use tracer_gate::words::trials::{is_undecided, why};
 use tracer_gate::words::verdict;
 
@@ -21,7 +21,7 @@ const LONGEST: usize = 2_000;
 pub fn document(report: &Report, inconclusive_fails: bool) -> Result<String, SerializeError> {
     let mut document = Document::new("tracer gate");
     let mut suite = TestSuite::new("checks");
-    for check in checks::told(report) {
+    for check in checks::check_rows(report) {
         suite.add_test_case(check_case(&check, inconclusive_fails));
     }
     document.add_test_suite(suite);
@@ -33,7 +33,7 @@ pub fn document(report: &Report, inconclusive_fails: bool) -> Result<String, Ser
     document.to_string()
 }
 
-fn check_case(check: &ToldCheck, inconclusive_fails: bool) -> TestCase {
+fn check_case(check: &CheckRow, inconclusive_fails: bool) -> TestCase {
     let mut status = match check.outcome {
         Outcome::Passed => TestCaseStatus::success(),
         Outcome::Undecided if !inconclusive_fails => TestCaseStatus::skipped(),
@@ -57,8 +57,8 @@ fn check_case(check: &ToldCheck, inconclusive_fails: bool) -> TestCase {
 }
 
 /// What was allowed and what was seen, in one sentence.
-pub fn told(check: &ToldCheck) -> String {
-    let trials = check.told_trials();
+pub fn told(check: &CheckRow) -> String {
+    let trials = check.trials_in_words();
     let where_seen = if trials.is_empty() {
         String::new()
     } else {

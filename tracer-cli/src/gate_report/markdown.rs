@@ -8,7 +8,7 @@ use crate::gate_report::next::Next;
 use crate::gate_report::size_budget;
 use crate::gate_report::size_budget::Section;
 use tracer_gate::words::checks;
-use tracer_gate::words::checks::{Outcome, ToldCheck};
+use tracer_gate::words::checks::{CheckRow, Outcome};
 use tracer_gate::words::trials::{exit, is_explained_by_output, is_undecided, short_id, why};
 use tracer_gate::words::{changes, verdict};
 use tracer_insight::markdown;
@@ -29,8 +29,8 @@ const MOST_NOTICES: usize = 10;
 
 /// The report as a document.
 pub fn document(report: &Report, next: &[Next]) -> String {
-    let checks = checks::told(report);
-    let (blocking, others): (Vec<&ToldCheck>, Vec<&ToldCheck>) = checks
+    let checks = checks::check_rows(report);
+    let (blocking, others): (Vec<&CheckRow>, Vec<&CheckRow>) = checks
         .iter()
         .partition(|check| matches!(check.outcome, Outcome::Failed | Outcome::Undecided));
     let mut sections = vec![head(report, &checks)];
@@ -49,7 +49,7 @@ pub fn document(report: &Report, next: &[Next]) -> String {
     size_budget::document(&sections, MARKDOWN_LIMIT)
 }
 
-fn head(report: &Report, checks: &[ToldCheck]) -> Section {
+fn head(report: &Report, checks: &[CheckRow]) -> Section {
     let mut lines = vec![
         MARKER.to_owned(),
         format!(
@@ -76,7 +76,7 @@ fn head(report: &Report, checks: &[ToldCheck]) -> Section {
     Section::new(lines)
 }
 
-fn blocking_checks(checks: &[&ToldCheck]) -> Section {
+fn blocking_checks(checks: &[&CheckRow]) -> Section {
     let rows = checks.iter().map(|check| {
         let sign = match check.outcome {
             Outcome::Failed => "❌",
@@ -87,7 +87,7 @@ fn blocking_checks(checks: &[&ToldCheck]) -> Section {
             code(&check.name),
             check.allowed.markdown(),
             check.seen.markdown(),
-            check.told_trials()
+            check.trials_in_words()
         )
     });
     Section::new([
@@ -102,7 +102,7 @@ fn blocking_checks(checks: &[&ToldCheck]) -> Section {
 
 fn what_changed(report: &Report) -> Option<Section> {
     report.gate.baseline.as_ref()?;
-    let changes = changes::told(report);
+    let changes = changes::change_phrases(report);
     let heading = "### What changed against the baseline".to_owned();
     if changes.is_empty() {
         return Some(Section::new([heading, String::new(), "Nothing.".to_owned()]));
@@ -177,7 +177,7 @@ fn next_steps(next: &[Next]) -> Option<Section> {
     Some(Section::new(["### Next".to_owned(), String::new()]).rows("command", 1, [block]))
 }
 
-fn other_checks(checks: &[&ToldCheck]) -> Section {
+fn other_checks(checks: &[&CheckRow]) -> Section {
     let rows = checks.iter().map(|check| {
         format!(
             "| {} | {} | {} | {} |",

@@ -5,7 +5,7 @@ use tracer_gate::{Report, ReportedTrial};
 
 use crate::terminal::layout::{Align, Column, Table};
 use tracer_gate::words::checks;
-use tracer_gate::words::checks::{Outcome, ToldCheck};
+use tracer_gate::words::checks::{CheckRow, Outcome};
 use tracer_gate::words::{changes, verdict};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::metric_words;
@@ -42,13 +42,13 @@ const fn column(heading: &'static str, align: Align, dropped: Option<u8>) -> Col
 
 /// The report in lines of at most `width` columns.
 pub fn lines(report: &Report, width: usize) -> Vec<Line> {
-    let checks = checks::told(report);
+    let checks = checks::check_rows(report);
     let mut lines = head(report, &checks, width);
     lines.push(Line::new());
     lines.extend(check_lines(&checks, report.trials.len(), width));
     lines.push(Line::new());
     lines.extend(trial_lines(report, width));
-    let changes = changes::told(report);
+    let changes = changes::change_phrases(report);
     if !changes.is_empty() {
         lines.push(Line::new());
         lines.push(Line::of("CHANGED AGAINST THE BASELINE", Tone::Muted).fitted(width));
@@ -59,7 +59,7 @@ pub fn lines(report: &Report, width: usize) -> Vec<Line> {
     lines
 }
 
-fn head(report: &Report, checks: &[ToldCheck], width: usize) -> Vec<Line> {
+fn head(report: &Report, checks: &[CheckRow], width: usize) -> Vec<Line> {
     let tone = verdict::tone(report.verdict);
     let sign = verdict::sign(report.verdict);
     let mut lines = vec![
@@ -80,7 +80,7 @@ fn head(report: &Report, checks: &[ToldCheck], width: usize) -> Vec<Line> {
     lines
 }
 
-fn check_lines(checks: &[ToldCheck], trials: usize, width: usize) -> Vec<Line> {
+fn check_lines(checks: &[CheckRow], trials: usize, width: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     let names = checks
         .iter()
@@ -108,7 +108,7 @@ fn check_lines(checks: &[ToldCheck], trials: usize, width: usize) -> Vec<Line> {
 }
 
 /// A check that did not pass, whole: what was allowed, what was seen, where.
-fn failed(check: &ToldCheck, sign: Line, trials: usize, width: usize) -> Vec<Line> {
+fn failed(check: &CheckRow, sign: Line, trials: usize, width: usize) -> Vec<Line> {
     let mut lines = vec![
         sign.with(check.printable_name(), Tone::Strong)
             .space(2)
@@ -117,7 +117,7 @@ fn failed(check: &ToldCheck, sign: Line, trials: usize, width: usize) -> Vec<Lin
     ];
     // Of one trial there is nothing to say which one.
     let in_trials = if trials > 1 {
-        check.told_trials()
+        check.trials_in_words()
     } else {
         String::new()
     };

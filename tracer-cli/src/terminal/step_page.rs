@@ -7,7 +7,7 @@ use tracer_sdk::format::{Payload, SpanRecord, Usage, names};
 use crate::terminal::transcript;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::steps::Step;
-use tracer_insight::{step_summary, summary, text, units, value_lines};
+use tracer_insight::{step_summary, text, units, value_lines};
 
 /// How far what is told stands in.
 const INDENT: usize = 4;
@@ -55,7 +55,7 @@ impl StepPage<'_> {
                 let gist = step_summary::of(&self.step.record.payload).before;
                 let told = format!(
                     "{gist}\npattern: {pattern}\nevidence: {}",
-                    summary::ranges(self.evidence)
+                    text::step_ranges(self.evidence)
                 );
                 section(
                     &mut lines,

@@ -10,7 +10,7 @@ use tracer_insight::fold;
 use tracer_insight::fold::{Repeats, Row};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::steps::Step;
-use tracer_insight::{step_summary, summary, text, units};
+use tracer_insight::{step_summary, text, units};
 
 const COLUMNS: [Column; 4] = [
     Column {
@@ -145,8 +145,8 @@ fn evidence(ids: &[String], numbers: &Numbers) -> String {
     let missing = (ids.len() - known.len()) as u64;
     match (known.is_empty(), missing) {
         (true, _) => "its evidence is not in this run".to_owned(),
-        (false, 0) => summary::ranges(&known),
-        (false, missing) => format!("{}, and {missing} not in this run", summary::ranges(&known)),
+        (false, 0) => text::step_ranges(&known),
+        (false, missing) => format!("{}, and {missing} not in this run", text::step_ranges(&known)),
     }
 }
 
@@ -154,7 +154,7 @@ fn folded(repeats: &Repeats<'_>) -> Line {
     let numbers: Vec<usize> = repeats.steps.iter().map(|step| step.number).collect();
     Line::of(repeats.description(), Tone::Plain)
         .space(2)
-        .with(summary::ranges(&numbers), Tone::Muted)
+        .with(text::step_ranges(&numbers), Tone::Muted)
 }
 
 /// The message and the stack of a failure, below its row.

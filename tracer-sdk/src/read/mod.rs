@@ -32,5 +32,5 @@ pub use run::{
 };
 pub use store::{
     Likeness, NamePattern, RunDirectory, RunFilter, RunStatus, RunStore, RunSummary, SelectError, StoreError,
-    compare_repetitions, first_loop, has_loop, has_looped, is_attempt,
+    compare_repetitions, first_loop, has_loop, has_looped, is_attempt, matches_glob,
 };

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use super::error::{BaselineError, BaselineErrorCode};
 use super::read::SCHEMA_VERSION;
-use super::report::SampleReport;
+use super::report::{SampleReport, Sampled};
 use super::{Acceptance, Baseline, BaselineSummary, EnvironmentFingerprint, Provenance, TrialSample};
 use crate::Verdict;
 use tracer_insight::profile::Metric;
 use tracer_insight::profile::RunProfile;
 use tracer_insight::profile::agent_of;
-use tracer_insight::signature::Signature;
 
 impl Baseline {
     /// A baseline of one run, made at `created_at`.
@@ -27,7 +26,7 @@ impl Baseline {
     #[must_use]
     pub fn of_run(run: &RunProfile, created_at: &str) -> Self {
         let events = run.guardrail_events.iter();
-        let mut baseline = assemble(vec![Sampled::of(run)], None, created_at);
+        let mut baseline = assemble(vec![Sampled::from_run(run)], None, created_at);
         // A record is made of what JSON knows.
         baseline.guardrail_events = Some(
             events
@@ -52,7 +51,7 @@ impl Baseline {
     /// ```
     #[must_use]
     pub fn of_runs(runs: &[&RunProfile], created_at: &str) -> Option<Self> {
-        let sampled: Vec<Sampled> = runs.iter().map(|run| Sampled::of(run)).collect();
+        let sampled: Vec<Sampled> = runs.iter().map(|run| Sampled::from_run(run)).collect();
         (!sampled.is_empty()).then(|| assemble(sampled, None, created_at).sealed(Provenance::of(runs)))
     }
 
@@ -176,7 +175,7 @@ impl Baseline {
 impl Provenance {
     /// Of runs that no gate made.
     fn of(runs: &[&RunProfile]) -> Self {
-        let sampled: Vec<Sampled> = runs.iter().map(|run| Sampled::of(run)).collect();
+        let sampled: Vec<Sampled> = runs.iter().map(|run| Sampled::from_run(run)).collect();
         Self {
             digest: String::new(),
             report_verdict: None,
@@ -197,30 +196,6 @@ fn common_agent(runs: &[Sampled]) -> Option<String> {
     let mut agents = runs.iter().map(|run| agent_of(run.run_name.as_deref()?));
     let first = agents.next().flatten()?;
     agents.all(|agent| agent == Some(first)).then(|| first.to_owned())
-}
-
-/// One run of a sample.
-pub(super) struct Sampled {
-    pub(super) run_id: String,
-    pub(super) run_name: Option<String>,
-    pub(super) metrics: BTreeMap<String, f64>,
-    pub(super) invariants: BTreeMap<String, bool>,
-    pub(super) signature: Signature,
-}
-
-impl Sampled {
-    fn of(run: &RunProfile) -> Self {
-        let metrics = Metric::RECORDED.iter();
-        Self {
-            run_id: run.trace_id.to_string(),
-            run_name: run.run_name.clone(),
-            metrics: metrics
-                .filter_map(|metric| Some((metric.to_string(), run.value(metric)?)))
-                .collect(),
-            invariants: BTreeMap::new(),
-            signature: run.signature.clone(),
-        }
-    }
 }
 
 fn assemble(

@@ -1,7 +1,6 @@
 //! What is usual: the file that a candidate is compared with (gate contract, section 9; `spec/gate.md`, section 1).
 
 mod acceptance;
-mod agent;
 mod build;
 mod check;
 mod comparison;
@@ -9,7 +8,6 @@ mod ended;
 mod error;
 mod read;
 mod report;
-mod tools;
 mod usual_path;
 
 pub use acceptance::{Acceptance, AcceptanceSource, AcceptanceVerdict, PreviousBaseline, PullRequest};
@@ -25,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use tracer_insight::profile::{RunProfile, agent_of};
 use tracer_insight::signature::Signature;
 
 /// What an agent usually does: one run or a sample of runs. Schema 0.3.1, as other tools read and write it, with one
@@ -196,3 +195,81 @@ pub struct Provenance {
 
 #[cfg(test)]
 mod tests;
+
+/// The keys of a summary and the metrics that they hold, in the order in which changes are shown: time, which differs by
+/// chance alone, comes last.
+pub(crate) const SUMMARY_METRICS: [(&str, &str); 7] = [
+    ("total_events", "step_count"),
+    ("tool_calls", "tool_call_count"),
+    ("llm_calls", "llm_call_count"),
+    ("total_tokens", "cost_tokens"),
+    ("errors", "error_count"),
+    ("loop_warnings", "loop_warning_count"),
+    ("duration_ms", "latency_ms"),
+];
+
+impl Baseline {
+    /// The agent that the baseline is of: the label of its runs without a time stamp; `None` when it does not tell.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+    /// use tracer_gate::Baseline;
+    /// use tracer_insight::profile::RunProfile;
+    ///
+    /// let run = recorded(|| Ok(()));
+    /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records()), "2026-01-01T00:00:00.000Z");
+    /// assert_eq!(baseline.agent(), Some("example"));
+    /// ```
+    #[must_use]
+    pub fn agent(&self) -> Option<&str> {
+        match &self.x_tracer {
+            Some(ours) => ours.agent.as_deref(),
+            None => agent_of(self.source_run_name.as_deref()?),
+        }
+    }
+
+    /// The agent of a run, when it is another one than that of the baseline. Where one of them has no name nobody can
+    /// tell.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+    /// use tracer_gate::Baseline;
+    /// use tracer_insight::profile::RunProfile;
+    ///
+    /// let mut run = RunProfile::new(&recorded(|| Ok(())).meta, []);
+    /// let baseline = Baseline::of_run(&run, "2026-01-01T00:00:00.000Z");
+    /// assert_eq!(baseline.foreign_agent(&run), None);
+    /// run.run_name = Some("another - 2026-01-01 07:05".to_owned());
+    /// assert_eq!(baseline.foreign_agent(&run), Some("another"));
+    /// ```
+    #[must_use]
+    pub fn foreign_agent<'run>(&self, run: &'run RunProfile) -> Option<&'run str> {
+        let known = self.agent()?;
+        run.agent().filter(|agent| *agent != known)
+    }
+}
+
+impl Baseline {
+    /// Every tool that any of the runs called, in any reading of their spans.
+    pub(crate) fn known_tools(&self) -> BTreeSet<&str> {
+        let sampled = self
+            .trial_sample
+            .iter()
+            .flat_map(|sample| sample.signatures.values());
+        let sampled = sampled.flat_map(|signature| &signature.tool_path);
+        let possible = self.x_tracer.iter().flat_map(|ours| &ours.possible_tools);
+        let known = self.tool_path.iter().chain(sampled).chain(possible);
+        known.map(String::as_str).collect()
+    }
+
+    /// The tools that every one of the runs called.
+    pub(crate) fn tools_of_every_run(&self) -> Vec<&String> {
+        let others: Vec<_> = self
+            .trial_sample
+            .iter()
+            .flat_map(|sample| sample.signatures.values())
+            .collect();
+        let is_in_all = |tool: &&String| others.iter().all(|other| other.tool_path.contains(tool));
+        self.tool_path.iter().filter(is_in_all).collect()
+    }
+}

@@ -3,9 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Baseline;
 use super::error::{BaselineError, BaselineErrorCode};
-use crate::report::SUMMARY_KEYS;
+use super::{Baseline, SUMMARY_METRICS};
 use tracer_insight::profile::Metric;
 use tracer_insight::signature::Signature;
 
@@ -97,7 +96,7 @@ impl Baseline {
 
     fn in_summary(&self, metric: &str) -> Option<f64> {
         let summary = &self.summary;
-        let (key, _) = SUMMARY_KEYS.iter().find(|(_, name)| *name == metric)?;
+        let (key, _) = SUMMARY_METRICS.iter().find(|(_, name)| *name == metric)?;
         match *key {
             "total_events" => summary.total_events,
             "llm_calls" => summary.llm_calls,

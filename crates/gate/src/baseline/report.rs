@@ -8,13 +8,12 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::EnvironmentFingerprint;
-use super::build::Sampled;
 use super::check::number;
 use super::error::{BaselineError, BaselineErrorCode};
 use super::read::from_json;
 use crate::Verdict;
-use crate::decide::compose;
-use crate::report::digest_of;
+use crate::digest::report_digest;
+use tracer_insight::profile::{Metric, RunProfile};
 use tracer_insight::signature::Signature;
 
 /// What is looked at first: a report of another version may have any form.
@@ -206,7 +205,7 @@ impl SampleReport {
         };
         let whole: Value = from_json(text, BaselineErrorCode::NotJson)?;
         match &gate.digest {
-            Some(digest) if *digest == digest_of(&whole) => Ok(()),
+            Some(digest) if *digest == report_digest(&whole) => Ok(()),
             Some(_) => Err(wrong("gate.digest: the report was edited after it was written")),
             None => Err(wrong(
                 "gate.digest: the report carries none, so nobody can tell whether it was edited",
@@ -246,7 +245,7 @@ impl SampleReport {
             return Err(wrong("passed is not what the verdict says"));
         }
         let rows = self.aggregate_results.iter().filter_map(|check| check.verdict);
-        let composed = compose(rows);
+        let composed = Verdict::all(rows);
         let told = if verdict == Verdict::Inconclusive && composed == Verdict::Pass {
             // A gate that was interrupted does not pass.
             Verdict::Pass
@@ -396,4 +395,28 @@ fn check_version(version: &Value) -> Result<(), BaselineError> {
         BaselineErrorCode::UnsupportedVersion,
         "report_version: is not understood; 2.0.x is",
     ))
+}
+
+/// One run of a sample.
+pub(super) struct Sampled {
+    pub(super) run_id: String,
+    pub(super) run_name: Option<String>,
+    pub(super) metrics: BTreeMap<String, f64>,
+    pub(super) invariants: BTreeMap<String, bool>,
+    pub(super) signature: Signature,
+}
+
+impl Sampled {
+    pub(super) fn from_run(run: &RunProfile) -> Self {
+        let metrics = Metric::RECORDED.iter();
+        Self {
+            run_id: run.trace_id.to_string(),
+            run_name: run.run_name.clone(),
+            metrics: metrics
+                .filter_map(|metric| Some((metric.to_string(), run.value(metric)?)))
+                .collect(),
+            invariants: BTreeMap::new(),
+            signature: run.signature.clone(),
+        }
+    }
 }

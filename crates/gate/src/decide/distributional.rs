@@ -1,7 +1,6 @@
 //! The trials' values against the extremes of the baseline's sample (the contract of the gate, section 7.3).
 
-use super::rows::Decision;
-use super::values::count;
+use super::outcome::{Decision, count};
 use crate::policy::Distributional;
 use crate::statistics::{IntervalMethod, RateInterval, Target, chance_of_exceeding, minimum_baseline_trials};
 use crate::{

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::certain;
-use super::outcomes::{Outcome, Outcomes};
+use super::outcome::{Outcome, count, count_of, values};
+use super::outcomes::Outcomes;
 use super::plan::{Planned, plan};
 use super::rows::{Rows, stopping_rule};
-use super::values::count;
+use super::{distributional, measured, statistical};
 use crate::policy::{Policy, PolicyError, Rule};
+use crate::statistics::IntervalMethod;
 use crate::{Baseline, Judgement, Trial, Verdict};
+use tracer_insight::profile::Bounds;
 
 /// A policy and a baseline, checked against each other before the first trial is paid for (gate, section 1).
 ///
@@ -147,8 +149,7 @@ impl<'a> Gate<'a> {
         }
         let left = self.policy.trials.saturating_sub(count(trials.len()));
         let mut gating = self.checks.iter().filter(|planned| planned.is_gating());
-        let decided =
-            gating.any(|planned| certain::must_fail(planned, self.policy.decision, trials, &outcomes, left));
+        let decided = gating.any(|planned| must_fail(planned, self.policy.decision, trials, &outcomes, left));
         (left > 0 && decided).then_some(StopReason::VerdictDecided)
     }
 
@@ -181,7 +182,7 @@ impl<'a> Gate<'a> {
         let is_short = count(trials.len()) < self.policy.trials;
         let stopped = self.stop_reason(trials).filter(|_| is_short);
         let interrupted = is_short && stopped.is_none();
-        let verdict = match compose(checks.iter().filter_map(|check| check.verdict)) {
+        let verdict = match Verdict::all(checks.iter().filter_map(|check| check.verdict)) {
             Verdict::Pass if interrupted => Verdict::Inconclusive,
             verdict => verdict,
         };
@@ -211,11 +212,42 @@ fn known(outcomes: BTreeMap<String, Outcome>) -> BTreeMap<String, Option<bool>> 
         .collect()
 }
 
-/// One FAIL fails a gate; otherwise one INCONCLUSIVE leaves it undecided (the contract of the gate, section 8).
-pub(crate) fn compose(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
-    verdicts.fold(Verdict::Pass, |all, verdict| match (all, verdict) {
-        (Verdict::Fail, _) | (_, Verdict::Fail) => Verdict::Fail,
-        (Verdict::Inconclusive, _) | (_, Verdict::Inconclusive) => Verdict::Inconclusive,
-        (Verdict::Pass, Verdict::Pass) => Verdict::Pass,
-    })
+/// Whether a gating check fails whatever the `left` trials show.
+///
+/// FAIL is the only verdict that can be known early: any trial that is left could crash.
+fn must_fail(
+    planned: &Planned<'_>,
+    method: IntervalMethod,
+    trials: &[Trial],
+    outcomes: &Outcomes,
+    left: u32,
+) -> bool {
+    let all = count(trials.len()).saturating_add(left);
+    // Those of which nothing is known yet are among them.
+    let possible = || -> Vec<Bounds> {
+        let metric = planned.metric.as_ref();
+        let values = metric.map(|metric| values(trials, metric)).unwrap_or_default();
+        let known = values.into_iter().map(|value| value.unwrap_or(Bounds::ANYTHING));
+        known.chain((0..left).map(|_| Bounds::ANYTHING)).collect()
+    };
+    match &planned.check.rule {
+        // A violated invariant stops a gate by itself.
+        Rule::Invariant(_) => false,
+        Rule::Measured(rule) => {
+            let allowed = measured::allowed(rule, planned.sample.as_deref());
+            measured::must_fail(rule, allowed, &possible())
+        }
+        Rule::Distributional(rule) => planned
+            .sample
+            .as_deref()
+            .is_some_and(|sample| distributional::must_fail(rule, method, sample, &possible(), all)),
+        Rule::Statistical(rule) => {
+            let successes = count_of(&outcomes.successes, Outcome::Kept);
+            let open = left + count_of(&outcomes.successes, Outcome::Unknown);
+            // A trial that does not succeed fails the gate by itself, unless what it violates is left to the rate.
+            let least_more = if outcomes.is_rate_free { 0 } else { open };
+            let successes = successes + least_more..=successes + open;
+            statistical::verdict_between(rule, method, successes, all) == Verdict::Fail
+        }
+    }
 }

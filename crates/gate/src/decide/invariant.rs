@@ -1,6 +1,6 @@
 //! Properties that must hold in every trial (the contract of the gate, sections 3.2 and 7.1).
 
-use super::outcomes::Outcome;
+use super::outcome::Outcome;
 use crate::Baseline;
 use crate::policy::{Invariant, ToolGlobs};
 use tracer_insight::profile::RunProfile;

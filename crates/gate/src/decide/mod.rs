@@ -1,19 +1,17 @@
 //! From trials to a verdict: one row for each check, and one verdict over them (the contract of the gate, sections 7
 //! and 8; gate, section 1).
 
-mod certain;
 mod distributional;
 mod gate;
 mod invariant;
 mod measured;
+mod outcome;
 mod outcomes;
 mod plan;
 mod rows;
 mod statistical;
-mod values;
 
 #[cfg(test)]
 mod tests;
 
-pub(super) use gate::compose;
 pub use gate::{Gate, StopReason};

@@ -3,36 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::invariant;
+use super::outcome::{Outcome, judged_run};
 use super::plan::Planned;
-use super::values::{count, judged_run};
 use crate::policy::{Policy, Rule};
 use crate::{Baseline, Trial};
-
-/// What a trial did to an invariant, or to all of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
-    /// It kept it.
-    Kept,
-    /// It broke it.
-    Broken,
-    /// What is known of the trial does not tell.
-    Unknown,
-}
-
-impl Outcome {
-    pub(super) const fn of(is_kept: bool) -> Self {
-        if is_kept { Self::Kept } else { Self::Broken }
-    }
-
-    /// As a judgement has it.
-    pub(super) const fn known(self) -> Option<bool> {
-        match self {
-            Self::Kept => Some(true),
-            Self::Broken => Some(false),
-            Self::Unknown => None,
-        }
-    }
-}
 
 /// The outcomes of the invariants, trial by trial.
 pub(super) struct Outcomes {
@@ -94,9 +68,4 @@ impl Outcomes {
             |trial: &BTreeMap<String, Outcome>| trial.get(planned.name()).copied().unwrap_or(Outcome::Broken);
         self.by_trial.iter().map(outcome).collect()
     }
-}
-
-/// How many of the outcomes are of a kind.
-pub(super) fn count_of(outcomes: &[Outcome], kind: Outcome) -> u32 {
-    count(outcomes.iter().filter(|outcome| **outcome == kind).count())
 }

@@ -1,23 +1,14 @@
 //! The rows of a report: each check with what its rule made of the trials.
 
-use super::outcomes::{Outcome, Outcomes, count_of};
+use super::outcome::{Decision, Outcome, count, count_of, judged_run, unknown_trials, values};
+use super::outcomes::Outcomes;
 use super::plan::Planned;
-use super::values::{count, judged_run, unknown_trials, values};
 use super::{distributional, invariant, measured, statistical};
 use crate::policy::{Invariant, Policy, Rule};
 use crate::{
     Baseline, CheckKind, CheckMode, CheckResult, DecisionRule, Evidence, InvariantEvidence, StoppingRule,
     Trial, TrialTools, Verdict,
 };
-
-/// What a rule made of the trials.
-pub(super) struct Decision {
-    pub(super) verdict: Verdict,
-    pub(super) rule: DecisionRule,
-    /// For each trial, whether it was good; empty for a number of the whole sample.
-    pub(super) outcomes: Vec<bool>,
-    pub(super) evidence: Evidence,
-}
 
 /// What the rows of a gate are made of.
 pub(super) struct Rows<'a> {

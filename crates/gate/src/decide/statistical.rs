@@ -2,8 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::outcomes::{Outcome, count_of};
-use super::values::count;
+use super::outcome::{Outcome, count, count_of};
 use crate::policy::Statistical;
 use crate::statistics::{IntervalMethod, RateInterval, Target};
 use crate::{ConfidenceBounds, DecisionRule, StatisticalEvidence, Threshold, Verdict};

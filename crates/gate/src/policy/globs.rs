@@ -1,5 +1,7 @@
 //! Names of tools with wildcards. They are ours only: the lists of the contract, `none_of` and `all_of`, stay literal.
 
+use tracer_sdk::read::matches_glob;
+
 /// Names of tools, in which `*` stands for any text and `?` for any one character.
 ///
 /// ```
@@ -46,7 +48,7 @@ impl ToolGlobs {
     /// ```
     #[must_use]
     pub fn matches(&self, tool: &str) -> bool {
-        self.0.iter().any(|glob| matches(glob, tool))
+        self.0.iter().any(|glob| matches_glob(glob, tool))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -57,35 +59,6 @@ impl ToolGlobs {
     pub(crate) fn allows_everything(&self) -> bool {
         self.0.iter().any(|glob| glob.chars().all(|char| char == '*'))
     }
-}
-
-/// Whether a glob matches a name. After a `*` only the last one is ever tried again, so that the work grows with the
-/// product of the lengths at most.
-fn matches(glob: &str, name: &str) -> bool {
-    let (glob, name): (Vec<char>, Vec<char>) = (glob.chars().collect(), name.chars().collect());
-    let (mut in_glob, mut in_name) = (0, 0);
-    // Behind the last star, and from where in the name it is tried.
-    let mut star: Option<(usize, usize)> = None;
-    while let Some(char) = name.get(in_name) {
-        match glob.get(in_glob) {
-            Some('*') => {
-                star = Some((in_glob + 1, in_name));
-                in_glob += 1;
-            }
-            Some(wanted) if *wanted == '?' || wanted == char => {
-                in_glob += 1;
-                in_name += 1;
-            }
-            _ => match star {
-                Some((behind, from)) => {
-                    star = Some((behind, from + 1));
-                    (in_glob, in_name) = (behind, from + 1);
-                }
-                None => return false,
-            },
-        }
-    }
-    glob.iter().skip(in_glob).all(|char| *char == '*')
 }
 
 #[cfg(test)]
@@ -110,13 +83,13 @@ mod tests {
             ("[ab]", "a", false),
             ("", "a", false),
         ] {
-            assert_eq!(matches(glob, name), is_match, "{glob} and {name}");
+            assert_eq!(matches_glob(glob, name), is_match, "{glob} and {name}");
         }
     }
 
     #[test]
     fn a_glob_that_is_made_to_be_hard_is_not() {
         let (glob, name) = ("*a".repeat(200) + "b", "a".repeat(2_000));
-        assert!(!matches(&glob, &name));
+        assert!(!matches_glob(&glob, &name));
     }
 }

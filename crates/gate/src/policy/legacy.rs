@@ -2,14 +2,14 @@
 
 use super::fields::{Field, Fields};
 use super::overrides::{BOUNDED_NUMBERS, Bound, OLD_CHECKS, added, as_number};
-use super::rules::{Aggregate, Check, Invariant, Measured, Rule, Statistical, Tolerance};
+use super::rules::{Check, Invariant, Measured, Rule, Statistical, Tolerance};
 use super::yaml::Value;
 use super::{
     ExpectedStatus, Overrides, Policy, PolicyError, PolicyErrorCode as Code, PolicySource, PolicyVersion,
     PolicyWarning, document,
 };
 use crate::Direction;
-use crate::statistics::Target;
+use crate::statistics::{Aggregate, Target};
 
 const KEYS: &[&str] = &[
     "trials",

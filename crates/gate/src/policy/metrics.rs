@@ -1,10 +1,10 @@
 //! The metrics of a file: their names, and what each kind can say (the contract of the gate, sections 3.1 to 3.5).
 
 use super::fields::{Field, Fields};
-use super::rules::{Aggregate, Check, Distributional, Invariant, Measured, Rule, Statistical, Tolerance};
+use super::rules::{Check, Distributional, Invariant, Measured, Rule, Statistical, Tolerance};
 use super::yaml::Entry;
 use super::{PolicyError, PolicyErrorCode as Code, PolicyVersion};
-use crate::statistics::Target;
+use crate::statistics::{Aggregate, Target};
 use crate::{CheckKind as Kind, CheckMode, Direction};
 
 /// Which names a mapping of metrics can have.

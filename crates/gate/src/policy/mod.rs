@@ -23,13 +23,11 @@
 
 mod document;
 mod error;
-mod extension;
 mod fields;
 mod globs;
 mod legacy;
 mod metrics;
 mod overrides;
-mod reach;
 mod rules;
 mod version;
 mod yaml;
@@ -42,14 +40,15 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::statistics::IntervalMethod;
+pub use crate::statistics::Aggregate;
+use crate::statistics::IntervalMethod;
 pub use error::{PolicyError, PolicyErrorCode};
 use fields::Fields;
 pub use globs::ToolGlobs;
 #[cfg(test)]
 pub(super) use overrides::OLD_CHECKS;
 pub use overrides::{Bound, ExpectedStatus, Overrides};
-pub use rules::{Aggregate, Check, Distributional, Invariant, Measured, Rule, Statistical, Tolerance};
+pub use rules::{Check, Distributional, Invariant, Measured, Rule, Statistical, Tolerance};
 pub use version::PolicyVersion;
 
 /// What a gate demands, after the overrides of the command line.
@@ -204,7 +203,7 @@ impl Policy {
             path: "the policy".to_owned(),
             ..error
         })?;
-        let version = version::declared(text, &root)?;
+        let version = version::declared_version(text, &root)?;
         let policy = if version.major == 1 {
             let (file, warnings) = legacy::read(&root)?;
             legacy::migrate(PolicySource::V1, version, &file, overrides, warnings)?

@@ -1,9 +1,7 @@
 //! What one metric of a policy demands (gate, section 2).
 
-use serde::Serialize;
-
 use super::ToolGlobs;
-use crate::statistics::Target;
+use crate::statistics::{Aggregate, Target};
 use crate::{CheckKind, CheckMode, Direction};
 use tracer_sdk::settings::Position;
 
@@ -207,42 +205,6 @@ impl Tolerance {
     #[must_use]
     pub fn allowance(&self, baseline: f64) -> f64 {
         baseline.abs() * self.relative.unwrap_or(0.0) + self.absolute.unwrap_or(0.0)
-    }
-}
-
-/// The number that stands for a sample.
-///
-/// ```
-/// use tracer_gate::policy::Aggregate;
-///
-/// assert_eq!(Aggregate::P90.as_str(), "p90");
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Aggregate {
-    /// The middle value, or the mean of the two middle ones.
-    Median,
-    /// The largest value.
-    Max,
-    /// The smallest value that at least nine tenths of the sample do not exceed.
-    P90,
-}
-
-impl Aggregate {
-    /// The aggregate as a policy and a report write it.
-    ///
-    /// ```
-    /// use tracer_gate::policy::Aggregate;
-    ///
-    /// assert_eq!(Aggregate::Median.as_str(), "median");
-    /// ```
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Median => "median",
-            Self::Max => "max",
-            Self::P90 => "p90",
-        }
     }
 }
 

@@ -1,9 +1,10 @@
-//! Which version of the policy grammar a file declares (the contract of the gate, section 3).
+//! The version that a policy declares.
+
+use tracer_sdk::settings::Position;
 
 use super::fields::Fields;
 use super::yaml::Entry;
 use super::{PolicyError, PolicyErrorCode as Code};
-use tracer_sdk::settings::Position;
 
 /// The version of the grammar that a policy is written in.
 ///
@@ -29,7 +30,7 @@ impl PolicyVersion {
 /// The declared version; nothing said means the old format.
 ///
 /// The version is read from the text, not from the value: `2.10` is not the number 2.1.
-pub(super) fn declared(text: &str, root: &Fields<'_>) -> Result<PolicyVersion, PolicyError> {
+pub(super) fn declared_version(text: &str, root: &Fields<'_>) -> Result<PolicyVersion, PolicyError> {
     let Some(Entry { position, .. }) = root.entries().iter().find(|entry| entry.key == "version") else {
         return Ok(PolicyVersion::OLD);
     };

@@ -1,10 +1,12 @@
-//! From trials and what was decided about them to the report.
+//! A report from a judgement and its trials, sealed with a digest of its own text.
 
-use super::super::{Acceptance, Baseline, CountedDiff, EnvironmentFingerprint};
-use super::Judgement;
-use super::reported::{GateDetails, Report, ReportMetadata, ReportedTrial, TrialCheck, TrialDetails};
-use super::trial::{ProcessExit, Trial};
 use tracer_insight::profile::{Bounds, CountMismatch, Metric};
+
+use super::reported::{GateDetails, Report, ReportMetadata, ReportedTrial, TrialCheck, TrialDetails};
+use super::{CountedDiff, Judgement};
+use crate::digest::report_digest;
+use crate::trial::{ProcessExit, Trial};
+use crate::{Acceptance, Baseline, EnvironmentFingerprint};
 
 /// The version of the report's form that is written.
 pub(crate) const REPORT_VERSION: &str = "2.0.1";
@@ -167,4 +169,14 @@ fn notices(baseline: &Baseline, here: &EnvironmentFingerprint, command: &[String
         ));
     }
     notices
+}
+
+impl Report {
+    /// The report with the digest of everything in it.
+    pub(super) fn sealed(mut self) -> Self {
+        // Texts, numbers that are finite or null, lists and maps with texts for keys: nothing in it can fail to be JSON.
+        let whole = serde_json::to_value(&self).unwrap_or_default();
+        self.gate.digest = Some(report_digest(&whole));
+        self
+    }
 }

@@ -1,77 +1,11 @@
 //! One row of a judgement: a check, what it decided and by which rule (gate contract, sections 7 and 10).
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use serde::Serialize;
 
 use super::Evidence;
-
-/// What a check or a gate decided.
-///
-/// ```
-/// use tracer_gate::Verdict;
-///
-/// assert_eq!(Verdict::Pass.as_str(), "pass");
-/// assert_eq!(Verdict::Inconclusive.passed(), None);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// It holds.
-    Pass,
-    /// It does not hold.
-    Fail,
-    /// The evidence does not tell.
-    Inconclusive,
-}
-
-impl Verdict {
-    /// The word in a report.
-    ///
-    /// ```
-    /// use tracer_gate::Verdict;
-    ///
-    /// assert_eq!(Verdict::Fail.as_str(), "fail");
-    /// ```
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-            Self::Inconclusive => "inconclusive",
-        }
-    }
-
-    /// The verdict with this word.
-    ///
-    /// ```
-    /// use tracer_gate::Verdict;
-    ///
-    /// assert_eq!(Verdict::from_word("pass"), Some(Verdict::Pass));
-    /// assert_eq!(Verdict::from_word("PASS"), None);
-    /// ```
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Pass, Self::Fail, Self::Inconclusive]
-            .into_iter()
-            .find(|verdict| verdict.as_str() == word)
-    }
-
-    /// Whether it passed; `None` when the evidence does not tell.
-    ///
-    /// ```
-    /// use tracer_gate::Verdict;
-    ///
-    /// assert_eq!(Verdict::Fail.passed(), Some(false));
-    /// ```
-    #[must_use]
-    pub const fn passed(self) -> Option<bool> {
-        match self {
-            Self::Pass => Some(true),
-            Self::Fail => Some(false),
-            Self::Inconclusive => None,
-        }
-    }
-}
+use crate::verdict::{CheckKind, CheckMode, DecisionRule, Direction, StoppingRule, Verdict};
 
 /// One check of a gate and what it decided.
 ///
@@ -146,105 +80,34 @@ impl CheckResult {
     }
 }
 
-/// What kind of check a row is.
+/// What a policy decided about trials.
 ///
 /// ```
-/// use tracer_gate::CheckKind;
+/// use tracer_gate::{Judgement, StoppingRule, Verdict};
 ///
-/// assert_eq!(serde_json::to_string(&CheckKind::Measured)?, r#""measured""#);
-/// # Ok::<(), serde_json::Error>(())
+/// let judgement = Judgement {
+///     verdict: Verdict::Pass,
+///     checks: Vec::new(),
+///     invariants: Vec::new(),
+///     trials_budgeted: 3,
+///     stopping_rule: StoppingRule::FixedN,
+///     abort_reason: None,
+/// };
+/// assert_eq!(judgement.verdict.passed(), Some(true));
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum CheckKind {
-    /// Every trial must keep it.
-    Invariant,
-    /// A number summed up over the trials, against a limit or a tolerance.
-    Measured,
-    /// The trials' values against those of the baseline.
-    Distributional,
-    /// A rate of success against a threshold.
-    Statistical,
-}
-
-/// Which side of a number is bad.
-///
-/// ```
-/// use tracer_gate::Direction;
-///
-/// assert_eq!(serde_json::to_string(&Direction::Upper)?, r#""upper""#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// More than the bound.
-    Upper,
-    /// Less than the bound.
-    Lower,
-    /// Both.
-    Both,
-}
-
-/// Whether a check decides the gate's verdict.
-///
-/// ```
-/// use tracer_gate::CheckMode;
-///
-/// assert_eq!(serde_json::to_string(&CheckMode::ReportOnly)?, r#""report_only""#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum CheckMode {
-    /// It does.
-    Gating,
-    /// It is only told.
-    ReportOnly,
-}
-
-/// By which rule a check decides.
-///
-/// ```
-/// use tracer_gate::DecisionRule;
-///
-/// assert_eq!(serde_json::to_string(&DecisionRule::WilsonOneSided)?, r#""wilson_one_sided""#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum DecisionRule {
-    /// Every trial must keep it.
-    Invariant,
-    /// A value within bounds.
-    Tolerance,
-    /// The one-sided Wilson interval.
-    WilsonOneSided,
-    /// The exact one-sided interval of Clopper and Pearson.
-    ExactOneSided,
-    /// None: it only reports.
-    ReportOnly,
-}
-
-/// By which rule the trials of a gate stop.
-///
-/// ```
-/// use tracer_gate::StoppingRule;
-///
-/// assert_eq!(serde_json::to_string(&StoppingRule::FixedN)?, r#""fixed_n""#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum StoppingRule {
-    /// All are run.
-    FixedN,
-    /// They stop when a trial fails, or when no outcome could change the verdict.
-    FixedNFailFast,
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// The verdict of the gate.
+    pub verdict: Verdict,
+    /// The checks, `agent_process` first, then in the order of the policy.
+    pub checks: Vec<CheckResult>,
+    /// For each trial, the outcome of each invariant by name; `None` where what is known of the trial does not tell.
+    pub invariants: Vec<BTreeMap<String, Option<bool>>>,
+    /// How many trials there were to be.
+    pub trials_budgeted: u32,
+    /// By which rule the trials stopped.
+    pub stopping_rule: StoppingRule,
+    /// Why they stopped early; `None` when they did not: `agent_process_failure`, `invariant_violation`,
+    /// `verdict_decided`, `interrupted`.
+    pub abort_reason: Option<String>,
 }

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 
 use tracer_insight::comparison::{Comparison, NameChanges};
 
+use crate::baseline::SUMMARY_METRICS;
+
 /// What differs from a baseline, counted; pairs are `[now, before]`, but those of `repeated_tools`, as other tools
 /// read it.
 ///
@@ -79,17 +81,6 @@ pub struct ToolPathDiff {
     pub baseline_sequence_exact: bool,
 }
 
-/// The names that a summary has for metrics.
-pub(crate) const SUMMARY_KEYS: [(&str, &str); 7] = [
-    ("total_events", "step_count"),
-    ("llm_calls", "llm_call_count"),
-    ("tool_calls", "tool_call_count"),
-    ("errors", "error_count"),
-    ("loop_warnings", "loop_warning_count"),
-    ("duration_ms", "latency_ms"),
-    ("total_tokens", "cost_tokens"),
-];
-
 impl CountedDiff {
     /// The comparison in this form.
     ///
@@ -108,7 +99,7 @@ impl CountedDiff {
     #[must_use]
     pub fn of(comparison: &Comparison) -> Self {
         let metric = |name: &str| comparison.metrics.iter().find(|change| change.metric == name);
-        let mut summary_diff: BTreeMap<String, [Value; 2]> = SUMMARY_KEYS
+        let mut summary_diff: BTreeMap<String, [Value; 2]> = SUMMARY_METRICS
             .iter()
             .filter_map(|(key, name)| Some((key, metric(name).filter(|change| change.is_changed())?)))
             .map(|(key, change)| ((*key).to_owned(), [json!(change.after), json!(change.before)]))

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::super::{Acceptance, EnvironmentFingerprint};
-use super::{CheckResult, StoppingRule, TrialFailure, Verdict};
-use crate::CountedDiff;
+use super::{CheckResult, CountedDiff};
+use crate::trial::TrialFailure;
+use crate::verdict::{StoppingRule, Verdict};
+use crate::{Acceptance, EnvironmentFingerprint};
 use tracer_insight::profile::{CountMismatch, GuardrailStop, MissingSpans, RepeatedCalls};
 use tracer_insight::signature::Signature;
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::Baseline;
 use super::*;
+use crate::{Baseline, FailureReason, ProcessExit, StoppingRule, Trial, TrialFailure, Verdict};
 use tracer_insight::testing::{letters, metrics_of_vector, recorded};
 use tracer_sdk::llm_call;
 

@@ -1,13 +1,72 @@
-//! One-sided bounds of a rate, from how many trials succeeded (the contract of the gate, section 7.4).
+//! Confidence intervals for a rate, and the verdict that they give on a target.
 
 use std::error::Error;
 use std::fmt;
 
+use serde::Serialize;
+use statrs::function::beta::beta_reg;
 use statrs::function::erf::erfc_inv;
+use statrs::function::factorial::ln_binomial;
 
-use super::binomial::at_least;
-use super::{IntervalMethod, Target};
 use crate::Verdict;
+
+/// A demand on a rate, from 0 to 1.
+///
+/// ```
+/// use tracer_gate::statistics::Target;
+///
+/// let nine_of_ten = Target::AtLeast(0.9);
+/// assert_ne!(nine_of_ten, Target::AtMost(0.9));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Target {
+    /// The rate is at least this.
+    AtLeast(f64),
+    /// The rate is at most this.
+    AtMost(f64),
+    /// The rate is in this range.
+    Within {
+        /// The least rate.
+        lower: f64,
+        /// The greatest rate.
+        upper: f64,
+    },
+}
+
+/// The interval behind a verdict on a rate: `decision` of a policy (gate, section 2).
+///
+/// ```
+/// use tracer_gate::statistics::IntervalMethod;
+///
+/// assert_eq!(IntervalMethod::default(), IntervalMethod::Wilson);
+/// assert_eq!(IntervalMethod::Exact.as_str(), "exact");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IntervalMethod {
+    /// Wilson's one-sided score interval: short, and wrong more often than it says at small samples.
+    #[default]
+    Wilson,
+    /// Clopper and Pearson's one-sided interval: never wrong more often than it says.
+    Exact,
+}
+
+impl IntervalMethod {
+    /// The method as a policy writes it.
+    ///
+    /// ```
+    /// use tracer_gate::statistics::IntervalMethod;
+    ///
+    /// assert_eq!(IntervalMethod::Wilson.as_str(), "wilson");
+    /// ```
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Wilson => "wilson",
+            Self::Exact => "exact",
+        }
+    }
+}
 
 /// Between which rates the true rate lies; each bound by itself holds with the confidence that was asked for.
 ///
@@ -166,4 +225,29 @@ fn clopper_pearson_lower(successes: u32, trials: u32, error: f64) -> f64 {
             likely = middle;
         }
     }
+}
+
+/// The chance that exactly `successes` of `trials` succeed.
+pub(super) fn exactly(successes: u32, trials: u32, rate: f64) -> f64 {
+    let failures = trials - successes;
+    // At the ends the logarithm below has no value.
+    if rate <= 0.0 {
+        return if successes == 0 { 1.0 } else { 0.0 };
+    }
+    if rate >= 1.0 {
+        return if failures == 0 { 1.0 } else { 0.0 };
+    }
+    let ways = ln_binomial(u64::from(trials), u64::from(successes));
+    (ways + f64::from(successes) * rate.ln() + f64::from(failures) * (-rate).ln_1p()).exp()
+}
+
+/// The chance that at least `successes` of `trials` succeed.
+pub(super) fn at_least(successes: u32, trials: u32, rate: f64) -> f64 {
+    if successes == 0 || rate >= 1.0 {
+        return 1.0;
+    }
+    if successes > trials || rate <= 0.0 {
+        return 0.0;
+    }
+    beta_reg(f64::from(successes), f64::from(trials - successes + 1), rate)
 }

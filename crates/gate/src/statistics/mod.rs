@@ -1,6 +1,6 @@
 //! The statistics of a gate: intervals for a rate, how many trials a verdict needs, and how often it is wrong.
 //!
-//! Plain functions of numbers. What they are used for is told in `docs/what-the-gate-promises.md`.
+//! Plain functions of numbers. `docs/what-the-gate-promises.md` describes their use.
 //!
 //! ```
 //! use tracer_gate::statistics::{IntervalMethod, Target, minimum_trials};
@@ -10,24 +10,19 @@
 //! assert_eq!(minimum_trials(IntervalMethod::Exact, nine_of_ten, 0.95), Some(29));
 //! ```
 
-mod aggregate;
-mod binomial;
-mod characteristic;
-mod exceedance;
 mod interval;
-mod minimum;
 mod noise;
-mod target;
+mod sample_size;
 
 #[cfg(test)]
 mod tests;
 
-pub(super) use aggregate::aggregate;
-pub use characteristic::{OperatingCharacteristic, operating_characteristic};
-pub use exceedance::{chance_of_exceeding, minimum_baseline_trials};
-pub use interval::{RateInterval, StatisticsError};
-pub use minimum::minimum_trials;
+pub use interval::{IntervalMethod, RateInterval, StatisticsError, Target};
+pub use noise::Aggregate;
 #[cfg(test)]
-pub(super) use noise::noise;
-pub(super) use noise::{Noise, chance_beyond, runs_that_tell};
-pub use target::{IntervalMethod, Target};
+pub(crate) use noise::noise;
+pub(crate) use noise::{Noise, aggregate, chance_beyond, runs_that_tell};
+pub use sample_size::{
+    OperatingCharacteristic, chance_of_exceeding, minimum_baseline_trials, minimum_trials,
+    operating_characteristic,
+};

@@ -1,9 +1,66 @@
-//! How often a tolerance fails an agent that did not change.
+//! Samples of measured values: their aggregates, and how often chance alone moves these beyond a bound.
 
-use super::aggregate::nearest_rank;
-use super::binomial::at_least;
-use super::{IntervalMethod, RateInterval};
-use crate::policy::Aggregate;
+use serde::Serialize;
+
+use super::interval::{IntervalMethod, RateInterval, at_least};
+
+/// The statistic that reduces a sample to one number.
+///
+/// ```
+/// use tracer_gate::policy::Aggregate;
+///
+/// assert_eq!(Aggregate::P90.as_str(), "p90");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Aggregate {
+    /// The middle value, or the mean of the two middle ones.
+    Median,
+    /// The largest value.
+    Max,
+    /// The smallest value that at least nine tenths of the sample do not exceed.
+    P90,
+}
+
+impl Aggregate {
+    /// The aggregate as a policy and a report write it.
+    ///
+    /// ```
+    /// use tracer_gate::policy::Aggregate;
+    ///
+    /// assert_eq!(Aggregate::Median.as_str(), "median");
+    /// ```
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Median => "median",
+            Self::Max => "max",
+            Self::P90 => "p90",
+        }
+    }
+}
+
+/// The aggregate of values; `None` of no values.
+pub(crate) fn aggregate(values: &[f64], by: Aggregate) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let last = sorted.len().checked_sub(1)?;
+    match by {
+        Aggregate::Median => {
+            let (low, high) = (sorted.get(last / 2)?, sorted.get(sorted.len() / 2)?);
+            // The plain mean, not `midpoint`: a value that is infinite stands for one that is not known.
+            Some(if last % 2 == 0 { *low } else { (low + high) / 2.0 })
+        }
+        Aggregate::Max => sorted.get(last).copied(),
+        Aggregate::P90 => sorted.get(nearest_rank(sorted.len())).copied(),
+    }
+}
+
+/// The index of the smallest of `count` values that nine tenths do not exceed.
+pub(super) fn nearest_rank(count: usize) -> usize {
+    // In whole numbers: 0.9 · 10 is 9, not a little more.
+    (count * 9).div_ceil(10).saturating_sub(1)
+}
 
 /// How sure the upper end is.
 const CONFIDENCE: f64 = 0.95;

@@ -3,10 +3,9 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::binomial::{at_least, exactly};
+use super::interval::{at_least, exactly};
 use super::*;
 use crate::Verdict;
-use crate::policy::Aggregate;
 use tracer_insight::testing::{Vector, computed, measured};
 
 /// What the notes of the vectors allow.

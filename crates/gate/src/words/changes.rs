@@ -1,29 +1,17 @@
 //! What changed against the baseline, told once for all trials: each change with how many trials have it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::CountedDiff;
-use crate::{Report, ReportedTrial};
-
+use crate::baseline::SUMMARY_METRICS;
 use crate::words::phrase::Phrase;
+use crate::{Baseline, CountedDiff, Report, ReportedTrial};
 use tracer_insight::comparison::words as comparison;
 use tracer_insight::metric_words;
+use tracer_insight::profile::Metric;
 use tracer_insight::text;
 
-/// The numbers of a baseline's summary and the metrics that they are, in the order in which they are told: what
-/// differs by chance alone, time, comes last.
-const SUMMARY: [(&str, &str); 7] = [
-    ("total_events", "step_count"),
-    ("tool_calls", "tool_call_count"),
-    ("llm_calls", "llm_call_count"),
-    ("total_tokens", "cost_tokens"),
-    ("errors", "error_count"),
-    ("loop_warnings", "loop_warning_count"),
-    ("duration_ms", "latency_ms"),
-];
-
 /// The changes: tools first, then models and endings, then numbers.
-pub fn told(report: &Report) -> Vec<Phrase> {
+pub fn change_phrases(report: &Report) -> Vec<Phrase> {
     let diffs: Vec<&CountedDiff> = report
         .trials
         .iter()
@@ -48,7 +36,7 @@ pub fn told(report: &Report) -> Vec<Phrase> {
     told.extend(endings(&diffs));
     told.extend(guardrails(&diffs));
     told.extend(
-        SUMMARY
+        SUMMARY_METRICS
             .iter()
             .filter_map(|(key, metric)| number(key, metric, report)),
     );
@@ -169,7 +157,7 @@ fn number(key: &str, metric: &str, report: &Report) -> Option<Phrase> {
 }
 
 /// The middle value, or the mean of the two in the middle; `None` of no value.
-pub fn median(values: &mut [f64]) -> Option<f64> {
+fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let upper = *values.get(values.len() / 2)?;
     let lower = *values.get(values.len().checked_sub(1)? / 2)?;
@@ -202,4 +190,49 @@ fn in_trials(trials: usize, all: usize) -> String {
         (trials, all) if trials == all => format!(", in all {all} trials"),
         (trials, all) => format!(", in {trials} of {all} trials"),
     }
+}
+
+/// More tools are not told one by one.
+const MAX_TOOLS: usize = 50;
+
+/// The changes: tools, then numbers by their medians.
+pub fn replacement_phrases(old: &Baseline, new: &Baseline) -> Vec<Phrase> {
+    let (before, after) = (all_tools(old), all_tools(new));
+    let mut told: Vec<Phrase> = Vec::new();
+    for (what, tools) in [
+        (comparison::NEW_TOOL, after.difference(&before)),
+        (comparison::REMOVED_TOOL, before.difference(&after)),
+    ] {
+        let phrases = tools.take(MAX_TOOLS);
+        told.extend(phrases.map(|tool| Phrase::words(what).and_value(*tool)));
+    }
+    for metric in &Metric::RECORDED {
+        let name = metric.to_string();
+        let of = |baseline: &Baseline| baseline.sample(metric).and_then(|mut values| median(&mut values));
+        let (before, after) = (of(old), of(new));
+        let change = metric_words::change(&name, before, after);
+        if !change.is_empty() {
+            told.push(Phrase::words(format!(
+                "{}: {} → {}, {change}",
+                metric_words::label(&name),
+                metric_words::value(&name, before),
+                metric_words::value(&name, after)
+            )));
+        }
+    }
+    if old.trials() != new.trials() {
+        told.push(Phrase::words(format!(
+            "runs: {} → {}",
+            old.trials(),
+            new.trials()
+        )));
+    }
+    told
+}
+
+/// The tools of all runs of a baseline.
+fn all_tools(baseline: &Baseline) -> BTreeSet<&str> {
+    let sampled = baseline.trial_sample.iter();
+    let sampled = sampled.flat_map(|sample| sample.signatures.values().flat_map(|way| &way.tool_path));
+    sampled.chain(&baseline.tool_path).map(String::as_str).collect()
 }

@@ -13,7 +13,7 @@ use tracer_insight::metric_words::percent;
 use tracer_insight::text;
 
 /// A longer name is cut.
-const LONGEST_NAME: usize = 60;
+const MAX_NAME_LENGTH: usize = 60;
 
 /// What became of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -74,7 +74,7 @@ impl Outcome {
 
 /// A check, told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToldCheck {
+pub struct CheckRow {
     /// What became of it.
     pub outcome: Outcome,
     /// The metric as the policy names it.
@@ -87,14 +87,14 @@ pub struct ToldCheck {
     pub trials: [Vec<u32>; 2],
 }
 
-impl ToldCheck {
+impl CheckRow {
     /// Its name on one line.
     pub fn printable_name(&self) -> String {
-        text::printable(&text::one_line(&self.name, LONGEST_NAME)).into_owned()
+        text::printable(&text::one_line(&self.name, MAX_NAME_LENGTH)).into_owned()
     }
 
     /// The trials that speak against it and those that do not tell: `2, 4–6; unknown in 3`.
-    pub fn told_trials(&self) -> String {
+    pub fn trials_in_words(&self) -> String {
         let [against, unknown] = &self.trials;
         match (against.is_empty(), unknown.is_empty()) {
             (_, true) => ranges(against),
@@ -105,18 +105,18 @@ impl ToldCheck {
 }
 
 /// The checks of the report: failed, undecided, passed, reported; within these in the order of the policy.
-pub fn told(report: &Report) -> Vec<ToldCheck> {
-    let mut told: Vec<ToldCheck> = report
+pub fn check_rows(report: &Report) -> Vec<CheckRow> {
+    let mut rows: Vec<CheckRow> = report
         .aggregate_results
         .iter()
-        .map(|check| told_check(check, report))
+        .map(|check| check_row(check, report))
         .collect();
-    told.sort_by_key(|check| check.outcome);
-    told
+    rows.sort_by_key(|row| row.outcome);
+    rows
 }
 
 /// `2 checks failed, 1 undecided, 5 passed`.
-pub fn tally(checks: &[ToldCheck]) -> String {
+pub fn tally(checks: &[CheckRow]) -> String {
     let count = |outcome: Outcome| checks.iter().filter(|check| check.outcome == outcome).count() as u64;
     let mut told = Vec::new();
     for outcome in [
@@ -140,7 +140,7 @@ pub fn tally(checks: &[ToldCheck]) -> String {
 
 /// Numbers of trials, neighbours joined: `1–3, 5`.
 pub fn ranges(numbers: &[u32]) -> String {
-    const MOST: usize = 12;
+    const MAX_RANGES: usize = 12;
     let mut spans: Vec<(u32, u32)> = Vec::new();
     for &number in numbers {
         match spans.last_mut() {
@@ -148,10 +148,10 @@ pub fn ranges(numbers: &[u32]) -> String {
             _ => spans.push((number, number)),
         }
     }
-    let hidden = spans.len() > MOST;
+    let hidden = spans.len() > MAX_RANGES;
     let told: Vec<String> = spans
         .into_iter()
-        .take(MOST)
+        .take(MAX_RANGES)
         .map(|(start, end)| match end.checked_sub(start) {
             Some(0) => start.to_string(),
             Some(1) => format!("{start}, {end}"),
@@ -161,7 +161,7 @@ pub fn ranges(numbers: &[u32]) -> String {
     told.join(", ") + if hidden { ", …" } else { "" }
 }
 
-fn told_check(check: &CheckResult, report: &Report) -> ToldCheck {
+fn check_row(check: &CheckResult, report: &Report) -> CheckRow {
     let name = check.check_name.as_str();
     let (allowed, seen, against) = match &check.evidence {
         Evidence::Invariant(evidence) => invariant(check, evidence, report),
@@ -170,7 +170,7 @@ fn told_check(check: &CheckResult, report: &Report) -> ToldCheck {
         Evidence::SingleTrial(evidence) => single_trial(check, evidence),
         Evidence::Distributional(evidence) => distributional(check, evidence),
     };
-    ToldCheck {
+    CheckRow {
         outcome: Outcome::of(check),
         name: check.check_name.clone(),
         allowed,
@@ -194,9 +194,9 @@ fn missing(check: &CheckResult, report: &Report) -> Option<String> {
     })
 }
 
-type Told = (Phrase, Phrase, Vec<u32>);
+type Words = (Phrase, Phrase, Vec<u32>);
 
-fn invariant(check: &CheckResult, evidence: &InvariantEvidence, report: &Report) -> Told {
+fn invariant(check: &CheckResult, evidence: &InvariantEvidence, report: &Report) -> Words {
     let against: Vec<u32> = check.violating_trials().collect();
     let all = report.trials.len() as u64;
     let seen = match against.first() {
@@ -297,7 +297,7 @@ fn how_broken(check: &CheckResult, evidence: &InvariantEvidence, trial: &Reporte
     }
 }
 
-fn measured(name: &str, evidence: &MeasuredEvidence, report: &Report) -> Told {
+fn measured(name: &str, evidence: &MeasuredEvidence, report: &Report) -> Words {
     let value = |number: f64| metric_words::value(name, Some(number));
     let mut allowed = bounds(name, evidence.allowed);
     if let Some(baseline) = evidence.baseline {
@@ -341,7 +341,7 @@ fn bounds(name: &str, allowed: AllowedRange) -> Phrase {
     })
 }
 
-fn statistical(check: &CheckResult, evidence: &StatisticalEvidence) -> Told {
+fn statistical(check: &CheckResult, evidence: &StatisticalEvidence) -> Words {
     let rate = match (evidence.threshold, check.direction) {
         (Threshold::Range { lower, upper }, _) => format!("{} to {}", percent(lower), percent(upper)),
         (Threshold::One(most), Some(Direction::Upper)) => format!("at most {}", percent(most)),
@@ -362,12 +362,12 @@ fn statistical(check: &CheckResult, evidence: &StatisticalEvidence) -> Told {
 }
 
 /// What is told of a check that has an outcome for each trial.
-fn in_words(check: &CheckResult, allowed: String, seen: String) -> Told {
+fn in_words(check: &CheckResult, allowed: String, seen: String) -> Words {
     let against = check.violating_trials().collect();
     (Phrase::words(allowed), Phrase::words(seen), against)
 }
 
-fn single_trial(check: &CheckResult, evidence: &SingleTrialEvidence) -> Told {
+fn single_trial(check: &CheckResult, evidence: &SingleTrialEvidence) -> Words {
     let name = check.check_name.as_str();
     let allowed = format!(
         "{} (of {} in the baseline)",
@@ -378,7 +378,7 @@ fn single_trial(check: &CheckResult, evidence: &SingleTrialEvidence) -> Told {
     in_words(check, allowed, seen)
 }
 
-fn distributional(check: &CheckResult, evidence: &DistributionalEvidence) -> Told {
+fn distributional(check: &CheckResult, evidence: &DistributionalEvidence) -> Words {
     let bound = beyond_which(check, evidence.prediction_bound);
     let allowed = format!(
         "{bound} in at least {} of trials (baseline of {})",

@@ -3,7 +3,6 @@
 pub mod changes;
 pub mod checks;
 pub mod phrase;
-pub mod replacement;
 pub mod trials;
 pub mod verdict;
 

@@ -5,15 +5,14 @@
 mod align;
 mod aligned;
 mod build;
-mod calls;
 mod change;
 mod differences;
 mod lookup;
 mod model;
 pub mod words;
 
+pub use crate::calls::{Call, CallList};
 pub use aligned::{AlignedCalls, CallChange, CallPair, Difference};
-pub use calls::{Call, CallList};
 pub use model::{
     Comparison, MetricChange, NameChanges, RepeatedTool, Side, SideKind, ToolChanges, TypeCount, UsualProfile,
 };

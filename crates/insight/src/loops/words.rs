@@ -7,7 +7,7 @@ use tracer_sdk::read::Likeness;
 use super::{Loop, find, input, output};
 use crate::line::{Line, Tone};
 use crate::steps::Step;
-use crate::{step_summary, summary, text, units, value_differences};
+use crate::{step_summary, text, units, value_differences};
 
 /// Column of the facts.
 const INDENT: usize = 15;
@@ -45,8 +45,8 @@ impl Fact {
     fn line(&self) -> String {
         match (self.steps.is_empty(), self.text.is_empty()) {
             (true, _) => self.text.clone(),
-            (false, true) => summary::ranges(&self.steps),
-            (false, false) => format!("{} {}", summary::ranges(&self.steps), self.text),
+            (false, true) => text::step_ranges(&self.steps),
+            (false, false) => format!("{} {}", text::step_ranges(&self.steps), self.text),
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::missing::Losses;
 use super::{CountMismatch, GuardrailStop, RunProfile};
-use crate::comparison::CallList;
+use crate::calls::CallList;
 use crate::digest::Hashing;
 use crate::repeats;
 use crate::signature::Signature;

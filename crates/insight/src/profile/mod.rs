@@ -11,6 +11,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+pub use crate::repeats::RepeatedCalls;
 pub use agent::agent_of;
 pub use bounds::Bounds;
 pub use missing::MissingSpans;
@@ -19,7 +20,7 @@ pub use name::Metric;
 use tracer_sdk::format::{Counts, Record, RecordedStatus, Timestamp, TraceId};
 use tracer_sdk::read::RunStatus;
 
-use crate::comparison::CallList;
+use crate::calls::CallList;
 use crate::signature::Signature;
 
 /// What one run did. Everything is counted from the projected records, never taken from what `meta.json` says; what is
@@ -210,37 +211,6 @@ impl RunProfile {
 #[must_use]
 pub fn as_float(count: u64) -> f64 {
     count as f64
-}
-
-/// A block of calls with the same arguments that was repeated at once, whatever else was recorded in between.
-///
-/// ```
-/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
-/// use tracer_insight::profile::RunProfile;
-///
-/// let run = recorded(|| {
-///     for attempt in 0..4 {
-///         tracer_sdk::tool_call("search").args(&"refunds").record()?;
-///         tracer_sdk::state(&attempt).record()?;
-///     }
-///     Ok(())
-/// });
-/// let repeats = RunProfile::new(&run.meta, run.records()).repeats;
-/// assert_eq!((repeats[0].pattern.as_slice(), repeats[0].repetitions), (&["search".to_owned()][..], 4));
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RepeatedCalls {
-    /// The names of the calls in the block; of a long block the first ones.
-    pub pattern: Vec<String>,
-    /// How many calls the block has.
-    pub pattern_length: u64,
-    /// How often it came in a row.
-    pub repetitions: u64,
-    /// The step at which it began, from 1.
-    pub first_step: u64,
-    /// The step at which it ended.
-    pub last_step: u64,
 }
 
 /// A guardrail that stopped a run.

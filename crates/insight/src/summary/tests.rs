@@ -239,6 +239,6 @@ fn a_sentence_about_a_damaged_run_claims_no_more_than_was_read() {
 
 #[test]
 fn neighbouring_numbers_are_joined() {
-    assert_eq!(ranges(&[4, 5, 6, 9]), "#4–#6, #9");
-    assert_eq!(ranges(&[]), "");
+    assert_eq!(text::step_ranges(&[4, 5, 6, 9]), "#4–#6, #9");
+    assert_eq!(text::step_ranges(&[]), "");
 }

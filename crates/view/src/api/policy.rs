@@ -12,7 +12,7 @@ use tracer_sdk::format::RecordedStatus;
 use tracer_gate::files::{self, InputError, POLICY_FILE};
 use tracer_gate::one_run;
 use tracer_gate::words::checks;
-use tracer_gate::words::checks::{Outcome, ToldCheck};
+use tracer_gate::words::checks::{CheckRow, Outcome};
 use tracer_gate::words::verdict;
 
 /// What the policy says.
@@ -138,7 +138,7 @@ impl PolicyProblem {
 
 impl PolicyJudgement {
     fn of(report: &Report) -> Self {
-        let checks = checks::told(report);
+        let checks = checks::check_rows(report);
         let undecided = report.passed.is_none().then(|| verdict::UNDECIDED.to_owned());
         Self {
             verdict: report.verdict,
@@ -154,8 +154,8 @@ impl PolicyJudgement {
     }
 }
 
-impl From<&ToldCheck> for PolicyCheck {
-    fn from(check: &ToldCheck) -> Self {
+impl From<&CheckRow> for PolicyCheck {
+    fn from(check: &CheckRow) -> Self {
         Self {
             name: check.printable_name(),
             outcome: check.outcome,

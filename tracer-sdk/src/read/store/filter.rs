@@ -113,7 +113,22 @@ fn folded(text: &str) -> Vec<char> {
     text.chars().flat_map(char::to_lowercase).collect()
 }
 
-/// Follows the pattern and, where it does not fit, lets the last `*` take one character more.
+/// Whether a pattern, in which `*` stands for any text and `?` for any one character, matches all of a text.
+///
+/// ```
+/// use tracer_sdk::read::matches_glob;
+///
+/// assert!(matches_glob("mcp__*__read_?", "mcp__files__read_1"));
+/// assert!(!matches_glob("search", "Search"));
+/// ```
+#[must_use]
+pub fn matches_glob(pattern: &str, text: &str) -> bool {
+    let characters = |text: &str| text.chars().collect::<Vec<char>>();
+    glob(&characters(pattern), &characters(text))
+}
+
+/// Follows the pattern and, where it does not fit, lets the last `*` match one character more: the work grows with the
+/// product of the lengths at most.
 fn glob(pattern: &[char], name: &[char]) -> bool {
     let (mut at_pattern, mut at_name) = (0, 0);
     let mut last_star = None;

@@ -18,7 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::format::{RUNS_FOLDER, TraceId};
-pub use filter::{NamePattern, RunFilter};
+pub use filter::{NamePattern, RunFilter, matches_glob};
 pub use loops::{Likeness, compare_repetitions, first_loop, has_loop, is_attempt};
 use parallel::{Placed, read_all};
 pub use select::SelectError;

@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{baseline_of_steps, exactly, policy, run};
-use crate::decide::gate::compose;
-use crate::decide::outcomes::Outcome;
+use crate::decide::outcome::Outcome;
 use crate::decide::plan::plan;
 use crate::decide::{distributional, invariant, measured, statistical};
 use crate::policy::{Aggregate, Distributional, Invariant, Measured, Statistical, Tolerance, ToolGlobs};
@@ -236,7 +235,7 @@ fn verdicts_are_composed_as_the_contract_has_it() {
             .filter_map(|row| Verdict::from_word(row["verdict"].as_str()?));
         assert_eq!(
             vector.expected["verdict"],
-            compose(verdicts).as_str(),
+            Verdict::all(verdicts).as_str(),
             "{}",
             vector.name
         );

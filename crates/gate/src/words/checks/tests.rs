@@ -14,7 +14,7 @@ fn only(rule: &str, baseline: Option<&Baseline>, trials: &[Trial]) -> [String; 4
         trials.len()
     );
     let report = report(&policy, baseline, trials);
-    let check = told(&report)
+    let check = check_rows(&report)
         .into_iter()
         .find(|check| rule.starts_with(&format!("{}:", check.name)))
         .unwrap();
@@ -22,7 +22,7 @@ fn only(rule: &str, baseline: Option<&Baseline>, trials: &[Trial]) -> [String; 4
         check.outcome.word().to_owned(),
         check.allowed.text(),
         check.seen.text(),
-        check.told_trials(),
+        check.trials_in_words(),
     ]
 }
 

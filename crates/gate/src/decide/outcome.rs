@@ -1,0 +1,74 @@
+//! Outcomes of single trials, their values, and the decision that a rule makes of them.
+
+use tracer_insight::profile::{Bounds, Metric, RunProfile};
+
+use crate::{DecisionRule, Evidence, Trial, Verdict};
+
+/// What a trial did to an invariant, or to all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It kept it.
+    Kept,
+    /// It broke it.
+    Broken,
+    /// What is known of the trial does not tell.
+    Unknown,
+}
+
+impl Outcome {
+    pub(super) const fn of(is_kept: bool) -> Self {
+        if is_kept { Self::Kept } else { Self::Broken }
+    }
+
+    /// As a judgement has it.
+    pub(super) const fn known(self) -> Option<bool> {
+        match self {
+            Self::Kept => Some(true),
+            Self::Broken => Some(false),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// How many of the outcomes are of a kind.
+pub(super) fn count_of(outcomes: &[Outcome], kind: Outcome) -> u32 {
+    count(outcomes.iter().filter(|outcome| **outcome == kind).count())
+}
+
+/// What a rule made of the trials.
+pub(super) struct Decision {
+    pub(super) verdict: Verdict,
+    pub(super) rule: DecisionRule,
+    /// For each trial, whether it was good; empty for a number of the whole sample.
+    pub(super) outcomes: Vec<bool>,
+    pub(super) evidence: Evidence,
+}
+
+/// The run of a trial, if it can be judged: one that has no end tells nothing.
+pub(super) fn judged_run(trial: &Trial) -> Option<&RunProfile> {
+    trial
+        .metrics
+        .as_ref()
+        .filter(|metrics| metrics.status.is_completed())
+}
+
+/// Between which numbers a metric lies, for each trial; `None` where nothing is known of it.
+pub(super) fn values(trials: &[Trial], metric: &Metric) -> Vec<Option<Bounds>> {
+    let value = |trial: &Trial| {
+        judged_run(trial)?;
+        trial.bounds(metric)
+    };
+    trials.iter().map(value).collect()
+}
+
+/// The numbers of the trials of which the value is not known.
+pub(super) fn unknown_trials(trials: &[Trial], values: &[Option<Bounds>]) -> Vec<u32> {
+    let is_unknown = |value: &Option<Bounds>| value.and_then(Bounds::exact).is_none();
+    let unknown = trials.iter().zip(values).filter(|(_, value)| is_unknown(value));
+    unknown.map(|(trial, _)| trial.number).collect()
+}
+
+/// How many of something there are, as reports count.
+pub(super) fn count(many: usize) -> u32 {
+    u32::try_from(many).unwrap_or(u32::MAX)
+}

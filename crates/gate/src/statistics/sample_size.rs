@@ -1,0 +1,183 @@
+//! Sample sizes: the trials that a verdict needs, and how likely each verdict is.
+
+use super::interval::{IntervalMethod, RateInterval, StatisticsError, Target, exactly, normal_quantile};
+use crate::Verdict;
+
+/// More trials than this nobody makes; a demand that needs more counts as impossible.
+const MOST_TRIALS: u32 = 100_000;
+
+/// The least number of trials with which PASS can be reached; `None` when none can, or none that anybody would make.
+///
+/// ```
+/// use tracer_gate::statistics::{IntervalMethod, Target, minimum_trials};
+///
+/// let wilson = |target| minimum_trials(IntervalMethod::Wilson, target, 0.95);
+/// assert_eq!(wilson(Target::AtMost(0.05)), Some(52));
+/// assert_eq!(wilson(Target::Within { lower: 0.2, upper: 0.8 }), Some(6));
+/// assert_eq!(wilson(Target::AtLeast(1.0)), None); // nothing ever shows certainty
+/// assert_eq!(wilson(Target::Within { lower: 0.9, upper: 0.9 }), None);
+/// ```
+#[must_use]
+pub fn minimum_trials(method: IntervalMethod, target: Target, confidence: f64) -> Option<u32> {
+    match target {
+        Target::AtLeast(rate) => all_alike(method, rate, confidence),
+        Target::AtMost(rate) => all_alike(method, 1.0 - rate, confidence),
+        // A range that is open at one end asks no more than its other end does.
+        Target::Within { lower, upper } if upper >= 1.0 => all_alike(method, lower, confidence),
+        Target::Within { lower, upper } if lower <= 0.0 => all_alike(method, 1.0 - upper, confidence),
+        Target::Within { lower, upper } => within(method, lower, upper, confidence),
+    }
+}
+
+/// How many successes without a failure show a rate of at least `rate`.
+fn all_alike(method: IntervalMethod, rate: f64, confidence: f64) -> Option<u32> {
+    if rate >= 1.0 {
+        return None;
+    }
+    if rate <= 0.0 {
+        return Some(1);
+    }
+    let trials = match method {
+        IntervalMethod::Wilson => {
+            let z = normal_quantile(confidence);
+            rate * z * z / (1.0 - rate)
+        }
+        IntervalMethod::Exact => (1.0 - confidence).ln() / rate.ln(),
+    };
+    let trials = trials.ceil().max(1.0);
+    if trials > f64::from(MOST_TRIALS) {
+        return None;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 1 and MOST_TRIALS"
+    )]
+    let trials = trials as u32;
+    Some(trials)
+}
+
+/// The least number of trials of which some number of successes shows a rate in the range.
+///
+/// For each number of trials only the fewest successes that show the lower end need to be looked at, and with one more
+/// trial that number stays or grows by one: so the search takes one step for each number of trials.
+fn within(method: IntervalMethod, lower: f64, upper: f64, confidence: f64) -> Option<u32> {
+    if lower >= upper {
+        return None;
+    }
+    let mut successes = 0;
+    for trials in 1..=most_trials(method) {
+        let interval = |successes| RateInterval::of(method, successes, trials, confidence).ok();
+        let mut shown = interval(successes)?;
+        while shown.lower < lower && successes < trials {
+            successes += 1;
+            shown = interval(successes)?;
+        }
+        if shown.lower >= lower && shown.upper <= upper {
+            return Some(trials);
+        }
+    }
+    None
+}
+
+/// An exact interval costs more to compute, and a range that needs so many trials is no demand that anybody makes.
+const fn most_trials(method: IntervalMethod) -> u32 {
+    match method {
+        IntervalMethod::Wilson => MOST_TRIALS,
+        IntervalMethod::Exact => 2_000,
+    }
+}
+
+/// How many runs a baseline needs before its extreme value covers a share of all runs.
+///
+/// Computed in doubles, as the contract has it: 0.9 needs 10.
+///
+/// ```
+/// use tracer_gate::statistics::minimum_baseline_trials;
+///
+/// assert_eq!(minimum_baseline_trials(0.95), 19);
+/// assert_eq!(minimum_baseline_trials(0.90), 10);
+/// ```
+#[must_use]
+pub fn minimum_baseline_trials(coverage: f64) -> u32 {
+    let needed = (1.0 / (1.0 - coverage)).ceil() - 1.0;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the conversion saturates"
+    )]
+    let needed = needed.max(1.0) as u32;
+    needed
+}
+
+/// The chance that at least `exceeding` of `candidates` runs lie beyond every one of `baseline` runs, when all of them
+/// come from the same agent.
+///
+/// Every order of the runs is then as likely as every other, whatever the distribution; ties make it rarer.
+///
+/// ```
+/// use tracer_gate::statistics::chance_of_exceeding;
+///
+/// assert_eq!(chance_of_exceeding(1, 1, 19), 0.05);
+/// assert!((chance_of_exceeding(1, 3, 19) - 3.0 / 22.0).abs() < 1e-12);
+/// ```
+#[must_use]
+pub fn chance_of_exceeding(exceeding: u32, candidates: u32, baseline: u32) -> f64 {
+    if exceeding > candidates {
+        return 0.0;
+    }
+    let all = f64::from(candidates) + f64::from(baseline);
+    // The largest run is a candidate, and the largest of the others, and so on.
+    (0..exceeding)
+        .map(|above| (f64::from(candidates) - f64::from(above)) / (all - f64::from(above)))
+        .product()
+}
+
+/// How likely each verdict is when the true rate is known.
+///
+/// ```
+/// use tracer_gate::statistics::{IntervalMethod, Target, operating_characteristic};
+///
+/// let nine_of_ten = Target::AtLeast(0.9);
+/// let wilson = operating_characteristic(IntervalMethod::Wilson, nine_of_ten, 0.95, 25, 0.9).unwrap();
+/// assert!((wilson.fail - 0.098).abs() < 1e-3); // an agent that is just good enough fails in 98 of 1,000 gates
+/// let exact = operating_characteristic(IntervalMethod::Exact, nine_of_ten, 0.95, 29, 0.9).unwrap();
+/// assert!(exact.fail < 0.05 && exact.pass < 0.05);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct OperatingCharacteristic {
+    /// The chance of PASS.
+    pub pass: f64,
+    /// The chance of FAIL.
+    pub fail: f64,
+    /// The chance of INCONCLUSIVE.
+    pub inconclusive: f64,
+}
+
+/// How likely each verdict on `target` is after `trials` trials of an agent that succeeds at `true_rate`.
+///
+/// ```
+/// use tracer_gate::statistics::{IntervalMethod, Target, operating_characteristic};
+///
+/// let sure = operating_characteristic(IntervalMethod::Wilson, Target::AtLeast(0.9), 0.95, 25, 1.0).unwrap();
+/// assert_eq!((sure.pass, sure.fail), (1.0, 0.0));
+/// ```
+pub fn operating_characteristic(
+    method: IntervalMethod,
+    target: Target,
+    confidence: f64,
+    trials: u32,
+    true_rate: f64,
+) -> Result<OperatingCharacteristic, StatisticsError> {
+    let mut chances = OperatingCharacteristic::default();
+    for successes in 0..=trials {
+        let verdict = RateInterval::of(method, successes, trials, confidence)?.verdict(target);
+        let chance = match verdict {
+            Verdict::Pass => &mut chances.pass,
+            Verdict::Fail => &mut chances.fail,
+            Verdict::Inconclusive => &mut chances.inconclusive,
+        };
+        *chance += exactly(successes, trials, true_rate);
+    }
+    Ok(chances)
+}
