@@ -1,7 +1,7 @@
 //! Opening files that somebody else may have put there: with a clone, an archive, or by another program.
 //!
 //! Whatever has the name of our file can be a device without an end, a pipe that nobody writes to, or larger than the memory.
-//! Only regular files are read, and of each only so much.
+//! Only regular files are read, and of each only up to a limit.
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, Read};

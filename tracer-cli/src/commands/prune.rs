@@ -1,8 +1,8 @@
 //! `tracer prune`: removes runs by age, count, size and status after a confirmation.
 
 use tracer_sdk::format::Timestamp;
-use tracer_sdk::maintenance::{self, Candidate, PruneRules};
-use tracer_sdk::read::{Liveness, RunStore, RunSummary};
+use tracer_sdk::maintenance::{PlannedRemoval, PrunePlan, PruneRules};
+use tracer_sdk::read::{RunStore, RunSummary};
 
 use super::{Verdict, confirmed, not_removed};
 use crate::amounts;
@@ -80,87 +80,60 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     }
     let store = RunStore::new(session.data_dir()?);
     let runs = store.list().map_err(|error| session.store_error(&error))?;
-    RunSummary::check_all_logs(&runs);
-    let looking = Progress::begin("reading", "run", Some(runs.len() as u64));
-    let candidates: Vec<Candidate> = runs
-        .iter()
-        .map(|run| {
-            looking.step();
-            candidate(run)
-        })
-        .collect();
-    looking.end(&mut session.ui);
-    let chosen = maintenance::choose(&candidates, &rules);
-    let going: Vec<(&RunSummary, &Candidate)> = chosen
-        .iter()
-        .filter_map(|&position| Some((runs.get(position)?, candidates.get(position)?)))
-        .collect();
-    let bytes = going
-        .iter()
-        .fold(0, |sum: u64, (_, candidate)| sum.saturating_add(candidate.bytes));
-    let count = format!(
-        "{} of {}, {}",
-        going.len(),
-        text::counted(runs.len() as u64, "run"),
-        amounts::bytes(bytes)
-    );
-    if going.is_empty() {
+    let reading = Progress::begin("reading", "run", Some(runs.len() as u64));
+    let plan = PrunePlan::compute(&runs, &rules, || reading.step());
+    reading.end(&mut session.ui);
+    let count = |removed: usize, bytes: u64| {
+        let runs = text::counted(runs.len() as u64, "run");
+        format!("{removed} of {runs}, {}", amounts::bytes(bytes))
+    };
+    let planned = count(plan.removals.len(), plan.bytes());
+    if plan.removals.is_empty() {
         session
             .ui
-            .note(&Line::of(format!("nothing to remove: {count}"), Tone::Plain));
+            .note(&Line::of(format!("nothing to remove: {planned}"), Tone::Plain));
         return Ok(Verdict::Done);
     }
-    let ids = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
-    let mut listed: Vec<Line> = going
-        .iter()
-        .take(MAX_LISTED_RUNS)
-        .map(|(run, candidate)| told(run, candidate, ids))
-        .collect();
-    if let Some(hidden) = going
-        .len()
-        .checked_sub(MAX_LISTED_RUNS)
-        .filter(|hidden| *hidden > 0)
-    {
-        listed.push(Line::of(format!("  … and {hidden} more"), Tone::Muted));
-    }
+    let rows = plan_rows(&plan, &runs);
     if args.dry_run {
-        session.ui.lines(&listed)?;
+        session.ui.lines(&rows)?;
         session
             .ui
-            .lines(&[Line::of(format!("would remove {count}"), Tone::Warning)])?;
+            .lines(&[Line::of(format!("would remove {planned}"), Tone::Warning)])?;
         return Ok(Verdict::Done);
     }
-    if !args.yes && !confirmed(listed, &format!("remove {count} permanently?"), session)? {
+    if !args.yes && !confirmed(rows, &format!("remove {planned} permanently?"), session)? {
         return Ok(Verdict::Done);
     }
-    let removing = Progress::begin("removing", "run", Some(going.len() as u64));
-    for (run, _) in &going {
-        // It may have been taken up again since it was listed.
-        if run.probe_liveness() != Liveness::Running {
-            let id = run_list::short_id(run.directory.trace_id, []);
-            maintenance::remove_run(&run.directory).map_err(|error| not_removed(&id, error))?;
-            removing.step();
-        }
-    }
+    let removing = Progress::begin("removing", "run", Some(plan.removals.len() as u64));
+    let result = plan
+        .apply(&store, || removing.step())
+        .map_err(|error| match &error.run {
+            Some(run) => not_removed(&run_list::short_id(run.trace_id, []), error.source),
+            None => CliError::input("failed to clean up the store").with_source(error.source),
+        })?;
     removing.end(&mut session.ui);
-    // What earlier removals left holds room and nothing else.
-    maintenance::remove_leftovers(&store.runs_dir()).map_err(|error| CliError::input(error.to_string()))?;
+    let removed = count(result.removed_runs, result.removed_bytes);
     session
         .ui
-        .lines(&[Line::of("✓ ", Tone::Good).with(format!("removed {count}"), Tone::Plain)])?;
+        .lines(&[Line::of("✓ ", Tone::Good).with(format!("removed {removed}"), Tone::Plain)])?;
     Ok(Verdict::Done)
 }
 
-fn candidate(run: &RunSummary) -> Candidate {
-    Candidate {
-        status: run.status(),
-        may_be_live: run.may_be_live(),
-        started: run.started(),
-        bytes: maintenance::directory_bytes(&run.directory.path),
+/// The runs that a plan removes, a row each.
+fn plan_rows(plan: &PrunePlan, runs: &[RunSummary]) -> Vec<Line> {
+    let id_length = run_list::id_length(runs.iter().map(|run| run.directory.trace_id));
+    let listed = plan.removals.iter().take(MAX_LISTED_RUNS);
+    let mut rows: Vec<Line> = listed.map(|removal| removal_row(removal, id_length)).collect();
+    let hidden = plan.removals.len().saturating_sub(MAX_LISTED_RUNS);
+    if hidden > 0 {
+        rows.push(Line::of(format!("  … and {hidden} more"), Tone::Muted));
     }
+    rows
 }
 
-fn told(run: &RunSummary, candidate: &Candidate, id_length: usize) -> Line {
+fn removal_row(removal: &PlannedRemoval, id_length: usize) -> Line {
+    let run = &removal.run;
     let id: String = run
         .directory
         .trace_id
@@ -172,8 +145,8 @@ fn told(run: &RunSummary, candidate: &Candidate, id_length: usize) -> Line {
     let started = run.started().map(units::moment).unwrap_or_default();
     let rest = format!(
         "{:11}  {:>8}  {started}  {}",
-        candidate.status.as_str(),
-        amounts::bytes(candidate.bytes),
+        removal.status.as_str(),
+        amounts::bytes(removal.bytes),
         step_summary::word(name.unwrap_or("(unnamed)"))
     );
     Line::of(format!("  {id}  {rest}"), Tone::Plain)

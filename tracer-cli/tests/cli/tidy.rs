@@ -120,7 +120,7 @@ fn a_run_that_is_recorded_or_damaged_otherwise_is_not_repaired() {
 
     let unknown = Sandbox::new();
     unknown.run(SECOND, "python", 1, "running");
-    unknown.tracer(&["repair", SECOND]).fails(2, &["nothing tells"]);
+    unknown.tracer(&["repair", SECOND]).fails(2, &["nothing shows"]);
 }
 
 #[test]

@@ -133,7 +133,7 @@ pub const LOOP_WARNINGS: Name = namespaced!("loop_warnings");
 pub const STATUS: Name = namespaced!("status");
 /// The user's own metadata: JSON text of an object.
 pub const META: Name = namespaced!("meta");
-/// Names the event type of a span that its other attributes do not tell.
+/// Names the event type of a span that its other attributes do not give.
 pub const EVENT_TYPE: Name = namespaced!("event_type");
 /// The error's class.
 pub const ERROR_TYPE: Name = namespaced!("error_type", "exception.type");
@@ -141,14 +141,14 @@ pub const ERROR_TYPE: Name = namespaced!("error_type", "exception.type");
 pub const ERROR_MESSAGE: Name = namespaced!("error_message", "exception.message");
 /// Where the error came from.
 pub const ERROR_STACK: Name = namespaced!("error_stack", "exception.stacktrace");
-/// The context was inferred: the thread had none, and one run was live and was not told.
+/// The context was inferred: the thread had none, and one run was live.
 pub const CONTEXT: Name = namespaced!("context");
 
-/// The span stands in for one that could not be written and that others name as their parent.
+/// The span replaces one that could not be written and that others name as their parent.
 pub const LOST: Name = namespaced!("lost");
 /// The span ended, or was recorded, after its run had ended (decisions, section 5).
 pub const AFTER_END: Name = namespaced!("after_end");
-/// The span stands in for one that had not ended when its run did and that others name as their parent.
+/// The span replaces one that had not ended when its run did and that others name as their parent.
 pub const UNFINISHED: Name = namespaced!("unfinished");
 /// How many timed spans had not ended when the run did.
 pub const UNFINISHED_SPANS: Name = namespaced!("unfinished_spans");
@@ -267,7 +267,7 @@ pub mod span_names {
     pub const DROPPED: &str = "dropped spans";
 }
 
-/// What stands in the place of a value that was taken out.
+/// The marker in place of a value that was taken out.
 pub mod markers {
     /// In the place of a secret.
     pub const REDACTED: &str = "__REDACTED__";

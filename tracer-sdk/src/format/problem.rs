@@ -58,11 +58,11 @@ pub enum ProblemCode {
     LegacyFormat,
     /// A warning: `meta.json` counts other records than the projection has.
     CountsMismatch,
-    /// A warning: `meta.json` tells another outcome than the root span.
+    /// A warning: `meta.json` has another outcome than the root span.
     StatusMismatch,
-    /// A warning: `meta.json` tells another start than the root span.
+    /// A warning: `meta.json` has another start than the root span.
     StartMismatch,
-    /// A warning: a completed run does not tell when it ended or how long it took.
+    /// A warning: a completed run lacks its end or its duration.
     MissingEnd,
     /// A warning: something ends before it starts.
     EndsBeforeStart,

@@ -1,6 +1,6 @@
-//! JSON Schemas of the types of this module, for those whose serialised form a derive cannot tell (feature `schema`).
+//! JSON Schemas of the types of this module, for those whose serialised form a derive does not know (feature `schema`).
 //!
-//! What the derives say stands at the types; here are the texts with a form of their own, the record, whose payload
+//! The derives are at the types; here are the texts with a form of their own, the record, whose payload
 //! depends on its type, and the values that a field's Rust type is wider than.
 
 use std::borrow::Cow;
@@ -112,7 +112,7 @@ impl JsonSchema for Record {
 
 /// For each event type, that the payload is the one of this type.
 fn payloads(generator: &mut SchemaGenerator) -> Vec<Schema> {
-    // In the order of `Payload`, of which a derive tells the shapes without the types.
+    // In the order of `Payload`, of which a derive gives the shapes without the types.
     const TYPES: [EventType; 8] = [
         EventType::RunStart,
         EventType::RunEnd,

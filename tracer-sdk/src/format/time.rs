@@ -57,7 +57,7 @@ const LAST_SECOND: i64 = 253_402_300_799;
 const FIRST_SECOND: i64 = -62_167_219_200;
 
 impl Timestamp {
-    /// The instant so many microseconds after 1970, kept within the years 0 to 9999.
+    /// The instant a number of microseconds after 1970, kept within the years 0 to 9999.
     ///
     /// ```
     /// use tracer_sdk::format::Timestamp;
@@ -165,7 +165,7 @@ impl Timestamp {
 
 const SECONDS_OF_A_DAY: i64 = 86_400;
 
-/// Year, month and day of the Gregorian calendar, so many days after 1970 began.
+/// Year, month and day of the Gregorian calendar, by the number of days since 1970 began.
 fn date(days: i64) -> (u32, u32, u32) {
     /// The calendar repeats after 400 years.
     const DAYS_OF_400_YEARS: u32 = 146_097;
@@ -254,7 +254,7 @@ impl FromStr for Timestamp {
     }
 }
 
-/// What the last of so many digits of a fraction is worth.
+/// The worth of the last of a number of digits of a fraction.
 const NANOSECONDS_OF_DIGIT: [u32; 10] = [
     1_000_000_000,
     100_000_000,

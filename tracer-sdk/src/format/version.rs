@@ -20,7 +20,7 @@ pub enum Support {
     Unsupported,
 }
 
-/// Tells whether a run that declares `version` can be read; `None` is a `meta.json` without a version.
+/// Whether a run that declares `version` can be read; `None` is a `meta.json` without a version.
 ///
 /// ```
 /// use tracer_sdk::format::{Support, support};

@@ -13,7 +13,7 @@ use crate::read::{MAX_META_BYTES, RunDirectory, RunStore, open_run_file};
 use crate::write::files::{Disk, FileSystem, OpenMode, write_all};
 use crate::write::meta_text::MetaText;
 
-/// Copies a run into a store, with the mark of the trial in its `meta.json`, and tells where it is. The run need not be
+/// Copies a run into a store, with the mark of the trial in its `meta.json`, and gives its place. The run need not be
 /// complete: what a process left that died is evidence too.
 ///
 /// For readers it is there at once, with its mark. Only regular files are taken.

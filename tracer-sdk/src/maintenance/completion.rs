@@ -1,4 +1,4 @@
-//! How an interrupted run is completed: pure, from what its log, its `meta.json` and its `.live` tell.
+//! [`Completion`] of an interrupted run: pure, from its log, its `meta.json` and its `.live`.
 //!
 //! A completed run has exactly one root and no missing parent (specification, *What the service does*, 2), so what was
 //! open when the process died is written as spans that end there.
@@ -18,7 +18,7 @@ use crate::read::{StartedSpan, count_records, spans_to_events};
 pub const INTERRUPTED: &str = "Interrupted";
 const RUN_MESSAGE: &str = "the process ended before the run did";
 const SPAN_MESSAGE: &str = "the process ended before this span did";
-/// What a span is called of which only its children tell.
+/// The name of a span of which only children were recorded.
 const LOST_NAME: &str = "lost";
 
 /// What an interrupted run lacks.
@@ -47,27 +47,27 @@ pub struct Completion {
     pub counts: Counts,
 }
 
-/// What the log of a run tells, span by span.
+/// The log of a run, summed up span by span.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct LogSummary {
     ids: HashSet<SpanId>,
     /// The spans that others name as their parent, and when the first of those started.
     parents: HashMap<SpanId, Timestamp>,
     /// The last sign of the run.
     last: Option<Timestamp>,
-    root: Option<Root>,
+    root: Option<RecordedRoot>,
 }
 
 /// The root, when it was written before the process died.
 #[derive(Debug)]
-struct Root {
+struct RecordedRoot {
     id: SpanId,
     status: RecordedStatus,
     end: Option<StoredTime>,
     duration_ms: Option<u64>,
 }
 
-impl Seen {
+impl LogSummary {
     pub(super) fn add(&mut self, span: &SpanRecord) {
         let start = span.start_time.instant();
         self.ids.insert(span.span_id);
@@ -79,7 +79,7 @@ impl Seen {
         match span.parent_span_id {
             Some(parent) => self.name_parent(parent, start),
             None => {
-                self.root = Some(Root {
+                self.root = Some(RecordedRoot {
                     id: span.span_id,
                     status: match span.status_code {
                         StatusCode::Error => RecordedStatus::Error,
@@ -105,7 +105,7 @@ impl Seen {
 /// Completes a run: `counts` is what the spans in its log give, `started` what was open when its process died.
 pub(super) fn complete(
     meta: &RunMeta,
-    mut seen: Seen,
+    mut seen: LogSummary,
     counts: Counts,
     started: &[StartedSpan],
 ) -> Completion {
@@ -219,14 +219,14 @@ impl Writer {
         }
     }
 
-    /// A span that only its children tell of.
+    /// A span of which only children were recorded.
     fn lost(&self, id: SpanId, first_child: Timestamp) -> SpanRecord {
         let mut span = self.span(id, Some(self.root_id), LOST_NAME, first_child.into());
         set(&mut span.attributes, names::LOST, "true");
         span
     }
 
-    /// A span that was open: told as the emitter tells one that the end of the run overtook.
+    /// A span that was open, written as the emitter writes one that the end of the run overtook.
     fn interrupted(&self, open: &StartedSpan) -> SpanRecord {
         let parent = open.parent_span_id.unwrap_or(self.root_id);
         let mut span = self.span(open.span_id, Some(parent), &open.name, open.start_time.clone());

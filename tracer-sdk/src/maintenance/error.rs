@@ -19,7 +19,7 @@ use crate::format::Problem;
 pub enum MaintenanceError {
     /// The run is still being recorded, or another process is changing it.
     RunActive,
-    /// The run says that it is running, and nothing shows whether it is: its emitter keeps no `.live`.
+    /// The run is recorded as running, and nothing shows whether it is: its emitter keeps no `.live`.
     LivenessUnknown,
     /// The run has ended, and nothing was left undone.
     AlreadyComplete,
@@ -27,22 +27,22 @@ pub enum MaintenanceError {
     RunExists,
     /// The run has damage that an interruption does not explain.
     RunDamaged {
-        /// What is wrong.
+        /// The problems.
         problems: Vec<Problem>,
-        /// How many problems there are besides.
+        /// Number of further problems.
         more_problems: u64,
     },
     /// A file cannot be read or written.
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The cause.
         source: io::Error,
     },
 }
 
 impl MaintenanceError {
-    /// Tells which file an error of the system is about.
+    /// An I/O error at a path.
     pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
@@ -54,14 +54,14 @@ impl fmt::Display for MaintenanceError {
         match self {
             Self::RunActive => formatter.write_str("the run is still going on"),
             Self::LivenessUnknown => {
-                formatter.write_str("the run says that it is running, and nothing tells whether it still is")
+                formatter.write_str("the run is recorded as running, and nothing shows whether it still is")
             }
             Self::AlreadyComplete => formatter.write_str("the run has ended, and nothing was left undone"),
             Self::RunExists => formatter.write_str("the store has a run with this ID already"),
             Self::RunDamaged { .. } => {
                 formatter.write_str("the run is damaged in a way that no interruption explains")
             }
-            Self::Io { path, source } => write!(formatter, "{}: {source}", path.display()),
+            Self::Io { path, .. } => write!(formatter, "failed to access `{}`", path.display()),
         }
     }
 }

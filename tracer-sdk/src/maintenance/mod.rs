@@ -1,8 +1,8 @@
-//! Keeping a store in order: completing runs that were interrupted, renaming, removing, choosing what to remove, and
-//! taking in the runs of a gate's trials.
+//! Maintenance of a store: repairing interrupted runs, renaming, deleting, pruning, and adopting the runs of a gate's
+//! trials.
 //!
-//! The only code that changes files of runs that nobody records any more. What to do is worked out by pure functions;
-//! doing it goes through the same file system as recording does.
+//! The only code that changes files of runs that nobody records any more. Plans are worked out by pure functions; applying
+//! them goes through the same file system as recording does.
 
 mod adopt;
 mod completion;
@@ -19,8 +19,8 @@ mod tests;
 pub use adopt::adopt_run;
 pub use completion::{Completion, INTERRUPTED};
 pub use error::MaintenanceError;
-pub use prune::{Candidate, PruneRules, choose};
-pub use remove::{directory_bytes, remove_leftovers, remove_run};
+pub use prune::{PlannedRemoval, PruneError, PrunePlan, PruneResult, PruneRules};
+pub use remove::remove_run;
 pub use rename::rename_run;
 pub use repair::{Repair, plan_repair, repair};
 pub use trash::Trash;

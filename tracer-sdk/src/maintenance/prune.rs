@@ -1,49 +1,30 @@
-//! Which runs of a store go: pure, from what a list tells of them.
+//! [`PrunePlan`]: the runs of a store that rules remove, worked out first and removed when it is applied.
 
+use std::error::Error;
+use std::fmt;
+
+use super::error::MaintenanceError;
+use super::remove::{directory_bytes, remove_leftovers, remove_run};
 use crate::format::Timestamp;
-use crate::read::RunStatus;
+use crate::read::{Liveness, RunDirectory, RunStatus, RunStore, RunSummary};
 
-/// A run that may go.
+/// The runs to remove. At least one rule must be set for any run to be removed.
 ///
 /// ```
-/// use tracer_sdk::read::RunStatus;
-/// use tracer_sdk::maintenance::{Candidate, PruneRules, choose};
+/// use tracer_sdk::maintenance::PruneRules;
 ///
-/// let live = Candidate { status: RunStatus::Running, may_be_live: true, started: None, bytes: 10 };
-/// let rules = PruneRules { max_bytes: Some(0), ..PruneRules::default() };
-/// assert!(choose(&[live], &rules).is_empty());
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Candidate {
-    /// Its status.
-    pub status: RunStatus,
-    /// Somebody records it, or may do so.
-    pub may_be_live: bool,
-    /// When it started; `None` when it cannot tell.
-    pub started: Option<Timestamp>,
-    /// How many bytes it holds.
-    pub bytes: u64,
-}
-
-/// What goes. At least one rule must be set for anything to go.
-///
-/// ```
-/// use tracer_sdk::read::RunStatus;
-/// use tracer_sdk::maintenance::{Candidate, PruneRules, choose};
-///
-/// let run = |status| Candidate { status, may_be_live: false, started: None, bytes: 10 };
-/// let failed = PruneRules { statuses: vec![RunStatus::Failed], ..PruneRules::default() };
-/// assert_eq!(choose(&[run(RunStatus::Ok), run(RunStatus::Failed)], &failed), [1]);
+/// let rules = PruneRules { keep: Some(20), ..PruneRules::default() };
+/// assert!(!rules.is_empty());
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PruneRules {
-    /// Only runs with one of these statuses; none means any, save damaged ones, which go only when they are named.
+    /// Only runs with one of these statuses; none means any except damaged ones, which are removed only when named.
     pub statuses: Vec<RunStatus>,
-    /// So many of the newest of those stay, whatever else is said.
+    /// Always keep this many of the newest of those.
     pub keep: Option<usize>,
-    /// Runs that started before this go.
+    /// Remove runs that started before this.
     pub before: Option<Timestamp>,
-    /// The oldest go until the store holds no more bytes than these.
+    /// Remove the oldest runs until the store holds at most this many bytes.
     pub max_bytes: Option<u64>,
 }
 
@@ -54,7 +35,6 @@ impl PruneRules {
     /// use tracer_sdk::maintenance::PruneRules;
     ///
     /// assert!(PruneRules::default().is_empty());
-    /// assert!(!PruneRules { keep: Some(20), ..PruneRules::default() }.is_empty());
     /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -70,20 +50,156 @@ impl PruneRules {
     }
 }
 
-/// The positions of the runs that go, the oldest first. `runs` are all runs of a store, the newest first.
-///
-/// Never a run that may be live. Without a rule about age or size, everything that the others leave goes.
+/// A run that a plan removes.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PlannedRemoval {
+    /// The run.
+    pub run: RunSummary,
+    /// Its status.
+    pub status: RunStatus,
+    /// Bytes of its files.
+    pub bytes: u64,
+}
+
+/// The runs that rules remove, the oldest first.
 ///
 /// ```
-/// use tracer_sdk::read::RunStatus;
-/// use tracer_sdk::maintenance::{Candidate, PruneRules, choose};
+/// use tracer_sdk::maintenance::{PrunePlan, PruneRules};
+/// use tracer_sdk::read::RunStore;
 ///
-/// let run = Candidate { status: RunStatus::Ok, may_be_live: false, started: None, bytes: 10 };
-/// let rules = PruneRules { keep: Some(2), ..PruneRules::default() };
-/// assert_eq!(choose(&[run; 4], &rules), [3, 2]);
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// let store = RunStore::new(data_dir);
+/// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
+/// let plan = PrunePlan::compute(&store.list()?, &rules, || {});
+/// assert_eq!(plan.removals.len(), 1);
+/// assert_eq!(plan.apply(&store, || {})?.removed_runs, 1);
+/// assert!(store.list()?.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[must_use]
-pub fn choose(runs: &[Candidate], rules: &PruneRules) -> Vec<usize> {
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PrunePlan {
+    /// The runs to remove, the oldest first.
+    pub removals: Vec<PlannedRemoval>,
+}
+
+/// The outcome of a plan that was applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PruneResult {
+    /// Number of runs that were removed; one that is recorded again by then is not.
+    pub removed_runs: usize,
+    /// Bytes of their files.
+    pub removed_bytes: u64,
+}
+
+impl PrunePlan {
+    /// Reads the status and size of each run and applies the rules. `runs` are all runs of a store, the newest first;
+    /// `on_run` is called after each.
+    ///
+    /// A run that may be live is never removed. Without a rule about age or size, every run that the others leave is.
+    #[must_use]
+    pub fn compute(runs: &[RunSummary], rules: &PruneRules, mut on_run: impl FnMut()) -> Self {
+        RunSummary::check_all_logs(runs);
+        let read = |run: &RunSummary| {
+            let candidate = Candidate {
+                status: run.status(),
+                may_be_live: run.may_be_live(),
+                started: run.started(),
+                bytes: directory_bytes(&run.directory.path),
+            };
+            on_run();
+            candidate
+        };
+        let candidates: Vec<Candidate> = runs.iter().map(read).collect();
+        let removals = choose(&candidates, rules).into_iter().filter_map(|position| {
+            let candidate = candidates.get(position)?;
+            Some(PlannedRemoval {
+                run: runs.get(position)?.clone(),
+                status: candidate.status,
+                bytes: candidate.bytes,
+            })
+        });
+        Self {
+            removals: removals.collect(),
+        }
+    }
+
+    /// Bytes of all runs to remove.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.removals
+            .iter()
+            .fold(0, |sum, removal| sum.saturating_add(removal.bytes))
+    }
+
+    /// Removes the runs, and what interrupted removals left in the store; `on_removed` is called after each run.
+    ///
+    /// # Errors
+    ///
+    /// [`PruneError`] at the first run that cannot be removed; those before it are gone.
+    pub fn apply(&self, store: &RunStore, mut on_removed: impl FnMut()) -> Result<PruneResult, PruneError> {
+        let mut result = PruneResult {
+            removed_runs: 0,
+            removed_bytes: 0,
+        };
+        for PlannedRemoval { run, bytes, .. } in &self.removals {
+            // It may have been resumed since it was listed.
+            if run.probe_liveness() == Liveness::Running {
+                continue;
+            }
+            remove_run(&run.directory).map_err(|source| PruneError {
+                run: Some(run.directory.clone()),
+                source,
+            })?;
+            result.removed_runs += 1;
+            result.removed_bytes = result.removed_bytes.saturating_add(*bytes);
+            on_removed();
+        }
+        remove_leftovers(&store.runs_dir()).map_err(|source| PruneError { run: None, source })?;
+        Ok(result)
+    }
+}
+
+/// A plan that could not be applied to its end.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct PruneError {
+    /// The run that could not be removed; `None` when leftovers of earlier removals could not.
+    pub run: Option<RunDirectory>,
+    /// The cause.
+    pub source: MaintenanceError,
+}
+
+impl fmt::Display for PruneError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.run {
+            Some(run) => write!(formatter, "failed to remove run {}", run.trace_id),
+            None => formatter.write_str("failed to remove what an interrupted removal left"),
+        }
+    }
+}
+
+impl Error for PruneError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+/// A run as the rules see it.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    status: RunStatus,
+    /// Whether somebody records it, or may do so.
+    may_be_live: bool,
+    started: Option<Timestamp>,
+    bytes: u64,
+}
+
+/// The positions of the runs to remove, the oldest first.
+fn choose(runs: &[Candidate], rules: &PruneRules) -> Vec<usize> {
     if rules.is_empty() {
         return Vec::new();
     }
@@ -123,6 +239,22 @@ mod tests {
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_unix_microseconds(second * 1_000_000)
+    }
+
+    #[test]
+    fn a_store_without_rules_loses_nothing() {
+        let run = Candidate {
+            status: RunStatus::Ok,
+            may_be_live: false,
+            started: None,
+            bytes: 10,
+        };
+        assert!(choose(&[run; 4], &PruneRules::default()).is_empty());
+        let keep_two = PruneRules {
+            keep: Some(2),
+            ..PruneRules::default()
+        };
+        assert_eq!(choose(&[run; 4], &keep_two), [3, 2]);
     }
 
     /// Five runs of ten bytes, the newest first; the one at second 40 may be live, the one at 20 is damaged.

@@ -63,21 +63,8 @@ pub(super) fn hidden(run: &RunDirectory) -> PathBuf {
     run.path.with_file_name(format!(".{}{REMOVED}", run.trace_id))
 }
 
-/// Takes away what removals left that were interrupted, and tells of how many runs.
-///
-/// ```
-/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-/// # let data_dir = folder.path();
-/// let store = tracer_sdk::read::RunStore::new(data_dir);
-/// assert_eq!(tracer_sdk::maintenance::remove_leftovers(&store.runs_dir())?, 0);
-/// assert_eq!(store.list()?.len(), 1); // a run is no leftover
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-///
-/// [`MaintenanceError::Io`] when the folder cannot be read or something in it cannot be removed.
-pub fn remove_leftovers(runs_dir: &Path) -> Result<u64, MaintenanceError> {
+/// Removes what interrupted removals left; gives the number of runs.
+pub(super) fn remove_leftovers(runs_dir: &Path) -> Result<u64, MaintenanceError> {
     let mut removed = 0;
     for entry in fs::read_dir(runs_dir).map_err(MaintenanceError::at(runs_dir))? {
         let entry = entry.map_err(MaintenanceError::at(runs_dir))?;
@@ -118,15 +105,7 @@ pub(super) fn remove_tree(directory: &Path, file_system: &dyn FileSystem) -> Res
 }
 
 /// How many bytes the files of a run directory hold; what cannot be looked at counts nothing.
-///
-/// ```
-/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-/// let log = std::fs::metadata(directory.join("spans.jsonl"))?.len();
-/// assert!(tracer_sdk::maintenance::directory_bytes(&directory) > log); // there is `meta.json` too
-/// # Ok::<(), std::io::Error>(())
-/// ```
-#[must_use]
-pub fn directory_bytes(directory: &Path) -> u64 {
+pub(super) fn directory_bytes(directory: &Path) -> u64 {
     let entries = fs::read_dir(directory)
         .into_iter()
         .flatten()

@@ -29,7 +29,7 @@ use crate::write::meta_text::MetaText;
 ///
 /// # Errors
 ///
-/// [`MaintenanceError`]: the run still goes on, as far as anybody can tell, and would write its own name at its end; its
+/// [`MaintenanceError`]: the run may still be recorded, and would write its own name at its end; its
 /// `meta.json` is damaged; or it cannot be written.
 pub fn rename_run(run: &RunDirectory, name: &str, settings: &Settings) -> Result<String, MaintenanceError> {
     rename_run_on(run, name, &redactor(settings), &Disk)

@@ -6,7 +6,7 @@
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::completion::{Completion, Seen, complete};
+use super::completion::{Completion, LogSummary, complete};
 use super::error::MaintenanceError;
 use crate::format::{LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, RunMeta, SPANS_FILE};
 use crate::input::read_input;
@@ -31,7 +31,7 @@ const BROKEN_FILE: &str = "spans.jsonl.broken";
 pub struct Repair {
     /// How many bytes of a torn last line are cut off; `None` when the last line is whole.
     pub cut: Option<u64>,
-    /// What is appended and told; `None` when the run had ended and only its `.live` is left.
+    /// The spans to append and the outcome; `None` when the run had ended and only its `.live` is left.
     pub completion: Option<Completion>,
     /// Where the log is kept as it was found; `None` when there is no log or it is not changed.
     pub copy: Option<PathBuf>,
@@ -61,7 +61,7 @@ struct LogEnd {
 ///
 /// # Errors
 ///
-/// [`MaintenanceError`]: the run is live, nothing tells whether it is, it ended, or it has other damage.
+/// [`MaintenanceError`]: the run is live, or may be, it ended, or it has other damage.
 pub fn plan_repair(directory: &Path) -> Result<Repair, MaintenanceError> {
     match state(directory)? {
         State::Interrupted => plan_completion(directory),
@@ -75,7 +75,7 @@ pub fn plan_repair(directory: &Path) -> Result<Repair, MaintenanceError> {
     }
 }
 
-/// Completes an interrupted run, so that it is valid, and tells what was done.
+/// Completes an interrupted run, so that it is valid, and gives what was done.
 ///
 /// ```
 /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/interrupted.rs"));
@@ -174,7 +174,7 @@ fn plan_completion(directory: &Path) -> Result<Repair, MaintenanceError> {
     let meta = meta.clone();
     let (counts, cut, in_flight) = (run.counts(), run.cut_tail, run.in_flight);
     let spans = directory.join(SPANS_FILE);
-    let mut seen = Seen::default();
+    let mut seen = LogSummary::default();
     for span in run.records.into_spans() {
         let span = span.map_err(|error| MaintenanceError::at(&spans)(io::Error::other(error.to_string())))?;
         seen.add(&span);

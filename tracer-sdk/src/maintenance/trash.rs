@@ -1,7 +1,7 @@
 //! A place for runs that were deleted and may be wanted again, beside the runs: one for each process that deletes, so that
 //! none empties another's.
 //!
-//! Whose process is gone is told by a lock, which the system lets go of however a process ends.
+//! A lock shows whether a process is gone: the system unlocks it however a process ends.
 
 use std::fs;
 use std::io;
@@ -47,12 +47,12 @@ pub struct Trash {
     folder: PathBuf,
     runs_dir: PathBuf,
     /// Made with the first run that is put there.
-    own: Mutex<Option<Place>>,
+    own: Mutex<Option<TrashFolder>>,
 }
 
 /// Where one process puts runs.
 #[derive(Debug)]
-struct Place {
+struct TrashFolder {
     path: PathBuf,
     /// Locked as long as the process is there.
     _lock: Box<dyn OpenFile>,
@@ -90,7 +90,7 @@ impl Trash {
     ///
     /// # Errors
     ///
-    /// [`MaintenanceError`]: the run still goes on, as far as anybody can tell, or it cannot be moved.
+    /// [`MaintenanceError`]: the run may still be recorded, or it cannot be moved.
     pub fn put(&self, run: &RunDirectory) -> Result<(), MaintenanceError> {
         let listed = run.clone().read_summary();
         match listed.probe_liveness() {
@@ -147,7 +147,7 @@ impl Trash {
         Ok(true)
     }
 
-    /// Removes, for good, what was put there by this and by processes that are gone, and tells how many runs that were.
+    /// Deletes permanently what was put there by this process and by processes that are gone; gives the number of runs.
     ///
     /// ```
     /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
@@ -170,7 +170,7 @@ impl Trash {
                 Some(own) if own.path == place => None,
                 _ => match locked(&place) {
                     Ok(Some(lock)) => Some(lock),
-                    // Its process is there, or nobody can tell.
+                    // Its process is there, or that cannot be known.
                     Ok(None) | Err(_) => continue,
                 },
             };
@@ -220,8 +220,8 @@ impl Trash {
     }
 
     /// Makes a place that is locked when others see it first.
-    fn make_place(&self) -> Result<Place, MaintenanceError> {
-        /// Tells the places of one process from each other.
+    fn make_place(&self) -> Result<TrashFolder, MaintenanceError> {
+        /// Distinguishes the folders of one process.
         static MADE: AtomicU64 = AtomicU64::new(0);
 
         self.is_there()?;
@@ -240,7 +240,7 @@ impl Trash {
         let _ = lock.try_lock();
         let path = self.folder.join(name);
         Disk.rename(&unmade, &path).map_err(MaintenanceError::at(&path))?;
-        Ok(Place { path, _lock: lock })
+        Ok(TrashFolder { path, _lock: lock })
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the page may change: the name of a run, and whether it is there. Each change needs the token.
 
+use std::error::Error as _;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -126,7 +127,12 @@ fn refused(error: MaintenanceError) -> ApiError {
             "live_run",
             format!("{error}; wait until it has ended"),
         ),
-        error => ApiError::new(StatusCode::CONFLICT, "not_changed", error.to_string()),
+        error => {
+            let cause = error
+                .source()
+                .map_or_else(String::new, |cause| format!(": {cause}"));
+            ApiError::new(StatusCode::CONFLICT, "not_changed", format!("{error}{cause}"))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! terminal shows the progress.
 
 use std::collections::BTreeSet;
+use std::error::Error as _;
 use std::time::Instant;
 
 use tracer_gate::policy::Policy;
@@ -107,7 +108,12 @@ impl<'a> Follower<'a> {
                         run.trace_id
                     ));
                 }
-                Err(error) => self.notice(format!("trial {number}: failed to keep its run: {error}")),
+                Err(error) => {
+                    let cause = error
+                        .source()
+                        .map_or_else(String::new, |cause| format!(": {cause}"));
+                    self.notice(format!("trial {number}: failed to keep its run: {error}{cause}"));
+                }
             }
         }
     }

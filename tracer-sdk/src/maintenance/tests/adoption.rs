@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use super::super::MaintenanceError;
 use super::super::adopt::adopt_run_on;
-use super::super::{MaintenanceError, remove_leftovers};
+use super::super::remove::remove_leftovers;
 use super::*;
 use crate::format::GateTrial;
 use crate::read::RunStore;

@@ -45,14 +45,14 @@ fn an_interrupted_run_is_completed_and_its_log_kept_as_it_was() {
     );
 
     let run = LoadedRun::read(store.path()).unwrap();
-    let told: Vec<(String, &str)> = run
+    let spans: Vec<(String, &str)> = run
         .records()
         .iter()
         .map(|record| (record.event_id.clone(), record.event_type().as_str()))
         .collect();
-    let told: Vec<(&str, &str)> = told.iter().map(|(id, word)| (id.as_str(), *word)).collect();
+    let spans: Vec<(&str, &str)> = spans.iter().map(|(id, word)| (id.as_str(), *word)).collect();
     assert_eq!(
-        told,
+        spans,
         [
             (ROOT, "RUN_START"),
             ("00000000000000b1", "UNKNOWN"),

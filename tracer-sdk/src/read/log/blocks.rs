@@ -154,7 +154,7 @@ impl<R: Read> Blocks<R> {
         self.is_at_end && self.carried.is_empty()
     }
 
-    /// Fills a block, which may have been used before; tells whether there was one.
+    /// Fills a block, which may have been used before; `false` at the end of the file.
     pub(super) fn next_into(&mut self, block: &mut Block) -> io::Result<bool> {
         let bytes = &mut block.bytes;
         bytes.clear();

@@ -5,13 +5,13 @@ use std::hash::{BuildHasher, RandomState};
 use super::entry::IndexEntry;
 use crate::format::SpanId;
 
-/// Stands for no position.
+/// No position.
 const EMPTY: u32 = u32::MAX;
 
 /// Finds the first entry with an ID: a table of positions, at most six bytes for each entry.
 ///
 /// The bits of a slot that no position needs hold a part of the hash: entries that only stand next to the one that is
-/// looked for are told from it without being fetched, which is what takes time in a table of a million.
+/// looked for are skipped without being fetched, which is what takes time in a table of a million.
 #[derive(Debug)]
 pub(crate) struct IdTable {
     slots: Vec<u32>,
@@ -22,9 +22,9 @@ pub(crate) struct IdTable {
 }
 
 impl IdTable {
-    /// A table with room for so many entries.
+    /// A table with room for `count` entries.
     pub(crate) fn with_room_for(count: usize) -> Self {
-        // All ones are no position of so many, so that no slot that is taken looks empty.
+        // All ones are no position, so that no slot that is taken looks empty.
         let needed = u32::try_from(count).map_or(0, u32::leading_zeros);
         Self {
             slots: vec![EMPTY; count + count / 3 + 1],
@@ -40,7 +40,7 @@ impl IdTable {
         Some(found & self.position_bits)
     }
 
-    /// Puts an entry in; tells the position of the one with its ID that was there before. The table goes on with the
+    /// Inserts an entry; gives the position of the one with its ID that was there before. The table goes on with the
     /// first of them, or with the first that belongs to the run and can be read, if there is one.
     pub(crate) fn insert(&mut self, entries: &[IndexEntry], position: u32) -> Option<u32> {
         let entry = entries.get(position as usize)?;

@@ -1,5 +1,4 @@
-//! Any JSON value, checked whole: built as a tree, or passed over without building anything. Both ways tell whether a
-//! key stands twice in an object.
+//! Any JSON value, checked whole: built as a tree, or passed over without building anything. Both ways find duplicate keys.
 //!
 //! JSON leaves open which of two values counts, so two readers may see two different runs in one file: strict reading
 //! refuses it.
@@ -39,7 +38,7 @@ macro_rules! plain_values_give {
 }
 pub(super) use plain_values_give;
 
-/// Whether a key stands more than once.
+/// Whether there is a duplicate key.
 pub(super) fn has_duplicates<T: AsRef<str>>(keys: &[T]) -> bool {
     if keys.len() <= FEW_KEYS {
         return keys.iter().enumerate().any(|(index, key)| {
@@ -97,7 +96,7 @@ impl<'de> Visitor<'de> for Skip<'_> {
     plain_values_give!((), ());
 }
 
-/// Builds a value; the last value of a key that stands twice counts, as everywhere.
+/// Builds a value; the last value of a duplicate key counts, as everywhere.
 #[derive(Debug)]
 pub(super) struct Tree<'a>(pub(super) &'a mut bool);
 

@@ -1,4 +1,4 @@
-//! What is told of keys that stand twice in one object of a JSON document, and a top-level object that tells them.
+//! Duplicate keys of a JSON document: [`Document`] is a top-level object with a list of them.
 
 use std::fmt;
 
@@ -9,22 +9,22 @@ use super::any_value::{Key, Skip, Tree, plain_values_give};
 use super::fields::Location;
 use crate::format::{Problem, ProblemCode};
 
-/// A key that stands twice in one object: the top-level field that it is, or that it lies in.
+/// A duplicate key of an object: the top-level field that it is, or that it lies in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DuplicateKey<T> {
     /// The top-level field.
     pub(super) field: T,
-    /// Whether the field itself stands twice, and not a key inside it.
+    /// Whether the field itself is the duplicate, and not a key inside it.
     pub(super) is_field: bool,
 }
 
 impl<T: AsRef<str>> DuplicateKey<T> {
-    /// The problem of an object that stands at `place`; keys that are not `known` may hold anything and are not told.
+    /// The problem of the object at `place`; keys that are not `known` may hold anything and are not named.
     pub(super) fn problem(&self, place: Location, known: &[&str]) -> Problem {
         let message = if self.is_field {
-            "stands more than once in its object; write it once"
+            "is a duplicate key of its object; write it once"
         } else {
-            "holds an object with a key that stands more than once; write each key once"
+            "contains an object with a duplicate key; write each key once"
         };
         let field = self.field.as_ref();
         if known.contains(&field) {
@@ -32,7 +32,7 @@ impl<T: AsRef<str>> DuplicateKey<T> {
         } else {
             place.problem(
                 ProblemCode::InvalidValue,
-                "has a key that stands more than once in its object; write each key once",
+                "has a duplicate key; write each key once",
             )
         }
     }
@@ -41,7 +41,7 @@ impl<T: AsRef<str>> DuplicateKey<T> {
 /// A document: its object, if it is one, and the keys that stand twice.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Document {
-    /// The object; the last value of a key that stands twice counts, as everywhere.
+    /// The object; the last value of a duplicate key counts, as everywhere.
     pub(super) object: Option<Map<String, Value>>,
     /// Keys inside a field first, in the order of the document, then the fields themselves.
     pub(super) repeated: Vec<DuplicateKey<String>>,

@@ -1,4 +1,4 @@
-//! Reading the fields of one JSON object, each with its type, and telling a problem for each that is wrong.
+//! The fields of one JSON object, read one by one with their types; each wrong one is a problem.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::scalar::Scalar;
 use crate::format::{META_FILE, Problem, ProblemCode, SPANS_FILE, StoredTime, Timestamp};
 
-/// Where an object stands; written out only when there is a problem.
+/// The place of an object; written out only when there is a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Location {
     /// `meta.json`
@@ -34,12 +34,12 @@ impl Display for Location {
 }
 
 impl Location {
-    /// A problem with what stands here.
+    /// A problem with the object.
     pub(crate) fn problem(self, code: ProblemCode, message: impl Into<Cow<'static, str>>) -> Problem {
         Problem::new(code, self.to_string(), message)
     }
 
-    /// A problem with a field of the object that stands here.
+    /// A problem with a field of the object.
     pub(crate) fn field_problem(
         self,
         field: &str,
@@ -50,7 +50,7 @@ impl Location {
     }
 }
 
-/// What is wrong with a value, wherever it stands.
+/// The problem of a value, without its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FieldError {
     pub(super) code: ProblemCode,
@@ -106,7 +106,7 @@ impl<'a> Fields<'a> {
     /// Takes a field that may be missing: `None` when it is wrong, `Some(None)` when it is not there.
     #[expect(
         clippy::option_option,
-        reason = "the outer tells whether it can be read, the inner whether there is one"
+        reason = "the outer one is whether it can be read, the inner one whether it is there"
     )]
     pub(super) fn read_optional<T>(
         &mut self,
@@ -192,7 +192,7 @@ pub(super) fn duration(value: Scalar<'_>) -> Result<u64, FieldError> {
     }
 }
 
-/// A date-time: the text as it stands, and the instant that it means.
+/// A date-time: its text, and its instant.
 pub(super) fn time(value: Scalar<'_>) -> Result<(Cow<'_, str>, Timestamp), FieldError> {
     let text = text(value)?;
     match text.parse() {

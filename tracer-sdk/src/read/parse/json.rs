@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::DeserializeSeed;
 
-/// Why a text is not a JSON document. The position is told, the text never is.
+/// The reason why a text is not a JSON document. It has the position, never the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Malformed {
     /// The bytes are not UTF-8 from this offset on.
@@ -39,7 +39,7 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// Parses a whole document with what is to be made of it.
+/// Parses a whole document with a seed.
 pub(super) fn parse<'de, S: DeserializeSeed<'de>>(bytes: &'de [u8], seed: S) -> Result<S::Value, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|error| Malformed::NotUtf8 {
         offset: error.valid_up_to(),
@@ -51,7 +51,7 @@ pub(super) fn parse<'de, S: DeserializeSeed<'de>>(bytes: &'de [u8], seed: S) -> 
     seed.deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value))
         .map_err(|error| {
-            // The parser tells this case apart in its message alone; a test keeps the two in step.
+            // Only the parser's message distinguishes this case; a test keeps the two in step.
             if error.to_string().starts_with("recursion limit exceeded") {
                 Malformed::TooDeep
             } else if error.is_eof() {

@@ -50,7 +50,7 @@ impl MetaReading {
 
 /// Reads the content of a `meta.json`.
 ///
-/// A version that is not supported is the only problem told: the fields of another version cannot be judged.
+/// A version that is not supported is then the only problem: the fields of another version cannot be judged.
 pub(crate) fn read_meta(bytes: &[u8]) -> MetaReading {
     let document = match json::parse(bytes, DocumentSeed) {
         Ok(document) => document,
@@ -80,7 +80,7 @@ pub(crate) fn read_meta(bytes: &[u8]) -> MetaReading {
     reading
 }
 
-/// Reads every field, so that every problem is told, and keeps in `reading` what can be told of a run that has some.
+/// Reads every field, so that every problem is listed, and keeps in `reading` what is known of a run that has some.
 fn read_fields(
     object: Map<String, Value>,
     reading: &mut MetaReading,

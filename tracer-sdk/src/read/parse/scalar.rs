@@ -49,7 +49,7 @@ impl<'a> Scalar<'a> {
     }
 }
 
-/// Reads a value as a [`Scalar`]; tells whether a key stands twice inside it.
+/// Reads a value as a [`Scalar`], and whether there is a duplicate key inside it.
 #[derive(Debug)]
 pub(super) struct ScalarSeed<'a>(pub(super) &'a mut bool);
 

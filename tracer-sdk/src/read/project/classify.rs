@@ -1,4 +1,4 @@
-//! What a child span stands for: the first rule that fits, in the order of decisions, section 2.
+//! The event type of a child span: the first rule that fits, in the order of decisions, section 2.
 
 use crate::format::EventType;
 use crate::format::names::{self, span_names};

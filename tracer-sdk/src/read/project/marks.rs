@@ -1,5 +1,5 @@
-//! What a span marks itself as beside its type: a tool on the span of a model call, a tool that only the name of a span
-//! tells, a model's tokens on the span of a tool call.
+//! Marks of a span beside its type: a tool on the span of a model call, a tool only in the name of a span, a model's tokens
+//! on the span of a tool call.
 
 use super::classify::{TOOL_OPERATION, tool_in_name};
 use super::payload::usage;

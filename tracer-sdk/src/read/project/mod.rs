@@ -21,7 +21,7 @@ use crate::loops::{ATTEMPT_OF, is_attempt};
 
 /// Projects the spans of a run to records.
 ///
-/// Every span gives one record: the root `RUN_START`, the others what their attributes tell, `UNKNOWN` when they tell
+/// Every span gives one record: the root `RUN_START`, the others by their attributes, `UNKNOWN` when these say
 /// nothing. Span events `exception`, `state` and `tracer.loop.warning` of the root give records of their own, and the
 /// end of the root gives `RUN_END`; a root that has not ended gives none. Records come in the order in which they
 /// happened: by instant, then `RUN_START` first and `RUN_END` last, then as they stand in the file.
@@ -156,7 +156,7 @@ impl Rank {
     }
 }
 
-/// Gives every record that one span stands for, with the instant that orders it.
+/// Gives every record of one span, with the instant that orders it.
 pub(crate) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Record)) {
     let payload = payload::span_payload(span);
     give(

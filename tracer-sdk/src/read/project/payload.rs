@@ -17,7 +17,7 @@ const UNKNOWN_PROVIDER: &str = "unknown";
 /// The class of an error that names none.
 const UNNAMED_ERROR: &str = "Error";
 
-/// What the span itself stands for.
+/// The payload of the span's own record.
 pub(super) fn span_payload(span: &SpanRecord) -> Payload {
     if span.is_root() {
         return run_start(span);
@@ -40,7 +40,7 @@ pub(super) fn span_payload(span: &SpanRecord) -> Payload {
     }
 }
 
-/// What a span event of the root stands for, if it is one that is promoted.
+/// The payload of a span event of the root, if it is promoted.
 pub(super) fn root_event_payload(event: &SpanEvent) -> Option<Payload> {
     let attributes = &event.attributes;
     Some(match promoted_type(&event.name)? {
@@ -227,7 +227,7 @@ fn error(places: &[&Map<String, Value>], description: &str) -> ErrorPayload {
     }
 }
 
-/// The last span event with a name: an emitter that tells twice means what it told last.
+/// The last span event with a name: when an emitter writes two, the last one counts.
 fn find_event(span: &SpanRecord, name: Name) -> Option<&SpanEvent> {
     span.events.iter().rfind(|event| name.is(&event.name))
 }

@@ -11,7 +11,7 @@ pub(crate) trait Lookup {
     /// The text under a key, if it is one.
     fn text_at(&self, key: &str) -> Option<&str>;
 
-    /// Whether a value that is not null stands under a key.
+    /// Whether there is a value that is not null under a key.
     fn has(&self, key: &str) -> bool;
 
     /// The whole number, zero or more, under a key, if it is one.
@@ -79,7 +79,7 @@ pub(super) fn texts(name: Name, attributes: &impl Lookup) -> impl Iterator<Item 
     spellings.filter_map(|spelling| attributes.text_at(spelling))
 }
 
-/// Whether a value that is not null stands under one of the spellings.
+/// Whether there is a value that is not null under one of the spellings.
 pub(super) fn is_present(name: Name, attributes: &impl Lookup) -> bool {
     name.spellings().iter().any(|spelling| attributes.has(spelling))
 }

@@ -41,7 +41,7 @@ pub struct LiveFile {
     pub started: Vec<StartedSpan>,
 }
 
-/// A process, told from a later one with the same number.
+/// A process, distinguishable from a later one with the same number.
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
@@ -60,11 +60,11 @@ pub struct ProcessIdentity {
     pub boot: Option<String>,
     /// The namespace that its number belongs to.
     pub namespace: Option<String>,
-    /// The namespace that its start is told by.
+    /// The time namespace of its start.
     pub time_namespace: Option<String>,
 }
 
-/// What tells whether the run is still recorded.
+/// The process and the lock that show whether the run is still recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Recorder {
     pub(super) process: ProcessIdentity,
@@ -130,7 +130,7 @@ impl LiveFile {
 /// More than this is never read of the first line of a `.live`, in bytes.
 const MAX_HEADER_BYTES: u64 = 256 * 1024;
 
-/// Reads who records the run in a directory. Where the first line tells nothing, it is an emitter that holds `.live`.
+/// Reads who records the run in a directory. Where the first line names no lock, it is an emitter that locks `.live`.
 pub(super) fn read_recorder(directory: &Path) -> Recorder {
     let header = read(directory, MAX_HEADER_BYTES)
         .and_then(|bytes| object(bytes.split(|&byte| byte == b'\n').next()?))

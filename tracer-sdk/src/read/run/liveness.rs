@@ -4,7 +4,7 @@ use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use super::live_file::{Lock, read_recorder};
-use super::process::Process;
+use super::process::ProcessState;
 use super::scan::read_meta_file;
 use crate::format::{LIVE_FILE, LOCK_FILE, RecordedStatus};
 use crate::read::file::{self, OpenError};
@@ -31,12 +31,12 @@ pub enum Liveness {
     Running,
     /// The process died before the run could end: its `.live` is there, and nobody who records holds the lock.
     Interrupted,
-    /// The run says that it is running, and nothing tells whether it is: an emitter without `.live` wrote it, or it holds
+    /// The run is recorded as running, and nothing shows whether it is: an emitter without `.live` wrote it, or it holds
     /// no lock and its process goes on. It is shown as running.
     Unknown,
 }
 
-/// Tells whether the run in a directory is still going on. `status` is what its `meta.json` says; a run that has no
+/// Checks whether the run in a directory is still going on. `status` is what its `meta.json` says; a run that has no
 /// `meta.json` yet is [`RecordedStatus::Running`].
 ///
 /// ```
@@ -53,10 +53,10 @@ pub fn probe_liveness(directory: &Path, status: RecordedStatus) -> Liveness {
     if status.is_completed() {
         return Liveness::Ended;
     }
-    match look(directory) {
-        Look::Recorded => Liveness::Running,
-        Look::Unknown => Liveness::Unknown,
-        Look::Left => {
+    match recorder_state(directory) {
+        RecorderState::Recorded => Liveness::Running,
+        RecorderState::Unknown => Liveness::Unknown,
+        RecorderState::Left => {
             // The run may have ended since its status was read: an emitter says so before it lets go of the lock.
             if read_meta_file(directory)
                 .status
@@ -66,48 +66,48 @@ pub fn probe_liveness(directory: &Path, status: RecordedStatus) -> Liveness {
             }
             // The emitter may have put a new `.live` in the place of the one that was looked at; it holds the new one
             // before it lets go of the old.
-            match look(directory) {
-                Look::Left => Liveness::Interrupted,
-                Look::Recorded => Liveness::Running,
-                Look::Unknown => Liveness::Unknown,
+            match recorder_state(directory) {
+                RecorderState::Left => Liveness::Interrupted,
+                RecorderState::Recorded => Liveness::Running,
+                RecorderState::Unknown => Liveness::Unknown,
             }
         }
     }
 }
 
-/// What the lock and the process behind it tell of a run.
-enum Look {
+/// The state of a run's recorder, by the lock and the process behind it.
+enum RecorderState {
     Recorded,
     /// Nobody records it any more.
     Left,
     Unknown,
 }
 
-fn look(directory: &Path) -> Look {
+fn recorder_state(directory: &Path) -> RecorderState {
     let recorder = read_recorder(directory);
     let (probed, descriptor) = match recorder.lock {
         Lock::OnLiveFile => (probe(&directory.join(LIVE_FILE)), None),
         Lock::Beside { descriptor } => (probe(&directory.join(LOCK_FILE)), descriptor),
-        Lock::Nowhere => (Probed::Unknown, None),
+        Lock::Nowhere => (LockProbe::Unknown, None),
     };
     match probed {
         // The writer, or a child that was forked from it and outlived it or its program.
-        Probed::Held(file) => match recorder.process.look(descriptor.map(|number| (&file, number))) {
-            Process::Gone => Look::Left,
-            Process::Alive | Process::Unknown => Look::Recorded,
+        LockProbe::Held(file) => match recorder.process.state(descriptor.map(|number| (&file, number))) {
+            ProcessState::Gone => RecorderState::Left,
+            ProcessState::Alive | ProcessState::Unknown => RecorderState::Recorded,
         },
-        Probed::Free => Look::Left,
+        LockProbe::Free => RecorderState::Left,
         // An emitter takes its name away before it takes it from the others.
-        Probed::Missing if recorder.lock != Lock::OnLiveFile => Look::Left,
+        LockProbe::Missing if recorder.lock != Lock::OnLiveFile => RecorderState::Left,
         // A process that is there may record another run by now.
-        Probed::Missing | Probed::Unknown => match recorder.process.look(None) {
-            Process::Gone => Look::Left,
-            Process::Alive | Process::Unknown => Look::Unknown,
+        LockProbe::Missing | LockProbe::Unknown => match recorder.process.state(None) {
+            ProcessState::Gone => RecorderState::Left,
+            ProcessState::Alive | ProcessState::Unknown => RecorderState::Unknown,
         },
     }
 }
 
-enum Probed {
+enum LockProbe {
     Held(File),
     Free,
     Missing,
@@ -115,23 +115,23 @@ enum Probed {
 }
 
 /// Tries a shared lock, so that two readers never take each other for the writer.
-fn probe(path: &Path) -> Probed {
+fn probe(path: &Path) -> LockProbe {
     let file = match file::open(path) {
         Ok(file) => file,
-        Err(OpenError::Missing) => return Probed::Missing,
-        Err(OpenError::NotRegular(_) | OpenError::Io(_)) => return Probed::Unknown,
+        Err(OpenError::Missing) => return LockProbe::Missing,
+        Err(OpenError::NotRegular(_) | OpenError::Io(_)) => return LockProbe::Unknown,
     };
     // Emitters that lock `.live` do so before they write its first line. Looking earlier would find it free, or even
     // take it away from the emitter.
     let is_live_file = path.ends_with(LIVE_FILE);
     if is_live_file && file.metadata().map_or(0, |metadata| metadata.len()) == 0 {
-        return Probed::Unknown;
+        return LockProbe::Unknown;
     }
     match file.try_lock_shared() {
         // Closing the file gives the lock back.
-        Ok(()) => Probed::Free,
-        Err(TryLockError::WouldBlock) => Probed::Held(file),
-        Err(TryLockError::Error(_)) => Probed::Unknown,
+        Ok(()) => LockProbe::Free,
+        Err(TryLockError::WouldBlock) => LockProbe::Held(file),
+        Err(TryLockError::Error(_)) => LockProbe::Unknown,
     }
 }
 

@@ -1,7 +1,7 @@
-//! Whether a process is still the one that a `.live` names, where the system tells of processes in `/proc`.
+//! The state of the process that a `.live` names, where the system lists processes in `/proc`.
 //!
-//! A number alone tells little: it is given to later processes, it belongs to a namespace, and the program behind it may
-//! be exchanged. The start tells later processes apart, and the descriptor of the lock tells the program.
+//! A number alone is not enough: it is given to later processes, it belongs to a namespace, and the program behind it may
+//! be exchanged. The start distinguishes later processes, and the descriptor of the lock the program.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,43 +9,43 @@ use std::path::{Path, PathBuf};
 
 use super::live_file::ProcessIdentity;
 
-/// What can be said of a process from here.
+/// The state of a process, as far as it is visible from here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Process {
+pub(super) enum ProcessState {
     /// It is there.
     Alive,
     /// It is gone, though its number may have been given to another one, or its program goes on as another one.
     Gone,
-    /// It belongs to another machine, boot or namespace, or the system does not tell.
+    /// It belongs to another machine, boot or namespace, or the system does not say.
     Unknown,
 }
 
 impl ProcessIdentity {
     /// Looks for the process. `lock` is the lock file that it holds and the number of its descriptor, where that is known:
     /// whatever has that file open there is the program that took the lock.
-    pub(super) fn look(&self, lock: Option<(&File, u32)>) -> Process {
+    pub(super) fn state(&self, lock: Option<(&File, u32)>) -> ProcessState {
         let (Some(pid), Some(boot), Some(namespace)) = (self.pid, &self.boot, &self.namespace) else {
-            return Process::Unknown;
+            return ProcessState::Unknown;
         };
         if our_boot().as_ref() != Some(boot) || our_namespace("pid").as_ref() != Some(namespace) {
-            return Process::Unknown;
+            return ProcessState::Unknown;
         }
         let thread = match living_thread(pid) {
             Ok(Some(thread)) => thread,
-            Ok(None) => return Process::Gone,
-            Err(_) => return Process::Unknown,
+            Ok(None) => return ProcessState::Gone,
+            Err(_) => return ProcessState::Unknown,
         };
         // Clocks of different time namespaces begin at different times.
         let is_comparable = self.time_namespace.is_none() || self.time_namespace == our_namespace("time");
         let start = self.start.as_ref().filter(|_| is_comparable);
         if start.is_some_and(|start| *start != thread.process_start) {
-            return Process::Gone;
+            return ProcessState::Gone;
         }
         match lock.map(|(file, descriptor)| is_open_as(&thread.path, file, descriptor)) {
-            Some(Some(true)) => Process::Alive,
-            Some(Some(false)) => Process::Gone,
-            Some(None) | None if start.is_some() => Process::Alive,
-            Some(None) | None => Process::Unknown,
+            Some(Some(true)) => ProcessState::Alive,
+            Some(Some(false)) => ProcessState::Gone,
+            Some(None) | None if start.is_some() => ProcessState::Alive,
+            Some(None) | None => ProcessState::Unknown,
         }
     }
 }
@@ -131,7 +131,7 @@ fn is_no_such_process(_error: &io::Error) -> bool {
     false
 }
 
-/// Whether a thread has this file open under this number; `None` when the system does not tell.
+/// Whether a thread has this file open under this number; `None` when the system does not say.
 #[cfg(unix)]
 fn is_open_as(thread: &Path, file: &File, descriptor: u32) -> Option<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -166,30 +166,30 @@ mod tests {
     #[test]
     fn this_process_is_alive_one_with_another_start_is_gone_and_one_of_another_boot_or_namespace_unknown() {
         let this = this_process();
-        assert_eq!(this.look(None), Process::Alive);
+        assert_eq!(this.state(None), ProcessState::Alive);
         let other = || Some("other".to_owned());
         let with = |change: fn(&mut ProcessIdentity)| {
             let mut identity = this.clone();
             change(&mut identity);
-            identity.look(None)
+            identity.state(None)
         };
-        assert_eq!(with(|of| of.start = Some("1".into())), Process::Gone);
-        assert_eq!(with(|of| of.boot = None), Process::Unknown);
-        assert_eq!(with(|of| of.namespace = None), Process::Unknown);
-        assert_eq!(with(|of| of.pid = None), Process::Unknown);
-        assert_eq!(with(|of| of.start = None), Process::Unknown);
+        assert_eq!(with(|of| of.start = Some("1".into())), ProcessState::Gone);
+        assert_eq!(with(|of| of.boot = None), ProcessState::Unknown);
+        assert_eq!(with(|of| of.namespace = None), ProcessState::Unknown);
+        assert_eq!(with(|of| of.pid = None), ProcessState::Unknown);
+        assert_eq!(with(|of| of.start = None), ProcessState::Unknown);
         let (boot, namespace) = (other(), other());
         assert_eq!(
-            ProcessIdentity { boot, ..this.clone() }.look(None),
-            Process::Unknown
+            ProcessIdentity { boot, ..this.clone() }.state(None),
+            ProcessState::Unknown
         );
         assert_eq!(
             ProcessIdentity {
                 namespace,
                 ..this.clone()
             }
-            .look(None),
-            Process::Unknown
+            .state(None),
+            ProcessState::Unknown
         );
     }
 
@@ -200,18 +200,27 @@ mod tests {
             time_namespace: Some("time:[1]".into()),
             ..this_process()
         };
-        assert_eq!(of_another_clock.look(None), Process::Unknown);
+        assert_eq!(of_another_clock.state(None), ProcessState::Unknown);
         let file = tempfile::tempfile().unwrap();
         let descriptor = u32::try_from(file.as_raw_fd()).unwrap();
-        assert_eq!(of_another_clock.look(Some((&file, descriptor))), Process::Alive);
+        assert_eq!(
+            of_another_clock.state(Some((&file, descriptor))),
+            ProcessState::Alive
+        );
         let other = tempfile::tempfile().unwrap();
-        assert_eq!(of_another_clock.look(Some((&other, descriptor))), Process::Gone);
-        assert_eq!(of_another_clock.look(Some((&file, 1_000_000))), Process::Gone);
+        assert_eq!(
+            of_another_clock.state(Some((&other, descriptor))),
+            ProcessState::Gone
+        );
+        assert_eq!(
+            of_another_clock.state(Some((&file, 1_000_000))),
+            ProcessState::Gone
+        );
     }
 
     #[test]
     fn a_process_that_let_go_of_the_lock_is_not_the_one_that_took_it() {
         let file = tempfile::tempfile().unwrap();
-        assert_eq!(this_process().look(Some((&file, 1_000_000))), Process::Gone);
+        assert_eq!(this_process().state(Some((&file, 1_000_000))), ProcessState::Gone);
     }
 }

@@ -254,7 +254,7 @@ impl RecordStream {
         Ok(())
     }
 
-    /// The number of the next call behind a failed one, if it is of the same kind and nothing else stands between.
+    /// The number of the next call behind a failed one, if it is of the same kind and nothing else comes between.
     fn next_of_the_kind(&self, number: usize) -> Option<usize> {
         let failed = self.header(number).filter(|header| header.is_failed)?;
         let mut behind = (number + 1..self.order.len()).filter_map(|next| Some((next, self.header(next)?)));

@@ -22,7 +22,7 @@ pub struct RunFilter {
     pub statuses: Vec<RunStatus>,
     /// The run's name is like this; a run without a name does not pass.
     pub name: Option<NamePattern>,
-    /// The run started then or later. One that cannot tell when it started passes: it is not hidden for being damaged.
+    /// The run started then or later. One without a readable start passes: it is not hidden for being damaged.
     pub since: Option<Timestamp>,
 }
 

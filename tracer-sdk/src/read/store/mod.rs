@@ -138,7 +138,7 @@ impl RunStore {
     /// All runs, the newest first, those of one instant by ID. Only `meta.json` is read, and a damaged one is an entry
     /// with its problems, never a failure.
     ///
-    /// Where a run cannot tell when it started, the time at which its directory was last changed stands in.
+    /// A run without a readable start is placed by the time at which its directory was last changed.
     ///
     /// ```
     /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
@@ -188,7 +188,7 @@ impl RunStore {
     }
 }
 
-/// The inode number, where there is one: it tells the order in which directories lie.
+/// The inode number, where there is one: it gives the order of directories on the disk.
 fn place_on_disk(entry: &fs::DirEntry) -> u64 {
     #[cfg(unix)]
     {

@@ -73,7 +73,7 @@ impl RunDirectory {
         }
     }
 
-    /// A run that has no `meta.json` yet tells in its `.live` what it is.
+    /// The metadata of a run that has no `meta.json` yet, from its `.live`.
     fn not_written_yet(&self, problems: Vec<Problem>) -> Result<RunMeta, Vec<Problem>> {
         let is_missing = problems
             .iter()
@@ -122,7 +122,7 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// When the run started, if it can tell.
+    /// The start of the run, if it can be read.
     ///
     /// ```
     /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
@@ -264,7 +264,7 @@ impl RunSummary {
     fn spans_loop_once(&self) -> bool {
         static KNOWN: PerProcess<OwnLock<BTreeMap<PathBuf, (SystemTime, bool)>>> =
             PerProcess::new(|process| OwnLock::new(process, BTreeMap::new()));
-        /// So many answers are kept.
+        /// Answers that are kept.
         const MAX_CACHED: usize = 10_000;
 
         let path = &self.directory.path;
@@ -287,7 +287,7 @@ impl RunSummary {
         looped
     }
 
-    /// Whether the spans tell of a loop. Where they cannot be read, or lack the warnings, these count.
+    /// Whether the spans have a loop. Where they cannot be read, or lack the warnings, the counts of `meta.json` decide.
     fn spans_loop(&self) -> bool {
         let Ok(run) = RunReader::open(&self.directory.path, Strictness::Lenient) else {
             return true;

@@ -7,7 +7,7 @@ use crate::format::{EventType, SpanId, Timestamp};
 use crate::read::log::{LinePlace, RecordHeader};
 use crate::read::parse::Identity;
 
-/// Spans by number and parent's number; 0 is no parent. The first stands on line 1.
+/// Spans by number and parent's number; 0 is no parent. The first is on line 1.
 fn spans(parents: &[(u64, u64)]) -> Vec<IndexEntry> {
     let header = RecordHeader {
         instant: Timestamp::from_unix_microseconds(0),

@@ -11,7 +11,7 @@ use crate::format::names::{self, Name, event_keys};
 
 /// Something to read attributes into.
 pub(crate) trait ReadAttributes<'de>: Sized {
-    /// Reads an object of attributes; tells whether a key stands twice in it or inside its values.
+    /// Reads an object of attributes, and whether there is a duplicate key in it or inside its values.
     fn read<M: MapAccess<'de>>(map: M, has_duplicate: &mut bool) -> Result<Self, M::Error>;
 }
 
@@ -22,7 +22,7 @@ impl<'de> ReadAttributes<'de> for Map<String, Value> {
     }
 }
 
-/// What the type of a span, its outcome and its tokens are told by.
+/// The attributes that give a span's type, outcome and tokens.
 const KEY_ATTRIBUTES: [Name; 9] = [
     names::OPERATION,
     names::PROVIDER,
@@ -94,7 +94,7 @@ impl<'de> KeyAttributes<'de> {
     }
 }
 
-/// What an index of a run needs besides: what a call is named after and what tells it from another one.
+/// Further attributes for an index of a run: the names and the arguments of calls.
 const INDEXED: [Name; 6] = [
     names::REQUEST_MODEL,
     names::RESPONSE_MODEL,

@@ -2,7 +2,7 @@
 //! decisions, section 10).
 //!
 //! One parser for whoever reads: it validates every field while it goes through the line, and borrows its texts. What
-//! becomes of the attributes is the reader's choice: a tree of values, or only what tells the span's type.
+//! becomes of the attributes is the reader's choice: a tree of values, or only those that give the span's type.
 
 mod attributes;
 mod nested;
@@ -23,7 +23,7 @@ use crate::format::{
 #[cfg(test)]
 mod tests;
 
-/// Where a span stands among the others: all that the checks across spans need, also of a span that has problems.
+/// The IDs of a span: all that the checks across spans need, also of a span that has problems.
 #[expect(clippy::struct_field_names, reason = "the names of the format")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
@@ -69,7 +69,7 @@ pub(crate) struct Event<'a, A> {
 pub(crate) struct SpanReading<'a, A> {
     /// The span, when every field can be read.
     pub(crate) span: Option<Span<'a, A>>,
-    /// Where it stands, when both IDs can be read.
+    /// Its IDs, when both can be read.
     pub(crate) identity: Option<Identity>,
 }
 

@@ -50,7 +50,7 @@ pub(super) struct LineFields<'de, A> {
     events: Slot<Vec<EventFields<'de, A>>>,
     status_code: Slot<StatusCode>,
     status_description: Slot<Text<'de>>,
-    /// One bit per field of [`SPAN_FIELDS`]: it was there, it was there twice, a key stands twice inside it.
+    /// One bit per field of [`SPAN_FIELDS`]: it was there, it was there twice, a duplicate key is inside it.
     seen: u16,
     twice: u16,
     inside: u16,
@@ -89,9 +89,10 @@ impl<'de, A> LineFields<'de, A> {
             };
         }
         for (bits, is_field) in [(self.inside, false), (self.twice, true)] {
-            let told = SPAN_FIELDS.iter().enumerate();
+            let fields = SPAN_FIELDS.iter().enumerate();
             problems.extend(
-                told.filter(|(bit, _)| bits & (1 << bit) != 0)
+                fields
+                    .filter(|(bit, _)| bits & (1 << bit) != 0)
                     .map(|(_, field)| DuplicateKey { field, is_field }.problem(place, &SPAN_FIELDS)),
             );
         }
@@ -140,7 +141,7 @@ impl<'de, A> LineFields<'de, A> {
     }
 }
 
-/// Takes fields one after the other, and tells what is wrong with each.
+/// Takes fields one after the other, and lists the problem of each.
 struct FieldReader<'a> {
     place: Location,
     problems: &'a mut Vec<Problem>,
@@ -167,7 +168,7 @@ fn finish_events<'de, A>(
 ) -> Option<Vec<Event<'de, A>>> {
     let mut finished = Vec::with_capacity(events.len());
     let count = events.len();
-    // All are read before any is given up, so that every problem is told.
+    // All are read before any is given up, so that every problem is listed.
     for (number, event) in events.into_iter().enumerate() {
         let place = Location::Event(line, number);
         let Some((name, timestamp, attributes)) = event else {
@@ -247,7 +248,7 @@ impl<'de, A: ReadAttributes<'de>> Visitor<'de> for LineSeed<A> {
 }
 
 impl<'de, A: ReadAttributes<'de>> LineFields<'de, A> {
-    /// Reads the value of one field; the last value of a field that stands twice counts.
+    /// Reads the value of one field; the last value of a duplicate field counts.
     fn read<M: MapAccess<'de>>(
         &mut self,
         field: Field,

@@ -1,4 +1,4 @@
-//! What a child span stands for.
+//! The event types of child spans.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn the_type_of_a_child_is_the_first_rule_that_fits() {
             "state",
             json!({"gen_ai.operation.name": "execute_tool", "gen_ai.system": "openai"}),
         ),
-        // 2: the operation calls a model, or none is told and a provider is.
+        // 2: the operation calls a model, or there is none, and a provider.
         (
             LlmCall,
             "state",
