@@ -5,7 +5,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::{StatusCode, Uri};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 
 use super::answer::ApiError;
 use super::viewer::Viewer;
@@ -16,44 +16,53 @@ const MAX_BODY_BYTES: usize = 64 * 1024;
 
 /// The service of the viewer.
 pub(super) fn router(viewer: &Viewer) -> Router {
-    Router::new()
+    let pages = Router::new()
         .route("/", get(pages::runs))
         .route("/r/{run}", get(pages::run))
         .route("/r/{run}/export.html", get(api::export::html))
         .route("/diff/{a}/{b}", get(pages::diff))
         .route("/diff/{a}/baseline/{name}", get(pages::diff_with_baseline))
-        .route("/assets/{file}", get(assets::file))
-        .route("/api/runs", get(api::list::runs))
-        .route("/api/table", get(api::table::get))
-        .route(
-            "/api/runs/{run}",
-            get(api::files::run)
-                .patch(api::changes::rename)
-                .delete(api::changes::delete),
-        )
-        .route("/api/runs/{run}/spans", get(api::files::spans))
-        .route("/api/runs/{run}/paths", get(api::files::paths))
-        .route("/api/runs/{run}/overview", get(api::overview::overview))
-        .route("/api/runs/{run}/columns", get(api::columns::columns))
-        .route("/api/runs/{run}/rows", get(api::rows::rows))
-        .route("/api/runs/{run}/steps", get(api::step::step_at))
-        .route("/api/runs/{run}/steps/{event}", get(api::step::step))
-        .route(
-            "/api/runs/{run}/steps/{event}/values/{part}",
-            get(api::step::value),
-        )
-        .route("/api/runs/{run}/restore", post(api::changes::restore))
-        .route("/api/runs/{run}/transcript", get(api::transcript::transcript))
-        .route("/api/runs/{run}/states", get(api::states::states))
-        .route("/api/runs/{run}/search", get(api::search::search))
-        .route("/api/diff", get(api::diff::diff))
-        .route("/api/baselines", get(api::baselines::baselines))
-        .route("/api/stream", get(stream::stream))
+        .route("/assets/{file}", get(assets::file));
+    api_routes()
+        .into_iter()
+        .fold(pages, |router, (path, methods)| router.route(path, methods))
         .fallback(nothing_here)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(middleware::from_fn_with_state(viewer.clone(), guard::check))
         .with_state(viewer.clone())
+}
+
+/// The paths of the API; `docs/openapi.json` describes each.
+pub(super) fn api_routes() -> Vec<(&'static str, MethodRouter<Viewer>)> {
+    vec![
+        ("/api/runs", get(api::list::runs)),
+        ("/api/table", get(api::table::get)),
+        (
+            "/api/runs/{run}",
+            get(api::files::run)
+                .patch(api::changes::rename)
+                .delete(api::changes::delete),
+        ),
+        ("/api/runs/{run}/spans", get(api::files::spans)),
+        ("/api/runs/{run}/paths", get(api::files::paths)),
+        ("/api/runs/{run}/overview", get(api::overview::overview)),
+        ("/api/runs/{run}/columns", get(api::columns::columns)),
+        ("/api/runs/{run}/rows", get(api::rows::rows)),
+        ("/api/runs/{run}/steps", get(api::step::step_at)),
+        ("/api/runs/{run}/steps/{event}", get(api::step::step)),
+        (
+            "/api/runs/{run}/steps/{event}/values/{part}",
+            get(api::step::value),
+        ),
+        ("/api/runs/{run}/restore", post(api::changes::restore)),
+        ("/api/runs/{run}/transcript", get(api::transcript::transcript)),
+        ("/api/runs/{run}/states", get(api::states::states)),
+        ("/api/runs/{run}/search", get(api::search::search)),
+        ("/api/diff", get(api::diff::diff)),
+        ("/api/baselines", get(api::baselines::baselines)),
+        ("/api/stream", get(stream::stream)),
+    ]
 }
 
 async fn nothing_here(uri: Uri) -> Response {
