@@ -151,7 +151,7 @@ pin_project! {
     /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// let work = tracer_sdk::Run::new("ask").config(&config).instrument(async { "42".parse::<u8>() });
     /// drop(work); // cancelled before it was polled
-    /// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?.open()?;
+    /// let run = tracer_sdk::read::RunStore::new(folder.path()).newest()?.load()?;
     /// assert_eq!(run.spans[0].status_description, "dropped before it was finished");
     /// # Ok(()) }
     /// ```

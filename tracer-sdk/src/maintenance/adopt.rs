@@ -28,7 +28,7 @@ use crate::write::meta_text::MetaText;
 /// let mark = GateTrial { id: "5f0c2a9e".to_owned(), trial: 1 };
 /// let run = RunStore::new(trial_data_dir).newest()?;
 /// let adopted = tracer_sdk::maintenance::adopt_run(&run, &RunStore::new(own.path()), &mark)?;
-/// assert_eq!(adopted.open()?.meta.gate(), Some(mark));
+/// assert_eq!(adopted.load()?.meta.gate(), Some(mark));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -23,7 +23,7 @@ use crate::write::meta_text::MetaText;
 ///
 /// let store = RunStore::new(data_dir);
 /// tracer_sdk::maintenance::rename_run(&store.newest()?, "refund, first try", &Settings::with_data_dir(data_dir))?;
-/// assert_eq!(store.newest()?.open()?.meta.run_name.as_deref(), Some("refund, first try"));
+/// assert_eq!(store.newest()?.load()?.meta.run_name.as_deref(), Some("refund, first try"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

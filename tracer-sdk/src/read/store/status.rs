@@ -81,7 +81,7 @@ impl RunStatus {
     /// # let data_dir = folder.path();
     /// use tracer_sdk::read::{RunStatus, RunStore};
     ///
-    /// let meta = RunStore::new(data_dir).newest()?.open()?.meta;
+    /// let meta = RunStore::new(data_dir).newest()?.load()?.meta;
     /// assert_eq!(RunStatus::recorded(&meta, || unreachable!("it has ended"), || false), RunStatus::Ok);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
