@@ -1,5 +1,6 @@
 #![doc = include_str!("../docs/crate.md")]
 
+mod disk;
 mod emit;
 pub mod format;
 pub mod guardrails;

@@ -25,7 +25,6 @@ mod root;
 pub(crate) mod run;
 mod run_state;
 pub(crate) mod scope;
-mod shared_run;
 mod standard_error;
 mod start;
 mod traceparent;

@@ -15,8 +15,8 @@ use super::ids::SpanIds;
 use super::pool;
 use super::progress::{Progress, Written};
 use super::run::RunStats;
-use super::shared_run::{self, Found, Survey};
 use super::{recording, registry, root, warning};
+use crate::disk::{self, LogSurvey, LogTotals};
 use crate::format::{EventType, RecordedStatus, SpanId, SpanKind, StatusCode, Timestamp, TraceId, names};
 use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
 use crate::process::{OwnLock, OwnProcess};
@@ -312,7 +312,7 @@ impl RunState {
 
     /// Another process may have written stand-ins for spans that are open here.
     fn find_stand_ins(&self, files: &mut RunFiles) {
-        let Some((present, root)) = shared_run::present(files.directory()) else {
+        let Some((present, root)) = disk::present_spans(files.directory()) else {
             return;
         };
         files.log.remember_length();
@@ -320,7 +320,7 @@ impl RunState {
             entry.has_stand_in = present.contains(id);
         }
         if !present.contains(&self.root_id) {
-            files.add_lost_parents([shared_run::interrupted(self.root_id, root, self.started_at())]);
+            files.add_lost_parents([disk::interrupted_parent(self.root_id, root, self.started_at())]);
         }
     }
 
@@ -496,15 +496,15 @@ impl RunState {
             .map(|mut progress| (progress.take_exceptions(), progress.loops()))
             .unwrap_or_default();
         let parents = root::write_lost_parents(self, files);
-        let (found, strangers) = self.found_in_the_file(files);
+        let (totals, foreign) = self.count_log(files);
         let unfinished = self.write_named_open_spans(files, end);
         // The run ends last, whatever another thread or process told meanwhile.
         let ended_at = exceptions
             .iter()
             .map(|exception| exception.at)
-            .chain(found.last_end)
+            .chain(totals.last_end)
             .fold(end, Timestamp::max);
-        let mut counts = found.counts;
+        let mut counts = totals.counts;
         counts.errors += exceptions.len() as u64;
         files
             .open
@@ -512,7 +512,7 @@ impl RunState {
             .for_each(|entry| entry.outlives_run = true);
         let open = in_order(&files.open);
         let rooted = root::write_root(self, files, &exceptions, &counts, &open, ended_at);
-        let whole = parents.is_ok() && strangers.is_ok() && unfinished.is_ok() && rooted.is_ok();
+        let whole = parents.is_ok() && foreign.is_ok() && unfinished.is_ok() && rooted.is_ok();
         let status = if exceptions.is_empty() {
             RecordedStatus::Ok
         } else {
@@ -534,7 +534,7 @@ impl RunState {
         let recounted = self.count_what_came_last(files, ending, whole);
         files.log.unlock();
         parents
-            .and(strangers)
+            .and(foreign)
             .and(unfinished)
             .and(rooted)
             .and(finished)
@@ -543,8 +543,8 @@ impl RunState {
 
     /// What the spans that are written add up to. A file that other processes share, or have changed, is read, and parents
     /// that died with their process or were cut from the file get stand-ins.
-    fn found_in_the_file(&self, files: &mut RunFiles) -> (Found, std::io::Result<()>) {
-        let own = Found {
+    fn count_log(&self, files: &mut RunFiles) -> (LogTotals, std::io::Result<()>) {
+        let own = LogTotals {
             counts: files.counts(),
             last_end: None,
         };
@@ -564,11 +564,11 @@ impl RunState {
             files.add_dropped(dropped);
         }
         let written = self.write_missing_parents(files, survey.missing_parents, survey.is_damaged);
-        (survey.found, written)
+        (survey.totals, written)
     }
 
-    fn survey(&self, files: &RunFiles) -> Option<Survey> {
-        shared_run::survey(files.directory(), self.root_id, &self.ids)
+    fn survey(&self, files: &RunFiles) -> Option<LogSurvey> {
+        disk::survey_log(files.directory(), self.root_id, |id| self.ids.gave(id))
     }
 
     fn write_missing_parents(
@@ -627,7 +627,7 @@ impl RunState {
                 .and(self.write_named_open_spans(files, ending.ended_at));
             whole &= written.is_ok();
             // The root is there by now, with its errors.
-            ending.counts = survey.found.counts;
+            ending.counts = survey.totals.counts;
             files.describe_end(&ending, whole)?;
         }
         Ok(())

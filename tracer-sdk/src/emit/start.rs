@@ -12,8 +12,8 @@ use super::run_state::{RunPlace, RunState};
 use super::scope::Site;
 use super::traceparent::{TRACE_PARENT_VARIABLE, TraceParent};
 use super::warning::warn_once;
-use crate::format::{RecordedStatus, SpanId};
-use crate::read::{RunDirectory, RunStore};
+use crate::disk;
+use crate::format::SpanId;
 use crate::redact::Redactor;
 use crate::settings::{self, BATCH_INTERVAL, BATCH_SPANS, Config, Flush, Settings};
 use crate::write::files::FileSystem;
@@ -155,20 +155,9 @@ fn parent_process_span() -> Option<TraceParent> {
     parent
 }
 
-/// Whether the parent's run is going on in this data directory: nothing is ever written into a directory that nobody
-/// owns, or behind the end of a run.
+/// Whether the parent's run is going on in this data directory.
 fn is_recorded_in(settings: &Settings, parent: &TraceParent) -> bool {
-    let path = RunStore::new(&settings.data_dir)
-        .runs_dir()
-        .join(parent.trace_id.to_string());
-    let directory = RunDirectory {
-        trace_id: parent.trace_id,
-        path,
-    };
-    let there = directory
-        .read_summary()
-        .meta
-        .is_ok_and(|meta| meta.status == RecordedStatus::Running);
+    let there = disk::is_running(&settings.data_dir, parent.trace_id);
     if !there {
         warn_once(&format_args!(
             "the run that {TRACE_PARENT_VARIABLE} names is not running under {}: starting a run of its own",

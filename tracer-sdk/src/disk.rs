@@ -1,22 +1,35 @@
-//! What is in the log of a run that others than its process have written into or changed, for the one that ends it: a run
-//! is counted by what is in its file, and a completed run has no missing parent (decisions, sections 4 and 10).
+//! What a recorder must know of a run that is on disk already: whether it can be joined, which spans are in its log, and what
+//! they add up to. A run that others have written into is counted by what is in its file, and a completed run has no missing
+//! parent (decisions, sections 4 and 10).
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::ids::SpanIds;
 use crate::format::{
-    Counts, Dropped, Problem, ProblemCode, SPANS_FILE, SpanId, SpanRecord, StoredTime, Timestamp, names,
+    Counts, Dropped, Problem, ProblemCode, RecordedStatus, SPANS_FILE, SpanId, SpanRecord, StoredTime,
+    Timestamp, TraceId, names,
 };
-use crate::read::{RunReader, Strictness};
+use crate::read::{RunDirectory, RunReader, RunStore, Strictness};
 use crate::write::losses::LostParent;
 
 /// The name of what stands in for a span whose process died before it ended.
 const INTERRUPTED: &str = "interrupted child process";
 
+/// Whether the run is going on in this data directory: nothing is ever written into a directory that nobody owns, or
+/// behind the end of a run.
+pub(crate) fn is_running(data_directory: &Path, trace_id: TraceId) -> bool {
+    let path = RunStore::new(data_directory)
+        .runs_dir()
+        .join(trace_id.to_string());
+    RunDirectory { trace_id, path }
+        .read_summary()
+        .meta
+        .is_ok_and(|meta| meta.status == RecordedStatus::Running)
+}
+
 /// What the spans in a file add up to.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct LogTotals {
     pub(crate) counts: Counts,
     /// When the last span ended, if others than this process may have written it.
     pub(crate) last_end: Option<Timestamp>,
@@ -24,8 +37,8 @@ pub(crate) struct Found {
 
 /// A span log that other processes wrote into as well.
 #[derive(Debug)]
-pub(crate) struct Survey {
-    pub(crate) found: Found,
+pub(crate) struct LogSurvey {
+    pub(crate) totals: LogTotals,
     /// Spans that others name as their parent and that are not in the file: their processes died.
     pub(crate) missing_parents: Vec<LostParent>,
     /// What the others say that they lost.
@@ -36,10 +49,14 @@ pub(crate) struct Survey {
     pub(crate) is_damaged: bool,
 }
 
-/// Looks at the run in a directory; `ids` gave this process's own spans theirs. `None` when it cannot be read.
+/// Reads the log of the run in a directory; `is_own` knows the IDs of this process's spans. `None` when it cannot be read.
 ///
 /// One span at a time is in memory, and of each its ID and those of parents.
-pub(crate) fn survey(directory: &Path, root: SpanId, ids: &SpanIds) -> Option<Survey> {
+pub(crate) fn survey_log(
+    directory: &Path,
+    root: SpanId,
+    is_own: impl Fn(SpanId) -> bool,
+) -> Option<LogSurvey> {
     let run = RunReader::open(directory, Strictness::Lenient).ok()?;
     let counts = run.counts();
     let is_damaged = run.cut_tail.is_some() || run.problems.iter().any(is_damage);
@@ -53,7 +70,7 @@ pub(crate) fn survey(directory: &Path, root: SpanId, ids: &SpanIds) -> Option<Su
         last_end = last_end.max(end_of(&span));
         present.insert(span.span_id);
         let stands_in = span.attributes.contains_key(names::LOST.written());
-        own += u64::from(!stands_in && span.span_id != root && ids.gave(span.span_id));
+        own += u64::from(!stands_in && span.span_id != root && is_own(span.span_id));
         note_parent(&mut parents, &span, root);
         note_dropped(&mut dropped, &span);
     }
@@ -61,8 +78,8 @@ pub(crate) fn survey(directory: &Path, root: SpanId, ids: &SpanIds) -> Option<Su
     let mut missing_parents: Vec<LostParent> = parents.into_values().collect();
     // So that the same spans give the same file.
     missing_parents.sort_unstable_by_key(|parent| (parent.start, parent.id));
-    Some(Survey {
-        found: Found { counts, last_end },
+    Some(LogSurvey {
+        totals: LogTotals { counts, last_end },
         missing_parents,
         dropped,
         own,
@@ -79,9 +96,8 @@ fn is_damage(problem: &Problem) -> bool {
     !is_mended && problem.location.starts_with(SPANS_FILE)
 }
 
-/// Keeps what a stand-in for the parent of `span` would need.
 /// Which spans are in the file of a run that another process has ended, and which of them is the root.
-pub(crate) fn present(directory: &Path) -> Option<(HashSet<SpanId>, SpanId)> {
+pub(crate) fn present_spans(directory: &Path) -> Option<(HashSet<SpanId>, SpanId)> {
     let run = RunReader::open(directory, Strictness::Lenient).ok()?;
     let mut present = HashSet::new();
     let mut root = None;
@@ -95,18 +111,20 @@ pub(crate) fn present(directory: &Path) -> Option<(HashSet<SpanId>, SpanId)> {
     Some((present, root?))
 }
 
+/// Keeps what a stand-in for the parent of `span` would need.
 fn note_parent(parents: &mut HashMap<SpanId, LostParent>, span: &SpanRecord, root: SpanId) {
     let Some(id) = span.parent_span_id else { return };
     let start = span.start_time.instant();
     let end = end_of(span).unwrap_or(start);
-    let parent = parents.entry(id).or_insert_with(|| interrupted(id, root, start));
+    let parent = parents
+        .entry(id)
+        .or_insert_with(|| interrupted_parent(id, root, start));
     parent.start = parent.start.min(start);
     parent.end = parent.end.max(end);
 }
 
-/// Adds what the process that wrote `span` says that it lost; the first reason is kept.
-/// What is known of a span of another process that is not in the file.
-pub(crate) fn interrupted(id: SpanId, root: SpanId, at: Timestamp) -> LostParent {
+/// A stand-in for a span of another process that is not in the file.
+pub(crate) fn interrupted_parent(id: SpanId, root: SpanId, at: Timestamp) -> LostParent {
     LostParent {
         id,
         parent: root,
@@ -116,6 +134,7 @@ pub(crate) fn interrupted(id: SpanId, root: SpanId, at: Timestamp) -> LostParent
     }
 }
 
+/// Adds what the process that wrote `span` reports as lost; the first reason is kept.
 fn note_dropped(dropped: &mut Option<Dropped>, span: &SpanRecord) {
     let attribute = |name: names::Name| span.attributes.get(name.written());
     let Some(spans) = attribute(names::DROPPED_SPANS).and_then(serde_json::Value::as_u64) else {
