@@ -62,7 +62,7 @@ struct SpanContent {
     /// How long a call took that is recorded after the fact.
     duration: Duration,
     error: Option<ErrorInfo>,
-    stream: Stream,
+    stream: Option<Box<Stream>>,
     reservation: Option<Reservation>,
     on_drop: OnDrop,
 }
@@ -102,12 +102,17 @@ const MAX_STREAM_BYTES: usize = 1024 * 1024;
 impl SpanState {
     /// Empties everything and keeps the buffers.
     pub(crate) fn clear(&mut self) {
-        self.place = None;
-        self.content.draft.clear();
-        self.content = SpanContent {
-            draft: std::mem::take(&mut self.content.draft),
-            ..SpanContent::default()
-        };
+        let Self { place, content } = self;
+        // Field by field: moving all of them costs as much as writing an attribute.
+        *place = None;
+        content.name = Cow::Borrowed("");
+        content.draft.clear();
+        content.start = None;
+        content.duration = Duration::ZERO;
+        content.error = None;
+        content.stream = None;
+        content.reservation = None;
+        content.on_drop = OnDrop::Discard;
     }
 }
 
@@ -399,16 +404,16 @@ impl SpanContent {
     /// Adds the streamed answer, the status and the error.
     fn add_outcome(&mut self, event_type: EventType, redactor: &Redactor) {
         let draft = &mut self.draft;
-        if self.stream.chunks > 0 {
-            let milliseconds = self.stream.first_after.as_secs_f64() * 1_000.0;
+        if let Some(stream) = &self.stream {
+            let milliseconds = stream.first_after.as_secs_f64() * 1_000.0;
             draft.scalar(names::TIME_TO_FIRST_CHUNK, Scalar::Float(milliseconds));
-            draft.scalar(names::CHUNKS, Scalar::Unsigned(self.stream.chunks));
-            if !self.stream.text.is_empty() {
+            draft.scalar(names::CHUNKS, Scalar::Unsigned(stream.chunks));
+            if !stream.text.is_empty() {
                 add_message(
                     draft,
                     events::RESPONSE,
                     EventTime::End,
-                    self.stream.text.as_str(),
+                    stream.text.as_str(),
                     redactor,
                 );
             }
@@ -514,17 +519,23 @@ impl SpanEditor<'_> {
     pub(crate) fn response<T: Serialize + ?Sized>(&mut self, value: &T) {
         let (draft, redactor) = self.redacted();
         add_message(draft, events::RESPONSE, EventTime::End, value, redactor);
-        self.content.stream.text.clear();
+        if let Some(stream) = &mut self.content.stream {
+            stream.text.clear();
+        }
         self.set_answered();
     }
 
     /// Adds to a streamed response.
     pub(crate) fn chunk(&mut self, text: &str) {
-        let (stream, start) = (&mut self.content.stream, self.content.start);
-        if let (0, Some(start)) = (stream.chunks, start) {
-            let micros = self.place.context.run.clock.now().microseconds_since(start);
-            stream.first_after = Duration::from_micros(u64::try_from(micros).unwrap_or(0));
-        }
+        let start = self.content.start;
+        let stream = self.content.stream.get_or_insert_with(|| {
+            let now = self.place.context.run.clock.now();
+            let micros = start.map_or(0, |start| now.microseconds_since(start));
+            Box::new(Stream {
+                first_after: Duration::from_micros(u64::try_from(micros).unwrap_or(0)),
+                ..Stream::default()
+            })
+        });
         stream.chunks += 1;
         if stream.text.len() < MAX_STREAM_BYTES {
             stream.text.push_str(text);

@@ -180,7 +180,7 @@ impl Draft {
     /// Begins a span event; the attributes that follow belong to it.
     pub(crate) fn event(&mut self, name: Name, time: EventTime) {
         // An event of the same name is replaced: the last prompt, the last result counts.
-        if !matches!(time, EventTime::At(_)) {
+        if !self.events.is_empty() && !matches!(time, EventTime::At(_)) {
             let before = self.events.len();
             self.events.retain(|event| event.name != name.written());
             if self.events.len() < before {

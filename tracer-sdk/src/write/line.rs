@@ -86,7 +86,11 @@ fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
     out.extend_from_slice(head.kind.as_str().as_bytes());
 
     let start = head.start.to_bytes();
-    let end = head.end.to_bytes_near(head.start, start);
+    let end = if head.end == head.start {
+        start
+    } else {
+        head.end.to_bytes()
+    };
     let mut times = *TIMES;
     times[START].copy_from_slice(&start);
     times[END].copy_from_slice(&end);
