@@ -157,7 +157,7 @@ const EVERY_CALL: [Call; 16] = [
         tool_call("outer").meta(&records).record().unwrap();
     }),
     ("an error", |records| {
-        tool_call("outer").error(&records).record().unwrap();
+        tool_call("outer").fail(&records).record().unwrap();
     }),
     ("a prompt", |records| {
         llm_call("outer").prompt(&records).record().unwrap();

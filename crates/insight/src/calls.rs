@@ -45,7 +45,7 @@ struct Stored {
 /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
 /// use tracer_insight::comparison::CallList;
 ///
-/// let run = recorded(|| tracer_sdk::tool_call("search").error("no index").record());
+/// let run = recorded(|| tracer_sdk::tool_call("search").fail("no index").record());
 /// assert!(CallList::of(&run.records()).get(0).unwrap().is_failed);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

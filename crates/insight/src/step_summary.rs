@@ -269,15 +269,11 @@ mod tests {
     fn tokens_say_what_is_known() {
         assert_eq!(tokens(&Usage::new(412, 35)).as_deref(), Some("412→35"));
         assert_eq!(tokens(&Usage::default()), None);
-        let part = Usage {
-            completion_tokens: Some(3),
-            ..Usage::default()
-        };
+        let mut part = Usage::default();
+        part.completion_tokens = Some(3);
         assert_eq!(tokens(&part).as_deref(), Some("?→3"));
-        let total = Usage {
-            total_tokens: Some(5),
-            ..Usage::default()
-        };
+        let mut total = Usage::default();
+        total.total_tokens = Some(5);
         assert_eq!(tokens(&total).as_deref(), Some("5"));
     }
 }

@@ -37,7 +37,7 @@ fn broken_run() -> RunProfile {
         for _ in 0..4 {
             tool_call("search").args(&"the same").record()?;
         }
-        llm_call("gpt-5-mini").error("no answer").record()
+        llm_call("gpt-5-mini").fail("no answer").record()
     });
     RunProfile::new(&captured.meta, captured.records)
 }

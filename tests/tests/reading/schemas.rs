@@ -57,7 +57,7 @@ fn record_everything() {
         .attribute("region", "eu")
         .record()
         .unwrap();
-    llm_call("local-7b").error("no memory").record().unwrap();
+    llm_call("local-7b").fail("no memory").record().unwrap();
     let mut call = llm_call("gpt-5").start().unwrap();
     call.response(&json!(["a", "list"]));
     call.end().unwrap();
@@ -67,7 +67,7 @@ fn record_everything() {
         .record()
         .unwrap();
     tool_call("search")
-        .error("no index")
+        .fail("no index")
         .duration(Duration::from_millis(3))
         .record()
         .unwrap();

@@ -18,10 +18,7 @@ fn an_anyhow_error_is_recorded_with_its_messages_and_without_its_backtrace() {
     let data = DataDir::new();
     data.run("agent").in_scope_infallible(|| {
         assert!(fails().is_err());
-        tool_call("by hand")
-            .error(&fails().unwrap_err())
-            .record()
-            .unwrap();
+        tool_call("by hand").fail(&fails().unwrap_err()).record().unwrap();
         let nested: Result<(), anyhow::Error> = Run::new("nested").in_scope(fails);
         assert!(nested.is_err());
     });
@@ -115,7 +112,7 @@ fn nested() -> Result<(), Endless> {
 fn an_endless_error_is_cut_on_every_way_into_a_run() {
     let data = DataDir::new();
     let run = data.run("endless").start();
-    tool_call("recorded").error(&Endless).record().unwrap();
+    tool_call("recorded").fail(&Endless).record().unwrap();
     let mut call = llm_call("started").start().unwrap();
     call.fail(&Endless);
     call.end().unwrap();

@@ -100,7 +100,7 @@ impl Recording {
             } => {
                 let call = tool_call(name).args(&arguments).result(&result);
                 match error {
-                    Some(error) => call.error(&error).record().unwrap(),
+                    Some(error) => call.fail(&error).record().unwrap(),
                     None => call.record().unwrap(),
                 }
             }

@@ -66,7 +66,7 @@ const TEXT_PLACES: [TextPlace; 12] = [
         span("s").attribute(text, &1).start().end();
     }),
     ("error of a call", |text| {
-        tool_call("t").error(text).record().unwrap();
+        tool_call("t").fail(text).record().unwrap();
     }),
     ("error of a span", |text| _ = span("s").start().fail(text)),
     ("captured error", |text| {

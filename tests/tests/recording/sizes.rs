@@ -44,7 +44,7 @@ fn huge_texts_are_cut_wherever_they_are() {
             tool_call(text.clone())
                 .args(&text)
                 .result(&json!({text.clone(): text}))
-                .error(&text)
+                .fail(&text)
                 .record()
                 .unwrap();
             state(&text)

@@ -47,7 +47,7 @@ fn ask(prompt: &str) -> Recorded {
 
 fn retried(failures: usize) -> Recorded {
     let ask = || llm_call("model").prompt("Where is my refund?");
-    times(failures, || ask().error("429 Too Many Requests").record())?;
+    times(failures, || ask().fail("429 Too Many Requests").record())?;
     ask().response("On its way.").record()
 }
 
@@ -112,7 +112,7 @@ const CASES: &[Case] = &[
         name: "a tool that is tried again",
         record: || {
             let call = || tool_call("search").args(&json!({"q": "refund"}));
-            times(4, || call().error("timed out").record())?;
+            times(4, || call().fail("timed out").record())?;
             call().result(&json!([])).record()
         },
         attempts: 5,
@@ -129,7 +129,7 @@ const CASES: &[Case] = &[
         record: || {
             ["a", "b", "c"]
                 .into_iter()
-                .try_for_each(|query| tool_call("search").args(query).error("no").record())
+                .try_for_each(|query| tool_call("search").args(query).fail("no").record())
         },
         warns: true,
         ..PLAIN
@@ -224,7 +224,7 @@ const CASES: &[Case] = &[
         name: "an error between, captured by the program",
         record: || {
             let call = || tool_call("search").args(&json!({"q": "refund"}));
-            call().error("timed out").record()?;
+            call().fail("timed out").record()?;
             tracer_sdk::record_error(&std::io::Error::other("timed out"))?;
             call().result(&json!([])).record()
         },

@@ -335,12 +335,13 @@ pub struct ErrorPayload {
 /// ```
 /// use tracer_sdk::Usage;
 ///
-/// // A provider that tells the total only.
-/// let usage = Usage { total_tokens: Some(42), ..Usage::default() };
+/// let mut usage = Usage::default();
+/// usage.total_tokens = Some(42); // the provider reports nothing else
 /// assert_eq!(usage.prompt_tokens, None);
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Usage {
     /// Tokens of the prompt.
     pub prompt_tokens: Option<u64>,

@@ -80,7 +80,7 @@ words! {
     /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
     /// use tracer_sdk::format::StatusCode;
     ///
-    /// let run = recorded(|| tracer_sdk::tool_call("search").error("no index").record());
+    /// let run = recorded(|| tracer_sdk::tool_call("search").fail("no index").record());
     /// assert_eq!(run.spans[0].status_code, StatusCode::Error);
     /// ```
     StatusCode {

@@ -64,7 +64,7 @@ impl<R> Captured<R> {
     /// ```
     /// use tracer_sdk::testing::capture;
     ///
-    /// let captured = capture(|| tracer_sdk::tool_call("search").error("no index").record());
+    /// let captured = capture(|| tracer_sdk::tool_call("search").fail("no index").record());
     /// assert_eq!(captured.tree(), "run captured\n└─ tool search ✗ Error: no index\n");
     /// ```
     #[must_use]

@@ -43,7 +43,7 @@ pub(crate) fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// How many bytes the compiler compares at once. Byte by byte, a tool call takes 8 % more instructions.
+/// How many bytes the compiler compares at once. Byte by byte, a tool call takes 6 % more instructions and a model call 42 %.
 const CHUNK: usize = 16;
 
 /// The bytes that must be escaped: their bits are set.

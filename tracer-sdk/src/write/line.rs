@@ -1,14 +1,12 @@
 //! One finished span as one line of `spans.jsonl` (specification, *Span record*).
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use serde::Serialize;
 
 use super::draft::{Draft, Entry, EventTime, Stored, cut_to};
 use super::escape::{push_escaped, push_string};
 
-use crate::format::time::WRITTEN_LENGTH;
 use crate::format::{MAX_LINE_BYTES, SpanId, SpanKind, StatusCode, Timestamp, TraceId};
 use crate::redact::Redactor;
 
@@ -53,34 +51,21 @@ pub(crate) fn write_line(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &mut Dra
     }
 }
 
-/// What stands before the name of a span; the zeros are filled in. What has a fixed size is put together before it is
-/// appended, because every appending asks for room.
-const IDS: &[u8; 119] = br#"{"trace_id":"00000000000000000000000000000000","span_id":"0000000000000000","parent_span_id":"0000000000000000","name":"#;
-const TRACE_ID: Range<usize> = 13..13 + TraceId::LENGTH;
-const SPAN_ID: Range<usize> = 58..58 + SpanId::LENGTH;
-const PARENT_ID: Range<usize> = 94..94 + SpanId::LENGTH;
-
-/// What stands between the kind and the duration.
-const TIMES: &[u8; 100] =
-    br#"","start_time":"0000-00-00T00:00:00.000000Z","end_time":"0000-00-00T00:00:00.000000Z","duration_ms":"#;
-const START: Range<usize> = 16..16 + WRITTEN_LENGTH;
-const END: Range<usize> = 57..57 + WRITTEN_LENGTH;
-
-/// What stands between the name of a span event and its attributes.
-const EVENT: &[u8; 58] = br#"","timestamp":"0000-00-00T00:00:00.000000Z","attributes":{"#;
-const EVENT_TIME: Range<usize> = 15..15 + WRITTEN_LENGTH;
-
 fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
-    let mut ids = *IDS;
-    ids[TRACE_ID].copy_from_slice(&head.trace_id.to_hex());
-    ids[SPAN_ID].copy_from_slice(&head.span_id.to_hex());
-    if let Some(parent) = head.parent_span_id {
-        ids[PARENT_ID].copy_from_slice(&parent.to_hex());
-        out.extend_from_slice(&ids);
-    } else {
-        out.extend_from_slice(&ids[..PARENT_ID.start - 1]);
-        out.extend_from_slice(br#"null,"name":"#);
+    out.extend_from_slice(br#"{"trace_id":""#);
+    out.extend_from_slice(&head.trace_id.to_hex());
+    out.extend_from_slice(br#"","span_id":""#);
+    out.extend_from_slice(&head.span_id.to_hex());
+    out.extend_from_slice(br#"","parent_span_id":"#);
+    match head.parent_span_id {
+        Some(parent) => {
+            out.push(b'"');
+            out.extend_from_slice(&parent.to_hex());
+            out.push(b'"');
+        }
+        None => out.extend_from_slice(b"null"),
     }
+    out.extend_from_slice(br#","name":"#);
     push_string(out, cut_to(head.name, MAX_FIXED_TEXT_BYTES));
     out.extend_from_slice(br#","kind":""#);
     out.extend_from_slice(head.kind.as_str().as_bytes());
@@ -91,10 +76,11 @@ fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
     } else {
         head.end.to_bytes()
     };
-    let mut times = *TIMES;
-    times[START].copy_from_slice(&start);
-    times[END].copy_from_slice(&end);
-    out.extend_from_slice(&times);
+    out.extend_from_slice(br#"","start_time":""#);
+    out.extend_from_slice(&start);
+    out.extend_from_slice(br#"","end_time":""#);
+    out.extend_from_slice(&end);
+    out.extend_from_slice(br#"","duration_ms":"#);
     push_number(out, &head.duration_ms());
 
     out.extend_from_slice(br#","attributes":{"#);
@@ -107,13 +93,13 @@ fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
         out.extend_from_slice(br#"{"name":""#);
         // A name of the format, which needs no escape.
         out.extend_from_slice(event.name.as_bytes());
-        let mut before_attributes = *EVENT;
-        before_attributes[EVENT_TIME].copy_from_slice(&match event.time {
+        out.extend_from_slice(br#"","timestamp":""#);
+        out.extend_from_slice(&match event.time {
             EventTime::Start => start,
             EventTime::End => end,
             EventTime::At(time) => time.to_bytes(),
         });
-        out.extend_from_slice(&before_attributes);
+        out.extend_from_slice(br#"","attributes":{"#);
         let entries = draft
             .event_attributes
             .get(event.attributes.clone())

@@ -77,7 +77,7 @@ fn other_arguments_and_other_ends_are_told() {
         tool_call("search").args(&json!({"page": 2})).record()?;
         tool_call("reply")
             .args(&json!("hello"))
-            .error("no connection")
+            .fail("no connection")
             .record()
     });
     let comparison = Comparison::of_runs(&before, &other);

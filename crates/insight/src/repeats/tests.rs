@@ -106,8 +106,8 @@ fn attempts_are_one_call() {
     let retried = |calls: usize| {
         recorded(|| {
             (0..calls).try_for_each(|_| {
-                ask().error("429 Too Many Requests").record()?;
-                ask().error("429 Too Many Requests").record()?;
+                ask().fail("429 Too Many Requests").record()?;
+                ask().fail("429 Too Many Requests").record()?;
                 ask().response("On its way.").record()
             })
         })

@@ -34,7 +34,7 @@ pub(crate) fn agent() -> Result<(), ParseIntError> {
         });
     }
     research.end();
-    tool_call("buy").error("declined").record().unwrap();
+    tool_call("buy").fail("declined").record().unwrap();
     record_error(&"one".parse::<u8>().unwrap_err()).unwrap();
     let mut answer = model(3).start().unwrap();
     answer.response("Within 14 days.");

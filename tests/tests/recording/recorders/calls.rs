@@ -70,10 +70,8 @@ fn a_model_call_of_which_only_the_model_is_known_has_nulls() {
 
 #[test]
 fn partial_usage_stays_partial() {
-    let usage = Usage {
-        completion_tokens: Some(u64::MAX),
-        ..Usage::default()
-    };
+    let mut usage = Usage::default();
+    usage.completion_tokens = Some(u64::MAX);
     let finished = recorded(|| llm_call("m").usage(usage).record().unwrap());
     assert_eq!(
         finished.payload(EventType::LlmCall)["usage"],
@@ -173,10 +171,10 @@ fn a_tool_call_without_arguments_and_result_has_nulls() {
 fn a_failed_call_does_not_fail_the_run() {
     let failure = "x".parse::<u8>().unwrap_err();
     let finished = recorded(|| {
-        llm_call("gpt-5").prompt("Hi").error(&failure).record().unwrap();
+        llm_call("gpt-5").prompt("Hi").fail(&failure).record().unwrap();
         tool_call("search")
             .args(&json!({"q": 1}))
-            .error("timed out")
+            .fail("timed out")
             .record()
             .unwrap();
     });

@@ -34,7 +34,7 @@ fn worse() -> Result<(), GuardrailExceeded> {
     (0..4).try_for_each(|_| search("refund"))?;
     tool_call("lookup").args(&json!({"id": 2})).record()?;
     llm_call("model").prompt("hello").response("x").record()?;
-    tool_call("escalate").error("refused").record()
+    tool_call("escalate").fail("refused").record()
 }
 
 fn texts<'a>(values: &'a Value, key: &str) -> Vec<&'a str> {

@@ -188,10 +188,10 @@ macro_rules! call_methods {
         ///
         /// ```
         /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
-        /// let run = recorded(|| tracer_sdk::tool_call("search").error("the index is not there").record());
+        /// let run = recorded(|| tracer_sdk::tool_call("search").fail("the index is not there").record());
         /// assert_eq!(run.spans[0].status_description, "the index is not there");
         /// ```
-        pub fn error<E: std::fmt::Display + ?Sized>(mut self, error: &E) -> Self {
+        pub fn fail<E: std::fmt::Display + ?Sized>(mut self, error: &E) -> Self {
             self.span.edit(|span| {
                 span.fail(crate::ErrorInfo::of(error));
             });

@@ -58,7 +58,7 @@ pub(crate) struct LinePlace {
 /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
 /// # let run = tracer_sdk::Run::new("example").config(&config).start();
 /// # let directory = run.dir().unwrap();
-/// # tracer_sdk::tool_call("search").error("out of reach").record()?;
+/// # tracer_sdk::tool_call("search").fail("out of reach").record()?;
 /// # run.finish();
 /// let records = RunReader::open(&directory, Strictness::Strict)?.records;
 /// // RUN_START, the call, RUN_END

@@ -95,7 +95,7 @@ impl RecordStream {
     /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// # let run = tracer_sdk::Run::new("example").config(&config).start();
     /// # let directory = run.dir().unwrap();
-    /// # tracer_sdk::tool_call("search").error("out of reach").record()?;
+    /// # tracer_sdk::tool_call("search").fail("out of reach").record()?;
     /// # run.finish();
     /// let records = RunReader::open(&directory, Strictness::Strict)?.records;
     /// let failed = (0..records.record_count()).filter(|&number| records.header(number).unwrap().is_failed);
@@ -121,7 +121,7 @@ impl RecordStream {
     /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
     /// # let run = tracer_sdk::Run::new("example").config(&config).start();
     /// # let directory = run.dir().unwrap();
-    /// # tracer_sdk::tool_call("search").error("out of reach").record()?;
+    /// # tracer_sdk::tool_call("search").fail("out of reach").record()?;
     /// # run.finish();
     /// let mut records = RunReader::open(&directory, Strictness::Strict)?.records;
     /// let span = records.span_of(1)?.unwrap();

@@ -31,7 +31,7 @@ pub fn has_loop<'a>(records: impl IntoIterator<Item = &'a Record>) -> bool {
 /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
 /// let run = recorded(|| {
 ///     let ask = || tracer_sdk::llm_call("gpt-5").prompt("Where is my refund?");
-///     ask().error("429 Too Many Requests").record()?;
+///     ask().fail("429 Too Many Requests").record()?;
 ///     ask().response("On its way.").record()
 /// });
 /// let records = run.records();

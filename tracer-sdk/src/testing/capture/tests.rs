@@ -39,7 +39,7 @@ fn agent() {
     plan.end();
     llm_call("gpt-5")
         .prompt("Draft")
-        .error("overloaded")
+        .fail("overloaded")
         .record()
         .unwrap();
     record_error(&"x".parse::<u8>().unwrap_err()).unwrap();
