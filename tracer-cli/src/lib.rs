@@ -3,7 +3,6 @@
 //! Each of the [`commands`] selects runs, calls a library below and prints. [`terminal`] lays out the lines, [`ui`] alone
 //! writes them, and [`error::ErrorKind`] decides the exit code.
 
-mod amounts;
 pub mod args;
 pub mod commands;
 mod demo_agent;
@@ -18,7 +17,6 @@ pub mod reference;
 #[cfg(test)]
 mod schemas;
 pub mod session;
-pub mod since;
 pub mod terminal;
 pub mod ui;
 mod value_parsers;

@@ -1,8 +1,13 @@
-//! Statuses and kinds of steps as options name them.
+//! Parsers of option values: statuses, kinds of steps, sizes, durations, and points in time.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_kind::StepKind;
+use tracer_sdk::format::Timestamp;
 
 /// Parses one of the allowed statuses.
 pub(crate) fn status_parser(
@@ -39,4 +44,228 @@ pub(crate) fn step_kind_parser() -> impl TypedValueParser<Value = StepKind> {
     };
     PossibleValuesParser::new(StepKind::OF_STEPS.map(value))
         .try_map(|word| StepKind::from_word(&word).ok_or("is no kind of step"))
+}
+
+/// Parses a size in bytes: a number and `kB`, `MB`, `GB`, `TB` of a thousand, or `KiB`, `MiB`, `GiB`, `TiB` of 1024.
+pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
+    let refused = || "give a number with a unit, as in 500MB or 1.5GB".to_owned();
+    let (number, unit) = split_unit(text).ok_or_else(refused)?;
+    let unit: u64 = match unit.as_str() {
+        "" | "b" => 1,
+        "k" | "kb" => 1_000,
+        "m" | "mb" => 1_000_000,
+        "g" | "gb" => 1_000_000_000,
+        "t" | "tb" => 1_000_000_000_000,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        "tib" => 1 << 40,
+        _ => return Err(refused()),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let whole: u64 = whole.parse().map_err(|_| refused())?;
+    let digits = u32::try_from(fraction.len())
+        .ok()
+        .filter(|digits| *digits <= 9)
+        .ok_or_else(refused)?;
+    let scale = 10_u64.pow(digits);
+    let fraction: u64 = if fraction.is_empty() {
+        0
+    } else {
+        fraction.parse().map_err(|_| refused())?
+    };
+    let part = u128::from(fraction) * u128::from(unit) / u128::from(scale);
+    whole
+        .checked_mul(unit)
+        .and_then(|whole| whole.checked_add(u64::try_from(part).ok()?))
+        .ok_or_else(refused)
+}
+
+/// Parses a duration: a number of seconds, or a number and `s`, `m` or `h`.
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
+    let refused = || "give a number of seconds, or a number with a unit, as in 90s, 10m or 1.5h".to_owned();
+    let (number, unit) = split_unit(text).ok_or_else(refused)?;
+    let unit = match unit.as_str() {
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(refused()),
+    };
+    let number: f64 = number.parse().map_err(|_| refused())?;
+    Duration::try_from_secs_f64(number * unit)
+        .ok()
+        .filter(|time| !time.is_zero())
+        .ok_or_else(refused)
+}
+
+/// Splits a number from its unit, in lower case.
+fn split_unit(text: &str) -> Option<(&str, String)> {
+    let text = text.trim();
+    let end = text
+        .find(|char: char| !char.is_ascii_digit() && char != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    (!number.is_empty()).then(|| (number, unit.trim().to_ascii_lowercase()))
+}
+
+/// A point in time: an age such as `2h` or `3d`, or a date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Since {
+    /// Microseconds ago.
+    Ago(i64),
+    /// A point in time.
+    At(Timestamp),
+}
+
+/// Error of a text that is neither an age nor a date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InvalidSince;
+
+impl fmt::Display for InvalidSince {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("give an age (30m, 2h, 3d, 1w) or a date (2026-11-01, 2026-11-01T08:00:00Z)")
+    }
+}
+
+impl std::error::Error for InvalidSince {}
+
+impl Since {
+    /// The point in time, relative to `now`.
+    pub(crate) fn instant(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Ago(microseconds) => {
+                Timestamp::from_unix_microseconds(now.unix_microseconds().saturating_sub(microseconds))
+            }
+            Self::At(instant) => instant,
+        }
+    }
+}
+
+impl fmt::Display for Since {
+    /// The form that [`FromStr`] accepts.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ago(microseconds) => write!(formatter, "{}s", microseconds / 1_000_000),
+            Self::At(instant) => instant.fmt(formatter),
+        }
+    }
+}
+
+impl FromStr for Since {
+    type Err = InvalidSince;
+
+    /// Parses an age in whole seconds, minutes, hours, days or weeks; a date, which begins at midnight UTC; or a date-time
+    /// with its zone.
+    fn from_str(text: &str) -> Result<Self, InvalidSince> {
+        let number = text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
+        let seconds = match text.get(number.len()..).unwrap_or_default() {
+            "s" => Some(1),
+            "m" | "min" => Some(60),
+            "h" => Some(3_600),
+            "d" => Some(86_400),
+            "w" => Some(7 * 86_400),
+            _ => None,
+        };
+        if let (Ok(number), Some(seconds)) = (number.parse::<u64>(), seconds) {
+            let number = i64::try_from(number).unwrap_or(i64::MAX);
+            return Ok(Self::Ago(number.saturating_mul(seconds * 1_000_000)));
+        }
+        let midnight = format!("{text}T00:00:00Z");
+        let instant = text.parse().or_else(|_| midnight.parse());
+        instant.map(Self::At).map_err(|_| InvalidSince)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn parse_duration_accepts_numbers_with_a_unit() {
+        for (text, seconds) in [
+            ("90", 90.0),
+            ("0.5", 0.5),
+            ("90s", 90.0),
+            ("10 m", 600.0),
+            ("1.5h", 5400.0),
+        ] {
+            assert_eq!(
+                parse_duration(text),
+                Ok(Duration::from_secs_f64(seconds)),
+                "{text}"
+            );
+        }
+        for text in ["", "0", "-1", "1d", "1.2.3", "9999999999999999999999h", "m"] {
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn parse_size_accepts_numbers_with_a_unit() {
+        for (text, expected) in [
+            ("2GB", 2_000_000_000),
+            ("1.5 kb", 1_500),
+            ("512", 512),
+            ("2MiB", 2_097_152),
+            ("0", 0),
+        ] {
+            assert_eq!(parse_size(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn parse_size_refuses_other_texts_with_an_example() {
+        for text in [
+            "",
+            "GB",
+            "-1GB",
+            "1.2.3GB",
+            "1.GBx",
+            "99999999999TB",
+            ".5GB",
+            "1.0000000001GB",
+        ] {
+            assert!(parse_size(text).unwrap_err().contains("500MB"), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parse_size_never_panics(text in "[0-9.]{0,12}[a-zA-Zé ]{0,4}") {
+            let _ = parse_size(&text);
+        }
+    }
+
+    #[test]
+    fn since_accepts_ages_and_dates() {
+        let now: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
+        for (text, expected) in [
+            ("90s", "2026-11-21T11:58:30.000000Z"),
+            ("30m", "2026-11-21T11:30:00.000000Z"),
+            ("2h", "2026-11-21T10:00:00.000000Z"),
+            ("3d", "2026-11-18T12:00:00.000000Z"),
+            ("1w", "2026-11-14T12:00:00.000000Z"),
+            ("999999w", "0000-01-01T00:00:00.000000Z"),
+            ("2026-11-01", "2026-11-01T00:00:00.000000Z"),
+            ("2026-11-01T08:00:00+01:00", "2026-11-01T07:00:00.000000Z"),
+        ] {
+            let since: Since = text.parse().unwrap();
+            assert_eq!(since.instant(now).to_string(), expected, "{text}");
+            assert_eq!(since.to_string().parse(), Ok(since));
+        }
+        for text in [
+            "",
+            "h",
+            "2",
+            "-2h",
+            "2 h",
+            "2y",
+            "yesterday",
+            "2026-13-01",
+            "1.5h",
+        ] {
+            assert_eq!(text.parse::<Since>(), Err(InvalidSince), "{text}");
+        }
+    }
 }

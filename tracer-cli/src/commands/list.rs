@@ -8,9 +8,9 @@ use tracer_sdk::read::{NamePattern, RunFilter, RunReader, RunStore, RunSummary, 
 use super::Verdict;
 use crate::error::CliError;
 use crate::session::Session;
-use crate::since::Since;
 use crate::terminal::run_list;
 use crate::terminal::run_list::{Facts, RunRow};
+use crate::value_parsers::Since;
 use tracer_insight::json::Document;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_entry::{DamagedRun, RunEntry};

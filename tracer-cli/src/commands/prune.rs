@@ -5,12 +5,11 @@ use tracer_sdk::maintenance::{PlannedRemoval, PrunePlan, PruneRules};
 use tracer_sdk::read::{RunStore, RunSummary};
 
 use super::{Verdict, confirmed, not_removed};
-use crate::amounts;
 use crate::error::CliError;
 use crate::progress::Progress;
 use crate::session::Session;
-use crate::since::Since;
 use crate::terminal::run_list;
+use crate::value_parsers::{self, Since};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::status::RunStatus;
 use tracer_insight::units::now;
@@ -39,7 +38,7 @@ pub struct Args {
     older_than: Option<Since>,
 
     /// Remove the oldest runs until the store is at most SIZE [example: 2GB]
-    #[arg(long, value_name = "SIZE", value_parser = amounts::size)]
+    #[arg(long, value_name = "SIZE", value_parser = value_parsers::parse_size)]
     max_size: Option<u64>,
 
     /// Always keep the newest N runs; alone, remove all others
@@ -47,7 +46,7 @@ pub struct Args {
     keep: Option<usize>,
 
     /// Remove only runs with this status [example: failed,interrupted]
-    #[arg(long, value_delimiter = ',', value_name = "STATUS,…", value_parser = crate::value_parsers::status_parser(ENDED))]
+    #[arg(long, value_delimiter = ',', value_name = "STATUS,…", value_parser = value_parsers::status_parser(ENDED))]
     status: Vec<RunStatus>,
 
     /// Print what would be removed, and remove nothing
@@ -85,7 +84,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     reading.end(&mut session.ui);
     let count = |removed: usize, bytes: u64| {
         let runs = text::counted(runs.len() as u64, "run");
-        format!("{removed} of {runs}, {}", amounts::bytes(bytes))
+        format!("{removed} of {runs}, {}", units::bytes(bytes))
     };
     let planned = count(plan.removals.len(), plan.bytes());
     if plan.removals.is_empty() {
@@ -146,7 +145,7 @@ fn removal_row(removal: &PlannedRemoval, id_length: usize) -> Line {
     let rest = format!(
         "{:11}  {:>8}  {started}  {}",
         removal.status.as_str(),
-        amounts::bytes(removal.bytes),
+        units::bytes(removal.bytes),
         step_summary::word(name.unwrap_or("(unnamed)"))
     );
     Line::of(format!("  {id}  {rest}"), Tone::Plain)

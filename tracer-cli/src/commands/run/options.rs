@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tracer_gate::policy::{Bound, Overrides};
 
-use crate::amounts;
 use crate::gate::outputs::{Inconclusive, OutputArgs};
+use crate::value_parsers;
 
 /// Options of `tracer run`.
 #[derive(Debug, clap::Args)]
@@ -41,7 +41,7 @@ pub struct Args {
     jobs: Option<u32>,
 
     /// Fail a trial that takes longer than TIME [default: as the policy says] [example: 90s, 10m or 1h]
-    #[arg(long, value_name = "TIME", value_parser = amounts::time)]
+    #[arg(long, value_name = "TIME", value_parser = value_parsers::parse_duration)]
     timeout: Option<Duration>,
 
     /// Stop as soon as the verdict is certain
