@@ -9,7 +9,7 @@ use syn::{Expr, Ident, LitStr, Path, Result, Token, parenthesized, token};
 use crate::messages;
 use crate::options::Kind;
 
-/// What stands in the parentheses of the attribute.
+/// Content of the parentheses of the attribute.
 pub(crate) struct TraceArguments {
     pub(crate) kind: Kind,
     /// Where the kind is written, or the whole attribute.

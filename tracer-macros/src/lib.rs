@@ -1,8 +1,8 @@
 //! The attribute of `tracer-sdk`, written in programs as `#[tracer_sdk::trace]`.
 //!
-//! One path: `parse` splits the function, `arguments` reads the attribute, `plan` checks the two against each other, `expand`
-//! writes the traced function; what is said of mistakes stands in `messages`. The body of the function is never parsed, so a
-//! half-typed one still completes in an editor, and after a mistake the function is emitted as it was, beside the error.
+//! `parse` splits the function, `arguments` reads the attribute, `plan` checks the two against each other, `expand` writes the
+//! traced function, and `messages` has the text of every error. The body of the function is never parsed, so that an incomplete
+//! one still completes in an editor; after a mistake the function is emitted unchanged, beside the error.
 
 mod arguments;
 mod expand;
@@ -22,19 +22,19 @@ use quote::{ToTokens, quote};
 /// | written | recorded |
 /// |---|---|
 /// | `#[trace]`, `#[trace("nightly")]`, `#[trace(name = EXPR)]` | a run, or a structural span when a run is active |
-/// | `#[trace(tool)]`, `#[trace(tool, "search")]` | a tool call, named by its function unless told otherwise |
+/// | `#[trace(tool)]`, `#[trace(tool, "search")]` | a tool call; its default name is that of the function |
 /// | `#[trace(llm, model = EXPR, provider = EXPR)]` | a model call, named by its model; `provider` may be left out |
 /// | `#[trace(span)]`, `#[trace(span, "plan")]` | a structural span; nothing outside a run |
 ///
-/// | option | of | says |
+/// | option | for | meaning |
 /// |---|---|---|
 /// | `name = EXPR`, or a string literal alone | run, span, tool | the name, into a `Cow<'static, str>`: clone what is borrowed |
 /// | `args`, `args(a, b)` | tool, llm | keep all the arguments, or these, but never `self`; each must be `Serialize` |
 /// | `result` | tool, llm | keep the returned value, of a `Result` the one in `Ok`; it must be `Serialize` |
-/// | `max_llm_calls`, `max_tool_calls`, `max_events` `= N` | run | guardrails: how many there may be (`u64`) |
-/// | `max_duration_s = N` | run | guardrail: how many seconds it may last, whole or not |
-/// | `stop_on_loop`, `stop_on_loop_min_repetitions = N` | run | guardrail: stop when the run asks the same again and again |
-/// | `stop_on_loop = "shape"` | run | guardrail: stop as soon as calls of one shape repeat, whatever they ask |
+/// | `max_llm_calls`, `max_tool_calls`, `max_events` `= N` | run | guardrails: maximum number (`u64`) |
+/// | `max_duration_s = N` | run | guardrail: maximum duration in seconds, whole or fractional |
+/// | `stop_on_loop`, `stop_on_loop_min_repetitions = N` | run | guardrail: stop when the run repeats the same calls |
+/// | `stop_on_loop = "shape"` | run | guardrail: stop as soon as calls of one shape repeat, whatever their arguments |
 /// | `on_exceed = cancel` | run, async | a tripped guardrail drops the function at its next await and returns the error |
 /// | `crate = PATH` | all | where `tracer_sdk` is re-exported |
 ///
@@ -50,9 +50,9 @@ use quote::{ToTokens, quote};
 ///
 /// It goes on sync and async functions and methods of any signature, among them those of `async_trait`, and those that return
 /// `impl Future`, `Pin<Box<dyn Future>>`, `BoxFuture` or `LocalBoxFuture`: there the span lasts until the future is ready. Only the
-/// signature tells which they are, so a future under another name is recorded as what it is, a value. It does not go on a `const fn`.
+/// signature identifies them, so a future under another type name is recorded as a plain value. It does not go on a `const fn`.
 ///
-/// The body runs in a closure or a block of its own. It notices that in one way: under `#[track_caller]`, `Location::caller()` tells
+/// The body runs in a closure or a block of its own. It notices that in one way: under `#[track_caller]`, `Location::caller()` returns
 /// the traced function instead of its caller.
 ///
 /// ```

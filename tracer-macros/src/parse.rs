@@ -8,7 +8,7 @@ use crate::messages;
 
 /// A function with a body.
 pub(crate) struct TracedFn {
-    /// What stands above it, documentation included.
+    /// Its other attributes, documentation included.
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) visibility: Visibility,
     pub(crate) signature: Signature,

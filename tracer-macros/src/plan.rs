@@ -36,7 +36,7 @@ pub(crate) struct Guardrail<'a> {
     pub(crate) value: Option<&'a Expr>,
 }
 
-/// Checks everything and tells all mistakes at once.
+/// Checks everything and reports all mistakes at once.
 pub(crate) fn plan<'a>(arguments: &'a TraceArguments, function: &'a TracedFn) -> Result<Plan<'a>> {
     let mut plan = Plan {
         kind: arguments.kind,
@@ -173,7 +173,7 @@ fn selected<'a>(names: &'a [syn::Ident], function: &'a TracedFn) -> Result<Vec<P
             .into_iter()
             .find(|parameter| parameter.name == name)
         {
-            // The attribute's own token, so that a type that cannot be serialised is told where it was asked for.
+            // The attribute's own token, so that the error of a type that cannot be serialised points to the option.
             kept.push(Parameter { name, ..parameter });
         } else {
             let there: Vec<String> = parameters(signature)
@@ -206,7 +206,7 @@ fn is_below_two(value: &Expr) -> bool {
     number.base10_parse::<u64>().is_ok_and(|number| number < 2)
 }
 
-/// Mistakes found so far, told together.
+/// Mistakes found so far, reported together.
 struct Mistakes(Option<Error>);
 
 impl Mistakes {

@@ -1,4 +1,4 @@
-//! The path of a source file as a trace tells it: relative to the root of its package, never a path of the build machine.
+//! Path of a source file as a trace records it: relative to the root of its package, never a path of the build machine.
 
 use std::env;
 
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_paths_are_told_with_forward_slashes() {
+    fn windows_paths_use_forward_slashes() {
         assert_eq!(
             relative_to_package(r"agents\src\main.rs", r"C:\work\agents"),
             "src/main.rs"

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! It asks the model that `OPENAI_BASE_URL` and `OPENAI_API_KEY` lead to (`OPENAI_MODEL` names it), or a stand-in on this
-//! machine when they are not set. `--fail` shows what a trace tells when things go wrong.
+//! machine when they are not set. `--fail` shows the traces of failures.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -80,7 +80,7 @@ enum AgentError {
     Stopped(#[from] GuardrailExceeded),
 }
 
-/// The loop: ask the model, do what it asks for, tell it what came out, until it answers.
+/// The loop: call the model, run the tools that it calls, send the results back, until it answers.
 #[tracer_sdk::trace("research-agent")]
 async fn run_agent(agent: &Agent, question: &str) -> Result<String, AgentError> {
     let tools = agent.tools.definitions();
@@ -104,13 +104,13 @@ async fn run_agent(agent: &Agent, question: &str) -> Result<String, AgentError> 
         }
         assert!(
             !agent.panics,
-            "this agent was told to panic after its first tool call"
+            "--fail panic: the agent panics after its first tool call"
         );
     }
     Err(AgentError::TooManyTurns(agent.max_turns))
 }
 
-/// Call a tool for the model. What goes wrong is recorded, and told to the model, which may find another way.
+/// Call a tool for the model. An error is recorded and sent to the model, which may find another way.
 fn answer_call(agent: &Agent, call: &ToolCall, state: &mut State) -> Result<Message, GuardrailExceeded> {
     let name = &call.function.name;
     // Arguments that are no JSON are kept as they are: the tool says what is wrong with them.

@@ -14,7 +14,7 @@ use std::{env, fs, io};
 use serde_json::json;
 use tracer_sdk::{state, tool_call, traced_run};
 
-/// How many of the most frequent words are told.
+/// Number of the most frequent words that are printed.
 const RANKS: usize = 3;
 
 #[expect(
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("data"),
         PathBuf::from,
     );
-    // The run lasts until the guard is dropped. `observe` tells it when the work has failed.
+    // The run lasts until the guard is dropped. `observe` records whether the work failed.
     let run = traced_run("word count");
     match run.observe(count_folder(&folder)) {
         Ok(summary) => {
@@ -119,7 +119,7 @@ fn rank_words(counts: BTreeMap<String, usize>) -> Result<Vec<String>, Box<dyn Er
     Ok(ranks)
 }
 
-/// The error with the path that it is about, which the operating system does not tell.
+/// The error with its path, which the operating system leaves out.
 fn unreadable(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(
         error.kind(),

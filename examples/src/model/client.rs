@@ -45,7 +45,7 @@ pub struct Model {
 pub struct Completion {
     /// What it said, or the tools that it asks for.
     pub message: Message,
-    /// What the call used, when the endpoint tells.
+    /// Token counts of the call, if the endpoint returns them.
     pub usage: Option<TokenUsage>,
 }
 
@@ -111,7 +111,7 @@ impl Model {
 
     /// Ask the model for the next message of a conversation, and record the call.
     pub async fn complete(&self, messages: &[Message], tools: &[Value]) -> Result<Completion, ModelError> {
-        // From here to `end`, or to the drop when `?` leaves early, is what the trace tells as the call's duration.
+        // From here to `end`, or to the drop when `?` leaves early, is the duration of the call in the trace.
         let mut call = llm_call(self.name.clone())
             .provider(self.provider)
             .prompt(&json!({"messages": messages}))

@@ -51,7 +51,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// What the agent's author tells the model.
+    /// Instructions of the agent's author.
     pub fn system(text: impl Into<String>) -> Self {
         Self::text(Role::System, text)
     }
@@ -114,7 +114,7 @@ pub struct ChatResponse {
     pub model: String,
     /// The answers: one, unless more were asked for.
     pub choices: Vec<Choice>,
-    /// What the call used; not every endpoint tells.
+    /// Token counts of the call; not every endpoint returns them.
     #[serde(default)]
     pub usage: Option<TokenUsage>,
 }

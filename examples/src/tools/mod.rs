@@ -20,7 +20,7 @@ pub trait Tool {
     /// What the model calls it.
     fn name(&self) -> &'static str;
 
-    /// What the model is told that it does.
+    /// Description for the model.
     fn description(&self) -> &'static str;
 
     /// The arguments that it takes, as a JSON Schema.
@@ -92,7 +92,7 @@ impl Toolbox {
         }
     }
 
-    /// What the model is told about the tools, as the chat-completions protocol wants it.
+    /// Descriptions of the tools for the model, in the chat-completions protocol.
     pub fn definitions(&self) -> Vec<Value> {
         self.tools.iter().map(|tool| definition(tool.as_ref())).collect()
     }

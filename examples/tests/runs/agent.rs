@@ -217,7 +217,7 @@ fn an_agent_that_panics_ends_its_run_with_the_panic() {
         &run,
         101,
         "panic",
-        "this agent was told to panic after its first tool call",
+        "--fail panic: the agent panics after its first tool call",
     );
     let end = ["ERROR research-agent", "RUN_END research-agent"];
     assert_eq!(run.story(), [&FIRST_TURNS[..4], &end].concat());

@@ -233,12 +233,12 @@ impl<'a> Expansion<'a> {
     }
 }
 
-/// The place of a user's token with the hygiene of the expansion, so that what is wrong is told there, and lints know who wrote it.
+/// The place of a user's token with the hygiene of the expansion, so that errors point to it, and lints know who wrote it.
 fn at(span: Span) -> Span {
     span.resolved_at(Span::mixed_site())
 }
 
-/// Where the function stands.
+/// Place of the function.
 struct Place {
     path: String,
     function: String,
