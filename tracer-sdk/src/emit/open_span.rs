@@ -124,13 +124,11 @@ impl OpenSpan {
             return Self::default();
         };
         panic::forget();
-        match Context::active() {
-            Some(context) => Self::under(context, event_type, name.into()),
-            None => {
-                registry::count_without_run();
-                Self::default()
-            }
+        if let Some(context) = Context::active() {
+            return Self::under(context, event_type, name.into());
         }
+        registry::count_without_run();
+        Self::default()
     }
 
     /// A span under a context, for a thread that is recording.
@@ -429,7 +427,7 @@ impl SpanContent {
         }
         match &self.error {
             Some(error) if is_call || event_type == EventType::Error => {
-                error_attributes(draft, error, redactor)
+                error_attributes(draft, error, redactor);
             }
             Some(error) => exception_event(draft, error, EventTime::End, redactor),
             None => {}

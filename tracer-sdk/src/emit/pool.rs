@@ -7,8 +7,11 @@ use super::open_span::SpanState;
 use super::recording::Recording;
 use crate::loops::{self, ShapeWriter};
 
+/// The boxes are handed out as they are.
+type WaitingSpans = Vec<Box<SpanState>>;
+
 thread_local! {
-    static SPANS: RefCell<Vec<Box<SpanState>>> = const { RefCell::new(Vec::new()) };
+    static SPANS: RefCell<WaitingSpans> = const { RefCell::new(Vec::new()) };
     static LINE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     static SIGNATURE: Cell<Option<Box<SignatureBuffers>>> = const { Cell::new(None) };
 }

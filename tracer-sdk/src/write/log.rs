@@ -101,7 +101,7 @@ impl Appended {
             },
             Err(fault) => {
                 let kept = lines.get(..fault.kept).unwrap_or_default();
-                let written = kept.iter().filter(|&&byte| byte == b'\n').count() as u64;
+                let written = kept.split(|&byte| byte == b'\n').count() as u64 - 1;
                 Self {
                     written,
                     lost: Some((count - written, fault.error)),

@@ -74,6 +74,10 @@ struct PendingLine {
 
 /// The files of a run.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a step that happens once and in any order"
+)]
 pub(crate) struct RunFiles {
     file_system: Arc<dyn FileSystem>,
     data_directory: PathBuf,
