@@ -17,7 +17,7 @@ pub(super) const PASSED_BYTES: usize = 1024 * 1024;
 /// How many pieces wait for each thread.
 const WAITING_PIECES: usize = 2;
 /// One thread writes the file: more than these it cannot keep up with.
-const MOST_THREADS: usize = 4;
+const MAX_THREADS: usize = 4;
 
 /// What some consecutive items become.
 pub trait Piece: Default + Send + 'static {
@@ -59,7 +59,7 @@ impl<P: Piece> Pieces<P> {
         Add: FnMut(usize, &mut P) -> Result<(), ExportError> + Clone + Send + 'static,
     {
         let available = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self::with_threads(available.min(MOST_THREADS), count, add)
+        Self::with_threads(available.min(MAX_THREADS), count, add)
     }
 
     pub(super) fn with_threads<Add>(most_threads: usize, count: usize, add: Add) -> io::Result<Self>

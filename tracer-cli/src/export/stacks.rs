@@ -57,9 +57,9 @@ enum Stack {
 }
 
 /// A stack has at most so many frames, the one for what lies deeper among them.
-const MOST_FRAMES: u32 = 128;
+const MAX_FRAMES: u32 = 128;
 /// No frame is added to a stack whose names have so many bytes.
-const MOST_BYTES: usize = 8 * 1024;
+const MAX_BYTES: usize = 8 * 1024;
 /// The frame for what lies deeper.
 const DEEPER: &str = "(deeper)";
 
@@ -214,7 +214,7 @@ impl Nodes {
         let (frames, bytes) = under.map_or((0, 0), |(_, node)| (node.frames, node.bytes));
         let name = match under {
             Some((number, node)) if node.name == FrameName::Deeper => return number,
-            Some(_) if frames + 1 >= MOST_FRAMES || bytes >= MOST_BYTES => FrameName::Deeper,
+            Some(_) if frames + 1 >= MAX_FRAMES || bytes >= MAX_BYTES => FrameName::Deeper,
             _ => FrameName::Named(name),
         };
         if let Some(number) = self.numbers.get(&(below, name)) {
@@ -331,13 +331,13 @@ mod tests {
     fn what_lies_deeper_than_a_stack_may_be_is_one_frame_with_the_weight_of_all_of_it() {
         let chain = (1..=1_000u64).map(|id| (id, id - 1, 0, 1_001 - i64::try_from(id).unwrap()));
         let lines = lines(chain);
-        assert_eq!(lines.len(), MOST_FRAMES as usize);
+        assert_eq!(lines.len(), MAX_FRAMES as usize);
         let (deepest, weight) = lines.last().unwrap();
         assert!(
             deepest.starts_with("s1;s2;") && deepest.ends_with("s127;(deeper)"),
             "{deepest}"
         );
-        assert_eq!(*weight, 1_000 - u64::from(MOST_FRAMES) + 1);
+        assert_eq!(*weight, 1_000 - u64::from(MAX_FRAMES) + 1);
         assert_eq!(lines.iter().map(|(_, weight)| weight).sum::<u64>(), 1_000);
     }
 
@@ -358,7 +358,7 @@ mod tests {
         stacks.write(&mut written).unwrap();
         let longest = written.split(|byte| *byte == b'\n').map(<[u8]>::len).max();
         assert!(
-            longest.unwrap() < MOST_BYTES + 1_000 + DEEPER.len() + 10,
+            longest.unwrap() < MAX_BYTES + 1_000 + DEEPER.len() + 10,
             "{longest:?}"
         );
     }

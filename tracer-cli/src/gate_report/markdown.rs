@@ -19,13 +19,13 @@ use tracer_insight::metric_words;
 pub const MARKER: &str = "<!-- tracer gate -->";
 
 /// More rows of a section are counted, however short they are.
-const MOST_ROWS: usize = 100;
+const MAX_ROWS: usize = 100;
 /// How many lines of a failed trial's standard error are shown.
-const MOST_OUTPUT: usize = 10;
+const MAX_OUTPUT: usize = 10;
 /// Of how many failed trials.
-const MOST_OUTPUTS: usize = 3;
+const MAX_OUTPUTS: usize = 3;
 /// A notice is a sentence.
-const MOST_NOTICES: usize = 10;
+const MAX_NOTICES: usize = 10;
 
 /// The report as a document.
 pub fn document(report: &Report, next: &[Next]) -> String {
@@ -68,7 +68,7 @@ fn head(report: &Report, checks: &[CheckRow]) -> Section {
         quoted.push(verdict::UNDECIDED.to_owned());
     }
     let notices = report.gate.notices.iter();
-    quoted.extend(notices.take(MOST_NOTICES).map(|notice| code(notice)));
+    quoted.extend(notices.take(MAX_NOTICES).map(|notice| code(notice)));
     for line in quoted {
         lines.push(String::new());
         lines.push(format!("> {line}"));
@@ -96,7 +96,7 @@ fn blocking_checks(checks: &[&CheckRow]) -> Section {
         "| check | allowed | seen | trials |".to_owned(),
         "|---|---|---|---|".to_owned(),
     ])
-    .rows("check", MOST_ROWS, rows)
+    .rows("check", MAX_ROWS, rows)
     .more_begins_with("| ")
 }
 
@@ -110,7 +110,7 @@ fn what_changed(report: &Report) -> Option<Section> {
     let rows = changes.iter().map(|change| format!("- {}", change.markdown()));
     Some(
         Section::new([heading, String::new()])
-            .rows("change", MOST_ROWS, rows)
+            .rows("change", MAX_ROWS, rows)
             .more_begins_with("- "),
     )
 }
@@ -119,10 +119,10 @@ fn what_changed(report: &Report) -> Option<Section> {
 fn outputs(report: &Report) -> Option<Section> {
     let mut failed = report.trials.iter().filter(|trial| is_explained_by_output(trial));
     let mut rows = Vec::new();
-    for trial in failed.by_ref().take(MOST_OUTPUTS) {
+    for trial in failed.by_ref().take(MAX_OUTPUTS) {
         let lines: Vec<&str> = trial.details.stderr_tail.lines().collect();
         let shown = lines
-            .get(lines.len().saturating_sub(MOST_OUTPUT)..)
+            .get(lines.len().saturating_sub(MAX_OUTPUT)..)
             .unwrap_or_default();
         // A row is shown whole or not at all, so that no block stays open.
         let block = markdown::block(shown.iter().copied()).join("\n");
@@ -138,7 +138,7 @@ fn outputs(report: &Report) -> Option<Section> {
     rows.extend(failed.map(|trial| format!("Trial {}: {}", trial.trial, code(&why(trial)))));
     Some(
         Section::new(["### What failed trials said".to_owned(), String::new()])
-            .rows("trial", MOST_ROWS, rows)
+            .rows("trial", MAX_ROWS, rows)
             .more_begins_with("\n"),
     )
 }
@@ -161,7 +161,7 @@ fn accepted(acceptance: &Acceptance) -> Section {
         "| | |".to_owned(),
         "|---|---|".to_owned(),
     ])
-    .rows("row", MOST_ROWS, rows)
+    .rows("row", MAX_ROWS, rows)
 }
 
 fn next_steps(next: &[Next]) -> Option<Section> {
@@ -192,7 +192,7 @@ fn other_checks(checks: &[&CheckRow]) -> Section {
         "| check | | allowed | seen |",
         "|---|---|---|---|",
     )
-    .rows("check", MOST_ROWS, rows)
+    .rows("check", MAX_ROWS, rows)
     .more_begins_with("| ")
     .close([String::new(), "</details>".to_owned()])
 }
@@ -204,7 +204,7 @@ fn trials(report: &Report) -> Section {
         "| trial | | run | exit | steps | tokens | changes | why |",
         "|--:|---|---|--:|--:|--:|--:|---|",
     )
-    .rows("trial", MOST_ROWS, rows)
+    .rows("trial", MAX_ROWS, rows)
     .more_begins_with("| ")
     .close([String::new(), "</details>".to_owned()])
 }

@@ -14,11 +14,11 @@ use tracer_insight::text::wrap;
 use tracer_insight::units;
 
 /// How many lines of a failed trial's standard error are shown; the report has them all.
-const MOST_OUTPUT: usize = 8;
+const MAX_OUTPUT: usize = 8;
 /// Of how many failed trials.
-const MOST_OUTPUTS: usize = 3;
+const MAX_OUTPUTS: usize = 3;
 /// More trials are counted: those that failed come first.
-const MOST_TRIALS: usize = 50;
+const MAX_TRIALS: usize = 50;
 
 const TRIALS: [Column; 7] = [
     column("", Align::Left, None),
@@ -140,10 +140,10 @@ fn failed(check: &CheckRow, sign: Line, trials: usize, width: usize) -> Vec<Line
 
 fn trial_lines(report: &Report, width: usize) -> Vec<Line> {
     let mut trials: Vec<&ReportedTrial> = report.trials.iter().collect();
-    let left_out = trials.len().saturating_sub(MOST_TRIALS);
+    let left_out = trials.len().saturating_sub(MAX_TRIALS);
     if left_out > 0 {
         trials.sort_by_key(|trial| trial.passed);
-        trials.truncate(MOST_TRIALS);
+        trials.truncate(MAX_TRIALS);
     }
     let has_processes = trials.iter().any(|trial| trial.details.wall_time_ms.is_some());
     let columns = if has_processes {
@@ -162,7 +162,7 @@ fn trial_lines(report: &Report, width: usize) -> Vec<Line> {
     let mut outputs = 0;
     for (trial, cells) in trials.iter().zip(table.rows()) {
         lines.push(arranged.line(cells, Line::of(why(trial), Tone::Warning)));
-        if is_explained_by_output(trial) && outputs < MOST_OUTPUTS {
+        if is_explained_by_output(trial) && outputs < MAX_OUTPUTS {
             outputs += 1;
             lines.extend(output(trial, width));
         }
@@ -214,7 +214,7 @@ fn cells(trial: &ReportedTrial) -> Vec<Line> {
 /// The last lines of standard error. No line begins with what the process wrote: a CI server obeys some beginnings.
 fn output(trial: &ReportedTrial, width: usize) -> Vec<Line> {
     let all: Vec<&str> = trial.details.stderr_tail.lines().collect();
-    let shown = all.len().saturating_sub(MOST_OUTPUT)..;
+    let shown = all.len().saturating_sub(MAX_OUTPUT)..;
     all.get(shown)
         .unwrap_or_default()
         .iter()

@@ -6,7 +6,7 @@ use tracer_insight::steps::Step;
 use tracer_insight::units;
 
 /// Deeper levels keep this indentation.
-const DEEPEST_INDENT: usize = 8;
+const MAX_INDENT: usize = 8;
 
 /// The cells of one row.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl<'a> RowCells<'a> {
             ),
         };
         let tone = step.tone();
-        let indent = 2 * step.depth.min(DEEPEST_INDENT);
+        let indent = 2 * step.depth.min(MAX_INDENT);
         let name = Line::new()
             .space(indent)
             .with(step.kind().glyph(), tone)

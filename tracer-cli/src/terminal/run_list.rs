@@ -49,7 +49,7 @@ const COLUMNS: [Column; 10] = [
     column("ERRORS", Align::Right, Some(3)),
 ];
 /// A name and what was asked, cut to less than this part of the width, do not tell runs apart.
-const LEAST_NAME: (usize, usize) = (3, 8);
+const MIN_NAME: (usize, usize) = (3, 8);
 
 const fn column(heading: &'static str, align: Align, dropped: Option<u8>) -> Column {
     Column {
@@ -65,7 +65,7 @@ pub fn table(rows: &[RunRow], id_length: usize, now: Timestamp, width: usize) ->
     for row in rows {
         table.push(cells(row, id_length, now));
     }
-    let arranged = table.arrange(width, width * LEAST_NAME.0 / LEAST_NAME.1);
+    let arranged = table.arrange(width, width * MIN_NAME.0 / MIN_NAME.1);
     let mut lines = vec![arranged.heading("RUN")];
     for (row, cells) in rows.iter().zip(table.rows()) {
         let last = match &row.facts {

@@ -37,12 +37,12 @@ const COLUMNS: [Column; 4] = [
 /// Where the names stand among the columns.
 const STEP: usize = 3;
 /// The gist is what tells two steps apart, so a column goes rather than that it gets less.
-const LEAST_GIST: usize = 26;
+const MIN_GIST: usize = 26;
 /// So much of a name is kept, however deep it stands.
-const LEAST_NAME: usize = 12;
+const MIN_NAME: usize = 12;
 /// What is longer is cut with a word about how much is missing.
-const MOST_MESSAGE_LINES: usize = 6;
-const MOST_STACK_LINES: usize = 16;
+const MAX_MESSAGE_LINES: usize = 6;
+const MAX_STACK_LINES: usize = 16;
 
 /// The numbers of steps by the IDs of their records.
 pub type Numbers = HashMap<String, usize>;
@@ -75,7 +75,7 @@ pub fn lines(steps: &[Step<'_>], numbers: &Numbers, width: usize) -> Vec<Line> {
     for row in &rows {
         table.push(cells(row, width * 2 / 5));
     }
-    let arranged = table.arrange(width, LEAST_GIST);
+    let arranged = table.arrange(width, MIN_GIST);
     let room = arranged.room();
     let indent = arranged.indent(STEP) + 2;
     let mut lines = vec![arranged.heading("")];
@@ -94,7 +94,7 @@ pub fn lines(steps: &[Step<'_>], numbers: &Numbers, width: usize) -> Vec<Line> {
 }
 
 fn cells(row: &Row<'_>, widest_name: usize) -> Vec<Line> {
-    let Some(cells) = RowCells::of(row, widest_name, LEAST_NAME) else {
+    let Some(cells) = RowCells::of(row, widest_name, MIN_NAME) else {
         return Vec::new();
     };
     let offset = cells.step.offset.map(units::duration).unwrap_or_default();
@@ -163,11 +163,11 @@ pub(super) fn details(failure: &ErrorPayload, indent: usize, width: usize) -> Ve
     let message = text::wrap(&failure.message, width.saturating_sub(indent));
     let stack = failure.stack.as_deref().unwrap_or_default();
     let stack: Vec<&str> = stack.lines().filter(|line| !line.trim().is_empty()).collect();
-    capped(&message, MOST_MESSAGE_LINES)
+    capped(&message, MAX_MESSAGE_LINES)
         .into_iter()
         .map(|line| (line, Tone::Bad))
         .chain(
-            capped(&stack, MOST_STACK_LINES)
+            capped(&stack, MAX_STACK_LINES)
                 .into_iter()
                 .map(|line| (line, Tone::Muted)),
         )

@@ -9,7 +9,7 @@ use tracer_insight::line::{Line, Tone};
 use tracer_insight::units;
 
 /// More running trials than this are counted instead of named.
-const MOST_NAMED: usize = 4;
+const MAX_NAMED: usize = 4;
 
 /// How far a gate is.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub fn status(how_far: &HowFar<'_>) -> Line {
     let running = match running.as_slice() {
         [] => "no trial".to_owned(),
         [one] => format!("trial {one}"),
-        some if some.len() <= MOST_NAMED => format!("trials {}", some.join(", ")),
+        some if some.len() <= MAX_NAMED => format!("trials {}", some.join(", ")),
         many => format!("{} trials", many.len()),
     };
     let mut line = Line::of(format!("{running} of {}", how_far.budgeted), Tone::Active)

@@ -14,11 +14,11 @@ const COLUMNS: [Column; 3] = [
     column("DUR", Align::Right, Some(1)),
 ];
 /// Fewer columns tell no times apart, so the durations go first.
-const LEAST_BAR: usize = 24;
+const MIN_BAR: usize = 24;
 /// Parts of a column, from an eighth to seven.
 const EIGHTHS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 /// So much of a name is kept, however deep it stands.
-const LEAST_NAME: usize = 8;
+const MIN_NAME: usize = 8;
 
 const fn column(heading: &'static str, align: Align, dropped: Option<u8>) -> Column {
     Column {
@@ -40,7 +40,7 @@ pub fn lines(steps: &[Step<'_>], total: Option<u64>, width: usize) -> Vec<Line> 
     for row in &rows {
         table.push(cells(row, width / 3));
     }
-    let arranged = table.arrange(width, LEAST_BAR);
+    let arranged = table.arrange(width, MIN_BAR);
     let room = arranged.room();
     let mut lines = vec![arranged.heading(&axis(total, room))];
     for (row, cells) in rows.iter().zip(table.rows()) {
@@ -60,7 +60,7 @@ pub fn lines(steps: &[Step<'_>], total: Option<u64>, width: usize) -> Vec<Line> 
 }
 
 fn cells(row: &Row<'_>, widest_name: usize) -> Vec<Line> {
-    RowCells::of(row, widest_name, LEAST_NAME)
+    RowCells::of(row, widest_name, MIN_NAME)
         .map(|cells| vec![cells.number, cells.name, cells.duration])
         .unwrap_or_default()
 }

@@ -11,11 +11,11 @@ use tracer_insight::steps::Step;
 use tracer_insight::{step_summary, text, units};
 
 /// Deeper levels keep this indentation.
-const DEEPEST_INDENT: usize = 4;
+const MAX_INDENT: usize = 4;
 /// So many columns of a name, and of what went in and came out, can be seen in a line of the page.
 const LINE_COLUMNS: usize = 96;
 /// What went in and came out has at least so many; when they do not fit, each has half.
-const LEAST_GIST_COLUMNS: usize = 40;
+const MIN_GIST_COLUMNS: usize = 40;
 /// How many units wide a bar is drawn.
 const BAR: u64 = 1_000;
 
@@ -27,7 +27,7 @@ pub(super) fn markup(step: &Step<'_>, total: Option<u64>) -> Markup {
         _ => "",
     };
     html! {
-        li.step.(kind(step)).(tone) id=(format!("step-{}", step.number)) data-depth=(step.depth.min(DEEPEST_INDENT)) {
+        li.step.(kind(step)).(tone) id=(format!("step-{}", step.number)) data-depth=(step.depth.min(MAX_INDENT)) {
             details {
                 summary { (line(step, total)) }
                 div.inside { (inside(step)) }
@@ -50,7 +50,7 @@ fn kind(step: &Step<'_>) -> &'static str {
 fn line(step: &Step<'_>, total: Option<u64>) -> Markup {
     let name = step.name();
     let room = LINE_COLUMNS.saturating_sub(text::width(&name));
-    let gist = step.gist().fitted(room.max(LEAST_GIST_COLUMNS));
+    let gist = step.gist().fitted(room.max(MIN_GIST_COLUMNS));
     let tokens = match &step.record.payload {
         Payload::LlmCall { usage, .. } => step_summary::tokens(usage),
         _ => None,
