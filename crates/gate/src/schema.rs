@@ -1,8 +1,8 @@
-//! JSON Schemas that a derive cannot tell (feature `schema`): that of a policy file, which is YAML for people, and texts
+//! JSON Schemas that a derive cannot express (feature `schema`): that of a policy file, which is YAML for people, and texts
 //! of a fixed form.
 //!
 //! A schema of a policy is for editors. What depends on several places at once stays with the reader: that a threshold
-//! can be reached with this many trials, that the same key does not stand twice, that a name names another one.
+//! can be reached with this many trials, that no key is duplicate, that a name names another one.
 
 use std::borrow::Cow;
 
@@ -265,7 +265,7 @@ fn extension() -> Value {
         "type": "object",
         "properties": {
             "inconclusive": {
-                "description": "Whether a gate that cannot tell ends like one that passed or like one that failed.",
+                "description": "Whether a gate that cannot decide ends like one that passed or like one that failed.",
                 "enum": ["pass", "fail"],
                 "default": "pass",
             },

@@ -18,7 +18,7 @@ pub enum Verdict {
     Pass,
     /// It does not hold.
     Fail,
-    /// The evidence does not tell.
+    /// The evidence does not decide.
     Inconclusive,
 }
 
@@ -54,7 +54,7 @@ impl Verdict {
             .find(|verdict| verdict.as_str() == word)
     }
 
-    /// Whether it passed; `None` when the evidence does not tell.
+    /// Whether it passed; `None` when the evidence does not decide.
     ///
     /// ```
     /// use tracer_gate::Verdict;
@@ -137,7 +137,7 @@ pub enum Direction {
 pub enum CheckMode {
     /// It does.
     Gating,
-    /// It is only told.
+    /// It is reported only.
     ReportOnly,
 }
 

@@ -220,7 +220,7 @@ impl CallList {
         }
     }
 
-    /// The number that stands for a name.
+    /// The number of a name.
     fn number_of(&mut self, name: &str) -> u32 {
         if let Some(number) = self.numbers.get(name) {
             return *number;

@@ -25,7 +25,7 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
     hex
 }
 
-/// The first 64 bits of the SHA-256 digest of what `write` writes: tells calls apart and stays the same in every version
+/// The first 64 bits of the SHA-256 digest of what `write` writes: distinguishes calls and stays the same in every version
 /// of this program.
 pub(crate) fn fingerprint(write: impl FnOnce(&mut Hashing)) -> u64 {
     let mut hashing = Hashing::default();

@@ -5,10 +5,10 @@
 
 use crate::text;
 
-/// A longer value is cut: names tell things apart in their first words.
-const LONGEST: usize = 80;
+/// A longer value is cut: names differ in their first words.
+const MAX_LENGTH: usize = 80;
 /// A longer line of output is cut.
-const LONGEST_LINE: usize = 160;
+const MAX_LINE_LENGTH: usize = 160;
 
 /// The value in a code span, on one line, cut to 80 columns.
 ///
@@ -21,8 +21,8 @@ const LONGEST_LINE: usize = 160;
 /// ```
 pub fn code(value: &str) -> String {
     // What is cut off anyway is not looked at: a name may be as long as the disk allows.
-    let start: String = value.chars().take(LONGEST + 1).collect();
-    let shown: String = text::fit(&text::printable(&start), LONGEST)
+    let start: String = value.chars().take(MAX_LENGTH + 1).collect();
+    let shown: String = text::fit(&text::printable(&start), MAX_LENGTH)
         .chars()
         .map(alike)
         .collect();
@@ -36,9 +36,12 @@ pub fn code(value: &str) -> String {
 pub fn block<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut block = vec!["```text".to_owned()];
     block.extend(lines.into_iter().map(|line| {
-        let start: String = line.chars().take(LONGEST_LINE + 1).collect();
+        let start: String = line.chars().take(MAX_LINE_LENGTH + 1).collect();
         let printable = text::printable(&start);
-        let line: String = text::fit(&printable, LONGEST_LINE).chars().map(alike).collect();
+        let line: String = text::fit(&printable, MAX_LINE_LENGTH)
+            .chars()
+            .map(alike)
+            .collect();
         format!("│ {line}")
     }));
     block.push("```".to_owned());
@@ -47,13 +50,13 @@ pub fn block<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<String> {
 
 /// Commands in a fenced block, each whole however long it is, up to what a command line may sensibly be.
 pub fn commands<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    const LONGEST_COMMAND: usize = 1_000;
+    const MAX_COMMAND_LENGTH: usize = 1_000;
     let mut block = vec!["```sh".to_owned()];
     block.extend(lines.into_iter().map(|line| {
-        let start: String = line.chars().take(LONGEST_COMMAND + 1).collect();
+        let start: String = line.chars().take(MAX_COMMAND_LENGTH + 1).collect();
         let printable = text::printable(&start);
         // A backtick in a command stays what it is; only a line of backticks could close the block.
-        let line = text::fit(&printable, LONGEST_COMMAND).into_owned();
+        let line = text::fit(&printable, MAX_COMMAND_LENGTH).into_owned();
         if line.trim_start().starts_with("```") {
             line.chars().map(alike).collect()
         } else {
@@ -99,7 +102,7 @@ mod tests {
     #[test]
     fn a_long_value_is_cut_and_the_cut_is_told() {
         let shown = code(&"a".repeat(100_000));
-        assert_eq!(shown.chars().count(), LONGEST + 2);
+        assert_eq!(shown.chars().count(), MAX_LENGTH + 2);
         assert!(shown.ends_with("…`"));
     }
 

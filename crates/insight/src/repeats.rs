@@ -1,4 +1,4 @@
-//! Loops that stand in the trace itself: a block of calls that ask the same and comes again and again
+//! Loops in the trace itself: a block of calls that ask the same and comes again and again
 //! (`spec/gate-2.md`, section 1).
 //!
 //! The emitter's own loop detection belongs to the candidate, which can switch it off; this one belongs to the gate. It
@@ -12,11 +12,11 @@ use crate::calls::{Call, CallList};
 use tracer_sdk::loops::{self, Kind, Likeness, Trail};
 
 /// How often a block must come in a row.
-const REPETITIONS: usize = 3;
-/// How many findings are told: each stands for a loop of its own.
-const MOST_FINDINGS: usize = 50;
-/// How many names of a long block are told.
-const MOST_NAMES: usize = 12;
+const MIN_REPETITIONS: usize = 3;
+/// More findings are left out; each is a loop of its own.
+const MAX_FINDINGS: usize = 50;
+/// More names of a block are left out.
+const MAX_NAMES: usize = 12;
 
 /// A tool with one of these words in its name, and none of those that follow, only reads.
 const READING: &[&str] = &[
@@ -151,7 +151,7 @@ pub(crate) fn find(calls: &CallList, trail: &Trail) -> Repeats {
     found
 }
 
-/// What stands for a call among others.
+/// A call, reduced to what is compared.
 #[derive(Debug, Clone, Copy)]
 struct Symbol {
     number: u64,
@@ -170,7 +170,7 @@ struct Finder<'a> {
 impl Finder<'_> {
     /// Looks for blocks that come again without a break.
     fn look_at(&mut self, symbols: &[Symbol]) {
-        if symbols.len() < REPETITIONS {
+        if symbols.len() < MIN_REPETITIONS {
             return;
         }
         let numbers: Vec<u64> = symbols.iter().map(|symbol| symbol.number).collect();
@@ -196,7 +196,7 @@ impl Finder<'_> {
         let changing = tools.iter().zip(&are_reads).filter(|(_, reads)| !**reads);
         let changing: Vec<Symbol> = changing.map(|(symbol, _)| *symbol).collect();
         self.look_at(&changing);
-        // Of the reads, each by itself: others may stand between.
+        // Of the reads, each by itself: others may lie between.
         let mut first = 0;
         let ends = (0..=tools.len()).filter(|place| are_reads.get(*place) != Some(&true));
         for end in ends {
@@ -206,7 +206,7 @@ impl Finder<'_> {
             }
             let in_order: BTreeMap<usize, Vec<Symbol>> = times
                 .into_values()
-                .filter(|symbols| symbols.len() >= REPETITIONS)
+                .filter(|symbols| symbols.len() >= MIN_REPETITIONS)
                 .map(|symbols| (symbols.first().map_or(0, |symbol| symbol.call), symbols))
                 .collect();
             for symbols in in_order.values() {
@@ -229,10 +229,10 @@ impl Finder<'_> {
             .found
             .iter()
             .any(|(_, other)| other.first_step <= first_step && last_step <= other.last_step);
-        if is_told || self.found.len() >= MOST_FINDINGS {
+        if is_told || self.found.len() >= MAX_FINDINGS {
             return;
         }
-        let names = repeated.iter().take(period.min(MOST_NAMES));
+        let names = repeated.iter().take(period.min(MAX_NAMES));
         let repeat = RepeatedCalls {
             pattern: names
                 .filter_map(|symbol| call(Some(symbol)))
@@ -248,7 +248,7 @@ impl Finder<'_> {
     }
 }
 
-/// Whether a tool only reads, as far as its name tells: nothing has changed when it comes back.
+/// Whether a tool only reads, judged by its name: nothing has changed when it comes back.
 fn only_reads(tool: &str) -> bool {
     let words = crate::volatile::words(tool);
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
@@ -270,7 +270,7 @@ impl Block {
     }
 }
 
-/// The blocks that come [`REPETITIONS`] times or more, shortest first; a block that lies within another finding is told
+/// The blocks that come [`MIN_REPETITIONS`] times or more, shortest first; a block that lies within another finding is told
 /// once.
 ///
 /// For each period `p` it is enough to look at every `p`-th place: repetitions that long cover one of them and the next.
@@ -280,7 +280,7 @@ fn blocks(symbols: &[u64]) -> Vec<Block> {
     let ranges = Ranges::of(symbols);
     let count = symbols.len();
     let mut found: Vec<Block> = Vec::new();
-    for period in 1..=count / REPETITIONS {
+    for period in 1..=count / MIN_REPETITIONS {
         let mut place = 0;
         while place + period < count {
             let next = place + period;
@@ -299,9 +299,9 @@ fn blocks(symbols: &[u64]) -> Vec<Block> {
                 let is_told = found
                     .iter()
                     .any(|other| other.start <= block.start && block.end() <= other.end());
-                if block.length >= REPETITIONS * period && !is_told {
+                if block.length >= MIN_REPETITIONS * period && !is_told {
                     found.push(block);
-                    if found.len() == MOST_FINDINGS {
+                    if found.len() == MAX_FINDINGS {
                         return found;
                     }
                 }

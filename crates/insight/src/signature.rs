@@ -51,7 +51,7 @@ impl Signature {
         sha256_hex(self.canonical().as_bytes())
     }
 
-    /// The text that the ID is the digest of: the fields stand in the order of their names.
+    /// The text that the ID is the digest of: the fields are sorted by name.
     pub fn canonical(&self) -> String {
         // Texts, numbers, lists and a map with texts for keys: nothing in them can fail to be JSON.
         serde_json::to_string(self).unwrap_or_default()

@@ -102,8 +102,8 @@ fn without_times(text: &str) -> Option<String> {
 /// How long the date with a time is that the text begins with: `2026-01-01T00:00:00.5+01:00`, seconds and what follows
 /// may be missing.
 fn time_at(text: &[u8]) -> Option<usize> {
-    /// Where a letter stands, it is a digit.
-    const LEAST: &[u8] = b"dddd-dd-ddTdd:dd";
+    /// Each `d` is a digit.
+    const SHORTEST_TIME: &[u8] = b"dddd-dd-ddTdd:dd";
     let fits = |pattern: &[u8], text: &[u8]| {
         pattern.len() <= text.len()
             && pattern.iter().zip(text).all(|(wanted, byte)| match wanted {
@@ -113,11 +113,11 @@ fn time_at(text: &[u8]) -> Option<usize> {
                 other => other == byte,
             })
     };
-    if !fits(LEAST, text) {
+    if !fits(SHORTEST_TIME, text) {
         return None;
     }
     let rest = |length: usize| text.get(length..).unwrap_or_default();
-    let mut length = LEAST.len();
+    let mut length = SHORTEST_TIME.len();
     if fits(b":dd", rest(length)) {
         length += 3;
         if matches!(rest(length), [b'.' | b',', digit, ..] if digit.is_ascii_digit()) {

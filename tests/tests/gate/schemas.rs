@@ -189,11 +189,11 @@ fn a_comparison_keeps_to_its_schema() {
 const ONLY_THE_READER: [(&str, &str); 4] = [
     (
         "flow mapping root is refused",
-        "the version must stand on a line of its own",
+        "the version must be on a line of its own",
     ),
     (
         "quoted version key is refused",
-        "the version must stand on a line of its own",
+        "the version must be on a line of its own",
     ),
     (
         "yaml 1.1 yes bool",

@@ -1,4 +1,4 @@
-//! What the commands of the gate share: the files that they read, where their results go, and what the surroundings tell.
+//! What the commands of the gate share: the files that they read, where their results go, and what the environment states.
 
 pub(crate) mod outputs;
 pub(crate) mod provenance;

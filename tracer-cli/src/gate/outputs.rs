@@ -84,7 +84,7 @@ pub(crate) fn publish(
     let inconclusive_fails = on_inconclusive == OnInconclusive::Fail;
     write_files(report, inconclusive_fails, args)?;
     match show(report, args, session) {
-        // Nobody reads the output any more; the verdict stands.
+        // Nobody reads the output any more; the verdict is still the exit code.
         Err(error) if error.kind() == ErrorKind::ClosedPipe => {}
         shown => shown?,
     }

@@ -1,4 +1,4 @@
-//! Who accepts a change, and where it comes from: what the environment tells.
+//! Who accepts a change, and where it comes from, read from the environment.
 
 use tracer_gate::{AcceptanceSource, PullRequest};
 
@@ -16,7 +16,7 @@ pub(crate) fn accepted_by() -> String {
     .unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// Where the change comes from, as far as a workflow tells.
+/// Where the change comes from, as far as a workflow states it.
 pub(crate) fn source() -> AcceptanceSource {
     let repository = variable("GITHUB_REPOSITORY");
     let number = variable("TRACER_PR_NUMBER").and_then(|text| text.parse().ok());

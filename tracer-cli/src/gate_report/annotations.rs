@@ -3,7 +3,7 @@
 /// GitHub drops what is beyond ten errors of a step without saying so.
 pub const MOST: usize = 10;
 /// A longer message is cut; the report has it whole.
-const LONGEST: usize = 1_000;
+const MAX_LENGTH: usize = 1_000;
 
 /// A problem to be shown at a file of the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Annotation {
             .as_deref()
             .map(|file| format!("file={},", property(file)))
             .unwrap_or_default();
-        let message: String = self.message.chars().take(LONGEST).collect();
+        let message: String = self.message.chars().take(MAX_LENGTH).collect();
         format!(
             "::{level} {file}title={}::{}",
             property(&self.title),
@@ -69,7 +69,7 @@ fn data(text: &str) -> String {
 }
 
 fn property(text: &str) -> String {
-    let text: String = text.chars().take(LONGEST).collect();
+    let text: String = text.chars().take(MAX_LENGTH).collect();
     data(&text).replace(':', "%3A").replace(',', "%2C")
 }
 

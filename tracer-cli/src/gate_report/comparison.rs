@@ -27,7 +27,7 @@ pub fn document(comparison: &Comparison) -> String {
     size_budget::document(&sections, MARKDOWN_LIMIT)
 }
 
-/// Numbers and calls, to stand in a longer document.
+/// Numbers and calls, as sections of a longer document.
 pub(in super::super) fn body(comparison: &Comparison) -> Vec<Section> {
     let metrics = Section::new([
         "| metric | before | after | change |".to_owned(),

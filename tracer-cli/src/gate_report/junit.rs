@@ -11,7 +11,7 @@ use tracer_gate::words::trials::{is_undecided, why};
 use tracer_gate::words::verdict;
 
 /// A longer text is cut: a test server shows these on one page.
-const LONGEST: usize = 2_000;
+const MAX_LENGTH: usize = 2_000;
 
 /// The report as a JUnit document. An INCONCLUSIVE check fails when `inconclusive_fails`, and is skipped otherwise.
 ///
@@ -80,7 +80,7 @@ fn trial_case(trial: &ReportedTrial) -> TestCase {
         status.set_message(cut(&why(trial)));
         status
     } else {
-        // An error, as JUnit has it, is a test that could not tell; a failure one that told the worse.
+        // An error, as JUnit has it, is a test that could not decide; a failure one that found something worse.
         let kind = if trial.details.failure.is_some() {
             NonSuccessKind::Error
         } else {
@@ -109,7 +109,7 @@ fn cut(text: &str) -> String {
     let known = text
         .chars()
         .filter(|char| !matches!(char, '\u{fffe}' | '\u{ffff}'));
-    known.take(LONGEST).collect()
+    known.take(MAX_LENGTH).collect()
 }
 
 #[cfg(test)]

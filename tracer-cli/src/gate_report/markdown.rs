@@ -21,7 +21,7 @@ pub const MARKER: &str = "<!-- tracer gate -->";
 /// More rows of a section are counted, however short they are.
 const MAX_ROWS: usize = 100;
 /// How many lines of a failed trial's standard error are shown.
-const MAX_OUTPUT: usize = 10;
+const MAX_OUTPUT_LINES: usize = 10;
 /// Of how many failed trials.
 const MAX_OUTPUTS: usize = 3;
 /// A notice is a sentence.
@@ -122,7 +122,7 @@ fn outputs(report: &Report) -> Option<Section> {
     for trial in failed.by_ref().take(MAX_OUTPUTS) {
         let lines: Vec<&str> = trial.details.stderr_tail.lines().collect();
         let shown = lines
-            .get(lines.len().saturating_sub(MAX_OUTPUT)..)
+            .get(lines.len().saturating_sub(MAX_OUTPUT_LINES)..)
             .unwrap_or_default();
         // A row is shown whole or not at all, so that no block stays open.
         let block = markdown::block(shown.iter().copied()).join("\n");
@@ -247,7 +247,7 @@ fn details(summary: &str, heading: &str, rule: &str) -> Section {
     )
 }
 
-/// What was judged by what: short digests, so that a reader can tell.
+/// The inputs of the gate with short digests, so that a reader can identify them.
 fn foot(report: &Report) -> String {
     let gate = &report.gate;
     let short = |text: &str| text.chars().take(12).collect::<String>();

@@ -12,7 +12,7 @@ const REPORT_FILE: &str = "report.json";
 pub struct Next {
     /// What it is for.
     pub what: &'static str,
-    /// What stands behind `tracer`.
+    /// The arguments of `tracer`.
     pub arguments: String,
 }
 
@@ -40,7 +40,7 @@ pub fn without_runs(report: &Report, report_file: Option<&str>) -> Vec<Next> {
     to_go_on(report, report_file, in_repository)
 }
 
-/// To judge again, and to accept; `place` tells where the reader has a file.
+/// The commands that judge again and accept; `place` maps a path to where the reader has the file.
 fn to_go_on(report: &Report, report_file: Option<&str>, place: fn(&str) -> &str) -> Vec<Next> {
     let is_gate = !report.gate.command.is_empty();
     let passed = report.verdict == Verdict::Pass;

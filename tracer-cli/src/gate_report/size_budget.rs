@@ -2,7 +2,7 @@
 
 use tracer_insight::text;
 
-/// A part of a document. What opens and closes it always stands; of its rows as many as there is room for.
+/// A part of a document. Its opening and closing lines are always kept, and as many of its rows as fit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Section {
     open: Vec<String>,

@@ -204,7 +204,7 @@ fn difference_lines((told, more): (Vec<[String; 3]>, u64), room: usize) -> Vec<L
     lines
 }
 
-/// Two values in so many columns; what one does not need the other one has.
+/// Two values fitted to `room` columns; what one does not need the other one has.
 fn fit_both(before: &str, after: &str, room: usize) -> [String; 2] {
     let (before, after) = (plain_text::printable(before), plain_text::printable(after));
     let half = (room / 2).max(8);

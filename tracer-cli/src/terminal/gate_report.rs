@@ -14,7 +14,7 @@ use tracer_insight::text::wrap;
 use tracer_insight::units;
 
 /// How many lines of a failed trial's standard error are shown; the report has them all.
-const MAX_OUTPUT: usize = 8;
+const MAX_OUTPUT_LINES: usize = 8;
 /// Of how many failed trials.
 const MAX_OUTPUTS: usize = 3;
 /// More trials are counted: those that failed come first.
@@ -214,7 +214,7 @@ fn cells(trial: &ReportedTrial) -> Vec<Line> {
 /// The last lines of standard error. No line begins with what the process wrote: a CI server obeys some beginnings.
 fn output(trial: &ReportedTrial, width: usize) -> Vec<Line> {
     let all: Vec<&str> = trial.details.stderr_tail.lines().collect();
-    let shown = all.len().saturating_sub(MAX_OUTPUT)..;
+    let shown = all.len().saturating_sub(MAX_OUTPUT_LINES)..;
     all.get(shown)
         .unwrap_or_default()
         .iter()

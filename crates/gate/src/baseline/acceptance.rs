@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The block of a baseline that tells who accepted it.
+/// The block of a baseline that records who accepted it.
 ///
 /// ```
 /// use tracer_gate::{Acceptance, AcceptanceSource, AcceptanceVerdict, PreviousBaseline};

@@ -56,7 +56,7 @@ impl Baseline {
     }
 
     /// A baseline of all the trials of a gate, from the text of its report. A report whose gate did not pass is taken
-    /// only when that is meant (`force`), and the baseline tells so.
+    /// only when that is meant (`force`), and the baseline records that.
     ///
     /// ```
     /// use tracer_gate::{Baseline, BaselineErrorCode};
@@ -102,7 +102,7 @@ impl Baseline {
         Ok(assemble(sample.runs, sample.environment, created_at).sealed(provenance))
     }
 
-    /// The same behaviour as another baseline, as far as both tell: everything but when it was, how long it took, and
+    /// The same behaviour as another baseline, as far as both record it: everything but when it was, how long it took, and
     /// which runs it was seen in.
     ///
     /// ```
@@ -136,7 +136,7 @@ impl Baseline {
             && numbers.all(|(left, right)| left == right)
     }
 
-    /// The baseline with the block that tells who accepted it.
+    /// The baseline with the block that records who accepted it.
     ///
     /// ```
     /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));

@@ -150,7 +150,7 @@ fn wrong(message: impl Into<String>) -> BaselineError {
     BaselineError::new(BaselineErrorCode::WrongSample, message)
 }
 
-/// A JSON value that is no number, told apart from one that is: a boolean is not a number.
+/// A JSON value that is no number, distinguished from one that is: a boolean is not a number.
 pub(super) fn number(value: &Value) -> Option<f64> {
     value.as_f64().filter(|number| is_count(*number))
 }

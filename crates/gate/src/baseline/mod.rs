@@ -155,7 +155,7 @@ pub struct TrialSample {
     pub signatures: BTreeMap<String, Signature>,
 }
 
-/// Where trials ran, so that a sample from elsewhere can be told: names and digests, whichever the writer knows.
+/// Where trials ran, so that a sample from elsewhere is recognised: names and digests, whichever the writer knows.
 pub type EnvironmentFingerprint = Map<String, Value>;
 
 /// What only this program writes into a baseline.
@@ -179,7 +179,7 @@ pub struct Provenance {
     pub report_verdict: Option<super::Verdict>,
     /// Whether it was made although the report did not pass.
     pub forced: bool,
-    /// The most loops that were found in a run of the sample; null when its report does not tell.
+    /// The most loops that were found in a run of the sample; null when its report does not have it.
     #[serde(default)]
     pub repeated_calls: Option<u64>,
     /// The agent that was sampled: the label of its runs without a time stamp; null when they have none, or several.
@@ -209,7 +209,7 @@ pub(crate) const SUMMARY_METRICS: [(&str, &str); 7] = [
 ];
 
 impl Baseline {
-    /// The agent that the baseline is of: the label of its runs without a time stamp; `None` when it does not tell.
+    /// The agent that the baseline is of: the label of its runs without a time stamp; `None` when they have none.
     ///
     /// ```
     /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));

@@ -63,7 +63,7 @@ impl Baseline {
     /// use tracer_gate::Baseline;
     /// use tracer_insight::profile::{Metric, RunProfile};
     ///
-    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").record()); // does not tell its tokens
+    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").record()); // its tokens are unknown
     /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records()), "2026-01-01T00:00:00.000Z");
     /// assert_eq!(baseline.sample(&Metric::LlmCallCount), Some(vec![1.0]));
     /// assert_eq!(baseline.sample(&Metric::CostTokens), None);
@@ -169,7 +169,7 @@ fn check_version(version: &Value) -> Result<(), BaselineError> {
         .collect();
     match parts.as_deref() {
         Some([0, 2] | [0, 2, 0] | [0, 3, _]) => Ok(()),
-        // A version number is told; anything else may be of any length.
+        // A version number is shown; anything else may be of any length.
         Some([_, ..]) => refused(&format!("{text} is not understood")),
         _ => refused("is not a version number that is understood"),
     }

@@ -208,12 +208,12 @@ impl SampleReport {
             Some(digest) if *digest == report_digest(&whole) => Ok(()),
             Some(_) => Err(wrong("gate.digest: the report was edited after it was written")),
             None => Err(wrong(
-                "gate.digest: the report carries none, so nobody can tell whether it was edited",
+                "gate.digest: the report carries none, so it may have been edited",
             )),
         }
     }
 
-    /// Whatever wrote it: the parts of a report tell the same.
+    /// The parts of a report must agree, whoever wrote it.
     fn check_sums(&self) -> Result<(), BaselineError> {
         if self
             .trials_requested
@@ -284,7 +284,7 @@ impl SampleReport {
             if told.is_some_and(|told| told != outcome) {
                 let number = trial.trial;
                 return Err(wrong(format!(
-                    "aggregate_results: {name} tells otherwise of trial {number} than the trial itself"
+                    "aggregate_results: {name} contradicts trial {number}"
                 )));
             }
         }
@@ -360,7 +360,7 @@ impl TryFrom<SampleTrial> for Sampled {
         };
         let mut metrics = BTreeMap::new();
         for (name, value) in trial.metric_values {
-            // Not known, and told so.
+            // Recorded as unknown.
             if value.is_null() {
                 continue;
             }

@@ -7,7 +7,7 @@ use super::Baseline;
 /// The folder of baselines, beside the policy.
 const FOLDER: &str = ".tracer/baselines";
 /// A longer name is cut.
-const LONGEST: usize = 64;
+const MAX_LENGTH: usize = 64;
 
 /// The usual place of a baseline: `.tracer/baselines/<name>.json`.
 pub fn usual_path(baseline: &Baseline) -> PathBuf {
@@ -22,14 +22,14 @@ pub fn usual_path(baseline: &Baseline) -> PathBuf {
 /// A name that every file system takes: without anything but letters, digits, dots, dashes and underscores.
 fn file_name(agent: &str) -> String {
     let mut name = String::new();
-    for char in agent.chars().take(LONGEST * 4) {
+    for char in agent.chars().take(MAX_LENGTH * 4) {
         let is_plain = char.is_alphanumeric() || matches!(char, '.' | '_');
         match (is_plain, name.ends_with('-')) {
             (true, _) => name.push(char),
             (false, false) => name.push('-'),
             (false, true) => {}
         }
-        if name.len() >= LONGEST {
+        if name.len() >= MAX_LENGTH {
             break;
         }
     }
@@ -63,7 +63,7 @@ mod tests {
         fn whatever_the_name_the_file_stays_in_its_folder(name in any::<String>()) {
             let file = file_name(&name);
             prop_assert!(!file.contains(['/', '\\', ':', '\0']) && !file.starts_with('.'));
-            prop_assert!(file.len() <= LONGEST + 4);
+            prop_assert!(file.len() <= MAX_LENGTH + 4);
         }
     }
 }

@@ -55,7 +55,7 @@ fn verdict(
     (verdict, interval)
 }
 
-/// Whether a value lies beyond the bound for certain; `None` when it does not tell.
+/// Whether a value lies beyond the bound for certain; `None` when its bounds leave it open.
 fn certainly_beyond(rule: &Distributional, bound: f64, value: Bounds) -> Option<bool> {
     let [least, most] = [value.least, value.most].map(|end| is_beyond(rule, bound, end));
     (least == most).then_some(least)

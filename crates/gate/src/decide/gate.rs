@@ -104,7 +104,7 @@ impl<'a> Gate<'a> {
         })
     }
 
-    /// What the user should know before the first trial: checks that are only told, and those that often fail an agent
+    /// What the user should know before the first trial: checks that are reported only, and those that often fail an agent
     /// that did not change.
     ///
     /// ```
@@ -113,7 +113,7 @@ impl<'a> Gate<'a> {
     ///
     /// let policy = Policy::parse("assert: {no_loops: true}\n", &Overrides::default()).unwrap();
     /// let gate = Gate::new(&policy, None).unwrap();
-    /// assert_eq!(gate.notices()[1], "task_pass_rate: only told, because 3 trials cannot reach PASS; needed are 25");
+    /// assert_eq!(gate.notices()[1], "task_pass_rate: reported only, because 3 trials cannot reach PASS; 25 are needed");
     /// ```
     #[must_use]
     pub fn notices(&self) -> &[String] {

@@ -14,7 +14,7 @@ pub(super) fn outcome(invariant: &Invariant, run: &RunProfile, baseline: Option<
         _ => Outcome::of(is_kept),
     };
     match invariant {
-        // The root tells it, and that is there.
+        // The root holds the status, and the root is there.
         Invariant::StopConditionReached(required) => {
             Outcome::of((run.status == RecordedStatus::Ok) == *required)
         }

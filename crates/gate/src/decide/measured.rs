@@ -107,7 +107,7 @@ fn range(known: &[f64]) -> Option<SampleRange> {
     })
 }
 
-/// How likely an agent that did not change fails the check, as far as the baseline's sample tells.
+/// How likely an agent that did not change fails the check, estimated from the baseline's sample.
 pub(super) fn false_alarms(rule: &Measured, sample: &[f64], trials: u32) -> Noise {
     let allowed = allowed(rule, Some(sample));
     let too_much = chance_beyond(sample, trials, rule.aggregate, |value| above(allowed, value));

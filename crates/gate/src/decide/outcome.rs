@@ -11,7 +11,7 @@ pub(super) enum Outcome {
     Kept,
     /// It broke it.
     Broken,
-    /// What is known of the trial does not tell.
+    /// The trial does not hold enough evidence.
     Unknown,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Decision {
     pub(super) evidence: Evidence,
 }
 
-/// The run of a trial, if it can be judged: one that has no end tells nothing.
+/// The run of a trial, if it can be judged: one without an end cannot be judged.
 pub(super) fn judged_run(trial: &Trial) -> Option<&RunProfile> {
     trial
         .metrics

@@ -10,7 +10,7 @@ use crate::statistics::{Noise, minimum_baseline_trials, minimum_trials, runs_tha
 use crate::{Baseline, CheckMode};
 use tracer_insight::profile::Metric;
 
-/// A check that will be judged, or told.
+/// A check that gates or is reported only.
 #[derive(Debug)]
 pub(super) struct Planned<'a> {
     pub(super) check: &'a Check,
@@ -59,12 +59,12 @@ struct Planner<'a, 'b> {
     unknown_noise: Vec<UnknownNoise>,
 }
 
-/// A tolerance of which the baseline is too small to tell how often it fails an agent that did not change.
+/// A tolerance whose baseline is too small to estimate how often it fails an agent that did not change.
 struct UnknownNoise {
     check: String,
     runs: usize,
     at_most: f64,
-    /// How many runs would tell.
+    /// How many runs would show it.
     needed: Option<u32>,
 }
 
@@ -207,7 +207,7 @@ impl<'a> Planner<'a, '_> {
                 let name = &check.name;
                 let has = runs(sample.len());
                 self.notices.push(format!(
-                    "{name}: only told, because the baseline has {has} and {needed} are needed"
+                    "{name}: reported only, because the baseline has {has} and {needed} are needed"
                 ));
             }
             return Ok(Some(CheckMode::ReportOnly));
@@ -243,7 +243,7 @@ impl<'a> Planner<'a, '_> {
                 let least =
                     least.map_or_else(|| "more than anybody makes".to_owned(), |least| least.to_string());
                 self.notices.push(format!(
-                    "{}: only told, because {} trials cannot reach PASS; needed are {least}",
+                    "{}: reported only, because {} trials cannot reach PASS; {least} are needed",
                     check.name, self.policy.trials
                 ));
                 Ok(CheckMode::ReportOnly)
@@ -306,7 +306,7 @@ impl<'a> Planner<'a, '_> {
             .max()
             .flatten();
         let advice = needed
-            .map(|needed| format!("; a baseline of {needed} runs would tell"))
+            .map(|needed| format!("; a baseline of {needed} runs would show it"))
             .unwrap_or_default();
         self.notices.push(format!(
             "{}: how often the tolerance fails an agent that did not change is not known: the baseline's {} only show \

@@ -72,7 +72,7 @@ impl Rows<'_> {
         })
     }
 
-    /// The numbers of the trials that do not tell.
+    /// The numbers of the trials without an outcome.
     fn undecided(&self, outcomes: &[Outcome]) -> Vec<u32> {
         let undecided = self.trials.iter().zip(outcomes);
         let undecided = undecided.filter(|(_, outcome)| **outcome == Outcome::Unknown);

@@ -24,7 +24,7 @@ pub(super) fn rate(part: u32, whole: u32) -> f64 {
     }
 }
 
-/// What so many successes say.
+/// The verdict on a number of successes.
 fn verdict(rule: &Statistical, method: IntervalMethod, successes: u32, trials: u32) -> Verdict {
     match RateInterval::of(method, successes, trials, rule.confidence) {
         Ok(interval) => interval.verdict(rule.target),

@@ -34,7 +34,7 @@ pub enum PolicyErrorCode {
     VersionMajorUnsupported,
     /// The minor version is newer than this reader.
     VersionMinorTooNew,
-    /// The rules of a version 2 policy stand in a file that does not say `version: 2`.
+    /// The rules of a version 2 policy are in a file that does not say `version: 2`.
     VersionMissing,
     /// A key that does not exist here.
     UnknownKey,

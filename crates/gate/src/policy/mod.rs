@@ -244,7 +244,7 @@ impl Policy {
 
     /// The same demands for one run that is there already: `assert` (gate, section 5).
     ///
-    /// One run says nothing about a rate, so `task_pass_rate`, and what is judged by it, is told and not judged.
+    /// One run says nothing about a rate, so `task_pass_rate`, and what is judged by it, is reported without gating.
     ///
     /// ```
     /// use tracer_gate::policy::{Overrides, Policy};

@@ -55,7 +55,7 @@ pub struct Overrides {
     pub no_guardrails: bool,
     /// `--expect-status`.
     pub expect_status: Option<ExpectedStatus>,
-    /// `--ignore-check`: checks that are told and not judged, by their old names or by the metrics'.
+    /// `--ignore-check`: checks that are reported without gating, by their old names or by the metrics'.
     pub ignored_checks: Vec<String>,
     /// `--inconclusive`.
     pub on_inconclusive: Option<OnInconclusive>,
@@ -305,7 +305,7 @@ impl Overrides {
         given.map(|(_, invariant)| invariant).collect()
     }
 
-    /// Marks what is told and not judged.
+    /// Marks the checks that are reported without gating.
     pub(super) fn ignore_checks(&self, policy: &mut Policy) -> Result<(), PolicyError> {
         const OPTION: &str = "--ignore-check";
         for ignored in &self.ignored_checks {

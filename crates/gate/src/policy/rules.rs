@@ -52,7 +52,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The kind as a report tells it.
+    /// The kind as a report writes it.
     ///
     /// ```
     /// use tracer_gate::CheckKind;
@@ -172,7 +172,7 @@ pub struct Measured {
     pub lower_limit: Option<f64>,
     /// The most that is allowed, whatever the baseline says.
     pub upper_limit: Option<f64>,
-    /// Which number stands for the sample.
+    /// The statistic of the sample that is compared.
     pub aggregate: Aggregate,
 }
 

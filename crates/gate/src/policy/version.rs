@@ -35,13 +35,11 @@ pub(super) fn declared_version(text: &str, root: &Fields<'_>) -> Result<PolicyVe
         return Ok(PolicyVersion::OLD);
     };
     let Some((line, token)) = token(text) else {
-        return Err(PolicyError::new(
-            Code::VersionNotScalar,
-            "version",
-            "must stand on a line of its own",
-        )
-        .at(*position)
-        .hint("write `version: 2` at the start of a line"));
+        return Err(
+            PolicyError::new(Code::VersionNotScalar, "version", "must be on a line of its own")
+                .at(*position)
+                .hint("write `version: 2` at the start of a line"),
+        );
     };
     let at = Some(Position { line, column: 1 });
     let wrong = |code, message| PolicyError::new(code, "version", message).at(at);

@@ -1,4 +1,4 @@
-//! A policy file as a tree that knows where everything stands.
+//! A policy file as a tree whose nodes carry their positions.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde_saphyr::{Error, Location, Spanned};
 use super::{PolicyError, PolicyErrorCode};
 use tracer_sdk::settings::Position;
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) value: Value,
@@ -27,7 +27,7 @@ pub(super) enum Value {
     Mapping(Vec<Entry>),
 }
 
-/// A key of a mapping, its value, and where the key stands.
+/// A key of a mapping, its value, and the position of the key.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) key: String,
@@ -55,7 +55,7 @@ fn not_yaml(error: &Error) -> PolicyError {
                 .hint("keep one of the two")
         }
         other => {
-            // The location is told by the position, in the way of every other mistake.
+            // The position carries the location, as for every other mistake.
             let message = other.to_string();
             let message = message.split(" at line ").next().unwrap_or_default();
             PolicyError::new(

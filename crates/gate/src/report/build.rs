@@ -137,8 +137,7 @@ fn details(trial: &Trial) -> TrialDetails {
 fn notices(baseline: &Baseline, here: &EnvironmentFingerprint, command: &[String]) -> Vec<String> {
     let mut notices = Vec::new();
     match &baseline.x_tracer {
-        None => notices
-            .push("the baseline carries no digest, so nobody can tell whether it was edited".to_owned()),
+        None => notices.push("the baseline carries no digest, so it may have been edited".to_owned()),
         Some(provenance) if provenance.forced => {
             notices.push("the baseline was made from a report that did not pass".to_owned());
         }

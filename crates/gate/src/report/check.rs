@@ -101,7 +101,7 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// The checks, `agent_process` first, then in the order of the policy.
     pub checks: Vec<CheckResult>,
-    /// For each trial, the outcome of each invariant by name; `None` where what is known of the trial does not tell.
+    /// For each trial, the outcome of each invariant by name; `None` where the trial does not hold enough evidence.
     pub invariants: Vec<BTreeMap<String, Option<bool>>>,
     /// How many trials there were to be.
     pub trials_budgeted: u32,

@@ -43,7 +43,7 @@ pub struct Report {
     pub trials_requested: u32,
     /// The verdict of the gate.
     pub verdict: Verdict,
-    /// Whether it passed; null when the evidence does not tell.
+    /// Whether it passed; null when the evidence does not decide.
     pub passed: Option<bool>,
     /// How the trials went.
     pub metadata: ReportMetadata,
@@ -206,16 +206,16 @@ pub struct TrialCheck {
     pub reason_code: String,
     /// The outcome in words.
     pub message: String,
-    /// What was allowed; null where the message tells.
+    /// What was allowed; null where the message has it.
     pub expected: Option<String>,
-    /// What was seen; null where the message tells.
+    /// What was seen; null where the message has it.
     pub actual: Option<String>,
     /// Always false: what is not to be checked is left out of a policy.
     pub ignored: bool,
 }
 
 impl TrialCheck {
-    /// The outcome of an invariant; `None` when what is known of the trial does not tell.
+    /// The outcome of an invariant; `None` when the trial does not hold enough evidence.
     ///
     /// ```
     /// use tracer_gate::TrialCheck;
@@ -227,7 +227,7 @@ impl TrialCheck {
         let (reason_code, message) = match passed {
             Some(true) => ("no_regression", "the trial kept it"),
             Some(false) => ("invariant_violation", "the trial did not keep it"),
-            None => ("unknown", "what is known of the trial does not tell"),
+            None => ("unknown", "the trial does not hold enough evidence"),
         };
         Self {
             check_name: check_name.to_owned(),
@@ -246,7 +246,7 @@ const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What only this program tells of a trial.
+/// Details of a trial beyond the contract.
 ///
 /// ```
 /// use tracer_gate::TrialDetails;
@@ -262,7 +262,7 @@ pub struct TrialDetails {
     pub signal: Option<i32>,
     /// How long the process ran, in milliseconds.
     pub wall_time_ms: Option<u64>,
-    /// How many model calls do not tell their tokens.
+    /// Model calls whose tokens are unknown.
     pub calls_without_tokens: u64,
     /// Calls that asked the same again and again.
     pub repeats: Vec<RepeatedCalls>,
@@ -279,7 +279,7 @@ pub struct TrialDetails {
     pub guardrail_stops: Vec<GuardrailStop>,
     /// Where `meta.json`, the root or the run says otherwise than what was counted and measured.
     pub mismatches: Vec<CountMismatch>,
-    /// The spans that the trace has lost; there only when something tells of any.
+    /// The spans that the trace has lost; there only when there is a sign of any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing_spans: Option<MissingSpans>,
     /// Tools that spans name which are something else in the first place, and how often.

@@ -48,7 +48,7 @@ pub(crate) fn aggregate(values: &[f64], by: Aggregate) -> Option<f64> {
     match by {
         Aggregate::Median => {
             let (low, high) = (sorted.get(last / 2)?, sorted.get(sorted.len() / 2)?);
-            // The plain mean, not `midpoint`: a value that is infinite stands for one that is not known.
+            // The plain mean, not `midpoint`: an infinite value represents an unknown one.
             Some(if last % 2 == 0 { *low } else { (low + high) / 2.0 })
         }
         Aggregate::Max => sorted.get(last).copied(),
@@ -65,7 +65,7 @@ pub(super) fn nearest_rank(count: usize) -> usize {
 /// How sure the upper end is.
 const CONFIDENCE: f64 = 0.95;
 
-/// How often something happens in a gate, as far as a sample tells.
+/// How often something happens in a gate, estimated from a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Noise {
     /// When the runs of the sample are all that the agent can do.
@@ -103,7 +103,7 @@ pub(crate) fn chance_beyond(
     }
 }
 
-/// The same when so many of the runs of a sample lie beyond.
+/// The same from the number of runs of a sample that lie beyond.
 pub(crate) fn noise(outside: u32, runs: u32, trials: u32, by: Aggregate) -> Noise {
     // Of nothing everything can be.
     let most =
@@ -126,10 +126,10 @@ pub(crate) fn noise(outside: u32, runs: u32, trials: u32, by: Aggregate) -> Nois
 /// How many runs a sample needs to show that something which none of them does happens in at most this share of gates;
 /// `None` when no sample that anybody takes is large enough.
 pub(crate) fn runs_that_tell(share: f64, trials: u32, by: Aggregate) -> Option<u32> {
-    const MOST: u32 = 10_000;
+    const MAX_RUNS: u32 = 10_000;
     // The upper end sinks with the number of runs.
     let tells = |runs: u32| noise(0, runs, trials, by).at_most <= share;
-    let (mut fewer, mut enough) = (0, MOST);
+    let (mut fewer, mut enough) = (0, MAX_RUNS);
     if !tells(enough) {
         return None;
     }

@@ -4,7 +4,7 @@ use super::interval::{IntervalMethod, RateInterval, StatisticsError, Target, exa
 use crate::Verdict;
 
 /// More trials than this nobody makes; a demand that needs more counts as impossible.
-const MOST_TRIALS: u32 = 100_000;
+const MAX_TRIALS: u32 = 100_000;
 
 /// The least number of trials with which PASS can be reached; `None` when none can, or none that anybody would make.
 ///
@@ -45,13 +45,13 @@ fn all_alike(method: IntervalMethod, rate: f64, confidence: f64) -> Option<u32> 
         IntervalMethod::Exact => (1.0 - confidence).ln() / rate.ln(),
     };
     let trials = trials.ceil().max(1.0);
-    if trials > f64::from(MOST_TRIALS) {
+    if trials > f64::from(MAX_TRIALS) {
         return None;
     }
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "between 1 and MOST_TRIALS"
+        reason = "between 1 and MAX_TRIALS"
     )]
     let trials = trials as u32;
     Some(trials)
@@ -80,10 +80,10 @@ fn within(method: IntervalMethod, lower: f64, upper: f64, confidence: f64) -> Op
     None
 }
 
-/// An exact interval costs more to compute, and a range that needs so many trials is no demand that anybody makes.
+/// An exact interval costs more to compute, and nobody demands a range that needs this many trials.
 const fn most_trials(method: IntervalMethod) -> u32 {
     match method {
-        IntervalMethod::Wilson => MOST_TRIALS,
+        IntervalMethod::Wilson => MAX_TRIALS,
         IntervalMethod::Exact => 2_000,
     }
 }

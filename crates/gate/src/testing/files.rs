@@ -1,4 +1,4 @@
-//! Where a baseline stands in a package, and what waits beside it to be accepted.
+//! The place of a baseline in a package, and what waits beside it to be accepted.
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};

@@ -27,7 +27,7 @@ pub use test_case::BaselineTest;
 /// the run end with status `error`; a panic is handed on.
 ///
 /// The baseline is `.tracer/baselines/<name>.json` in the folder of the package, the file that `tracer baseline` writes
-/// and `tracer accept` replaces. When there is none, or the agent behaves worse, the test fails, tells what changed, and
+/// and `tracer accept` replaces. When there is none, or the agent behaves worse, the test fails, shows what changed, and
 /// writes what it saw beside the baseline as `<name>.json.new`, with the command that accepts it. Nothing is written
 /// when the environment variable `CI` is set.
 ///

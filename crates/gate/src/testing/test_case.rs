@@ -86,7 +86,7 @@ impl BaselineTest {
         self
     }
 
-    /// Runs the agent and panics with what changed when it behaves worse; the agent tells whether it succeeded.
+    /// Runs the agent and panics with what changed when it behaves worse; the agent returns whether it succeeded.
     ///
     /// ```should_panic
     /// use tracer_gate::testing::BaselineTest;

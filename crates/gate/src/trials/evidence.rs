@@ -7,7 +7,7 @@ use tracer_insight::profile::RunProfile;
 use tracer_sdk::read::{InvalidRun, RunDirectory, RunReader, RunStore, StoreError, Strictness};
 
 /// More runs than this are counted instead of named.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// The runs that a trial left, and the trial as far as they tell it.
 #[derive(Debug)]
@@ -42,8 +42,8 @@ fn told_by(number: u32, runs: &[RunDirectory]) -> Trial {
         [run] => told_by_run(number, run),
         several => {
             let mut named: Vec<String> = several.iter().map(|run| run.trace_id.to_string()).collect();
-            let more = named.len().saturating_sub(MOST_NAMED);
-            named.truncate(MOST_NAMED);
+            let more = named.len().saturating_sub(MAX_NAMED);
+            named.truncate(MAX_NAMED);
             let mut detail = format!("{}: {}", several.len(), named.join(", "));
             if more > 0 {
                 detail.push_str(" …");

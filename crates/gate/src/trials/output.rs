@@ -4,9 +4,9 @@ use tracer_sdk::redaction::Redaction;
 use tracer_sdk::settings::Settings;
 
 /// How many lines are kept.
-const MOST_LINES: usize = 20;
+const MAX_LINES: usize = 20;
 /// How long a line may be, in characters.
-const MOST_CHARACTERS: usize = 400;
+const MAX_CHARACTERS: usize = 400;
 /// Stands in the place of what was cut.
 const CUT: &str = "…";
 
@@ -45,14 +45,14 @@ impl Output {
     pub fn last_lines(&self, text: &str) -> String {
         let redacted = self.redaction.text(text);
         let lines: Vec<&str> = redacted.trim_end().lines().collect();
-        let last = lines.len().saturating_sub(MOST_LINES);
+        let last = lines.len().saturating_sub(MAX_LINES);
         let kept: Vec<String> = lines.iter().skip(last).map(|line| shortened(line)).collect();
         kept.join("\n")
     }
 }
 
 fn shortened(line: &str) -> String {
-    match line.char_indices().nth(MOST_CHARACTERS) {
+    match line.char_indices().nth(MAX_CHARACTERS) {
         Some((end, _)) => format!("{}{CUT}", line.get(..end).unwrap_or_default()),
         None => line.to_owned(),
     }
@@ -80,7 +80,7 @@ mod tests {
             kept.starts_with("line 11\n") && kept.ends_with("line 30"),
             "{kept}"
         );
-        assert_eq!(told(&"ü".repeat(500), "").chars().count(), MOST_CHARACTERS + 1);
+        assert_eq!(told(&"ü".repeat(500), "").chars().count(), MAX_CHARACTERS + 1);
     }
 
     #[test]

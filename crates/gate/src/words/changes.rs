@@ -1,4 +1,4 @@
-//! What changed against the baseline, told once for all trials: each change with how many trials have it.
+//! Changes against the baseline, once for all trials: each change with how many trials have it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -183,7 +183,7 @@ fn each(what: &str, names: &BTreeMap<&str, usize>, all: usize) -> Vec<Phrase> {
         .collect()
 }
 
-/// Nothing for one trial of one: there is nothing to tell apart.
+/// Nothing for one trial of one: there is nothing to distinguish.
 fn in_trials(trials: usize, all: usize) -> String {
     match (trials, all) {
         (_, 1) => String::new(),
@@ -192,7 +192,7 @@ fn in_trials(trials: usize, all: usize) -> String {
     }
 }
 
-/// More tools are not told one by one.
+/// More tools are left out.
 const MAX_TOOLS: usize = 50;
 
 /// The changes: tools, then numbers by their medians.

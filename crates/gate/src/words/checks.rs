@@ -22,11 +22,11 @@ const MAX_NAME_LENGTH: usize = 60;
 pub enum Outcome {
     /// It does not hold.
     Failed,
-    /// The evidence does not tell.
+    /// The evidence does not decide.
     Undecided,
     /// It holds.
     Passed,
-    /// It is told and decides nothing.
+    /// It is reported and decides nothing.
     Reported,
 }
 
@@ -72,7 +72,7 @@ impl Outcome {
     }
 }
 
-/// A check, told.
+/// A check in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckRow {
     /// What became of it.
@@ -93,7 +93,7 @@ impl CheckRow {
         text::printable(&text::one_line(&self.name, MAX_NAME_LENGTH)).into_owned()
     }
 
-    /// The trials that speak against it and those that do not tell: `2, 4–6; unknown in 3`.
+    /// The trials that speak against it and those without an outcome: `2, 4–6; unknown in 3`.
     pub fn trials_in_words(&self) -> String {
         let [against, unknown] = &self.trials;
         match (against.is_empty(), unknown.is_empty()) {
@@ -230,7 +230,7 @@ fn harmless_warnings(check: &CheckResult, report: &Report) -> Phrase {
     ))
 }
 
-/// What was repeated though nobody knows whether it asked the same, and what would tell.
+/// Repetitions of which nobody knows whether they ask the same, and what to record.
 fn unknown_repeats(check: &CheckResult, report: &Report) -> Phrase {
     if check.check_name != "no_loops" {
         return Phrase::default();
@@ -241,7 +241,7 @@ fn unknown_repeats(check: &CheckResult, report: &Report) -> Phrase {
         .filter(|trial| check.unknown_trials.contains(&trial.trial));
     let details: Vec<_> = unknown.map(|trial| &trial.details).collect();
     let repeats = details.iter().find_map(|details| details.unknown_repeats.first());
-    let hint = "arguments or results would tell: record them";
+    let hint = "record arguments or results to decide";
     match repeats {
         Some(repeats) => Phrase::words(": ")
             .and_value(repeats.pattern.join(" → "))
@@ -361,7 +361,7 @@ fn statistical(check: &CheckResult, evidence: &StatisticalEvidence) -> Words {
     in_words(check, allowed, seen)
 }
 
-/// What is told of a check that has an outcome for each trial.
+/// The words of a check that has an outcome for each trial.
 fn in_words(check: &CheckResult, allowed: String, seen: String) -> Words {
     let against = check.violating_trials().collect();
     (Phrase::words(allowed), Phrase::words(seen), against)

@@ -4,7 +4,7 @@ use tracer_insight::markdown;
 use tracer_insight::text;
 
 /// A longer value is cut in a phrase.
-const LONGEST_VALUE: usize = 80;
+const MAX_VALUE_LENGTH: usize = 80;
 
 /// Words and values in the order in which they are read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Phrase {
     pub fn text(&self) -> String {
         let part = |part: &Part| match part {
             Part::Words(words) => words.clone(),
-            Part::Value(value) => text::printable(&text::one_line(value, LONGEST_VALUE)).into_owned(),
+            Part::Value(value) => text::printable(&text::one_line(value, MAX_VALUE_LENGTH)).into_owned(),
         };
         self.parts.iter().map(part).collect()
     }

@@ -46,12 +46,12 @@ pub fn is_undecided(trial: &ReportedTrial) -> bool {
         && trial.checks.iter().all(|check| check.passed || is_unknown(check))
 }
 
-/// Whether what is known of a trial does not tell an outcome.
+/// Whether a trial does not hold enough evidence for an outcome.
 fn is_unknown(check: &TrialCheck) -> bool {
     check.reason_code == "unknown"
 }
 
-/// Whether what the process said tells why the trial failed.
+/// Whether the output of the process explains why the trial failed.
 pub fn is_explained_by_output(trial: &ReportedTrial) -> bool {
     trial.details.failure.is_some() && !trial.details.stderr_tail.trim().is_empty()
 }

@@ -65,5 +65,5 @@ pub fn stopped_early(report: &Report) -> Option<String> {
 }
 
 /// What an INCONCLUSIVE gate means, and what to do about it.
-pub const UNDECIDED: &str = "INCONCLUSIVE is not a pass: what is known does not tell. \
+pub const UNDECIDED: &str = "INCONCLUSIVE is not a pass: the evidence does not decide it. \
     More trials decide what is a matter of chance; what is unknown must be recorded.";

@@ -4,7 +4,7 @@
 //! Two calls can be one when they ask the same tool, or when both ask a model; the same arguments are better than other
 //! ones, the same model is better than another one. What both runs begin and end with is set aside first. What is left
 //! is aligned as a whole when it is small, otherwise piece by piece: between calls that both runs have exactly once, and
-//! where there are none, in windows. Then calls that moved by more than a window are told as removed and added.
+//! where there are none, in windows. Then calls that moved by more than a window are listed as removed and added.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::{Call, CallList};
 use tracer_sdk::format::EventType;
 
 /// The largest table that is filled: two runs of 2,000 calls without a call in common.
-const MOST_CELLS: usize = 4_000_000;
+const MAX_CELLS: usize = 4_000_000;
 /// How many calls of each side a window has where nothing else cuts a long run into pieces.
 const WINDOW: usize = 256;
 
@@ -45,7 +45,7 @@ pub(crate) fn align(before: &CallList, after: &CallList) -> Vec<Step> {
     aligner.steps
 }
 
-/// How well two calls go together: 0 not at all, [`BEST`] when nothing that is known tells them apart.
+/// How well two calls go together: 0 not at all, [`BEST`] when nothing that is known distinguishes them.
 fn rank(before: &Call<'_>, after: &Call<'_>) -> u32 {
     if before.event_type != after.event_type {
         0
@@ -75,14 +75,14 @@ struct Aligner<'a> {
 }
 
 impl Aligner<'_> {
-    /// Each call of `before` with the one of the other side that stands at the same place from `after` on.
+    /// Each call of `before` with the one of the other side at the same place from `after` on.
     fn pairs(&mut self, before: Range<usize>, after: usize) {
         self.steps
             .extend(before.zip(after..).map(|(left, right)| (Some(left), Some(right))));
     }
 
     fn pieces(&mut self, before: Range<usize>, after: Range<usize>) {
-        if before.len().saturating_mul(after.len()) <= MOST_CELLS {
+        if before.len().saturating_mul(after.len()) <= MAX_CELLS {
             return self.whole(before, after);
         }
         let (mut left, mut right) = (before.start, after.start);
@@ -96,7 +96,7 @@ impl Aligner<'_> {
 
     /// A piece between anchors, however large.
     fn windows(&mut self, mut before: Range<usize>, mut after: Range<usize>) {
-        while before.len().saturating_mul(after.len()) > MOST_CELLS {
+        while before.len().saturating_mul(after.len()) > MAX_CELLS {
             let window = |range: &Range<usize>| range.start..range.end.min(range.start + WINDOW);
             let aligned = self.table(window(&before), window(&after));
             // The second half of a window may find better partners in the next one.

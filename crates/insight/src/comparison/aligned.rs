@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::{Call, CallList};
 
-/// Every call of two runs, in the order in which one reads them: what was removed stands before what came in its place.
+/// Every call of two runs, in the order in which one reads them: what was removed precedes what came in its place.
 ///
 /// ```
 /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
@@ -54,7 +54,7 @@ pub enum CallChange {
     Added,
     /// No longer.
     Removed,
-    /// Both sides have it, in another place; it stands where it is now.
+    /// Both sides have it, in another place; it is listed where it is now.
     Moved,
     /// Only now, and the same as a call that there is already.
     Repeated,

@@ -193,13 +193,13 @@ fn build(
     }
 }
 
-/// How long it took is no behaviour; and of loops that an old baseline does not tell the calls themselves are compared.
+/// How long it took is no behaviour; and where an old baseline has no loops, the calls themselves are compared.
 fn is_no_behaviour(change: &MetricChange) -> bool {
     change.metric == Metric::LatencyMs.to_string()
         || change.before.is_none() && change.metric == REPEATED_CALLS
 }
 
-/// The calls that a signature tells of, and whether these are all of them or only the tool calls.
+/// The calls that a signature has, and whether these are all of them or only the tool calls.
 fn calls_of(signature: &Signature) -> (CallList, bool) {
     let types = &signature.event_type_sequence;
     let is_whole = signature.count_of(EventType::ToolCall) == signature.tool_call_sequence.len() as u64;

@@ -68,7 +68,7 @@ impl AlignedCalls {
     }
 }
 
-/// Two calls that stand side by side.
+/// The change of two calls side by side.
 fn changed(was: &Call<'_>, is: &Call<'_>) -> CallChange {
     let other_arguments = was
         .fingerprint

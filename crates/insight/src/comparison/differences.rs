@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::Difference;
 
-/// More differences of one value are not told.
-const MOST_DIFFERENCES: usize = 100;
+/// More differences of one value are left out.
+const MAX_DIFFERENCES: usize = 100;
 /// Deeper values are compared as a whole.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 impl Difference {
     /// The fields in which two values differ; none when they are the same. Very deep values are compared as a whole, and
@@ -38,11 +38,11 @@ fn compare(
     depth: usize,
     found: &mut Vec<Difference>,
 ) {
-    if before == after || found.len() >= MOST_DIFFERENCES {
+    if before == after || found.len() >= MAX_DIFFERENCES {
         return;
     }
     match (before, after) {
-        (Some(Value::Object(before)), Some(Value::Object(after))) if depth < DEEPEST => {
+        (Some(Value::Object(before)), Some(Value::Object(after))) if depth < MAX_DEPTH => {
             let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
             for key in keys {
                 let path = if path.is_empty() {
@@ -53,11 +53,11 @@ fn compare(
                 compare(path, before.get(key), after.get(key), depth + 1, found);
             }
         }
-        (Some(Value::Array(before)), Some(Value::Array(after))) if depth < DEEPEST => {
+        (Some(Value::Array(before)), Some(Value::Array(after))) if depth < MAX_DEPTH => {
             for index in 0..before.len().max(after.len()) {
                 let path = format!("{path}[{index}]");
                 compare(path, before.get(index), after.get(index), depth + 1, found);
-                if found.len() >= MOST_DIFFERENCES {
+                if found.len() >= MAX_DIFFERENCES {
                     return;
                 }
             }

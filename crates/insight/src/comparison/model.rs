@@ -1,4 +1,4 @@
-//! What a comparison tells: both sides, their numbers, tools and models.
+//! The result of a comparison: both sides, their numbers, tools and models.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ pub struct Comparison {
 pub struct Side {
     /// A run or a baseline.
     pub kind: SideKind,
-    /// The run, or the run that the baseline tells of.
+    /// The run, or the run that the baseline was made of.
     pub run_id: String,
     /// Its label.
     pub run_name: Option<String>,
@@ -104,7 +104,7 @@ pub struct Side {
 pub enum SideKind {
     /// One run.
     Run,
-    /// A baseline; what is told of single calls is its first run.
+    /// A baseline; its single calls are those of its first run.
     Baseline,
 }
 

@@ -180,13 +180,13 @@ impl Gathered {
         );
     }
 
-    /// A tool is a tool however it is spelt (gate-2, section 1): what only the name of a span tells is a tool
+    /// A tool is a tool however it is spelt (gate-2, section 1): what only the name of a span identifies is a tool
     /// call like any other, and what a span names besides may have been called, too.
     fn read_strictly(&mut self, record: &mut Record, marks: OtherMarks) {
         let mut others = marks.tools;
         match &mut record.payload {
             Payload::ToolCall { tool_name, .. } => {
-                // Without an attribute the name of the span stands for the tool, and that begins with the operation.
+                // Without an attribute the name of the span is taken for the tool, and that begins with the operation.
                 let is_name_of_span = *tool_name == record.name && is_tool_operation(&record.name);
                 // What is in the name comes behind what is in the attributes.
                 if is_name_of_span && let Some(tool) = others.pop() {
@@ -337,7 +337,7 @@ fn sort_names(names: &mut Vec<String>) {
     names.dedup();
 }
 
-/// The tokens of a call, when it tells all of them. The total that the projection gives for one known part is that part
+/// The tokens of a call, when all of them are known. The total that the projection gives for one known part is that part
 /// and no total.
 fn told_tokens(usage: &Usage) -> Option<u64> {
     match (usage.prompt_tokens, usage.completion_tokens) {

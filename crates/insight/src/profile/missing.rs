@@ -1,4 +1,4 @@
-//! The spans that a trace has lost, as far as the trace tells: a verdict is never better than its evidence.
+//! The spans that a trace has lost, as far as the trace shows: a verdict is never better than its evidence.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -21,7 +21,7 @@ const DROPPED: &str = "dropped";
 pub struct MissingSpans {
     /// How many; null when nobody knows.
     pub spans: Option<u64>,
-    /// Why the first one is missing, or what tells that it is.
+    /// Why the first one is missing, or the sign that it is.
     pub reason: String,
 }
 
@@ -40,7 +40,7 @@ impl std::fmt::Display for MissingSpans {
 }
 
 impl MissingSpans {
-    /// Of two accounts of the same loss, the one that tells of more.
+    /// Of two accounts of the same loss, the one with more spans.
     fn or_more(self, other: Option<Self>) -> Self {
         match other {
             Some(other)
@@ -52,7 +52,7 @@ impl MissingSpans {
         }
     }
 
-    /// What the emitter said: an object with the number of spans. Whatever else stands there tells of a loss, too, only
+    /// What the emitter said: an object with the number of spans. Any other value is a loss, too, only
     /// not of how many.
     fn told(dropped: &Value) -> Option<Self> {
         let (spans, reason) = match dropped {
@@ -71,13 +71,13 @@ impl MissingSpans {
     }
 }
 
-/// Gathers what the records tell of spans that are not there.
+/// Gathers the signs of missing spans.
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     /// Spans that another process lost, by the span that it left for them.
     of_processes: u64,
     reason: String,
-    /// Spans that stand in for ones that others name as their parent.
+    /// Stand-ins for spans that others name as their parent.
     stand_ins: u64,
     /// Spans that other emitters count as model calls and the projection does not.
     counted_elsewhere: u64,

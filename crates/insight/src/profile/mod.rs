@@ -32,7 +32,7 @@ use crate::signature::Signature;
 ///
 /// let run = recorded(|| {
 ///     tracer_sdk::tool_call("search").record()?;
-///     tracer_sdk::llm_call("gpt-5").record() // does not tell its tokens
+///     tracer_sdk::llm_call("gpt-5").record() // its tokens are unknown
 /// });
 /// let metrics = RunProfile::new(&run.meta, run.records());
 /// assert_eq!((metrics.step_count, metrics.counts.tool_calls), (2, 1));
@@ -52,9 +52,9 @@ pub struct RunProfile {
     pub step_count: u64,
     /// Model calls, tool calls, errors and loop warnings.
     pub counts: Counts,
-    /// The tokens of all model calls; unknown when one of them does not tell.
+    /// The tokens of all model calls; unknown when those of one call are.
     pub cost_tokens: Option<u64>,
-    /// How many model calls do not tell their tokens.
+    /// Model calls whose tokens are unknown.
     pub calls_without_tokens: u64,
     /// How long it took, in milliseconds, by the timestamps of its start and end; unknown when a `duration_ms` differs
     /// from that by more than a millisecond.
@@ -68,7 +68,7 @@ pub struct RunProfile {
     /// Tools that spans name which are something else, or another tool, in the first place, and how often. They are
     /// counted where a call would be bad, and do not count where one is demanded.
     pub possible_tools: BTreeMap<String, u64>,
-    /// The spans that the trace has lost; `None` when nothing tells of any. What it does not hold is not known then.
+    /// The spans that the trace has lost; `None` when there is no sign of any. What it does not hold is not known then.
     pub missing: Option<MissingSpans>,
     /// Tells a trace from every other one, and not from its copies: the instants, durations and types of its records.
     pub content: u64,
@@ -82,9 +82,9 @@ pub struct RunProfile {
     pub open_warnings: u64,
     /// Guardrails that stopped it, whether or not the program went on.
     pub guardrail_stops: Vec<GuardrailStop>,
-    /// Its `ERROR` records that tell of a guardrail, whole.
+    /// Its `ERROR` records of guardrails, whole.
     pub guardrail_events: Vec<Record>,
-    /// Where `meta.json` tells otherwise than the records.
+    /// Contradictions between `meta.json` and the records.
     pub mismatches: Vec<CountMismatch>,
 }
 
@@ -233,7 +233,7 @@ pub fn as_float(count: u64) -> f64 {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GuardrailStop {
-    /// The record that tells it.
+    /// The record of it.
     pub event_id: String,
     /// The class of its error: `GuardrailExceeded`, `LoopAbort`.
     pub error_type: String,

@@ -151,7 +151,7 @@ fn an_explicitly_gating_check_needs_a_baseline_of_enough_runs() {
     let told = notices(&automatic, Some(&baseline_of_steps(1..=18)));
     assert_eq!(
         told,
-        ["step_count: only told, because the baseline has 18 runs and 19 are needed"]
+        ["step_count: reported only, because the baseline has 18 runs and 19 are needed"]
     );
 }
 
@@ -192,7 +192,7 @@ fn silence_means_that_an_unchanged_agent_seldom_fails() {
         notices(&policy(3, metrics), Some(&baseline_of_steps([10, 10, 11]))),
         [
             "step_count, tool_call_count: how often the tolerance fails an agent that did not change is not known: the \
-          baseline's 3 runs only show that it is at most 69 of 100 gates; a baseline of 21 runs would tell"
+          baseline's 3 runs only show that it is at most 69 of 100 gates; a baseline of 21 runs would show it"
         ]
     );
     let enough = baseline_of_steps(vec![10; 21]);

@@ -20,7 +20,7 @@ pub(super) fn listed_by_git(root: &Path) -> Result<Vec<PathBuf>, InputError> {
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let listed = git(root, &arguments).map_err(|error| {
         InputError::new(format!(
-            "git cannot tell the files of {}: {error}",
+            "git cannot list the files of {}: {error}",
             root.display()
         ))
         .with_hint("set that right, or run the trials in the folder itself: --in-place")

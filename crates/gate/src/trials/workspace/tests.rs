@@ -173,7 +173,7 @@ fn a_repository_that_git_cannot_read_is_not_taken_for_a_plain_folder() {
     let folder = with_files(&["a.py", ".git"]);
     let error = look(folder.path()).unwrap_err();
     assert!(
-        error.message().starts_with("git cannot tell the files of"),
+        error.message().starts_with("git cannot list the files of"),
         "{error}"
     );
 }
