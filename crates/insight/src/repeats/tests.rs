@@ -187,8 +187,8 @@ fn several_loops_are_told_in_the_order_of_time_and_each_once() {
 
 /// Whether a block comes three times in a row anywhere, by trying all.
 fn loops(symbols: &[u64]) -> bool {
-    (1..=symbols.len() / REPETITIONS).any(|period| {
-        symbols.windows(REPETITIONS * period).any(|window| {
+    (1..=symbols.len() / MIN_REPETITIONS).any(|period| {
+        symbols.windows(MIN_REPETITIONS * period).any(|window| {
             window
                 .iter()
                 .skip(period)
@@ -205,7 +205,7 @@ proptest! {
         prop_assert_eq!(!found.is_empty(), loops(&symbols), "{:?}", found);
         for block in found {
             let repeated = &symbols[block.start..block.end()];
-            prop_assert!(repeated.len() >= REPETITIONS * block.period);
+            prop_assert!(repeated.len() >= MIN_REPETITIONS * block.period);
             prop_assert!(repeated.iter().skip(block.period).zip(repeated).all(|(later, symbol)| later == symbol));
         }
     }
