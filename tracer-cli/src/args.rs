@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
     accept, assert, baseline, completions, delete, demo, diff, export, init, list, man, prune, rename,
@@ -89,7 +89,7 @@ impl Command {
     pub(crate) fn run(
         self,
         session: &mut crate::session::Session,
-    ) -> Result<crate::commands::Verdict, crate::error::CliError> {
+    ) -> Result<crate::outcome::CommandOutcome, crate::error::CliError> {
         match self {
             Self::Demo(args) => demo::run(&args, session),
             Self::Run(args) => run::run(&args, session),
@@ -107,8 +107,8 @@ impl Command {
             Self::Rename(args) => rename::run(&args, session),
             Self::Delete(args) => delete::run(&args, session),
             Self::Prune(args) => prune::run(&args, session),
-            Self::Completions(args) => completions::run(&args, session),
-            Self::Man(args) => man::run(&args, session),
+            Self::Completions(args) => completions::run(&args, &mut Cli::command(), session),
+            Self::Man(args) => man::run(&args, Cli::command(), session),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::process::ExitCode;
 
 use tracer_gate::files::InputError;
-use tracer_sdk::read::RecordError;
+use tracer_sdk::read::{InvalidRun, RecordError};
 
 /// Kind of an error, which decides the exit code (decisions, section 11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,6 +154,16 @@ impl Error for CliError {
             None => None,
         }
     }
+}
+
+/// Error for an invalid run, with all its problems.
+pub(crate) fn refused(kind: ErrorKind, what: String, invalid: &InvalidRun) -> CliError {
+    let kind = if invalid.is_input() {
+        ErrorKind::Input
+    } else {
+        kind
+    };
+    CliError::new(kind, what).with_details(invalid.problems.iter().map(ToString::to_string))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ pub mod export;
 mod gate;
 pub mod gate_report;
 mod invocation;
+pub mod outcome;
 mod output_file;
 pub mod progress;
 pub mod reference;

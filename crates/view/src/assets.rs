@@ -7,14 +7,9 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use axum::body::Bytes;
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderValue, header};
-use axum::response::Response;
 use tracer_sdk::read::read_input;
 
-use super::answer::{ApiError, bytes_response, not_modified, with_version};
 use super::page_script;
-use super::viewer::Viewer;
 
 /// Name and content of each file in the executable.
 const FILES: &[(&str, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/page_files.rs"));
@@ -87,7 +82,8 @@ fn version(bytes: &[u8]) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-fn content_type(name: &str) -> Option<&'static str> {
+/// The content type of a file, by its extension.
+pub(super) fn content_type(name: &str) -> Option<&'static str> {
     let (_, extension) = name.rsplit_once('.')?;
     Some(match extension {
         "js" => SCRIPT,
@@ -95,23 +91,4 @@ fn content_type(name: &str) -> Option<&'static str> {
         "svg" => "image/svg+xml",
         _ => return None,
     })
-}
-
-/// Serves what a page is made of.
-pub(super) async fn file(
-    State(viewer): State<Viewer>,
-    name: Result<Path<String>, axum::extract::rejection::PathRejection>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let missing = || ApiError::not_found("no_such_file", "the page has no such file");
-    let Path(name) = name.map_err(|_| missing())?;
-    let content_type = content_type(&name).ok_or_else(missing)?;
-    let (bytes, version) = viewer.assets().get(&name).ok_or_else(missing)?;
-    if let Some(response) = not_modified(&headers, &version) {
-        return Ok(response);
-    }
-    let mut response = with_version(bytes_response(content_type, bytes), &version);
-    let asked_again = HeaderValue::from_static("no-cache");
-    response.headers_mut().insert(header::CACHE_CONTROL, asked_again);
-    Ok(response)
 }

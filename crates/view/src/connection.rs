@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, OnceCell};
 
-use super::guard;
+use super::headers;
 use super::owner;
 
 /// A client that takes nothing for this long loses its connection.
@@ -258,7 +258,7 @@ impl ConnectionIo {
         if self.connection.pace.lock().is_ours {
             return false;
         }
-        self.refusal = guard::refusal(answer);
+        self.refusal = headers::refusal(answer);
         true
     }
 }

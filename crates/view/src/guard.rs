@@ -5,45 +5,20 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use axum::body::Bytes;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
-use axum::middleware::Next;
+use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
 
-use super::answer::{ApiError, json_text};
+use super::answer::ApiError;
 use super::connection::Connection;
-use super::viewer::{Options, Viewer};
+use super::options::Options;
 
 /// Header in which the page sends the token of this start.
 pub(super) const TOKEN_HEADER: &str = "x-tracer-token";
 /// Cookie with the token, where reading needs it; the port follows, because all ports of a host share cookies.
 const TOKEN_COOKIE: &str = "tracer-token-";
-const SEC_FETCH_SITE: &str = "sec-fetch-site";
-
-/// Headers of every answer.
-const HEADERS: [(HeaderName, &str); 6] = [
-    (
-        header::CONTENT_SECURITY_POLICY,
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; \
-         form-action 'none'; frame-ancestors 'none'",
-    ),
-    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (header::REFERRER_POLICY, "no-referrer"),
-    (
-        HeaderName::from_static("cross-origin-resource-policy"),
-        "same-origin",
-    ),
-    (header::X_FRAME_OPTIONS, "DENY"),
-    (header::VARY, "origin, cookie"),
-];
-
-/// Separates a page from the window that opened it.
-const OPENER_POLICY: (HeaderName, &str) = (
-    HeaderName::from_static("cross-origin-opener-policy"),
-    "same-origin",
-);
+pub(super) const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
 /// The hosts that a request may name, and the token of this start.
 #[derive(Debug)]
@@ -113,7 +88,7 @@ impl Guard {
     }
 
     /// Refuses a request that names another host or comes from another origin.
-    fn check_origin(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
+    pub(super) fn check_origin(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
         let foreign = || {
             ApiError::forbidden(
                 "foreign_host",
@@ -153,7 +128,7 @@ impl Guard {
     }
 
     /// Refuses a change without the token, and reading without it by whom the viewer does not belong to.
-    async fn check_token(
+    pub(super) async fn check_token(
         &self,
         method: &Method,
         headers: &HeaderMap,
@@ -205,7 +180,7 @@ impl Guard {
     }
 
     /// The address was opened with the token in it: it goes into a cookie and out of the address.
-    fn invited(&self, request: &Request) -> Option<Response> {
+    pub(super) fn invited(&self, request: &Request) -> Option<Response> {
         if request.method() != Method::GET {
             return None;
         }
@@ -238,34 +213,6 @@ impl Guard {
     }
 }
 
-/// What keeps a browser within bounds that says nothing of where it asks from.
-fn all_headers() -> impl Iterator<Item = (HeaderName, &'static str)> {
-    HEADERS.into_iter().chain([OPENER_POLICY])
-}
-
-/// The answer to what is no request, in the place of that of the HTTP library, whose status it has.
-pub(super) fn refusal(answer: &[u8]) -> Bytes {
-    let code = answer.get(b"HTTP/1.1 ".len()..).and_then(|rest| rest.get(..3));
-    let status = code.and_then(|status| StatusCode::from_bytes(status).ok());
-    let status = status.unwrap_or(StatusCode::BAD_REQUEST);
-    let error = match status {
-        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE | StatusCode::URI_TOO_LONG => {
-            ApiError::new(status, "too_large", "the head of the request is too large")
-        }
-        status => ApiError::new(status, "invalid_request", "this is no request that can be read"),
-    };
-    let body = json_text(&error.answer()).unwrap_or_default();
-    let mut head = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\ncache-control: no-store\r\n",
-        body.len()
-    );
-    for (name, value) in all_headers() {
-        head.extend([name.as_str(), ": ", value, "\r\n"]);
-    }
-    head.push_str("\r\n");
-    Bytes::from([head.into_bytes(), body].concat())
-}
-
 /// Whether this is a Linux within Windows: a browser there reaches it through a program of the system, which is another user's.
 fn is_windows_outside() -> bool {
     cfg!(target_os = "linux") && std::env::var_os("WSL_DISTRO_NAME").is_some()
@@ -277,42 +224,4 @@ fn bracketed(host: &str) -> String {
         Ok(IpAddr::V6(address)) => format!("[{address}]"),
         _ => host.to_owned(),
     }
-}
-
-/// Lets a request pass or answers it with what is wrong with it; either way the answer carries the headers that keep a
-/// browser within bounds.
-pub(super) async fn check(State(viewer): State<Viewer>, request: Request, next: Next) -> Response {
-    let guard = viewer.guard();
-    let checked = guard.check_origin(request.uri(), request.headers());
-    // A browser that says where a request comes from got past the check because no other site asked, so no other site holds the
-    // window; parting it all the same costs such a browser another process for each page, a sixth of what it takes to show one.
-    let is_ours = checked.is_ok() && request.headers().contains_key(SEC_FETCH_SITE);
-    let mut response = match checked {
-        Err(error) => error.into_response(),
-        Ok(()) => {
-            if let Some(response) = guard.invited(&request) {
-                response
-            } else {
-                let connection = request.extensions().get::<Arc<Connection>>().cloned();
-                let passes = guard.check_token(request.method(), request.headers(), connection);
-                match passes.await {
-                    Err(error) => error.into_response(),
-                    Ok(()) => next.run(request).await,
-                }
-            }
-        }
-    };
-    let headers = response.headers_mut();
-    for (name, value) in all_headers().filter(|(name, _)| !is_ours || *name != OPENER_POLICY.0) {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    if !headers.contains_key(header::CACHE_CONTROL) {
-        let asked_again = HeaderValue::from_static("no-cache");
-        headers.insert(header::CACHE_CONTROL, asked_again);
-    }
-    if response.status() == StatusCode::OK && response.headers().get(header::ETAG).is_none() {
-        let never = HeaderValue::from_static("no-store");
-        response.headers_mut().insert(header::CACHE_CONTROL, never);
-    }
-    response
 }

@@ -4,16 +4,20 @@
 //! page of `pages`, a file of `assets`, or a function of `api`. These ask `runs` for a run, which keeps the
 //! index of those that were looked at last. Reading happens on threads that may wait, never on those that serve.
 
+mod admission;
 mod answer;
 mod api;
 mod assets;
 mod connection;
 mod export;
 mod guard;
+mod headers;
 mod inspect;
 mod markdown;
+mod open_streams;
 #[cfg(test)]
 mod openapi;
+mod options;
 mod owner;
 mod page_script;
 mod pages;
@@ -24,11 +28,10 @@ mod runs;
 mod search;
 mod server;
 mod shell;
-mod stream;
 mod streamed_body;
 mod viewer;
 mod work;
 
 pub use export::HtmlExport;
+pub use options::Options;
 pub use server::{Bound, bind};
-pub use viewer::Options;

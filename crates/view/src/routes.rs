@@ -9,7 +9,7 @@ use axum::routing::{MethodRouter, get, post};
 
 use super::answer::ApiError;
 use super::viewer::Viewer;
-use super::{api, assets, guard, pages, stream};
+use super::{admission, api, pages};
 
 /// A change holds no more than a name.
 const MAX_BODY_BYTES: usize = 64 * 1024;
@@ -22,14 +22,14 @@ pub(super) fn router(viewer: &Viewer) -> Router {
         .route("/r/{run}/export.html", get(api::export::html))
         .route("/diff/{a}/{b}", get(pages::diff))
         .route("/diff/{a}/baseline/{name}", get(pages::diff_with_baseline))
-        .route("/assets/{file}", get(assets::file));
+        .route("/assets/{file}", get(pages::asset));
     api_routes()
         .into_iter()
         .fold(pages, |router, (path, methods)| router.route(path, methods))
         .fallback(nothing_here)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-        .layer(middleware::from_fn_with_state(viewer.clone(), guard::check))
+        .layer(middleware::from_fn_with_state(viewer.clone(), admission::check))
         .with_state(viewer.clone())
 }
 
@@ -61,7 +61,7 @@ pub(super) fn api_routes() -> Vec<(&'static str, MethodRouter<Viewer>)> {
         ("/api/runs/{run}/search", get(api::search::search)),
         ("/api/diff", get(api::diff::diff)),
         ("/api/baselines", get(api::baselines::baselines)),
-        ("/api/stream", get(stream::stream)),
+        ("/api/stream", get(api::stream::stream)),
     ]
 }
 

@@ -18,9 +18,10 @@ use tower::ServiceExt;
 use tracer_sdk::settings::Settings;
 
 use super::connection::{Connection, Connections, WRITE_TIMEOUT};
+use super::options::Options;
 use super::owner;
 use super::routes;
-use super::viewer::{Options, Viewer};
+use super::viewer::Viewer;
 
 /// Ports to try, from the wanted one upwards.
 const MAX_PORT_ATTEMPTS: u16 = 50;

@@ -1,7 +1,6 @@
 //! What all requests share: the store of runs, the guard, the indexes of the runs that were looked at.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
@@ -17,26 +16,12 @@ use super::api::diff::{Compared, LastComparison};
 use super::assets::Assets;
 use super::export::HtmlExport;
 use super::guard::Guard;
+use super::open_streams::OpenStreams;
+use super::options::Options;
 use super::preview_cache::RunPreviewCache;
 use super::run::open_run::OpenRun;
 use super::runs::Runs;
-use super::stream::Streams;
 use super::work::Work;
-
-/// What the command line asks of the viewer.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The address to listen on.
-    pub host: String,
-    /// The port; 0 for any that is free.
-    pub port: u16,
-    /// A folder to serve the page's files from instead of those in the executable, while the page is developed.
-    pub page_files: Option<PathBuf>,
-    /// Whether the address that is printed holds the token in any case.
-    pub with_token: bool,
-    /// Writes runs that are exported from the page.
-    pub html_export: Arc<dyn HtmlExport>,
-}
 
 /// The viewer; a clone is the same one.
 #[derive(Debug, Clone)]
@@ -50,7 +35,7 @@ struct Inner {
     runs: Runs,
     previews: RunPreviewCache,
     work: Work,
-    streams: Streams,
+    streams: OpenStreams,
     last_comparison: Mutex<LastComparison>,
     html_export: Arc<dyn HtmlExport>,
     /// Becomes true when the viewer stops.
@@ -73,7 +58,7 @@ impl Viewer {
             runs: Runs::new(store),
             previews: RunPreviewCache::default(),
             work: Work::new(),
-            streams: Streams::default(),
+            streams: OpenStreams::default(),
             last_comparison: Mutex::new(None),
             html_export: Arc::clone(&options.html_export),
             settings,
@@ -105,7 +90,7 @@ impl Viewer {
         &self.0.work
     }
 
-    pub(super) fn streams(&self) -> &Streams {
+    pub(super) fn streams(&self) -> &OpenStreams {
         &self.0.streams
     }
 

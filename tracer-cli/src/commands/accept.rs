@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use tracer_gate::{Acceptance, AcceptanceVerdict, Baseline, PreviousBaseline};
 
-use super::Verdict;
 use crate::error::CliError;
 use crate::gate::provenance;
 use crate::gate::sample::{self, Allowed, SampleArgs};
+use crate::outcome::CommandOutcome;
 use crate::output_file;
 use crate::session::Session;
 use tracer_gate::files::{self, BaselineInput};
@@ -43,7 +43,7 @@ pub struct Args {
 }
 
 /// Replaces a baseline.
-pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     if args.reason.trim().is_empty() {
         return Err(CliError::input("`--reason` is empty")
             .with_hint("describe why the change is right: the baseline stores it for later readers"));
@@ -110,14 +110,14 @@ fn pending_sample(baseline: &Path) -> Result<Baseline, CliError> {
 }
 
 /// Removes the pending file of an accepted change.
-fn remove_pending(args: &Args) -> Result<Verdict, CliError> {
+fn remove_pending(args: &Args) -> Result<CommandOutcome, CliError> {
     if args.pending {
         let path = pending_file(&args.baseline);
         fs::remove_file(&path).map_err(|error| {
             CliError::input(format!("failed to remove `{}`", path.display())).with_source(error)
         })?;
     }
-    Ok(Verdict::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Error for a sample smaller than the one that it would replace (gate contract, section 15.4, R6).

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use tracer_gate::policy::{Bound, ExpectedStatus, Overrides};
 
-use super::Verdict;
 use crate::error::CliError;
 use crate::gate::outputs::{self, OutputArgs};
 use crate::gate::stored_run;
+use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use tracer_gate::{files, one_run};
 
@@ -135,7 +135,7 @@ impl Rules {
 }
 
 /// Gates on a run.
-pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let (policy, policy_file) = files::policy(args.policy.as_deref(), &args.rules.overrides())?;
     let policy = policy.for_one_run();
     let baseline = args.baseline.as_deref().map(files::baseline).transpose()?;

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::Verdict;
 use crate::error::CliError;
 use crate::gate::sample::{self, Allowed, SampleArgs};
+use crate::outcome::CommandOutcome;
 use crate::output_file;
 use crate::session::{Session, quoted};
 use tracer_gate;
@@ -28,7 +28,7 @@ pub struct Args {
 }
 
 /// Writes a baseline.
-pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let allowed = Allowed {
         failed_report: args.force,
         failed_run: args.force,
@@ -55,5 +55,5 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     session
         .ui
         .note(&Line::of("  compare with it:  ", Tone::Muted).with(next, Tone::Strong));
-    Ok(Verdict::Done)
+    Ok(CommandOutcome::Done)
 }

@@ -1,11 +1,9 @@
 //! `tracer completions`: generates shell completions.
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::Verdict;
-use crate::args::Cli;
 use crate::error::CliError;
+use crate::outcome::CommandOutcome;
 use crate::session::Session;
 
 /// Options of `tracer completions`.
@@ -17,10 +15,14 @@ pub struct Args {
 }
 
 /// Writes the script to standard output.
-pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+pub fn run(
+    args: &Args,
+    command: &mut clap::Command,
+    session: &mut Session,
+) -> Result<CommandOutcome, CliError> {
     // Made in memory, because the generator panics when it cannot write.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "tracer", &mut script);
+    clap_complete::generate(args.shell, command, "tracer", &mut script);
     session.ui.output().write_all(&script).map_err(CliError::output)?;
-    Ok(Verdict::Done)
+    Ok(CommandOutcome::Done)
 }

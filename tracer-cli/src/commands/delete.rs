@@ -3,8 +3,9 @@
 use tracer_sdk::maintenance;
 use tracer_sdk::read::{Liveness, RunSummary};
 
-use super::{Verdict, confirmed, not_removed};
+use super::{confirmed, not_removed};
 use crate::error::CliError;
+use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::step_summary;
@@ -27,7 +28,7 @@ pub struct Args {
 }
 
 /// Deletes runs: all of them, or none when one cannot be.
-pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let mut runs: Vec<(RunSummary, String)> = Vec::new();
     for run_id in &args.run_ids {
         let (directory, short_id) = session.select(Some(run_id))?;
@@ -52,7 +53,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         });
         let question = format!("delete {} permanently?", text::counted(runs.len() as u64, "run"));
         if !confirmed(rows, &question, session)? {
-            return Ok(Verdict::Done);
+            return Ok(CommandOutcome::Done);
         }
     }
     for (run, short_id) in &runs {
@@ -62,7 +63,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     session
         .ui
         .lines(&[Line::of("✓ ", Tone::Good).with(format!("deleted {count}"), Tone::Plain)])?;
-    Ok(Verdict::Done)
+    Ok(CommandOutcome::Done)
 }
 
 fn refuse_live(run: &RunSummary, short_id: &str) -> Result<(), CliError> {

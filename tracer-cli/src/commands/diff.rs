@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use tracer_insight::comparison::Comparison;
 
-use super::Verdict;
 use crate::error::CliError;
 use crate::gate::outputs::Format;
 use crate::gate::stored_run::{self, StoredRun, unread};
+use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use crate::{gate_report, terminal};
 use tracer_gate::files;
@@ -40,7 +40,7 @@ pub struct Args {
 }
 
 /// Prints the comparison.
-pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let comparison = if let Some(path) = &args.baseline {
         let input = files::baseline(path)?;
         let after = stored_run::select(args.first.as_deref(), session)?;
@@ -51,7 +51,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         compare_runs(before, after)?
     };
     show(&comparison, args.format, session)?;
-    Ok(Verdict::Done)
+    Ok(CommandOutcome::Done)
 }
 
 fn compare_runs(mut before: StoredRun, mut after: StoredRun) -> Result<Comparison, CliError> {

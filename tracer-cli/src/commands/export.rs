@@ -12,11 +12,12 @@ use tracer_sdk::redaction::Redaction;
 use tracer_sdk::settings::Settings;
 use tracer_view::HtmlExport;
 
-use super::{Verdict, refused};
+use crate::error::refused;
 use crate::error::{CliError, ErrorKind};
 use crate::export::folded::Weight;
 use crate::export::pieces::{Piece, Pieces};
 use crate::export::{ExportError, chrome, envelope, folded, html, lines, ndjson, otlp};
+use crate::outcome::CommandOutcome;
 use crate::output_file;
 use crate::progress::Progress;
 use crate::session::Session;
@@ -75,7 +76,7 @@ pub struct Args {
 }
 
 /// Exports a run.
-pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     if args.weight.is_some() && args.format != Format::Folded {
         return Err(CliError::input("`--weight` requires `--format folded`")
             .with_hint("remove --weight, or add --format folded"));
@@ -113,7 +114,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         let redacted = redacted.map_err(|error| failed(&short_id, error))?;
         progress.end(&mut session.ui);
         note_redacted(redacted, session);
-        return Ok(Verdict::Done);
+        return Ok(CommandOutcome::Done);
     }
     let to_file = output_file::write(&args.out, |writer| write(args, source, &progress, writer));
     let redacted = to_file.map_err(|error| match error {
@@ -130,7 +131,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     progress.end(&mut session.ui);
     session.ui.note(&Line::of(message, Tone::Plain));
     note_redacted(redacted, session);
-    Ok(Verdict::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// HTML files as the viewer exports them.

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use tracer_sdk::format::{RecordedStatus, Timestamp};
 use tracer_sdk::read::{NamePattern, RunFilter, RunReader, RunStore, RunSummary, Strictness};
 
-use super::Verdict;
 use crate::error::CliError;
+use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use crate::terminal::run_list;
 use crate::terminal::run_list::{Facts, RunRow};
@@ -57,7 +57,7 @@ pub struct Args {
 }
 
 /// Lists the runs.
-pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let data_dir = session.data_dir()?;
     let now = now();
     let mut runs = RunStore::new(&data_dir)
@@ -104,7 +104,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
             Tone::Muted,
         ));
     }
-    Ok(Verdict::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Whether the run is a trial of a gate.

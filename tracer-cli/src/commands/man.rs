@@ -3,11 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use clap::CommandFactory;
-
-use super::Verdict;
-use crate::args::Cli;
 use crate::error::CliError;
+use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
@@ -22,9 +19,9 @@ pub struct Args {
 }
 
 /// Writes the pages.
-pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+pub fn run(args: &Args, command: clap::Command, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let pages = fs::create_dir_all(&args.folder).and_then(|()| {
-        clap_mangen::generate_to(Cli::command(), &args.folder)?;
+        clap_mangen::generate_to(command, &args.folder)?;
         Ok(fs::read_dir(&args.folder)?.count())
     });
     let pages = pages.map_err(|error| {
@@ -38,5 +35,5 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         shown(&args.folder)
     );
     session.ui.note(&Line::of(message, Tone::Plain));
-    Ok(Verdict::Done)
+    Ok(CommandOutcome::Done)
 }

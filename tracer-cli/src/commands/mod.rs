@@ -19,46 +19,12 @@ pub mod show;
 pub mod validate_trace;
 pub mod view;
 
-use std::process::ExitCode;
-
 use tracer_sdk::maintenance::MaintenanceError;
-use tracer_sdk::read::{InvalidRun, RunDirectory};
+use tracer_sdk::read::RunDirectory;
 
 use crate::error::{CliError, ErrorKind};
 use crate::session::{Session, quoted};
 use tracer_insight::line::Line;
-
-/// Outcome of a command that ran without an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// The command succeeded.
-    Done,
-    /// A check failed; standard output shows why.
-    CheckFailed,
-    /// The input to check does not exist; standard output says so.
-    NothingToCheck,
-}
-
-impl Verdict {
-    /// The exit code: 0, 1, 2 (decisions, section 11).
-    pub fn exit_code(self) -> ExitCode {
-        match self {
-            Self::Done => ExitCode::SUCCESS,
-            Self::CheckFailed => ErrorKind::Check.exit_code(),
-            Self::NothingToCheck => ErrorKind::Input.exit_code(),
-        }
-    }
-}
-
-/// Error for an invalid run, with all its problems.
-pub(crate) fn refused(kind: ErrorKind, what: String, invalid: &InvalidRun) -> CliError {
-    let kind = if invalid.is_input() {
-        ErrorKind::Input
-    } else {
-        kind
-    };
-    CliError::new(kind, what).with_details(invalid.problems.iter().map(ToString::to_string))
-}
 
 /// Error for a run that could not be changed; `damaged` is the kind of error for a damaged run.
 fn not_changed(

@@ -4,8 +4,9 @@ use tracer_sdk::format::Timestamp;
 use tracer_sdk::maintenance::{PlannedRemoval, PrunePlan, PruneRules};
 use tracer_sdk::read::{RunStore, RunSummary};
 
-use super::{Verdict, confirmed, not_removed};
+use super::{confirmed, not_removed};
 use crate::error::CliError;
+use crate::outcome::CommandOutcome;
 use crate::progress::Progress;
 use crate::session::Session;
 use crate::terminal::run_list;
@@ -70,7 +71,7 @@ impl Args {
 }
 
 /// Prunes the store.
-pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let rules = args.rules(now());
     if rules.is_empty() {
         return Err(CliError::input("no rule selects the runs to remove")
@@ -91,7 +92,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         session
             .ui
             .note(&Line::of(format!("nothing to remove: {planned}"), Tone::Plain));
-        return Ok(Verdict::Done);
+        return Ok(CommandOutcome::Done);
     }
     let rows = plan_rows(&plan, &runs);
     if args.dry_run {
@@ -99,10 +100,10 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         session
             .ui
             .lines(&[Line::of(format!("would remove {planned}"), Tone::Warning)])?;
-        return Ok(Verdict::Done);
+        return Ok(CommandOutcome::Done);
     }
     if !args.yes && !confirmed(rows, &format!("remove {planned} permanently?"), session)? {
-        return Ok(Verdict::Done);
+        return Ok(CommandOutcome::Done);
     }
     let removing = Progress::begin("removing", "run", Some(plan.removals.len() as u64));
     let result = plan
@@ -116,7 +117,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     session
         .ui
         .lines(&[Line::of("✓ ", Tone::Good).with(format!("removed {removed}"), Tone::Plain)])?;
-    Ok(Verdict::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// The runs that a plan removes, a row each.

@@ -2,8 +2,9 @@
 
 use tracer_sdk::maintenance;
 
-use super::{Verdict, not_changed};
+use super::not_changed;
 use crate::error::{CliError, ErrorKind};
+use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::step_summary;
@@ -19,7 +20,7 @@ pub struct Args {
 }
 
 /// Renames a run.
-pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     if args.name.trim().is_empty() {
         return Err(CliError::input("the new name is empty").with_hint("give the run a name"));
     }
@@ -32,5 +33,5 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     session.ui.lines(&[Line::of("✓ ", Tone::Good)
         .with(format!("renamed {short_id} to "), Tone::Plain)
         .with(step_summary::word(&name), Tone::Strong)])?;
-    Ok(Verdict::Done)
+    Ok(CommandOutcome::Done)
 }

@@ -3,8 +3,9 @@
 use serde::Serialize;
 use tracer_sdk::maintenance::{self, MaintenanceError, Repair};
 
-use super::{Verdict, not_changed};
+use super::not_changed;
 use crate::error::{CliError, ErrorKind};
+use crate::outcome::CommandOutcome;
 use crate::progress::Progress;
 use crate::session::Session;
 use tracer_insight::line::{Line, Tone};
@@ -46,7 +47,7 @@ pub(crate) struct Report {
 }
 
 /// Repairs a run.
-pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let (directory, short_id) = session.select(args.run_id.as_deref())?;
     let progress = Progress::begin("repairing", "span", None);
     let outcome = if args.dry_run {
@@ -73,14 +74,14 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
             status: completion.map(|completion| completion.status.as_str()),
             ended_at: completion.map(|completion| completion.ended_at.text().to_owned()),
         })?;
-        return Ok(Verdict::Done);
+        return Ok(CommandOutcome::Done);
     }
     let Some(repair) = repair else {
         let message = format!("run {short_id} needs no repair: it has ended and is valid");
         session
             .ui
             .lines(&[Line::of("✓ ", Tone::Good).with(message, Tone::Plain)])?;
-        return Ok(Verdict::Done);
+        return Ok(CommandOutcome::Done);
     };
     let done = if args.dry_run {
         Line::of("would repair ", Tone::Warning)
@@ -99,7 +100,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         let next = session.command(&format!("show {short_id}"));
         session.ui.hint(&format!("show it: {next}"));
     }
-    Ok(Verdict::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Steps of the repair, a line each.

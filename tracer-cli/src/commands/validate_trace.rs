@@ -6,8 +6,8 @@ use serde::Serialize;
 use tracer_sdk::format::{Problem, RecordedStatus, SPEC_VERSION, TraceId};
 use tracer_sdk::read::{self, ValidationReport};
 
-use super::Verdict;
 use crate::error::CliError;
+use crate::outcome::CommandOutcome;
 use crate::progress::Progress;
 use crate::session::Session;
 use tracer_insight::line::{Line, Tone};
@@ -50,7 +50,7 @@ pub(crate) struct Report<'a> {
 }
 
 /// Validates a run directory.
-pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let progress = Progress::begin("validating", "span", None);
     let report = read::validate(&args.path);
     progress.end(&mut session.ui);
@@ -76,11 +76,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
         print_report(args, &report, session)?;
     }
     Ok(if report.is_valid() {
-        Verdict::Done
+        CommandOutcome::Done
     } else if report.is_input() {
-        Verdict::NothingToCheck
+        CommandOutcome::NothingToCheck
     } else {
-        Verdict::CheckFailed
+        CommandOutcome::CheckFailed
     })
 }
 

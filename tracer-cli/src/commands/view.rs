@@ -7,9 +7,9 @@ use serde::Serialize;
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
 use tracer_sdk::read::{RunStore, SelectError};
 
-use super::Verdict;
 use crate::commands::export::HtmlFiles;
 use crate::error::{CliError, ErrorKind};
+use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use tracer_insight::line::{Line, Tone};
 use tracer_view::{self as view, Bound, Options};
@@ -64,7 +64,7 @@ pub(crate) struct Serving {
 }
 
 /// Serves until Ctrl-C.
-pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let settings = session.settings()?;
     let run_id = selected(args.run_id.as_deref(), session)?;
     let options = Options {
@@ -92,7 +92,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
             .with_source(error)
             .with_hint("start it again: tracer view")
     })?;
-    Ok(Verdict::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// The run to open; the newest when none is named, and none when there is none yet: the page waits for the first.

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use tracer_gate::policy::OnInconclusive;
 use tracer_gate::{Report, Verdict as GateVerdict};
 
-use crate::commands::Verdict;
 use crate::error::{CliError, ErrorKind};
 use crate::gate_report::annotations;
 use crate::gate_report::annotations::Annotation;
 use crate::gate_report::next;
 use crate::gate_report::{junit, markdown};
+use crate::outcome::CommandOutcome;
 use crate::output_file;
 use crate::session::Session;
 use crate::terminal::gate_report;
@@ -80,7 +80,7 @@ pub(crate) fn publish(
     on_inconclusive: OnInconclusive,
     args: &OutputArgs,
     session: &mut Session,
-) -> Result<Verdict, CliError> {
+) -> Result<CommandOutcome, CliError> {
     let inconclusive_fails = on_inconclusive == OnInconclusive::Fail;
     write_files(report, inconclusive_fails, args)?;
     match show(report, args, session) {
@@ -90,9 +90,9 @@ pub(crate) fn publish(
     }
     tell_github(report, inconclusive_fails, args, session);
     Ok(match report.verdict {
-        GateVerdict::Pass => Verdict::Done,
-        GateVerdict::Inconclusive if !inconclusive_fails => Verdict::Done,
-        GateVerdict::Inconclusive | GateVerdict::Fail => Verdict::CheckFailed,
+        GateVerdict::Pass => CommandOutcome::Done,
+        GateVerdict::Inconclusive if !inconclusive_fails => CommandOutcome::Done,
+        GateVerdict::Inconclusive | GateVerdict::Fail => CommandOutcome::CheckFailed,
     })
 }
 

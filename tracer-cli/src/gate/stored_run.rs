@@ -3,7 +3,7 @@
 use tracer_insight::profile::RunProfile;
 use tracer_sdk::read::{self, RunReader, Strictness};
 
-use crate::commands::refused;
+use crate::error::refused;
 use crate::error::{CliError, ErrorKind};
 use crate::session::Session;
 

@@ -10,8 +10,8 @@ use tracer_sdk::format::{Counts, RecordedStatus, SPEC_VERSION, TraceId};
 use tracer_sdk::read::RunSummary;
 
 use super::super::answer::{ApiError, json_response};
-use super::super::stream::Known;
 use super::super::viewer::Viewer;
+use super::known_runs::Known;
 use super::list::listed;
 use super::request::{Query, trace_id};
 use tracer_insight::run_preview::RunPreview;

@@ -4,6 +4,7 @@ mod call;
 mod cut;
 mod error;
 mod llm;
+pub(super) mod loops;
 mod messages;
 mod state;
 mod step;

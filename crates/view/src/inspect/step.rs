@@ -6,7 +6,6 @@ use tracer_sdk::format::names::markers;
 use tracer_sdk::format::{EventType, RunMeta, SPANS_FILE, SPEC_VERSION, Timestamp};
 
 use super::super::answer::ApiError;
-use super::super::api::loops::{self, LoopReport};
 use super::super::run::open_run::OpenRun;
 use super::super::run::row::RUN_ROW;
 use super::super::run::timeline::{Row, Source};
@@ -14,6 +13,7 @@ use super::call::{self, ToolCall};
 use super::cut::{Part, Place, Shown};
 use super::error::{ErrorDetails, error};
 use super::llm::{self, LlmCall};
+use super::loops::{self, LoopReport};
 use super::state::{self, StateDetails};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::{step_summary, steps};

@@ -2,7 +2,6 @@
 
 mod attempts;
 pub(super) mod changes;
-mod column_bytes;
 pub(super) mod columns;
 pub(super) mod open_run;
 pub(super) mod problems;

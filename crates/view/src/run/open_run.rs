@@ -237,7 +237,8 @@ impl OpenRun {
         if let Some(problems) = self.problems.get() {
             return Ok(problems);
         }
-        let problems = Problems::of(self);
+        let meta = self.meta.as_ref().ok();
+        let problems = Problems::find(&self.directory.path, meta, self.standing, &self.index);
         if work::is_cancelled() {
             return Err(ApiError::internal());
         }

@@ -1,9 +1,10 @@
 //! What is wrong with a run, found when it is first asked for: a log with a problem takes another look at all of it.
 
-use tracer_sdk::format::{Problem, ProblemCode, SPANS_FILE};
-use tracer_sdk::read::{RunReader, Strictness};
+use std::path::Path;
 
-use super::open_run::OpenRun;
+use tracer_sdk::format::{Problem, ProblemCode, RunMeta, SPANS_FILE};
+use tracer_sdk::read::{LogIndex, RunReader, Strictness};
+
 use tracer_insight::status::RunStatus;
 
 /// Further problems are counted.
@@ -20,26 +21,28 @@ pub(crate) struct Problems {
 
 impl Problems {
     /// Finds problems. A running run is not read again for each of its spans: only its unreadable lines count.
-    pub(super) fn of(run: &OpenRun) -> Self {
-        if run.standing == RunStatus::Running {
-            return Self::of_lines(run);
+    pub(super) fn find(
+        directory: &Path,
+        meta: Option<&RunMeta>,
+        status: RunStatus,
+        index: &LogIndex,
+    ) -> Self {
+        if status == RunStatus::Running {
+            return Self::of_lines(index);
         }
-        if let Some((problems, more)) = Self::from_index(run) {
+        if let Some((problems, more)) = Self::from_index(meta, index) {
             return Self::new(problems, more, None);
         }
-        match RunReader::open(&run.directory.path, Strictness::Lenient) {
+        match RunReader::open(directory, Strictness::Lenient) {
             Ok(outlined) => Self::new(outlined.problems, outlined.more_problems, outlined.cut_tail),
             Err(invalid) => Self::new(invalid.problems, invalid.more_problems, None),
         }
     }
 
     /// The problems of a completed run whose metadata and lines have none: those of its spans with each other.
-    fn from_index(run: &OpenRun) -> Option<(Vec<Problem>, u64)> {
-        let meta = run.meta.as_ref().ok()?;
-        meta.status
-            .is_completed()
-            .then(|| run.index.completed_run_problems())
-            .flatten()
+    fn from_index(meta: Option<&RunMeta>, index: &LogIndex) -> Option<(Vec<Problem>, u64)> {
+        let is_completed = meta?.status.is_completed();
+        is_completed.then(|| index.completed_run_problems()).flatten()
     }
 
     fn new(mut problems: Vec<Problem>, more: u64, cut_tail: Option<u64>) -> Self {
@@ -52,8 +55,8 @@ impl Problems {
         }
     }
 
-    fn of_lines(run: &OpenRun) -> Self {
-        let lines = run.index.first_unreadable_lines();
+    fn of_lines(index: &LogIndex) -> Self {
+        let lines = index.first_unreadable_lines();
         let problem = |line: &u64| {
             Problem::new(
                 ProblemCode::MalformedJson,
@@ -62,7 +65,7 @@ impl Problems {
             )
         };
         let listed: Vec<Problem> = lines.iter().take(MAX_LISTED).map(problem).collect();
-        let more = run.index.unreadable_lines() - listed.len() as u64;
+        let more = index.unreadable_lines() - listed.len() as u64;
         Self {
             listed,
             more,

@@ -3,9 +3,9 @@
 mod recorded;
 mod regression;
 
-use super::Verdict;
 use crate::demo_agent;
 use crate::error::CliError;
+use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use tracer_insight::line::{Line, Tone};
 
@@ -18,7 +18,7 @@ pub struct Args {
 }
 
 /// Records the demo.
-pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     if args.regression {
         return regression::run(session);
     }
@@ -44,7 +44,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     ] {
         print_next(what, &next, session);
     }
-    Ok(Verdict::Done)
+    Ok(CommandOutcome::Done)
 }
 
 fn print_next(what: &str, arguments: &str, session: &mut Session) {

@@ -7,11 +7,11 @@ use tracer_gate::policy::Overrides;
 use tracer_gate::{Baseline, InputFile, Report};
 
 use super::recorded::record;
-use crate::commands::Verdict;
 use crate::demo_agent;
 use crate::error::CliError;
 use crate::gate::stored_run;
 use crate::gate_report::{markdown, next};
+use crate::outcome::CommandOutcome;
 use crate::output_file;
 use crate::session::Session;
 use crate::terminal::gate_report;
@@ -24,7 +24,7 @@ use tracer_insight::units::now;
 const POLICY: &str = include_str!("policy.yaml");
 
 /// Runs the demonstration.
-pub(super) fn run(session: &mut Session) -> Result<Verdict, CliError> {
+pub(super) fn run(session: &mut Session) -> Result<CommandOutcome, CliError> {
     // Beside the runs, and not in the working directory: a demo leaves nothing in the user's project.
     let folder = session.data_dir()?.join("demo");
     let (policy_file, baseline_file) = (folder.join("policy.yaml"), folder.join("baseline.json"));
@@ -74,7 +74,7 @@ pub(super) fn run(session: &mut Session) -> Result<Verdict, CliError> {
         );
     }
     super::print_next("gate your own agent:   ", "init --github", session);
-    Ok(Verdict::Done)
+    Ok(CommandOutcome::Done)
 }
 
 fn print_stage(text: &str, session: &mut Session) {

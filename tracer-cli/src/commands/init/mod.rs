@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::Verdict;
 use crate::error::CliError;
 use crate::gate_report::markdown::MARKER;
+use crate::outcome::CommandOutcome;
 use crate::output_file::{self, NewFileError};
 use crate::session::Session;
 use tracer_gate::files;
@@ -36,7 +36,7 @@ pub struct Args {
 }
 
 /// Writes the files that do not exist yet.
-pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     if args.command.iter().any(|word| word.contains(char::is_control)) {
         return Err(
             CliError::input("the command contains a line break or another control character")
@@ -73,7 +73,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
     }
     let command = shell_words(&args.command);
     print_next(&command, session);
-    Ok(Verdict::Done)
+    Ok(CommandOutcome::Done)
 }
 
 fn print_next(command: &str, session: &mut Session) {

@@ -11,9 +11,9 @@ use tracer_gate::policy::Policy;
 use tracer_gate::{Baseline, FailureReason, Gate, GateDetails, Report, Trial, TrialFailure};
 use tracer_sdk::read::RunStore;
 
-use super::Verdict;
 use crate::error::CliError;
 use crate::gate::outputs;
+use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use follow::{Followed, Follower};
 pub use options::Args;
@@ -26,7 +26,7 @@ use tracer_insight::units::now;
 const ID_LENGTH: usize = 12;
 
 /// Runs the trials and gates on them.
-pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let (policy, policy_file) = files::policy(args.policy.as_deref(), &args.overrides())?;
     let (baseline, baseline_file) = match args.baseline.as_deref().map(files::baseline).transpose()? {
         Some(BaselineInput { baseline, file }) => (Some(baseline), Some(file)),

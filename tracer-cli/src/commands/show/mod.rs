@@ -7,8 +7,9 @@ mod views;
 
 use tracer_sdk::read;
 
-use super::{Verdict, refused};
+use crate::error::refused;
 use crate::error::{CliError, ErrorKind};
+use crate::outcome::CommandOutcome;
 use crate::progress::Progress;
 use crate::session::{Session, quoted};
 use tracer_insight::run_steps::RunSteps;
@@ -102,12 +103,12 @@ impl Shown {
 }
 
 /// Shows a run.
-pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let (directory, short_id) = session.select(args.run_id.as_deref())?;
     let filter = StepFilter::new(&args.kind, args.errors, args.grep.as_deref());
     if args.follow && directory.clone().read_summary().status() == RunStatus::Running {
         follow::follow(&directory, &short_id, &filter, session)?;
-        return Ok(Verdict::Done);
+        return Ok(CommandOutcome::Done);
     }
     let mut shown = Shown::open(&directory, &short_id, session)?;
     match args.step {
@@ -122,7 +123,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<Verdict, CliError> {
             quoted(&directory.path)
         ));
     }
-    Ok(Verdict::Done)
+    Ok(CommandOutcome::Done)
 }
 
 #[cfg(test)]

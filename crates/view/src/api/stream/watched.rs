@@ -6,11 +6,11 @@ use serde::Serialize;
 use serde_json::json;
 use tracer_sdk::format::TraceId;
 
-use super::super::answer::ApiError;
-use super::super::api::overview::{self, InFlight};
-use super::super::run::open_run::OpenRun;
-use super::super::viewer::Viewer;
 use super::Change;
+use crate::answer::ApiError;
+use crate::api::overview::{self, InFlight};
+use crate::run::open_run::OpenRun;
+use crate::viewer::Viewer;
 
 /// How often the overview of a running run is sent.
 const OVERVIEW_INTERVAL: Duration = Duration::from_secs(1);

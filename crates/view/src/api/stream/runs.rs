@@ -1,20 +1,19 @@
 //! The table of runs, watched.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
 use tracer_sdk::format::TraceId;
 use tracer_sdk::read::{RunDirectory, RunSummary};
 
-use super::super::answer::ApiError;
-use super::super::api::list::listed;
-use super::super::api::table::{self, TableRow};
-use super::super::run::stamp::Stamp;
-use super::super::viewer::Viewer;
 use super::Change;
+use crate::answer::ApiError;
+use crate::api::known_runs::Known;
+use crate::api::list::listed;
+use crate::api::table::{self, TableRow};
+use crate::run::stamp::Stamp;
+use crate::viewer::Viewer;
 
 use tracer_insight::status::RunStatus;
 
@@ -24,30 +23,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 const FULL_POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// With more changed runs the page requests the table again.
 const MAX_CHANGED_RUNS: usize = 200;
-
-/// Runs as they were when they were looked at.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Known(BTreeMap<TraceId, (Stamp, &'static str)>);
-
-impl Known {
-    /// The runs as they are now.
-    pub(crate) fn of(listed: &[RunSummary]) -> Self {
-        let now = |run: &RunSummary| (Stamp::of(&run.directory.path), run.status().as_str());
-        Self(
-            listed
-                .iter()
-                .map(|run| (run.directory.trace_id, now(run)))
-                .collect(),
-        )
-    }
-
-    /// A text that changes when a run does.
-    pub(crate) fn version(&self) -> String {
-        let mut hasher = DefaultHasher::new();
-        self.0.hash(&mut hasher);
-        format!("{:016x}", hasher.finish())
-    }
-}
 
 /// The runs that the page knows.
 #[derive(Debug)]

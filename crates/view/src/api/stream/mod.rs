@@ -6,7 +6,6 @@
 mod runs;
 mod watched;
 
-use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -15,14 +14,12 @@ use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 
-use super::answer::{ApiError, json_text};
-use super::api::request::{Query, trace_id};
-use super::viewer::Viewer;
-pub(super) use runs::Known;
+use super::request::{Query, trace_id};
+use crate::answer::{ApiError, json_text};
+use crate::viewer::Viewer;
 use runs::WatchedRuns;
 use watched::WatchedRun;
 
@@ -30,8 +27,6 @@ use watched::WatchedRun;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Events queued for a slow page before it is waited for.
 const MAX_QUEUED_EVENTS: usize = 16;
-/// Streams open at once: fewer than connections, so that other requests are served.
-const MAX_STREAMS: usize = 64;
 /// How often an empty line shows that the server is there.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// Header in which a reconnecting browser names the last event that it received.
@@ -82,7 +77,7 @@ impl Watched {
 }
 
 /// Sends what changes: of one run with `run`, else of the table of runs.
-pub(super) async fn stream(
+pub(crate) async fn stream(
     State(viewer): State<Viewer>,
     query: Query,
     headers: HeaderMap,
@@ -115,25 +110,6 @@ pub(super) async fn stream(
     });
     let keep_alive = KeepAlive::new().interval(KEEP_ALIVE_INTERVAL);
     Ok(Sse::new(events).keep_alive(keep_alive).into_response())
-}
-
-/// The streams that are open.
-#[derive(Debug, Default)]
-pub(super) struct Streams(Mutex<VecDeque<oneshot::Sender<Infallible>>>);
-
-impl Streams {
-    /// Takes a place among them. When all are taken, the stream that was opened first ends: a page that still listens to it
-    /// connects again.
-    fn enter(&self) -> oneshot::Receiver<Infallible> {
-        let (place, given_up) = oneshot::channel();
-        let mut places = self.0.lock();
-        places.retain(|place| !place.is_closed());
-        if places.len() >= MAX_STREAMS {
-            places.pop_front();
-        }
-        places.push_back(place);
-        given_up
-    }
 }
 
 /// Sends what changes until nobody listens, the viewer stops, or another stream needs the place.
@@ -171,31 +147,5 @@ async fn send_changes(viewer: &Viewer, mut watched: Watched, sender: &mpsc::Send
             return;
         }
         tokio::time::sleep(POLL_INTERVAL).await;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn when_all_places_are_taken_the_stream_that_was_opened_first_gives_way() {
-        let streams = Streams::default();
-        let mut first = streams.enter();
-        let mut second = streams.enter();
-        // Those that have ended keep no place.
-        for _ in 0..3 * MAX_STREAMS {
-            drop(streams.enter());
-        }
-        let others: Vec<_> = (2..MAX_STREAMS).map(|_| streams.enter()).collect();
-        let open = oneshot::error::TryRecvError::Empty;
-        assert_eq!(
-            (first.try_recv(), second.try_recv()),
-            (Err(open.clone()), Err(open.clone()))
-        );
-        let _newest = streams.enter();
-        assert_eq!(first.try_recv(), Err(oneshot::error::TryRecvError::Closed));
-        assert_eq!(second.try_recv(), Err(open));
-        drop(others);
     }
 }

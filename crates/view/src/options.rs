@@ -1,0 +1,21 @@
+//! Options of the viewer.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::export::HtmlExport;
+
+/// Options that the command line sets.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The address to listen on.
+    pub host: String,
+    /// The port; 0 for any that is free.
+    pub port: u16,
+    /// A folder to serve the page's files from instead of those in the executable, while the page is developed.
+    pub page_files: Option<PathBuf>,
+    /// Whether the address that is printed holds the token in any case.
+    pub with_token: bool,
+    /// Writes runs that are exported from the page.
+    pub html_export: Arc<dyn HtmlExport>,
+}

@@ -1,0 +1,27 @@
+//! The outcome of a command, and its exit code.
+
+use std::process::ExitCode;
+
+use crate::error::ErrorKind;
+
+/// Outcome of a command that ran without an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandOutcome {
+    /// The command succeeded.
+    Done,
+    /// A check failed; standard output shows why.
+    CheckFailed,
+    /// The input to check does not exist; standard output says so.
+    NothingToCheck,
+}
+
+impl CommandOutcome {
+    /// The exit code: 0, 1, 2 (decisions, section 11).
+    pub fn exit_code(self) -> ExitCode {
+        match self {
+            Self::Done => ExitCode::SUCCESS,
+            Self::CheckFailed => ErrorKind::Check.exit_code(),
+            Self::NothingToCheck => ErrorKind::Input.exit_code(),
+        }
+    }
+}
