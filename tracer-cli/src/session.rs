@@ -10,7 +10,7 @@ use crate::terminal::run_list;
 use crate::ui::Ui;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::{path_below_home, shell_quoted};
-use tracer_insight::{step_summary, units};
+use tracer_insight::{units, value_summary};
 
 /// Candidates listed for an ambiguous `RUN_ID`; the rest are counted.
 const MAX_LISTED_CANDIDATES: usize = 10;
@@ -147,7 +147,7 @@ fn candidate(before: &str, store: &RunStore, directory: RunDirectory) -> String 
     let id = short_id(store, &directory);
     match directory.read_summary().meta {
         Ok(meta) => {
-            let name = step_summary::word(meta.run_name.as_deref().unwrap_or("(unnamed)"));
+            let name = value_summary::label(meta.run_name.as_deref().unwrap_or("(unnamed)"));
             format!(
                 "{before}{id}  {name}  {}",
                 units::moment(meta.started_at.instant())

@@ -5,13 +5,14 @@ use tracer_sdk::format::Payload;
 
 use crate::step_summary;
 use crate::steps::{ATTEMPT_OF, Step};
+use crate::value_summary;
 
-/// From so many repeats on, one row for all of them is shorter and says more.
-const FEWEST_FOLDED: usize = 2;
+/// Repeats that are folded into one row: it is shorter and says more.
+const MIN_FOLDED: usize = 2;
 
 /// One row of a run.
 #[derive(Debug, Clone)]
-pub enum Row<'a> {
+pub enum StepRow<'a> {
     /// A step.
     Step(&'a Step<'a>),
     /// The steps after the last one that put the same question again.
@@ -23,14 +24,14 @@ pub enum Row<'a> {
 pub struct Repeats<'a> {
     /// The repeating steps, at least two, in the order of time.
     pub steps: &'a [Step<'a>],
-    /// Whether each of them came out as the first did.
+    /// Set when each of them has the outcome of the first.
     pub same_outcome: bool,
-    /// Whether they are attempts at a call that follows; its number, where it is among the steps.
+    /// Set for attempts at a call that follows; holds its number, where it is among the steps.
     pub attempts_at: Option<Option<usize>>,
 }
 
 impl Repeats<'_> {
-    /// How long they took together, in microseconds.
+    /// Their duration together, in microseconds.
     pub fn duration(&self) -> Option<u64> {
         self.steps
             .iter()
@@ -38,7 +39,7 @@ impl Repeats<'_> {
             .reduce(u64::saturating_add)
     }
 
-    /// What they have in common, in words.
+    /// Their common traits, in words.
     pub fn description(&self) -> String {
         if let Some(call) = self.attempts_at {
             let failure = self
@@ -46,7 +47,7 @@ impl Repeats<'_> {
                 .last()
                 .and_then(|step| step_summary::failure(&step.record.payload));
             let failure = failure.map_or_else(String::new, |failure| {
-                format!(": {}", step_summary::word(&failure.error_type))
+                format!(": {}", value_summary::label(&failure.error_type))
             });
             return match call {
                 Some(call) => format!("failed attempts at #{call}{failure}"),
@@ -79,34 +80,34 @@ impl Repeats<'_> {
 }
 
 /// The rows of a run: every step, or the fold that it is in.
-pub fn rows<'a>(steps: &'a [Step<'a>]) -> Vec<Row<'a>> {
+pub fn fold_repeats<'a>(steps: &'a [Step<'a>]) -> Vec<StepRow<'a>> {
     let mut rows = Vec::new();
     let mut rest = steps;
     while let Some((first, after)) = rest.split_first() {
-        let attempts = attempts(rest);
-        if attempts >= FEWEST_FOLDED {
+        let attempts = leading_attempts(rest);
+        if attempts >= MIN_FOLDED {
             let (folded, after) = rest.split_at(attempts);
-            rows.push(Row::Repeats(Repeats {
+            rows.push(StepRow::Repeats(Repeats {
                 steps: folded,
-                same_outcome: folded.iter().all(|step| came_out_the_same(first, step)),
+                same_outcome: folded.iter().all(|step| has_same_outcome(first, step)),
                 attempts_at: first.attempt_of,
             }));
             rest = after;
             continue;
         }
-        rows.push(Row::Step(first));
+        rows.push(StepRow::Step(first));
         let repeats = if first.attempt_of.is_some() {
             0
         } else {
             let repeats = after.iter().take_while(|step| asks_the_same(first, step));
-            repeats.take_while(|step| step.attempts_told().is_none()).count()
+            repeats.take_while(|step| step.attempt_words().is_none()).count()
         };
         rest = after;
-        if repeats >= FEWEST_FOLDED {
+        if repeats >= MIN_FOLDED {
             let (folded, after) = after.split_at(repeats);
-            rows.push(Row::Repeats(Repeats {
+            rows.push(StepRow::Repeats(Repeats {
                 steps: folded,
-                same_outcome: folded.iter().all(|step| came_out_the_same(first, step)),
+                same_outcome: folded.iter().all(|step| has_same_outcome(first, step)),
                 attempts_at: None,
             }));
             rest = after;
@@ -115,8 +116,8 @@ pub fn rows<'a>(steps: &'a [Step<'a>]) -> Vec<Row<'a>> {
     rows
 }
 
-/// How many of the first steps are attempts at one call.
-fn attempts(steps: &[Step<'_>]) -> usize {
+/// Number of first steps that are attempts at one call.
+fn leading_attempts(steps: &[Step<'_>]) -> usize {
     let Some((first, after)) = steps
         .split_first()
         .filter(|(first, _)| first.attempt_of.is_some())
@@ -131,7 +132,7 @@ fn attempts(steps: &[Step<'_>]) -> usize {
     1 + after.iter().take_while(is_too).count()
 }
 
-/// Whether both are siblings, nothing is nested in either, and both put the same question.
+/// Both are siblings, nothing is nested in either, and both put the same question.
 fn asks_the_same(first: &Step<'_>, other: &Step<'_>) -> bool {
     if first.in_flight
         || other.in_flight
@@ -164,7 +165,7 @@ fn asks_the_same(first: &Step<'_>, other: &Step<'_>) -> bool {
     }
 }
 
-fn came_out_the_same(first: &Step<'_>, other: &Step<'_>) -> bool {
+fn has_same_outcome(first: &Step<'_>, other: &Step<'_>) -> bool {
     let (first, other) = (&first.record.payload, &other.record.payload);
     let failure = |payload| step_summary::failure(payload).map(|error| (&error.error_type, &error.message));
     step_summary::failed(first) == step_summary::failed(other)
@@ -187,14 +188,14 @@ mod tests {
     use crate::steps;
     use serde_json::json;
 
-    fn told(sample: &Sample) -> Vec<String> {
+    fn folded(sample: &Sample) -> Vec<String> {
         let sources = sample.sources();
         let steps = steps::steps(&sources, None);
-        rows(&steps)
+        fold_repeats(&steps)
             .iter()
             .map(|row| match row {
-                Row::Step(step) => step.name(),
-                Row::Repeats(repeats) => format!("×{} {}", repeats.steps.len(), repeats.description()),
+                StepRow::Step(step) => step.name(),
+                StepRow::Repeats(repeats) => format!("×{} {}", repeats.steps.len(), repeats.description()),
             })
             .collect()
     }
@@ -209,7 +210,7 @@ mod tests {
                 .step(ask())
                 .step(tool("send", &json!({}), &json!("ok")));
         assert_eq!(
-            told(&sample),
+            folded(&sample),
             ["search", "×2 identical arguments, identical results", "send"]
         );
     }
@@ -217,7 +218,10 @@ mod tests {
     #[test]
     fn two_of_a_kind_are_both_shown() {
         let ask = || tool("search", &json!({"q": "refund"}), &json!("none"));
-        assert_eq!(told(&Sample::new().step(ask()).step(ask())), ["search", "search"]);
+        assert_eq!(
+            folded(&Sample::new().step(ask()).step(ask())),
+            ["search", "search"]
+        );
     }
 
     #[test]
@@ -229,7 +233,7 @@ mod tests {
             .step(ask("refund", 2))
             .step(ask("policy", 2));
         assert_eq!(
-            told(&sample),
+            folded(&sample),
             ["search", "×2 identical arguments, different results", "search"]
         );
     }
@@ -243,22 +247,22 @@ mod tests {
             attempts.step(ask())
         };
         assert_eq!(
-            told(&retried(2)),
+            folded(&retried(2)),
             ["×2 failed attempts at #3: RateLimited", "search"]
         );
-        assert_eq!(told(&retried(1)), ["search", "search"]);
+        assert_eq!(folded(&retried(1)), ["search", "search"]);
         let sample = retried(2);
         let sources = sample.sources();
         let steps = steps::steps(&sources, None);
-        let attempts: Vec<Option<String>> = steps.iter().map(Step::attempts_told).collect();
+        let attempts: Vec<Option<String>> = steps.iter().map(Step::attempt_words).collect();
         let expected = ["attempt at #3", "attempt at #3", "3 attempts"];
-        assert_eq!(attempts, expected.map(|told| Some(told.to_owned())));
+        assert_eq!(attempts, expected.map(|words| Some(words.to_owned())));
         assert_eq!(
-            told(&Sample::new().step(failed()).step(failed())),
+            folded(&Sample::new().step(failed()).step(failed())),
             ["search", "search"]
         );
         assert_eq!(
-            told(&retried(0).step(ask()).step(ask())),
+            folded(&retried(0).step(ask()).step(ask())),
             ["search", "×2 identical arguments, identical results"]
         );
     }

@@ -5,7 +5,7 @@ use tracer_sdk::format::{EventType, Payload, Record, RecordedStatus, TraceId, Us
 use tracer_sdk::read::StartedSpan;
 
 /// The record of a call that has begun and not ended, of which nothing but its name is known.
-pub fn record(run_id: TraceId, started: &StartedSpan) -> Record {
+pub(crate) fn record(run_id: TraceId, started: &StartedSpan) -> Record {
     Record {
         event_id: started.span_id.to_string(),
         run_id,

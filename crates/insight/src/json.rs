@@ -32,7 +32,7 @@ impl Formatter for Safe {
     }
 }
 
-/// Where the first character from U+007F to U+009F stands. Most texts have none and are long, so bytes are searched: in
+/// The place of the first character from U+007F to U+009F. Most texts have none and are long, so bytes are searched: in
 /// UTF-8 these characters are 7F, and C2 before 80 to 9F.
 fn first_control_character(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();

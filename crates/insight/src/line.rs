@@ -2,14 +2,14 @@
 
 use crate::text;
 
-/// What a piece of text means. A surface decides how that looks; no meaning hangs on the look alone.
+/// The meaning of a piece of text. A surface decides how that looks; no meaning hangs on the look alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     /// Ordinary text.
     Plain,
-    /// What the eye should find first.
+    /// Found by the eye first.
     Strong,
-    /// What can be skipped.
+    /// To be skipped.
     Muted,
     /// It went well.
     Good,
@@ -48,12 +48,12 @@ impl Piece {
         &self.text
     }
 
-    /// What it means.
+    /// Its meaning.
     pub fn tone(&self) -> Tone {
         self.tone
     }
 
-    /// How many columns it takes.
+    /// Number of columns that it takes.
     pub fn width(&self) -> usize {
         text::width(&self.text)
     }
@@ -83,7 +83,7 @@ impl Line {
         self
     }
 
-    /// The line with so many spaces added.
+    /// The line with `columns` spaces added.
     #[must_use]
     pub fn space(self, columns: usize) -> Self {
         self.with(" ".repeat(columns), Tone::Plain)
@@ -115,12 +115,12 @@ impl Line {
         &self.pieces
     }
 
-    /// How many columns the line takes.
+    /// Number of columns that the line takes.
     pub fn width(&self) -> usize {
         self.pieces.iter().map(Piece::width).sum()
     }
 
-    /// The line cut to at most so many columns, the cut told by an ellipsis, and without spaces at its end.
+    /// The line cut to at most `columns` with an ellipsis, and without spaces at its end.
     #[must_use]
     pub fn fitted(self, columns: usize) -> Self {
         let line = self.trimmed();

@@ -31,7 +31,7 @@ impl<'a> RunEntry<'a> {
             .filter(|_| run_status != RunStatus::Damaged)?;
         let mut meta = Cow::Borrowed(meta);
         if meta.additional.contains_key(RUN_STATUS) {
-            // An emitter's own key of this name would stand in the object twice.
+            // An emitter's own key of this name would be in the object twice.
             meta.to_mut().additional.remove(RUN_STATUS);
         }
         Some(Self {
@@ -46,7 +46,7 @@ impl<'a> RunEntry<'a> {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DamagedRun<'a> {
     trace_id: TraceId,
-    /// What is wrong with it, as far as a list looks: its metadata, and the first and the last line of its log.
+    /// Its problems, as far as a list reads it: its metadata, and the first and the last line of its log.
     diagnostics: Cow<'a, [Problem]>,
 }
 

@@ -5,9 +5,10 @@ use tracer_sdk::format::{Problem, RunMeta, Timestamp};
 use crate::status::RunStatus;
 use crate::steps::Step;
 use crate::totals::Totals;
-use crate::{step_summary, summary, text, units};
+use crate::value_summary;
+use crate::{summary, text, units};
 
-/// How a run went, what it counted, and what of it cannot be read.
+/// A run as a whole: its outcome, its counts, and its problems.
 #[derive(Debug, Clone)]
 pub struct RunHead {
     /// Its name; `None` when it has none.
@@ -16,15 +17,15 @@ pub struct RunHead {
     pub status: RunStatus,
     /// When it started.
     pub started: Option<Timestamp>,
-    /// How long it took, or has been running, in microseconds.
+    /// Its duration, or the time that it has been running, in microseconds.
     pub duration: Option<u64>,
     /// The sums over all its steps.
     pub totals: Totals,
-    /// What its metadata says of its recording, see [`recording_remarks`].
+    /// Gaps in its recording, see [`recording_remarks`].
     pub remarks: Vec<String>,
     /// Bytes of a last line that were left out.
     pub cut_tail: Option<u64>,
-    /// What cannot be read.
+    /// Its problems.
     pub problems: Vec<Problem>,
     /// Number of further problems.
     pub more_problems: u64,
@@ -47,7 +48,7 @@ impl RunHead {
         display_name(self.name.as_deref())
     }
 
-    /// What happened, in one sentence. `steps` are all steps, or the key steps of a long run.
+    /// The outcome in one sentence. `steps` are all steps, or the key steps of a long run.
     pub fn sentence(&self, steps: &[Step<'_>]) -> String {
         let is_part = (steps.len() as u64) < self.totals.steps;
         summary::sentence(
@@ -59,7 +60,7 @@ impl RunHead {
         )
     }
 
-    /// What it counted, in words: see [`Totals::words`].
+    /// Its counts in words: see [`Totals::words`].
     pub fn facts(&self) -> Vec<String> {
         self.totals
             .words(matches!(self.status, RunStatus::Ok | RunStatus::Looped))
@@ -95,10 +96,10 @@ impl RunHead {
 
 /// The name of a run on one line, or a word for none.
 pub fn display_name(name: Option<&str>) -> String {
-    step_summary::word(name.unwrap_or("(unnamed)"))
+    value_summary::label(name.unwrap_or("(unnamed)"))
 }
 
-/// How long a run took, or has been running, in microseconds.
+/// The duration of a run, or the time that it has been running, in microseconds.
 pub fn duration_so_far(meta: &RunMeta, status: RunStatus) -> Option<u64> {
     match status {
         RunStatus::Running => u64::try_from(units::now().microseconds_since(meta.started_at.instant())).ok(),
@@ -106,8 +107,8 @@ pub fn duration_so_far(meta: &RunMeta, status: RunStatus) -> Option<u64> {
     }
 }
 
-/// What the metadata of a run says of its recording: what is missing from it, and what came after its end. Each is a
-/// sentence without its full stop; none where everything was recorded in time.
+/// Gaps in the recording of a run and spans after its end, as its metadata has them, each a sentence without its full stop;
+/// none where everything was recorded in time.
 pub fn recording_remarks(meta: &RunMeta) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(dropped) = meta.dropped() {

@@ -1,5 +1,4 @@
-//! [`RunPreview`]: what the first megabyte of a run says, and for failures the last one: how many steps, which tokens, and
-//! what distinguishes it from other runs of its name.
+//! [`RunPreview`]: a run by its first megabyte, and for failures its last one: steps, tokens, and a subtitle.
 
 use std::fs;
 
@@ -10,6 +9,7 @@ use tracer_sdk::read::{RunSummary, read_log_part, spans_to_events};
 use crate::status::RunStatus;
 use crate::step_kind::StepKind;
 use crate::step_summary::prompt_summary;
+use crate::value_summary;
 use crate::{loops, step_summary, steps, text, totals};
 
 /// Bytes that are read of each end of a log.
@@ -17,7 +17,7 @@ const MAX_BYTES: u64 = 1024 * 1024;
 /// Cells of [`RunPreview::path`].
 const MAX_PATH_CELLS: usize = 12;
 
-/// What the spans of a run say, as far as a list of runs reads them.
+/// The steps of a run, as far as a list of runs reads them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunPreview {
@@ -25,9 +25,9 @@ pub struct RunPreview {
     pub steps: u64,
     /// The tokens of its model calls, when they say; a lower bound when not the whole run was read.
     pub tokens: Option<u64>,
-    /// Whether the whole run was read.
+    /// Set when the whole run was read.
     pub is_whole: bool,
-    /// What distinguishes it from other runs of its name: why it failed, what it repeated, what it was asked.
+    /// Distinguishes it from other runs of its name: why it failed, what it repeated, what it was asked.
     pub subtitle: Option<String>,
     /// The kinds of its steps in the order of time, in at most twelve cells; of its first steps, when not the whole run was
     /// read.
@@ -104,7 +104,7 @@ fn path_cells(kinds: &[StepKind]) -> Vec<StepKind> {
         .collect()
 }
 
-/// What distinguishes a run from others of its name; `None` when the records do not say.
+/// Distinguishes a run from others of its name; `None` when the records do not.
 fn subtitle(status: RunStatus, records: &[Record], last: Option<&[Record]>) -> Option<String> {
     let special = match status {
         RunStatus::Failed => failure(last.unwrap_or(records)),
@@ -132,8 +132,8 @@ fn failure(records: &[Record]) -> Option<String> {
         })?;
     Some(format!(
         "{}: {}",
-        step_summary::word(&error.error_type),
-        step_summary::word(&error.message)
+        value_summary::label(&error.error_type),
+        value_summary::label(&error.message)
     ))
 }
 
@@ -151,7 +151,7 @@ fn repetition(records: &[Record]) -> Option<String> {
     Some(format!("{} ×{}", found.block(), found.repetitions.len()))
 }
 
-/// What the first model call was asked, or else what the first tool was given.
+/// The prompt of the first model call, or else the arguments of the first tool call.
 fn first_input(records: &[Record]) -> Option<String> {
     let prompt = records.iter().find_map(|record| match &record.payload {
         Payload::LlmCall { prompt, .. } if !prompt.is_null() => Some(prompt_summary(prompt)),
@@ -161,8 +161,8 @@ fn first_input(records: &[Record]) -> Option<String> {
         records.iter().find_map(|record| match &record.payload {
             Payload::ToolCall { args, tool_name, .. } if !args.is_null() => Some(format!(
                 "{} {}",
-                step_summary::word(tool_name),
-                step_summary::value(args)
+                value_summary::label(tool_name),
+                value_summary::summarize(args)
             )),
             _ => None,
         })

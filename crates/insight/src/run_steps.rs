@@ -58,7 +58,7 @@ impl RunSteps {
         Ok(Self { run, status, steps })
     }
 
-    /// What is shown above the steps.
+    /// The run as a whole.
     pub fn head(&self) -> RunHead {
         let (run, meta) = (&self.run, self.run.meta.as_ref());
         RunHead {
@@ -74,7 +74,7 @@ impl RunSteps {
         }
     }
 
-    /// How many steps there are.
+    /// Number of steps.
     pub fn len(&self) -> usize {
         self.steps.len()
     }
@@ -84,11 +84,11 @@ impl RunSteps {
         let root = self
             .start_number()
             .and_then(|number| self.run.records.header(number));
-        let told = || self.run.meta.as_ref().map(|meta| meta.started_at.instant());
-        root.map(|outline| outline.instant).or_else(told)
+        let recorded = || self.run.meta.as_ref().map(|meta| meta.started_at.instant());
+        root.map(|header| header.instant).or_else(recorded)
     }
 
-    /// The record of the run's start, which tells how the program was started; a run that goes on has none yet.
+    /// The record of the run's start, with the arguments of the program; a running run has none yet.
     pub fn start(&mut self) -> Result<Option<Record>, RecordError> {
         match self.start_number() {
             Some(number) => self.run.records.record(number),
@@ -98,8 +98,8 @@ impl RunSteps {
 
     fn start_number(&self) -> Option<usize> {
         (0..self.run.records.record_count()).find(|number| {
-            let outline = self.run.records.header(*number);
-            outline.is_some_and(|outline| outline.event_type == EventType::RunStart)
+            let header = self.run.records.header(*number);
+            header.is_some_and(|header| header.event_type == EventType::RunStart)
         })
     }
 
@@ -130,7 +130,7 @@ impl RunSteps {
                 .run
                 .records
                 .header(number)
-                .is_some_and(|outline| wanted(outline.event_type, outline.is_failed)),
+                .is_some_and(|header| wanted(header.event_type, header.is_failed)),
             Place::InFlight(index) => self
                 .run
                 .in_flight
@@ -146,20 +146,20 @@ impl RunSteps {
 
     /// The numbers of the steps that pass.
     pub fn passing(&mut self, filter: &StepFilter) -> Result<Vec<usize>, RecordError> {
-        self.passing_one_by_one(filter, || {})
+        self.passing_with_progress(filter, || {})
     }
 
-    /// The same, where `looked_at` is told of each step that has to be read for it.
-    pub fn passing_one_by_one(
+    /// The same; calls `on_read` for each step that has to be read for it.
+    pub fn passing_with_progress(
         &mut self,
         filter: &StepFilter,
-        mut looked_at: impl FnMut(),
+        mut on_read: impl FnMut(),
     ) -> Result<Vec<usize>, RecordError> {
-        let mut numbers = self.numbers(|event_type, failed| filter.passes_outline(event_type, failed));
+        let mut numbers = self.numbers(|event_type, failed| filter.passes_header(event_type, failed));
         if filter.has_text() {
             let mut found = Vec::new();
             for number in numbers {
-                looked_at();
+                on_read();
                 if let Some(source) = self.read(number)?
                     && filter.passes(&source.record)
                 {
@@ -173,7 +173,7 @@ impl RunSteps {
 
     /// The numbers of the [`key_steps`].
     pub fn key_steps(&self) -> Vec<usize> {
-        key_steps::numbers(self.len(), |wanted| self.numbers(wanted))
+        key_steps::key_step_numbers(self.len(), |wanted| self.numbers(wanted))
     }
 
     /// Reads the steps with these numbers.
@@ -201,7 +201,7 @@ impl RunSteps {
             Some(Place::InFlight(index)) => {
                 let begun = self.run.in_flight.get(index).zip(self.run.trace_id);
                 let record = begun.map(|(started, run_id)| in_flight::record(run_id, started));
-                Ok(record.map(|record| (StepSource::begun(number, record), None)))
+                Ok(record.map(|record| (StepSource::in_flight(number, record), None)))
             }
             Some(Place::Record(place)) => {
                 let read = self.run.records.record_with_span(place)?;

@@ -15,7 +15,7 @@ const FOREIGN_PLACES: [&str; 12] = [
     "node:internal",
     "<frozen ",
 ];
-/// How names of functions begin that come with Rust or record the run.
+/// Beginnings of the names of functions that come with Rust or record the run.
 const FOREIGN_NAMES: [&str; 9] = [
     "std::",
     "core::",
@@ -57,7 +57,7 @@ fn starts_a_frame(line: Option<&str>) -> bool {
         .is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether the line is a frame at all, of Rust, Python or JavaScript.
+/// The line is a frame at all, of Rust, Python or JavaScript.
 fn is_frame(line: &str) -> bool {
     starts_a_frame(Some(line))
         || line.starts_with("File \"")

@@ -11,7 +11,7 @@ pub(crate) fn serialize_word<S: Serializer>(status: &RunStatus, serializer: S) -
     serializer.serialize_str(status.as_str())
 }
 
-/// How a status is drawn.
+/// The looks of a status.
 pub trait Signs {
     /// Its sign.
     fn glyph(self) -> &'static str;

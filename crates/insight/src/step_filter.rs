@@ -1,4 +1,4 @@
-//! Which steps somebody wants to see: by kind, by failure, by a text in them.
+//! [`StepFilter`]: steps by kind, by failure, by a text in them.
 
 use serde_json::Value;
 use tracer_sdk::format::{EventType, Payload, Record};
@@ -6,7 +6,7 @@ use tracer_sdk::format::{EventType, Payload, Record};
 use crate::step_kind::StepKind;
 use crate::step_summary;
 
-/// What steps have to be like; without anything set, every step passes.
+/// Criteria for steps; without any, every step passes.
 #[derive(Debug, Clone, Default)]
 pub struct StepFilter {
     kinds: Vec<StepKind>,
@@ -25,25 +25,25 @@ impl StepFilter {
         }
     }
 
-    /// Whether every step passes.
+    /// Has no criteria: every step passes.
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty() && !self.only_failures && self.text.is_none()
     }
 
-    /// Whether a step has to be read to tell whether it passes.
+    /// Has a criterion for which a step has to be read.
     pub fn has_text(&self) -> bool {
         self.text.is_some()
     }
 
-    /// Whether a step passes as far as can be told without reading it.
-    pub fn passes_outline(&self, event_type: EventType, failed: bool) -> bool {
+    /// Checks a step as far as possible without reading it.
+    pub fn passes_header(&self, event_type: EventType, failed: bool) -> bool {
         (self.kinds.is_empty() || self.kinds.contains(&kind_of_step(event_type)))
             && (!self.only_failures || failed)
     }
 
-    /// Whether a step passes.
+    /// Checks a step.
     pub fn passes(&self, record: &Record) -> bool {
-        self.passes_outline(record.event_type(), step_summary::failed(&record.payload))
+        self.passes_header(record.event_type(), step_summary::failed(&record.payload))
             && self.text.as_deref().is_none_or(|text| {
                 says(&record.name, text)
                     || payload_holds(&record.payload, text)
@@ -96,7 +96,7 @@ fn payload_holds(payload: &Payload, text: &str) -> bool {
         }
 }
 
-/// Whether a text is anywhere in a value: in a string, a number, or a field's name.
+/// Finds a text anywhere in a value: in a string, a number, or a field's name.
 fn holds(value: &Value, text: &str) -> bool {
     match value {
         Value::String(string) => says(string, text),

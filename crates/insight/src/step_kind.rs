@@ -5,7 +5,7 @@ use tracer_sdk::format::EventType;
 
 use crate::line::Tone;
 
-/// What a step is.
+/// The kind of a step.
 ///
 /// ```
 /// use tracer_insight::step_kind::StepKind;
@@ -91,7 +91,17 @@ impl StepKind {
         }
     }
 
-    /// Whether it is a call of a model or a tool.
+    /// The name of steps of this kind that have none of their own.
+    pub const fn fixed_name(self) -> Option<&'static str> {
+        match self {
+            Self::State => Some("state"),
+            Self::Error => Some("error"),
+            Self::Loop => Some("loop warning"),
+            Self::Run | Self::Llm | Self::Tool | Self::Span => None,
+        }
+    }
+
+    /// Is a call of a model or a tool.
     pub const fn is_call(self) -> bool {
         matches!(self, Self::Llm | Self::Tool)
     }

@@ -49,7 +49,7 @@ pub struct Nested {
     pub parent: u32,
     /// Number of items that it is nested in.
     pub depth: u16,
-    /// Whether others are nested in it.
+    /// Set when others are nested in it.
     pub has_children: bool,
 }
 

@@ -8,10 +8,11 @@ use crate::line::Tone;
 use crate::step_kind::StepKind;
 use crate::step_order::{NONE, for_each_nested};
 use crate::step_summary;
-use crate::step_summary::Gist;
+use crate::step_summary::StepSummary;
 use crate::text;
+use crate::value_summary;
 
-/// What `meta` of an attempt says the call under.
+/// Key in the `meta` of an attempt that holds the ID of the call.
 pub const ATTEMPT_OF: &str = "attempt_of";
 
 /// One record of a run, placed in time and in the tree.
@@ -19,19 +20,19 @@ pub const ATTEMPT_OF: &str = "attempt_of";
 pub struct Step<'a> {
     /// Its number in the order of time, from 1; `RUN_START` and `RUN_END` have none.
     pub number: usize,
-    /// How many steps it is nested in.
+    /// Number of steps that it is nested in.
     pub depth: usize,
-    /// Whether other steps are nested in it.
+    /// Set when other steps are nested in it.
     pub has_children: bool,
     /// Microseconds from the start of the run to its start.
     pub offset: Option<u64>,
-    /// How long it took, in microseconds; `None` when it has no duration or did not end.
+    /// Its duration in microseconds; `None` when it has none or did not end.
     pub duration: Option<u64>,
-    /// Whether it has begun and not ended.
+    /// Set when it has begun and not ended.
     pub in_flight: bool,
-    /// How often the call was tried, itself included, as far as the steps tell; 1 for everything else.
+    /// Number of times that the call was tried, itself included, as far as the steps show; 1 for everything else.
     pub attempts: usize,
-    /// Whether this is an attempt at a call that follows; its number, where it is among the steps.
+    /// Set for an attempt at a call that follows; holds its number, where it is among the steps.
     pub attempt_of: Option<Option<usize>>,
     /// The record.
     pub record: &'a Record,
@@ -39,24 +40,24 @@ pub struct Step<'a> {
 
 impl Step<'_> {
     /// `3 attempts`, or `attempt at #3`; `None` of what is neither.
-    pub fn attempts_told(&self) -> Option<String> {
+    pub fn attempt_words(&self) -> Option<String> {
         match self.attempt_of {
             Some(call) => Some(attempt_at(call)),
             None => attempts(self.attempts),
         }
     }
 
-    /// What went in and what came out, after how often it was tried.
-    pub fn gist(&self) -> Gist {
-        step_summary::of(&self.record.payload).after(self.attempts_told())
+    /// Its summary, after the number of attempts.
+    pub fn summary(&self) -> StepSummary {
+        StepSummary::from_payload(&self.record.payload).preceded_by(self.attempt_words())
     }
 
-    /// What it is called: the model, the tool, the span.
+    /// Its name: of the model, the tool, the span.
     pub fn name(&self) -> String {
         name(self.record)
     }
 
-    /// What it is.
+    /// Its kind.
     pub fn kind(&self) -> StepKind {
         self.record.event_type().into()
     }
@@ -70,51 +71,49 @@ impl Step<'_> {
         }
     }
 
-    /// Whether it is a call of a model or a tool.
+    /// Is a call of a model or a tool.
     pub fn is_call(&self) -> bool {
         self.kind().is_call()
     }
 
-    /// Whether it tells a failure.
+    /// Has failed, or is an error.
     pub fn failed(&self) -> bool {
         step_summary::failed(&self.record.payload)
     }
 }
 
-/// What is told of an attempt at the call with a number.
+/// `attempt at #3`.
 pub fn attempt_at(call: Option<usize>) -> String {
     call.map_or_else(|| "attempt".to_owned(), |call| format!("attempt at #{call}"))
 }
 
-/// What is told of a call that was tried so often; `None` of one that was made once.
+/// `3 attempts`; `None` for a call that was made once.
 pub fn attempts(attempts: usize) -> Option<String> {
     (attempts > 1).then(|| text::counted(attempts as u64, "attempt"))
 }
 
-/// What the step of a record is called: the model, the tool, the span.
+/// The name of the step of a record: of the model, the tool, the span.
 pub fn name(record: &Record) -> String {
-    match &record.payload {
-        Payload::LlmCall { model, .. } => step_summary::word(model),
-        Payload::ToolCall { tool_name, .. } => step_summary::word(tool_name),
-        Payload::StateUpdate { .. } => "state".to_owned(),
-        Payload::Error(_) => "error".to_owned(),
-        Payload::LoopWarning { .. } => "loop warning".to_owned(),
-        Payload::RunStart { .. } | Payload::RunEnd { .. } | Payload::Unknown { .. } => {
-            step_summary::word(&record.name)
-        }
+    if let Some(fixed) = StepKind::from(record.event_type()).fixed_name() {
+        return fixed.to_owned();
     }
+    value_summary::label(match &record.payload {
+        Payload::LlmCall { model, .. } => model,
+        Payload::ToolCall { tool_name, .. } => tool_name,
+        _ => &record.name,
+    })
 }
 
-/// A record of a run with what tells its place, as a step is made from it.
+/// A record of a run with its number and duration, as a step is made from it.
 #[derive(Debug, Clone)]
 pub struct StepSource {
     /// Its number in the order of time, from 1.
     pub number: usize,
     /// The record.
     pub record: Record,
-    /// How long it took, in microseconds, which is finer than the record tells; `None` when it did not end.
+    /// Its duration in microseconds, finer than that of the record; `None` when it did not end.
     pub duration: Option<u64>,
-    /// Whether it has begun and not ended.
+    /// Set when it has begun and not ended.
     pub in_flight: bool,
 }
 
@@ -133,7 +132,7 @@ impl StepSource {
     }
 
     /// A call that has begun and not ended.
-    pub fn begun(number: usize, record: Record) -> Self {
+    pub fn in_flight(number: usize, record: Record) -> Self {
         Self {
             number,
             record,
@@ -179,7 +178,7 @@ pub fn steps(sources: &[StepSource], started: Option<Timestamp>) -> Vec<Step<'_>
     nested
 }
 
-/// Tells each attempt which call it is at, and each call how often it was tried.
+/// Gives each attempt the number of its call, and each call the number of its attempts.
 fn mark_attempts(steps: &mut [Step<'_>]) {
     let mut attempts: HashMap<&str, usize> = HashMap::new();
     for step in steps.iter() {

@@ -7,23 +7,24 @@ use crate::status::RunStatus;
 use crate::step_summary;
 use crate::steps::Step;
 use crate::totals::Totals;
+use crate::value_summary;
 use crate::{text, units};
 
-/// A message longer than this is told in full at its step.
-const LONGEST_MESSAGE: usize = 160;
-/// A path with more calls than this is told by its beginning and its end.
-const LONGEST_PATH: usize = 6;
+/// Characters of a message; its step has all of it.
+const MAX_MESSAGE_CHARS: usize = 160;
+/// Calls of a path; of a longer one the beginning and the end are named.
+const MAX_PATH_CALLS: usize = 6;
 
 /// The sentence. `totals` are those of a run of which `steps` are only a part; `elapsed` is how long a run that goes on has been going on, in microseconds; `damaged` whether a part
 /// of it cannot be read.
 pub fn sentence(
-    standing: RunStatus,
+    status: RunStatus,
     steps: &[Step<'_>],
     totals: Option<&Totals>,
     elapsed: Option<u64>,
     damaged: bool,
 ) -> String {
-    let told = match standing {
+    let sentence = match status {
         RunStatus::Running => {
             let since = elapsed.map_or_else(String::new, |elapsed| {
                 format!(" for {}", units::duration(elapsed))
@@ -57,16 +58,16 @@ pub fn sentence(
         }
     };
     if damaged {
-        told + " A part of it cannot be read."
+        sentence + " A part of it cannot be read."
     } else {
-        told
+        sentence
     }
 }
 
 /// The step that the sentence points at as what went wrong first; `None` when nothing did.
-pub fn cause<'a>(standing: RunStatus, steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
+pub fn cause<'a>(status: RunStatus, steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
     let failed_call = || last(steps, |step| step.is_call() && step.failed());
-    match standing {
+    match status {
         RunStatus::Failed => {
             let error = error_step(steps);
             let call = match error.and_then(error_of) {
@@ -111,15 +112,15 @@ fn failed(steps: &[Step<'_>]) -> String {
             None => format!("Failed without saying why,{after}."),
         };
     };
-    let message = text::one_line(&error.message, LONGEST_MESSAGE);
+    let message = text::one_line(&error.message, MAX_MESSAGE_CHARS);
     match error.error_type.as_str() {
         "LoopAbort" => ended(&format!("Stopped by the loop guardrail{after}"), &message),
         "GuardrailExceeded" => ended(&format!("Stopped by a guardrail{after}"), &message),
         "Cancelled" => format!("Cancelled{after}."),
         "panic" => ended(&format!("Panicked{after}"), &message),
         _ => match last(steps, |step| step.is_call() && caused(step, error)) {
-            Some(call) => ended(&format!("Failed at {}", reference(call)), &told(error)),
-            None => ended(&format!("Failed{after}"), &told(error)),
+            Some(call) => ended(&format!("Failed at {}", reference(call)), &failure_words(error)),
+            None => ended(&format!("Failed{after}"), &failure_words(error)),
         },
     }
 }
@@ -167,13 +168,13 @@ fn ended_ok(steps: &[Step<'_>]) -> String {
     if calls.is_empty() {
         return "Ended ok without a model or tool call.".to_owned();
     }
-    let told = ended_ok_with(&calls);
+    let sentence = ended_ok_with(&calls);
     match attempts.len() as u64 {
-        0 => told,
+        0 => sentence,
         attempts => {
             let were = if attempts == 1 { "was" } else { "were" };
             let attempts = text::counted(attempts, "failed attempt");
-            format!("{told} {attempts} {were} tried again.")
+            format!("{sentence} {attempts} {were} tried again.")
         }
     }
 }
@@ -216,17 +217,17 @@ fn path(calls: &[&Step<'_>]) -> String {
             _ => names.push((name, 1)),
         }
     }
-    let told = names.into_iter().map(|(name, times)| match times {
+    let names = names.into_iter().map(|(name, times)| match times {
         1 => name,
         _ => format!("{name} ×{times}"),
     });
-    shortened(told.collect())
+    shortened(names.collect())
 }
 
 /// The names in a row; of many, the beginning and the end.
 fn shortened(mut names: Vec<String>) -> String {
     const KEPT: usize = 5;
-    if names.len() > LONGEST_PATH {
+    if names.len() > MAX_PATH_CALLS {
         let between = names.len() - KEPT;
         names.splice(3..3 + between, [format!("… {between} more …")]);
     }
@@ -253,7 +254,7 @@ fn error_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
     .or_else(|| last(steps, |step| error_of(step).is_some()))
 }
 
-/// Whether the error of the run is the failure of this call, passed on.
+/// The error of the run is the failure of this call, passed on.
 fn caused(call: &Step<'_>, error: &ErrorPayload) -> bool {
     step_summary::failure(&call.record.payload).is_some_and(|failure| {
         let (inner, outer) = (failure.message.trim(), error.message.trim());
@@ -275,15 +276,15 @@ fn reference(step: &Step<'_>) -> String {
 
 fn with_failure(call: &Step<'_>) -> String {
     match step_summary::failure(&call.record.payload) {
-        Some(error) => ended(&reference(call), &told(error)),
+        Some(error) => ended(&reference(call), &failure_words(error)),
         None => format!("{}.", reference(call)),
     }
 }
 
 /// `ValueError: the message`.
-fn told(error: &ErrorPayload) -> String {
-    let message = text::one_line(&error.message, LONGEST_MESSAGE);
-    let kind = step_summary::word(&error.error_type);
+fn failure_words(error: &ErrorPayload) -> String {
+    let message = text::one_line(&error.message, MAX_MESSAGE_CHARS);
+    let kind = value_summary::label(&error.error_type);
     if message.is_empty() {
         kind
     } else {

@@ -40,7 +40,7 @@ fn visible(char: char) -> char {
     }
 }
 
-/// How many terminal columns the text takes.
+/// Number of terminal columns that the text takes.
 pub fn width(text: &str) -> usize {
     text.width()
 }
@@ -73,7 +73,7 @@ pub fn one_line(text: &str, limit: usize) -> String {
     line
 }
 
-/// The text, cut so that it takes at most `columns`, the cut told by an ellipsis.
+/// The text, cut to at most `columns` with an ellipsis.
 pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
     if width(text) <= columns {
         return Cow::Borrowed(text);
@@ -97,7 +97,7 @@ pub fn start(text: &str, columns: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// The beginning of a text, at most so many bytes.
+/// The beginning of a text, at most `bytes` bytes.
 pub fn beginning(text: &str, bytes: usize) -> &str {
     let end = (0..=bytes.min(text.len()))
         .rev()
@@ -105,7 +105,7 @@ pub fn beginning(text: &str, bytes: usize) -> &str {
     text.get(..end.unwrap_or(0)).unwrap_or_default()
 }
 
-/// The end of a text, at most so many bytes.
+/// The end of a text, at most `bytes` bytes.
 pub fn ending(text: &str, bytes: usize) -> &str {
     let start = (text.len().saturating_sub(bytes)..=text.len()).find(|start| text.is_char_boundary(*start));
     text.get(start.unwrap_or(0)..).unwrap_or_default()

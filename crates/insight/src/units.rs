@@ -45,7 +45,7 @@ fn three_digits(microseconds: u64, unit: u64, name: &str) -> Option<String> {
         })
 }
 
-/// How long ago something was: `8 s ago`, `3 min ago`, `5 h ago`, `3 d ago`, and after a month the date.
+/// The time since a moment: `8 s ago`, `3 min ago`, `5 h ago`, `3 d ago`, and after a month the date.
 pub fn ago(then: Timestamp, now: Timestamp) -> String {
     const MINUTE: i64 = 60;
     const HOUR: i64 = 60 * MINUTE;
@@ -96,7 +96,7 @@ pub fn bytes(number: u64) -> String {
     format!("{}.{} {name}", tenths / 10, tenths % 10)
 }
 
-/// How long a run took, in microseconds: from its times, which are finer than its whole milliseconds.
+/// The duration of a run, in microseconds: from its times, which are finer than its whole milliseconds.
 pub fn run_duration(meta: &RunMeta) -> Option<u64> {
     let from_times =
         |ended: Timestamp| u64::try_from(ended.microseconds_since(meta.started_at.instant())).ok();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_past_is_told_in_its_own_unit_and_the_future_by_date() {
+    fn ago_has_its_own_unit_and_the_future_a_date() {
         let now: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
         let cases = [
             ("2026-11-21T11:59:59.5Z", "now"),
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_size_has_one_digit_behind_the_point() {
-        let told = [999, 1_000, 64_500_000, 1_065_299_878].map(bytes);
-        assert_eq!(told, ["999 B", "1.0 kB", "64.5 MB", "1.0 GB"]);
+        let sizes = [999, 1_000, 64_500_000, 1_065_299_878].map(bytes);
+        assert_eq!(sizes, ["999 B", "1.0 kB", "64.5 MB", "1.0 GB"]);
     }
 }

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::step_summary;
+use crate::value_summary;
 
-/// More differences of one value are not told.
+/// Differences of one value that are listed.
 const MOST_DIFFERENCES: usize = 200;
 /// Deeper fields are compared as a whole.
 const DEEPEST: usize = 6;
@@ -16,11 +16,11 @@ const DEEPEST: usize = 6;
 pub struct Difference {
     /// Where it is, `order.items[2]`; empty for the value itself.
     pub path: String,
-    /// What it was each time, in few words; `None` when it was not there.
+    /// Its value each time, in few words; `None` when it was not there.
     pub values: Vec<Option<String>>,
 }
 
-/// The fields in which the values differ; none when all are the same. Of very many the first are told.
+/// The fields in which the values differ; none when all are the same. Of very many, the first.
 pub fn between(values: &[&Value]) -> Vec<Difference> {
     let values: Vec<Option<&Value>> = values.iter().copied().map(Some).collect();
     let mut found = Vec::new();
@@ -53,7 +53,7 @@ fn compare(path: String, values: &[Option<&Value>], depth: usize, found: &mut Ve
                 .iter()
                 .map(|value| value.and_then(|value| value.get(name)))
                 .collect();
-            let word = step_summary::word(name);
+            let word = value_summary::label(name);
             let path = if path.is_empty() {
                 word
             } else {
@@ -74,7 +74,7 @@ fn compare(path: String, values: &[Option<&Value>], depth: usize, found: &mut Ve
             path,
             values: values
                 .iter()
-                .map(|value| value.map(step_summary::value))
+                .map(|value| value.map(value_summary::summarize))
                 .collect(),
         });
     }
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(values: &[Value]) -> Vec<String> {
+    fn differences(values: &[Value]) -> Vec<String> {
         between(&values.iter().collect::<Vec<_>>())
             .into_iter()
             .map(|difference| {
@@ -102,8 +102,8 @@ mod tests {
     #[test]
     fn what_is_the_same_every_time_does_not_differ() {
         let value = json!({"query": "refund", "page": [1, 2]});
-        assert_eq!(told(&[value.clone(), value.clone(), value]), [""; 0]);
-        assert_eq!(told(&[]), [""; 0]);
+        assert_eq!(differences(&[value.clone(), value.clone(), value]), [""; 0]);
+        assert_eq!(differences(&[]), [""; 0]);
     }
 
     #[test]
@@ -113,21 +113,22 @@ mod tests {
             json!({"query": "refund", "page": 2, "order": {"items": [1, 3]}}),
             json!({"query": "refund", "order": {"items": [1, 3]}}),
         ];
-        assert_eq!(told(&values), ["order.items[1]: 2, 3, 3", "page: 1, 2, -"]);
-        assert_eq!(told(&[json!("a b"), json!("c")]), [": \"a b\", c"]);
+        assert_eq!(differences(&values), ["order.items[1]: 2, 3, 3", "page: 1, 2, -"]);
+        assert_eq!(differences(&[json!("a b"), json!("c")]), [": \"a b\", c"]);
     }
 
     #[test]
     fn a_place_is_told_once_however_its_value_changes() {
-        let of = |before: Value, after: Value| told(&[json!({"read": before}), json!({"read": after})]);
+        let of =
+            |before: Value, after: Value| differences(&[json!({"read": before}), json!({"read": after})]);
         assert_eq!(of(json!([]), json!(["a.rs"])), ["read[0]: -, a.rs"]);
         assert_eq!(of(json!(["a.rs"]), json!([])), ["read[0]: a.rs, -"]);
         assert_eq!(of(json!({}), json!({"a": 1})), ["read.a: -, 1"]);
         assert_eq!(of(json!(1), json!({"a": 1})).len(), 1);
         assert_eq!(of(json!([]), json!({})).len(), 1);
-        assert_eq!(told(&[json!({}), json!({"read": []})]), ["read: -, []"]);
+        assert_eq!(differences(&[json!({}), json!({"read": []})]), ["read: -, []"]);
         assert_eq!(
-            told(&[json!({}), json!({"read": ["a.rs"]})]),
+            differences(&[json!({}), json!({"read": ["a.rs"]})]),
             ["read[0]: -, a.rs"]
         );
     }
@@ -141,6 +142,6 @@ mod tests {
             fields.insert("z".to_owned(), json!(last));
             Value::Object(fields)
         };
-        assert_eq!(told(&[value(1), value(2)]), ["z: 1, 2"]);
+        assert_eq!(differences(&[value(1), value(2)]), ["z: 1, 2"]);
     }
 }

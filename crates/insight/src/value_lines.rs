@@ -1,13 +1,13 @@
 //! A whole value in lines: fields by their names, texts as they read, never as escaped strings.
 
 use crate::conversation::embedded_json;
+use crate::value_summary;
 use serde_json::Value;
 
 use crate::line::{Line, Tone};
-use crate::step_summary;
 use crate::text;
 
-/// How far the fields of a value stand in from it.
+/// Indentation of the fields of a value, in columns.
 const STEP: usize = 2;
 /// Deeper levels keep this indentation, so that there is room left.
 const DEEPEST_INDENT: usize = 20;
@@ -21,7 +21,7 @@ pub fn lines(value: &Value, indent: usize, width: usize) -> Vec<Line> {
 
 /// A text as it reads: its own line breaks and indentation kept, long lines continued on the next one.
 pub fn text_lines(text: &str, indent: usize, width: usize, tone: Tone) -> Vec<Line> {
-    let text = step_summary::with_markers(text);
+    let text = value_summary::with_markers(text);
     let mut lines = Vec::new();
     for line in text.lines() {
         let parts = text::wrap_as_it_is(&line.replace('\t', "    "), width.saturating_sub(indent));
@@ -39,7 +39,7 @@ fn nested(value: &Value, indent: usize, width: usize, lines: &mut Vec<Line>) {
         Value::Object(map) if !map.is_empty() => {
             for (name, field) in map {
                 labelled(
-                    &format!("{}:", step_summary::word(name)),
+                    &format!("{}:", value_summary::label(name)),
                     field,
                     indent,
                     width,
@@ -93,7 +93,7 @@ fn one_line(value: &Value) -> Option<String> {
         Value::String(text) if text.contains(['\n', '\r']) || embedded_json(text).is_some() => None,
         Value::String(text) if is_ambiguous(text) => Some(format!("\"{text}\"")),
         Value::String(text) => {
-            Some(text::printable(&step_summary::with_markers(&text.replace('\t', "    "))).into_owned())
+            Some(text::printable(&value_summary::with_markers(&text.replace('\t', "    "))).into_owned())
         }
         Value::Array(items) if items.is_empty() => Some("[]".to_owned()),
         Value::Object(map) if map.is_empty() => Some("{}".to_owned()),
@@ -102,7 +102,7 @@ fn one_line(value: &Value) -> Option<String> {
     }
 }
 
-/// Whether a text would be taken for something else without quotes.
+/// A text that would read as something else without quotes.
 fn is_ambiguous(text: &str) -> bool {
     text.is_empty()
         || text.trim() != text
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(value: &Value, width: usize) -> Vec<String> {
+    fn texts(value: &Value, width: usize) -> Vec<String> {
         lines(value, 2, width).iter().map(Line::text).collect()
     }
 
@@ -148,14 +148,14 @@ mod tests {
             "  result:",
             "    hits: 2",
         ];
-        assert_eq!(told(&value, 80), expected);
+        assert_eq!(texts(&value, 80), expected);
     }
 
     #[test]
     fn nothing_is_cut_and_no_control_character_passes() {
         let value = json!({"answer": "one two three four five\u{1b}[2J", "key": "__REDACTED__"});
         assert_eq!(
-            told(&value, 18),
+            texts(&value, 18),
             [
                 "  answer:",
                 "    one two three",

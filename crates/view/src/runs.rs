@@ -97,7 +97,7 @@ impl Runs {
             runs += 1;
             spans += slot
                 .try_read()
-                .and_then(|run| Some(run.as_ref()?.index.len()))
+                .and_then(|run| Some(run.as_ref()?.steps.index.len()))
                 .unwrap_or(0);
             if runs == 1 || (runs <= MAX_OPEN_RUNS && spans <= MAX_OPEN_SPANS) {
                 kept.push((trace_id, slot));

@@ -8,8 +8,8 @@ use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use tracer_insight::line::{Line, Tone};
-use tracer_insight::step_summary;
 use tracer_insight::text;
+use tracer_insight::value_summary;
 
 /// Options of `tracer delete`.
 #[derive(Debug, clap::Args)]
@@ -46,7 +46,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             Line::of(
                 format!(
                     "  {short_id}  {}",
-                    step_summary::word(name.unwrap_or("(unnamed)"))
+                    value_summary::label(name.unwrap_or("(unnamed)"))
                 ),
                 Tone::Plain,
             )

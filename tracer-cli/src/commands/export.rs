@@ -105,8 +105,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     }
     let total = records.record_count() as u64;
     let source = match args.format {
-        Format::Html => Source::Page(Box::new(page(&directory, &short_id, session)?)),
-        _ => Source::Records(Box::new(meta), records),
+        Format::Html => ExportSource::Page(Box::new(page(&directory, &short_id, session)?)),
+        _ => ExportSource::Records(Box::new(meta), records),
     };
     let progress = Progress::begin("exporting", args.format.unit(), Some(total));
     if args.out.as_os_str() == "-" {
@@ -159,7 +159,7 @@ impl HtmlExport for HtmlFiles {
 }
 
 /// Data to export.
-enum Source {
+enum ExportSource {
     /// The records or spans of a run.
     Records(Box<RunMeta>, RecordStream),
     /// The steps of a run, for the HTML page.
@@ -203,13 +203,13 @@ fn note_redacted(redacted: u64, session: &mut Session) {
 /// Writes the run in the requested format; returns the number of redacted secrets.
 fn write(
     args: &Args,
-    source: Source,
+    source: ExportSource,
     progress: &Progress,
     writer: &mut dyn Write,
 ) -> Result<u64, ExportError> {
     let (meta, records) = match source {
-        Source::Records(meta, records) => (meta, records),
-        Source::Page(mut page) => {
+        ExportSource::Records(meta, records) => (meta, records),
+        ExportSource::Page(mut page) => {
             return html::write_run(
                 &mut page.contents,
                 &StepFilter::default(),

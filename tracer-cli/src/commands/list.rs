@@ -277,7 +277,7 @@ fn row(run: &RunSummary, preview: Option<RunPreview>) -> RunRow {
     };
     RunRow {
         id: run.directory.trace_id,
-        standing: run.status(),
+        status: run.status(),
         facts,
     }
 }

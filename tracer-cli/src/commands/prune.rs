@@ -14,7 +14,7 @@ use crate::value_parsers::{self, Since};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::status::RunStatus;
 use tracer_insight::units::now;
-use tracer_insight::{step_summary, text, units};
+use tracer_insight::{text, units, value_summary};
 
 /// Runs listed before the confirmation; the rest are counted.
 const MAX_LISTED_RUNS: usize = 20;
@@ -147,7 +147,7 @@ fn removal_row(removal: &PlannedRemoval, id_length: usize) -> Line {
         "{:11}  {:>8}  {started}  {}",
         removal.status.as_str(),
         units::bytes(removal.bytes),
-        step_summary::word(name.unwrap_or("(unnamed)"))
+        value_summary::label(name.unwrap_or("(unnamed)"))
     );
     Line::of(format!("  {id}  {rest}"), Tone::Plain)
 }

@@ -7,7 +7,7 @@ use crate::error::{CliError, ErrorKind};
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use tracer_insight::line::{Line, Tone};
-use tracer_insight::step_summary;
+use tracer_insight::value_summary;
 
 /// Options of `tracer rename`.
 #[derive(Debug, clap::Args)]
@@ -32,6 +32,6 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     })?;
     session.ui.lines(&[Line::of("✓ ", Tone::Good)
         .with(format!("renamed {short_id} to "), Tone::Plain)
-        .with(step_summary::word(&name), Tone::Strong)])?;
+        .with(value_summary::label(&name), Tone::Strong)])?;
     Ok(CommandOutcome::Done)
 }

@@ -9,8 +9,8 @@ use tracer_sdk::format::{Record, RunMeta, SpanId, SpanRecord, StoredTime, Timest
 use tracer_sdk::read::SpanStream;
 
 use super::ExportError;
-use super::lanes::{Interval, Lanes};
 use super::pieces::{Piece, Pieces};
+use super::tracks::{Interval, Tracks};
 use tracer_insight::json;
 
 /// The format knows processes and threads; a run is one process, and its rows are the threads.
@@ -23,9 +23,9 @@ struct Bar {
     parent: Option<SpanId>,
     interval: Interval,
     is_root: bool,
-    /// What stands for the span itself.
+    /// The bar of the span itself.
     own: Option<Event>,
-    /// What happened within it, beside it.
+    /// The instants within it.
     instants: Vec<Event>,
 }
 
@@ -110,7 +110,7 @@ pub fn write(
     let name = meta.run_name.as_deref().unwrap_or("run");
     Event::named("process_name", name)?.write(0, writer)?;
     let mut rows = Rows {
-        lanes: Lanes::default(),
+        tracks: Tracks::default(),
         writer,
     };
     // Those that start together wait for each other: the longest is the parent, and must be placed first.
@@ -127,21 +127,21 @@ pub fn write(
         }
     }
     rows.write(&mut together)?;
-    let Rows { lanes, writer } = rows;
-    for lane in 0..lanes.count().max(1) {
-        let name = match lane {
+    let Rows { tracks, writer } = rows;
+    for track in 0..tracks.count().max(1) {
+        let name = match track {
             0 => "run".to_owned(),
-            _ => format!("at the same time {lane}"),
+            _ => format!("at the same time {track}"),
         };
         writer.write_all(b",\n")?;
-        Event::named("thread_name", &name)?.write(lane, writer)?;
+        Event::named("thread_name", &name)?.write(track, writer)?;
     }
     writer.write_all(b"\n]}\n")?;
     Ok(())
 }
 
 struct Rows<'a> {
-    lanes: Lanes,
+    tracks: Tracks,
     writer: &'a mut dyn Write,
 }
 
@@ -152,24 +152,24 @@ impl Rows<'_> {
         together.sort_by_key(|bar| (std::cmp::Reverse(bar.interval.end), !bar.is_root));
         for bar in together.drain(..) {
             if let Some(event) = &bar.own {
-                let lane = if bar.has_row() {
-                    self.lanes.place(bar.id, bar.parent, bar.interval)
+                let track = if bar.has_row() {
+                    self.tracks.place(bar.id, bar.parent, bar.interval)
                 } else {
-                    self.lanes.lane_of(bar.parent)
+                    self.tracks.track_of(bar.parent)
                 };
-                self.event(event, lane)?;
+                self.event(event, track)?;
             }
             for event in &bar.instants {
-                let lane = self.lanes.lane_of(Some(bar.id));
-                self.event(event, lane)?;
+                let track = self.tracks.track_of(Some(bar.id));
+                self.event(event, track)?;
             }
         }
         Ok(())
     }
 
-    fn event(&mut self, event: &Event, lane: usize) -> io::Result<()> {
+    fn event(&mut self, event: &Event, track: usize) -> io::Result<()> {
         self.writer.write_all(b",\n")?;
-        event.write(lane, self.writer)
+        event.write(track, self.writer)
     }
 }
 
@@ -190,12 +190,12 @@ fn instant_of(record: &Record) -> Option<Timestamp> {
 #[derive(Debug)]
 struct Event {
     text: Vec<u8>,
-    /// Where that number stands.
+    /// The place of that number.
     lane_at: usize,
 }
 
 impl Event {
-    /// What a record tells: a bar of so many microseconds, or an instant.
+    /// A bar with its microseconds, or an instant.
     fn of(record: &Record, timestamp: i64, duration: Option<i64>) -> io::Result<Self> {
         let beginning = Beginning {
             phase: if duration.is_some() { "X" } else { "i" },
@@ -212,7 +212,7 @@ impl Event {
         Self::with(&beginning, &ending)
     }
 
-    /// What a process or a thread is called.
+    /// The name of a process or a thread.
     fn named(what: &'static str, name: &str) -> io::Result<Self> {
         let beginning = Beginning {
             phase: "M",
@@ -243,15 +243,15 @@ impl Event {
         Ok(Self { text, lane_at })
     }
 
-    fn write(&self, lane: usize, writer: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, track: usize, writer: &mut dyn Write) -> io::Result<()> {
         let (beginning, ending) = self.text.split_at(self.lane_at);
         writer.write_all(beginning)?;
-        write!(writer, "{lane}")?;
+        write!(writer, "{track}")?;
         writer.write_all(ending)
     }
 }
 
-/// What stands before the row, with the short keys of the format.
+/// The text before the row, with the short keys of the format.
 #[derive(Serialize)]
 struct Beginning<'a> {
     #[serde(rename = "ph")]
@@ -268,7 +268,7 @@ struct Beginning<'a> {
     process: u32,
 }
 
-/// What stands behind it.
+/// The text behind it.
 #[derive(Serialize)]
 struct Ending {
     #[serde(rename = "s", skip_serializing_if = "Option::is_none")]

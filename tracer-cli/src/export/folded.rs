@@ -14,7 +14,7 @@ use super::stacks::{Frame, Stacks};
 use super::{ExportError, own_record};
 use tracer_insight::text;
 
-/// What a stack weighs.
+/// The weight of a stack.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Weight {
     /// Microseconds in the span itself.

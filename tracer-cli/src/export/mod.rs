@@ -7,7 +7,6 @@ pub mod chrome;
 pub mod envelope;
 pub mod folded;
 pub mod html;
-mod lanes;
 pub mod lines;
 pub mod ndjson;
 pub mod otlp;
@@ -17,6 +16,7 @@ pub mod pieces;
 #[cfg(test)]
 mod samples;
 mod stacks;
+mod tracks;
 
 use std::io;
 
@@ -44,7 +44,7 @@ impl From<io::Error> for ExportError {
     }
 }
 
-/// The record that a span itself stands for; the records that are surfaced from a root are not.
+/// The record of a span itself, not one that is promoted from a root.
 fn own_record(span: &SpanRecord) -> Option<Record> {
     let id = span.span_id.to_string();
     tracer_sdk::spans_to_events(std::slice::from_ref(span))

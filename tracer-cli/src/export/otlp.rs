@@ -13,7 +13,7 @@ use super::pieces::Pieces;
 use super::{ExportError, own_record};
 use tracer_insight::json;
 
-/// What the spans are said to be from when the run has no name.
+/// Name of the service when the run has none.
 const UNNAMED_SERVICE: &str = "tracer";
 
 /// The spans of a run, as [`write()`] takes them.

@@ -10,7 +10,7 @@ use tracer_sdk::format::{ErrorPayload, Payload, Record};
 
 use super::otlp_messages;
 
-/// What the conventions call the provider now; most viewers know one of the two names.
+/// The provider's name in today's conventions; most viewers know one of the two.
 const PROVIDER_NAME: &str = "gen_ai.provider.name";
 const AGENT_NAME: &str = "gen_ai.agent.name";
 const ERROR_TYPE: &str = "error.type";
@@ -18,14 +18,14 @@ const ERROR_TYPE: &str = "error.type";
 /// The attributes of a span, event or resource, by key.
 pub(super) struct Attributes(Map<String, Value>);
 
-/// What is recorded: the name of the run.
+/// The name of the run.
 pub(super) fn of_resource(service: &str) -> Attributes {
     let mut attributes = Attributes(Map::new());
     attributes.set("service.name", json!(service));
     attributes
 }
 
-/// Everything that is stored on a span, and what its record tells under the names of the conventions.
+/// Everything that is stored on a span, and its record under the names of the conventions.
 pub(super) fn of_span(name: &str, stored: Map<String, Value>, record: Option<&Record>) -> Attributes {
     let mut attributes = Attributes(stored);
     match record.map(|record| &record.payload) {

@@ -10,24 +10,24 @@ use std::thread::{self, JoinHandle};
 
 use super::ExportError;
 
-/// How many items one turn of a thread has.
+/// Items of one turn of a thread.
 pub(super) const TURN_ITEMS: usize = 512;
-/// A piece is passed on when it has so many bytes, even within a turn: items can be large.
+/// Bytes with which a piece is passed on even within a turn: items can be large.
 pub(super) const PASSED_BYTES: usize = 1024 * 1024;
-/// How many pieces wait for each thread.
+/// Pieces that wait for each thread.
 const WAITING_PIECES: usize = 2;
 /// One thread writes the file: more than these it cannot keep up with.
 const MAX_THREADS: usize = 4;
 
-/// What some consecutive items become.
+/// The result of some consecutive items.
 pub trait Piece: Default + Send + 'static {
     /// About how many bytes of memory it has.
     fn bytes(&self) -> usize;
-    /// How many items it is made of.
+    /// Number of items that it is made of.
     fn count(&self) -> usize;
 }
 
-/// What a thread passes on.
+/// A thread's message.
 enum Passed<P> {
     Piece(P),
     EndOfTurn,

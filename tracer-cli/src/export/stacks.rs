@@ -26,7 +26,7 @@ pub(super) struct Stacks {
     names: Vec<String>,
     number_of_name: HashMap<String, u32>,
     spans: Vec<Held>,
-    /// Where a span stands among these.
+    /// The place of a span among these.
     place_of: HashMap<SpanId, u32>,
 }
 
@@ -56,15 +56,15 @@ enum Stack {
     Node(u32),
 }
 
-/// A stack has at most so many frames, the one for what lies deeper among them.
+/// Frames of a stack, the one for what is deeper among them.
 const MAX_FRAMES: u32 = 128;
-/// No frame is added to a stack whose names have so many bytes.
+/// Bytes of the names of a stack from which on no frame is added.
 const MAX_BYTES: usize = 8 * 1024;
 /// The frame for what lies deeper.
 const DEEPER: &str = "(deeper)";
 
 impl Stacks {
-    /// Adds the frame that starts next. More than four billion cannot be told apart, and are left out.
+    /// Adds the frame that starts next. More than four billion have no number, and are left out.
     pub(super) fn add(&mut self, frame: Frame) {
         let Ok(place) = u32::try_from(self.spans.len()) else {
             return;
@@ -91,7 +91,7 @@ impl Stacks {
         });
     }
 
-    /// Writes the stacks that weigh something: each before those that stand on it, these by name.
+    /// Writes the stacks that weigh something: each before those on top of it, these by name.
     pub(super) fn write(mut self, writer: &mut dyn Write) -> io::Result<()> {
         for place in 0..self.spans.len() {
             self.cover_parent(place);
@@ -130,7 +130,7 @@ impl Stacks {
         }
     }
 
-    /// The stack of a span, made from that of its parent. A span whose parent is not there stands at the bottom. Every
+    /// The stack of a span, made from that of its parent. A span whose parent is not there is at the bottom. Every
     /// span is gone through once, however deep it lies.
     fn stack_of(&mut self, place: usize, nodes: &mut Nodes) -> Option<u32> {
         let mut path = Vec::new();
@@ -177,7 +177,7 @@ impl Held {
     }
 }
 
-/// What a frame is called.
+/// The name of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum FrameName {
     /// The name with this number.
@@ -190,9 +190,9 @@ enum FrameName {
 #[derive(Debug)]
 struct Node {
     name: FrameName,
-    /// How many frames it has.
+    /// Number of its frames.
     frames: u32,
-    /// How many bytes its names have, with what parts them.
+    /// Bytes of its names with their separators.
     bytes: usize,
     weight: u64,
     above: Vec<u32>,
@@ -208,7 +208,7 @@ struct Nodes {
 }
 
 impl Nodes {
-    /// The number of the stack that has the frame `name`, of so many bytes, on the stack `below`.
+    /// The number of the stack that has the frame `name` on the stack `below`.
     fn number(&mut self, below: Option<u32>, name: u32, name_bytes: usize) -> u32 {
         let under = below.and_then(|below| Some((below, self.all.get(below as usize)?)));
         let (frames, bytes) = under.map_or((0, 0), |(_, node)| (node.frames, node.bytes));

@@ -1,10 +1,10 @@
-//! What a terminal can show: where it knows no more than ASCII, every sign has a letter that takes its place.
+//! Characters that a terminal can show: where it knows only ASCII, a letter takes the place of every sign.
 
 use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthChar;
 
-/// Which characters are shown as they are.
+/// The characters that are shown as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Characters {
     /// All.
@@ -16,7 +16,7 @@ pub enum Characters {
 }
 
 impl Characters {
-    /// What the environment tells about a stream; `ascii` is what the user asked for.
+    /// Reads the environment of a stream; `ascii` is what the user asked for.
     pub fn of_environment(is_terminal: bool, ascii: bool) -> Self {
         let variable = |name: &str| std::env::var(name).ok();
         if !is_terminal {
@@ -29,7 +29,7 @@ impl Characters {
         Self::of_terminal(locale.as_deref(), variable("TERM").as_deref(), ascii)
     }
 
-    /// Where nothing tells the locale, it is taken for UTF-8, as it is nearly everywhere.
+    /// An unknown locale counts as UTF-8, as it is nearly everywhere.
     fn of_terminal(locale: Option<&str>, term: Option<&str>, ascii: bool) -> Self {
         let is_utf_8 = |locale: &str| {
             let locale = locale.to_ascii_lowercase();
@@ -98,12 +98,15 @@ mod tests {
 
     #[test]
     fn the_locale_and_the_terminal_decide() {
-        let told = Characters::of_terminal;
-        assert_eq!(told(Some("de_DE.UTF-8"), Some("xterm"), false), Characters::All);
-        assert_eq!(told(None, Some("xterm"), false), Characters::All);
-        assert_eq!(told(Some("C.utf8"), Some("dumb"), false), Characters::PlainSigns);
-        assert_eq!(told(None, None, true), Characters::PlainSigns);
-        assert_eq!(told(Some("C"), Some("xterm"), false), Characters::Ascii);
-        assert_eq!(told(Some("de_DE.ISO-8859-1"), None, true), Characters::Ascii);
+        let detect = Characters::of_terminal;
+        assert_eq!(detect(Some("de_DE.UTF-8"), Some("xterm"), false), Characters::All);
+        assert_eq!(detect(None, Some("xterm"), false), Characters::All);
+        assert_eq!(
+            detect(Some("C.utf8"), Some("dumb"), false),
+            Characters::PlainSigns
+        );
+        assert_eq!(detect(None, None, true), Characters::PlainSigns);
+        assert_eq!(detect(Some("C"), Some("xterm"), false), Characters::Ascii);
+        assert_eq!(detect(Some("de_DE.ISO-8859-1"), None, true), Characters::Ascii);
     }
 }

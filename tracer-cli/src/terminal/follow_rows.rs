@@ -5,23 +5,24 @@ use tracer_insight::line::{Line, Tone};
 use tracer_insight::status::{RunStatus, Signs};
 use tracer_insight::steps::Step;
 use tracer_insight::totals::Totals;
+use tracer_insight::value_summary;
 use tracer_insight::{step_summary, text, units};
 
-/// How wide the times are: rows come one by one, so they cannot be measured together.
+/// Columns of a time: rows come one by one, so they cannot be measured together.
 const TIME: usize = 12;
-/// Where a failure is told.
+/// Indentation of a failure.
 const DETAILS: usize = 2 * TIME + 6;
 
 /// The line above all: what is watched.
 pub fn title(name: Option<&str>, short_id: &str) -> Line {
-    let standing = RunStatus::Running;
-    Line::of(standing.glyph(), standing.tone())
+    let status = RunStatus::Running;
+    Line::of(status.glyph(), status.tone())
         .space(1)
-        .with(step_summary::word(name.unwrap_or("(unnamed)")), Tone::Strong)
+        .with(value_summary::label(name.unwrap_or("(unnamed)")), Tone::Strong)
         .space(2)
         .with(short_id, Tone::Muted)
         .space(2)
-        .with("running; each step is shown when it ends", standing.tone())
+        .with("running; each step is shown when it ends", status.tone())
 }
 
 /// A step that has ended.
@@ -40,7 +41,7 @@ pub fn lines(step: &Step<'_>, width: usize) -> Vec<Line> {
         .with(step.name(), tone)
         .space(2);
     let room = width.saturating_sub(line.width());
-    line.append(step_rows::told(step, room, None));
+    line.append(step_rows::summary_line(step, room, None));
     let mut lines = vec![line.fitted(width)];
     if let Some(failure) = step_summary::failure(&step.record.payload) {
         lines.extend(step_rows::details(failure, DETAILS, width));
@@ -48,14 +49,14 @@ pub fn lines(step: &Step<'_>, width: usize) -> Vec<Line> {
     lines
 }
 
-/// What is known while a run is watched.
+/// The state of a run that is watched.
 #[derive(Debug)]
 pub struct Watched<'a> {
-    /// How long the run has been going on, in microseconds.
+    /// The time that it has been running, in microseconds.
     pub elapsed: u64,
     /// The call that it is in, and for how long.
     pub current: Option<(&'a str, u64)>,
-    /// What has ended so far.
+    /// The totals of the steps that have ended.
     pub totals: &'a Totals,
 }
 
@@ -73,16 +74,16 @@ impl Watched<'_> {
         if let Some((name, since)) = self.current {
             line = line
                 .with("in ", Tone::Muted)
-                .with(step_summary::word(name), Tone::Strong)
+                .with(value_summary::label(name), Tone::Strong)
                 .with(format!(" {} · ", units::duration(since)), Tone::Plain);
         }
         let steps = text::counted(self.totals.steps, "step");
         let tokens = self.totals.tokens.total_tokens;
-        let told = match tokens {
+        let counts = match tokens {
             Some(tokens) => format!("{steps} · {} tok", units::quantity(tokens)),
             None => steps,
         };
-        line.with(told, Tone::Plain)
+        line.with(counts, Tone::Plain)
             .with(" · Ctrl-C stops watching, not the run", Tone::Muted)
     }
 }

@@ -6,7 +6,7 @@ use tracer_insight::text;
 /// Between two columns.
 const GAP: usize = 2;
 
-/// On which side a column's cells stand.
+/// The side on which a column's cells are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     /// Words.
@@ -20,9 +20,9 @@ pub enum Align {
 pub struct Column {
     /// The heading.
     pub heading: &'static str,
-    /// On which side its cells stand.
+    /// The side on which its cells are.
     pub align: Align,
-    /// Which column goes first when there is no room: 1 before 2; `None` stays.
+    /// Order in which columns go when there is no room: 1 before 2; `None` stays.
     pub dropped: Option<u8>,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Table<'a> {
 }
 
 impl Arranged<'_> {
-    /// How many columns the last cell has.
+    /// Number of columns that the last cell has.
     pub fn room(&self) -> usize {
         self.width.saturating_sub(self.indent(self.columns.len()))
     }

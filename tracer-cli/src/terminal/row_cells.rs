@@ -1,12 +1,12 @@
-//! What every table of steps has in its cells: the number, the name below its parents, the duration.
+//! The cells that every table of steps has: the number, the name below its parents, the duration.
 
-use tracer_insight::fold::Row;
+use tracer_insight::fold::StepRow;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::steps::Step;
 use tracer_insight::units;
 
-/// Deeper levels keep this indentation.
-const MAX_INDENT: usize = 8;
+/// Levels that are indented; deeper ones keep that indentation.
+const MAX_INDENT_LEVELS: usize = 8;
 
 /// The cells of one row.
 #[derive(Debug)]
@@ -19,19 +19,19 @@ pub(super) struct RowCells<'a> {
 }
 
 impl<'a> RowCells<'a> {
-    /// The cells, with names of so many columns at most; of a name itself at least `least_name` are kept, however deep it
-    /// stands. `None` for a row without a step.
-    pub(super) fn of(row: &Row<'a>, widest_name: usize, least_name: usize) -> Option<Self> {
+    /// The cells, with names of at most `max_name_columns` columns; of a name itself at least `min_name_columns` are kept, however deep it
+    /// is. `None` for a row without a step.
+    pub(super) fn new(row: &StepRow<'a>, max_name_columns: usize, min_name_columns: usize) -> Option<Self> {
         let (number, step, duration) = match row {
-            Row::Step(step) => (step.number.to_string(), *step, step.duration),
-            Row::Repeats(repeats) => (
+            StepRow::Step(step) => (step.number.to_string(), *step, step.duration),
+            StepRow::Repeats(repeats) => (
                 format!("×{}", repeats.steps.len()),
                 repeats.steps.first()?,
                 repeats.duration(),
             ),
         };
         let tone = step.tone();
-        let indent = 2 * step.depth.min(MAX_INDENT);
+        let indent = 2 * step.depth.min(MAX_INDENT_LEVELS);
         let name = Line::new()
             .space(indent)
             .with(step.kind().glyph(), tone)
@@ -45,7 +45,7 @@ impl<'a> RowCells<'a> {
         Some(Self {
             step,
             number: Line::of(number, Tone::Muted),
-            name: name.fitted(widest_name.max(indent + least_name)),
+            name: name.fitted(max_name_columns.max(indent + min_name_columns)),
             duration,
         })
     }

@@ -15,24 +15,24 @@ use tracer_insight::{text, units};
 pub struct RunRow {
     /// Its ID, as its directory has it.
     pub id: TraceId,
-    /// How it stands.
-    pub standing: RunStatus,
-    /// What its metadata says, or why that cannot be read.
+    /// Its status.
+    pub status: RunStatus,
+    /// Its metadata, or why that cannot be read.
     pub facts: Result<Facts, String>,
 }
 
-/// What a list tells about a run whose metadata can be read.
+/// A run in a list whose metadata can be read.
 #[derive(Debug)]
 pub struct Facts {
     /// Its label.
     pub name: Option<String>,
     /// When it started.
     pub started: Timestamp,
-    /// How long it took, in microseconds; `None` when it has no end.
+    /// Its duration in microseconds; `None` when it has no end.
     pub duration: Option<u64>,
-    /// What it counted.
+    /// Its counts.
     pub counts: Counts,
-    /// What its spans say, as far as they were read.
+    /// Its preview, unless its spans were not read.
     pub preview: Option<RunPreview>,
 }
 
@@ -48,8 +48,8 @@ const COLUMNS: [Column; 10] = [
     column("TOOL", Align::Right, Some(2)),
     column("ERRORS", Align::Right, Some(3)),
 ];
-/// A name and what was asked, cut to less than this part of the width, do not tell runs apart.
-const MIN_NAME: (usize, usize) = (3, 8);
+/// Part of the width below which a name and a subtitle no longer distinguish runs.
+const MIN_NAME_WIDTH: (usize, usize) = (3, 8);
 
 const fn column(heading: &'static str, align: Align, dropped: Option<u8>) -> Column {
     Column {
@@ -65,7 +65,7 @@ pub fn table(rows: &[RunRow], id_length: usize, now: Timestamp, width: usize) ->
     for row in rows {
         table.push(cells(row, id_length, now));
     }
-    let arranged = table.arrange(width, width * MIN_NAME.0 / MIN_NAME.1);
+    let arranged = table.arrange(width, width * MIN_NAME_WIDTH.0 / MIN_NAME_WIDTH.1);
     let mut lines = vec![arranged.heading("RUN")];
     for (row, cells) in rows.iter().zip(table.rows()) {
         let last = match &row.facts {
@@ -77,7 +77,7 @@ pub fn table(rows: &[RunRow], id_length: usize, now: Timestamp, width: usize) ->
     lines
 }
 
-/// The name, and what tells the run from others of that name.
+/// The name and the subtitle.
 fn run(facts: &Facts) -> Line {
     let name = match &facts.name {
         Some(name) => Line::of(text::one_line(name, 200), Tone::Strong),
@@ -96,14 +96,14 @@ fn run(facts: &Facts) -> Line {
 fn cells(row: &RunRow, id_length: usize, now: Timestamp) -> Vec<Line> {
     let id: String = row.id.to_string().chars().take(id_length).collect();
     let mut cells = vec![
-        Line::of(row.standing.glyph(), row.standing.tone()),
-        Line::of(row.standing.as_str(), row.standing.tone()),
+        Line::of(row.status.glyph(), row.status.tone()),
+        Line::of(row.status.as_str(), row.status.tone()),
         Line::of(id, Tone::Plain),
     ];
-    let told = match &row.facts {
+    let facts = match &row.facts {
         Ok(facts) => [
             (units::ago(facts.started, now), Tone::Muted),
-            (duration(row.standing, facts, now), Tone::Plain),
+            (duration(row.status, facts, now), Tone::Plain),
             (previewed(facts, |preview| Some(preview.steps)), Tone::Plain),
             (previewed(facts, |preview| preview.tokens), Tone::Plain),
             (units::quantity(facts.counts.llm_calls), Tone::Plain),
@@ -119,7 +119,7 @@ fn cells(row: &RunRow, id_length: usize, now: Timestamp) -> Vec<Line> {
         ],
         Err(_) => [const { (String::new(), Tone::Plain) }; 7],
     };
-    cells.extend(told.map(|(text, tone)| Line::of(text, tone)));
+    cells.extend(facts.map(|(text, tone)| Line::of(text, tone)));
     cells
 }
 
@@ -133,18 +133,18 @@ fn previewed(facts: &Facts, quantity: impl Fn(&RunPreview) -> Option<u64>) -> St
 }
 
 /// A running run has been going on for a while, and a plus says that it still is.
-fn duration(standing: RunStatus, facts: &Facts, now: Timestamp) -> String {
-    if standing == RunStatus::Running {
+fn duration(status: RunStatus, facts: &Facts, now: Timestamp) -> String {
+    if status == RunStatus::Running {
         let elapsed = u64::try_from(now.microseconds_since(facts.started)).unwrap_or(0);
         return units::duration(elapsed) + "+";
     }
     facts.duration.map(units::duration).unwrap_or_default()
 }
 
-/// `~/.tracer/runs   4 of 128   ● 1 running  ✗ 1 failed`, on two lines when one is too short; `standings` are those of
+/// `~/.tracer/runs   4 of 128   ● 1 running  ✗ 1 failed`, on two lines when one is too short; `statuses` are those of
 /// all runs, shown or not.
-pub fn heading(place: &str, shown: usize, standings: &[RunStatus], width: usize) -> Vec<Line> {
-    let all = standings.len();
+pub fn heading(place: &str, shown: usize, statuses: &[RunStatus], width: usize) -> Vec<Line> {
+    let all = statuses.len();
     let count = if shown == all {
         text::counted(all as u64, "run")
     } else {
@@ -152,22 +152,22 @@ pub fn heading(place: &str, shown: usize, standings: &[RunStatus], width: usize)
     };
     let first = Line::of(place, Tone::Strong).space(3).with(count, Tone::Plain);
     let mut tally: BTreeMap<RunStatus, usize> = BTreeMap::new();
-    for standing in standings {
-        *tally.entry(*standing).or_default() += 1;
+    for status in statuses {
+        *tally.entry(*status).or_default() += 1;
     }
-    let mut told = Line::new();
-    for (position, (standing, number)) in tally.into_iter().enumerate() {
-        told = told.space(if position == 0 { 3 } else { 2 }).with(
-            format!("{} {number} {}", standing.glyph(), standing.as_str()),
-            standing.tone(),
+    let mut tallies = Line::new();
+    for (position, (status, number)) in tally.into_iter().enumerate() {
+        tallies = tallies.space(if position == 0 { 3 } else { 2 }).with(
+            format!("{} {number} {}", status.glyph(), status.as_str()),
+            status.tone(),
         );
     }
-    if first.width() + told.width() <= width {
+    if first.width() + tallies.width() <= width {
         let mut line = first;
-        line.append(told);
+        line.append(tallies);
         return vec![line.fitted(width)];
     }
-    vec![first.fitted(width), told.fitted(width)]
+    vec![first.fitted(width), tallies.fitted(width)]
 }
 
 /// The names of the tab-separated fields.
@@ -176,7 +176,7 @@ pub const FIELDS: &str =
 
 /// A run as tab-separated fields: nothing shortened, nothing relative, empty where it is unknown.
 pub fn fields(row: &RunRow) -> String {
-    let (status, id) = (row.standing.as_str(), row.id);
+    let (status, id) = (row.status.as_str(), row.id);
     match &row.facts {
         Ok(facts) => {
             let Counts {
@@ -199,10 +199,10 @@ pub fn fields(row: &RunRow) -> String {
     }
 }
 
-/// How many characters of its ID nobody needs fewer of.
-const SHORTEST_ID: usize = 8;
+/// Characters of a short ID at least.
+const MIN_ID_CHARS: usize = 8;
 
-/// How many characters of the IDs tell them all apart: at least eight.
+/// Number of characters that distinguish all IDs: at least eight.
 pub fn id_length(ids: impl IntoIterator<Item = TraceId>) -> usize {
     let mut ids: Vec<TraceId> = ids.into_iter().collect();
     ids.sort_unstable();
@@ -211,20 +211,20 @@ pub fn id_length(ids: impl IntoIterator<Item = TraceId>) -> usize {
             [first, second] if first != second => Some(in_common(*first, *second) + 1),
             _ => None,
         })
-        .fold(SHORTEST_ID, usize::max)
+        .fold(MIN_ID_CHARS, usize::max)
 }
 
-/// As much of an ID as tells it from the others: at least eight characters.
+/// As many characters of an ID as distinguish it from the others: at least eight.
 pub fn short_id(id: TraceId, others: impl IntoIterator<Item = TraceId>) -> String {
     let length = others
         .into_iter()
         .filter(|other| *other != id)
         .map(|other| in_common(id, other) + 1)
-        .fold(SHORTEST_ID, usize::max);
+        .fold(MIN_ID_CHARS, usize::max);
     id.to_string().chars().take(length).collect()
 }
 
-/// How many characters two IDs begin with alike.
+/// Number of characters that two IDs begin with alike.
 fn in_common(first: TraceId, second: TraceId) -> usize {
     let (first, second) = (first.to_hex(), second.to_hex());
     first

@@ -14,7 +14,7 @@ const MAX_PROBLEMS: usize = 20;
 pub struct RunPage<'a> {
     /// The run as a whole.
     pub head: &'a RunHead,
-    /// As much of its ID as distinguishes it from the others.
+    /// Its ID, as short as distinguishes it from the others.
     pub short_id: &'a str,
     /// Its steps; of a run with very many, the key steps.
     pub steps: &'a [Step<'a>],

@@ -1,14 +1,13 @@
-//! The steps of a run as a table: number, time, duration, what it was, and the gist of it.
-
-use std::collections::{HashMap, HashSet};
+//! The steps of a run as a table: number, time, duration, what it was, and its summary.
 
 use tracer_sdk::format::{ErrorPayload, Payload};
 
 use crate::terminal::layout::{Align, Column, Table};
 use crate::terminal::row_cells::RowCells;
 use tracer_insight::fold;
-use tracer_insight::fold::{Repeats, Row};
+use tracer_insight::fold::{Repeats, StepRow};
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::step_detail::{StepNumbers, evidence_words};
 use tracer_insight::steps::Step;
 use tracer_insight::{step_summary, text, units};
 
@@ -34,67 +33,44 @@ const COLUMNS: [Column; 4] = [
         dropped: None,
     },
 ];
-/// Where the names stand among the columns.
+/// The column of the names.
 const STEP: usize = 3;
-/// The gist is what tells two steps apart, so a column goes rather than that it gets less.
-const MIN_GIST: usize = 26;
-/// So much of a name is kept, however deep it stands.
-const MIN_NAME: usize = 12;
-/// What is longer is cut with a word about how much is missing.
+/// The summary distinguishes two steps, so a column goes rather than that it gets less.
+const MIN_SUMMARY_COLUMNS: usize = 26;
+/// Columns of a name that are kept, however deep it is.
+const MIN_NAME_COLUMNS: usize = 12;
+/// Lines of a message; the rest is counted.
 const MAX_MESSAGE_LINES: usize = 6;
 const MAX_STACK_LINES: usize = 16;
 
-/// The numbers of steps by the IDs of their records.
-pub type Numbers = HashMap<String, usize>;
-
-/// The numbers of the steps that loop warnings rest on, as far as these are among `steps`.
-pub fn evidence_numbers(steps: &[Step<'_>]) -> Numbers {
-    let wanted: HashSet<&str> = steps
-        .iter()
-        .filter_map(|step| match &step.record.payload {
-            Payload::LoopWarning {
-                evidence_event_ids, ..
-            } => Some(evidence_event_ids),
-            _ => None,
-        })
-        .flatten()
-        .map(String::as_str)
-        .collect();
-    steps
-        .iter()
-        .filter(|step| wanted.contains(step.record.event_id.as_str()))
-        .map(|step| (step.record.event_id.clone(), step.number))
-        .collect()
-}
-
 /// The table of the steps, at most `width` columns wide. `numbers` are those of the steps that loop warnings rest on,
 /// which need not be among these.
-pub fn lines(steps: &[Step<'_>], numbers: &Numbers, width: usize) -> Vec<Line> {
-    let rows = fold::rows(steps);
+pub fn lines(steps: &[Step<'_>], numbers: &StepNumbers, width: usize) -> Vec<Line> {
+    let rows = fold::fold_repeats(steps);
     let mut table = Table::new(&COLUMNS);
     for row in &rows {
         table.push(cells(row, width * 2 / 5));
     }
-    let arranged = table.arrange(width, MIN_GIST);
+    let arranged = table.arrange(width, MIN_SUMMARY_COLUMNS);
     let room = arranged.room();
     let indent = arranged.indent(STEP) + 2;
     let mut lines = vec![arranged.heading("")];
     for (row, cells) in rows.iter().zip(table.rows()) {
         match row {
-            Row::Step(step) => {
-                lines.push(arranged.line(cells, told(step, room, Some(numbers))));
+            StepRow::Step(step) => {
+                lines.push(arranged.line(cells, summary_line(step, room, Some(numbers))));
                 if let Some(failure) = step_summary::failure(&step.record.payload) {
                     lines.extend(details(failure, indent, width));
                 }
             }
-            Row::Repeats(repeats) => lines.push(arranged.line(cells, folded(repeats))),
+            StepRow::Repeats(repeats) => lines.push(arranged.line(cells, folded(repeats))),
         }
     }
     lines
 }
 
-fn cells(row: &Row<'_>, widest_name: usize) -> Vec<Line> {
-    let Some(cells) = RowCells::of(row, widest_name, MIN_NAME) else {
+fn cells(row: &StepRow<'_>, max_name_columns: usize) -> Vec<Line> {
+    let Some(cells) = RowCells::new(row, max_name_columns, MIN_NAME_COLUMNS) else {
         return Vec::new();
     };
     let offset = cells.step.offset.map(units::duration).unwrap_or_default();
@@ -106,17 +82,19 @@ fn cells(row: &Row<'_>, widest_name: usize) -> Vec<Line> {
     ]
 }
 
-/// The gist of a step and, for a model call, the tokens, which are never cut. `numbers` are those of the steps around
-/// it, where they are known.
-pub(super) fn told(step: &Step<'_>, room: usize, numbers: Option<&Numbers>) -> Line {
-    let mut gist = step.gist();
+/// The summary of a step and, for a model call, its tokens, which are never cut. `numbers` are those of the steps around it,
+/// where they are known.
+pub(super) fn summary_line(step: &Step<'_>, room: usize, numbers: Option<&StepNumbers>) -> Line {
+    let mut summary = step.summary();
     if let Payload::LoopWarning {
         evidence_event_ids, ..
     } = &step.record.payload
         && let Some(numbers) = numbers
     {
-        gist.before.push_str(": ");
-        gist.before.push_str(&evidence(evidence_event_ids, numbers));
+        summary.input.push_str(": ");
+        summary
+            .input
+            .push_str(&evidence_words(evidence_event_ids, numbers));
     }
     let tokens = match &step.record.payload {
         Payload::LlmCall { usage, .. } => step_summary::tokens(usage),
@@ -127,27 +105,12 @@ pub(super) fn told(step: &Step<'_>, room: usize, numbers: Option<&Numbers>) -> L
         _ => Tone::Plain,
     };
     let Some(tokens) = tokens else {
-        return Line::of(gist.fitted(room), tone);
+        return Line::of(summary.fitted(room), tone);
     };
     let tokens = format!("{tokens} tok");
-    let gist = gist.fitted(room.saturating_sub(text::width(&tokens) + 2));
-    let gap = if gist.is_empty() { 0 } else { 2 };
-    Line::of(gist, tone).space(gap).with(tokens, Tone::Muted)
-}
-
-/// The steps that a loop warning rests on; what is not in the run is said, not left out.
-fn evidence(ids: &[String], numbers: &Numbers) -> String {
-    let mut known: Vec<usize> = ids
-        .iter()
-        .filter_map(|id| numbers.get(id.as_str()).copied())
-        .collect();
-    known.sort_unstable();
-    let missing = (ids.len() - known.len()) as u64;
-    match (known.is_empty(), missing) {
-        (true, _) => "its evidence is not in this run".to_owned(),
-        (false, 0) => text::step_ranges(&known),
-        (false, missing) => format!("{}, and {missing} not in this run", text::step_ranges(&known)),
-    }
+    let summary = summary.fitted(room.saturating_sub(text::width(&tokens) + 2));
+    let gap = if summary.is_empty() { 0 } else { 2 };
+    Line::of(summary, tone).space(gap).with(tokens, Tone::Muted)
 }
 
 fn folded(repeats: &Repeats<'_>) -> Line {

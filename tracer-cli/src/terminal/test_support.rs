@@ -4,7 +4,7 @@ use tracer_insight::line::Line;
 
 use crate::ui::painted;
 
-/// What is rendered at three widths, with and without colour, after telling that it fits.
+/// Lines at three widths, with and without colour; asserts that they fit.
 pub(crate) fn at_widths(render: impl Fn(usize) -> Vec<Line>) -> String {
     let shown = |(width, coloured): (usize, bool)| {
         let lines = render(width);

@@ -4,6 +4,8 @@ use serde_json::Value;
 use tracer_insight::conversation::{
     Message, MessagePart, Speaker, Turn, TurnReader, earlier_messages, embedded_json, part_label, unwrapped,
 };
+use tracer_insight::step_summary::StepSummary;
+use tracer_insight::value_summary;
 use tracer_sdk::format::{ErrorPayload, Payload};
 
 use tracer_insight::line::{Line, Tone};
@@ -11,7 +13,7 @@ use tracer_insight::step_summary;
 use tracer_insight::steps::Step;
 use tracer_insight::value_lines::{self, text_lines};
 
-/// How far what was said stands in.
+/// Columns that messages are indented.
 const INDENT: usize = 4;
 
 /// The conversation of the steps, in the order of time, at most `width` columns wide.
@@ -42,7 +44,7 @@ pub fn messages(messages: &[Message], folded: Option<usize>, indent: usize, widt
         lines.push(
             Line::new()
                 .space(indent)
-                .with(step_summary::word(&message.label()), tone(message.speaker()))
+                .with(value_summary::label(&message.label()), tone(message.speaker()))
                 .fitted(width),
         );
         for part in &message.parts {
@@ -73,7 +75,10 @@ fn part_lines(part: &MessagePart, folded: Option<usize>, indent: usize, width: u
             Line::new()
                 .space(indent)
                 .with(label.text + &elsewhere + gap, Tone::Muted)
-                .with(label.name.map(step_summary::word).unwrap_or_default(), Tone::Tool)
+                .with(
+                    label.name.map(value_summary::label).unwrap_or_default(),
+                    Tone::Tool,
+                )
                 .fitted(width),
         );
     }
@@ -135,13 +140,13 @@ fn other(step: &Step<'_>, width: usize) -> Vec<Line> {
         lines.extend(error_lines(error, INDENT, width));
         return lines;
     }
-    let gist = step_summary::of(&step.record.payload);
+    let summary = StepSummary::from_payload(&step.record.payload);
     let heading = heading(step, width);
     let room = width.saturating_sub(heading.width() + 2);
     let mut lines = vec![
         heading
             .space(2)
-            .with(gist.fitted(room), Tone::Muted)
+            .with(summary.fitted(room), Tone::Muted)
             .fitted(width),
     ];
     lines.extend(failure(step, width));
@@ -156,8 +161,8 @@ fn heading(step: &Step<'_>, width: usize) -> Line {
         .with(step.name(), tone)
         .with(format!("  #{}", step.number), Tone::Muted)
         .with(
-            step.attempts_told()
-                .map_or_else(String::new, |told| format!("  {told}")),
+            step.attempt_words()
+                .map_or_else(String::new, |attempts| format!("  {attempts}")),
             Tone::Muted,
         )
         .with(if step.in_flight { "  in flight" } else { "" }, Tone::Active)
@@ -174,7 +179,7 @@ pub fn error_lines(error: &ErrorPayload, indent: usize, width: usize) -> Vec<Lin
     let mut lines = vec![
         Line::new()
             .space(indent)
-            .with(step_summary::word(&error.error_type), Tone::Bad)
+            .with(value_summary::label(&error.error_type), Tone::Bad)
             .fitted(width),
     ];
     lines.extend(text_lines(&error.message, indent, width, Tone::Bad));

@@ -3,7 +3,7 @@
 use crate::terminal::layout::{Align, Column, Table};
 use crate::terminal::row_cells::RowCells;
 use tracer_insight::fold;
-use tracer_insight::fold::Row;
+use tracer_insight::fold::StepRow;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::steps::Step;
 use tracer_insight::{text, units};
@@ -13,12 +13,12 @@ const COLUMNS: [Column; 3] = [
     column("STEP", Align::Left, None),
     column("DUR", Align::Right, Some(1)),
 ];
-/// Fewer columns tell no times apart, so the durations go first.
-const MIN_BAR: usize = 24;
+/// With fewer columns no times can be distinguished, so the durations go first.
+const MIN_BAR_COLUMNS: usize = 24;
 /// Parts of a column, from an eighth to seven.
 const EIGHTHS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
-/// So much of a name is kept, however deep it stands.
-const MIN_NAME: usize = 8;
+/// Columns of a name that are kept, however deep it is.
+const MIN_NAME_COLUMNS: usize = 8;
 
 const fn column(heading: &'static str, align: Align, dropped: Option<u8>) -> Column {
     Column {
@@ -28,25 +28,25 @@ const fn column(heading: &'static str, align: Align, dropped: Option<u8>) -> Col
     }
 }
 
-/// The bars, at most `width` columns wide. `total` is how long the run took or has been going on, in microseconds.
+/// The bars, at most `width` columns wide. `total` is the duration of the run, or the time that it has been running, in microseconds.
 pub fn lines(steps: &[Step<'_>], total: Option<u64>, width: usize) -> Vec<Line> {
     let end = steps
         .iter()
         .filter_map(|step| Some(step.offset? + step.duration.unwrap_or(0)))
         .max();
     let total = total.max(end).unwrap_or(0).max(1);
-    let rows = fold::rows(steps);
+    let rows = fold::fold_repeats(steps);
     let mut table = Table::new(&COLUMNS);
     for row in &rows {
         table.push(cells(row, width / 3));
     }
-    let arranged = table.arrange(width, MIN_BAR);
+    let arranged = table.arrange(width, MIN_BAR_COLUMNS);
     let room = arranged.room();
     let mut lines = vec![arranged.heading(&axis(total, room))];
     for (row, cells) in rows.iter().zip(table.rows()) {
         let steps: &[Step<'_>] = match row {
-            Row::Step(step) => std::slice::from_ref(*step),
-            Row::Repeats(repeats) => repeats.steps,
+            StepRow::Step(step) => std::slice::from_ref(*step),
+            StepRow::Repeats(repeats) => repeats.steps,
         };
         let Some(first) = steps.first() else { continue };
         let tone = match (first.failed(), first.in_flight) {
@@ -59,8 +59,8 @@ pub fn lines(steps: &[Step<'_>], total: Option<u64>, width: usize) -> Vec<Line> 
     lines
 }
 
-fn cells(row: &Row<'_>, widest_name: usize) -> Vec<Line> {
-    RowCells::of(row, widest_name, MIN_NAME)
+fn cells(row: &StepRow<'_>, max_name_columns: usize) -> Vec<Line> {
+    RowCells::new(row, max_name_columns, MIN_NAME_COLUMNS)
         .map(|cells| vec![cells.number, cells.name, cells.duration])
         .unwrap_or_default()
 }

@@ -28,6 +28,7 @@ mod sandbox;
 mod schemas;
 mod show;
 mod statuses;
+mod surfaces;
 mod tidy;
 mod usage;
 mod validate;

@@ -4,7 +4,8 @@ use tracer_sdk::format::EventType;
 
 use super::{Call, CallChange, CallPair, Comparison, Difference, MetricChange, Side, SideKind};
 use crate::line::Tone;
-use crate::{step_summary, text};
+use crate::text;
+use crate::value_summary;
 
 /// A longer series of unchanged calls is folded.
 const MAX_UNFOLDED: usize = 6;
@@ -175,7 +176,7 @@ pub fn short_differences(differences: &[Difference]) -> (Vec<[String; 3]>, u64) 
     let value = |value: &Option<serde_json::Value>| {
         value
             .as_ref()
-            .map_or_else(|| ABSENT.to_owned(), step_summary::value)
+            .map_or_else(|| ABSENT.to_owned(), value_summary::summarize)
     };
     let first = differences.iter().take(MAX_DIFFERENCES).map(|difference| {
         let path = text::one_line(&difference.path, 60);

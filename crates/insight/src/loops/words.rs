@@ -7,7 +7,7 @@ use tracer_sdk::read::Likeness;
 use super::{Loop, find, input, output};
 use crate::line::{Line, Tone};
 use crate::steps::Step;
-use crate::{step_summary, text, units, value_differences};
+use crate::{step_summary, text, units, value_differences, value_summary};
 
 /// Column of the facts.
 const INDENT: usize = 15;
@@ -91,7 +91,7 @@ impl Loop<'_> {
         };
         let mut block = self.block();
         if block.is_empty() {
-            block = step_summary::word(pattern);
+            block = value_summary::label(pattern);
         }
         let claimed = usize::try_from(*repetitions).unwrap_or(0);
         let no_loop = if self.likeness.is_loop() { "" } else { ", no loop" };
@@ -123,8 +123,8 @@ impl Loop<'_> {
         else {
             return Vec::new();
         };
-        let kind = step_summary::word(pattern_type.as_deref().unwrap_or("repeated"));
-        let pattern = step_summary::word(pattern);
+        let kind = value_summary::label(pattern_type.as_deref().unwrap_or("repeated"));
+        let pattern = value_summary::label(pattern);
         let (before, after) = self
             .repetitions
             .split_at(self.in_evidence.min(self.repetitions.len()));
@@ -151,7 +151,7 @@ impl Loop<'_> {
             Some(step) => {
                 let failure = step_summary::failure(&step.record.payload);
                 let failure = failure.map_or_else(String::new, |failure| {
-                    format!(", {}", step_summary::word(&failure.error_type))
+                    format!(", {}", value_summary::label(&failure.error_type))
                 });
                 Fact::about("then", &[vec![step]], step.name() + &failure)
             }
@@ -214,7 +214,9 @@ impl Loop<'_> {
 fn all_failures(column: &[&Payload]) -> Option<String> {
     let kinds: Vec<String> = column
         .iter()
-        .map(|payload| step_summary::failure(payload).map(|failure| step_summary::word(&failure.error_type)))
+        .map(|payload| {
+            step_summary::failure(payload).map(|failure| value_summary::label(&failure.error_type))
+        })
         .collect::<Option<_>>()?;
     let first = kinds.first()?;
     if kinds.iter().all(|kind| kind == first) {

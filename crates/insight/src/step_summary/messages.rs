@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::conversation::{
     Message, MessagePart, answer_messages, embedded_json, last_prompt_message, part_label,
 };
-use crate::step_summary;
+use crate::value_summary;
 
 /// Larger texts are not tried as JSON for one line, in bytes.
 const MAX_JSON_BYTES: usize = 64 * 1024;
@@ -13,12 +13,12 @@ const MAX_JSON_BYTES: usize = 64 * 1024;
 /// The last message of the prompt, with its role unless it is the user's.
 pub(crate) fn prompt_summary(prompt: &Value) -> String {
     let Some(last) = last_prompt_message(prompt) else {
-        return step_summary::value(prompt);
+        return value_summary::summarize(prompt);
     };
     let text = summary(std::slice::from_ref(&last));
     match last.label().as_str() {
         "user" => text,
-        label => format!("{}: {text}", step_summary::word(label)),
+        label => format!("{}: {text}", value_summary::label(label)),
     }
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn prompt_summary(prompt: &Value) -> String {
 pub(super) fn answer_summary(answer: &Value) -> String {
     let messages = answer_messages(answer);
     if messages.is_empty() {
-        return step_summary::value(answer);
+        return value_summary::summarize(answer);
     }
     summary(&messages)
 }
@@ -41,7 +41,7 @@ fn summary(messages: &[Message]) -> String {
     let calls = || {
         let names: Vec<String> = parts()
             .filter_map(|part| match part {
-                MessagePart::ToolCall { name, .. } => Some(step_summary::word(name)),
+                MessagePart::ToolCall { name, .. } => Some(value_summary::label(name)),
                 _ => None,
             })
             .collect();
@@ -49,18 +49,20 @@ fn summary(messages: &[Message]) -> String {
     };
     let other = || {
         parts().find_map(|part| match part {
-            MessagePart::ToolResult { value, .. } => {
-                Some(value.as_str().map_or_else(|| step_summary::value(value), quoted))
-            }
+            MessagePart::ToolResult { value, .. } => Some(
+                value
+                    .as_str()
+                    .map_or_else(|| value_summary::summarize(value), quoted),
+            ),
             MessagePart::Refusal(text) => Some(quoted(text)),
-            MessagePart::Unknown(value) => Some(step_summary::value(value)),
+            MessagePart::Unknown(value) => Some(value_summary::summarize(value)),
             MessagePart::Text(_) | MessagePart::ToolCall { .. } => None,
-            part => part_label(part).map(|label| step_summary::word(&label.text)),
+            part => part_label(part).map(|label| value_summary::label(&label.text)),
         })
     };
     text.or_else(calls)
         .or_else(other)
-        .unwrap_or_else(|| step_summary::quoted(""))
+        .unwrap_or_else(|| value_summary::quoted(""))
 }
 
 /// A text in quotes; one that is itself JSON, as the results of tools are, by its fields.
@@ -68,7 +70,10 @@ fn quoted(text: &str) -> String {
     let json = (text.len() <= MAX_JSON_BYTES)
         .then(|| embedded_json(text))
         .flatten();
-    json.map_or_else(|| step_summary::quoted(text), |value| step_summary::value(&value))
+    json.map_or_else(
+        || value_summary::quoted(text),
+        |value| value_summary::summarize(&value),
+    )
 }
 
 #[cfg(test)]

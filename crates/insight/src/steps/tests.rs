@@ -13,7 +13,7 @@ fn call(name: &str) -> Payload {
 }
 
 /// `number:depth:name` of each step.
-fn told(sources: &[StepSource]) -> Vec<String> {
+fn rows(sources: &[StepSource]) -> Vec<String> {
     steps(sources, None)
         .iter()
         .map(|step| format!("{}:{}:{}", step.number, step.depth, step.name()))
@@ -21,7 +21,7 @@ fn told(sources: &[StepSource]) -> Vec<String> {
 }
 
 #[test]
-fn a_step_stands_below_the_one_that_it_is_nested_in_and_keeps_its_number() {
+fn nested_steps_follow_their_parent_and_keep_their_number() {
     // Two branches that run at the same time.
     let sample = Sample::new()
         .step(structural())
@@ -38,7 +38,7 @@ fn a_step_stands_below_the_one_that_it_is_nested_in_and_keeps_its_number() {
         "4:1:second",
         "6:0:last",
     ];
-    assert_eq!(told(&sample.sources()), expected);
+    assert_eq!(rows(&sample.sources()), expected);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn no_step_of_a_damaged_run_is_lost() {
         .within(1, call("b"))
         .within(99, call("c"))
         .sources();
-    let mut steps = told(&sources);
+    let mut steps = rows(&sources);
     steps.sort();
     assert_eq!(steps, ["1:0:a", "2:1:b", "3:0:c"]);
 }
@@ -77,9 +77,9 @@ fn what_is_in_flight_is_a_step_of_which_only_the_name_is_known() {
         start_time: sources[0].record.ts.parse().unwrap(),
     };
     let record = in_flight::record(TraceId::from_u128(1).unwrap(), &plan);
-    sources.insert(1, StepSource::begun(2, record));
+    sources.insert(1, StepSource::in_flight(2, record));
     sources[2].number = 3;
-    assert_eq!(told(&sources), ["1:0:before", "2:0:research", "3:1:inner"]);
+    assert_eq!(rows(&sources), ["1:0:before", "2:0:research", "3:1:inner"]);
     let open: Vec<bool> = steps(&sources, None).iter().map(|step| step.in_flight).collect();
     assert_eq!(open, [false, true, false]);
 }

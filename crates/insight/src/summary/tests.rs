@@ -7,10 +7,10 @@ use super::*;
 use crate::sample_run::{Sample, error, failed_tool, llm, loop_warning, state, structural, tool};
 use crate::steps;
 
-fn told(standing: RunStatus, sample: &Sample) -> String {
+fn summary(status: RunStatus, sample: &Sample) -> String {
     let sources = sample.sources();
     sentence(
-        standing,
+        status,
         &steps::steps(&sources, None),
         None,
         Some(8_230_000),
@@ -43,7 +43,7 @@ fn ok_is_told_by_its_path() {
         .step(search())
         .step(llm("Draft", "Dear Ada", Usage::default()));
     assert_eq!(
-        told(RunStatus::Ok, &sample),
+        summary(RunStatus::Ok, &sample),
         "Ended ok: lookup_customer → search_kb ×2 → demo-model."
     );
 }
@@ -53,7 +53,7 @@ fn a_long_path_is_told_by_its_beginning_and_its_end() {
     let call = |number: usize| tool(&format!("t{number}"), &json!({}), &json!({}));
     let sample = (1..=9).fold(Sample::new(), |sample, number| sample.step(call(number)));
     assert_eq!(
-        told(RunStatus::Ok, &sample),
+        summary(RunStatus::Ok, &sample),
         "Ended ok: t1 → t2 → t3 → … 4 more … → t8 → t9."
     );
 }
@@ -62,18 +62,18 @@ fn a_long_path_is_told_by_its_beginning_and_its_end() {
 fn ok_with_failed_calls_names_the_last() {
     let one = Sample::new().step(lookup()).step(refused());
     assert_eq!(
-        told(RunStatus::Ok, &one),
+        summary(RunStatus::Ok, &one),
         "Ended ok: lookup_customer → refund_api. One call failed: #2 refund_api: TimeoutError: no answer in 5 s."
     );
     let attempted = Sample::new().step(lookup()).step(refused()).step(refused());
     assert_eq!(
-        told(RunStatus::Ok, &attempted),
+        summary(RunStatus::Ok, &attempted),
         "Ended ok: lookup_customer → refund_api. One call failed: #3 refund_api: TimeoutError: no answer in 5 s. \
          1 failed attempt was tried again."
     );
     let two = one.step(lookup()).step(refused());
     assert_eq!(
-        told(RunStatus::Ok, &two),
+        summary(RunStatus::Ok, &two),
         "Ended ok: lookup_customer → refund_api → lookup_customer → refund_api. 2 calls failed, the last #4 refund_api: TimeoutError: no answer in 5 s."
     );
 }
@@ -81,11 +81,11 @@ fn ok_with_failed_calls_names_the_last() {
 #[test]
 fn ok_without_calls_says_so() {
     assert_eq!(
-        told(RunStatus::Ok, &Sample::new()),
+        summary(RunStatus::Ok, &Sample::new()),
         "Ended ok; no step was recorded."
     );
     assert_eq!(
-        told(RunStatus::Ok, &Sample::new().step(structural())),
+        summary(RunStatus::Ok, &Sample::new().step(structural())),
         "Ended ok without a model or tool call."
     );
 }
@@ -98,12 +98,12 @@ fn a_loop_is_told_with_its_evidence() {
         .step(search())
         .step(loop_warning(&[1, 2, 3]));
     assert_eq!(
-        told(RunStatus::Looped, &sample),
+        summary(RunStatus::Looped, &sample),
         "Repeated search_kb at least 3 times (#1–#3), then ended ok."
     );
     let lost = Sample::new().step(search()).step(loop_warning(&[7]));
     assert_eq!(
-        told(RunStatus::Looped, &lost),
+        summary(RunStatus::Looped, &lost),
         "Repeated itself at least 3 times, then ended ok."
     );
 }
@@ -119,7 +119,7 @@ fn a_failure_names_the_call_that_caused_it() {
             "refund failed: no answer in 5 s",
         )));
     assert_eq!(
-        told(RunStatus::Failed, &sample),
+        summary(RunStatus::Failed, &sample),
         "Failed at #2 refund_api: AgentError: refund failed: no answer in 5 s."
     );
 }
@@ -130,25 +130,25 @@ fn a_failure_of_its_own_names_the_call_before_it() {
         .step(lookup())
         .on_root(Payload::Error(error("ParseIntError", "invalid digit")));
     assert_eq!(
-        told(RunStatus::Failed, &sample),
+        summary(RunStatus::Failed, &sample),
         "Failed after #1 lookup_customer: ParseIntError: invalid digit."
     );
     let first = Sample::new().on_root(Payload::Error(error("ParseIntError", "")));
-    assert_eq!(told(RunStatus::Failed, &first), "Failed: ParseIntError.");
+    assert_eq!(summary(RunStatus::Failed, &first), "Failed: ParseIntError.");
 }
 
 #[test]
 fn a_failure_without_an_error_says_what_is_known() {
     assert_eq!(
-        told(RunStatus::Failed, &Sample::new()),
+        summary(RunStatus::Failed, &Sample::new()),
         "Failed without saying why."
     );
     assert_eq!(
-        told(RunStatus::Failed, &Sample::new().step(lookup())),
+        summary(RunStatus::Failed, &Sample::new().step(lookup())),
         "Failed without saying why, after #1 lookup_customer."
     );
     assert_eq!(
-        told(RunStatus::Failed, &Sample::new().step(refused())),
+        summary(RunStatus::Failed, &Sample::new().step(refused())),
         "Failed; the last failed call is #1 refund_api: TimeoutError: no answer in 5 s."
     );
 }
@@ -156,7 +156,7 @@ fn a_failure_without_an_error_says_what_is_known() {
 #[test]
 fn a_guardrail_a_panic_and_a_cancellation_are_named() {
     let ended = |kind: &str, message: &str| {
-        told(
+        summary(
             RunStatus::Failed,
             &Sample::new()
                 .step(search())
@@ -182,19 +182,19 @@ fn a_guardrail_a_panic_and_a_cancellation_are_named() {
 fn a_run_without_an_end_tells_how_far_it_came() {
     let sample = Sample::new().step(lookup()).step(search());
     assert_eq!(
-        told(RunStatus::Running, &sample),
+        summary(RunStatus::Running, &sample),
         "Running for 8.23 s; the last finished step is #2 search_kb."
     );
     assert_eq!(
-        told(RunStatus::Running, &Sample::new()),
+        summary(RunStatus::Running, &Sample::new()),
         "Running for 8.23 s; no step has finished yet."
     );
     assert_eq!(
-        told(RunStatus::Interrupted, &sample),
+        summary(RunStatus::Interrupted, &sample),
         "Interrupted: its process is gone; the last finished step is #2 search_kb."
     );
     assert_eq!(
-        told(RunStatus::Interrupted, &Sample::new()),
+        summary(RunStatus::Interrupted, &Sample::new()),
         "Interrupted: its process is gone; no step had finished."
     );
 }
@@ -205,10 +205,10 @@ fn a_step_that_has_not_ended_is_where_the_run_is() {
     let mut sources = sample.sources();
     sources[1].in_flight = true;
     let steps = steps::steps(&sources, None);
-    let told = |standing| sentence(standing, &steps, None, None, false);
-    assert_eq!(told(RunStatus::Running), "Running; now in #2 search_kb.");
+    let summary = |status| sentence(status, &steps, None, None, false);
+    assert_eq!(summary(RunStatus::Running), "Running; now in #2 search_kb.");
     assert_eq!(
-        told(RunStatus::Interrupted),
+        summary(RunStatus::Interrupted),
         "Interrupted: its process is gone; it was in #2 search_kb."
     );
 }
@@ -218,21 +218,21 @@ fn a_sentence_about_a_damaged_run_claims_no_more_than_was_read() {
     let sample = Sample::new().step(lookup());
     let sources = sample.sources();
     let steps = steps::steps(&sources, None);
-    let told = |standing, steps: &[Step<'_>]| sentence(standing, steps, None, None, true);
+    let summary = |status, steps: &[Step<'_>]| sentence(status, steps, None, None, true);
     assert_eq!(
-        told(RunStatus::Ok, &steps),
+        summary(RunStatus::Ok, &steps),
         "Ended ok: lookup_customer. A part of it cannot be read."
     );
     assert_eq!(
-        told(RunStatus::Ok, &[]),
+        summary(RunStatus::Ok, &[]),
         "Ended ok, its metadata says; no step can be read."
     );
     assert_eq!(
-        told(RunStatus::Failed, &[]),
+        summary(RunStatus::Failed, &[]),
         "Failed without saying why. A part of it cannot be read."
     );
     assert_eq!(
-        told(RunStatus::Damaged, &steps),
+        summary(RunStatus::Damaged, &steps),
         "Damaged: this is what can be read of it."
     );
 }

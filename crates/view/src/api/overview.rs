@@ -7,10 +7,10 @@ use tracer_sdk::format::{Payload, Problem, RunMeta, SPEC_VERSION, TraceId};
 
 use super::super::answer::{ApiError, json_response};
 use super::super::run::open_run::OpenRun;
-use super::super::run::timeline::Source;
 use super::super::viewer::Viewer;
 use super::request::RunId;
 use crate::inspect::loops::{self, LoopReport};
+use tracer_insight::indexed_steps::RowSource;
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps;
 use tracer_insight::summary;
@@ -116,15 +116,15 @@ pub(crate) async fn overview(State(viewer): State<Viewer>, id: RunId) -> Result<
 
 /// How a run went.
 pub(crate) fn of(run: &OpenRun) -> Result<Overview, ApiError> {
-    let sources = run.key_steps().map_err(ApiError::unreadable)?;
+    let sources = run.steps.read_key_steps().map_err(ApiError::unreadable)?;
     let steps = steps::steps(&sources, run.started());
     let head = run.head()?;
-    let cause = summary::cause(run.standing, &steps);
+    let cause = summary::cause(run.status, &steps);
     Ok(Overview {
         spec_version: SPEC_VERSION,
         run_id: run.directory.trace_id,
         run_name: run.name().map(str::to_owned),
-        standing: run.standing.as_str(),
+        standing: run.status.as_str(),
         sentence: head.sentence(&steps),
         facts: head.facts(),
         first_cause: cause.map(|step| step.record.event_id.clone()),
@@ -142,7 +142,7 @@ pub(crate) fn of(run: &OpenRun) -> Result<Overview, ApiError> {
         run: run.meta.as_ref().ok().cloned(),
         environment: environment(run)?,
         log_bytes: run.log_bytes(),
-        row_count: run.timeline.rows.len(),
+        row_count: run.steps.timeline.rows.len(),
         version: run.version(),
     })
 }
@@ -166,7 +166,8 @@ fn totals_answer(totals: &Totals) -> TotalsAnswer {
 
 /// What has begun and not ended.
 pub(crate) fn in_flight(run: &OpenRun) -> Vec<InFlight> {
-    run.in_flight
+    run.steps
+        .in_flight
         .iter()
         .map(|started| InFlight {
             span_id: started.span_id.to_string(),
@@ -179,11 +180,12 @@ pub(crate) fn in_flight(run: &OpenRun) -> Vec<InFlight> {
 
 fn environment(run: &OpenRun) -> Result<Option<Environment>, ApiError> {
     let root = run
+        .steps
         .timeline
         .get(0)
-        .filter(|row| row.number == 0 && matches!(row.source, Source::Span(_)));
+        .filter(|row| row.number == 0 && matches!(row.source, RowSource::Span(_)));
     let Some(root) = root else { return Ok(None) };
-    let read = run.read_row(root).map_err(ApiError::unreadable)?;
+    let read = run.steps.read_row(root).map_err(ApiError::unreadable)?;
     Ok(read.and_then(|read| match read.record.payload {
         Payload::RunStart {
             python_version,

@@ -34,12 +34,12 @@ pub(crate) struct Rows {
 
 /// The rows from a number on.
 pub(crate) fn of(run: &OpenRun, from: usize, limit: usize) -> Result<Rows, ApiError> {
-    let rows = run.timeline.rows.iter().enumerate().skip(from).take(limit);
+    let rows = run.steps.timeline.rows.iter().enumerate().skip(from).take(limit);
     let rows: Result<Vec<RowText>, _> = rows.map(|(number, row)| run.row_text(number, row)).collect();
     Ok(Rows {
         spec_version: SPEC_VERSION,
         version: run.version(),
-        row_count: run.timeline.rows.len(),
+        row_count: run.steps.timeline.rows.len(),
         rows: rows.map_err(ApiError::unreadable)?,
     })
 }

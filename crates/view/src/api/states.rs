@@ -54,11 +54,13 @@ pub(crate) async fn states(
 }
 
 fn of(run: &OpenRun, from: usize, limit: usize) -> Result<States, ApiError> {
-    let mut rows = run.rows_of(|event_type, _| event_type == EventType::StateUpdate);
+    let mut rows = run
+        .steps
+        .rows_of(|event_type, _| event_type == EventType::StateUpdate);
     rows.sort_by_key(|row| row.number);
     let mut states = Vec::new();
     for row in rows.iter().skip(from).take(limit) {
-        let Some(read) = run.read_row(row).map_err(ApiError::unreadable)? else {
+        let Some(read) = run.steps.read_row(row).map_err(ApiError::unreadable)? else {
             continue;
         };
         let number = row.number as usize;
@@ -71,7 +73,7 @@ fn of(run: &OpenRun, from: usize, limit: usize) -> Result<States, ApiError> {
         };
         let start: Option<Timestamp> = read.record.ts.parse().ok();
         states.push(StateAnswer {
-            row: run.timeline.row_of_step(number),
+            row: run.steps.timeline.row_of_step(number),
             number,
             event_id: read.record.event_id,
             offset_us: start

@@ -54,6 +54,7 @@ pub(crate) async fn value(State(viewer): State<Viewer>, path: Segments) -> Resul
     let read = viewer.read(move |viewer| {
         viewer.runs().with(id, |run| {
             let row = run
+                .steps
                 .timeline
                 .get(row_of(run, &event_id)?)
                 .ok_or_else(no_such_step)?;
@@ -62,6 +63,7 @@ pub(crate) async fn value(State(viewer): State<Viewer>, path: Segments) -> Resul
                 return Ok(bytes_response("text/plain; charset=utf-8", line));
             }
             let read = run
+                .steps
                 .read_row(row)
                 .map_err(ApiError::unreadable)?
                 .ok_or_else(missing)?;
@@ -77,12 +79,12 @@ fn answer(run: &OpenRun, number: usize, headers: &HeaderMap) -> Result<Response,
     if let Some(response) = not_modified(headers, &version) {
         return Ok(response);
     }
-    let row = run.timeline.get(number).ok_or_else(no_such_step)?;
+    let row = run.steps.timeline.get(number).ok_or_else(no_such_step)?;
     Ok(with_version(json_response(&inspect(run, number, row)?), &version))
 }
 
 fn row_of(run: &OpenRun, event_id: &str) -> Result<usize, ApiError> {
-    run.row_of(event_id).ok_or_else(no_such_step)
+    run.steps.row_of(event_id).ok_or_else(no_such_step)
 }
 
 fn no_such_step() -> ApiError {

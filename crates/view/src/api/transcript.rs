@@ -5,6 +5,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Serialize;
 use tracer_insight::conversation::{Turn, TurnReader, earlier_messages};
+use tracer_insight::step_summary::StepSummary;
 use tracer_sdk::format::{EventType, Payload, SPEC_VERSION};
 
 use super::super::answer::{ApiError, json_response};
@@ -88,17 +89,18 @@ pub(crate) async fn transcript(
 
 /// The steps from a number on, counted from 0.
 fn of(run: &OpenRun, from: usize, limit: usize) -> Result<Transcript, ApiError> {
-    let step_count = run.timeline.steps();
+    let step_count = run.steps.timeline.step_count();
     let first = from.min(step_count) + 1;
     let end = first.saturating_add(limit).min(step_count + 1);
     let mut turns = TurnReader::default();
     let before = run
-        .steps(first.saturating_sub(STEPS_BEFORE).max(1)..first)
+        .steps
+        .read_steps(first.saturating_sub(STEPS_BEFORE).max(1)..first)
         .map_err(ApiError::unreadable)?;
     for source in &before {
         turns.read(&source.record.payload);
     }
-    let sources = run.steps(first..end).map_err(ApiError::unreadable)?;
+    let sources = run.steps.read_steps(first..end).map_err(ApiError::unreadable)?;
     Ok(Transcript {
         spec_version: SPEC_VERSION,
         version: run.version(),
@@ -119,7 +121,7 @@ fn turn(run: &OpenRun, source: &StepSource, turns: &mut TurnReader) -> TurnAnswe
     };
     let own = steps::steps(std::slice::from_ref(source), run.started());
     let mut answer = TurnAnswer {
-        row: run.timeline.row_of_step(source.number),
+        row: run.steps.timeline.row_of_step(source.number),
         number: source.number,
         event_id: record.event_id.clone(),
         kind: StepKind::from(record.event_type()),
@@ -137,8 +139,8 @@ fn turn(run: &OpenRun, source: &StepSource, turns: &mut TurnReader) -> TurnAnswe
         gist: None,
         error: error(&record.payload),
     };
-    let row = answer.row.and_then(|row| run.timeline.get(row));
-    let attempts = || row.and_then(|row| run.attempts_told(row));
+    let row = answer.row.and_then(|row| run.steps.timeline.get(row));
+    let attempts = || row.and_then(|row| run.steps.attempt_words(row));
     match (turns.read(&record.payload), &record.payload) {
         (
             Turn::Model {
@@ -160,7 +162,7 @@ fn turn(run: &OpenRun, source: &StepSource, turns: &mut TurnReader) -> TurnAnswe
             answer.result = Shown::of(result, Part::Result, &place);
         }
         _ if record.event_type() == EventType::Error => {}
-        _ => answer.gist = Some(step_summary::of(&record.payload).fitted(usize::MAX)),
+        _ => answer.gist = Some(StepSummary::from_payload(&record.payload).fitted(usize::MAX)),
     }
     answer
 }

@@ -58,11 +58,11 @@ pub(super) fn of(
     else {
         return Ok(None);
     };
-    let previous = run.previous(number, |event_type, name| {
+    let previous = run.steps.previous(number, |event_type, name| {
         event_type == EventType::ToolCall && name == tool_name
     });
     let before = previous
-        .map(|row| Ok((row.number as usize, run.read_row(row)?)))
+        .map(|row| Ok((row.number as usize, run.steps.read_row(row)?)))
         .transpose();
     let before = before.map_err(|error: tracer_sdk::read::RecordError| ApiError::unreadable(error))?;
     let previous_same_tool = before.and_then(|(number, read)| {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use tracer_sdk::format::Payload;
 
+use tracer_insight::value_summary;
 use tracer_insight::{stack, step_summary};
 
 /// Lines shown of a stack trace.
@@ -34,7 +35,7 @@ pub(crate) fn error(payload: &Payload) -> Option<ErrorDetails> {
     let stack = failure.stack.as_deref().unwrap_or_default();
     Some(ErrorDetails {
         kind: failure.error_type.clone(),
-        message: step_summary::with_markers(&failure.message),
+        message: value_summary::with_markers(&failure.message),
         stack: stack::lines(stack)
             .take(MAX_STACK_LINES)
             .map(|(text, is_user)| StackLine {

@@ -70,9 +70,11 @@ pub(super) fn of(
     let Some(conversation) = Conversation::from_payload(payload) else {
         return Ok(None);
     };
-    let previous = run.previous(number, |event_type, _| event_type == EventType::LlmCall);
+    let previous = run
+        .steps
+        .previous(number, |event_type, _| event_type == EventType::LlmCall);
     let before = previous
-        .map(|row| run.read_row(row))
+        .map(|row| run.steps.read_row(row))
         .transpose()
         .map_err(ApiError::unreadable)?
         .flatten();

@@ -5,8 +5,8 @@ use tracer_sdk::format::Payload;
 
 use super::super::run::open_run::OpenRun;
 use tracer_insight::loops::{self, Loop};
-use tracer_insight::step_summary;
 use tracer_insight::steps::Step;
+use tracer_insight::value_summary;
 
 /// A loop.
 #[derive(Debug, Serialize)]
@@ -99,7 +99,7 @@ fn report(run: &OpenRun, found: &Loop<'_>) -> Option<LoopReport> {
     };
     let evidence = |step: &Step<'_>, in_warning: bool| Evidence {
         event_id: step.record.event_id.clone(),
-        row: run.timeline.row_of_step(step.number),
+        row: run.steps.timeline.row_of_step(step.number),
         number: step.number,
         name: step.name(),
         in_warning,
@@ -114,11 +114,11 @@ fn report(run: &OpenRun, found: &Loop<'_>) -> Option<LoopReport> {
     let claimed = usize::try_from(*repetitions).unwrap_or(0);
     Some(LoopReport {
         event_id: found.warning.record.event_id.clone(),
-        row: run.timeline.row_of_step(found.warning.number),
+        row: run.steps.timeline.row_of_step(found.warning.number),
         number: found.warning.number,
         title: found.title(),
-        pattern: step_summary::word(pattern),
-        kind: pattern_type.as_deref().map(step_summary::word),
+        pattern: value_summary::label(pattern),
+        kind: pattern_type.as_deref().map(value_summary::label),
         is_loop: found.likeness.is_loop(),
         judged: found.judgement(),
         repetitions: found.repetitions.len().max(claimed),

@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde_json::Value;
 use tracer_insight::conversation::{Message, MessagePart, embedded_json, part_label, same_as_before};
+use tracer_insight::value_summary;
 
 use super::super::markdown;
 use super::cut::{Part, Place, ends, is_large};
-use tracer_insight::step_summary;
 
 /// A message.
 #[derive(Debug, Serialize)]
@@ -70,7 +70,7 @@ struct PartAnswer {
 /// The messages of a part of a step.
 pub(crate) fn messages(messages: &[Message], part: Part, place: &Place) -> Vec<MessageAnswer> {
     let answer = |message: &Message| MessageAnswer {
-        role: step_summary::word(&message.label()),
+        role: value_summary::label(&message.label()),
         speaker: message.speaker().as_str(),
         is_new: true,
         fold: None,
@@ -114,7 +114,7 @@ fn said_part(said: &MessagePart, part: Part, place: &Place) -> PartAnswer {
     };
     let name = label.as_ref().and_then(|label| label.name);
     PartAnswer {
-        name: name.map(step_summary::word),
+        name: name.map(value_summary::label),
         label: label.map(|label| label.text),
         ..answer
     }
@@ -134,7 +134,7 @@ fn of_text(kind: &'static str, text: &str, part: Part, place: &Place) -> PartAns
     } else {
         (text, None)
     };
-    let shown = step_summary::with_markers(text);
+    let shown = value_summary::with_markers(text);
     PartAnswer {
         kind,
         label: None,

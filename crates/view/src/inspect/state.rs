@@ -29,9 +29,11 @@ pub(crate) fn of(
     let Payload::StateUpdate { state, diff } = payload else {
         return Ok(None);
     };
-    let before = run.previous(number, |event_type, _| event_type == EventType::StateUpdate);
+    let before = run
+        .steps
+        .previous(number, |event_type, _| event_type == EventType::StateUpdate);
     let before = before
-        .map(|row| Ok((row.number as usize, run.read_row(row)?)))
+        .map(|row| Ok((row.number as usize, run.steps.read_row(row)?)))
         .transpose();
     let before = before.map_err(|error: tracer_sdk::read::RecordError| ApiError::unreadable(error))?;
     let previous = before.and_then(|(number, read)| {

@@ -7,19 +7,18 @@ use tracer_sdk::format::{EventType, RunMeta, SPANS_FILE, SPEC_VERSION, Timestamp
 
 use super::super::answer::ApiError;
 use super::super::run::open_run::OpenRun;
-use super::super::run::row::RUN_ROW;
-use super::super::run::timeline::{Row, Source};
 use super::call::{self, ToolCall};
 use super::cut::{Part, Place, Shown};
 use super::error::{ErrorDetails, error};
 use super::llm::{self, LlmCall};
 use super::loops::{self, LoopReport};
 use super::state::{self, StateDetails};
+use tracer_insight::indexed_steps::RUN_ROW;
+use tracer_insight::indexed_steps::{RowSource, TimelineRow};
+use tracer_insight::key_steps::AROUND_A_LOOP;
 use tracer_insight::step_kind::StepKind;
+use tracer_insight::value_summary;
 use tracer_insight::{step_summary, steps};
-
-/// The evidence of a loop warning comes shortly before it, its consequences shortly after.
-const STEPS_AROUND_A_LOOP: usize = 60;
 
 /// A step.
 #[derive(Debug, Serialize)]
@@ -70,23 +69,27 @@ pub(crate) struct Step {
 }
 
 /// Everything about the step in a row.
-pub(crate) fn inspect(run: &OpenRun, number: usize, row: &Row) -> Result<Step, ApiError> {
+pub(crate) fn inspect(run: &OpenRun, number: usize, row: &TimelineRow) -> Result<Step, ApiError> {
     let place = Place {
         run_id: run.directory.trace_id,
-        event_id: run.event_id(row).unwrap_or_else(|| RUN_ROW.to_owned()),
+        event_id: run.steps.event_id(row).unwrap_or_else(|| RUN_ROW.to_owned()),
     };
-    let Some(read) = run.read_row(row).map_err(ApiError::unreadable)? else {
+    let Some(read) = run.steps.read_row(row).map_err(ApiError::unreadable)? else {
         return Ok(run_in_flight(run, number));
     };
     let record = &read.record;
     let span = read.span.as_ref();
     let indexed = match row.source {
-        Source::Span(position) => run.index.span(position as usize),
-        Source::Surfaced(surfaced) => {
-            let root = run.surfaced.get(surfaced as usize).map(|surfaced| surfaced.span);
-            root.and_then(|root| run.index.span(root))
+        RowSource::Span(position) => run.steps.index.span(position as usize),
+        RowSource::Promoted(promoted) => {
+            let root = run
+                .steps
+                .promoted
+                .get(promoted as usize)
+                .map(|promoted| promoted.span);
+            root.and_then(|root| run.steps.index.span(root))
         }
-        Source::Run | Source::InFlight(_) => None,
+        RowSource::Run | RowSource::InFlight(_) => None,
     };
     let raw = raw(run, row)?;
     let occurs = |marker: &str| raw.as_ref().map_or(0, |raw| raw.matches(marker).count());
@@ -108,7 +111,7 @@ pub(crate) fn inspect(run: &OpenRun, number: usize, row: &Row) -> Result<Step, A
             .zip(run.started())
             .map(|(start, started)| start.microseconds_since(started)),
         duration_us: match row.source {
-            Source::Span(_) => indexed.and_then(|span| span.duration_us),
+            RowSource::Span(_) => indexed.and_then(|span| span.duration_us),
             _ => None,
         },
         line: indexed.map(|span| span.line),
@@ -141,7 +144,7 @@ fn run_in_flight(run: &OpenRun, number: usize) -> Step {
         event_id: RUN_ROW.to_owned(),
         parent_id: None,
         kind: StepKind::Run,
-        name: step_summary::word(run.name().unwrap_or("(unnamed)")),
+        name: value_summary::label(run.name().unwrap_or("(unnamed)")),
         failed: false,
         in_flight: true,
         start: run.started().map(|started| started.to_string()),
@@ -166,46 +169,35 @@ fn run_in_flight(run: &OpenRun, number: usize) -> Step {
 }
 
 /// The line that a row comes from.
-pub(crate) fn raw(run: &OpenRun, row: &Row) -> Result<Option<String>, ApiError> {
+pub(crate) fn raw(run: &OpenRun, row: &TimelineRow) -> Result<Option<String>, ApiError> {
     let position = match row.source {
-        Source::Span(position) => Some(position as usize),
-        Source::Surfaced(number) => run.surfaced.get(number as usize).map(|surfaced| surfaced.span),
-        Source::Run | Source::InFlight(_) => None,
+        RowSource::Span(position) => Some(position as usize),
+        RowSource::Promoted(number) => run
+            .steps
+            .promoted
+            .get(number as usize)
+            .map(|promoted| promoted.span),
+        RowSource::Run | RowSource::InFlight(_) => None,
     };
     let Some(position) = position else { return Ok(None) };
-    let line = run.index.line(position).map_err(ApiError::unreadable)?;
+    let line = run.steps.index.line(position).map_err(ApiError::unreadable)?;
     Ok(line.map(|line| String::from_utf8_lossy(&line).into_owned()))
 }
 
 /// The evidence of a loop warning.
-fn loop_report(run: &OpenRun, row: &Row, event_id: &str) -> Result<Option<LoopReport>, ApiError> {
+fn loop_report(run: &OpenRun, row: &TimelineRow, event_id: &str) -> Result<Option<LoopReport>, ApiError> {
     let is_warning = run
-        .outline(row)
+        .steps
+        .header(row)
         .is_some_and(|(event_type, _)| event_type == EventType::LoopWarning);
     if !is_warning {
         return Ok(None);
     }
     let number = row.number as usize;
-    let around = number.saturating_sub(STEPS_AROUND_A_LOOP).max(1)..=number + STEPS_AROUND_A_LOOP;
-    let sources = run.steps(around).map_err(ApiError::unreadable)?;
+    let around = number.saturating_sub(AROUND_A_LOOP).max(1)..=number + AROUND_A_LOOP;
+    let sources = run.steps.read_steps(around).map_err(ApiError::unreadable)?;
     let steps = steps::steps(&sources, run.started());
     Ok(loops::of(run, &steps)
         .into_iter()
         .find(|report| report.event_id() == event_id))
-}
-
-impl OpenRun {
-    /// The step before the one with a number that is of some type and name.
-    pub(super) fn previous(&self, number: usize, fits: impl Fn(EventType, &str) -> bool) -> Option<&Row> {
-        (1..number).rev().find_map(|before| {
-            let row = self.timeline.get(self.timeline.row_of_step(before)?)?;
-            let Source::Span(position) = row.source else {
-                // A state may be on the root itself.
-                let (event_type, _) = self.outline(row)?;
-                return fits(event_type, "").then_some(row);
-            };
-            let span = self.index.span(position as usize)?;
-            fits(span.event_type, self.index.name(&span)).then_some(row)
-        })
-    }
 }

@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::columns::{Cells, cells_of, parent};
 use super::open_run::OpenRun;
 use super::row::RowText;
-use super::timeline::{Row, Source};
 use crate::answer::ApiError;
+use tracer_insight::indexed_steps::{RowSource, TimelineRow};
 use tracer_insight::step_order::NONE;
 
 /// With more changed rows the page requests the columns again.
@@ -54,20 +54,22 @@ impl OpenRun {
     /// What has changed since the log was read up to `offset`; what is in flight counts as changed. `None` when nothing
     /// has.
     pub(crate) fn changes(&self, offset: u64) -> Result<Option<Changes>, ApiError> {
-        let is_new = |row: &Row| match row.source {
-            Source::InFlight(_) => true,
-            Source::Run => false,
-            Source::Span(position) => self
+        let is_new = |row: &TimelineRow| match row.source {
+            RowSource::InFlight(_) => true,
+            RowSource::Run => false,
+            RowSource::Span(position) => self
+                .steps
                 .index
                 .span(position as usize)
                 .is_some_and(|span| span.offset >= offset),
-            Source::Surfaced(number) => self
-                .surfaced
+            RowSource::Promoted(number) => self
+                .steps
+                .promoted
                 .get(number as usize)
-                .and_then(|surfaced| self.index.span(surfaced.span))
+                .and_then(|promoted| self.steps.index.span(promoted.span))
                 .is_some_and(|root| root.offset >= offset),
         };
-        let rows = &self.timeline.rows;
+        let rows = &self.steps.timeline.rows;
         let is_root_new = rows.first().is_some_and(|row| row.number == 0 && is_new(row));
         let behind_root = usize::from(rows.first().is_some_and(|row| row.number == 0));
         let first_new = rows.iter().skip(behind_root).position(is_new);
@@ -77,7 +79,7 @@ impl OpenRun {
         if is_root_new && is_any_outside || self.was_any_moved(is_new) {
             from = behind_root;
         }
-        if !is_root_new && from == rows.len() && offset == self.index.read_bytes() {
+        if !is_root_new && from == rows.len() && offset == self.steps.index.read_bytes() {
             return Ok(None);
         }
         let reload = rows.len() - from > MAX_CHANGED_ROWS;
@@ -98,13 +100,13 @@ impl OpenRun {
 
     /// Whether a row that was there before is now further down: in a new row which comes after it in time, or is nested
     /// in one that does. Only a clock that was set back gives such rows.
-    fn was_any_moved(&self, is_new: impl Fn(&Row) -> bool) -> bool {
+    fn was_any_moved(&self, is_new: impl Fn(&TimelineRow) -> bool) -> bool {
         // Of each row: the last in time of it and what it is nested in, and the same of the nearest new row that it is in.
-        let mut lasts: Vec<(u32, u32)> = Vec::with_capacity(self.timeline.rows.len());
-        for row in &self.timeline.rows {
+        let mut lasts: Vec<(u32, u32)> = Vec::with_capacity(self.steps.timeline.rows.len());
+        for row in &self.steps.timeline.rows {
             let above = row.parent as usize;
             let (last_above, under_new) = lasts.get(above).copied().unwrap_or_default();
-            let is_in_new = self.timeline.get(above).is_some_and(&is_new);
+            let is_in_new = self.steps.timeline.get(above).is_some_and(&is_new);
             let under_new = if is_in_new { last_above } else { under_new };
             if under_new > row.number && !is_new(row) {
                 return true;
@@ -114,7 +116,7 @@ impl OpenRun {
         false
     }
 
-    fn changed_row(&self, number: usize, row: &Row) -> Result<ChangedRow, ApiError> {
+    fn changed_row(&self, number: usize, row: &TimelineRow) -> Result<ChangedRow, ApiError> {
         let Cells {
             start_us,
             duration_us,

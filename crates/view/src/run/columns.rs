@@ -8,10 +8,10 @@ use std::slice::IterMut;
 use tracer_sdk::format::{EventType, Timestamp};
 
 use super::open_run::OpenRun;
-use super::timeline::{Row, Source};
+use tracer_insight::indexed_steps::{RowSource, TimelineRow};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::step_order::NONE;
-use tracer_insight::step_summary;
+use tracer_insight::value_summary;
 
 const MAGIC: &[u8; 8] = b"TRCCOL01";
 const HEADER_BYTES: usize = 64;
@@ -52,7 +52,12 @@ impl NameTable {
     /// The table with the names of the index, as they are shown.
     fn new(run: &OpenRun) -> Self {
         let mut table = Self::default();
-        let of_index = run.index.names().map(step_summary::word).collect::<Vec<String>>();
+        let of_index = run
+            .steps
+            .index
+            .names()
+            .map(value_summary::label)
+            .collect::<Vec<String>>();
         table.of_index = of_index.into_iter().map(|name| table.number(name)).collect();
         table
     }
@@ -68,20 +73,10 @@ impl NameTable {
     }
 
     fn of_span(&mut self, name: u32, event_type: EventType) -> u32 {
-        match fixed_name(event_type) {
+        match StepKind::from(event_type).fixed_name() {
             Some(fixed) => self.number(fixed.to_owned()),
             None => self.of_index.get(name as usize).copied().unwrap_or_default(),
         }
-    }
-}
-
-/// What records of some types are called, whatever their span is named.
-fn fixed_name(event_type: EventType) -> Option<&'static str> {
-    match event_type {
-        EventType::StateUpdate => Some("state"),
-        EventType::Error => Some("error"),
-        EventType::LoopWarning => Some("loop warning"),
-        _ => None,
     }
 }
 
@@ -93,7 +88,7 @@ pub(crate) fn microseconds(value: i64) -> f64 {
 
 /// The columns of the first rows, at most so many.
 pub(crate) fn encode(run: &OpenRun, limit: usize) -> Vec<u8> {
-    let rows = &run.timeline.rows;
+    let rows = &run.steps.timeline.rows;
     // What a row is nested in stands before it: a beginning is a tree of its own.
     let rows = rows.get(..limit).unwrap_or(rows);
     let started = run.started().unwrap_or(Timestamp::from_unix_microseconds(0));
@@ -117,7 +112,7 @@ pub(crate) fn encode(run: &OpenRun, limit: usize) -> Vec<u8> {
     header.extend(count(bytes.len() - names_start));
     header.extend([0; 4]);
     header.extend(microseconds(started.unix_microseconds()).to_le_bytes());
-    let read = i64::try_from(run.index.read_bytes()).unwrap_or(i64::MAX);
+    let read = i64::try_from(run.steps.index.read_bytes()).unwrap_or(i64::MAX);
     header.extend(microseconds(read).to_le_bytes());
     for (place, byte) in bytes.iter_mut().zip(header) {
         *place = byte;
@@ -126,7 +121,7 @@ pub(crate) fn encode(run: &OpenRun, limit: usize) -> Vec<u8> {
 }
 
 /// The row that a row is nested in, -1 for none.
-pub(crate) fn parent(row: &Row) -> i32 {
+pub(crate) fn parent(row: &TimelineRow) -> i32 {
     match row.parent {
         NONE => -1,
         parent => i32::try_from(parent).unwrap_or(-1),
@@ -134,12 +129,12 @@ pub(crate) fn parent(row: &Row) -> i32 {
 }
 
 /// The cells of one row; its name is left out.
-pub(crate) fn cells_of(run: &OpenRun, row: &Row) -> Cells {
+pub(crate) fn cells_of(run: &OpenRun, row: &TimelineRow) -> Cells {
     let started = run.started().unwrap_or(Timestamp::from_unix_microseconds(0));
     cells(run, row, started, &mut NameTable::default())
 }
 
-fn cells(run: &OpenRun, row: &Row, started: Timestamp, names: &mut NameTable) -> Cells {
+fn cells(run: &OpenRun, row: &TimelineRow, started: Timestamp, names: &mut NameTable) -> Cells {
     let since_start = |instant: Timestamp| microseconds(instant.microseconds_since(started));
     let mut cells = Cells {
         start_us: 0.0,
@@ -148,23 +143,23 @@ fn cells(run: &OpenRun, row: &Row, started: Timestamp, names: &mut NameTable) ->
         line: 0,
         signature: 0,
         kind: StepKind::Span,
-        flags: if run.is_evidence(row) { EVIDENCE } else { 0 },
+        flags: if run.steps.is_evidence(row) { EVIDENCE } else { 0 },
         tokens_in: UNKNOWN_TOKENS,
         tokens_out: UNKNOWN_TOKENS,
     };
     match row.source {
-        Source::Run => {
+        RowSource::Run => {
             cells.kind = StepKind::Run;
-            cells.name = names.number(step_summary::word(run.name().unwrap_or("(unnamed)")));
-            cells.duration_us = if run.standing.is_open() {
+            cells.name = names.number(value_summary::label(run.name().unwrap_or("(unnamed)")));
+            cells.duration_us = if run.status.is_open() {
                 IN_FLIGHT_DURATION
             } else {
                 f64::NAN
             };
             cells.flags |= IN_FLIGHT;
         }
-        Source::Span(position) => {
-            let Some(span) = run.index.span(position as usize) else {
+        RowSource::Span(position) => {
+            let Some(span) = run.steps.index.span(position as usize) else {
                 return cells;
             };
             cells.start_us = since_start(span.start);
@@ -190,27 +185,27 @@ fn cells(run: &OpenRun, row: &Row, started: Timestamp, names: &mut NameTable) ->
                 cells.flags |= if is_so { flag } else { 0 };
             }
         }
-        Source::Surfaced(number) => {
-            let Some(record) = run.surfaced.get(number as usize) else {
+        RowSource::Promoted(number) => {
+            let Some(record) = run.steps.promoted.get(number as usize) else {
                 return cells;
             };
             cells.start_us = since_start(record.instant);
             cells.kind = StepKind::from(record.event_type);
             cells.name = names.of_span(0, record.event_type);
-            let root = run.index.span(record.span);
+            let root = run.steps.index.span(record.span);
             cells.line = root.and_then(|root| u32::try_from(root.line).ok()).unwrap_or(0);
             if record.event_type == EventType::Error {
                 cells.flags |= FAILED;
             }
         }
-        Source::InFlight(number) => {
-            let Some(started) = run.in_flight.get(number as usize) else {
+        RowSource::InFlight(number) => {
+            let Some(started) = run.steps.in_flight.get(number as usize) else {
                 return cells;
             };
             cells.start_us = since_start(started.start_time.instant());
             cells.duration_us = IN_FLIGHT_DURATION;
             cells.kind = StepKind::from(started.event_type);
-            cells.name = names.number(step_summary::word(&started.name));
+            cells.name = names.number(value_summary::label(&started.name));
             cells.flags |= IN_FLIGHT;
         }
     }
@@ -270,7 +265,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Fills the next cell of every column.
-    fn push(&mut self, row: &Row, cells: &Cells) {
+    fn push(&mut self, row: &TimelineRow, cells: &Cells) {
         put(&mut self.start, cells.start_us.to_le_bytes());
         put(&mut self.duration, cells.duration_us.to_le_bytes());
         put(&mut self.parent, parent(row).to_le_bytes());

@@ -1,11 +1,11 @@
-//! A run as the viewer holds it: the index of its log, the order of its rows, and its status.
+//! A run as the viewer holds it: its steps, its problems, and the state of its files.
 
-mod attempts;
 pub(super) mod changes;
 pub(super) mod columns;
 pub(super) mod open_run;
 pub(super) mod problems;
 pub(super) mod row;
 pub(super) mod stamp;
-pub(super) mod telling;
-pub(super) mod timeline;
+
+#[cfg(test)]
+mod tests;

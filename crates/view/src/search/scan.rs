@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use super::super::answer::ApiError;
 use super::super::run::columns::{FAILED, cells_of};
 use super::super::run::open_run::OpenRun;
-use super::super::run::timeline::{Row, Source};
 use super::query::SearchQuery;
-use tracer_insight::step_summary;
+use tracer_insight::indexed_steps::{RowSource, TimelineRow};
+use tracer_insight::step_kind::StepKind;
+use tracer_insight::value_summary;
 
 /// A search answers with what it has after this time.
 const TIME_LIMIT: Duration = Duration::from_millis(200);
@@ -54,7 +55,7 @@ pub(crate) fn find(run: &OpenRun, query: &SearchQuery, after: u64, limit: usize)
 fn columns(run: &OpenRun, query: &SearchQuery, after: u64, limit: usize, deadline: Instant) -> Found {
     let mut found = Found::default();
     let first = usize::try_from(after).unwrap_or(usize::MAX);
-    for (number, row) in run.timeline.rows.iter().enumerate().skip(first) {
+    for (number, row) in run.steps.timeline.rows.iter().enumerate().skip(first) {
         let is_late = number % ROWS_PER_CLOCK_CHECK == 0 && number > first && Instant::now() > deadline;
         if found.hits.len() >= limit || is_late {
             found.next = Some(number as u64);
@@ -67,7 +68,7 @@ fn columns(run: &OpenRun, query: &SearchQuery, after: u64, limit: usize, deadlin
     found
 }
 
-fn fits(run: &OpenRun, query: &SearchQuery, row: &Row) -> bool {
+fn fits(run: &OpenRun, query: &SearchQuery, row: &TimelineRow) -> bool {
     let cells = cells_of(run, row);
     query.fits(
         cells.kind,
@@ -78,20 +79,27 @@ fn fits(run: &OpenRun, query: &SearchQuery, row: &Row) -> bool {
 }
 
 impl OpenRun {
-    /// What a row is called, without reading it.
-    pub(super) fn row_name(&self, row: &Row) -> String {
+    /// The name of a row, without reading it.
+    pub(super) fn row_name(&self, row: &TimelineRow) -> String {
         match row.source {
-            Source::Run => step_summary::word(self.name().unwrap_or_default()),
-            Source::Span(position) => self
+            RowSource::Run => value_summary::label(self.name().unwrap_or_default()),
+            RowSource::Span(position) => self
+                .steps
                 .index
                 .span(position as usize)
-                .map(|span| self.index.name(&span).to_owned())
+                .map(|span| {
+                    let name = StepKind::from(span.event_type).fixed_name();
+                    name.unwrap_or_else(|| self.steps.index.name(&span)).to_owned()
+                })
                 .unwrap_or_default(),
-            Source::Surfaced(_) => self
-                .outline(row)
-                .map(|(event_type, _)| event_type.as_str().to_lowercase().replace('_', " "))
-                .unwrap_or_default(),
-            Source::InFlight(number) => self
+            RowSource::Promoted(_) => self
+                .steps
+                .header(row)
+                .and_then(|(event_type, _)| StepKind::from(event_type).fixed_name())
+                .unwrap_or_default()
+                .to_owned(),
+            RowSource::InFlight(number) => self
+                .steps
                 .in_flight
                 .get(number as usize)
                 .map(|started| started.name.clone())
@@ -114,7 +122,7 @@ impl Scan<'_> {
         if after == 0 {
             self.in_flight()?;
         }
-        let end = self.run.index.read_bytes();
+        let end = self.run.steps.index.read_bytes();
         let mut offset = after;
         while offset < end {
             if self.found.hits.len() >= self.limit || (offset > after && Instant::now() > deadline) {
@@ -127,7 +135,7 @@ impl Scan<'_> {
                 self.look_at(position)?;
                 if self.found.hits.len() >= self.limit || Instant::now() > deadline {
                     // The rest of this part is looked at the next time.
-                    let next = self.run.index.span(position + 1).map(|span| span.offset);
+                    let next = self.run.steps.index.span(position + 1).map(|span| span.offset);
                     self.found.next = next;
                     return Ok(self.found);
                 }
@@ -138,8 +146,8 @@ impl Scan<'_> {
 
     /// Calls in flight are in no log.
     fn in_flight(&mut self) -> Result<(), ApiError> {
-        for (number, row) in self.run.timeline.rows.iter().enumerate() {
-            if matches!(row.source, Source::InFlight(_)) {
+        for (number, row) in self.run.steps.timeline.rows.iter().enumerate() {
+            if matches!(row.source, RowSource::InFlight(_)) {
                 self.check(number)?;
             }
         }
@@ -148,7 +156,7 @@ impl Scan<'_> {
 
     /// The spans in the next part of the log whose lines may say it, and where that part ends.
     fn candidates(&self, offset: u64, end: u64) -> Result<(Vec<usize>, u64), ApiError> {
-        let index = &self.run.index;
+        let index = &self.run.steps.index;
         let mut parts = Vec::new();
         let mut from = offset;
         for _ in 0..THREADS {
@@ -200,22 +208,24 @@ impl Scan<'_> {
 
     /// Checks the rows that a span gives.
     fn look_at(&mut self, position: usize) -> Result<(), ApiError> {
-        let Some(row) = self.run.timeline.row_of_span(position) else {
+        let Some(row) = self.run.steps.timeline.row_of_span(position) else {
             return Ok(());
         };
         self.check(row)?;
         let is_root = self
             .run
+            .steps
             .index
             .span(position)
             .is_some_and(|span| span.parent_span_id.is_none());
         if is_root {
-            for (number, row) in self.run.timeline.rows.iter().enumerate() {
-                if let Source::Surfaced(surfaced) = row.source
+            for (number, row) in self.run.steps.timeline.rows.iter().enumerate() {
+                if let RowSource::Promoted(promoted) = row.source
                     && self
                         .run
-                        .surfaced
-                        .get(surfaced as usize)
+                        .steps
+                        .promoted
+                        .get(promoted as usize)
                         .is_some_and(|record| record.span == position)
                 {
                     self.check(number)?;
@@ -226,13 +236,13 @@ impl Scan<'_> {
     }
 
     fn check(&mut self, number: usize) -> Result<(), ApiError> {
-        let Some(row) = self.run.timeline.get(number) else {
+        let Some(row) = self.run.steps.timeline.get(number) else {
             return Ok(());
         };
         if !fits(self.run, self.query, row) {
             return Ok(());
         }
-        let read = self.run.read_row(row).map_err(ApiError::unreadable)?;
+        let read = self.run.steps.read_row(row).map_err(ApiError::unreadable)?;
         if read.is_some_and(|read| self.query.is_said_in(&read.record)) {
             self.found.hits.push(number);
         }

@@ -96,7 +96,7 @@ impl Shown {
             return Ok(self.contents.passing(filter)?);
         }
         let searching = Progress::begin("searching", "step", Some(self.contents.len() as u64));
-        let numbers = self.contents.passing_one_by_one(filter, || searching.step())?;
+        let numbers = self.contents.passing_with_progress(filter, || searching.step())?;
         searching.end(&mut session.ui);
         Ok(numbers)
     }

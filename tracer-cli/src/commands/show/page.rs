@@ -4,13 +4,13 @@
 use super::{Args, Shown};
 use crate::error::CliError;
 use crate::terminal::run_page::RunPage;
-use crate::terminal::step_rows::Numbers;
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::step_detail::{StepNumbers, evidence_numbers};
 use tracer_insight::step_filter::StepFilter;
 
 use crate::session::Session;
 use crate::terminal::{step_rows, waterfall};
-use tracer_insight::key_steps::{FIRST_STEPS, LAST_STEPS, MOST_STEPS};
+use tracer_insight::key_steps::{FIRST_STEPS, LAST_STEPS, MAX_STEPS};
 use tracer_insight::{loops, steps, text};
 
 /// Shows the page.
@@ -59,7 +59,11 @@ pub(super) fn show(
 
 /// Prints the head of the page, with the loops when `with_loops`; returns the numbers of the steps that are evidence of
 /// loops.
-pub(super) fn head(shown: &mut Shown, with_loops: bool, session: &mut Session) -> Result<Numbers, CliError> {
+pub(super) fn head(
+    shown: &mut Shown,
+    with_loops: bool,
+    session: &mut Session,
+) -> Result<StepNumbers, CliError> {
     let width = session.ui.width();
     let sources = shown.contents.read_all(&shown.contents.key_steps())?;
     let steps = steps::steps(&sources, shown.contents.started());
@@ -72,16 +76,16 @@ pub(super) fn head(shown: &mut Shown, with_loops: bool, session: &mut Session) -
     if with_loops {
         session.ui.lines(&loops::card_lines(&steps, width))?;
     }
-    Ok(step_rows::evidence_numbers(&steps))
+    Ok(evidence_numbers(&steps))
 }
 
 /// Parts of the table, each small enough to lay out.
 fn parts(numbers: &[usize], all: bool) -> Vec<&[usize]> {
-    if !all && numbers.len() > MOST_STEPS {
+    if !all && numbers.len() > MAX_STEPS {
         let (first, rest) = numbers.split_at(FIRST_STEPS);
         return vec![first, rest.get(rest.len() - LAST_STEPS..).unwrap_or_default()];
     }
-    numbers.chunks(MOST_STEPS).collect()
+    numbers.chunks(MAX_STEPS).collect()
 }
 
 /// Prints the next commands.

@@ -7,8 +7,9 @@ use crate::error::CliError;
 use crate::session::Session;
 use crate::terminal::step_page::StepPage;
 use crate::terminal::transcript;
-use tracer_insight::key_steps::MOST_STEPS;
+use tracer_insight::key_steps::MAX_STEPS;
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::step_detail::StepNumbers;
 use tracer_insight::step_filter::StepFilter;
 use tracer_insight::{steps, text};
 
@@ -27,7 +28,7 @@ pub(super) fn step(shown: &mut Shown, number: usize, session: &mut Session) -> R
     let page = StepPage {
         step,
         span: span.as_ref(),
-        of: shown.contents.len(),
+        step_count: shown.contents.len(),
         evidence: &evidence,
     };
     let width = session.ui.wrapping_width();
@@ -55,19 +56,19 @@ pub(super) fn no_such_step(shown: &Shown, number: usize, session: &Session) -> C
 }
 
 /// Numbers of the steps that are evidence of a loop warning, which are shortly before it.
-fn evidence(shown: &mut Shown, warning: usize, payload: &Payload) -> Result<Vec<usize>, CliError> {
+fn evidence(shown: &mut Shown, warning: usize, payload: &Payload) -> Result<StepNumbers, CliError> {
+    let mut found = StepNumbers::new();
     let Payload::LoopWarning {
         evidence_event_ids, ..
     } = payload
     else {
-        return Ok(Vec::new());
+        return Ok(found);
     };
-    let mut found = Vec::new();
-    for number in warning.saturating_sub(MOST_STEPS).max(1)..warning {
+    for number in warning.saturating_sub(MAX_STEPS).max(1)..warning {
         if let Some((source, _)) = shown.contents.read_with_span(number)?
             && evidence_event_ids.contains(&source.record.event_id)
         {
-            found.push(number);
+            found.insert(source.record.event_id, number);
         }
     }
     Ok(found)

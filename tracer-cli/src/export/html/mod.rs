@@ -1,6 +1,6 @@
 //! A run as one HTML file that explains itself: no server, no request, readable with scripts off.
 //!
-//! What every reader wants first stands first: did it work, where and why not, what did it do. The page's policy
+//! It begins with what every reader wants first: did it work, where and why not, what did it do. The page's policy
 //! forbids everything but its own style and script, so that nothing in a trace can load or run anything.
 
 mod rescan;
@@ -22,9 +22,11 @@ use rescan::Rescan;
 pub(crate) use run::write_run;
 use tracer_insight::run_head::RunHead;
 use tracer_insight::status::Signs;
+use tracer_insight::step_detail::StepNumbers;
 use tracer_insight::steps;
 use tracer_insight::steps::StepSource;
-use tracer_insight::{step_summary, text, units};
+use tracer_insight::value_summary;
+use tracer_insight::{text, units};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -38,9 +40,11 @@ pub struct PageHead {
     pub run: RunHead,
     /// Its ID.
     pub id: String,
-    /// What happened, in one sentence.
+    /// The outcome in one sentence.
     pub sentence: String,
-    /// What was left out by a filter, in words.
+    /// The numbers of the steps that loop warnings rest on.
+    pub evidence: StepNumbers,
+    /// The steps that a filter left out, in words.
     pub left_out: Option<String>,
 }
 
@@ -83,7 +87,11 @@ pub fn write(
             .collect();
         is_empty = is_empty && sources.is_empty();
         for step in steps::steps(&sources, started) {
-            writeln!(writer, "{}", step::markup(&step, duration).into_string())?;
+            writeln!(
+                writer,
+                "{}",
+                step::markup(&step, duration, &head.evidence).into_string()
+            )?;
         }
     }
     let end = body_end(is_empty, rescan.changed);
@@ -144,8 +152,8 @@ fn body_start(head: &PageHead, start: Option<&Record>) -> Markup {
                 dl {
                     @if !argv.is_empty() { dt { "arguments" } dd { @for argument in argv { code { (text::printable(argument)) } " " } } }
                     @if let Some(cwd) = cwd { dt { "working directory" } dd { code { (text::printable(cwd)) } } }
-                    @if let Some(platform) = platform { dt { "platform" } dd { (step_summary::word(platform)) } }
-                    @if let Some(version) = python_version { dt { "built with" } dd { (step_summary::word(version)) } }
+                    @if let Some(platform) = platform { dt { "platform" } dd { (value_summary::label(platform)) } }
+                    @if let Some(version) = python_version { dt { "built with" } dd { (value_summary::label(version)) } }
                 }
             }
         }

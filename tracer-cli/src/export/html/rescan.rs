@@ -7,7 +7,7 @@ use tracer_sdk::redaction::Redaction;
 /// Redacts records and counts what it changed.
 pub(super) struct Rescan<'a> {
     redaction: &'a Redaction,
-    /// How many places were changed.
+    /// Number of places that were changed.
     pub(super) changed: u64,
 }
 

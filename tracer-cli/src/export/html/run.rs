@@ -7,10 +7,11 @@ use tracer_sdk::redaction::Redaction;
 use super::{PageHead, write};
 use crate::export::ExportError;
 use tracer_insight::run_steps::RunSteps;
+use tracer_insight::step_detail::evidence_numbers;
 use tracer_insight::step_filter::StepFilter;
 use tracer_insight::{steps, text};
 
-/// So many steps are nested and written at a time.
+/// Steps that are nested and written at a time.
 const STEPS_AT_ONCE: usize = 1_000;
 
 /// Writes the page of the steps that pass `filter`, and gives how many secrets were removed from it. `on_steps` is called
@@ -29,8 +30,10 @@ pub(crate) fn write_run(
         let all = text::counted(contents.len() as u64, "step");
         format!("{} of {all}: what passed the filter.", numbers.len())
     });
+    let key_steps = steps::steps(&key_steps, contents.started());
     let head = PageHead {
-        sentence: run.sentence(&steps::steps(&key_steps, contents.started())),
+        sentence: run.sentence(&key_steps),
+        evidence: evidence_numbers(&key_steps),
         id: contents.run.trace_id.map(|id| id.to_string()).unwrap_or_default(),
         run,
         left_out,

@@ -2,7 +2,7 @@
 "use strict";
 const tools = document.querySelector(".tools");
 const search = document.querySelector(".tools input");
-const told = document.querySelector(".tools output");
+const count = document.querySelector(".tools output");
 const steps = Array.from(document.querySelectorAll(".step"));
 const texts = new Map();
 
@@ -19,7 +19,7 @@ function find() {
     step.hidden = wanted !== "" && !textOf(step).includes(wanted);
     if (!step.hidden) shown += 1;
   }
-  told.textContent = wanted === "" ? "" : `${shown} of ${steps.length} steps`;
+  count.textContent = wanted === "" ? "" : `${shown} of ${steps.length} steps`;
 }
 
 function fold(open) {

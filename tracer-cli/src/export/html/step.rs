@@ -1,36 +1,37 @@
 //! One step as markup: a line that says what it was, which unfolds into everything that is recorded of it.
 
 use maud::{Markup, html};
-use serde_json::{Map, Value};
-use tracer_insight::conversation::{Conversation, Message, MessagePart, Speaker, part_label};
+use serde_json::Value;
+use tracer_insight::conversation::{Message, MessagePart, Speaker, part_label};
 use tracer_sdk::format::{ErrorPayload, Payload};
 
 use super::value;
+use tracer_insight::step_detail::{SectionContent, StepDetail, StepNumbers, StepSection};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps::Step;
-use tracer_insight::{step_summary, text, units};
+use tracer_insight::{step_summary, text, units, value_summary};
 
-/// Deeper levels keep this indentation.
-const MAX_INDENT: usize = 4;
-/// So many columns of a name, and of what went in and came out, can be seen in a line of the page.
+/// Levels that are indented; deeper ones keep that indentation.
+const MAX_INDENT_LEVELS: usize = 4;
+/// Columns of a name and a summary that can be seen in a line of the page.
 const LINE_COLUMNS: usize = 96;
-/// What went in and came out has at least so many; when they do not fit, each has half.
-const MIN_GIST_COLUMNS: usize = 40;
-/// How many units wide a bar is drawn.
+/// Columns of a summary at least; when input and output do not fit, each has half.
+const MIN_SUMMARY_COLUMNS: usize = 40;
+/// Width of a bar, in units of its own.
 const BAR: u64 = 1_000;
 
 /// The step; `total` is how long the run took, in microseconds.
-pub(super) fn markup(step: &Step<'_>, total: Option<u64>) -> Markup {
+pub(super) fn markup(step: &Step<'_>, total: Option<u64>, evidence: &StepNumbers) -> Markup {
     let tone = match (step.failed(), step.kind()) {
         (true, _) => "failed",
         (false, StepKind::Loop) => "warning",
         _ => "",
     };
     html! {
-        li.step.(kind(step)).(tone) id=(format!("step-{}", step.number)) data-depth=(step.depth.min(MAX_INDENT)) {
+        li.step.(kind(step)).(tone) id=(format!("step-{}", step.number)) data-depth=(step.depth.min(MAX_INDENT_LEVELS)) {
             details {
                 summary { (line(step, total)) }
-                div.inside { (inside(step)) }
+                div.inside { (inside(step, evidence)) }
             }
         }
     }
@@ -50,7 +51,7 @@ fn kind(step: &Step<'_>) -> &'static str {
 fn line(step: &Step<'_>, total: Option<u64>) -> Markup {
     let name = step.name();
     let room = LINE_COLUMNS.saturating_sub(text::width(&name));
-    let gist = step.gist().fitted(room.max(MIN_GIST_COLUMNS));
+    let summary = step.summary().fitted(room.max(MIN_SUMMARY_COLUMNS));
     let tokens = match &step.record.payload {
         Payload::LlmCall { usage, .. } => step_summary::tokens(usage),
         _ => None,
@@ -67,7 +68,7 @@ fn line(step: &Step<'_>, total: Option<u64>) -> Markup {
             span.name { (name) } " "
             @if step.failed() { span.failed { "failed " } }
             @if step.in_flight { span.running { "in flight " } }
-            span.muted { (gist) }
+            span.muted { (summary) }
         }
         span.number.tokens { @if let Some(tokens) = tokens { (tokens) " tokens" } }
         span.time { @if let Some(took) = took { (took) } }
@@ -95,80 +96,42 @@ fn bar(step: &Step<'_>, total: Option<u64>) -> Markup {
     }
 }
 
-fn inside(step: &Step<'_>) -> Markup {
+fn inside(step: &Step<'_>, evidence: &StepNumbers) -> Markup {
+    let detail = StepDetail::new(step, None, evidence);
     html! {
         p.muted { (step.record.ts) " · span " code { (step.record.event_id) } }
-        @match &step.record.payload {
-            Payload::LlmCall { model, provider, temperature, .. } => {
-                @let conversation = Conversation::from_payload(&step.record.payload);
-                @let finish_reason = conversation.as_ref().and_then(|conversation| conversation.finish_reason.as_ref());
-                p.muted {
-                    "model " (step_summary::word(model)) " · provider " (step_summary::word(provider))
-                    @if let Some(temperature) = temperature { " · temperature " (temperature) }
-                    @if let Some(reason) = finish_reason { " · stopped for " (step_summary::word(reason)) }
-                }
-                @if let Some(conversation) = &conversation {
-                    (section("Prompt", messages(&conversation.prompt)))
-                    (section("Answer", messages(&conversation.answer)))
-                }
+        @if !detail.facts.is_empty() { p.muted { (detail.facts.join(" · ")) } }
+        @for StepSection { title, content } in &detail.sections {
+            h3 { (title) }
+            @match content {
+                SectionContent::Messages(messages) => (self::messages(messages)),
+                SectionContent::Value(value) => (value::markup(value)),
+                SectionContent::Text(text) => (value::words(text)),
+                SectionContent::Failure(failure) => (error(failure)),
             }
-            Payload::ToolCall { args, result, .. } => {
-                (told("Arguments", args))
-                (told("Result", result))
-            }
-            Payload::StateUpdate { state, diff } => {
-                (told("State", state))
-                @if let Some(diff) = diff { (told("Changes", diff)) }
-            }
-            Payload::LoopWarning { pattern, evidence_event_ids, .. } => {
-                (section("Pattern", Some(value::words(pattern))))
-                (section("Evidence", Some(html! {
-                    @for id in evidence_event_ids { code { (id) } " " }
-                })))
-            }
-            Payload::Unknown { attributes, .. } => (told("Attributes", &Value::Object(attributes.clone()))),
-            Payload::Error(_) | Payload::RunStart { .. } | Payload::RunEnd { .. } => {}
         }
-        @if let Some(failure) = step_summary::failure(&step.record.payload) { (error(failure)) }
-        @if !step.record.meta.is_empty() { (fields("Metadata", &step.record.meta)) }
     }
 }
 
-fn section(title: &str, content: Option<Markup>) -> Markup {
-    html! { @if let Some(content) = content { h3 { (title) } (content) } }
-}
-
-fn told(title: &str, value: &Value) -> Markup {
-    let is_empty = value.is_null() || value.as_object().is_some_and(Map::is_empty);
-    section(title, (!is_empty).then(|| value::markup(value)))
-}
-
-fn fields(title: &str, fields: &Map<String, Value>) -> Markup {
-    told(title, &Value::Object(fields.clone()))
-}
-
-/// What went wrong, in full.
-pub(super) fn error(error: &ErrorPayload) -> Markup {
+/// A failure in full.
+fn error(error: &ErrorPayload) -> Markup {
     html! {
-        h3 { "Error" }
-        p { strong.failed { (step_summary::word(&error.error_type)) } ": " (value::words(&error.message)) }
+        p { strong.failed { (value_summary::label(&error.error_type)) } ": " (value::words(&error.message)) }
         @if let Some(stack) = &error.stack {
             pre { @for (index, line) in stack.lines().enumerate() { @if index > 0 { "\n" } (text::printable(line)) } }
         }
     }
 }
 
-fn messages(messages: &[Message]) -> Option<Markup> {
-    (!messages.is_empty()).then(|| {
-        html! {
-            @for message in messages {
-                div.message.(class(message.speaker())) {
-                    div.role { (step_summary::word(&message.label())) }
-                    @for part in &message.parts { (self::part(part)) }
-                }
+fn messages(messages: &[Message]) -> Markup {
+    html! {
+        @for message in messages {
+            div.message.(class(message.speaker())) {
+                div.role { (value_summary::label(&message.label())) }
+                @for part in &message.parts { (self::part(part)) }
             }
         }
-    })
+    }
 }
 
 /// The class of a speaker; what a trace holds never becomes a class.
@@ -183,8 +146,8 @@ fn class(speaker: Speaker) -> &'static str {
 fn part(part: &MessagePart) -> Markup {
     let label = part_label(part).map(|label| {
         html! {
-            span.muted { (step_summary::word(&label.text)) }
-            @if let Some(name) = label.name { " " strong { (step_summary::word(name)) } }
+            span.muted { (value_summary::label(&label.text)) }
+            @if let Some(name) = label.name { " " strong { (value_summary::label(name)) } }
         }
     });
     match (part, label) {

@@ -5,6 +5,7 @@ use super::*;
 use tracer_insight::sample_run as samples;
 use tracer_insight::sample_run::Sample;
 use tracer_insight::status::RunStatus;
+use tracer_insight::step_detail::evidence_numbers;
 use tracer_insight::totals::Totals;
 
 fn page(sample: &Sample, environment: &[(&str, &str)]) -> (String, u64) {
@@ -29,6 +30,7 @@ fn page(sample: &Sample, environment: &[(&str, &str)]) -> (String, u64) {
     let head = PageHead {
         id: "bc519fdd000000000000000000000001".to_owned(),
         sentence: run.sentence(&steps),
+        evidence: evidence_numbers(&steps),
         run,
         left_out: None,
     };

@@ -3,8 +3,9 @@
 use maud::{Markup, html};
 use serde_json::Value;
 use tracer_insight::conversation::embedded_json;
+use tracer_insight::value_summary;
 
-use tracer_insight::{step_summary, text};
+use tracer_insight::text;
 
 /// Deeper levels are written as JSON, so that no nesting exhausts the page.
 const DEEPEST: usize = 32;
@@ -23,7 +24,7 @@ fn nested(value: &Value, depth: usize) -> Markup {
         Value::Object(map) if !map.is_empty() && depth < DEEPEST => html! {
             dl {
                 @for (name, field) in map {
-                    dt { (step_summary::word(name)) }
+                    dt { (value_summary::label(name)) }
                     dd { (nested(field, depth + 1)) }
                 }
             }
@@ -46,7 +47,7 @@ fn nested(value: &Value, depth: usize) -> Markup {
 
 /// A text as it reads, its line breaks kept.
 pub(super) fn words(said: &str) -> Markup {
-    let said = step_summary::with_markers(said);
+    let said = value_summary::with_markers(said);
     if said.is_empty() {
         return html! { code.quiet { "\"\"" } };
     }
@@ -77,7 +78,7 @@ mod tests {
     #[test]
     fn nothing_in_a_value_is_markup() {
         let value = json!({"<script>": "</pre><img src=x onerror=alert(1)>\n\u{202e}\u{1b}[2J"});
-        let told = markup(&value).into_string();
-        assert!(!told.contains("<script") && !told.contains("<img") && !told.contains('\u{1b}'));
+        let html = markup(&value).into_string();
+        assert!(!html.contains("<script") && !html.contains("<img") && !html.contains('\u{1b}'));
     }
 }

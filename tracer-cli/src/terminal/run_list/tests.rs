@@ -9,7 +9,7 @@ fn now() -> Timestamp {
 
 fn row(
     id: u128,
-    standing: RunStatus,
+    status: RunStatus,
     name: Option<&str>,
     started: &str,
     duration: Option<u64>,
@@ -18,7 +18,7 @@ fn row(
     let [llm_calls, tool_calls, errors, loop_warnings] = counts;
     RunRow {
         id: TraceId::from_u128(id << 96 | 1).unwrap(),
-        standing,
+        status,
         facts: Ok(Facts {
             name: name.map(str::to_owned),
             started: started.parse().unwrap(),
@@ -86,17 +86,17 @@ fn rows() -> Vec<RunRow> {
         ),
         RunRow {
             id: TraceId::from_u128(0x2cc0_0a25 << 96 | 1).unwrap(),
-            standing: RunStatus::Damaged,
+            status: RunStatus::Damaged,
             facts: Err("meta.json: is not JSON (malformed_json)".to_owned()),
         },
     ]
 }
 
 #[test]
-fn a_list_of_every_standing() {
-    let standings: Vec<RunStatus> = rows().iter().map(|row| row.standing).collect();
+fn a_list_of_every_status() {
+    let statuses: Vec<RunStatus> = rows().iter().map(|row| row.status).collect();
     insta::assert_snapshot!(at_widths(|width| {
-        let mut lines = heading("~/.tracer/runs", 6, &standings, width);
+        let mut lines = heading("~/.tracer/runs", 6, &statuses, width);
         lines.extend(table(&rows(), 8, now(), width));
         lines
     }));
@@ -114,12 +114,12 @@ fn fields_are_whole_and_keep_to_their_line() {
 
 #[test]
 fn the_heading_tells_how_many_are_not_shown() {
-    let standings = [RunStatus::Ok, RunStatus::Failed, RunStatus::Ok];
+    let statuses = [RunStatus::Ok, RunStatus::Failed, RunStatus::Ok];
     assert_eq!(
-        heading("runs", 2, &standings, 80)[0].text(),
+        heading("runs", 2, &statuses, 80)[0].text(),
         "runs   2 of 3 runs   ✗ 1 failed  ✓ 2 ok"
     );
-    let narrow = heading("runs", 2, &standings, 30);
+    let narrow = heading("runs", 2, &statuses, 30);
     let narrow: Vec<String> = narrow.iter().map(Line::text).collect();
     assert_eq!(narrow, ["runs   2 of 3 runs", "   ✗ 1 failed  ✓ 2 ok"]);
 }

@@ -9,19 +9,19 @@ use super::*;
 use crate::terminal::step_rows;
 use crate::terminal::test_support::at_widths;
 use tracer_insight::sample_run::{Sample, error, failed_tool, llm, loop_warning, state, structural, tool};
-use tracer_insight::{loops, steps};
+use tracer_insight::{loops, step_detail, steps};
 
-fn page(sample: &Sample, standing: RunStatus, problems: &[Problem], remarks: &[&str]) -> String {
+fn page(sample: &Sample, status: RunStatus, problems: &[Problem], remarks: &[&str]) -> String {
     let sources = sample.sources();
     let steps = steps::steps(&sources, Some(Sample::started()));
     let head = RunHead {
         name: Some("support-agent".to_owned()),
-        status: standing,
+        status,
         started: "2026-11-21T01:14:27Z".parse().ok(),
-        duration: (standing != RunStatus::Interrupted).then_some(120_400),
+        duration: (status != RunStatus::Interrupted).then_some(120_400),
         totals: Totals::of(&steps),
         remarks: remarks.iter().map(|remark| (*remark).to_owned()).collect(),
-        cut_tail: (standing == RunStatus::Interrupted).then_some(23),
+        cut_tail: (status == RunStatus::Interrupted).then_some(23),
         problems: problems.to_vec(),
         more_problems: 0,
     };
@@ -41,7 +41,7 @@ fn whole(page: &RunPage<'_>, width: usize) -> Vec<Line> {
         lines.push(Line::new());
         lines.extend(step_rows::lines(
             page.steps,
-            &step_rows::evidence_numbers(page.steps),
+            &step_detail::evidence_numbers(page.steps),
             width,
         ));
     }
@@ -180,7 +180,7 @@ proptest! {
     fn whatever_a_trace_says_every_line_fits_and_none_holds_a_control_character(
         said in prop::collection::vec(any::<char>(), 0..60).prop_map(String::from_iter),
         width in 1usize..160,
-        standing in prop::sample::select(vec![RunStatus::Running, RunStatus::Failed, RunStatus::Looped, RunStatus::Ok]),
+        status in prop::sample::select(vec![RunStatus::Running, RunStatus::Failed, RunStatus::Looped, RunStatus::Ok]),
     ) {
         let mut failure = error(&said, &said);
         failure.stack = Some(said.clone());
@@ -193,7 +193,7 @@ proptest! {
         let steps = steps::steps(&sources, None);
         let head = RunHead {
             name: Some(said.clone()),
-            status: standing,
+            status,
             started: None,
             duration: Some(7),
             totals: Totals::of(&steps),

@@ -5,7 +5,7 @@ use tracer_sdk::format::Payload;
 
 use super::*;
 use crate::terminal::test_support::at_widths;
-use tracer_insight::sample_run::{Sample, error, failed_tool, loop_warning, tool};
+use tracer_insight::sample_run::{Sample, error, failed_tool, loop_warning, span_id, tool};
 use tracer_insight::steps;
 
 fn page(payload: Payload, evidence: &[usize]) -> String {
@@ -13,7 +13,7 @@ fn page(payload: Payload, evidence: &[usize]) -> String {
     let (sources, mut span) = (sample.sources(), sample.span(1));
     let attributes = [
         ("tracer.tool_name", json!("search_kb")),
-        ("tracer.error_message", json!("told above")),
+        ("tracer.error_message", json!("shown above")),
         ("retries", json!(2)),
     ];
     span.attributes = attributes
@@ -24,8 +24,11 @@ fn page(payload: Payload, evidence: &[usize]) -> String {
     let page = StepPage {
         step: &steps[0],
         span: Some(&span),
-        of: 11,
-        evidence,
+        step_count: 11,
+        evidence: &evidence
+            .iter()
+            .map(|number| (span_id(*number), *number))
+            .collect(),
     };
     at_widths(|width| page.lines(width))
 }
@@ -44,11 +47,11 @@ fn a_failed_call_in_full() {
     failure.stack = Some("refund::call\n  at src/refund.rs:41\n".repeat(20));
     let shown = page(failed_tool("refund_api", &json!("ORD-1042"), failure), &[]);
     assert_eq!(shown.matches("refund::call").count(), 6 * 20, "a stack is whole");
-    assert!(!shown.contains("told above"));
+    assert!(!shown.contains("shown above"));
 }
 
 #[test]
 fn a_loop_warning_names_its_evidence() {
-    let shown = page(loop_warning(&[1]), &[4, 5, 6]);
+    let shown = page(loop_warning(&[4, 5, 6]), &[4, 5, 6]);
     assert_eq!(shown.matches("evidence: #4–#6").count(), 6);
 }

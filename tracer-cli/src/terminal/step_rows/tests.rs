@@ -5,9 +5,10 @@ use tracer_sdk::format::Usage;
 
 use super::*;
 use tracer_insight::sample_run::{Sample, error, failed_tool, llm, loop_warning, structural, tool};
+use tracer_insight::step_detail::evidence_numbers;
 use tracer_insight::steps;
 
-fn told(sample: &Sample, width: usize) -> Vec<String> {
+fn table(sample: &Sample, width: usize) -> Vec<String> {
     let sources = sample.sources();
     let steps = steps::steps(&sources, Some(Sample::started()));
     lines(&steps, &evidence_numbers(&steps), width)
@@ -20,9 +21,9 @@ fn told(sample: &Sample, width: usize) -> Vec<String> {
 fn evidence_that_is_not_in_the_run_is_said() {
     let search = || tool("search", &json!({}), &json!({}));
     let some = Sample::new().step(search()).step(loop_warning(&[1, 8, 9]));
-    assert!(told(&some, 120)[2].ends_with("in a window of 5: #1, and 2 not in this run"));
+    assert!(table(&some, 120)[2].ends_with("in a window of 5: #1, and 2 not in this run"));
     let none = Sample::new().step(loop_warning(&[8, 9]));
-    assert!(told(&none, 120)[1].ends_with("in a window of 5: its evidence is not in this run"));
+    assert!(table(&none, 120)[1].ends_with("in a window of 5: its evidence is not in this run"));
 }
 
 #[test]
@@ -47,8 +48,8 @@ fn tokens_are_never_cut() {
     let sample = Sample::new().step(llm(&"long ".repeat(40), &"long ".repeat(40), Usage::new(412, 35)));
     for width in [50, 60, 80, 140] {
         assert!(
-            told(&sample, width)[1].ends_with("…\"  412→35 tok")
-                || told(&sample, width)[1].ends_with("…  412→35 tok")
+            table(&sample, width)[1].ends_with("…\"  412→35 tok")
+                || table(&sample, width)[1].ends_with("…  412→35 tok")
         );
     }
 }
@@ -59,7 +60,7 @@ fn a_nested_step_is_indented_and_a_very_deep_one_still_has_room() {
     for parent in 1..40 {
         sample = sample.within(parent, structural());
     }
-    let lines = told(
+    let lines = table(
         &sample.within(40, tool("search", &json!({"q": 1}), &json!(2))),
         80,
     );
@@ -72,7 +73,7 @@ fn a_nested_step_is_indented_and_a_very_deep_one_still_has_room() {
 fn a_long_stack_is_cut_with_a_word_about_it() {
     let mut failure = error("E", "m");
     failure.stack = Some("frame\n".repeat(20));
-    let lines = told(&Sample::new().step(failed_tool("t", &json!({}), failure)), 80);
+    let lines = table(&Sample::new().step(failed_tool("t", &json!({}), failure)), 80);
     assert_eq!(lines.iter().filter(|line| line.trim() == "frame").count(), 16);
     assert_eq!(
         lines.last().map(|line| line.trim()),

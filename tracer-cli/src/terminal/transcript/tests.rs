@@ -9,6 +9,7 @@ use crate::terminal::step_page::StepPage;
 use crate::terminal::test_support::at_widths;
 use crate::terminal::{follow_rows, waterfall};
 use tracer_insight::sample_run::{Sample, error, failed_tool, llm, loop_warning, state, structural, tool};
+use tracer_insight::step_detail::StepNumbers;
 use tracer_insight::{loops, steps};
 
 fn asked(messages: &Value, answer: &Value) -> Payload {
@@ -107,7 +108,7 @@ proptest! {
         for step in &steps {
             shown.extend(follow_rows::lines(step, width));
             let span = sample.span(1);
-            let page = StepPage { step, span: Some(&span), of: 4, evidence: &[] };
+            let page = StepPage { step, span: Some(&span), step_count: 4, evidence: &StepNumbers::new() };
             shown.extend(page.lines(width));
         }
         for line in shown {

@@ -86,8 +86,9 @@ impl WatchedRun {
         if !self.is_behind {
             return Ok(changes);
         }
-        let end = run.index.read_bytes();
+        let end = run.steps.index.read_bytes();
         let in_flight: Vec<String> = run
+            .steps
             .in_flight
             .iter()
             .map(|started| started.span_id.to_string())
@@ -107,11 +108,11 @@ impl WatchedRun {
             };
             changes.push(Change::new("in_flight", None, &now)?);
         }
-        let standing = run.standing.as_str();
+        let standing = run.status.as_str();
         let is_due = self
             .overview_sent
             .is_none_or(|sent| sent.elapsed() >= OVERVIEW_INTERVAL);
-        if standing != self.standing || is_due || !run.standing.is_open() {
+        if standing != self.standing || is_due || !run.status.is_open() {
             changes.push(Change::new("run", Some(end), &overview::of(run)?)?);
             self.overview_sent = Some(Instant::now());
             self.is_behind = false;

@@ -1,41 +1,46 @@
-//! The rows of a run: every record but its end, and the calls under way; numbered as they happened, as `tracer show`
-//! numbers its steps, and ordered as they are nested.
+//! [`Timeline`]: the rows of an indexed run, every record but its end and the calls in flight, numbered as they happened and
+//! ordered as they are nested.
 
 use std::collections::HashMap;
 
-use tracer_insight::step_order::{NONE, for_each_nested, numbered};
 use tracer_sdk::format::{EventType, SpanId, Timestamp};
 use tracer_sdk::read::{LogIndex, PromotedRecord, StartedSpan};
 
-/// Where a row comes from.
+use crate::step_order::{NONE, for_each_nested, numbered};
+
+/// The source of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Source {
+pub enum RowSource {
     /// The run itself, of which nothing but its metadata is known: its root has not ended.
     Run,
     /// The span at a place of the index.
     Span(u32),
-    /// What a root gives besides its own record.
-    Surfaced(u32),
+    /// A record that is promoted from a root.
+    Promoted(u32),
     /// A call that has begun and not ended.
     InFlight(u32),
 }
 
 /// A row: 24 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Row {
-    pub(crate) source: Source,
+pub struct TimelineRow {
+    /// Its source.
+    pub source: RowSource,
     /// The number of the step, from 1; 0 for the run itself.
-    pub(crate) number: u32,
-    /// The row that it is nested in.
-    pub(crate) parent: u32,
-    pub(crate) depth: u16,
-    pub(crate) has_children: bool,
+    pub number: u32,
+    /// The row that it is nested in; [`NONE`] at the top.
+    pub parent: u32,
+    /// Number of rows that it is nested in.
+    pub depth: u16,
+    /// Set when others are nested in it.
+    pub has_children: bool,
 }
 
 /// The rows of a run.
 #[derive(Debug, Default)]
-pub(crate) struct Timeline {
-    pub(crate) rows: Vec<Row>,
+pub struct Timeline {
+    /// The rows in their order.
+    pub rows: Vec<TimelineRow>,
     /// The row of each step, by its number.
     row_of_number: Vec<u32>,
     /// The row of each span, by its place in the index.
@@ -44,26 +49,26 @@ pub(crate) struct Timeline {
 
 /// A row before it has a place.
 struct Item {
-    source: Source,
+    source: RowSource,
     number: u32,
 }
 
 impl Timeline {
     /// The rows of what is in the index, and of what is in flight. `is_open` says that the run has not ended: without a
-    /// root, a row stands for the run then.
-    pub(crate) fn new(index: &LogIndex, in_flight: &[StartedSpan], is_open: bool) -> Self {
-        let surfaced: Vec<PromotedRecord> = index.promoted().collect();
-        let mut items = in_time(index, &surfaced, in_flight);
+    /// root, a row takes the place of the run then.
+    pub(super) fn new(index: &LogIndex, in_flight: &[StartedSpan], is_open: bool) -> Self {
+        let promoted: Vec<PromotedRecord> = index.promoted().collect();
+        let mut items = in_time(index, &promoted, in_flight);
         let has_root = items.first().is_some_and(|item| item.number == 0);
-        let stands_in = is_open && !items.iter().any(|item| is_root(index, item.source));
-        if stands_in && !has_root {
+        let is_run_missing = is_open && !items.iter().any(|item| is_root(index, item.source));
+        if is_run_missing && !has_root {
             let run = Item {
-                source: Source::Run,
+                source: RowSource::Run,
                 number: 0,
             };
             items.insert(0, run);
         }
-        let parents = parents(index, &surfaced, in_flight, &items, stands_in);
+        let parents = parents(index, &promoted, in_flight, &items, is_run_missing);
         let mut timeline = Self {
             rows: Vec::with_capacity(items.len()),
             ..Self::default()
@@ -71,7 +76,7 @@ impl Timeline {
         let is_run = |item: usize| items.get(item).is_some_and(|item| item.number == 0);
         for_each_nested(&parents, is_run, |nested| {
             if let Some(item) = items.get(nested.item as usize) {
-                timeline.rows.push(Row {
+                timeline.rows.push(TimelineRow {
                     source: item.source,
                     number: item.number,
                     parent: nested.parent,
@@ -91,7 +96,7 @@ impl Timeline {
             if let Some(slot) = self.row_of_number.get_mut(row.number as usize) {
                 *slot = place;
             }
-            if let Source::Span(position) = row.source
+            if let RowSource::Span(position) = row.source
                 && let Some(slot) = self.row_of_span.get_mut(position as usize)
             {
                 *slot = place;
@@ -100,17 +105,17 @@ impl Timeline {
     }
 
     /// The row with a number, from 0.
-    pub(crate) fn get(&self, row: usize) -> Option<&Row> {
+    pub fn get(&self, row: usize) -> Option<&TimelineRow> {
         self.rows.get(row)
     }
 
-    /// How many steps there are.
-    pub(crate) fn steps(&self) -> usize {
-        self.rows.iter().filter(|row| row.number > 0).count()
+    /// Number of steps.
+    pub fn step_count(&self) -> usize {
+        self.rows.len() - usize::from(self.rows.first().is_some_and(|row| row.number == 0))
     }
 
     /// The row of the step with a number.
-    pub(crate) fn row_of_step(&self, number: usize) -> Option<usize> {
+    pub fn row_of_step(&self, number: usize) -> Option<usize> {
         let row = self
             .row_of_number
             .get(number)
@@ -120,7 +125,7 @@ impl Timeline {
     }
 
     /// The row of the span at a place of the index.
-    pub(crate) fn row_of_span(&self, position: usize) -> Option<usize> {
+    pub fn row_of_span(&self, position: usize) -> Option<usize> {
         let row = self
             .row_of_span
             .get(position)
@@ -130,8 +135,8 @@ impl Timeline {
     }
 }
 
-fn is_root(index: &LogIndex, source: Source) -> bool {
-    matches!(source, Source::Span(position)
+fn is_root(index: &LogIndex, source: RowSource) -> bool {
+    matches!(source, RowSource::Span(position)
         if index.span(position as usize).is_some_and(|span| span.parent_span_id.is_none()))
 }
 
@@ -139,25 +144,25 @@ fn is_root(index: &LogIndex, source: Source) -> bool {
 type Key = (Timestamp, u8, u64, u32);
 
 /// The rows in the order of the projection, each with its number.
-fn in_time(index: &LogIndex, surfaced: &[PromotedRecord], in_flight: &[StartedSpan]) -> Vec<Item> {
-    let mut keyed: Vec<(Key, EventType, Source)> = Vec::with_capacity(index.len() + surfaced.len());
+fn in_time(index: &LogIndex, promoted: &[PromotedRecord], in_flight: &[StartedSpan]) -> Vec<Item> {
+    let mut keyed: Vec<(Key, EventType, RowSource)> = Vec::with_capacity(index.len() + promoted.len());
     for position in 0..index.len() {
         if let (Some(span), Ok(place)) = (index.span(position), u32::try_from(position)) {
             let rank = u8::from(span.event_type != EventType::RunStart);
             keyed.push((
                 (span.start, rank, span.offset, 0),
                 span.event_type,
-                Source::Span(place),
+                RowSource::Span(place),
             ));
         }
     }
-    for (place, record) in (0..).zip(surfaced) {
+    for (place, record) in (0..).zip(promoted) {
         if record.event_type != EventType::RunEnd {
             let offset = index.span(record.span).map_or(0, |root| root.offset);
             keyed.push((
                 (record.instant, 1, offset, record.number),
                 record.event_type,
-                Source::Surfaced(place),
+                RowSource::Promoted(place),
             ));
         }
     }
@@ -168,7 +173,7 @@ fn in_time(index: &LogIndex, surfaced: &[PromotedRecord], in_flight: &[StartedSp
         .map(|((instant, ..), event_type, source)| (instant, event_type, source));
     let in_flight = (0..)
         .zip(in_flight)
-        .map(|(place, started)| (started.start_time.instant(), Source::InFlight(place)));
+        .map(|(place, started)| (started.start_time.instant(), RowSource::InFlight(place)));
     let item = |(number, source)| Item {
         source,
         number: u32::try_from(number).unwrap_or(NONE),
@@ -179,28 +184,28 @@ fn in_time(index: &LogIndex, surfaced: &[PromotedRecord], in_flight: &[StartedSp
 /// The item that each item is nested in.
 fn parents(
     index: &LogIndex,
-    surfaced: &[PromotedRecord],
+    promoted: &[PromotedRecord],
     in_flight: &[StartedSpan],
     items: &[Item],
-    stands_in: bool,
+    is_run_missing: bool,
 ) -> Vec<u32> {
     let mut item_of_span = vec![NONE; index.len()];
     let mut item_in_flight: HashMap<SpanId, u32> = HashMap::new();
     let mut run = NONE;
     for (place, item) in (0..).zip(items) {
         match item.source {
-            Source::Run => run = place,
-            Source::Span(position) => {
+            RowSource::Run => run = place,
+            RowSource::Span(position) => {
                 if let Some(slot) = item_of_span.get_mut(position as usize) {
                     *slot = place;
                 }
             }
-            Source::InFlight(number) => {
+            RowSource::InFlight(number) => {
                 if let Some(started) = in_flight.get(number as usize) {
                     item_in_flight.insert(started.span_id, place);
                 }
             }
-            Source::Surfaced(_) => {}
+            RowSource::Promoted(_) => {}
         }
     }
     let of_span = |position: usize| item_of_span.get(position).copied().unwrap_or(NONE);
@@ -209,7 +214,7 @@ fn parents(
         // What is nested in a span that nobody has heard of is nested in the root that has not ended.
         found
             .or_else(|| item_in_flight.get(&id).copied())
-            .unwrap_or(if stands_in { run } else { NONE })
+            .unwrap_or(if is_run_missing { run } else { NONE })
     };
     // Spans that follow each other are mostly nested in the same one.
     let mut last: Option<(SpanId, u32)> = None;
@@ -222,22 +227,18 @@ fn parents(
         }
     };
     let parent = |item: &Item| match item.source {
-        Source::Run => NONE,
-        Source::Span(position) => index
+        RowSource::Run => NONE,
+        RowSource::Span(position) => index
             .span(position as usize)
             .and_then(|span| span.parent_span_id)
             .map_or(NONE, &mut of_parent),
-        Source::Surfaced(number) => surfaced
+        RowSource::Promoted(number) => promoted
             .get(number as usize)
             .map_or(NONE, |record| of_span(record.span)),
-        Source::InFlight(number) => in_flight
+        RowSource::InFlight(number) => in_flight
             .get(number as usize)
             .and_then(|started| started.parent_span_id)
-            .map_or(if stands_in { run } else { NONE }, of_id),
+            .map_or(if is_run_missing { run } else { NONE }, of_id),
     };
     items.iter().map(parent).collect()
 }
-
-#[cfg(test)]
-#[path = "timeline_tests.rs"]
-mod tests;

@@ -1,11 +1,13 @@
+//! Runs of any shape: numbered as the terminal numbers them, and extended as if they were opened anew.
+
 use std::fs;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tracer_sdk::read::RunDirectory;
 
-use super::super::open_run::OpenRun;
-use super::Source;
+use super::open_run::OpenRun;
+use tracer_insight::indexed_steps::RowSource;
 use tracer_insight::run_steps::RunSteps;
 
 const RUN: &str = "10000000000000000000000000000001";
@@ -82,25 +84,25 @@ fn tree() -> impl Strategy<Value = Vec<Value>> {
 proptest! {
     // Whatever a log holds: second spans with one ID, spans nested in nothing or in each other, several roots.
     #[test]
-    fn steps_have_the_numbers_and_totals_that_the_terminal_shows(log in spans(), status in prop::sample::select(vec!["ok", "error", "running"])) {
+    fn indexed_steps_have_the_numbers_and_totals_of_streamed_ones(log in spans(), status in prop::sample::select(vec!["ok", "error", "running"])) {
         let (_folder, directory) = directory(&log, status);
         let mut contents = RunSteps::open(&directory).unwrap();
         let run = OpenRun::open(directory).unwrap();
-        prop_assert_eq!(run.timeline.steps(), contents.len());
-        prop_assert_eq!(run.totals(), contents.totals());
+        prop_assert_eq!(run.steps.timeline.step_count(), contents.len());
+        prop_assert_eq!(run.steps.totals(), contents.totals());
         prop_assert_eq!(run.started(), contents.started());
         for number in 1..=contents.len() {
             let expected = contents.read_with_span(number).unwrap().map(|(source, _)| source.record);
-            let row = run.timeline.row_of_step(number).and_then(|row| run.timeline.get(row)).unwrap();
-            let record = run.read_row(row).unwrap().map(|read| read.record);
+            let row = run.steps.timeline.row_of_step(number).and_then(|row| run.steps.timeline.get(row)).unwrap();
+            let record = run.steps.read_row(row).unwrap().map(|read| read.record);
             prop_assert_eq!(&record, &expected);
             let event_id = record.unwrap().event_id;
-            prop_assert_eq!(run.event_id(row), Some(event_id.clone()));
-            prop_assert_eq!(run.row_of(&event_id), run.timeline.row_of_step(number));
+            prop_assert_eq!(run.steps.event_id(row), Some(event_id.clone()));
+            prop_assert_eq!(run.steps.row_of(&event_id), run.steps.timeline.row_of_step(number));
         }
-        // Parents stand before what is nested in them, one level above.
-        for (place, row) in run.timeline.rows.iter().enumerate() {
-            if let Some(parent) = run.timeline.get(row.parent as usize) {
+        // Parents come before what is nested in them, one level above.
+        for (place, row) in run.steps.timeline.rows.iter().enumerate() {
+            if let Some(parent) = run.steps.timeline.get(row.parent as usize) {
                 prop_assert!((row.parent as usize) < place);
                 prop_assert_eq!(parent.depth + 1, row.depth);
             } else {
@@ -110,20 +112,20 @@ proptest! {
     }
 
     #[test]
-    fn a_run_that_was_extended_is_the_run_that_was_opened_anew(log in tree(), first in 0usize..12) {
+    fn an_extended_run_equals_the_run_opened_anew(log in tree(), first in 0usize..12) {
         check_growth(&log, first.min(log.len()))?;
     }
 }
 
-/// A log that grows is arranged as if it had been read at once, and every change is told.
+/// A log that grows is arranged as if it had been read at once, and every change is sent.
 fn check_growth(log: &[Value], first: usize) -> Result<(), TestCaseError> {
     let (_folder, directory) = directory(&log[..first], "running");
     let mut run = OpenRun::open(directory.clone()).unwrap();
-    let (offset, before) = (run.index.read_bytes(), run.timeline.rows.clone());
+    let (offset, before) = (run.steps.index.read_bytes(), run.steps.timeline.rows.clone());
     fs::write(directory.path.join("spans.jsonl"), lines(log)).unwrap();
     prop_assert!(run.update().unwrap());
     let anew = OpenRun::open(directory).unwrap();
-    prop_assert_eq!(&run.timeline.rows, &anew.timeline.rows);
+    prop_assert_eq!(&run.steps.timeline.rows, &anew.steps.timeline.rows);
     let changes = run
         .changes(offset)
         .unwrap()
@@ -131,9 +133,13 @@ fn check_growth(log: &[Value], first: usize) -> Result<(), TestCaseError> {
     let from = changes.map_or(before.len(), |changes| {
         usize::try_from(changes["from"].as_u64().unwrap()).unwrap()
     });
-    let behind_run = usize::from(run.timeline.get(0).is_some_and(|row| row.number == 0));
+    let behind_run = usize::from(run.steps.timeline.get(0).is_some_and(|row| row.number == 0));
     if before.first().is_some_and(|row| row.number == 0) == (behind_run == 1) {
-        let rows = before.iter().zip(&run.timeline.rows).take(from).skip(behind_run);
+        let rows = before
+            .iter()
+            .zip(&run.steps.timeline.rows)
+            .take(from)
+            .skip(behind_run);
         for (before, now) in rows {
             prop_assert_eq!(before.source, now.source);
         }
@@ -142,7 +148,7 @@ fn check_growth(log: &[Value], first: usize) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn a_row_that_moves_with_a_new_one_into_one_that_comes_later_is_told() {
+fn a_row_that_moves_with_a_new_parent_is_a_change() {
     let log = [
         line(0, None, 0, false, false),
         line(2, Some(6), 7, false, false),
@@ -164,9 +170,12 @@ fn a_call_in_flight_is_a_row_and_without_a_root_a_row_stands_for_the_run() {
     );
     fs::write(directory.path.join(".live"), live).unwrap();
     let run = OpenRun::open(directory).unwrap();
-    let sources: Vec<Source> = run.timeline.rows.iter().map(|row| row.source).collect();
-    assert_eq!(sources, [Source::Run, Source::Span(0), Source::InFlight(0)]);
-    assert_eq!(run.standing.as_str(), "interrupted");
-    assert_eq!(run.row_of("run"), Some(0));
-    assert_eq!(run.row_of(&id(5)), Some(2));
+    let sources: Vec<RowSource> = run.steps.timeline.rows.iter().map(|row| row.source).collect();
+    assert_eq!(
+        sources,
+        [RowSource::Run, RowSource::Span(0), RowSource::InFlight(0)]
+    );
+    assert_eq!(run.status.as_str(), "interrupted");
+    assert_eq!(run.steps.row_of("run"), Some(0));
+    assert_eq!(run.steps.row_of(&id(5)), Some(2));
 }

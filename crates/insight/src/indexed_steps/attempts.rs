@@ -1,28 +1,28 @@
-//! Which rows are attempts at a call, told from the index alone (decisions, section 7).
+//! Attempts at a call, found by the index alone (decisions, section 7).
 
 use tracer_sdk::format::EventType;
 use tracer_sdk::read::IndexedSpan;
 
-use super::open_run::OpenRun;
-use super::timeline::{Row, Source};
+use super::IndexedSteps;
+use super::timeline::{RowSource, TimelineRow};
 
-/// What a row is among attempts.
+/// The part of a row among attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Attempts {
+pub(super) enum Attempts {
     /// An attempt at the call with this step number.
     At(usize),
-    /// The call itself, tried so often.
+    /// The call itself, with the number of its attempts.
     Call(usize),
 }
 
-impl OpenRun {
-    /// What the row is among attempts; `None` of a call that was made once.
-    pub(crate) fn attempts(&self, row: &Row) -> Option<Attempts> {
+impl IndexedSteps {
+    /// The part of the row among attempts; `None` for a call that was made once.
+    pub(super) fn attempts(&self, row: &TimelineRow) -> Option<Attempts> {
         let number = row.number as usize;
         let call = self.call_at(row)?;
         let mut last = (number, call);
         while let Some(next) = self
-            .neighbour(last.0 + 1..=self.timeline.steps())
+            .neighbour(last.0 + 1..=self.timeline.step_count())
             .filter(|(_, next)| tries_again(&last.1, next))
         {
             last = next;
@@ -46,7 +46,7 @@ impl OpenRun {
     fn neighbour(&self, numbers: impl Iterator<Item = usize>) -> Option<(usize, IndexedSpan)> {
         for number in numbers {
             let row = self.timeline.get(self.timeline.row_of_step(number)?)?;
-            match self.outline(row)?.0 {
+            match self.header(row)?.0 {
                 EventType::LlmCall | EventType::ToolCall => return Some((number, self.call_at(row)?)),
                 EventType::StateUpdate => return None,
                 _ => {}
@@ -55,8 +55,8 @@ impl OpenRun {
         None
     }
 
-    fn call_at(&self, row: &Row) -> Option<IndexedSpan> {
-        let Source::Span(position) = row.source else {
+    fn call_at(&self, row: &TimelineRow) -> Option<IndexedSpan> {
+        let RowSource::Span(position) = row.source else {
             return None;
         };
         let span = self.index.span(position as usize)?;

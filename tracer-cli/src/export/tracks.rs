@@ -15,8 +15,8 @@ pub(super) struct Interval {
 
 /// The rows, filled with spans in the order in which they start.
 #[derive(Debug, Default)]
-pub(super) struct Lanes {
-    /// What lies open in each row, the outermost first.
+pub(super) struct Tracks {
+    /// The open spans of each row, the outermost first.
     open: Vec<Vec<(SpanId, Timestamp)>>,
     /// Rows that hold something, by when they are free again: the end of the outermost span.
     busy: BinaryHeap<Reverse<(Timestamp, usize)>>,
@@ -25,8 +25,8 @@ pub(super) struct Lanes {
     of_span: HashMap<SpanId, usize>,
 }
 
-impl Lanes {
-    /// How many rows there are so far.
+impl Tracks {
+    /// Number of rows so far.
     pub(super) fn count(&self) -> usize {
         self.open.len()
     }
@@ -36,40 +36,40 @@ impl Lanes {
         self.clear_until(interval.start);
         let within_parent = parent
             .and_then(|parent| Some((parent, *self.of_span.get(&parent)?)))
-            .filter(|(parent, lane)| self.is_free_within(*lane, *parent, interval));
-        let lane = match within_parent {
-            Some((_, lane)) => lane,
-            None => self.free_lane(interval.end),
+            .filter(|(parent, track)| self.is_free_within(*track, *parent, interval));
+        let track = match within_parent {
+            Some((_, track)) => track,
+            None => self.free_track(interval.end),
         };
-        if let Some(open) = self.open.get_mut(lane) {
+        if let Some(open) = self.open.get_mut(track) {
             open.push((id, interval.end));
         }
-        self.of_span.insert(id, lane);
-        lane
+        self.of_span.insert(id, track);
+        track
     }
 
     /// The row in which an instant of this span is shown: its own, or the first when it lies in none any more.
-    pub(super) fn lane_of(&self, span: Option<SpanId>) -> usize {
+    pub(super) fn track_of(&self, span: Option<SpanId>) -> usize {
         span.and_then(|span| self.of_span.get(&span).copied())
             .unwrap_or(0)
     }
 
     fn clear_until(&mut self, now: Timestamp) {
-        while let Some(Reverse((until, lane))) = self.busy.peek().copied() {
+        while let Some(Reverse((until, track))) = self.busy.peek().copied() {
             if until > now {
                 return;
             }
             self.busy.pop();
-            for (id, _) in self.open.get_mut(lane).map(std::mem::take).unwrap_or_default() {
+            for (id, _) in self.open.get_mut(track).map(std::mem::take).unwrap_or_default() {
                 self.of_span.remove(&id);
             }
-            self.free.push(Reverse(lane));
+            self.free.push(Reverse(track));
         }
     }
 
-    /// Whether nothing but the span's parent lies open in the parent's row, and lies there for long enough.
-    fn is_free_within(&mut self, lane: usize, parent: SpanId, interval: Interval) -> bool {
-        let Some(open) = self.open.get_mut(lane) else {
+    /// Nothing but the span's parent is open in the parent's row, and for long enough.
+    fn is_free_within(&mut self, track: usize, parent: SpanId, interval: Interval) -> bool {
+        let Some(open) = self.open.get_mut(track) else {
             return false;
         };
         while let Some((id, _)) = open.pop_if(|(_, end)| *end <= interval.start) {
@@ -79,15 +79,15 @@ impl Lanes {
             .is_some_and(|(top, end)| *top == parent && *end >= interval.end)
     }
 
-    fn free_lane(&mut self, until: Timestamp) -> usize {
-        let lane = if let Some(Reverse(lane)) = self.free.pop() {
-            lane
+    fn free_track(&mut self, until: Timestamp) -> usize {
+        let track = if let Some(Reverse(track)) = self.free.pop() {
+            track
         } else {
             self.open.push(Vec::new());
             self.open.len() - 1
         };
-        self.busy.push(Reverse((until, lane)));
-        lane
+        self.busy.push(Reverse((until, track)));
+        track
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
     }
 
     fn placed(spans: &[(u64, u64, i64, i64)]) -> Vec<usize> {
-        let mut lanes = Lanes::default();
+        let mut tracks = Tracks::default();
         spans
             .iter()
             .map(|&(span, parent, start, end)| {
@@ -113,7 +113,7 @@ mod tests {
                     start: at(start),
                     end: at(end),
                 };
-                lanes.place(id(span), SpanId::from_u64(parent), interval)
+                tracks.place(id(span), SpanId::from_u64(parent), interval)
             })
             .collect()
     }
@@ -156,12 +156,12 @@ mod tests {
                 .zip(1u64..)
                 .map(|((parent, start, length), number)| (number, parent % number, start, start + length))
                 .collect();
-            let lanes = placed(&spans);
+            let tracks = placed(&spans);
             for (first, one) in spans.iter().enumerate() {
                 for (second, other) in spans.iter().enumerate().skip(first + 1) {
                     let apart = one.3 <= other.2;
                     let within = one.2 <= other.2 && other.3 <= one.3;
-                    prop_assert!(lanes[first] != lanes[second] || apart || within, "{one:?} {other:?}");
+                    prop_assert!(tracks[first] != tracks[second] || apart || within, "{one:?} {other:?}");
                 }
             }
         }

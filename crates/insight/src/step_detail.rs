@@ -1,0 +1,244 @@
+//! [`StepDetail`]: everything that is recorded of a step, in titled sections that each surface lays out its own way.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+use tracer_sdk::format::{ErrorPayload, Payload, SpanRecord, Usage, names};
+
+use crate::conversation::{Conversation, Message, unwrapped};
+use crate::step_summary::StepSummary;
+use crate::steps::Step;
+use crate::value_summary::label;
+use crate::{step_summary, text};
+
+/// The numbers of steps by the IDs of their records.
+pub type StepNumbers = HashMap<String, usize>;
+
+/// A step in full.
+#[derive(Debug)]
+pub struct StepDetail<'a> {
+    /// Of a model call: the model, its provider and settings, why it stopped, and its tokens.
+    pub facts: Vec<String>,
+    /// What went in, what came out, what went wrong, and what the user put on it; none of them empty.
+    pub sections: Vec<StepSection<'a>>,
+}
+
+/// A part of a step under a title.
+#[derive(Debug)]
+pub struct StepSection<'a> {
+    /// Its title, one word.
+    pub title: &'static str,
+    /// What it holds.
+    pub content: SectionContent<'a>,
+}
+
+/// The content of a section.
+#[derive(Debug)]
+pub enum SectionContent<'a> {
+    /// Messages of a conversation.
+    Messages(Vec<Message>),
+    /// A value of any shape.
+    Value(Cow<'a, Value>),
+    /// Lines of text.
+    Text(String),
+    /// A failure: its type, its message and its stack.
+    Failure(&'a ErrorPayload),
+}
+
+impl<'a> StepDetail<'a> {
+    /// The detail of a step, with the attributes of its span where it is known. `evidence` has the numbers of the steps that
+    /// a loop warning rests on, see [`evidence_numbers`].
+    pub fn new(step: &Step<'a>, span: Option<&SpanRecord>, evidence: &StepNumbers) -> Self {
+        let record = step.record;
+        let mut detail = Self {
+            facts: Vec::new(),
+            sections: Vec::new(),
+        };
+        match &record.payload {
+            Payload::LlmCall {
+                model,
+                provider,
+                temperature,
+                usage,
+                ..
+            } => {
+                let (prompt, answer, finish_reason) = Conversation::from_payload(&record.payload)
+                    .map(|conversation| {
+                        (
+                            conversation.prompt,
+                            conversation.answer,
+                            conversation.finish_reason,
+                        )
+                    })
+                    .unwrap_or_default();
+                let named = |name: &str, value: &str| format!("{name} {}", label(value));
+                detail.facts.push(named("model", model));
+                let known = [
+                    (!provider.is_empty()).then(|| named("provider", provider)),
+                    temperature.as_ref().map(|value| format!("temperature {value}")),
+                    finish_reason.as_ref().map(|reason| named("stopped for", reason)),
+                    token_words(usage),
+                ];
+                detail.facts.extend(known.into_iter().flatten());
+                detail.push("Prompt", SectionContent::Messages(prompt));
+                detail.push("Answer", SectionContent::Messages(answer));
+            }
+            Payload::ToolCall { args, result, .. } => {
+                detail.push_value("Arguments", args);
+                detail.push_value("Result", result);
+            }
+            Payload::StateUpdate { state, diff } => {
+                detail.push_value("State", state);
+                detail.push_value("Changes", diff.as_ref().unwrap_or(&Value::Null));
+            }
+            Payload::LoopWarning {
+                pattern,
+                evidence_event_ids,
+                ..
+            } => {
+                let warning = StepSummary::from_payload(&record.payload).input;
+                let evidence = evidence_words(evidence_event_ids, evidence);
+                let lines = format!("{warning}\npattern: {pattern}\nevidence: {evidence}");
+                detail.push("Warning", SectionContent::Text(lines));
+            }
+            Payload::Unknown { .. }
+            | Payload::Error(_)
+            | Payload::RunStart { .. }
+            | Payload::RunEnd { .. } => {}
+        }
+        if let Some(failure) = step_summary::failure(&record.payload) {
+            detail.push("Error", SectionContent::Failure(failure));
+        }
+        detail.push_fields("Metadata", record.meta.clone());
+        match (span, &record.payload) {
+            (Some(span), _) => detail.push_fields("Attributes", without_failure(&span.attributes)),
+            (None, Payload::Unknown { attributes, .. }) => {
+                detail.push_fields("Attributes", without_failure(attributes));
+            }
+            _ => {}
+        }
+        detail
+    }
+
+    fn push(&mut self, title: &'static str, content: SectionContent<'a>) {
+        if !matches!(&content, SectionContent::Messages(messages) if messages.is_empty()) {
+            self.sections.push(StepSection { title, content });
+        }
+    }
+
+    fn push_value(&mut self, title: &'static str, value: &'a Value) {
+        if !value.is_null() {
+            self.push(title, SectionContent::Value(Cow::Borrowed(unwrapped(value))));
+        }
+    }
+
+    fn push_fields(&mut self, title: &'static str, fields: Map<String, Value>) {
+        if !fields.is_empty() {
+            self.push(title, SectionContent::Value(Cow::Owned(Value::Object(fields))));
+        }
+    }
+}
+
+/// All attributes but the texts that are in the section of the error.
+fn without_failure(attributes: &Map<String, Value>) -> Map<String, Value> {
+    let is_failure = |name: &str| names::ERROR_MESSAGE.is(name) || names::ERROR_STACK.is(name);
+    let others = attributes.iter().filter(|(name, _)| !is_failure(name));
+    others
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+fn token_words(usage: &Usage) -> Option<String> {
+    match (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) {
+        (Some(prompt), Some(completion), _) => Some(format!("{prompt} tokens in, {completion} out")),
+        (_, _, total) => total.map(|total| text::counted(total, "token")),
+    }
+}
+
+/// The numbers of the steps that loop warnings rest on, as far as these are among `steps`.
+pub fn evidence_numbers(steps: &[Step<'_>]) -> StepNumbers {
+    let wanted: HashSet<&str> = steps
+        .iter()
+        .filter_map(|step| match &step.record.payload {
+            Payload::LoopWarning {
+                evidence_event_ids, ..
+            } => Some(evidence_event_ids),
+            _ => None,
+        })
+        .flatten()
+        .map(String::as_str)
+        .collect();
+    steps
+        .iter()
+        .filter(|step| wanted.contains(step.record.event_id.as_str()))
+        .map(|step| (step.record.event_id.clone(), step.number))
+        .collect()
+}
+
+/// The steps that a loop warning rests on, `#4–#6`, and how many of them are not in the run.
+pub fn evidence_words(ids: &[String], numbers: &StepNumbers) -> String {
+    let mut known: Vec<usize> = ids.iter().filter_map(|id| numbers.get(id).copied()).collect();
+    known.sort_unstable();
+    match (known.is_empty(), ids.len() - known.len()) {
+        (true, _) => "its evidence is not in this run".to_owned(),
+        (false, 0) => text::step_ranges(&known),
+        (false, missing) => format!("{}, and {missing} not in this run", text::step_ranges(&known)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample_run::{Sample, error, failed_tool, llm, loop_warning, span_id, tool};
+    use crate::steps::steps;
+    use serde_json::json;
+
+    fn titles(detail: &StepDetail<'_>) -> Vec<&'static str> {
+        detail.sections.iter().map(|section| section.title).collect()
+    }
+
+    #[test]
+    fn sections_hold_what_was_recorded_and_none_is_empty() {
+        let sample = Sample::new()
+            .step(tool("search", &json!({"q": 1}), &Value::Null))
+            .step(failed_tool("send", &json!({}), error("Timeout", "no answer")))
+            .step(llm("Hello", "Good day", Usage::new(4, 2)));
+        let sources = sample.sources();
+        let details: Vec<_> = steps(&sources, None)
+            .iter()
+            .map(|step| {
+                let detail = StepDetail::new(step, None, &StepNumbers::new());
+                (titles(&detail), detail.facts.join(", "))
+            })
+            .collect();
+        assert_eq!(
+            details,
+            [
+                (vec!["Arguments"], String::new()),
+                (vec!["Arguments", "Error"], String::new()),
+                (
+                    vec!["Prompt", "Answer"],
+                    "model demo-model, provider local, 4 tokens in, 2 out".to_owned()
+                ),
+            ]
+        );
+    }
+
+    #[test]
+    fn evidence_names_what_is_not_in_the_run() {
+        let call = || tool("search_kb", &json!({}), &json!({}));
+        let sample = Sample::new()
+            .step(call())
+            .step(call())
+            .step(loop_warning(&[1, 2, 9]));
+        let sources = sample.sources();
+        let numbers = evidence_numbers(&steps(&sources, None));
+        let ids = [1, 2, 9].map(span_id);
+        assert_eq!(evidence_words(&ids, &numbers), "#1–#2, and 1 not in this run");
+        assert_eq!(
+            evidence_words(&ids, &StepNumbers::new()),
+            "its evidence is not in this run"
+        );
+    }
+}
