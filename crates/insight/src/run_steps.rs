@@ -75,8 +75,15 @@ impl RunSteps {
     }
 
     /// Number of steps.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.steps.len()
+    }
+
+    /// Whether there is no step yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// When the run started.

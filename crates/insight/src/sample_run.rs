@@ -1,5 +1,12 @@
 //! Runs made by hand, for the tests of what is rendered.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::return_self_not_must_use,
+    clippy::missing_panics_doc,
+    reason = "for tests, which fail by panicking"
+)]
+
 use serde_json::{Map, Value};
 use tracer_sdk::format::{
     ErrorPayload, Payload, Record, RecordedStatus, SpanRecord, Timestamp, TraceId, Usage,

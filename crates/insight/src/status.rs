@@ -7,6 +7,7 @@ use serde::Serializer;
 use crate::line::Tone;
 
 /// Writes the word for a status, for `serde(serialize_with)`.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
 pub(crate) fn serialize_word<S: Serializer>(status: &RunStatus, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(status.as_str())
 }

@@ -86,7 +86,7 @@ pub fn for_each_nested(parents: &[u32], is_run: impl Fn(usize) -> bool, mut plac
     tops.reverse();
     tops.sort_by_key(|top| !is_run(*top as usize));
     let mut placed = vec![false; parents.len()];
-    let mut places = 0;
+    let mut position_count = 0;
     let all = 0..u32::try_from(parents.len()).unwrap_or(NONE);
     // A run may be nested deeper than the call stack is.
     let mut waiting: Vec<(u32, u32, u16)> = Vec::new();
@@ -114,9 +114,9 @@ pub fn for_each_nested(parents: &[u32], is_run: impl Fn(usize) -> bool, mut plac
                 has_children: child.is_some(),
             });
             if let Some(child) = child {
-                waiting.push((child, places, depth.saturating_add(1)));
+                waiting.push((child, position_count, depth.saturating_add(1)));
             }
-            places += 1;
+            position_count += 1;
         }
     }
 }

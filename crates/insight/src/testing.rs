@@ -1,5 +1,12 @@
 //! Runs for tests: those of the contract's vectors, and those that a closure records.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::return_self_not_must_use,
+    clippy::missing_panics_doc,
+    reason = "for tests, which fail by panicking"
+)]
+
 use serde_json::{Value, json};
 
 use crate::profile::RunProfile;

@@ -1,6 +1,13 @@
 //! The vectors of the contract, for tests: what an existing gate and its emitter were measured to do, and what is
 //! computed exactly.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::return_self_not_must_use,
+    clippy::missing_panics_doc,
+    reason = "for tests, which fail by panicking"
+)]
+
 use serde_json::Value;
 
 const TEXT: &str = include_str!("../../../tracer-sdk/tests/gate/gate-vectors.json");

@@ -8,7 +8,6 @@ use serde_json::Value;
 
 /// What loop detection knows of a model call, a tool call or a state update besides its signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_field_names, reason = "what was asked is the first of them")]
 pub struct Asked {
     /// The kind of the record.
     pub kind: Kind,
@@ -65,7 +64,7 @@ impl Likeness {
     }
 
     /// How blocks compare of which parts compare so.
-    pub fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         self.min(other)
     }
 

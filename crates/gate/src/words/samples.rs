@@ -1,5 +1,12 @@
 //! Gates made by hand, for the tests of what is rendered.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::assigning_clones,
+    clippy::missing_panics_doc,
+    reason = "for tests, which fail by panicking"
+)]
+
 use crate::policy::{Overrides, Policy};
 use crate::{
     Baseline, FailureReason, Gate, GateDetails, InputFile, ProcessExit, Report, Trial, TrialFailure,
