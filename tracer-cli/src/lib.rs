@@ -3,6 +3,12 @@
 //! Each of the [`commands`] selects runs, calls a library below and prints. [`terminal`] lays out the lines, [`ui`] alone
 //! writes them, and [`error::ErrorKind`] decides the exit code.
 
+#![allow(
+    clippy::doc_markdown,
+    clippy::doc_link_with_quotes,
+    reason = "the comments of options are printed as help"
+)]
+
 pub mod args;
 pub mod commands;
 mod demo_agent;
