@@ -5,6 +5,7 @@ mod hostile_texts;
 
 use std::fmt::Write;
 use std::hint::black_box;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -83,9 +84,10 @@ pub fn measure(plan: &Plan) -> Result<(String, bool), String> {
                 rows.push(row(name, &|bytes| hostile(trigger, *arrange, bytes)));
             }
         }
-        eprint!("\r{} of {}", trigger + 1, TRIGGERS.len());
+        if std::io::stderr().is_terminal() {
+            eprint!("\r{} of {}", trigger + 1, TRIGGERS.len());
+        }
     }
-    eprintln!();
     run.finish();
     Ok(report(plan, base, rows))
 }

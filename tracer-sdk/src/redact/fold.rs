@@ -25,17 +25,28 @@ enum Kind {
 }
 
 impl Kind {
+    #[inline]
     const fn of(byte: u8) -> Self {
-        match byte {
-            b'a'..=b'z' => Self::Lower,
-            b'A'..=b'Z' => Self::Upper,
-            b'0'..=b'9' => Self::Digit,
-            _ => Self::Separator,
-        }
+        const KINDS: [Kind; 256] = {
+            let mut kinds = [Kind::Separator; 256];
+            let mut byte = 0;
+            while byte < 128 {
+                kinds[byte as usize] = match byte {
+                    b'a'..=b'z' => Kind::Lower,
+                    b'A'..=b'Z' => Kind::Upper,
+                    b'0'..=b'9' => Kind::Digit,
+                    _ => Kind::Separator,
+                };
+                byte += 1;
+            }
+            kinds
+        };
+        KINDS[byte as usize]
     }
 
     /// Whether a word begins at a letter of this kind: after a separator, at a case change (`authToken`,
     /// `oauth2Token`), or at the last capital of a run that goes on in lower case (`APIKey`).
+    #[inline]
     fn begins_word(self, before: Self, next: Self) -> bool {
         matches!(before, Self::Separator | Self::Other)
             || (self == Self::Upper && (before != Self::Upper || next == Self::Lower))
@@ -44,6 +55,42 @@ impl Kind {
 
 impl FoldedName {
     pub(super) fn new(name: &[u8]) -> Self {
+        let end = name.get(name.len().saturating_sub(MAX_LETTERS)..).unwrap_or(name);
+        if end.len() == name.len() && name.is_ascii() {
+            Self::of_ascii(name)
+        } else {
+            Self::of_any(name)
+        }
+    }
+
+    /// As [`new`](Self::new), of at most as many bytes as there is room for, which are all ASCII: nearly every name.
+    fn of_ascii(name: &[u8]) -> Self {
+        let mut folded = Self {
+            letters: [0; MAX_LETTERS],
+            length: 0,
+            starts: 0,
+        };
+        let mut kind = name.last().map_or(Kind::Separator, |last| Kind::of(*last));
+        let mut next = Kind::Separator;
+        for (position, byte) in name.iter().enumerate().rev() {
+            let before = match position.checked_sub(1).and_then(|before| name.get(before)) {
+                Some(before) => Kind::of(*before),
+                None => Kind::Separator,
+            };
+            if kind != Kind::Separator
+                && let Some(place) = folded.letters.get_mut(folded.length)
+            {
+                *place = byte.to_ascii_lowercase();
+                folded.starts |= u64::from(kind.begins_word(before, next)) << folded.length;
+                folded.length += 1;
+            }
+            next = kind;
+            kind = before;
+        }
+        folded
+    }
+
+    fn of_any(name: &[u8]) -> Self {
         let mut folded = Self {
             letters: [0; MAX_LETTERS],
             length: 0,
@@ -79,7 +126,6 @@ impl FoldedName {
             };
             if is_full {
                 // What comes before is not looked at: the name goes on, so nothing begins here.
-                super::text::count_work(name.len() - end);
                 return folded;
             }
             if kind != Kind::Separator {
@@ -88,7 +134,6 @@ impl FoldedName {
             next = kind;
         }
         folded.close(open, Kind::Separator);
-        super::text::count_work(name.len());
         folded
     }
 

@@ -170,8 +170,13 @@ impl Keys {
         }
     }
 
+    /// Whether the name may end in a redact key.
+    pub(super) fn may_match(&self, name: &[u8]) -> bool {
+        self.tails.may_match(name)
+    }
+
     pub(super) fn verdict(&self, name: &[u8]) -> KeyVerdict {
-        if !self.tails.may_match(name) {
+        if !self.may_match(name) {
             return KeyVerdict::Keep;
         }
         self.find(&FoldedName::new(name))

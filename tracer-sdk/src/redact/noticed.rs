@@ -5,10 +5,12 @@
 //! looked for as well. Where one of them comes up, every pair is looked at.
 
 use super::shapes::{Beside, Sign};
-use super::text::count_work;
 
 /// How many pairs of bytes there are.
 const PAIRS: usize = 1 << 16;
+
+/// How many bytes there are.
+const BYTES: usize = 1 << 8;
 
 /// How many bytes are passed together.
 const TOGETHER: usize = 8;
@@ -20,6 +22,9 @@ pub(super) struct Noticed {
     by_pair: Box<[u16; PAIRS]>,
     /// For each pair whether it is one that something is noticed by, or overlaps one in a text.
     in_steps: Box<[bool; PAIRS]>,
+    /// For each byte one bit for everything that it may be before, and after.
+    before: [u16; BYTES],
+    after: [u16; BYTES],
 }
 
 impl Noticed {
@@ -31,6 +36,8 @@ impl Noticed {
         Self {
             by_pair: Box::new([0; PAIRS]),
             in_steps: Box::new([false; PAIRS]),
+            before: [0; BYTES],
+            after: [0; BYTES],
         }
     }
 
@@ -40,12 +47,20 @@ impl Noticed {
         self.by_pair[pair(first, second)] |= bit;
         self.in_steps[pair(first, second)] = true;
         match sign.beside {
-            Beside::Before(bytes) => bytes
-                .iter()
-                .for_each(|before| self.in_steps[pair(*before, first)] = true),
-            Beside::After(bytes) => bytes
-                .iter()
-                .for_each(|after| self.in_steps[pair(second, *after)] = true),
+            Beside::Before(bytes) => {
+                self.after.iter_mut().for_each(|bits| *bits |= bit);
+                for &before in bytes {
+                    self.in_steps[pair(before, first)] = true;
+                    self.before[usize::from(before)] |= bit;
+                }
+            }
+            Beside::After(bytes) => {
+                self.before.iter_mut().for_each(|bits| *bits |= bit);
+                for &after in bytes {
+                    self.in_steps[pair(second, after)] = true;
+                    self.after[usize::from(after)] |= bit;
+                }
+            }
         }
     }
 
@@ -59,16 +74,10 @@ impl Noticed {
     /// likely to be one of the next bytes, as it is where one thing follows the other.
     pub(super) fn next(&self, bytes: &[u8], position: usize, is_near: bool) -> Option<(usize, u16)> {
         let near = position.saturating_add(TOGETHER).min(bytes.len());
-        let found = match is_near.then(|| self.first_in(bytes, position, near)).flatten() {
+        match is_near.then(|| self.first_in(bytes, position, near)).flatten() {
             Some(found) => Some(found),
             None => self.next_far(bytes, if is_near { near } else { position }),
-        };
-        count_work(
-            found
-                .map_or(bytes.len(), |(found, _)| found)
-                .saturating_sub(position),
-        );
-        found
+        }
     }
 
     /// As [`next`](Self::next), in steps.
@@ -105,13 +114,29 @@ impl Noticed {
     #[inline]
     fn first_in(&self, bytes: &[u8], start: usize, end: usize) -> Option<(usize, u16)> {
         let part = bytes.get(start..bytes.len().min(end + 1))?;
-        let bits = part.windows(2).map(|two| match two {
-            [first, second] => self.by_pair[pair(*first, *second)],
-            _ => 0,
-        });
-        bits.enumerate()
-            .find(|(_, bits)| *bits != 0)
-            .map(|(offset, bits)| (start + offset, bits))
+        for (offset, two) in part.windows(2).enumerate() {
+            let &[first, second] = two else { break };
+            let bits = self.by_pair[pair(first, second)];
+            if bits != 0 {
+                let bits = bits & self.around(bytes, start + offset);
+                if bits != 0 {
+                    return Some((start + offset, bits));
+                }
+            }
+        }
+        None
+    }
+
+    /// The bits of what may be at `at`, by the bytes around the pair there.
+    #[inline]
+    fn around(&self, bytes: &[u8], at: usize) -> u16 {
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        let before = self.before[usize::from(before.copied().unwrap_or_default())];
+        // The text may go on.
+        let after = bytes
+            .get(at + 2)
+            .map_or(u16::MAX, |after| self.after[usize::from(*after)]);
+        before & after
     }
 }
 

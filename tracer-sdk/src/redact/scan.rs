@@ -9,12 +9,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Cleaned;
-use super::cut::{character_boundary, cut};
+use super::cut::{character_boundary, cut, prefix};
 use super::environment::EnvironmentSecrets;
 use super::keys::Keys;
 use super::noticed::Noticed;
 use super::shapes::{Found, SHAPES};
-use super::text::{Text, count_work};
+use super::text::Text;
 use crate::format::names::markers::REDACTED;
 use crate::process::Computed;
 
@@ -26,13 +26,37 @@ const OVERLAP: usize = 16 * 1024;
 pub(crate) const SEEN_PAST_THE_CUT: usize = OVERLAP + 4;
 
 /// What replacing and cutting changed may, rarely, be noticed by another shape: so often is it looked at again.
-const MOST_PASSES: usize = 4;
+const MAX_PASSES: usize = 4;
 
 /// What is noticed within so many bytes of the place before is near.
 const NEAR: usize = 8;
 
-/// How far around a marker something else may be noticed because of it, in bytes.
-const AROUND: usize = 400;
+/// How far before a cut something else may be noticed because of it, in bytes.
+const AROUND_CUT: usize = 400;
+
+/// The work that any text may take, and the work for each byte of it. What takes more is redacted from there on: to stop
+/// looking would let a secret through, and to go on would stall the program.
+const FIRST_PASS: WorkLimit = WorkLimit {
+    free: 16_000,
+    per_byte: 4,
+};
+const LATER_PASSES: WorkLimit = WorkLimit {
+    free: 4_000,
+    per_byte: 1,
+};
+
+/// The most bytes around a place that are examined for the work of one, and those that are examined for none.
+const MAX_BYTES_FOR_WORK: usize = 4;
+const MAX_AHEAD: usize = 8;
+const MAX_BEHIND: usize = 32;
+
+/// How far before the place where it is noticed a secret may begin.
+const LOOK_BEHIND: usize = 512;
+
+/// The work of looking at a place, of asking a shape, and of replacing a secret.
+const TRIGGER_WORK: usize = 1;
+const SHAPE_WORK: usize = 2;
+const FOUND_WORK: usize = 40;
 
 /// The bit of the environment's values; shapes have the bits below.
 const ENVIRONMENT: u16 = 1 << 15;
@@ -93,17 +117,18 @@ impl Scanner {
             character_boundary(seen, max_bytes)
         };
 
-        let mut redacted = 0;
-        let mut places = Vec::new();
-        let replaced = self.replace(
+        let first = self.replace(
             seen,
             keep,
             !whole,
             keys,
             std::iter::once(0..seen.len()),
-            &mut places,
+            FIRST_PASS,
         );
-        redacted += places.len();
+        let (replaced, mut redacted, mut again) = match first {
+            Some(first) => (Some(first.text), first.count, first.again),
+            None => (None, 0, Vec::new()),
+        };
         let (mut text, mut truncated) = match replaced {
             None if whole => cut(Cow::Borrowed(seen), max_bytes),
             None => (cut(Cow::Borrowed(seen), max_bytes).0, true),
@@ -117,24 +142,22 @@ impl Scanner {
             }
         };
         if truncated {
-            places.push(text.len());
+            again.push(end_of_cut(&text));
         }
-        for _ in 1..MOST_PASSES {
-            if places.is_empty() {
+        for _ in 1..MAX_PASSES {
+            if again.is_empty() {
                 break;
             }
-            let around = around(&places, text.len());
-            places.clear();
             let length = text.len();
-            let Some(again) = self.replace(&text, length, false, keys, around.into_iter(), &mut places)
-            else {
+            let Some(next) = self.replace(&text, length, false, keys, again.into_iter(), LATER_PASSES) else {
                 break;
             };
-            redacted += places.len();
-            let (shorter, cut_again) = cut(Cow::Owned(again), max_bytes);
+            redacted += next.count;
+            again = next.again;
+            let (shorter, cut_again) = cut(Cow::Owned(next.text), max_bytes);
             truncated |= cut_again;
             if cut_again {
-                places.push(shorter.len());
+                again.push(end_of_cut(&shorter));
             }
             text = shorter;
         }
@@ -146,8 +169,7 @@ impl Scanner {
         }
     }
 
-    /// `seen[..keep]` with the secrets replaced that are noticed in `regions`, or nothing when there are none. Where the
-    /// markers are is appended to `places`.
+    /// `seen[..keep]` with the secrets replaced that are noticed in `regions`, or nothing when there are none.
     fn replace(
         &self,
         seen: &str,
@@ -155,49 +177,52 @@ impl Scanner {
         goes_on: bool,
         keys: &Keys,
         regions: impl Iterator<Item = Range<usize>>,
-        places: &mut Vec<usize>,
-    ) -> Option<String> {
+        limit: WorkLimit,
+    ) -> Option<Replaced> {
         let text = Text::new(seen.as_bytes(), goes_on);
-        let mut result: Option<String> = None;
-        let mut copied = 0;
+        let mut result = Replaced::default();
         let mut position = 0;
-        for region in regions {
+        'regions: for region in regions {
             position = region.start.max(position);
-            let bytes = text.slice(0, region.end.min(keep.saturating_add(1)));
+            let bytes = text.slice(0, region.end.min(seen.len()).min(keep.saturating_add(1)));
             let mut is_near = false;
             while let Some((at, bits)) = self.noticed.next(bytes, position, is_near) {
                 is_near = at < position + NEAR;
                 position = at + 1;
-                let Some(found) = self.recognise(&text, at, bits, keys) else {
-                    continue;
-                };
-                // What was found may begin in what is replaced already.
-                let found = Found {
-                    start: found.start.max(copied),
-                    ..found
-                };
-                if found.end <= found.start || found.start >= keep {
-                    continue;
+                let before = text.work();
+                let recognised = self.recognise(&text, at, bits, keys);
+                if text.work() > limit.at(at) {
+                    let rest = prefix(seen, at.saturating_sub(LOOK_BEHIND)).len();
+                    result.push_redacted(seen, rest..keep, 0..0);
+                    break 'regions;
                 }
-                let (Some(before), Some(_)) = (seen.get(copied..found.start), seen.get(found.end..)) else {
+                let fixed = TRIGGER_WORK + 1 + bits.count_ones() as usize * (SHAPE_WORK + 1);
+                let work = (text.work() - before).saturating_sub(fixed);
+                let Some(found) = recognised.filter(|found| found.start < keep) else {
+                    result.reject(at, work);
                     continue;
                 };
-                let result = result.get_or_insert_with(|| String::with_capacity(keep + REDACTED.len()));
-                result.push_str(before);
-                let quotes = seen.get(found.quotes).unwrap_or_default();
-                places.push(result.len());
-                result.extend([quotes, REDACTED, quotes]);
-                copied = found.end;
-                position = found.end;
+                if result.push_redacted(seen, found.start..found.end, found.quotes) {
+                    text.spend(FOUND_WORK);
+                    position = found.end;
+                }
             }
         }
-        let mut result = result?;
-        result.push_str(seen.get(copied..keep).unwrap_or_default());
-        Some(result)
+        #[cfg(test)]
+        work::add(text.all_work());
+        (result.count > 0).then(|| {
+            result
+                .text
+                .push_str(seen.get(result.copied..keep).unwrap_or_default());
+            result
+                .again
+                .sort_unstable_by_key(|region| (region.start, region.end));
+            result
+        })
     }
 
     fn recognise(&self, text: &Text<'_>, at: usize, bits: u16, keys: &Keys) -> Option<Found> {
-        count_work(1);
+        text.spend(TRIGGER_WORK);
         if bits & ENVIRONMENT != 0
             && let Some(end) = self.environment.find(text.bytes(), at)
         {
@@ -207,6 +232,7 @@ impl Scanner {
         let mut wanted = bits & !ENVIRONMENT;
         while wanted != 0 {
             let shape = SHAPES.get(wanted.trailing_zeros() as usize)?;
+            text.spend(SHAPE_WORK);
             if let Some(found) = (shape.find)(text, at, keys) {
                 return Some(found);
             }
@@ -216,16 +242,109 @@ impl Scanner {
     }
 }
 
-/// The parts of a text around some places, in their order, without overlap.
-fn around(places: &[usize], length: usize) -> Vec<Range<usize>> {
-    let mut parts: Vec<Range<usize>> = Vec::new();
-    for place in places {
-        let start = place.saturating_sub(AROUND);
-        let end = place.saturating_add(AROUND).min(length);
-        match parts.last_mut() {
-            Some(last) if last.end >= start => last.end = last.end.max(end),
-            _ => parts.push(start..end),
+/// A text with some secrets replaced.
+#[derive(Default)]
+struct Replaced {
+    text: String,
+    /// How many secrets were replaced.
+    count: usize,
+    /// The parts of it in which something may be noticed now that was not before.
+    again: Vec<Range<usize>>,
+    /// How much of the original was passed over or copied.
+    copied: usize,
+    /// The part of the original before which nothing came of the last places, as far as they were looked around, and how
+    /// far one of them was at most. A secret that is replaced within that may change what they are.
+    rejected: Range<usize>,
+    reach: usize,
+}
+
+impl Replaced {
+    /// Nothing came of a place in the original, after this much work.
+    fn reject(&mut self, at: usize, work: usize) {
+        let around = work * MAX_BYTES_FOR_WORK;
+        let reach = around + MAX_AHEAD;
+        if self.rejected.end <= at {
+            self.rejected.start = at;
+            self.reach = 0;
+        }
+        self.rejected.end = self.rejected.end.max(at + reach);
+        self.reach = self.reach.max(reach);
+        if self.count > 0 && at < self.copied + around + MAX_BEHIND {
+            let start = self.in_text(at);
+            self.again.push(start..start + 2);
         }
     }
-    parts
+
+    /// Where a place is that was not copied yet.
+    fn in_text(&self, at: usize) -> usize {
+        self.text.len() + at.saturating_sub(self.copied)
+    }
+
+    /// Copies the original up to a secret, and puts the marker in its place, within what is at `quotes`; unless the
+    /// secret is part of what was replaced before.
+    fn push_redacted(&mut self, seen: &str, secret: Range<usize>, quotes: Range<usize>) -> bool {
+        let start = secret.start.max(self.copied);
+        let (Some(before), Some(_)) = (seen.get(self.copied..start), seen.get(secret.end..)) else {
+            return false;
+        };
+        if secret.end <= start {
+            return false;
+        }
+        if self.count == 0 {
+            self.text.reserve(seen.len());
+        }
+        if self.rejected.end > start && self.rejected.start < start {
+            let first = self.rejected.start.max(start.saturating_sub(self.reach));
+            let from = self.in_text(first.max(self.copied));
+            self.again.push(from..self.in_text(start));
+        }
+        self.rejected = secret.end..secret.end;
+        self.text.push_str(before);
+        let from = self.text.len();
+        let quotes = seen.get(quotes).unwrap_or_default();
+        self.text.extend([quotes, REDACTED, quotes]);
+        self.again.push(from.saturating_sub(2)..self.text.len() + 2);
+        self.copied = secret.end;
+        self.count += 1;
+        true
+    }
+}
+
+/// The part before a cut in which something may be noticed because of it.
+fn end_of_cut(text: &str) -> Range<usize> {
+    text.len().saturating_sub(AROUND_CUT)..text.len()
+}
+
+/// How much work a text may take.
+#[derive(Clone, Copy)]
+struct WorkLimit {
+    free: usize,
+    per_byte: usize,
+}
+
+impl WorkLimit {
+    /// The most work up to a position: what is left of a text whose rest was redacted may be looked through again.
+    const fn at(self, position: usize) -> usize {
+        self.free + self.per_byte * position
+    }
+}
+
+#[cfg(test)]
+pub(super) mod work {
+    use std::cell::Cell;
+
+    thread_local! {
+        static DONE: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub(super) fn add(work: usize) {
+        DONE.with(|done| done.set(done.get() + work));
+    }
+
+    /// How much work `run` does on this thread.
+    pub(crate) fn during(run: impl FnOnce()) -> usize {
+        let before = DONE.with(Cell::get);
+        run();
+        DONE.with(Cell::get) - before
+    }
 }

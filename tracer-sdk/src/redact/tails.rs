@@ -1,28 +1,28 @@
 //! A quick no: most names end in letters that no secret-like name ends in.
 
-/// How many letters there are, and how many groups of three.
-const LETTERS: usize = 26;
-const GROUPS: usize = LETTERS * LETTERS * LETTERS;
+/// How many letters there are, and the bits that number one of them.
+const LETTERS: u16 = 26;
+const LETTER_BITS: u32 = 5;
+
+/// How many words of 64 bits hold a bit for each group of three letters.
+const WORDS: usize = 1 << (3 * LETTER_BITS - 6);
 
 /// The last three letters of words and of their plurals.
 #[derive(Debug, Clone)]
 pub(super) struct Tails {
     /// One bit for each group of three letters.
-    groups: [u64; GROUPS.div_ceil(64)],
+    groups: Box<[u64; WORDS]>,
     /// Words of one letter, which are whole names, and those of two.
     ones: u32,
-    twos: [u32; LETTERS],
-    /// A word ends in something else than ASCII letters: everything may be a match.
-    anything: bool,
+    twos: [u32; LETTERS as usize],
 }
 
 impl Tails {
-    pub(super) const fn none() -> Self {
+    pub(super) fn none() -> Self {
         Self {
-            groups: [0; GROUPS.div_ceil(64)],
+            groups: Box::new([0; WORDS]),
             ones: 0,
-            twos: [0; LETTERS],
-            anything: false,
+            twos: [0; LETTERS as usize],
         }
     }
 
@@ -41,15 +41,20 @@ impl Tails {
     }
 
     fn add(&mut self, reversed: &[u8]) {
-        let letters: Option<Vec<usize>> = reversed.iter().take(3).map(|byte| letter(*byte)).collect();
+        let letters: Option<Vec<u16>> = reversed.iter().take(3).map(|byte| letter(*byte)).collect();
         match letters.as_deref() {
             Some([last, before, first]) => self.set(*first, *before, *last),
             // It may end a longer word of any letter.
             Some([last, before]) => {
-                self.twos[*last] |= 1 << before;
+                self.twos[usize::from(*last)] |= 1 << before;
                 (0..LETTERS).for_each(|first| self.set(first, *before, *last));
             }
-            _ => self.anything = true,
+            // A word that ends in something else than ASCII letters: everything may be a match.
+            _ => {
+                self.groups.fill(u64::MAX);
+                self.ones = u32::MAX;
+                self.twos = [u32::MAX; LETTERS as usize];
+            }
         }
     }
 
@@ -59,15 +64,28 @@ impl Tails {
         self
     }
 
-    fn set(&mut self, first: usize, before: usize, last: usize) {
+    fn set(&mut self, first: u16, before: u16, last: u16) {
         let group = group(first, before, last);
-        if let Some(bits) = self.groups.get_mut(group / 64) {
-            *bits |= 1 << (group % 64);
-        }
+        self.groups[usize::from(group / 64)] |= 1 << (group % 64);
     }
 
     /// Whether the last word of `name`, a number behind it left out, may be one of these.
+    #[inline]
     pub(super) fn may_match(&self, name: &[u8]) -> bool {
+        if let Some([first, before, last]) = name.last_chunk()
+            && let (Some(first), Some(before), Some(last)) = (letter(*first), letter(*before), letter(*last))
+        {
+            return self.has(group(first, before, last));
+        }
+        self.may_match_separated(name)
+    }
+
+    fn has(&self, group: u16) -> bool {
+        self.groups[usize::from(group / 64)] & (1 << (group % 64)) != 0
+    }
+
+    /// As [`may_match`](Self::may_match), of a name that does not end in three letters.
+    fn may_match_separated(&self, name: &[u8]) -> bool {
         let mut last_letters = [0; 3];
         let mut count = 0;
         for &byte in name.iter().rev() {
@@ -83,29 +101,25 @@ impl Tails {
             }
         }
         let [last, before, first] = last_letters;
-        self.anything
-            || match count {
-                0 => false,
-                1 => self.ones & (1 << last) != 0,
-                2 => self.twos[last] & (1 << before) != 0,
-                _ => {
-                    let group = group(first, before, last);
-                    self.groups
-                        .get(group / 64)
-                        .is_some_and(|bits| bits & (1 << (group % 64)) != 0)
-                }
-            }
+        match count {
+            0 => self.ones == u32::MAX,
+            1 => self.ones & (1 << last) != 0,
+            2 => self.twos[usize::from(last)] & (1 << before) != 0,
+            _ => self.has(group(first, before, last)),
+        }
     }
 }
 
-const fn group(first: usize, before: usize, last: usize) -> usize {
-    (first * LETTERS + before) * LETTERS + last
+/// The number of a group, below 64 times [`WORDS`].
+const fn group(first: u16, before: u16, last: u16) -> u16 {
+    (first << (2 * LETTER_BITS)) | (before << LETTER_BITS) | last
 }
 
 /// The number of a letter in the alphabet, whatever its case.
-const fn letter(byte: u8) -> Option<usize> {
+#[inline]
+const fn letter(byte: u8) -> Option<u16> {
     if byte.is_ascii_alphabetic() {
-        Some((byte.to_ascii_lowercase() - b'a') as usize)
+        Some((byte.to_ascii_lowercase() - b'a') as u16)
     } else {
         None
     }

@@ -1,9 +1,9 @@
 //! A string as recognisers see it: bytes, runs of bytes, and the end of what is looked at.
 //!
-//! What is looked for costs time linear in the length of the text, whatever it holds. Three rules see to that:
+//! What a place costs is counted ([`Text::spend`]), and the scanner stops where a text takes too much. Two rules keep
+//! ordinary texts far from that:
 //! - What rejects a place looks at a bounded part of the text around it ([`Text::run_within`]); only what accepts one
 //!   goes on to the end of the secret, and the search continues behind that.
-//! - A part that was judged before may be judged again only so often ([`Text::may_judge`]).
 //! - What lies far ahead is looked up once and remembered ([`Ahead`]).
 
 use crate::process::Computed;
@@ -12,17 +12,11 @@ use std::cell::Cell;
 use memchr::memmem::Finder;
 
 use super::keys::Keys;
-use super::shapes::{Name, Said};
+use super::shapes::{MAX_JUDGED, Name, Said};
 use crate::format::names::markers::{REDACTED, TRUNCATED};
 
 /// How many bytes of a name are enough to rule out most names.
 const END_OF_NAME: usize = 12;
-
-/// How many bytes may be judged again in any text, however short.
-const FREE_JUDGING: usize = 128;
-
-/// One byte of so many that are new may be judged again.
-const NEW_FOR_AGAIN: usize = 2;
 
 /// What finds the markers.
 static MARKERS: Computed<[Finder<'static>; 2]> =
@@ -31,8 +25,14 @@ static MARKERS: Computed<[Finder<'static>; 2]> =
 /// How much of a run is looked at before markers are looked for in it.
 const PART_OF_RUN: usize = 256;
 
+/// The work that comparing a name takes, whatever its length.
+const NAME_WORK: usize = 32;
+
+/// A value is passed so often when it is judged.
+const JUDGING: usize = 3;
+
 /// How many names are remembered.
-const NAMES: usize = 8;
+const NAMES: usize = 32;
 
 /// The bytes of a string, or of its beginning when it is too long to be looked at whole.
 #[derive(Debug)]
@@ -40,10 +40,10 @@ pub(super) struct Text<'a> {
     bytes: &'a [u8],
     /// The string goes on past these bytes.
     goes_on: bool,
-    /// Bytes before this position were judged.
-    judged: Cell<usize>,
-    /// How many of them may be judged again.
-    again: Cell<usize>,
+    /// What was spent on it so far.
+    work: Cell<usize>,
+    /// What was spent on it once and for all.
+    ahead: Cell<usize>,
     /// The next marker of each kind, the next login in a URL, the end of a private key block.
     markers: [Ahead; 2],
     pub(super) at_sign: Ahead,
@@ -68,7 +68,6 @@ impl Ahead {
             Some((start, found)) if (start..=found).contains(&from) => found,
             _ => {
                 let found = search();
-                count_work(found.saturating_sub(from));
                 self.0.set(Some((from, found)));
                 found
             }
@@ -76,21 +75,13 @@ impl Ahead {
     }
 }
 
-/// Counts bytes that were examined, for tests.
-#[cfg(not(test))]
-#[inline(always)]
-pub(super) fn count_work(_: usize) {}
-
-#[cfg(test)]
-pub(super) use work::count_work;
-
 impl<'a> Text<'a> {
     pub(super) fn new(bytes: &'a [u8], goes_on: bool) -> Self {
         Self {
             bytes,
             goes_on,
-            judged: Cell::new(0),
-            again: Cell::new(FREE_JUDGING),
+            work: Cell::new(0),
+            ahead: Cell::new(0),
             markers: Default::default(),
             at_sign: Ahead::default(),
             key_end: Ahead::default(),
@@ -153,7 +144,7 @@ impl<'a> Text<'a> {
             let part = self.slice(position, limit.min(position + PART_OF_RUN));
             let length = part.iter().position(|&byte| !belongs(byte));
             let end = position + length.unwrap_or(part.len());
-            count_work(end - position);
+            self.spend(2 + (end - position) / 2);
             let before_marker = if may_hold_marker {
                 self.before_marker(position, end)
             } else {
@@ -169,7 +160,18 @@ impl<'a> Text<'a> {
 
     /// As [`run`](Self::run), remembered: within a run that was seen before its end is known.
     pub(super) fn run_remembered(&self, memory: &Ahead, start: usize, belongs: impl Fn(u8) -> bool) -> usize {
-        memory.next(start, || self.run(start, belongs))
+        memory.next(start, || {
+            let before = self.work.get();
+            let end = self.run(start, belongs);
+            self.count_ahead(self.work.replace(before) - before);
+            end
+        })
+    }
+
+    /// Counts work that is done once for a part of the text, and remembered: it is limited by that, so that a long run
+    /// takes nothing from what may be spent on the places before its end.
+    fn count_ahead(&self, work: usize) {
+        self.ahead.set(self.ahead.get() + work + 1);
     }
 
     /// `end`, or the beginning of the first marker in `start..end`.
@@ -195,7 +197,7 @@ impl<'a> Text<'a> {
             && from < start
         {
             // Only what is before the part that is known.
-            count_work(start - from);
+            self.count_ahead(start - from);
             let part = self.slice(from, (start + marker.needle().len() - 1).min(self.len()));
             return marker.find(part).map_or_else(
                 || {
@@ -213,36 +215,48 @@ impl<'a> Text<'a> {
     pub(super) fn next_of(&self, memory: &Ahead, from: usize, sought: &Finder<'_>) -> usize {
         memory.next(from, || {
             let rest = self.bytes.get(from..).unwrap_or_default();
-            sought
+            let found = sought
                 .find(rest)
-                .map_or(self.len().max(from), |offset| from + offset)
+                .map_or(self.len().max(from), |offset| from + offset);
+            self.count_ahead(found - from);
+            found
         })
     }
 
-    /// Whether `start..end` may be judged. It may as long as it is new; what was judged before, as part of something
-    /// around it, may be judged again now and then, so that nested places cost no more than others.
-    pub(super) fn may_judge(&self, start: usize, end: usize) -> bool {
-        let judged = self.judged.get();
-        let new = end.saturating_sub(judged.max(start));
-        let again = self.again.get() + new / NEW_FOR_AGAIN;
-        let Some(left) = again.checked_sub(end.saturating_sub(start) - new) else {
-            return false;
-        };
-        self.again.set(left);
-        self.judged.set(judged.max(end));
-        true
+    /// The part `start..end`, or its beginning that a value is judged by.
+    pub(super) fn judged(&self, start: usize, end: usize) -> &'a [u8] {
+        let value = self.slice(start, end.min(start + MAX_JUDGED));
+        self.spend(JUDGING * value.len());
+        value
+    }
+
+    /// Counts work: one for a byte that is examined, about a nanosecond.
+    pub(super) fn spend(&self, work: usize) {
+        self.work.set(self.work.get() + work + 1);
+    }
+
+    /// The work that was done so far.
+    pub(super) fn work(&self) -> usize {
+        self.work.get()
+    }
+
+    /// All of it, for tests.
+    #[cfg(test)]
+    pub(super) fn all_work(&self) -> usize {
+        self.work.get() + self.ahead.get()
     }
 
     /// What the name `start..end` says.
     pub(super) fn said_by(&self, start: usize, end: usize, keys: &Keys) -> Said {
         let name = self.slice(start, end);
-        let place =
-            (name.len() + 3 * usize::from(self.at(start)) + 5 * usize::from(self.before(end))) % NAMES;
+        let mixed = name.len() + 7 * usize::from(self.at(start)) + 13 * usize::from(self.before(end));
+        let place = (mixed ^ (mixed >> 5)) % NAMES;
         // The remainder is below the length.
         let place = &self.names[place];
         match place.get() {
             Some((start, end, said)) if self.slice(start, end) == name => said,
             _ => {
+                self.spend(NAME_WORK + 2 * name.len());
                 let said = Said::by(name, keys);
                 place.set(Some((start, end, said)));
                 said
@@ -279,24 +293,4 @@ pub(super) fn is_alphanumeric(byte: u8) -> bool {
 /// What base64 for URLs is made of.
 pub(super) fn is_url_safe(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
-}
-
-#[cfg(test)]
-pub(super) mod work {
-    use std::cell::Cell;
-
-    thread_local! {
-        static EXAMINED: Cell<u64> = const { Cell::new(0) };
-    }
-
-    pub(in crate::redact) fn count_work(bytes: usize) {
-        EXAMINED.with(|examined| examined.set(examined.get() + bytes as u64 + 1));
-    }
-
-    /// How much work `run` does on this thread: the bytes that it examines, and one for each step.
-    pub(crate) fn during(run: impl FnOnce()) -> u64 {
-        let before = EXAMINED.with(Cell::get);
-        run();
-        EXAMINED.with(Cell::get) - before
-    }
 }

@@ -10,8 +10,9 @@ use super::values::{
     looks_random,
 };
 use super::{ANY, Beside, Found, Notice, Sign};
+use crate::format::names::markers::REDACTED;
 use crate::redact::keys::Keys;
-use crate::redact::text::{Text, count_work};
+use crate::redact::text::Text;
 
 /// The longest name; longer runs are something else.
 pub(super) const LONGEST_NAME: usize = 64;
@@ -105,8 +106,28 @@ struct Named {
 
 pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
     let separator = Separator::at(text, at)?;
+    if is_redacted(text, separator.end) {
+        return None;
+    }
+    let end = end_of_name(text, separator.start)?;
+    // Most names end here.
+    if !keys.may_say_something(text.slice(end.at.saturating_sub(END_OF_NAME), end.at)) {
+        return None;
+    }
+    find_named(text, &separator, &end, keys)
+}
+
+/// Whether a marker is in the place of the value, as in most that are looked at a second time.
+fn is_redacted(text: &Text<'_>, start: usize) -> bool {
+    let start = start + usize::from(text.at(start) == b' ');
+    let start = start + usize::from(matches!(text.at(start), b'"' | b'\''));
+    text.at(start) == b'_' && text.has(start, REDACTED.as_bytes())
+}
+
+#[inline(never)]
+fn find_named(text: &Text<'_>, separator: &Separator, end: &EndOfName, keys: &Keys) -> Option<Found> {
     let is_colon = separator.is_colon;
-    let named = name_before(text, separator.start, keys)?;
+    let named = end.name(text)?;
     let gap = Gap::from(text, separator.end)?;
     let says = text.said_by(named.start, named.end, keys);
     let is_query = !is_colon && !named.is_quoted && matches!(text.before(named.start), b'?' | b'&' | b';');
@@ -180,8 +201,17 @@ impl Gap {
     }
 }
 
-/// The name that ends before `separator`, if it may name something.
-fn name_before(text: &Text<'_>, separator: usize, keys: &Keys) -> Option<Named> {
+/// Where a name ends that is before a separator.
+struct EndOfName {
+    at: usize,
+    /// The quote behind it.
+    quote: Option<u8>,
+    is_tight: bool,
+}
+
+/// The end of the name before `separator`, if there may be one.
+#[inline]
+fn end_of_name(text: &Text<'_>, separator: usize) -> Option<EndOfName> {
     let mut end = separator;
     if text.before(end) == b':' {
         end -= 1;
@@ -195,14 +225,12 @@ fn name_before(text: &Text<'_>, separator: usize, keys: &Keys) -> Option<Named> 
         }
         end -= 1;
     }
-    count_work(separator - end);
     let is_tight = end == separator;
     if text.before(end) == b']' && matches!(text.before(end - 1), b'"' | b'\'') {
         end -= 1;
     }
-    let quote = text.before(end);
-    let is_quoted = matches!(quote, b'"' | b'\'' | b'`');
-    if is_quoted {
+    let quote = Some(text.before(end)).filter(|quote| matches!(quote, b'"' | b'\'' | b'`'));
+    if quote.is_some() {
         end -= 1;
         while text.before(end) == b'\\' {
             end -= 1;
@@ -210,31 +238,46 @@ fn name_before(text: &Text<'_>, separator: usize, keys: &Keys) -> Option<Named> 
     } else if has_lines {
         return None;
     }
-    if !keys.may_say_something(text.slice(end.saturating_sub(END_OF_NAME), end)) {
-        return None;
-    }
-    let is_name = |byte: u8| {
-        byte.is_ascii_alphanumeric()
-            || matches!(byte, b'_' | b'-' | b'.')
-            || !byte.is_ascii()
-            || (is_quoted && byte == b' ')
-    };
-    let mut start = end;
-    while is_name(text.before(start)) && !is_wide_separator(text.slice(start.saturating_sub(3), start)) {
-        start -= 1;
-        // Letters of other scripts take up to four bytes.
-        if end - start > LONGEST_NAME * if text.at(start).is_ascii() { 1 } else { 4 } {
-            return None;
-        }
-    }
-    count_work(end - start);
-    let is_closed = !is_quoted || text.before(start) == quote;
-    (start < end && is_closed).then_some(Named {
-        start,
-        end,
-        is_quoted,
+    text.spend((separator - end) / 2);
+    Some(EndOfName {
+        at: end,
+        quote,
         is_tight,
     })
+}
+
+impl EndOfName {
+    fn name(&self, text: &Text<'_>) -> Option<Named> {
+        let end = self.at;
+        let is_quoted = self.quote.is_some();
+        let is_name = |byte: u8| {
+            byte.is_ascii_alphanumeric()
+                || matches!(byte, b'_' | b'-' | b'.')
+                || !byte.is_ascii()
+                || (is_quoted && byte == b' ')
+        };
+        let mut start = end;
+        loop {
+            let before = text.before(start);
+            let is_wide = || is_wide_separator(text.slice(start.saturating_sub(3), start));
+            if !is_name(before) || (!before.is_ascii() && is_wide()) {
+                break;
+            }
+            start -= 1;
+            // Letters of other scripts take up to four bytes.
+            if end - start > LONGEST_NAME * if text.at(start).is_ascii() { 1 } else { 4 } {
+                return None;
+            }
+        }
+        text.spend(end - start);
+        let is_closed = self.quote.is_none_or(|quote| text.before(start) == quote);
+        (start < end && is_closed).then_some(Named {
+            start,
+            end,
+            is_quoted,
+            is_tight: self.is_tight,
+        })
+    }
 }
 
 /// A value in quotes.
@@ -293,10 +336,9 @@ impl Quoted {
         quoted_end(text, self.start, self.quote, self.backslashes, usize::MAX)
     }
 
-    /// What it is judged by; nothing when this part of the text was judged too often.
-    pub(super) fn judged<'a>(&self, text: &Text<'a>) -> Option<&'a [u8]> {
-        text.may_judge(self.start, self.seen)
-            .then(|| text.slice(self.start, self.seen))
+    /// The part that it is judged by.
+    pub(super) fn judged<'a>(&self, text: &Text<'a>) -> &'a [u8] {
+        text.judged(self.start, self.seen)
     }
 
     /// The position behind the quote that closes it, when that was seen.
@@ -327,7 +369,7 @@ impl Quoted {
             Name::Key if is_variable => is_plausible(value, 8) && (looks_random(value) || !is_pattern(value)),
             Name::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
         };
-        let is_secret = self.seen > self.start && self.judged(text).is_some_and(is_secret);
+        let is_secret = self.seen > self.start && is_secret(self.judged(text));
         is_secret.then(|| Found::new(self.start, self.end(text)))
     }
 }
@@ -353,7 +395,7 @@ fn list(text: &Text<'_>, start: usize, class: Name) -> Option<Found> {
     let is_secret = |value: &[u8]| {
         !is_placeholder(value) && (class != Name::Key || (looks_random(value) && !is_digest(value)))
     };
-    if !first.judged(text).is_some_and(is_secret) {
+    if !is_secret(first.judged(text)) {
         return None;
     }
     let mut end = first.end(text);
@@ -497,9 +539,7 @@ fn bare(
         };
         is_likely && !is_expression()
     };
-    let is_secret = seen > start
-        && text.may_judge(start, seen)
-        && is_secret(text.slice(start, without_full_stop(text, start, seen)));
+    let is_secret = seen > start && is_secret(text.judged(start, without_full_stop(text, start, seen)));
     is_secret.then(|| {
         let end = text.run(seen, is_value);
         Found::new(start, without_full_stop(text, start, end))

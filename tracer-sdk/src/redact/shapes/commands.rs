@@ -5,7 +5,7 @@ use super::names::Name;
 use super::values::{MAX_JUDGED, is_number, is_placeholder, is_plausible};
 use super::{Beside, Found, Notice, Sign};
 use crate::redact::keys::Keys;
-use crate::redact::text::{Text, count_work, is_url_safe};
+use crate::redact::text::{Text, is_url_safe};
 
 /// How far before an option its command is looked for.
 const LONGEST_COMMAND: usize = 128;
@@ -99,10 +99,7 @@ fn variable(text: &Text<'_>, keyword_end: usize, keys: &Keys) -> Option<Found> {
         Name::Key => is_plausible(value, 8),
     };
     if let Some(quoted) = Quoted::at(text, start) {
-        return quoted
-            .judged(text)
-            .is_some_and(is_secret)
-            .then(|| Found::new(quoted.start, quoted.end(text)));
+        return is_secret(quoted.judged(text)).then(|| Found::new(quoted.start, quoted.end(text)));
     }
     // An instruction takes the rest of its line.
     let is_value = |byte: u8| {
@@ -110,7 +107,7 @@ fn variable(text: &Text<'_>, keyword_end: usize, keys: &Keys) -> Option<Found> {
             && (is_instruction || !matches!(byte, b' ' | b'\t' | b';'))
     };
     let seen = text.run_within(start, MAX_JUDGED, is_value);
-    let is_secret = seen > start && (text.may_judge(start, seen) && is_secret(text.slice(start, seen)));
+    let is_secret = seen > start && (is_secret(text.judged(start, seen)));
     is_secret.then(|| Found::new(start, text.run(seen, is_value)))
 }
 
@@ -143,8 +140,7 @@ fn option(text: &Text<'_>, at: usize) -> Option<Found> {
     if !fits || seen == start || text.at(start) == b'-' {
         return None;
     }
-    (text.may_judge(start, seen) && !is_placeholder(text.slice(start, seen)))
-        .then(|| Found::new(start, text.run(seen, is_value)))
+    (!is_placeholder(text.judged(start, seen))).then(|| Found::new(start, text.run(seen, is_value)))
 }
 
 /// A bit for each command in the line before `at`. A line is looked through once, whatever options it has.
@@ -152,7 +148,7 @@ fn commands_before(text: &Text<'_>, at: usize) -> u16 {
     let (known, found_before) = text.commands.get();
     let from = at.saturating_sub(LONGEST_COMMAND).max(known);
     let part = text.slice(from, at);
-    count_work(part.len());
+    text.spend(part.len());
     let ends_line = |byte: &u8| matches!(byte, b'\n' | b';' | b'|' | b'&');
     let (line, mut found) = match part.iter().rposition(ends_line) {
         Some(end) => (from + end + 1, 0),
@@ -191,9 +187,7 @@ fn login(text: &Text<'_>, at: usize) -> Option<Found> {
         return None;
     }
     let line = text.slice(start.saturating_sub(LONGEST_COMMAND), start);
-    if !text.may_judge(start - line.len(), start) {
-        return None;
-    }
+    text.spend(line.len() / 4);
     let mut words = line
         .rsplit(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty());
@@ -216,7 +210,7 @@ fn login(text: &Text<'_>, at: usize) -> Option<Found> {
                 is_plausible(value, 6)
             }
         };
-        let is_secret = seen > start && text.may_judge(start, seen) && is_secret(text.slice(start, seen));
+        let is_secret = seen > start && is_secret(text.judged(start, seen));
         is_secret.then(|| Found::new(start, text.run(seen, is_value)))
     };
     let user_end = text.run_within(user, LONGEST_NAME, is_value);

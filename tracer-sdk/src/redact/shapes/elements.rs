@@ -6,7 +6,7 @@ use super::names::{self, Name, Role};
 use super::values::{MAX_JUDGED, is_digest, is_number, is_placeholder, is_plausible, looks_random};
 use super::{ANY, Beside, Found, Notice, Sign};
 use crate::redact::keys::Keys;
-use crate::redact::text::{Text, count_work};
+use crate::redact::text::Text;
 
 /// The longest tag, attributes included.
 const LONGEST_TAG: usize = 128;
@@ -42,7 +42,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
             return None;
         }
     }
-    count_work(end - start);
+    text.spend(end - start);
     let name_end = text.run_within(start, LONGEST_NAME, is_name).min(end);
     if text.before(start) != b'<' || name_end == start {
         return None;
@@ -84,17 +84,16 @@ fn secret(text: &Text<'_>, start: usize, class: Name) -> Option<Found> {
     };
     let is_closed = text.has(end, b"</") || text.has(end, b"]]>") || text.is_open_end(end);
     let seen = end.min(start + MAX_JUDGED);
-    let value = text.slice(start, seen);
+    let value = text.judged(start, seen);
     let is_blank = || value.iter().all(u8::is_ascii_whitespace);
     if !is_closed || memchr(b'\0', value).is_some() || is_blank() {
         return None;
     }
-    let is_secret = text.may_judge(start, seen)
-        && match class {
-            Name::Token if is_number(value) => false,
-            Name::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
-            Name::Secret => !is_placeholder(value),
-            Name::Token => (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value),
-        };
+    let is_secret = match class {
+        Name::Token if is_number(value) => false,
+        Name::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
+        Name::Secret => !is_placeholder(value),
+        Name::Token => (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value),
+    };
     is_secret.then(|| Found::new(start, end))
 }

@@ -75,8 +75,7 @@ impl Header {
                     return None;
                 }
                 let seen = end_of_value(text, start, MAX_JUDGED);
-                let is_secret =
-                    seen > start && (text.may_judge(start, seen) && !is_placeholder(text.slice(start, seen)));
+                let is_secret = seen > start && !is_placeholder(text.judged(start, seen));
                 is_secret.then(|| Found::new(start, end_of_value(text, start, usize::MAX)))
             }
         }
@@ -98,20 +97,17 @@ fn authorization(text: &Text<'_>, start: usize) -> Option<Found> {
     if is_one_of(&SCHEMES)
         && let Some(credentials) = Credentials::after(text, scheme_end)
     {
-        let is_secret = credentials.judged(text).is_some_and(|token| {
-            let is_alone =
-                token.len() >= 8 && !matches!(credentials.next(text), b' ' | b'\t') && !is_placeholder(token);
-            is_alone || is_plausible(token, 6)
-        });
-        return is_secret.then(|| credentials.found(text));
+        let token = credentials.judged(text);
+        let is_alone =
+            token.len() >= 8 && !matches!(credentials.next(text), b' ' | b'\t') && !is_placeholder(token);
+        return (is_alone || is_plausible(token, 6)).then(|| credentials.found(text));
     }
     let is_word = |byte: u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\');
     let seen = text.run_within(start, MAX_JUDGED, is_word);
-    let value = text.slice(start, seen);
+    let value = text.judged(start, seen);
     let looks_like_code =
         || is_code(value) || value.iter().any(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<'));
-    let is_secret =
-        seen > start && (text.may_judge(start, seen) && (is_plausible(value, 6) && !looks_like_code()));
+    let is_secret = seen > start && is_plausible(value, 6) && !looks_like_code();
     is_secret.then(|| Found::new(start, text.run(seen, is_word)))
 }
 

@@ -18,7 +18,7 @@ mod values;
 
 pub(crate) use names::{Name, Role};
 pub(super) use names::{Said, by_last_word, class, other_names, role, with_roles};
-pub(super) use values::{is_path, is_placeholder};
+pub(super) use values::{MAX_JUDGED, is_path, is_placeholder};
 
 use std::ops::Range;
 
@@ -98,8 +98,16 @@ pub(super) const SHAPES: &[Shape] = &[
         find: urls::find,
     },
     Shape {
-        noticed_by: structured_tokens::noticed_by,
-        find: structured_tokens::find,
+        noticed_by: structured_tokens::web_tokens_noticed_by,
+        find: structured_tokens::find_web_token,
+    },
+    Shape {
+        noticed_by: structured_tokens::telegram_tokens_noticed_by,
+        find: structured_tokens::find_telegram_token,
+    },
+    Shape {
+        noticed_by: structured_tokens::discord_tokens_noticed_by,
+        find: structured_tokens::find_discord_token,
     },
     Shape {
         noticed_by: provider_keys::noticed_by,
@@ -118,8 +126,16 @@ pub(super) const SHAPES: &[Shape] = &[
         find: commands::find,
     },
     Shape {
-        noticed_by: quotes::noticed_by,
-        find: quotes::find,
+        noticed_by: quotes::lists_noticed_by,
+        find: quotes::find_in_list,
+    },
+    Shape {
+        noticed_by: quotes::words_noticed_by,
+        find: quotes::find_behind_word,
+    },
+    Shape {
+        noticed_by: quotes::single_quotes_noticed_by,
+        find: quotes::find_behind_word,
     },
     Shape {
         noticed_by: elements::noticed_by,

@@ -102,6 +102,9 @@ static TAILS: Computed<Tails> = Computed::new(|| {
     words.fold(Tails::none(), Tails::and)
 });
 
+/// The tails of those and of the names in queries.
+static OTHER_TAILS: Computed<Tails> = Computed::new(|| other_names().fold(Tails::none(), Tails::and));
+
 /// Words before `key` that make a name harmless, reversed.
 const HARMLESS_KEYS: [&[u8]; 30] = [
     b"yramirp",
@@ -225,18 +228,24 @@ pub(in crate::redact) struct Said {
 
 impl Said {
     pub(in crate::redact) fn by(name: &[u8], keys: &Keys) -> Self {
+        // What ends like none of the words that count is not compared with them.
+        let may_be_key = keys.may_match(name);
+        let may_have_role = ROLE_TAILS.may_match(name);
+        let may_be_other = OTHER_TAILS.may_match(name);
         let name = FoldedName::new(name);
-        let found = keys.find(&name);
-        let class = found.map(|(_, name)| name).or_else(|| by_last_word_of(&name));
+        let found = may_be_key.then(|| keys.find(&name)).flatten();
+        let by_last_word = || may_be_other.then(|| by_last_word_of(&name)).flatten();
+        let class = found.map(|(_, name)| name).or_else(by_last_word);
         Self {
             class,
             is_own: found.is_some_and(|(verdict, _)| verdict == KeyVerdict::Secret),
-            is_query_name: QUERY_NAMES.iter().any(|known| {
-                name.spelled(0, known)
-                    .is_some_and(|end| known.len() > 3 || name.is_at_beginning(end))
-            }),
+            is_query_name: may_be_other
+                && QUERY_NAMES.iter().any(|known| {
+                    name.spelled(0, known)
+                        .is_some_and(|end| known.len() > 3 || name.is_at_beginning(end))
+                }),
             header: class.and_then(|_| Header::named(&name)),
-            role: if class.is_none() {
+            role: if class.is_none() && may_have_role {
                 role_of(&name, false)
             } else {
                 Role::Other

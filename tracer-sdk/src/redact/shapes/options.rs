@@ -32,7 +32,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
     }
     let name = text.class(name_start, name_end, keys)?;
     value_after(text, name_end)
-        .filter(|value| text.may_judge(value.start, value.seen) && value.is_secret(text, name))
+        .filter(|value| value.is_secret(text, name))
         .map(|value| value.found(text))
 }
 
@@ -65,7 +65,7 @@ fn is_bare(byte: u8) -> bool {
 
 impl Value {
     fn is_secret(&self, text: &Text<'_>, name: Name) -> bool {
-        let value = text.slice(self.start, self.seen);
+        let value = text.judged(self.start, self.seen);
         match name {
             Name::Token if is_number(value) => false,
             Name::Key => looks_random(value),
@@ -98,7 +98,6 @@ fn login(text: &Text<'_>, at: usize) -> Option<Found> {
     let password = user_end + 1;
     let is_password = |byte: u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'\\');
     let seen = text.run_within(password, MAX_JUDGED, is_password);
-    let is_secret =
-        seen > password && (text.may_judge(password, seen) && is_plausible(text.slice(password, seen), 6));
+    let is_secret = seen > password && is_plausible(text.judged(password, seen), 6);
     is_secret.then(|| Found::new(password, text.run(seen, is_password)))
 }

@@ -5,7 +5,7 @@ use super::assignments::{Gap, LONGEST_NAME, Quoted};
 use super::names::{self, Name, Role};
 use super::values::{MAX_JUDGED, is_digest, is_number, is_placeholder, is_plausible, looks_random};
 use crate::redact::keys::Keys;
-use crate::redact::text::{Text, count_work};
+use crate::redact::text::Text;
 
 /// How many members may be between the name and the value.
 const MOST_MEMBERS: usize = 3;
@@ -91,8 +91,7 @@ fn between(text: &Text<'_>, position: usize) -> usize {
 /// The secret that is the value at `start`.
 fn secret_at(text: &Text<'_>, start: usize, class: Name) -> Option<Found> {
     if let Some(quoted) = Quoted::at(text, start) {
-        let is_secret =
-            quoted.seen > quoted.start && quoted.judged(text).is_some_and(|value| is_secret(value, class));
+        let is_secret = quoted.seen > quoted.start && is_secret(quoted.judged(text), class);
         return is_secret.then(|| Found::new(quoted.start, quoted.end(text)));
     }
     let is_value = |byte: u8| {
@@ -103,9 +102,8 @@ fn secret_at(text: &Text<'_>, start: usize, class: Name) -> Option<Found> {
             )
     };
     let seen = text.run_within(start, MAX_JUDGED, is_value);
-    let value = text.slice(start, seen);
-    let is_secret =
-        seen > start && (text.may_judge(start, seen) && (is_secret(value, class) && is_plausible(value, 6)));
+    let value = text.judged(start, seen);
+    let is_secret = seen > start && is_secret(value, class) && is_plausible(value, 6);
     is_secret.then(|| Found::new(start, text.run(seen, is_value)))
 }
 
@@ -125,7 +123,7 @@ fn before(text: &Text<'_>, member: usize, class: Name) -> Option<Found> {
         while start > 0 && from - start < most && belongs(text.before(start)) {
             start -= 1;
         }
-        count_work(from - start);
+        text.spend(from - start);
         start
     };
     let is_around = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'\\');
@@ -154,6 +152,6 @@ fn before(text: &Text<'_>, member: usize, class: Name) -> Option<Found> {
     let role = names::role_of_member(text.slice(name, name_end), false);
     let is_secret = role == Role::Value
         && text.before_marker(start, end) == end
-        && (text.may_judge(start, end.min(start + MAX_JUDGED)) && is_secret(text.slice(start, end), class));
+        && is_secret(text.judged(start, end), class);
     (is_secret && end > start).then(|| Found::new(start, end))
 }

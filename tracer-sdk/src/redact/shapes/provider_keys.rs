@@ -89,7 +89,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
             return None;
         }
         let fits = if format.is_common {
-            is_open || (text.may_judge(body, seen) && looks_random(rest))
+            is_open || looks_random(text.judged(body, seen))
         } else {
             !is_blank(rest) && !rest.starts_with(b"your")
         };

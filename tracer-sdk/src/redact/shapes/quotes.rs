@@ -6,7 +6,7 @@ use super::names::{self, Name};
 use super::values::{is_placeholder, is_plausible, looks_random};
 use super::{ANY, Beside, Found, Notice, Sign};
 use crate::redact::keys::Keys;
-use crate::redact::text::{Text, count_work};
+use crate::redact::text::Text;
 
 /// How far before `BY` the word `IDENTIFIED` is looked for: a plugin may be named between them.
 const MOST_BEFORE_BY: usize = 48;
@@ -39,7 +39,7 @@ const ENDS_OF_NAMES: &[u8] = &{
 /// What the words in capitals end with that may be before a quote.
 const ENDS_OF_WORDS: &[u8] = b"DEYTNSRHL";
 
-pub(super) fn noticed_by(notice: &mut Notice<'_>) {
+pub(super) fn words_noticed_by(notice: &mut Notice<'_>) {
     // Prose has double quotes behind words, but seldom behind words in capitals.
     for before in b" \t\n(" {
         for quote in b"\"'\\" {
@@ -49,10 +49,16 @@ pub(super) fn noticed_by(notice: &mut Notice<'_>) {
             });
         }
     }
+}
+
+pub(super) fn single_quotes_noticed_by(notice: &mut Notice<'_>) {
     notice(Sign {
         pair: *b" '",
         beside: Beside::After(&ANY),
     });
+}
+
+pub(super) fn lists_noticed_by(notice: &mut Notice<'_>) {
     for quote in b"\"'" {
         // Commas are too common to look behind each.
         notice(Sign {
@@ -62,25 +68,19 @@ pub(super) fn noticed_by(notice: &mut Notice<'_>) {
     }
 }
 
-pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
-    if text.at(at + 1) == b',' {
-        return in_list(text, at, keys);
-    }
-    let is_capital = ENDS_OF_WORDS.contains(&text.before(at));
-    if !is_capital && (text.at(at) != b' ' || text.at(at + 1) != b'\'') {
-        return None;
-    }
+/// The text in the quotes at `at + 1`, behind a word.
+pub(super) fn find_behind_word(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
     let mut end = at;
     while matches!(text.before(end), b' ' | b'\t') && at - end < MOST_BLANKS {
         end -= 1;
     }
-    count_work(at - end);
+    text.spend(at - end);
     let is_word = text.before(end).is_ascii_alphanumeric();
     is_word.then(|| behind_word(text, end, at + 1, keys))?
 }
 
 /// The text behind the one that the quote at `closing` closes, when that is a name: a pair, or a call.
-fn in_list(text: &Text<'_>, closing: usize, keys: &Keys) -> Option<Found> {
+pub(super) fn find_in_list(text: &Text<'_>, closing: usize, keys: &Keys) -> Option<Found> {
     let quote = text.at(closing);
     let mut end = closing;
     while text.before(end) == b'\\' && closing - end < MOST_BACKSLASHES {
@@ -96,7 +96,7 @@ fn in_list(text: &Text<'_>, closing: usize, keys: &Keys) -> Option<Found> {
             return None;
         }
     }
-    count_work(end - start);
+    text.spend(end - start);
     let mut opening = start
         .checked_sub(1)
         .filter(|&opening| text.at(opening) == quote)?;
@@ -130,10 +130,8 @@ fn in_list(text: &Text<'_>, closing: usize, keys: &Keys) -> Option<Found> {
         Name::Token => is_plausible(value, 8),
     };
     // Names of secrets in a list are followed by others.
-    let is_secret = value
-        .judged(text)
-        .is_some_and(|value| is_secret(value) && !looks_like_name(value, keys));
-    is_secret.then(|| Found::new(value.start, value.end(text)))
+    let judged = value.judged(text);
+    (is_secret(judged) && !looks_like_name(judged, keys)).then(|| Found::new(value.start, value.end(text)))
 }
 
 fn is_name(byte: u8) -> bool {
@@ -158,7 +156,7 @@ fn behind_word(text: &Text<'_>, word_end: usize, opening: usize, keys: &Keys) ->
             return None;
         }
     }
-    count_work(word_end - start);
+    text.spend(word_end - start);
     let word = text.slice(start, word_end);
     let is_screaming = is_screaming(word);
     let is_call = text.before(opening) == b'(';
@@ -171,21 +169,21 @@ fn behind_word(text: &Text<'_>, word_end: usize, opening: usize, keys: &Keys) ->
         text.class(start, word_end, keys)?
     };
     let value = Quoted::at(text, opening)?;
-    let is_secret = value.seen > value.start
-        && value.judged(text).is_some_and(|value| match class {
-            Name::Key => false,
-            Name::Secret if is_by || is_screaming => !is_placeholder(value),
-            Name::Secret => is_plausible(value, 6),
-            Name::Token => is_plausible(value, 8),
-        });
-    is_secret.then(|| Found::new(value.start, value.end(text)))
+    let is_secret = |value: &[u8]| match class {
+        Name::Key => false,
+        Name::Secret if is_by || is_screaming => !is_placeholder(value),
+        Name::Secret => is_plausible(value, 6),
+        Name::Token => is_plausible(value, 8),
+    };
+    (value.seen > value.start && is_secret(value.judged(text)))
+        .then(|| Found::new(value.start, value.end(text)))
 }
 
 /// Whether `IDENTIFIED` is before the `BY` that begins at `by`.
 fn is_identified(text: &Text<'_>, by: usize) -> bool {
     const IDENTIFIED: &[u8] = b"identified";
     let before = text.slice(by.saturating_sub(MOST_BEFORE_BY), by);
-    count_work(before.len());
+    text.spend(before.len());
     before
         .windows(IDENTIFIED.len())
         .any(|window| window.eq_ignore_ascii_case(IDENTIFIED))

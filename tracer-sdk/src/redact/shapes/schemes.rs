@@ -34,17 +34,14 @@ pub(super) fn noticed_by(notice: &mut Notice<'_>) {
 pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
     if text.has_ignoring_case(at, b"bearer") {
         let credentials = Credentials::after(text, at + 6)?;
-        let is_token = text.is_open_end(credentials.seen)
-            || credentials
-                .judged(text)
-                .is_some_and(|token| is_plausible(token, SHORTEST_BEARER));
+        let is_token =
+            text.is_open_end(credentials.seen) || is_plausible(credentials.judged(text), SHORTEST_BEARER);
         return is_token.then(|| credentials.found(text));
     }
     if text.has_ignoring_case(at, b"basic") {
         let credentials = Credentials::after(text, at + 5)?;
-        let is_secret = credentials.judged(text).is_some_and(|token| {
-            (token.len() >= SHORTEST_BASIC && holds_login(token)) || looks_random(token)
-        });
+        let token = credentials.judged(text);
+        let is_secret = (token.len() >= SHORTEST_BASIC && holds_login(token)) || looks_random(token);
         return is_secret.then(|| credentials.found(text));
     }
     None
@@ -72,10 +69,9 @@ impl Credentials {
         (start > scheme_end && seen > start && is_padded).then_some(Self { start, seen })
     }
 
-    /// What they are judged by; nothing when this part of the text was judged too often.
-    pub(super) fn judged<'a>(&self, text: &Text<'a>) -> Option<&'a [u8]> {
-        text.may_judge(self.start, self.seen)
-            .then(|| text.slice(self.start, self.seen))
+    /// The part that they are judged by.
+    pub(super) fn judged<'a>(&self, text: &Text<'a>) -> &'a [u8] {
+        text.judged(self.start, self.seen)
     }
 
     /// The byte behind the part that was looked at.

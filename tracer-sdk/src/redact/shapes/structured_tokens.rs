@@ -2,20 +2,26 @@
 
 use super::{Beside, Found, Notice, Sign};
 use crate::redact::keys::Keys;
-use crate::redact::text::{Text, count_work, is_url_safe};
+use crate::redact::text::{Text, is_url_safe};
 
 /// What base64 for URLs is made of, as [`is_url_safe`] tells.
 const URL_SAFE: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 
-pub(super) fn noticed_by(notice: &mut Notice<'_>) {
+pub(super) fn web_tokens_noticed_by(notice: &mut Notice<'_>) {
     notice(Sign {
         pair: *b"yJ",
         beside: Beside::Before(b"e"),
     });
+}
+
+pub(super) fn telegram_tokens_noticed_by(notice: &mut Notice<'_>) {
     notice(Sign {
         pair: *b":A",
         beside: Beside::Before(b"0123456789"),
     });
+}
+
+pub(super) fn discord_tokens_noticed_by(notice: &mut Notice<'_>) {
     for first in URL_SAFE {
         notice(Sign {
             pair: [b'.', *first],
@@ -24,16 +30,8 @@ pub(super) fn noticed_by(notice: &mut Notice<'_>) {
     }
 }
 
-pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
-    match text.at(at) {
-        b'y' => web_token(text, at),
-        b':' => telegram_token(text, at),
-        _ => discord_token(text, at),
-    }
-}
-
 /// `eyJ…`, at least two parts of base64 for URLs with dots between.
-fn web_token(text: &Text<'_>, at: usize) -> Option<Found> {
+pub(super) fn find_web_token(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
     let start = at.checked_sub(1).filter(|&start| text.at(start) == b'e')?;
     let [_, of_header, of_payload, ..] = &text.runs;
     let header = text.run_remembered(of_header, start, is_url_safe);
@@ -52,7 +50,7 @@ fn web_token(text: &Text<'_>, at: usize) -> Option<Found> {
 }
 
 /// Digits, a colon, and 35 characters of which the first is `A`.
-fn telegram_token(text: &Text<'_>, at: usize) -> Option<Found> {
+pub(super) fn find_telegram_token(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
     let digits = text
         .bytes()
         .get(..at)?
@@ -61,7 +59,7 @@ fn telegram_token(text: &Text<'_>, at: usize) -> Option<Found> {
         .take(13)
         .take_while(|byte| byte.is_ascii_digit())
         .count();
-    count_work(digits);
+    text.spend(digits);
     if !(8..=12).contains(&digits) {
         return None;
     }
@@ -73,7 +71,7 @@ fn telegram_token(text: &Text<'_>, at: usize) -> Option<Found> {
 }
 
 /// Three parts with dots between, the middle one of six characters; the first is base64 of a number.
-fn discord_token(text: &Text<'_>, at: usize) -> Option<Found> {
+pub(super) fn find_discord_token(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
     if text.at(at + 7) != b'.' {
         return None;
     }
@@ -85,7 +83,7 @@ fn discord_token(text: &Text<'_>, at: usize) -> Option<Found> {
         .take(30)
         .take_while(|byte| is_url_safe(**byte))
         .count();
-    count_work(first);
+    text.spend(first);
     let start = at - first;
     if !(23..=28).contains(&first) || !matches!(text.at(start), b'M' | b'N' | b'O') {
         return None;

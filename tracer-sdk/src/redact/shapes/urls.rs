@@ -5,7 +5,7 @@ use crate::process::Computed;
 use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
-use super::values::{MAX_JUDGED, is_number, is_placeholder, looks_random};
+use super::values::{is_number, is_placeholder, looks_random};
 use super::{Beside, Found, Notice, Sign};
 use crate::redact::keys::Keys;
 use crate::redact::text::Text;
@@ -44,10 +44,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
     }
     let login_end = login_end?;
     let login = text.slice(start, login_end);
-    let is_secret = |start: usize, judge: fn(&[u8]) -> bool| {
-        let end = login_end.min(start + MAX_JUDGED);
-        text.may_judge(start, end) && judge(text.slice(start, login_end))
-    };
+    let is_secret = |start: usize, judge: fn(&[u8]) -> bool| judge(text.judged(start, login_end));
     match memchr(b':', text.slice(start, authority.min(login_end))) {
         None => is_secret(start, |login| looks_random(login) && !is_placeholder(login))
             .then(|| Found::new(start, start + login.len())),

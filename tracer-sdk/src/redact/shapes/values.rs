@@ -2,16 +2,12 @@
 //!
 //! A value is judged by its beginning ([`MAX_JUDGED`]), so that what it costs to reject one does not grow with its length.
 
-use crate::redact::text::count_work;
-
 /// How much of a value is looked at to judge it, in bytes: no secret needs more to be recognised.
 pub(in crate::redact) const MAX_JUDGED: usize = 128;
 
 /// The part of `value` that it is judged by.
 fn judged(value: &[u8]) -> &[u8] {
-    let value = value.get(..MAX_JUDGED).unwrap_or(value);
-    count_work(value.len());
-    value
+    value.get(..MAX_JUDGED).unwrap_or(value)
 }
 
 /// Words that stand in documentation and templates where a secret goes.
@@ -76,6 +72,9 @@ const STAND_IN_PARTS: [&[u8]; 11] = [
     b"-here",
 ];
 
+/// The length of the shortest.
+const SHORTEST_PART: usize = 5;
+
 /// Whether `value` only says that a secret goes here.
 pub(in crate::redact) fn is_placeholder(value: &[u8]) -> bool {
     is_blank(value) || is_stand_in(value)
@@ -129,16 +128,19 @@ fn is_stand_in(value: &[u8]) -> bool {
         return false;
     }
     let has_part = || {
-        value.iter().enumerate().any(|(start, first)| {
-            let first = first.to_ascii_lowercase();
+        value.windows(SHORTEST_PART).enumerate().any(|(start, place)| {
+            let &[first, second, ..] = place else { return false };
             // Few places begin like one of these.
-            matches!(first, b'-' | b'_' | b'c' | b'd' | b'e' | b'p' | b'r' | b'y')
-                && STAND_IN_PARTS.iter().any(|part| {
-                    part.first() == Some(&first)
-                        && value
-                            .get(start..start + part.len())
-                            .is_some_and(|place| place.eq_ignore_ascii_case(part))
-                })
+            let pair = [first, second].map(|byte| byte.to_ascii_lowercase());
+            matches!(
+                &pair,
+                b"yo" | b"-y" | b"_y" | b"pl" | b"ex" | b"ch" | b"re" | b"du" | b"_h" | b"-h"
+            ) && STAND_IN_PARTS.iter().any(|part| {
+                part.starts_with(&pair)
+                    && value
+                        .get(start..start + part.len())
+                        .is_some_and(|place| place.eq_ignore_ascii_case(part))
+            })
         })
     };
     // None of them has a digit, and few begin like the value.
