@@ -1,11 +1,11 @@
 //! Which path is answered by whom.
 
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{StatusCode, Uri};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
+use axum::{Extension, Router};
 
 use super::answer::ApiError;
 use super::viewer::Viewer;
@@ -28,6 +28,7 @@ pub(super) fn router(viewer: &Viewer) -> Router {
         .fold(pages, |router, (path, methods)| router.route(path, methods))
         .fallback(nothing_here)
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(Extension(api::diff::LastComparison::default()))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(middleware::from_fn_with_state(viewer.clone(), admission::check))
         .with_state(viewer.clone())

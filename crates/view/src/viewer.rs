@@ -5,14 +5,12 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use axum::response::Response;
-use parking_lot::Mutex;
 use tokio::sync::watch;
 use tracer_sdk::format::TraceId;
 use tracer_sdk::read::RunStore;
 use tracer_sdk::settings::Settings;
 
 use super::answer::{ApiError, not_modified, with_version};
-use super::api::diff::{Compared, LastComparison};
 use super::assets::Assets;
 use super::export::HtmlExport;
 use super::guard::Guard;
@@ -36,7 +34,6 @@ struct Inner {
     previews: RunPreviewCache,
     work: Work,
     streams: OpenStreams,
-    last_comparison: Mutex<LastComparison>,
     html_export: Arc<dyn HtmlExport>,
     /// Becomes true when the viewer stops.
     stopping: watch::Receiver<bool>,
@@ -59,7 +56,6 @@ impl Viewer {
             previews: RunPreviewCache::default(),
             work: Work::new(),
             streams: OpenStreams::default(),
-            last_comparison: Mutex::new(None),
             html_export: Arc::clone(&options.html_export),
             settings,
             stopping,
@@ -96,20 +92,6 @@ impl Viewer {
 
     pub(super) fn html_export(&self) -> Arc<dyn HtmlExport> {
         Arc::clone(&self.0.html_export)
-    }
-
-    /// What was compared last, when it was this.
-    pub(super) fn last_comparison(&self, key: &str) -> Option<Arc<Compared>> {
-        let last = self.0.last_comparison.lock();
-        let (known, compared) = last.as_ref()?;
-        (known == key).then(|| Arc::clone(compared))
-    }
-
-    /// Keeps what was compared.
-    pub(super) fn compared(&self, key: String, compared: Compared) -> Arc<Compared> {
-        let compared = Arc::new(compared);
-        *self.0.last_comparison.lock() = Some((key, Arc::clone(&compared)));
-        compared
     }
 
     /// Ends when the viewer stops.

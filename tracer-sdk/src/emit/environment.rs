@@ -52,12 +52,6 @@ impl Program {
     }
 }
 
-/// The environment variables whose names and values are Unicode.
-pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-}
-
 /// What tells this process from a later one with the same number.
 #[derive(Debug, Clone)]
 pub(crate) struct ProcessIdentity {

@@ -39,5 +39,5 @@ pub use context::{Context, ContextGuard};
 pub use error::ErrorInfo;
 pub use future::{InContext, TraceFutureExt, Traced};
 pub use registry::unattached_records;
-pub use run::{Run, RunGuard, RunStats, traced_run};
-pub(crate) use start::redactor;
+pub use run::{Run, RunGuard, traced_run};
+pub use run_state::RunStats;

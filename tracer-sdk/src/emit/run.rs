@@ -12,6 +12,7 @@ use super::error::ErrorInfo;
 use super::future::Traced;
 use super::panic::watched;
 use super::recording::Recording;
+use super::run_state::RunStats;
 use super::scope::{Scope, ScopeGuard, Site};
 use crate::format::TraceId;
 use crate::guardrails::{GuardrailExceeded, Guardrails};
@@ -229,26 +230,6 @@ fn observe<T, E: fmt::Display>(scope: &Scope, site: &Site, result: Result<T, E>)
         scope.fail(ErrorInfo::of(error).at(site.place()));
     }
     result
-}
-
-/// What became of the spans of a run so far.
-///
-/// ```
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-/// let run = tracer_sdk::Run::new("look up").config(&config).start();
-/// tracer_sdk::tool_call("search").record()?;
-/// let stats = run.stats();
-/// assert_eq!((stats.written, stats.dropped), (1, 0));
-/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RunStats {
-    /// Spans in the file.
-    pub written: u64,
-    /// Spans that storage could not take; `meta.json` tells them too, with the first reason.
-    pub dropped: u64,
 }
 
 /// Nothing is known while the thread records something.

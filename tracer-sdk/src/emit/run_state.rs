@@ -14,7 +14,6 @@ use super::error::ErrorInfo;
 use super::ids::SpanIds;
 use super::pool;
 use super::progress::{Progress, Written};
-use super::run::RunStats;
 use super::{recording, registry, root, warning};
 use crate::disk::{self, LogSurvey, LogTotals};
 use crate::format::{EventType, RecordedStatus, SpanId, SpanKind, StatusCode, Timestamp, TraceId, names};
@@ -688,6 +687,26 @@ impl RunState {
             ));
         }
     }
+}
+
+/// What became of the spans of a run so far.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// let run = tracer_sdk::Run::new("look up").config(&config).start();
+/// tracer_sdk::tool_call("search").record()?;
+/// let stats = run.stats();
+/// assert_eq!((stats.written, stats.dropped), (1, 0));
+/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunStats {
+    /// Spans in the file.
+    pub written: u64,
+    /// Spans that storage could not take; `meta.json` tells them too, with the first reason.
+    pub dropped: u64,
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ pub(crate) fn start_run(site: &Site, config: &Config, file_system: &Arc<dyn File
         return None;
     }
     install_hook();
-    let redactor = redactor(&settings);
+    let redactor = Redactor::of_process(&settings);
     let name = redactor.text(&run_name(site)).into_owned();
     let parent = parent_process_span().filter(|parent| is_recorded_in(&settings, parent));
     let (clock, ids) = (RunClock::start(), SpanIds::new());
@@ -126,11 +126,6 @@ fn open_run(
         place.joined,
     );
     RunState::new(place, clock, ids, redactor, files, settings)
-}
-
-/// What keeps secrets out of the runs of this process that have these settings.
-pub(crate) fn redactor(settings: &Settings) -> Arc<Redactor> {
-    Redactor::shared(&settings.into(), || environment::variables().collect())
 }
 
 fn batch(settings: &Settings) -> Option<Batch> {

@@ -3,7 +3,6 @@
 use std::io;
 
 use super::error::MaintenanceError;
-use crate::emit::redactor;
 use crate::format::META_FILE;
 use crate::input::read_input;
 use crate::read::{Liveness, MAX_META_BYTES, RunDirectory};
@@ -32,7 +31,7 @@ use crate::write::meta_text::MetaText;
 /// [`MaintenanceError`]: the run may still be recorded, and would write its own name at its end; its
 /// `meta.json` is damaged; or it cannot be written.
 pub fn rename_run(run: &RunDirectory, name: &str, settings: &Settings) -> Result<String, MaintenanceError> {
-    rename_run_on(run, name, &redactor(settings), &Disk)
+    rename_run_on(run, name, &Redactor::of_process(settings), &Disk)
 }
 
 pub(super) fn rename_run_on(

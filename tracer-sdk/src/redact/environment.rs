@@ -33,6 +33,12 @@ const MODES: [&str; 9] = [
 /// Variables with their values.
 pub(crate) type Variables = Vec<(String, String)>;
 
+/// The environment variables whose names and values are Unicode.
+pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
 /// The values to look for, longest first so that the longer of two values with one beginning wins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct EnvironmentSecrets(Vec<String>);

@@ -155,6 +155,11 @@ impl Redactor {
         }
     }
 
+    /// The redactor of the runs of this process that have these settings.
+    pub(crate) fn of_process(settings: &Settings) -> Arc<Self> {
+        Self::shared(&settings.into(), || environment::variables().collect())
+    }
+
     /// The redactor for these settings that all runs of this process share. It reads the environment with `variables`
     /// when it is made, and again when [`look_again`](Self::look_again) finds it time.
     pub(crate) fn shared(settings: &RedactionSettings, variables: fn() -> Variables) -> Arc<Self> {

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
 use tracer_insight::comparison::{
@@ -106,10 +108,28 @@ struct Field<'a> {
     after: Option<Value>,
 }
 
-/// What was compared last: a page asks for its pairs a part at a time.
-pub(crate) type LastComparison = Option<(String, Arc<Compared>)>;
+/// The last comparison, by its key: a page requests its pairs a part at a time.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LastComparison(Arc<Mutex<Keyed>>);
 
-/// What a comparison found.
+/// The key of a comparison, and what it found.
+type Keyed = Option<(String, Arc<Compared>)>;
+
+impl LastComparison {
+    fn get(&self, key: &str) -> Option<Arc<Compared>> {
+        let last = self.0.lock();
+        let (known, compared) = last.as_ref()?;
+        (known == key).then(|| Arc::clone(compared))
+    }
+
+    fn set(&self, key: String, compared: Compared) -> Arc<Compared> {
+        let compared = Arc::new(compared);
+        *self.0.lock() = Some((key, Arc::clone(&compared)));
+        compared
+    }
+}
+
+/// The result of a comparison.
 #[derive(Debug)]
 pub(crate) struct Compared {
     comparison: Comparison,
@@ -117,7 +137,11 @@ pub(crate) struct Compared {
 }
 
 /// Compares.
-pub(crate) async fn diff(State(viewer): State<Viewer>, query: Query) -> Result<Response, ApiError> {
+pub(crate) async fn diff(
+    State(viewer): State<Viewer>,
+    Extension(last): Extension<LastComparison>,
+    query: Query,
+) -> Result<Response, ApiError> {
     let a = query
         .get("a")
         .ok_or_else(|| ApiError::bad_request("invalid_parameter", "`a` has to be given: the ID of a run"))?;
@@ -129,7 +153,7 @@ pub(crate) async fn diff(State(viewer): State<Viewer>, query: Query) -> Result<R
     let read = viewer.read(move |viewer| {
         let compared = match (&baseline, b) {
             (Some(name), _) => with_baseline(viewer, a, name)?,
-            (None, Some(b)) => of_runs(viewer, a, b)?,
+            (None, Some(b)) => of_runs(viewer, &last, a, b)?,
             (None, None) => {
                 return Err(ApiError::not_found(
                     "nothing_to_compare",
@@ -152,13 +176,18 @@ fn metrics(run: &RunReader) -> Result<RunProfile, ApiError> {
     RunProfile::read(meta, run.records.clone()).map_err(ApiError::unreadable)
 }
 
-fn of_runs(viewer: &Viewer, a: TraceId, b: TraceId) -> Result<Arc<Compared>, ApiError> {
+fn of_runs(
+    viewer: &Viewer,
+    last: &LastComparison,
+    a: TraceId,
+    b: TraceId,
+) -> Result<Arc<Compared>, ApiError> {
     let stamps = [a, b].map(|id| viewer.runs().directory(id).map(|run| Stamp::of(&run.path)));
     let [before, after] = stamps;
     let policy = ProjectPolicy::read();
     let policy_version = policy.as_ref().and_then(ProjectPolicy::version);
     let key = before?.version(&(a, b, after?, policy_version));
-    if let Some(known) = viewer.last_comparison(&key) {
+    if let Some(known) = last.get(&key) {
         return Ok(known);
     }
     let (mut before, mut after) = (open(viewer, a)?, open(viewer, b)?);
@@ -168,7 +197,7 @@ fn of_runs(viewer: &Viewer, a: TraceId, b: TraceId) -> Result<Arc<Compared>, Api
         .look_up_differences(&mut before.records, &mut after.records, MAX_COMPARED_CALLS)
         .map_err(ApiError::unreadable)?;
     let policy = policy.map(|policy| policy.judge(Against::Run(&was), is));
-    Ok(viewer.compared(key, Compared { comparison, policy }))
+    Ok(last.set(key, Compared { comparison, policy }))
 }
 
 fn with_baseline(viewer: &Viewer, a: TraceId, name: &str) -> Result<Arc<Compared>, ApiError> {

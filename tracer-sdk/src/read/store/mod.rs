@@ -2,6 +2,7 @@
 //! *Run directory*).
 
 mod filter;
+mod listing;
 mod loops;
 mod parallel;
 mod select;
@@ -19,8 +20,8 @@ use std::path::{Path, PathBuf};
 
 use crate::format::{RUNS_FOLDER, TraceId};
 pub use filter::{NamePattern, RunFilter, matches_glob};
+use listing::{Placed, read_all};
 pub use loops::{Likeness, compare_repetitions, first_loop, has_loop, is_attempt};
-use parallel::{Placed, read_all};
 pub use select::SelectError;
 pub use status::RunStatus;
 pub use summary::{RunDirectory, RunSummary, has_looped};

@@ -1,18 +1,9 @@
-//! Threads for reading the metadata of many runs at once.
+//! Threads for reading many runs at once.
 
-use std::fs;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::UNIX_EPOCH;
 
-use super::summary::{RunDirectory, RunSummary};
-use crate::format::{Timestamp, TraceId};
-use crate::process::Mutex;
 use crate::read::cancel::CancelToken;
-
-/// A run and when it started, or else when its directory was last changed.
-pub(super) type Placed = (Option<Timestamp>, RunSummary);
 
 /// Runs that a thread reads before it takes more: few, so that all threads together go through the disk in order.
 const RUNS_PER_TURN: usize = 8;
@@ -44,20 +35,6 @@ impl Drop for Reader {
     }
 }
 
-/// Reads the metadata of every run, in several threads when there are many; in no order.
-pub(super) fn read_all(runs_dir: &Path, entries: &[(u64, TraceId)]) -> Vec<Placed> {
-    let placed = |(_, trace_id): &(u64, TraceId)| {
-        let run = RunDirectory::in_folder(runs_dir, *trace_id).read_summary();
-        (run.started().or_else(|| changed(&run.directory.path)), run)
-    };
-    let done = Mutex::new(Vec::with_capacity(entries.len()));
-    in_turns(entries, |taken| {
-        let mut read: Vec<Placed> = taken.iter().map(placed).collect();
-        done.lock().append(&mut read);
-    });
-    done.into_inner()
-}
-
 /// Works on a few items after the other, in several threads when there are many.
 pub(super) fn in_turns<Item: Sync>(items: &[Item], work: impl Fn(&[Item]) + Sync) {
     let readers = items.len().div_ceil(RUNS_PER_READER).min(MAX_READERS);
@@ -87,17 +64,4 @@ pub(super) fn in_turns<Item: Sync>(items: &[Item], work: impl Fn(&[Item]) + Sync
         }
         turns();
     });
-}
-
-/// When a directory was last changed.
-fn changed(path: &Path) -> Option<Timestamp> {
-    let since = fs::metadata(path)
-        .ok()?
-        .modified()
-        .ok()?
-        .duration_since(UNIX_EPOCH)
-        .ok()?;
-    Some(Timestamp::from_unix_microseconds(
-        i64::try_from(since.as_micros()).ok()?,
-    ))
 }

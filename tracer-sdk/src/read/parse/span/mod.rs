@@ -5,7 +5,6 @@
 //! becomes of the attributes is the reader's choice: a tree of values, or only those that give the span's type.
 
 mod attributes;
-mod nested;
 mod visitor;
 
 use std::borrow::Cow;
