@@ -83,7 +83,7 @@ fn a_trial_with_the_trace_of_another_one_fails() {
     );
     let notices = outcome.report["gate"]["notices"].to_string();
     assert!(
-        notices.contains("trial 2: another run with the ID 1000"),
+        notices.contains("trial 2: the store already has a run with the ID 1000"),
         "{notices}"
     );
     let kept = workshop.runs().remove(0).meta.unwrap().gate().unwrap();
@@ -91,7 +91,7 @@ fn a_trial_with_the_trace_of_another_one_fails() {
     // The next gate finds the run in the store.
     let again = workshop.gate(&["--trials", "1"]);
     assert_eq!(again.is("fail").reason(), "not_independent");
-    assert_eq!(again.detail(), "a run with its trace ID was in the store before");
+    assert_eq!(again.detail(), "the store already had a run with its trace ID");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_trial_whose_trace_is_a_copy_under_another_id_fails() {
     let again = workshop.gate(&["--trials", "1"]);
     assert_eq!(again.is("fail").reason(), "not_independent");
     assert!(
-        again.detail().ends_with("was in the store before"),
+        again.detail().ends_with("which the store already had"),
         "{}",
         again.detail()
     );
