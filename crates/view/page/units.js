@@ -1,4 +1,4 @@
-// Durations, moments and quantities as people read them, by the same rules as the terminal's `render::units`; and scales of time. Without
+// Durations, moments and quantities as people read them, by the same rules as the terminal's, in `crates/insight/src/units.rs`; and scales of time. Without
 // `Intl`: the first use of it costs a page 15 ms before it shows anything.
 
 const MILLISECOND = 1_000;

@@ -1,7 +1,7 @@
 //! Loop detection (decisions, section 7): the shape of a call's arguments, the signature of a record, what records are
 //! compared by, and the search for a block of records that repeats.
 //!
-//! Pure: no clock, no file, no global. The emitter feeds a [`LoopDetector`] one record at a time, a reader does it again
+//! Pure: no clock, no file, no global. The emitter feeds a `LoopDetector` one record at a time, a reader does it again
 //! with what is stored, and the gate compares the same way without a window.
 
 mod asked;

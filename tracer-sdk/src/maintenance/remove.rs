@@ -28,7 +28,7 @@ const REMOVED: &str = ".removed";
 ///
 /// [`MaintenanceError::Io`] when a file cannot be removed: what is left of the run is a run again, all of it where what cannot be
 /// removed are not its own files. Only where it cannot be put back either, or the process ends meanwhile, it is left to
-/// [`remove_leftovers`].
+/// `remove_leftovers`.
 pub fn remove_run(run: &RunDirectory) -> Result<(), MaintenanceError> {
     remove_run_on(run, &Disk)
 }

@@ -13,7 +13,7 @@ use crate::read::log::{IndexEntry, LinePlace, LineReader, RecordHeader};
 use crate::read::parse::parse_span;
 use crate::read::project::{Rank, is_watched, mark_attempt, project_span};
 
-/// The records of a run in the order of the projection, see [`spans_to_events`](super::spans_to_events): as many as
+/// The records of a run in the order of the projection, see [`spans_to_events`](crate::read::spans_to_events): as many as
 /// the run has, in memory none.
 ///
 /// It is part of a [`RunReader`](super::RunReader). As an iterator it begins with the first record, or with the one that

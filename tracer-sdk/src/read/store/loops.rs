@@ -5,7 +5,7 @@ use crate::loops;
 
 pub use crate::loops::Likeness;
 
-/// Whether records have a loop, see [`RunSummary::has_looped`].
+/// Whether records have a loop, see [`RunSummary::has_looped`](super::RunSummary::has_looped).
 ///
 /// ```
 /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
