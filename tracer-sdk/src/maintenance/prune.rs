@@ -51,6 +51,19 @@ impl PruneRules {
 }
 
 /// A run that a plan removes.
+///
+/// ```
+/// use tracer_sdk::maintenance::{PrunePlan, PruneRules};
+/// use tracer_sdk::read::RunStore;
+///
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// let store = RunStore::new(data_dir);
+/// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
+/// let plan = PrunePlan::compute(&store.list()?, &rules, || {});
+/// assert!(plan.removals[0].bytes > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PlannedRemoval {
@@ -86,6 +99,19 @@ pub struct PrunePlan {
 }
 
 /// The outcome of a plan that was applied.
+///
+/// ```
+/// use tracer_sdk::maintenance::{PrunePlan, PruneRules};
+/// use tracer_sdk::read::RunStore;
+///
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// let store = RunStore::new(data_dir);
+/// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
+/// let result = PrunePlan::compute(&store.list()?, &rules, || {}).apply(&store, || {})?;
+/// assert_eq!(result.removed_runs, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PruneResult {
@@ -100,6 +126,20 @@ impl PrunePlan {
     /// `on_run` is called after each.
     ///
     /// A run that may be live is never removed. Without a rule about age or size, every run that the others leave is.
+    ///
+    /// ```
+    /// use tracer_sdk::maintenance::{PrunePlan, PruneRules};
+    /// use tracer_sdk::read::RunStore;
+    ///
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// let store = RunStore::new(data_dir);
+    /// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
+    /// let mut read = 0;
+    /// let plan = PrunePlan::compute(&store.list()?, &rules, || read += 1);
+    /// assert_eq!((plan.removals.len(), read), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn compute(runs: &[RunSummary], rules: &PruneRules, mut on_run: impl FnMut()) -> Self {
         RunSummary::check_all_logs(runs);
@@ -128,6 +168,19 @@ impl PrunePlan {
     }
 
     /// Bytes of all runs to remove.
+    ///
+    /// ```
+    /// use tracer_sdk::maintenance::{PrunePlan, PruneRules};
+    /// use tracer_sdk::read::RunStore;
+    ///
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// let store = RunStore::new(data_dir);
+    /// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
+    /// let plan = PrunePlan::compute(&store.list()?, &rules, || {});
+    /// assert_eq!(plan.bytes(), plan.removals[0].bytes);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.removals
@@ -136,6 +189,21 @@ impl PrunePlan {
     }
 
     /// Removes the runs, and what interrupted removals left in the store; `on_removed` is called after each run.
+    ///
+    /// ```
+    /// use tracer_sdk::maintenance::{PrunePlan, PruneRules};
+    /// use tracer_sdk::read::RunStore;
+    ///
+    /// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// # let data_dir = folder.path();
+    /// let store = RunStore::new(data_dir);
+    /// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
+    /// let plan = PrunePlan::compute(&store.list()?, &rules, || {});
+    /// let mut removed = 0;
+    /// plan.apply(&store, || removed += 1)?;
+    /// assert_eq!(removed, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -164,6 +232,21 @@ impl PrunePlan {
 }
 
 /// A plan that could not be applied to its end.
+///
+/// ```
+/// use tracer_sdk::maintenance::{PrunePlan, PruneRules};
+/// use tracer_sdk::read::RunStore;
+///
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// let store = RunStore::new(data_dir);
+/// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
+/// let plan = PrunePlan::compute(&store.list()?, &rules, || {});
+/// if let Err(error) = plan.apply(&store, || {}) {
+///     eprintln!("{error}: {}", error.source);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct PruneError {

@@ -61,8 +61,12 @@ fn an_error_records_type_message_and_place() {
     let error = error(&recording, "parse");
     assert_eq!(error["error_type"], "ParseIntError");
     assert_eq!(error["message"], "invalid digit found in string");
-    let place = format!("at parse (recording/macros/errors.rs:{LINE_OF_PARSE})");
-    assert_eq!(error["stack"], place.as_str());
+    let stack = error["stack"].as_str().unwrap();
+    let place = format!("recording/macros/errors.rs:{LINE_OF_PARSE})");
+    assert!(
+        stack.starts_with("at parse (") && stack.ends_with(&place),
+        "{stack}"
+    );
     assert_eq!(recording.status(), RecordedStatus::Ok, "the program went on");
 }
 
@@ -77,7 +81,7 @@ fn an_anyhow_error_records_its_chain() {
     );
     let stack = error["stack"].as_str().unwrap();
     assert!(
-        stack.starts_with("at read_port (recording/macros/errors.rs:"),
+        stack.starts_with("at read_port (") && stack.contains("recording/macros/errors.rs:"),
         "{stack}"
     );
     assert!(
