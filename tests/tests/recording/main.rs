@@ -16,7 +16,6 @@ mod guardrails;
 mod lifecycle;
 mod lifecycle_async;
 mod macros;
-mod panics;
 mod property;
 mod recorders;
 mod secrets;

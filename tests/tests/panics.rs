@@ -1,14 +1,26 @@
 //! Panics: each is recorded by every span that it unwinds through, with its own message, never with that of a panic that
 //! was caught before.
+//!
+//! A binary of its own, one test after the other: a message is believed only while no other thread panics.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
 use serde_json::Value;
 use tracer_sdk::format::{EventType, RecordedStatus};
 use tracer_sdk::{Run, RunGuard, TraceFutureExt, span, tool_call, trace};
 use tracer_tests::DataDir;
+
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Waits until no other test panics.
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 const NO_WORDS: &str = "the thread panicked";
 
@@ -115,6 +127,7 @@ fn traced(work: fn()) {
 
 #[test]
 fn every_panic_keeps_its_own_message() {
+    let _alone = alone();
     for (name, way) in WAYS {
         let data = DataDir::new();
         let run = || data.run("closure").in_scope_infallible(way);
@@ -155,6 +168,7 @@ fn every_panic_keeps_its_own_message() {
 
 #[test]
 fn a_guard_records_the_words_of_no_other_panic() {
+    let _alone = alone();
     for (name, way) in WAYS {
         let data = DataDir::new();
         let run = || {
@@ -179,6 +193,7 @@ fn a_guard_records_the_words_of_no_other_panic() {
 
 #[test]
 fn threads_panics_are_not_the_guards() {
+    let _alone = alone();
     let data = DataDir::new();
     let run = || {
         let guard = data.run("guard").start();
@@ -193,6 +208,7 @@ fn threads_panics_are_not_the_guards() {
 
 #[test]
 fn a_plain_panic_keeps_message_and_frames() {
+    let _alone = alone();
     let data = DataDir::new();
     let run = || {
         let _guard = data.run("guard").start();
@@ -218,6 +234,7 @@ fn a_plain_panic_keeps_message_and_frames() {
 
 #[test]
 fn a_resumed_panic_keeps_its_message() {
+    let _alone = alone();
     let data = DataDir::new();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -234,6 +251,7 @@ fn a_resumed_panic_keeps_its_message() {
 
 #[test]
 fn a_panic_is_recorded_by_every_open_span() {
+    let _alone = alone();
     let data = DataDir::new();
     let run = || {
         let _outer = data.run("outer").start();
@@ -260,6 +278,7 @@ fn a_panic_is_recorded_by_every_open_span() {
 
 #[test]
 fn a_panic_caught_inside_a_run_does_not_end_it() {
+    let _alone = alone();
     let data = DataDir::new();
     let run = data.run("resilient").start();
     caught("caught");
