@@ -1,5 +1,6 @@
 //! What looking for secrets costs: hostile texts beside prose of the same length. See `README.md`.
 
+// The texts that the counted tests of the SDK use: its test modules can be had no other way.
 #[path = "../../tracer-sdk/src/redact/tests/hostile_texts.rs"]
 mod hostile_texts;
 

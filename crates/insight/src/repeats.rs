@@ -270,7 +270,7 @@ impl Block {
     }
 }
 
-/// The blocks that come [`MIN_REPETITIONS`] times or more, shortest first; a block that lies within another finding is told
+/// The blocks that come [`MIN_REPETITIONS`] times or more, shortest first; a block that lies within another finding is reported
 /// once.
 ///
 /// For each period `p` it is enough to look at every `p`-th place: repetitions that long cover one of them and the next.

@@ -2,6 +2,7 @@
 
 #![expect(unreachable_pub, reason = "the checks are the fuzz targets' too")]
 
+// The checks of the fuzz targets, which are a package outside the workspace.
 #[path = "../../../fuzz/checks.rs"]
 mod checks;
 

@@ -183,7 +183,7 @@ mod tests {
 
     const SECRET: &str = "correct-horse-battery";
 
-    /// What a run leaves that records `work`, which is told how to set a secret in the environment.
+    /// The files of a run that records `work`, which is given a function that sets a secret in the environment.
     fn recorded(work: impl FnOnce(&dyn Fn())) -> String {
         let is_set = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&is_set);

@@ -133,7 +133,7 @@ impl Role {
     }
 }
 
-/// The four voices that a surface tells apart, by colour for example.
+/// The four voices that a surface distinguishes, by colour for example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaker {
     /// Instructions.

@@ -44,7 +44,7 @@ pub(crate) fn of(run: &OpenRun, from: usize, limit: usize) -> Result<Rows, ApiEr
     })
 }
 
-/// Tells rows.
+/// Answers with rows.
 pub(crate) async fn rows(
     State(viewer): State<Viewer>,
     id: RunId,
@@ -53,9 +53,9 @@ pub(crate) async fn rows(
 ) -> Result<Response, ApiError> {
     let from = query.from()?;
     let limit = query.limit("limit", DEFAULT_ROWS, MAX_ROWS)?;
-    let told = viewer.answer_of_run(id.0, headers, move |run| {
+    let answer = viewer.answer_of_run(id.0, headers, move |run| {
         let part = of(run, from, limit)?;
         Ok(json_response(&part))
     });
-    told.await
+    answer.await
 }

@@ -71,7 +71,7 @@ struct TurnAnswer {
     error: Option<ErrorDetails>,
 }
 
-/// Tells a part of the conversation.
+/// Answers with a part of the conversation.
 pub(crate) async fn transcript(
     State(viewer): State<Viewer>,
     id: RunId,
@@ -80,11 +80,11 @@ pub(crate) async fn transcript(
 ) -> Result<Response, ApiError> {
     let from = query.from()?;
     let limit = query.limit("limit", DEFAULT_STEPS, MAX_STEPS)?;
-    let told = viewer.answer_of_run(id.0, headers, move |run| {
+    let answer = viewer.answer_of_run(id.0, headers, move |run| {
         let part = of(run, from, limit)?;
         Ok(json_response(&part))
     });
-    told.await
+    answer.await
 }
 
 /// The steps from a number on, counted from 0.
