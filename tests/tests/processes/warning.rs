@@ -111,7 +111,7 @@ fn the_warning_is_printed_once_and_whole(#[case] ends: fn() -> Ends) {
         );
         assert!(
             told.trim_end()
-                .ends_with("(this is told once; the program goes on)"),
+                .ends_with("(this warning appears once; the program goes on)"),
             "{told:?}"
         );
         assert_eq!(told.lines().count(), 1, "{task}: {told:?}");

@@ -13,7 +13,7 @@ const MAX_BYTES: usize = 512;
 /// Warns, unless the process was warned before. A standard error that is closed or full is no reason to fail or to wait.
 pub(crate) fn warn_once(what: &dyn std::fmt::Display) {
     if !WARNED.swap(true, Ordering::Relaxed) {
-        const END: &str = " (this is told once; the program goes on)\n";
+        const END: &str = " (this warning appears once; the program goes on)\n";
         let message = format!("tracer: {what}");
         let message = format!("{}{END}", cut_to(&message, MAX_BYTES - END.len()));
         let _ = standard_error::write(message.as_bytes());
