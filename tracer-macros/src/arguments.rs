@@ -7,27 +7,27 @@ use syn::punctuated::Punctuated;
 use syn::{Expr, Ident, LitStr, Path, Result, Token, parenthesized, token};
 
 use crate::messages;
-use crate::options::Kind;
+use crate::options::TraceKind;
 
 /// Content of the parentheses of the attribute.
 pub(crate) struct TraceArguments {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TraceKind,
     /// Where the kind is written, or the whole attribute.
     pub(crate) kind_span: Span,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<WrittenOption>,
 }
 
 /// One option as written.
-pub(crate) struct Entry {
+pub(crate) struct WrittenOption {
     /// The option's name; `name` for a string literal alone.
     pub(crate) word: String,
     /// Where it is written.
     pub(crate) span: Span,
-    pub(crate) value: Value,
+    pub(crate) value: OptionValue,
 }
 
 /// What follows the option's name.
-pub(crate) enum Value {
+pub(crate) enum OptionValue {
     Nothing,
     /// `= EXPR`
     Expression(Expr),
@@ -40,7 +40,7 @@ pub(crate) enum Value {
 impl Parse for TraceArguments {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let (kind, kind_span) = leading_kind(input)?;
-        let entries = Punctuated::<Entry, Token![,]>::parse_terminated(input)?;
+        let entries = Punctuated::<WrittenOption, Token![,]>::parse_terminated(input)?;
         Ok(Self {
             kind,
             kind_span,
@@ -50,13 +50,13 @@ impl Parse for TraceArguments {
 }
 
 /// The kind word, with its comma, if the attribute starts with one.
-fn leading_kind(input: ParseStream<'_>) -> Result<(Kind, Span)> {
-    let whole = (Kind::Run, Span::call_site());
+fn leading_kind(input: ParseStream<'_>) -> Result<(TraceKind, Span)> {
+    let whole = (TraceKind::Run, Span::call_site());
     let ahead = input.fork();
     let Ok(word) = ahead.call(Ident::parse_any) else {
         return Ok(whole);
     };
-    let Some(kind) = Kind::of(&word.to_string()) else {
+    let Some(kind) = TraceKind::of(&word.to_string()) else {
         return Ok(whole);
     };
     input.call(Ident::parse_any)?;
@@ -69,7 +69,7 @@ fn leading_kind(input: ParseStream<'_>) -> Result<(Kind, Span)> {
     Ok((kind, word.span()))
 }
 
-impl Parse for Entry {
+impl Parse for WrittenOption {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let span = input.span();
         if input.peek(LitStr) {
@@ -77,7 +77,7 @@ impl Parse for Entry {
             return Ok(Self {
                 word,
                 span,
-                value: Value::Expression(input.parse()?),
+                value: OptionValue::Expression(input.parse()?),
             });
         }
         let word = input
@@ -88,14 +88,14 @@ impl Parse for Entry {
             let content;
             parenthesized!(content in input);
             let names = Punctuated::<Ident, Token![,]>::parse_terminated_with(&content, Ident::parse_any)?;
-            Value::Names(names.into_iter().collect())
+            OptionValue::Names(names.into_iter().collect())
         } else if input.parse::<Option<Token![=]>>()?.is_none() || input.is_empty() || input.peek(Token![,]) {
             // Without a value, or with one that is still to be typed.
-            Value::Nothing
+            OptionValue::Nothing
         } else if word == "crate" {
-            Value::Path(input.call(Path::parse_mod_style)?)
+            OptionValue::Path(input.call(Path::parse_mod_style)?)
         } else {
-            Value::Expression(input.parse()?)
+            OptionValue::Expression(input.parse()?)
         };
         Ok(Self { word, span, value })
     }

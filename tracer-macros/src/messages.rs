@@ -1,6 +1,6 @@
 //! Everything that the attribute says of a mistake: what is wrong, and what to write instead.
 
-use crate::options::{Form, Kind, OPTIONS, OptionRule};
+use crate::options::{OPTIONS, OptionForm, OptionRule, TraceKind};
 
 pub(crate) const NOT_A_FUNCTION: &str = "expected a function: `#[trace]` goes on a `fn` with a body";
 pub(crate) const NO_BODY: &str =
@@ -22,8 +22,8 @@ pub(crate) fn comma_after_kind(word: &str) -> String {
 }
 
 /// There is no such option.
-pub(crate) fn unknown(word: &str, kind: Kind) -> String {
-    let kinds = if kind == Kind::Run {
+pub(crate) fn unknown(word: &str, kind: TraceKind) -> String {
+    let kinds = if kind == TraceKind::Run {
         "; the kinds are `tool`, `llm` and `span`"
     } else {
         ""
@@ -37,7 +37,7 @@ pub(crate) fn late_kind(word: &str) -> String {
 }
 
 /// An option of another kind.
-pub(crate) fn misplaced(rule: &OptionRule, kind: Kind) -> String {
+pub(crate) fn misplaced(rule: &OptionRule, kind: TraceKind) -> String {
     let word = rule.word;
     if rule.is_guardrail() {
         return format!("guardrails belong to the run: put `{word}` on the outer `#[trace]`");
@@ -57,13 +57,13 @@ pub(crate) fn misplaced(rule: &OptionRule, kind: Kind) -> String {
 pub(crate) fn wrong_form(rule: &OptionRule) -> String {
     let (word, example) = (rule.word, rule.example);
     match rule.form {
-        Form::Text => format!("`{word}` needs a text: write `{example}`"),
-        Form::Path => format!("`{word}` needs a path: write `{example}`"),
-        Form::Number => format!("`{word}` needs a number: write `{example}`"),
-        Form::Flag => format!("`{word}` takes no value: write `{example}`"),
-        Form::FlagOrShape => format!("`{word}` takes no value but `\"shape\"`: write `{example}`"),
-        Form::Selection => format!("`{word}` takes names in parentheses or nothing: write `{example}`"),
-        Form::Cancel => format!("`{word}` takes only `cancel`: write `{example}`"),
+        OptionForm::Text => format!("`{word}` needs a text: write `{example}`"),
+        OptionForm::Path => format!("`{word}` needs a path: write `{example}`"),
+        OptionForm::Number => format!("`{word}` needs a number: write `{example}`"),
+        OptionForm::Flag => format!("`{word}` takes no value: write `{example}`"),
+        OptionForm::FlagOrShape => format!("`{word}` takes no value but `\"shape\"`: write `{example}`"),
+        OptionForm::Selection => format!("`{word}` takes names in parentheses or nothing: write `{example}`"),
+        OptionForm::Cancel => format!("`{word}` takes only `cancel`: write `{example}`"),
     }
 }
 
@@ -85,14 +85,14 @@ pub(crate) fn no_parameter(function: &str, name: &str, parameters: &[String]) ->
 }
 
 /// What a kind takes.
-fn allowed(kind: Kind) -> String {
+fn allowed(kind: TraceKind) -> String {
     let options: Vec<String> = OPTIONS
         .iter()
         .filter(|rule| rule.kinds.contains(&kind))
         .map(|rule| {
             format!(
                 "`{}`",
-                if rule.form == Form::Selection {
+                if rule.form == OptionForm::Selection {
                     rule.example
                 } else {
                     rule.word

@@ -2,14 +2,14 @@
 
 /// What a function is recorded as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TraceKind {
     Run,
     Tool,
     Llm,
     Span,
 }
 
-impl Kind {
+impl TraceKind {
     /// The kind that a leading word names.
     pub(crate) fn of(word: &str) -> Option<Self> {
         match word {
@@ -33,7 +33,7 @@ impl Kind {
 
 /// How an option is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum OptionForm {
     /// `name = EXPR`, where the value is a text.
     Text,
     /// `max_events = EXPR`, where the value is a number.
@@ -53,8 +53,8 @@ pub(crate) enum Form {
 /// One option.
 pub(crate) struct OptionRule {
     pub(crate) word: &'static str,
-    pub(crate) form: Form,
-    pub(crate) kinds: &'static [Kind],
+    pub(crate) form: OptionForm,
+    pub(crate) kinds: &'static [TraceKind],
     /// How to write it.
     pub(crate) example: &'static str,
 }
@@ -62,16 +62,21 @@ pub(crate) struct OptionRule {
 impl OptionRule {
     /// Whether it limits a run, as whatever only a run takes does.
     pub(crate) fn is_guardrail(&self) -> bool {
-        matches!(self.kinds, [Kind::Run])
+        matches!(self.kinds, [TraceKind::Run])
     }
 }
 
-const RUN: &[Kind] = &[Kind::Run];
-const CALLS: &[Kind] = &[Kind::Tool, Kind::Llm];
-const NAMED: &[Kind] = &[Kind::Run, Kind::Tool, Kind::Span];
-const ALL: &[Kind] = &[Kind::Run, Kind::Tool, Kind::Llm, Kind::Span];
+const RUN: &[TraceKind] = &[TraceKind::Run];
+const CALLS: &[TraceKind] = &[TraceKind::Tool, TraceKind::Llm];
+const NAMED: &[TraceKind] = &[TraceKind::Run, TraceKind::Tool, TraceKind::Span];
+const ALL: &[TraceKind] = &[TraceKind::Run, TraceKind::Tool, TraceKind::Llm, TraceKind::Span];
 
-const fn rule(word: &'static str, form: Form, kinds: &'static [Kind], example: &'static str) -> OptionRule {
+const fn rule(
+    word: &'static str,
+    form: OptionForm,
+    kinds: &'static [TraceKind],
+    example: &'static str,
+) -> OptionRule {
     OptionRule {
         word,
         form,
@@ -82,29 +87,34 @@ const fn rule(word: &'static str, form: Form, kinds: &'static [Kind], example: &
 
 /// Every option, in the order in which messages list them.
 pub(crate) const OPTIONS: &[OptionRule] = &[
-    rule("name", Form::Text, NAMED, "name = \"…\""),
-    rule("model", Form::Text, &[Kind::Llm], "model = \"…\""),
-    rule("provider", Form::Text, &[Kind::Llm], "provider = \"…\""),
-    rule("args", Form::Selection, CALLS, "args` or `args(a, b)"),
-    rule("result", Form::Flag, CALLS, "result"),
-    rule("max_llm_calls", Form::Number, RUN, "max_llm_calls = 10"),
-    rule("max_tool_calls", Form::Number, RUN, "max_tool_calls = 20"),
-    rule("max_events", Form::Number, RUN, "max_events = 200"),
-    rule("max_duration_s", Form::Number, RUN, "max_duration_s = 30"),
+    rule("name", OptionForm::Text, NAMED, "name = \"…\""),
+    rule("model", OptionForm::Text, &[TraceKind::Llm], "model = \"…\""),
+    rule(
+        "provider",
+        OptionForm::Text,
+        &[TraceKind::Llm],
+        "provider = \"…\"",
+    ),
+    rule("args", OptionForm::Selection, CALLS, "args` or `args(a, b)"),
+    rule("result", OptionForm::Flag, CALLS, "result"),
+    rule("max_llm_calls", OptionForm::Number, RUN, "max_llm_calls = 10"),
+    rule("max_tool_calls", OptionForm::Number, RUN, "max_tool_calls = 20"),
+    rule("max_events", OptionForm::Number, RUN, "max_events = 200"),
+    rule("max_duration_s", OptionForm::Number, RUN, "max_duration_s = 30"),
     rule(
         "stop_on_loop",
-        Form::FlagOrShape,
+        OptionForm::FlagOrShape,
         RUN,
         "stop_on_loop` or `stop_on_loop = \"shape\"",
     ),
     rule(
         "stop_on_loop_min_repetitions",
-        Form::Number,
+        OptionForm::Number,
         RUN,
         "stop_on_loop_min_repetitions = 3",
     ),
-    rule("on_exceed", Form::Cancel, RUN, "on_exceed = cancel"),
-    rule("crate", Form::Path, ALL, "crate = path::to::tracer_sdk"),
+    rule("on_exceed", OptionForm::Cancel, RUN, "on_exceed = cancel"),
+    rule("crate", OptionForm::Path, ALL, "crate = path::to::tracer_sdk"),
 ];
 
 /// The option of that name.

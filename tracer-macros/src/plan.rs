@@ -5,16 +5,16 @@ use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::{Error, Expr, ExprLit, Lit, Path, Result};
 
-use crate::arguments::{Entry, TraceArguments, Value};
+use crate::arguments::{OptionValue, TraceArguments, WrittenOption};
 use crate::messages;
-use crate::options::{Form, Kind, OptionRule, option};
+use crate::options::{OptionForm, OptionRule, TraceKind, option};
 use crate::parameters::{Parameter, parameters};
 use crate::parse::TracedFn;
-use crate::returned::{Returned, Waits, returned};
+use crate::returned::{ReturnedTypes, Waits, returned};
 
 /// What to expand a function to. Everything in it is allowed.
-pub(crate) struct Plan<'a> {
-    pub(crate) kind: Kind,
+pub(crate) struct ExpansionPlan<'a> {
+    pub(crate) kind: TraceKind,
     pub(crate) name: Option<&'a Expr>,
     pub(crate) model: Option<&'a Expr>,
     pub(crate) provider: Option<&'a Expr>,
@@ -23,22 +23,22 @@ pub(crate) struct Plan<'a> {
     /// Where `result` is written.
     pub(crate) result: Option<Span>,
     /// In the order written; the flag has no value.
-    pub(crate) guardrails: Vec<Guardrail<'a>>,
+    pub(crate) guardrails: Vec<GuardrailOption<'a>>,
     pub(crate) cancel_on_exceed: bool,
     /// Where the SDK is, when not at `::tracer_sdk`.
     pub(crate) sdk: Option<&'a Path>,
-    pub(crate) returned: Returned,
+    pub(crate) returned: ReturnedTypes,
 }
 
 /// One guardrail.
-pub(crate) struct Guardrail<'a> {
+pub(crate) struct GuardrailOption<'a> {
     pub(crate) word: &'static str,
     pub(crate) value: Option<&'a Expr>,
 }
 
 /// Checks everything and reports all mistakes at once.
-pub(crate) fn plan<'a>(arguments: &'a TraceArguments, function: &'a TracedFn) -> Result<Plan<'a>> {
-    let mut plan = Plan {
+pub(crate) fn plan<'a>(arguments: &'a TraceArguments, function: &'a TracedFn) -> Result<ExpansionPlan<'a>> {
+    let mut plan = ExpansionPlan {
         kind: arguments.kind,
         name: None,
         model: None,
@@ -65,26 +65,30 @@ pub(crate) fn plan<'a>(arguments: &'a TraceArguments, function: &'a TracedFn) ->
             Err(mistake) => mistakes.add(mistake),
         }
     }
-    if plan.kind == Kind::Tool && plan.kept.is_none() && function.signature.inputs.is_empty() {
+    if plan.kind == TraceKind::Tool && plan.kept.is_none() && function.signature.inputs.is_empty() {
         // What takes nothing is always asked the same: that is known, and nothing of it is secret.
         plan.kept = Some(Vec::new());
     }
-    if plan.kind == Kind::Llm && !seen.contains(&"model") {
+    if plan.kind == TraceKind::Llm && !seen.contains(&"model") {
         mistakes.add(Error::new(arguments.kind_span, messages::NO_MODEL));
     }
     mistakes.or(plan)
 }
 
-fn is_kind(entry: &Entry) -> bool {
-    Kind::of(&entry.word).is_some() && matches!(entry.value, Value::Nothing)
+fn is_kind(entry: &WrittenOption) -> bool {
+    TraceKind::of(&entry.word).is_some() && matches!(entry.value, OptionValue::Nothing)
 }
 
 /// The rule for an option: it exists, is allowed on the kind, and is there for the first time.
-fn rule_of<'a>(entry: &'a Entry, kind: Kind, seen: &mut Vec<&'a str>) -> Result<&'static OptionRule> {
+fn rule_of<'a>(
+    entry: &'a WrittenOption,
+    kind: TraceKind,
+    seen: &mut Vec<&'a str>,
+) -> Result<&'static OptionRule> {
     let word = entry.word.as_str();
     let mistake = |message| Err(Error::new(entry.span, message));
     let Some(rule) = option(word) else {
-        let is_kind = Kind::of(word).is_some() && matches!(entry.value, Value::Nothing);
+        let is_kind = TraceKind::of(word).is_some() && matches!(entry.value, OptionValue::Nothing);
         return mistake(if is_kind {
             messages::late_kind(word)
         } else {
@@ -101,12 +105,17 @@ fn rule_of<'a>(entry: &'a Entry, kind: Kind, seen: &mut Vec<&'a str>) -> Result<
     Ok(rule)
 }
 
-impl<'a> Plan<'a> {
+impl<'a> ExpansionPlan<'a> {
     /// Takes one option into the plan, if it is written as it should be.
-    fn take(&mut self, rule: &'static OptionRule, entry: &'a Entry, function: &'a TracedFn) -> Result<()> {
+    fn take(
+        &mut self,
+        rule: &'static OptionRule,
+        entry: &'a WrittenOption,
+        function: &'a TracedFn,
+    ) -> Result<()> {
         let wrong_form = || Err(Error::new(entry.span, messages::wrong_form(rule)));
         match (rule.form, &entry.value) {
-            (Form::Text, Value::Expression(value)) => {
+            (OptionForm::Text, OptionValue::Expression(value)) => {
                 if matches!(value, Expr::Lit(ExprLit { lit, .. }) if !matches!(lit, Lit::Str(_))) {
                     return Err(Error::new_spanned(value, messages::wrong_form(rule)));
                 }
@@ -116,34 +125,40 @@ impl<'a> Plan<'a> {
                     _ => self.name = Some(value),
                 }
             }
-            (Form::Number, Value::Expression(value)) => {
+            (OptionForm::Number, OptionValue::Expression(value)) => {
                 if rule.word == "stop_on_loop_min_repetitions" && is_below_two(value) {
                     return Err(Error::new_spanned(value, messages::TOO_FEW_REPETITIONS));
                 }
-                self.guardrails.push(Guardrail {
+                self.guardrails.push(GuardrailOption {
                     word: rule.word,
                     value: Some(value),
                 });
             }
-            (Form::Flag, Value::Nothing) if rule.word == "result" => self.result = Some(entry.span),
-            (Form::Flag | Form::FlagOrShape, Value::Nothing) => self.guardrails.push(Guardrail {
-                word: rule.word,
-                value: None,
-            }),
-            (Form::FlagOrShape, Value::Expression(value)) if is_shape(value) => {
-                self.guardrails.push(Guardrail {
+            (OptionForm::Flag, OptionValue::Nothing) if rule.word == "result" => {
+                self.result = Some(entry.span);
+            }
+            (OptionForm::Flag | OptionForm::FlagOrShape, OptionValue::Nothing) => {
+                self.guardrails.push(GuardrailOption {
+                    word: rule.word,
+                    value: None,
+                });
+            }
+            (OptionForm::FlagOrShape, OptionValue::Expression(value)) if is_shape(value) => {
+                self.guardrails.push(GuardrailOption {
                     word: rule.word,
                     value: Some(value),
                 });
             }
-            (Form::Selection, Value::Nothing) => self.kept = Some(parameters(&function.signature)),
-            (Form::Selection, Value::Names(names)) => {
+            (OptionForm::Selection, OptionValue::Nothing) => {
+                self.kept = Some(parameters(&function.signature));
+            }
+            (OptionForm::Selection, OptionValue::Names(names)) => {
                 if names.is_empty() {
                     return Err(Error::new(entry.span, messages::NO_NAMES));
                 }
                 self.kept = Some(selected(names, function)?);
             }
-            (Form::Cancel, Value::Expression(value)) => {
+            (OptionForm::Cancel, OptionValue::Expression(value)) => {
                 if value.to_token_stream().to_string() != "cancel" {
                     return Err(Error::new_spanned(value, messages::wrong_form(rule)));
                 }
@@ -152,7 +167,7 @@ impl<'a> Plan<'a> {
                 }
                 self.cancel_on_exceed = true;
             }
-            (Form::Path, Value::Path(path)) => self.sdk = Some(path),
+            (OptionForm::Path, OptionValue::Path(path)) => self.sdk = Some(path),
             _ => return wrong_form(),
         }
         Ok(())

@@ -20,7 +20,7 @@ pub(crate) enum Waits {
 }
 
 /// The types of a function's value. `None` stands for what has no name in its body: all of it is `impl Trait`, or it is `!`.
-pub(crate) struct Returned {
+pub(crate) struct ReturnedTypes {
     pub(crate) waits: Waits,
     /// The function is declared never to return: `-> !`.
     pub(crate) never: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Returned {
 }
 
 /// Looks at a signature.
-pub(crate) fn returned(signature: &Signature) -> Returned {
+pub(crate) fn returned(signature: &Signature) -> ReturnedTypes {
     let of_body = nameable(match &signature.output {
         ReturnType::Default => Some(syn::parse_quote!(())),
         ReturnType::Type(_, declared) => Some(copy(declared)),
@@ -41,7 +41,7 @@ pub(crate) fn returned(signature: &Signature) -> Returned {
         ReturnType::Type(_, declared) => (matches!(**declared, Type::Never(_)), future(declared)),
     };
     match future {
-        Some(Future { waits, output }) if signature.asyncness.is_none() => Returned {
+        Some(Future { waits, output }) if signature.asyncness.is_none() => ReturnedTypes {
             waits,
             never,
             of_body,
@@ -53,7 +53,7 @@ pub(crate) fn returned(signature: &Signature) -> Returned {
             } else {
                 Waits::Never
             };
-            Returned {
+            ReturnedTypes {
                 waits,
                 never,
                 in_the_end: of_body.as_ref().map(copy),

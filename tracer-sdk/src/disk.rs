@@ -5,10 +5,17 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+#[cfg(feature = "tracing")]
+use serde_json::{Map, Value};
+
+#[cfg(feature = "tracing")]
+use crate::format::EventType;
 use crate::format::{
     Counts, Dropped, Problem, ProblemCode, RecordedStatus, SPANS_FILE, SpanId, SpanRecord, StoredTime,
     Timestamp, TraceId, names,
 };
+#[cfg(feature = "tracing")]
+use crate::read::child_type;
 use crate::read::{RunDirectory, RunReader, RunStore, Strictness};
 use crate::write::losses::LostParent;
 
@@ -25,6 +32,13 @@ pub(crate) fn is_running(data_directory: &Path, trace_id: TraceId) -> bool {
         .read_summary()
         .meta
         .is_ok_and(|meta| meta.status == RecordedStatus::Running)
+}
+
+/// What readers make of a span with these attributes that has a parent: a run counts what its projection counts
+/// (decisions, section 4).
+#[cfg(feature = "tracing")]
+pub(crate) fn event_type(name: &str, attributes: &Map<String, Value>) -> EventType {
+    child_type(name, attributes)
 }
 
 /// What the spans in a file add up to.

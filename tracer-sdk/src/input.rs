@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Whether a symbolic link in the place of a file is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Links {
+pub(crate) enum LinkPolicy {
     /// To a regular file: a project may share its settings, its policy.
     Follow,
     /// Never: an emitter writes no links.
@@ -47,12 +47,12 @@ impl From<OpenError> for io::Error {
 }
 
 /// Opens a regular file for reading, and never waits for a writer.
-pub(crate) fn open(path: &Path, links: Links) -> Result<File, OpenError> {
+pub(crate) fn open(path: &Path, links: LinkPolicy) -> Result<File, OpenError> {
     // Asked before opening, because opening a device can have effects.
     regular(
         match links {
-            Links::Follow => path.metadata()?,
-            Links::Refuse => path.symlink_metadata()?,
+            LinkPolicy::Follow => path.metadata()?,
+            LinkPolicy::Refuse => path.symlink_metadata()?,
         }
         .file_type(),
     )?;
@@ -93,12 +93,12 @@ fn special(_: FileType) -> &'static str {
 }
 
 #[cfg(unix)]
-fn options(links: Links) -> OpenOptions {
+fn options(links: LinkPolicy) -> OpenOptions {
     use std::os::unix::fs::OpenOptionsExt;
     let mut options = OpenOptions::new();
     let no_links = match links {
-        Links::Follow => 0,
-        Links::Refuse => libc::O_NOFOLLOW,
+        LinkPolicy::Follow => 0,
+        LinkPolicy::Refuse => libc::O_NOFOLLOW,
     };
     // Without `O_NONBLOCK`, opening a pipe would wait until somebody writes to it.
     options
@@ -108,7 +108,7 @@ fn options(links: Links) -> OpenOptions {
 }
 
 #[cfg(not(unix))]
-fn options(_: Links) -> OpenOptions {
+fn options(_: LinkPolicy) -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);
     options
@@ -144,7 +144,7 @@ pub fn read_input(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
         let most = size(max_bytes);
         io::Error::other(format!("it is {what}; a regular file of at most {most} is read"))
     };
-    let file = open(path, Links::Follow).map_err(|error| match error {
+    let file = open(path, LinkPolicy::Follow).map_err(|error| match error {
         OpenError::NotRegular(what) => refused(what),
         error => error.into(),
     })?;

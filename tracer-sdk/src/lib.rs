@@ -4,6 +4,8 @@ mod disk;
 mod emit;
 pub mod format;
 pub mod guardrails;
+#[cfg(feature = "import")]
+pub mod import;
 mod input;
 // For `tracer-insight`, which judges loops by the same comparison; no promise to anybody else.
 #[doc(hidden)]
@@ -11,6 +13,8 @@ pub mod loops;
 #[doc(hidden)]
 pub mod macro_support;
 pub mod maintenance;
+#[cfg(feature = "prices")]
+pub mod prices;
 mod process;
 pub mod read;
 mod redact;
@@ -29,10 +33,20 @@ pub mod redaction {
     pub use crate::redact::Redaction;
 }
 
+/// Spans of libraries that speak `tracing` as runs; feature `tracing`.
+///
+/// [`layer()`](fn@layer) is all that most programs need; [`builder`](layer::builder) describes one that differs.
+#[cfg(feature = "tracing")]
+pub mod layer {
+    pub use crate::emit::layer::{LayerBuilder, RunOn, builder};
+}
+
+#[cfg(feature = "tracing")]
+pub use emit::layer::layer;
 pub use emit::{
     Context, ContextGuard, ErrorInfo, InContext, LlmCall, LlmSpan, Run, RunGuard, RunStats, Span,
-    SpanBuilder, StateUpdate, ToolCall, ToolSpan, TraceFutureExt, Traced, llm_call, record_error, span,
-    state, tool_call, traced_run, unattached_records,
+    SpanBuilder, StateUpdate, ToolCall, ToolCallChunk, ToolSpan, TraceFutureExt, Traced, agent, check,
+    embedding, llm_call, record_error, retrieval, span, state, tool_call, traced_run, unattached_records,
 };
 pub use format::Usage;
 pub use guardrails::{Guardrail, GuardrailExceeded, Guardrails};

@@ -17,6 +17,54 @@ use std::time::Duration;
 
 use once_cell::race::OnceBox;
 
+/// What tells this process from a later one with the same number.
+#[derive(Debug, Clone)]
+pub(crate) struct OwnIdentity {
+    /// When it started, in clock ticks since the machine's boot.
+    pub(crate) start: Option<String>,
+    /// The boot.
+    pub(crate) boot: Option<String>,
+    /// The namespace that the number belongs to.
+    pub(crate) namespace: Option<String>,
+    /// The namespace whose clock counts [`OwnIdentity::start`].
+    pub(crate) time_namespace: Option<String>,
+}
+
+impl OwnIdentity {
+    /// Where the system tells it in `/proc`.
+    fn read() -> Self {
+        let status = std::fs::read_to_string("/proc/self/stat").ok();
+        // The name of the program, in parentheses, may hold anything; the start time is the 20th field behind it.
+        let fields = status.as_deref().and_then(|status| status.rsplit_once(')'));
+        let start = fields.and_then(|(_, fields)| fields.split_whitespace().nth(19));
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
+        // Of this thread: the first one of the process may be gone.
+        let namespace = |kind| {
+            let path = std::fs::read_link(format!("/proc/thread-self/ns/{kind}")).ok()?;
+            Some(path.to_string_lossy().into_owned())
+        };
+        Self {
+            start: start.map(str::to_owned),
+            boot: boot.map(|boot| boot.trim().to_owned()),
+            namespace: namespace("pid"),
+            time_namespace: namespace("time"),
+        }
+    }
+}
+
+/// The identity of this process. It is asked of the system once: each run needs it, and a receiver begins thousands.
+pub(crate) fn process_identity() -> OwnIdentity {
+    static KNOWN: PerProcess<(u32, OwnIdentity)> =
+        PerProcess::new(|process| (process.id(), OwnIdentity::read()));
+    let (id, known) = KNOWN.get();
+    if *id == std::process::id() {
+        known.clone()
+    } else {
+        // A child that was made past the C library.
+        OwnIdentity::read()
+    }
+}
+
 /// The process that started or joined a run: a forked child inherits the run's memory, and must neither write into it
 /// nor end it.
 #[derive(Debug, Clone)]
@@ -41,12 +89,12 @@ impl OwnProcess {
         self.id
     }
 
-    /// Whether it runs this code. Told for every span: a child that was made past the C library is not noticed.
+    /// Whether it runs this code. Asked for every span: a child that was made past the C library is not noticed.
     #[inline]
     pub(crate) fn is_current(&self) -> bool {
         #[cfg(unix)]
         if let Some(forks) = &self.forks {
-            // A guard tells a fork once; the copy is what is told.
+            // A guard notices a fork once; the copy is what it shows.
             return !forks.clone().detected_fork();
         }
         self.has_this_id()
@@ -63,7 +111,7 @@ impl OwnProcess {
     }
 }
 
-/// What counts the forks of this process; `None` where that cannot be told without waiting for another thread.
+/// What counts the forks of this process; `None` where that cannot be known without waiting for another thread.
 #[cfg(unix)]
 fn fork_counter() -> Option<forkguard::atfork::Guard> {
     use std::sync::atomic::{AtomicU8, Ordering};
@@ -258,6 +306,17 @@ mod tests {
         let process = OwnProcess::current();
         assert!(process.is_current() && process.is_surely_current());
         assert_eq!(process.id(), std::process::id());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_remembered_of_a_process_is_what_the_system_says() {
+        let (known, now) = (process_identity(), OwnIdentity::read());
+        assert!(known.start.is_some() && known.namespace.is_some());
+        assert_eq!(
+            (known.start, known.boot, known.namespace, known.time_namespace),
+            (now.start, now.boot, now.namespace, now.time_namespace)
+        );
     }
 
     #[test]

@@ -4,8 +4,8 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
 use syn::Ident;
 
-use super::{Expansion, Place, at};
-use crate::options::Kind;
+use super::{Expansion, FunctionPlace, at};
+use crate::options::TraceKind;
 
 impl Expansion<'_> {
     /// Returns a refused call's refusal, where the function's type can carry it.
@@ -13,7 +13,7 @@ impl Expansion<'_> {
         let Self {
             plan, door, scope, ..
         } = self;
-        if !matches!(plan.kind, Kind::Tool | Kind::Llm) {
+        if !matches!(plan.kind, TraceKind::Tool | TraceKind::Llm) {
             return None;
         }
         let declared = plan.returned.in_the_end.as_ref()?;
@@ -41,7 +41,7 @@ impl Expansion<'_> {
             result,
             ..
         } = self;
-        let Place { path, function, line } = self.place();
+        let FunctionPlace { path, function, line } = self.place();
         let place = format!("{function} ({path}:{line})");
         let keep = plan.result.map(|span| {
             let value = Ident::new("value", at(span));

@@ -14,12 +14,12 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 
 use crate::parse::TracedFn;
-use crate::plan::Plan;
-use crate::returned::{Returned, Waits};
+use crate::plan::ExpansionPlan;
+use crate::returned::{ReturnedTypes, Waits};
 use crate::source_path::source_path;
 
 /// The function with its body traced.
-pub(crate) fn expand(plan: &Plan<'_>, function: &TracedFn) -> impl ToTokens {
+pub(crate) fn expand(plan: &ExpansionPlan<'_>, function: &TracedFn) -> impl ToTokens {
     let expansion = Expansion::new(plan, function);
     let traced = match plan.returned.waits {
         Waits::Never => expansion.sync_body(),
@@ -44,7 +44,7 @@ pub(crate) fn expand(plan: &Plan<'_>, function: &TracedFn) -> impl ToTokens {
 
 /// What all forms of the expansion share.
 struct Expansion<'a> {
-    plan: &'a Plan<'a>,
+    plan: &'a ExpansionPlan<'a>,
     function: &'a TracedFn,
     /// `::tracer_sdk::__private`
     door: TokenStream,
@@ -55,7 +55,7 @@ struct Expansion<'a> {
 }
 
 impl<'a> Expansion<'a> {
-    fn new(plan: &'a Plan<'a>, function: &'a TracedFn) -> Self {
+    fn new(plan: &'a ExpansionPlan<'a>, function: &'a TracedFn) -> Self {
         let door = plan.sdk.map_or_else(
             || quote!(::tracer_sdk::__private),
             |path| quote!(#path::__private),
@@ -104,7 +104,7 @@ impl<'a> Expansion<'a> {
             function: TracedFn { body, .. },
             ..
         } = self;
-        let Returned { of_body, never, .. } = &self.plan.returned;
+        let ReturnedTypes { of_body, never, .. } = &self.plan.returned;
         let type_of_block = of_body.as_ref().map(|declared| {
             let (span, door) = (self.type_span(), self.door_at(self.type_span()));
             quote_spanned!(span=> if false { return #door::never_called::<#declared>(); })
@@ -173,7 +173,7 @@ impl<'a> Expansion<'a> {
             function: TracedFn { body, .. },
             ..
         } = self;
-        let Returned {
+        let ReturnedTypes {
             waits,
             never,
             of_body,
@@ -221,11 +221,11 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> FunctionPlace {
         let ident = &self.function.signature.ident;
         // `unwrap` turns the span into the compiler's own, which exists wherever an attribute is expanded.
         let line = u32::try_from(ident.span().unwrap().line()).unwrap_or(u32::MAX);
-        Place {
+        FunctionPlace {
             path: source_path(ident.span()),
             function: ident.unraw().to_string(),
             line,
@@ -239,7 +239,7 @@ fn at(span: Span) -> Span {
 }
 
 /// Place of the function.
-struct Place {
+struct FunctionPlace {
     path: String,
     function: String,
     line: u32,

@@ -6,8 +6,8 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Expr, Ident, LitStr};
 
-use super::{Expansion, Place, at};
-use crate::options::Kind;
+use super::{Expansion, FunctionPlace, at};
+use crate::options::TraceKind;
 
 impl Expansion<'_> {
     /// `let scope = …;`, with the arguments if they are kept.
@@ -16,19 +16,19 @@ impl Expansion<'_> {
             plan, door, scope, ..
         } = self;
         let opened = match plan.kind {
-            Kind::Run => {
+            TraceKind::Run => {
                 let (site, guardrails) = (self.site(), self.guardrails());
                 quote!(run(#site, #guardrails))
             }
-            Kind::Tool => {
+            TraceKind::Tool => {
                 let site = self.site();
                 quote!(tool(#site))
             }
-            Kind::Span => {
+            TraceKind::Span => {
                 let site = self.site();
                 quote!(span(#site))
             }
-            Kind::Llm => {
+            TraceKind::Llm => {
                 let (model, provider) = (self.text(plan.model), self.provider());
                 quote!(llm(#model, #provider))
             }
@@ -44,7 +44,7 @@ impl Expansion<'_> {
     fn site(&self) -> TokenStream {
         let door = &self.door;
         let name = optional(self.text(self.plan.name));
-        let Place { path, function, line } = self.place();
+        let FunctionPlace { path, function, line } = self.place();
         quote!(&#door::Site::new(#name, #path, #function, #line))
     }
 
@@ -75,7 +75,7 @@ impl Expansion<'_> {
             plan, door, scope, ..
         } = self;
         let kept = plan.kept.as_ref()?;
-        if let (Kind::Llm, [only]) = (plan.kind, kept.as_slice()) {
+        if let (TraceKind::Llm, [only]) = (plan.kind, kept.as_slice()) {
             let (name, conditions) = (only.name, &only.conditions);
             return Some(
                 quote_spanned!(at(name.span())=> #(#conditions)* #door::Scope::arguments(&#scope, &#name);),

@@ -3,9 +3,9 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use super::future::Traced;
 use super::scope::Scope;
 use super::start::start_captured_run;
+use super::traced::Traced;
 use crate::settings::Settings;
 use crate::write::files::FileSystem;
 

@@ -10,12 +10,12 @@ use crate::format::Timestamp;
 #[derive(Debug)]
 pub(crate) struct RunClock {
     wall: i64,
-    source: Source,
+    source: ElapsedSource,
 }
 
 /// What tells how much time has passed since the start.
 #[derive(Debug)]
-enum Source {
+enum ElapsedSource {
     /// The machine's monotonic clock.
     Monotonic(Instant),
     /// A count of the readings: each comes [`STEP`] after the one before.
@@ -33,15 +33,22 @@ const COUNTED_START: i64 = 1_767_225_600_000_000;
 const STEP: Duration = Duration::from_millis(1);
 
 impl RunClock {
-    pub(crate) fn start() -> Self {
+    /// A clock of a run that started a while ago.
+    pub(crate) fn started(ago: Duration) -> Self {
+        let now = Instant::now();
+        // The machine may not have run for so long.
+        let (anchor, ago) = match now.checked_sub(ago) {
+            Some(anchor) => (anchor, ago),
+            None => (now, Duration::ZERO),
+        };
         let wall = match SystemTime::now().duration_since(UNIX_EPOCH) {
             Ok(since) => microseconds(since),
             // A clock set before 1970.
             Err(error) => -microseconds(error.duration()),
         };
         Self {
-            wall,
-            source: Source::Monotonic(Instant::now()),
+            wall: wall.saturating_sub(microseconds(ago)),
+            source: ElapsedSource::Monotonic(anchor),
         }
     }
 
@@ -50,7 +57,7 @@ impl RunClock {
     pub(crate) fn counted() -> Self {
         Self {
             wall: COUNTED_START,
-            source: Source::Counted(AtomicU64::new(0)),
+            source: ElapsedSource::Counted(AtomicU64::new(0)),
         }
     }
 
@@ -65,8 +72,8 @@ impl RunClock {
     /// How much time has passed since the start, and so what time it is.
     pub(crate) fn read(&self) -> (Duration, Timestamp) {
         let elapsed = match &self.source {
-            Source::Monotonic(anchor) => anchor.elapsed(),
-            Source::Counted(readings) => {
+            ElapsedSource::Monotonic(anchor) => anchor.elapsed(),
+            ElapsedSource::Counted(readings) => {
                 let reading = readings.fetch_add(1, Ordering::Relaxed) + 1;
                 STEP.saturating_mul(u32::try_from(reading).unwrap_or(u32::MAX))
             }

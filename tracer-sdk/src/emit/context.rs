@@ -6,9 +6,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::panic::watched;
-use super::recording::Recording;
-use super::registry;
-use super::run_state::RunState;
+use super::recording::RecordingGuard;
+use super::run_state::{RunState, registry};
 use super::traceparent::TraceParent;
 use crate::format::{SpanId, TraceId};
 
@@ -53,7 +52,7 @@ impl Context {
     /// ```
     #[must_use]
     pub fn current() -> Option<Self> {
-        match Recording::enter() {
+        match RecordingGuard::enter() {
             Some(_recording) => Self::active(),
             None => Self::of_thread(),
         }
@@ -111,7 +110,7 @@ impl Context {
     /// ```
     #[must_use]
     pub fn to_traceparent(&self) -> String {
-        if let Some(_recording) = Recording::enter() {
+        if let Some(_recording) = RecordingGuard::enter() {
             self.run.share();
         }
         TraceParent {
@@ -191,7 +190,7 @@ impl fmt::Debug for Context {
 /// Makes a context the thread's, without a guard; its position, or `None` when the thread is ending.
 pub(crate) fn push(context: Context) -> Option<usize> {
     // The stack may have to grow, and the program's allocator may record that.
-    let _recording = Recording::mark();
+    let _recording = RecordingGuard::mark();
     let pushed = STACK.try_with(|stack| {
         let mut stack = stack.try_borrow_mut().ok()?;
         stack.push(Some(context));
@@ -225,7 +224,7 @@ fn take_off(find: impl FnOnce(&[Option<Context>]) -> Option<usize>) {
         Some((left, stays))
     });
     if let Ok(Some((left, false))) = left
-        && let Some(_recording) = Recording::enter()
+        && let Some(_recording) = RecordingGuard::enter()
     {
         left.run.settle_late();
     }

@@ -16,7 +16,7 @@ const PLATFORM: &str = if cfg!(any(target_os = "macos", target_os = "ios")) {
 
 /// What the root span says about the program.
 #[derive(Debug, Clone)]
-pub(crate) struct Program {
+pub(crate) struct ProgramFacts {
     pub(crate) compiler: &'static str,
     pub(crate) platform: &'static str,
     /// Where the program was when the run started; empty when that was deleted or may not be read.
@@ -25,7 +25,7 @@ pub(crate) struct Program {
     pub(crate) arguments: Vec<String>,
 }
 
-impl Program {
+impl ProgramFacts {
     /// This program.
     pub(crate) fn here() -> Self {
         Self {
@@ -52,39 +52,6 @@ impl Program {
     }
 }
 
-/// What tells this process from a later one with the same number.
-#[derive(Debug, Clone)]
-pub(crate) struct ProcessIdentity {
-    /// When it started, in clock ticks since the machine's boot.
-    pub(crate) start: Option<String>,
-    /// The boot.
-    pub(crate) boot: Option<String>,
-    /// The namespace that the number belongs to.
-    pub(crate) namespace: Option<String>,
-    /// What the start is told by.
-    pub(crate) time_namespace: Option<String>,
-}
-
-/// The identity of this process, where the system tells it in `/proc`.
-pub(crate) fn process_identity() -> ProcessIdentity {
-    let status = std::fs::read_to_string("/proc/self/stat").ok();
-    // The name of the program, in parentheses, may hold anything; the start time is the 20th field behind it.
-    let fields = status.as_deref().and_then(|status| status.rsplit_once(')'));
-    let start = fields.and_then(|(_, fields)| fields.split_whitespace().nth(19));
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
-    // Of this thread: the first one of the process may be gone.
-    let namespace = |kind| {
-        let path = std::fs::read_link(format!("/proc/thread-self/ns/{kind}")).ok()?;
-        Some(path.to_string_lossy().into_owned())
-    };
-    ProcessIdentity {
-        start: start.map(str::to_owned),
-        boot: boot.map(|boot| boot.trim().to_owned()),
-        namespace: namespace("pid"),
-        time_namespace: namespace("time"),
-    }
-}
-
 /// `<path>:<function> - <YYYY-MM-DD HH:MM>`, in local time.
 pub(crate) fn default_run_name(path: &str, function: &str, now: DateTime<Local>) -> String {
     format!("{path}:{function} - {}", now.format("%Y-%m-%d %H:%M"))
@@ -105,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_compiler_is_told_with_its_version() {
+    fn the_compiler_is_recorded_with_its_version() {
         assert!(COMPILER.starts_with("rustc 1."), "{COMPILER}");
     }
 }

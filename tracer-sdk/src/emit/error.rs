@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::recording::Recording;
+use super::recording::RecordingGuard;
 use crate::format::MAX_LINE_BYTES;
 use crate::format::names::markers;
 use crate::redact::SEEN_PAST_THE_CUT;
@@ -114,9 +114,15 @@ pub(crate) fn debug_text(value: &impl fmt::Debug) -> Option<String> {
     printed(format_args!("{value:?}"), MAX_TEXT_BYTES).ok()
 }
 
+/// The same with a limit of its own.
+#[cfg(feature = "tracing")]
+pub(crate) fn debug_text_up_to(value: &impl fmt::Debug, max_bytes: usize) -> Option<String> {
+    printed(format_args!("{value:?}"), max_bytes).ok()
+}
+
 /// What a value prints, cut where it is too long; when it panics or fails, what it printed before.
 fn printed(value: fmt::Arguments<'_>, max_bytes: usize) -> Result<String, String> {
-    let _recording = Recording::mark();
+    let _recording = RecordingGuard::mark();
     let mut limited = LimitedText::new(max_bytes);
     let outcome = catch_unwind(AssertUnwindSafe(|| limited.write_fmt(value)));
     let is_cut = limited.is_full();
@@ -135,7 +141,7 @@ fn printed(value: fmt::Arguments<'_>, max_bytes: usize) -> Result<String, String
 pub(crate) fn causes<E: std::error::Error + ?Sized>(error: &E) -> Option<String> {
     /// A chain longer than this is not a chain but a circle.
     const MAX_CAUSES: usize = 32;
-    let _recording = Recording::mark();
+    let _recording = RecordingGuard::mark();
     let chain = catch_unwind(AssertUnwindSafe(|| {
         let mut text = String::new();
         let mut cause = error.source();
@@ -204,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_told_with_its_type_its_message_and_its_causes() {
+    fn an_error_is_recorded_with_type_message_and_causes() {
         let info = ErrorInfo::with_causes(&Outer("x".parse::<u8>().unwrap_err())).at("main (src/main.rs:3)");
         assert_eq!(info.error_type, "Outer");
         assert_eq!(info.message, "cannot read the port");

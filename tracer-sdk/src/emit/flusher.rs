@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::Builder;
 use std::time::Duration;
 
-use super::recording::Recording;
-use super::registry;
+use super::recording::RecordingGuard;
+use super::run_state::registry;
 use crate::settings::BATCH_INTERVAL;
 
 /// The name of the thread.
@@ -47,7 +47,7 @@ fn claim() -> bool {
 
 fn flush_while_needed() {
     // What a file system of the program records meanwhile is dropped.
-    let _recording = Recording::mark();
+    let _recording = RecordingGuard::mark();
     loop {
         std::thread::sleep(INTERVAL);
         let runs = registry::batched_runs();

@@ -12,8 +12,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::run::{Run, RunGuard};
-use super::scope::{Scope, Site};
-use super::{Context, LlmSpan, Span, ToolSpan, TraceFutureExt, registry};
+use super::run_state::registry;
+use super::scope::Scope;
+use super::site::Site;
+use super::{Context, LlmSpan, Span, ToolSpan, TraceFutureExt};
 use crate::format::Usage;
 use crate::guardrails::Guardrails;
 use crate::settings::Config;
@@ -161,7 +163,7 @@ impl Inherited {
         drop(
             Run::new("in a future")
                 .config(&Config::new().enabled(false))
-                .instrument(async { Ok::<(), String>(()) }),
+                .try_instrument(async { Ok::<(), String>(()) }),
         );
 
         tell("scopes");

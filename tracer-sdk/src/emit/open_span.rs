@@ -1,6 +1,7 @@
 //! A span in progress: what recorders, timed spans and attributes put together until it ends.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -8,23 +9,24 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::context::{Context, ContextGuard};
-use super::error::ErrorInfo;
-use super::future::{InContext, TraceFutureExt};
-use super::panic::{self, watched};
-use super::pool::{self, SignatureBuffers};
-use super::progress::Written;
-use super::recording::Recording;
-use super::registry;
-use super::root::{
+use super::conventions::{
     CANCELLED, STATUS_ERROR, STATUS_OK, error_attributes, exception_event, operation, structural_name,
 };
-use super::run_state::{Recorded, Refusal};
+use super::error::ErrorInfo;
+use super::in_context::{InContext, TraceFutureExt};
+use super::panic::{self, watched};
+use super::pool::{self, SignatureBuffers};
+use super::progress::WrittenRecord;
+use super::recording::RecordingGuard;
+use super::run_state::{CallRefusal, RecordOutcome, registry};
+use super::streamed::{StreamedAnswer, StreamedContent, ToolCallChunk};
+use super::unattached;
 use crate::format::names::{self, Name, event_keys, events};
-use crate::format::{EventType, SpanId, Timestamp, Usage};
-use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
-use crate::loops::{self, Asked, Kind};
+use crate::format::{EventType, SpanId, SpanKind, Timestamp, Usage};
+use crate::guardrails::{CallReservation, EventKind, GuardrailExceeded};
+use crate::loops::{self, Asked, TrailKind};
 use crate::redact::Redactor;
-use crate::write::draft::{Draft, EventTime, Scalar, Shape};
+use crate::write::draft::{Draft, EventTime, ScalarValue, ValueShape};
 use crate::write::open_entries::OpenEntry;
 use crate::write::run_files::EndedSpan;
 
@@ -37,20 +39,54 @@ pub(crate) struct OpenSpan(Option<Box<SpanState>>);
 
 /// The memory of a span, taken from the thread's pool and given back when the span ends.
 #[derive(Debug, Default)]
-pub(crate) struct SpanState {
+struct SpanState {
     /// `None` while it waits in the pool.
-    place: Option<Place>,
+    place: Option<SpanPlace>,
     content: SpanContent,
+}
+
+/// The boxes are handed out as they are.
+type WaitingSpans = Vec<Box<SpanState>>;
+
+thread_local! {
+    /// See [`pool`]: the memory of spans is kept here, because it is theirs.
+    static SPANS: RefCell<WaitingSpans> = const { RefCell::new(Vec::new()) };
+}
+
+/// As many spans wait per thread as are open within each other, as a rule.
+const KEPT_SPANS: usize = 4;
+
+/// The memory for a span: one that waits, or a new one.
+fn take_span() -> Box<SpanState> {
+    let waiting = SPANS.try_with(|spans| spans.try_borrow_mut().ok()?.pop());
+    waiting.ok().flatten().unwrap_or_default()
+}
+
+/// Keeps the memory of a span for this thread's next ones, unless enough of it waits.
+fn give_span(mut span: Box<SpanState>) {
+    // What is dropped here is the SDK's own, and the program's allocator may record that.
+    let _recording = RecordingGuard::mark();
+    span.clear();
+    // A thread that is ending has no pool any more.
+    let _ = SPANS.try_with(|spans| {
+        if let Ok(mut spans) = spans.try_borrow_mut()
+            && spans.len() < KEPT_SPANS
+        {
+            spans.push(span);
+        }
+    });
 }
 
 /// The place of a span in its run.
 #[derive(Debug)]
-struct Place {
+struct SpanPlace {
     context: Context,
     id: SpanId,
     event_type: EventType,
     /// It may be the parent of others.
     is_entered: AtomicBool,
+    /// Another span of the run reports this call, too: it counts there.
+    same_call: Option<SpanId>,
 }
 
 #[derive(Debug, Default)]
@@ -62,9 +98,21 @@ struct SpanContent {
     /// How long a call took that is recorded after the fact.
     duration: Duration,
     error: Option<ErrorInfo>,
-    stream: Option<Box<Stream>>,
-    reservation: Option<Reservation>,
+    stream: Option<Box<StreamedAnswer>>,
+    reservation: Option<CallReservation>,
     on_drop: OnDrop,
+    /// What a library says of its span.
+    #[cfg(feature = "tracing")]
+    library: Option<Box<LibraryCall>>,
+}
+
+/// What a library says of its span besides attributes.
+#[cfg(feature = "tracing")]
+#[derive(Debug, Default)]
+pub(crate) struct LibraryCall {
+    /// The model or the tool: what loop detection knows the call by. The span has a name of its own.
+    pub(crate) called: String,
+    pub(crate) kind: Option<SpanKind>,
 }
 
 /// What becomes of a span that is dropped before it was ended.
@@ -88,20 +136,9 @@ pub(crate) enum EndTime {
     Refused(Timestamp),
 }
 
-/// A streamed answer so far.
-#[derive(Debug, Default)]
-struct Stream {
-    text: String,
-    chunks: u64,
-    first_after: Duration,
-}
-
-/// How much of a streamed answer is kept in memory, in bytes; the settings cut it further.
-const MAX_STREAM_BYTES: usize = 1024 * 1024;
-
 impl SpanState {
     /// Empties everything and keeps the buffers.
-    pub(crate) fn clear(&mut self) {
+    fn clear(&mut self) {
         let Self { place, content } = self;
         // Field by field: moving all of them costs as much as writing an attribute.
         *place = None;
@@ -113,6 +150,10 @@ impl SpanState {
         content.stream = None;
         content.reservation = None;
         content.on_drop = OnDrop::Discard;
+        #[cfg(feature = "tracing")]
+        {
+            content.library = None;
+        }
     }
 }
 
@@ -120,7 +161,7 @@ impl OpenSpan {
     /// A span under the current context; empty, and counted, when there is none.
     #[inline]
     pub(crate) fn begin(event_type: EventType, name: impl Into<Cow<'static, str>>) -> Self {
-        let Some(_recording) = Recording::enter_or_count() else {
+        let Some(_recording) = RecordingGuard::enter_or_count() else {
             return Self::default();
         };
         panic::forget();
@@ -133,6 +174,49 @@ impl OpenSpan {
 
     /// A span under a context, for a thread that is recording.
     pub(crate) fn under(context: Context, event_type: EventType, name: Cow<'static, str>) -> Self {
+        #[cfg(feature = "tracing")]
+        let same_call = match event_type {
+            EventType::LlmCall | EventType::ToolCall => {
+                context.run.same_library_call(context.span, event_type, &name)
+            }
+            _ => None,
+        };
+        let mut span = Self::in_place(context, event_type, name);
+        let Some(SpanState {
+            place: Some(place),
+            content,
+        }) = span.0.as_deref_mut()
+        else {
+            return span;
+        };
+        let draft = &mut content.draft;
+        match event_type {
+            EventType::LlmCall => draft.cleaned(names::REQUEST_MODEL, &content.name),
+            EventType::ToolCall => draft.cleaned(names::TOOL_NAME, &content.name),
+            _ => {}
+        }
+        operation(draft, event_type, &content.name);
+        #[cfg(feature = "tracing")]
+        {
+            place.same_call = same_call;
+        }
+        if place.context.inferred {
+            draft.word(names::CONTEXT, "inferred");
+        }
+        span
+    }
+
+    /// The span of a library under a context: what it is follows from what the library says of it.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn of_library(context: Context, event_type: EventType, name: Cow<'static, str>) -> Self {
+        let mut span = Self::in_place(context, event_type, name);
+        if let Some(state) = span.0.as_deref_mut() {
+            state.content.library = Some(Box::default());
+        }
+        span
+    }
+
+    fn in_place(context: Context, event_type: EventType, name: Cow<'static, str>) -> Self {
         let run = &context.run;
         run.redactor.look_again();
         let name = match run.redactor.text(&name) {
@@ -143,23 +227,14 @@ impl OpenSpan {
             EventType::Unknown => structural_name(name),
             _ => name,
         };
-        let mut state = pool::take_span();
-        let draft = &mut state.content.draft;
-        match event_type {
-            EventType::LlmCall => draft.cleaned(names::REQUEST_MODEL, &name),
-            EventType::ToolCall => draft.cleaned(names::TOOL_NAME, &name),
-            _ => {}
-        }
-        operation(draft, event_type, &name);
-        if context.inferred {
-            draft.word(names::CONTEXT, "inferred");
-        }
+        let mut state = take_span();
         state.content.name = name;
-        state.place = Some(Place {
+        state.place = Some(SpanPlace {
             id: run.new_span_id(),
             context,
             event_type,
             is_entered: AtomicBool::new(false),
+            same_call: None,
         });
         Self(Some(state))
     }
@@ -169,14 +244,14 @@ impl OpenSpan {
         if self.is_empty() {
             return Ok(self);
         }
-        let Some(recording) = Recording::enter_or_count() else {
+        let Some(recording) = RecordingGuard::enter_or_count() else {
             return Ok(Self::default());
         };
         let Some((place, content)) = self.parts() else {
             return Ok(self);
         };
         let run = &place.context.run;
-        if let Some(kind) = event_kind(place.event_type) {
+        if let Some(kind) = place.counts_as() {
             match run.reserve(kind) {
                 Ok(reservation) => content.reservation = reservation,
                 Err(refusal) => {
@@ -185,28 +260,67 @@ impl OpenSpan {
                 }
             }
         }
-        let start = run.clock.now();
-        let entry = OpenEntry {
-            parent: place.context.span,
-            name: content.name.clone(),
-            event_type: place.event_type,
-            start,
-            is_named: false,
-            has_stand_in: false,
-            outlives_run: false,
-        };
-        run.add_open(place.id, entry);
-        content.start = Some(start);
-        content.on_drop = on_drop;
+        place.open(content, on_drop);
         Ok(self)
     }
 
-    fn parts(&mut self) -> Option<(&Place, &mut SpanContent)> {
+    /// Makes the span of a library a timed one. Its call counts from now on, but nobody can refuse it.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn start_library(&mut self, same_call: Option<SpanId>) {
+        if let Some(place) = self.0.as_deref_mut().and_then(|state| state.place.as_mut()) {
+            place.same_call = same_call;
+        }
+        let Some((place, content)) = self.parts() else {
+            return;
+        };
+        if let Some(kind) = place.counts_as() {
+            // Refused or not, the run has tripped: its end and `check` report it.
+            content.reservation = place.context.run.reserve(kind).unwrap_or_default();
+        }
+        place.open(content, OnDrop::End);
+    }
+
+    /// Ends the span of a library as what it turned out to be.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn end_library(mut self, event_type: EventType, same_call: Option<SpanId>, end: Timestamp) {
+        if let Some(SpanState {
+            place: Some(place),
+            content,
+        }) = self.0.as_deref_mut()
+        {
+            let counted = place.counts_as();
+            place.event_type = event_type;
+            place.same_call = same_call;
+            if place.counts_as() != counted
+                && let Some(reservation) = content.reservation.take()
+            {
+                place.context.run.release(reservation);
+            }
+        }
+        // A guardrail that this trips is sticky: `check` and every recorder return it.
+        let _ = self.end_recording(EndTime::At(end));
+    }
+
+    /// As [`start`](Self::start), for structure and on a thread that is recording.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn start_on_recording_thread(&mut self, on_drop: OnDrop) {
+        if let Some((place, content)) = self.parts() {
+            place.open(content, on_drop);
+        }
+    }
+
+    /// As [`end`](Self::end), on a thread that is recording. A guardrail that this trips is sticky.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn end_on_recording_thread(self, time: EndTime) {
+        let _ = self.end_recording(time);
+    }
+
+    fn parts(&mut self) -> Option<(&SpanPlace, &mut SpanContent)> {
         let SpanState { place, content } = self.0.as_deref_mut()?;
         Some((place.as_ref()?, content))
     }
 
-    fn place(&self) -> Option<&Place> {
+    fn place(&self) -> Option<&SpanPlace> {
         self.0.as_ref()?.place.as_ref()
     }
 
@@ -248,7 +362,7 @@ impl OpenSpan {
     #[inline]
     pub(crate) fn edit(&mut self, change: impl FnOnce(&mut SpanEditor<'_>)) {
         if !self.is_empty()
-            && let Some(_recording) = Recording::enter()
+            && let Some(_recording) = RecordingGuard::enter()
             && let Some(mut editor) = self.editor()
         {
             change(&mut editor);
@@ -266,16 +380,27 @@ impl OpenSpan {
     }
 
     /// Ends the span: its line is written, and its run's limits and loop detector are informed.
-    pub(crate) fn end(mut self, time: EndTime) -> Result<(), GuardrailExceeded> {
+    pub(crate) fn end(self, time: EndTime) -> Result<(), GuardrailExceeded> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let Some(_recording) = RecordingGuard::enter_or_count() else {
+            self.give_up();
+            return Ok(());
+        };
+        self.end_recording(time)
+    }
+
+    /// Ends the span on a thread that is recording.
+    fn end_recording(mut self, time: EndTime) -> Result<(), GuardrailExceeded> {
         let Some(mut state) = self.0.take() else {
             return Ok(());
         };
         let mut outcome = Ok(());
-        if let Some(_recording) = Recording::enter_or_count()
-            && let SpanState {
-                place: Some(place),
-                content,
-            } = &mut *state
+        if let SpanState {
+            place: Some(place),
+            content,
+        } = &mut *state
         {
             let run = &place.context.run;
             let end = match time {
@@ -287,7 +412,8 @@ impl OpenSpan {
                 id: place.id,
                 parent: place.context.span,
                 name: &content.name,
-                event_type: place.event_type,
+                event_type: place.recorded_type(),
+                kind: content.kind(),
                 start: content
                     .start
                     .unwrap_or_else(|| run.clock.before(end, content.duration)),
@@ -296,27 +422,34 @@ impl OpenSpan {
                 may_have_children: place.is_entered.load(Ordering::Relaxed),
             };
             let recorded = run.write(&span, &mut content.draft);
-            if recorded == Recorded::Nowhere {
-                registry::count_unattached();
+            if recorded == RecordOutcome::Nowhere {
+                unattached::count();
             }
             if !matches!(time, EndTime::Refused(_)) {
                 outcome = place.observe(content, end, recorded);
             }
         }
-        pool::give_span(state);
+        give_span(state);
         outcome
+    }
+
+    /// Gives the memory back of a span that cannot be written.
+    fn give_up(mut self) {
+        if let Some(state) = self.0.take() {
+            give_span(state);
+        }
     }
 
     /// The call was refused before it was made. The one that crossed the limit is written, so that the trace shows what was
     /// stopped; a program that goes on asking does not fill the disk.
-    fn refuse(mut self, refusal: Refusal) -> GuardrailExceeded {
+    fn refuse(mut self, refusal: CallRefusal) -> GuardrailExceeded {
         if let Some(now) = refusal.crossed_at
             && let Some((_, content)) = self.parts()
         {
             // At the instant of the run's error, which the file has later: first the record, then the error.
             content.start = Some(now);
             let exceeded = &refusal.exceeded;
-            let recording = Recording::mark();
+            let recording = RecordingGuard::mark();
             content.error = Some(ErrorInfo::new(exceeded.error_type(), exceeded.to_string()));
             drop(recording);
             let _ = self.end(EndTime::Refused(now));
@@ -333,17 +466,17 @@ impl OpenSpan {
             OnDrop::Discard => {
                 // A thread that is recording may hold what releasing waits for.
                 if let Some(reservation) = content.reservation.take()
-                    && let Some(_recording) = Recording::enter()
+                    && let Some(_recording) = RecordingGuard::enter()
                 {
                     place.context.run.release(reservation);
                 }
                 if let Some(state) = self.0.take() {
-                    pool::give_span(state);
+                    give_span(state);
                 }
                 return;
             }
             OnDrop::Cancel(message) if content.error.is_none() => {
-                let _recording = Recording::mark();
+                let _recording = RecordingGuard::mark();
                 content.error = Some(ErrorInfo::new(CANCELLED, message));
             }
             _ => {}
@@ -362,35 +495,68 @@ impl Drop for OpenSpan {
     }
 }
 
-impl Place {
+impl SpanPlace {
+    /// What the limits count the span as; a call that another span reports counts there.
+    fn counts_as(&self) -> Option<EventKind> {
+        event_kind(self.recorded_type())
+    }
+
+    /// What readers make of the span.
+    fn recorded_type(&self) -> EventType {
+        match self.same_call {
+            Some(_) => EventType::Unknown,
+            None => self.event_type,
+        }
+    }
+
+    /// From now on the span is one that has started.
+    fn open(&self, content: &mut SpanContent, on_drop: OnDrop) {
+        let run = &self.context.run;
+        let start = run.clock.now();
+        let entry = OpenEntry {
+            parent: self.context.span,
+            name: content.name.clone(),
+            event_type: self.event_type,
+            start,
+            is_named: false,
+            has_stand_in: false,
+            outlives_run: false,
+            #[cfg(feature = "tracing")]
+            is_library: content.library.is_some(),
+        };
+        run.add_open(self.id, entry);
+        content.start = Some(start);
+        content.on_drop = on_drop;
+    }
+
     /// Informs the run's limits and its loop detector of a record.
     fn observe(
         &self,
         content: &mut SpanContent,
         end: Timestamp,
-        recorded: Recorded,
+        recorded: RecordOutcome,
     ) -> Result<(), GuardrailExceeded> {
         let run = &self.context.run;
         let reservation = content.reservation.take();
-        if recorded == Recorded::Nowhere {
+        if recorded == RecordOutcome::Nowhere {
             if let Some(reservation) = reservation {
                 run.release(reservation);
             }
             return run.tripped().map_or(Ok(()), Err);
         }
-        let Some(kind) = event_kind(self.event_type) else {
+        let Some(kind) = self.counts_as() else {
             // Structure is no event, and its end returns nothing that a guardrail could say.
             return Ok(());
         };
         pool::with_signature_buffers(|buffers| {
             let asked = asked(self.event_type, content, buffers);
-            let written = Written {
+            let written = WrittenRecord {
                 id: self.id,
                 kind,
                 // The limits protect the program for as long as it works; a loop would change what the run said.
                 signature: asked
-                    .filter(|_| recorded == Recorded::InRun)
-                    .map(|asked| (buffers.signature.as_str(), asked)),
+                    .filter(|_| recorded == RecordOutcome::InRun)
+                    .map(|asked| (buffers.signature.as_slice(), asked)),
                 reservation,
             };
             run.observe(written, end)
@@ -399,21 +565,46 @@ impl Place {
 }
 
 impl SpanContent {
+    #[cfg_attr(
+        not(feature = "tracing"),
+        expect(clippy::unused_self, reason = "only the layer knows kinds")
+    )]
+    fn kind(&self) -> Option<SpanKind> {
+        #[cfg(feature = "tracing")]
+        return self.library.as_ref().and_then(|library| library.kind);
+        #[cfg(not(feature = "tracing"))]
+        None
+    }
+
+    /// What was called: the model or the tool.
+    fn called(&self) -> &str {
+        #[cfg(feature = "tracing")]
+        if let Some(library) = &self.library {
+            return &library.called;
+        }
+        &self.name
+    }
+
     /// Adds the streamed answer, the status and the error.
     fn add_outcome(&mut self, event_type: EventType, redactor: &Redactor) {
+        #[cfg(feature = "tracing")]
+        if self.library.is_some() {
+            // What a library says of its outcome is understood on reading; the rest is in the span's status.
+            return;
+        }
         let draft = &mut self.draft;
         if let Some(stream) = &self.stream {
             let milliseconds = stream.first_after.as_secs_f64() * 1_000.0;
-            draft.scalar(names::TIME_TO_FIRST_CHUNK, Scalar::Float(milliseconds));
-            draft.scalar(names::CHUNKS, Scalar::Unsigned(stream.chunks));
-            if !stream.text.is_empty() {
-                add_message(
-                    draft,
-                    events::RESPONSE,
-                    EventTime::End,
-                    stream.text.as_str(),
-                    redactor,
-                );
+            draft.scalar(names::TIME_TO_FIRST_CHUNK, ScalarValue::Float(milliseconds));
+            draft.scalar(names::CHUNKS, ScalarValue::Unsigned(stream.chunks));
+            match stream.content() {
+                Some(StreamedContent::Text(text)) => {
+                    add_message(draft, events::RESPONSE, EventTime::End, text, redactor);
+                }
+                Some(StreamedContent::Message(message)) => {
+                    add_message(draft, events::RESPONSE, EventTime::End, &message, redactor);
+                }
+                None => {}
             }
         }
         let is_call = matches!(event_type, EventType::LlmCall | EventType::ToolCall);
@@ -437,12 +628,13 @@ impl SpanContent {
 
 /// A span that is being changed by a thread that is recording.
 pub(crate) struct SpanEditor<'a> {
-    place: &'a Place,
+    place: &'a SpanPlace,
     content: &'a mut SpanContent,
 }
 
 impl SpanEditor<'_> {
-    fn redacted(&mut self) -> (&mut Draft, &Redactor) {
+    /// What the span holds so far, and what redacts it.
+    pub(crate) fn redacted(&mut self) -> (&mut Draft, &Redactor) {
         (&mut self.content.draft, &self.place.context.run.redactor)
     }
 
@@ -476,7 +668,7 @@ impl SpanEditor<'_> {
         draft.text(name, text, redactor);
     }
 
-    pub(crate) fn scalar(&mut self, name: Name, value: Scalar) {
+    pub(crate) fn scalar(&mut self, name: Name, value: ScalarValue) {
         self.content.draft.scalar(name, value);
     }
 
@@ -485,12 +677,27 @@ impl SpanEditor<'_> {
             (names::INPUT_TOKENS, usage.prompt_tokens),
             (names::OUTPUT_TOKENS, usage.completion_tokens),
             (names::TOTAL_TOKENS, usage.total_tokens),
+            (names::CACHE_READ_TOKENS, usage.cache_read_tokens),
+            (names::CACHE_WRITE_TOKENS, usage.cache_write_tokens),
+            (names::REASONING_TOKENS, usage.reasoning_tokens),
         ];
         for (name, tokens) in parts {
             if let Some(tokens) = tokens {
-                self.scalar(name, Scalar::Unsigned(tokens));
+                self.scalar(name, ScalarValue::Unsigned(tokens));
             }
         }
+    }
+
+    /// Sets what loop detection knows the call by, and the kind of the span.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn set_library_call(&mut self, call: LibraryCall) {
+        self.content.library = Some(Box::new(call));
+    }
+
+    /// Sets when the work of the span started.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn set_start(&mut self, start: Timestamp) {
+        self.content.start = Some(start);
     }
 
     /// Sets an attribute of the user's own.
@@ -518,26 +725,30 @@ impl SpanEditor<'_> {
         let (draft, redactor) = self.redacted();
         add_message(draft, events::RESPONSE, EventTime::End, value, redactor);
         if let Some(stream) = &mut self.content.stream {
-            stream.text.clear();
+            stream.clear();
         }
         self.set_answered();
     }
 
     /// Adds to a streamed response.
     pub(crate) fn chunk(&mut self, text: &str) {
+        self.stream().push_text(text);
+    }
+
+    /// Adds to a tool call of a streamed response.
+    pub(crate) fn tool_call_chunk(&mut self, chunk: &ToolCallChunk<'_>) {
+        self.stream().push_tool_call(chunk);
+    }
+
+    /// The streamed response, which begins now unless it has.
+    fn stream(&mut self) -> &mut StreamedAnswer {
         let start = self.content.start;
-        let stream = self.content.stream.get_or_insert_with(|| {
+        self.content.stream.get_or_insert_with(|| {
             let now = self.place.context.run.clock.now();
             let micros = start.map_or(0, |start| now.microseconds_since(start));
-            Box::new(Stream {
-                first_after: Duration::from_micros(u64::try_from(micros).unwrap_or(0)),
-                ..Stream::default()
-            })
-        });
-        stream.chunks += 1;
-        if stream.text.len() < MAX_STREAM_BYTES {
-            stream.text.push_str(text);
-        }
+            let first_after = Duration::from_micros(u64::try_from(micros).unwrap_or(0));
+            Box::new(StreamedAnswer::new(first_after))
+        })
     }
 
     /// Sets the arguments of a tool: always JSON text.
@@ -578,7 +789,7 @@ fn add_message<T: Serialize + ?Sized>(
     redactor: &Redactor,
 ) {
     draft.event(event, time);
-    if draft.event_content(event_keys::CONTENT, value, redactor) == Shape::Json {
+    if draft.event_content(event_keys::CONTENT, value, redactor) == ValueShape::Json {
         draft.event_text(event_keys::FORMAT, event_keys::FORMAT_JSON, redactor);
     }
 }
@@ -591,15 +802,18 @@ fn asked(event_type: EventType, content: &SpanContent, buffers: &mut SignatureBu
     let failed = content.error.is_some();
     Some(match event_type {
         EventType::LlmCall => {
-            loops::llm_signature(&content.name, &mut buffers.signature);
+            loops::llm_signature(content.called(), &mut buffers.signature);
             let text_of = |event| draft.event_text_of(event, event_keys::CONTENT);
-            let prompt =
+            let mut prompt =
                 text_of(events::PROMPT).and_then(|text| buffers.prompt(text, is_json(events::PROMPT)));
+            if prompt.is_none() {
+                prompt = sent_text(draft, names::INPUT_MESSAGES).and_then(|text| buffers.prompt(text, true));
+            }
             // Without a prompt, answers are compared.
             let mut response = || buffers.prompt(text_of(events::RESPONSE)?, is_json(events::RESPONSE));
             let came = if prompt.is_none() { response() } else { None };
             Asked {
-                kind: Kind::Model,
+                kind: TrailKind::Model,
                 asked: prompt.map(|(whole, _)| whole),
                 last_message: prompt.map(|(_, last)| last),
                 came: came.map(|(whole, _)| whole),
@@ -608,11 +822,13 @@ fn asked(event_type: EventType, content: &SpanContent, buffers: &mut SignatureBu
             }
         }
         EventType::ToolCall => {
-            let arguments = draft.event_text_of(events::TOOL_ARGUMENTS, event_keys::ARGUMENTS);
-            let asked = buffers.tool_signature(&content.name, arguments);
+            let arguments = draft
+                .event_text_of(events::TOOL_ARGUMENTS, event_keys::ARGUMENTS)
+                .or_else(|| sent_text(draft, names::TOOL_CALL_ARGUMENTS));
+            let asked = buffers.tool_signature(content.called(), arguments);
             let mut result = || buffers.number(draft.event_text_of(events::TOOL_RESULT, event_keys::RESULT)?);
             Asked {
-                kind: Kind::Tool,
+                kind: TrailKind::Tool,
                 asked,
                 last_message: None,
                 came: if asked.is_none() { result() } else { None },
@@ -621,11 +837,24 @@ fn asked(event_type: EventType, content: &SpanContent, buffers: &mut SignatureBu
             }
         }
         EventType::StateUpdate => {
-            buffers.signature.push_str(loops::STATE_SIGNATURE);
+            buffers
+                .signature
+                .extend_from_slice(loops::STATE_SIGNATURE.as_bytes());
             Asked::STATE
         }
         _ => return None,
     })
+}
+
+/// What a library sent as an attribute where a recorder has an event.
+#[cfg(feature = "tracing")]
+fn sent_text(draft: &Draft, name: Name) -> Option<&[u8]> {
+    draft.text_of(name.written())
+}
+
+#[cfg(not(feature = "tracing"))]
+fn sent_text(_: &Draft, _: Name) -> Option<&[u8]> {
+    None
 }
 
 /// What the limits count a span as.

@@ -1,4 +1,4 @@
-//! What a panic said, kept for the run that it ends: a hook that notes it and calls the hook that was there before.
+//! What a panic said, kept for the run that it ends.
 //!
 //! A note belongs to the unwinding that its panic started. `resume_unwind` starts one without a hook, so that a note may be
 //! of a panic that was caught long ago. Where this SDK calls the user's code it sees the payload itself. A guard that is
@@ -8,14 +8,11 @@
 use std::any::Any;
 use std::backtrace::Backtrace;
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use super::context::Context;
 use super::error::ErrorInfo;
-use super::recording::Recording;
-use super::run_state::RunState;
 
 /// The error type of a panic.
 const PANIC: &str = "panic";
@@ -35,14 +32,14 @@ struct Note {
     panic: Panic,
     /// Captured cheaply; resolved to names only when a run really ended by this panic, and then once.
     backtrace: Option<Backtrace>,
-    origin: Origin,
+    origin: UnwindingOrigin,
     /// How many panics other threads had had when the hooks were done.
     panics_of_others: u64,
 }
 
 /// How much is known of the unwinding that a note belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Origin {
+enum UnwindingOrigin {
     /// Its payload was seen.
     Seen,
     /// The thread had no other note.
@@ -72,50 +69,47 @@ pub(crate) fn forget() {
 
 /// Whether the frames of a panic are resolved to names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Frames {
+pub(crate) enum FrameNames {
     Resolved,
     LeftOut,
 }
 
 /// The beginning of something that a panic may end.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct PanicWatch {
     panicking: bool,
     panics_of_run: u64,
     panics_of_thread: u64,
 }
 
-impl Watch {
-    /// From now on, for what belongs to a run.
-    pub(crate) fn start(run: &RunState) -> Self {
+impl PanicWatch {
+    /// From now on, for what belongs to a run whose threads have had this many panics.
+    pub(crate) fn start(panics_of_run: u64) -> Self {
         forget();
         Self {
             panicking: std::thread::panicking(),
-            panics_of_run: run.panics.load(Ordering::Relaxed),
+            panics_of_run,
             panics_of_thread: OWN.try_with(Cell::get).unwrap_or(0),
         }
     }
 
     /// The panic that has begun since and that this thread is unwinding from. Its frames are for what ends a run:
     /// resolving them takes tens of milliseconds, which a program that goes on must not wait for.
-    pub(crate) fn panic(&self, run: &RunState, frames: Frames) -> Option<Panic> {
+    pub(crate) fn panic(&self, panics_of_run: u64, frames: FrameNames) -> Option<Panic> {
         if self.panicking || !std::thread::panicking() {
             return None;
         }
-        let in_run = run
-            .panics
-            .load(Ordering::Relaxed)
-            .saturating_sub(self.panics_of_run);
+        let in_run = panics_of_run.saturating_sub(self.panics_of_run);
         let own = OWN
             .try_with(Cell::get)
             .unwrap_or(0)
             .saturating_sub(self.panics_of_thread);
         let is_believed = |note: &Note| match note.origin {
-            Origin::Seen => true,
+            UnwindingOrigin::Seen => true,
             // The payload of another thread may be the one that is resumed here: of one that worked for this run, or of
             // one that panicked since.
-            Origin::Only => in_run <= own && note.panics_of_others == panics_of_others(),
-            Origin::Unclear => false,
+            UnwindingOrigin::Only => in_run <= own && note.panics_of_others == panics_of_others(),
+            UnwindingOrigin::Unclear => false,
         };
         Some(last_panic(is_believed, frames))
     }
@@ -140,18 +134,18 @@ fn see(payload: &(dyn Any + Send)) {
             .unwrap_or_else(|| Note {
                 panic: Panic::now(message),
                 backtrace: None,
-                origin: Origin::Seen,
+                origin: UnwindingOrigin::Seen,
                 panics_of_others: 0,
             });
         last.set(Some(Note {
-            origin: Origin::Seen,
+            origin: UnwindingOrigin::Seen,
             ..note
         }));
     });
 }
 
 impl Panic {
-    fn now(message: &str) -> Self {
+    pub(super) fn now(message: &str) -> Self {
         Self {
             error: ErrorInfo::new(PANIC, message),
             at: Instant::now(),
@@ -160,87 +154,62 @@ impl Panic {
 }
 
 /// What a panic said, if it was text.
-fn text_of(payload: &(dyn Any + Send)) -> Option<&str> {
+pub(super) fn text_of(payload: &(dyn Any + Send)) -> Option<&str> {
     match payload.downcast_ref::<&str>() {
         Some(text) => Some(text),
         None => payload.downcast_ref::<String>().map(String::as_str),
     }
 }
 
-/// Chains the hook, once per process.
-pub(crate) fn install_hook() {
-    static INSTALLED: AtomicBool = AtomicBool::new(false);
-    // The standard library refuses to change hooks on a thread that is panicking.
-    if std::thread::panicking() {
-        return;
-    }
-    // Nobody waits for the thread that does it: in a forked child it may be gone.
-    if INSTALLED.swap(true, Ordering::Relaxed) {
-        return;
-    }
-    let previous = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        note(info);
-        previous(info);
-        // To print takes a while, in which others panic.
-        let _ = LAST.try_with(|last| {
-            let note = last.take().map(|note| Note {
-                panics_of_others: panics_of_others(),
-                ..note
-            });
-            last.set(note);
-        });
-    }));
-}
-
-fn note(info: &PanicHookInfo<'_>) {
+/// Counts a panic of this thread.
+pub(super) fn count_panic() {
     PANICS.fetch_add(1, Ordering::Relaxed);
     let _ = OWN.try_with(|own| own.set(own.get() + 1));
-    // A panic in the user's code that a recorder called is caught by the recorder.
-    let Some(_recording) = Recording::enter() else {
-        return;
-    };
-    let Some(context) = Context::of_thread() else {
-        return;
-    };
-    context.run.panics.fetch_add(1, Ordering::Relaxed);
-    let mut panic = Panic::now(text_of(info.payload()).unwrap_or("a panic whose payload is not text"));
-    if let Some(place) = info.location() {
-        panic.error = panic.error.at(place);
-    }
-    let backtrace = Some(Backtrace::force_capture());
+}
+
+/// Notes a panic of this thread, whose frames are not resolved yet.
+pub(super) fn note(panic: Panic, backtrace: Backtrace) {
     let _ = LAST.try_with(|last| {
         let origin = match last.take() {
-            None => Origin::Only,
-            Some(_) => Origin::Unclear,
+            None => UnwindingOrigin::Only,
+            Some(_) => UnwindingOrigin::Unclear,
         };
         last.set(Some(Note {
             panic,
-            backtrace,
+            backtrace: Some(backtrace),
             origin,
             panics_of_others: panics_of_others(),
         }));
     });
-    if cfg!(panic = "abort") {
-        // Nothing unwinds: this is the last moment to end the run, and this panic is the one that ends it.
-        let end = context.run.clock.now();
-        context
-            .run
-            .end_aborted(last_panic(|_| true, Frames::Resolved).error, end);
-    }
+}
+
+/// The hooks of a panic are done: while one prints, others panic.
+pub(super) fn hooks_done() {
+    let _ = LAST.try_with(|last| {
+        let note = last.take().map(|note| Note {
+            panics_of_others: panics_of_others(),
+            ..note
+        });
+        last.set(note);
+    });
+}
+
+/// The panic that the program is about to abort with.
+pub(super) fn aborting_panic() -> Panic {
+    last_panic(|_| true, FrameNames::Resolved)
 }
 
 /// What is noted of the panic that this thread is unwinding from, if the note may be believed. It may end several spans,
 /// and the run around them.
-fn last_panic(is_believed: impl FnOnce(&Note) -> bool, frames: Frames) -> Panic {
+fn last_panic(is_believed: impl FnOnce(&Note) -> bool, frames: FrameNames) -> Panic {
     let note = LAST.try_with(Cell::take).ok().flatten();
     let Some(mut note) = note.filter(is_believed) else {
         // Or the program replaced the hook.
         return Panic::now("the thread panicked");
     };
     let backtrace = match frames {
-        Frames::Resolved => note.backtrace.take(),
-        Frames::LeftOut => None,
+        FrameNames::Resolved => note.backtrace.take(),
+        FrameNames::LeftOut => None,
     };
     if let Some(frames) = backtrace.and_then(|backtrace| program_frames(&backtrace.to_string())) {
         let stack = note.panic.error.stack.get_or_insert_default();

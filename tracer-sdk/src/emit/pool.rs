@@ -1,47 +1,17 @@
 //! Buffers that spans use again, so that recording in a steady stream does not allocate. Without them a tool call takes 61 % more
 //! instructions.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 
-use super::open_span::SpanState;
-use super::recording::Recording;
 use crate::loops::{self, ShapeWriter};
 
-/// The boxes are handed out as they are.
-type WaitingSpans = Vec<Box<SpanState>>;
-
 thread_local! {
-    static SPANS: RefCell<WaitingSpans> = const { RefCell::new(Vec::new()) };
     static LINE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     static SIGNATURE: Cell<Option<Box<SignatureBuffers>>> = const { Cell::new(None) };
 }
 
 /// How much a line buffer may keep between spans.
 const KEPT_LINE_BYTES: usize = 256 * 1024;
-
-/// As many spans wait per thread as are open within each other, as a rule.
-const KEPT_SPANS: usize = 4;
-
-/// The memory for a span: one that waits, or a new one.
-pub(crate) fn take_span() -> Box<SpanState> {
-    let waiting = SPANS.try_with(|spans| spans.try_borrow_mut().ok()?.pop());
-    waiting.ok().flatten().unwrap_or_default()
-}
-
-/// Keeps the memory of a span for this thread's next ones, unless enough of it waits.
-pub(crate) fn give_span(mut span: Box<SpanState>) {
-    // What is dropped here is the SDK's own, and the program's allocator may record that.
-    let _recording = Recording::mark();
-    span.clear();
-    // A thread that is ending has no pool any more.
-    let _ = SPANS.try_with(|spans| {
-        if let Ok(mut spans) = spans.try_borrow_mut()
-            && spans.len() < KEPT_SPANS
-        {
-            spans.push(span);
-        }
-    });
-}
 
 /// Runs `write` with this thread's line buffer.
 pub(crate) fn with_line_buffer<R>(write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
@@ -56,8 +26,9 @@ pub(crate) fn with_line_buffer<R>(write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
 /// What is needed to put a signature together.
 #[derive(Debug, Default)]
 pub(crate) struct SignatureBuffers {
-    pub(crate) signature: String,
-    shape: String,
+    /// UTF-8, as the shape is.
+    pub(crate) signature: Vec<u8>,
+    shape: Vec<u8>,
     shape_writer: ShapeWriter,
 }
 
@@ -70,7 +41,7 @@ impl SignatureBuffers {
         let number = arguments
             .filter(|text| *text != b"null")
             .and_then(|text| self.shape_writer.append_json(text, &mut self.shape));
-        loops::tool_signature(tool, number.map(|_| self.shape.as_str()), &mut self.signature);
+        loops::tool_signature(tool, number.map(|_| self.shape.as_slice()), &mut self.signature);
         number
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::error::ErrorInfo;
 use crate::format::{SpanId, Timestamp};
-use crate::guardrails::{EventKind, GuardrailExceeded, Monitor, Reservation};
+use crate::guardrails::{CallReservation, EventKind, GuardrailExceeded, Monitor};
 use crate::loops::{Asked, LoopDetector, LoopWarning};
 use crate::settings::Settings;
 
@@ -20,28 +20,28 @@ pub(crate) struct Exception {
 }
 
 /// A loop among the spans of a run.
-pub(crate) type Loop = LoopWarning<SpanId>;
+pub(crate) type SpanLoop = LoopWarning<SpanId>;
 
 /// A record that was written.
 #[derive(Debug)]
-pub(crate) struct Written<'a> {
+pub(crate) struct WrittenRecord<'a> {
     pub(crate) id: SpanId,
     /// What the limits count it as.
     pub(crate) kind: EventKind,
     /// What the loop detector knows it by.
-    pub(crate) signature: Option<(&'a str, Asked)>,
+    pub(crate) signature: Option<(&'a [u8], Asked)>,
     /// The place that was kept for it when it started.
-    pub(crate) reservation: Option<Reservation>,
+    pub(crate) reservation: Option<CallReservation>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct RunProgress {
     monitor: Monitor,
     loops: LoopDetector,
     exceptions: Vec<Exception>,
 }
 
-impl Progress {
+impl RunProgress {
     pub(crate) fn new(settings: &Settings) -> Self {
         Self {
             monitor: Monitor::new(settings.guardrails.clone()),
@@ -65,24 +65,24 @@ impl Progress {
         kind: EventKind,
         elapsed: Duration,
         now: Timestamp,
-    ) -> Result<Reservation, GuardrailExceeded> {
+    ) -> Result<CallReservation, GuardrailExceeded> {
         let outcome = self.monitor.reserve(kind, elapsed);
         self.keep_trip(now);
         outcome
     }
 
-    pub(crate) fn release(&mut self, reservation: Reservation) {
+    pub(crate) fn release(&mut self, reservation: CallReservation) {
         self.monitor.cancel(reservation);
     }
 
     /// A record was written. Returns the loop that it closed: its warning is written before anything stops over it, and
-    /// told with [`Progress::loop_written`].
+    /// reported with [`RunProgress::loop_written`].
     pub(crate) fn observe(
         &mut self,
-        written: Written<'_>,
+        written: WrittenRecord<'_>,
         elapsed: Duration,
         now: Timestamp,
-    ) -> Option<Loop> {
+    ) -> Option<SpanLoop> {
         let _ = match written.reservation {
             Some(reservation) => self.monitor.finish(reservation, elapsed),
             None => self.monitor.record(written.kind, elapsed),
@@ -118,11 +118,11 @@ impl Progress {
 
     pub(crate) fn fail(&mut self, error: ErrorInfo, at: Timestamp) {
         // A program that hands the guardrail's own error on has not failed a second time.
-        let told = self.exceptions.iter().any(|known| {
+        let reported = self.exceptions.iter().any(|known| {
             known.guardrail.is_some() && error.message.contains(&known.error.message)
                 || known.error.error_type == error.error_type && known.error.message == error.message
         });
-        if !told && self.exceptions.len() < MAX_EXCEPTIONS {
+        if !reported && self.exceptions.len() < MAX_EXCEPTIONS {
             self.exceptions.push(Exception {
                 at,
                 error,

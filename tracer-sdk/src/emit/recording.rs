@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 
-use super::registry;
+use super::unattached;
 
 thread_local! {
     /// This thread is recording something.
@@ -16,11 +16,11 @@ thread_local! {
 /// This thread is recording, until the guard is dropped.
 #[must_use = "recording ends when this is dropped"]
 #[derive(Debug)]
-pub(crate) struct Recording {
+pub(crate) struct RecordingGuard {
     before: bool,
 }
 
-impl Recording {
+impl RecordingGuard {
     /// `None` when the thread is recording already.
     #[inline]
     pub(crate) fn enter() -> Option<Self> {
@@ -33,7 +33,7 @@ impl Recording {
     pub(crate) fn enter_or_count() -> Option<Self> {
         let entered = Self::enter();
         if entered.is_none() {
-            registry::count_unattached();
+            unattached::count();
             DROPPED.set(DROPPED.get() + 1);
         }
         entered
@@ -48,7 +48,7 @@ impl Recording {
     }
 }
 
-impl Drop for Recording {
+impl Drop for RecordingGuard {
     #[inline]
     fn drop(&mut self) {
         IS_RECORDING.set(self.before);

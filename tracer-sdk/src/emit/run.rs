@@ -9,11 +9,13 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::error::ErrorInfo;
-use super::future::Traced;
+use super::given_tags::GivenTags;
 use super::panic::watched;
-use super::recording::Recording;
+use super::recording::RecordingGuard;
 use super::run_state::RunStats;
-use super::scope::{Scope, ScopeGuard, Site};
+use super::scope::{Scope, ScopeGuard};
+use super::site::Site;
+use super::traced::Traced;
 use crate::format::TraceId;
 use crate::guardrails::{GuardrailExceeded, Guardrails};
 use crate::settings::Config;
@@ -50,15 +52,16 @@ pub fn traced_run(name: impl Into<Cow<'static, str>>) -> RunGuard {
 /// let answer = Run::new("support-agent")
 ///     .config(&config)
 ///     .guardrails(Guardrails::new().max_tool_calls(20))
-///     .in_scope(|| tool_call("search").record().map(|()| "Within 14 days."))?;
+///     .try_in_scope(|| tool_call("search").record().map(|()| "Within 14 days."))?;
 /// assert_eq!(answer, "Within 14 days.");
 /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
 /// ```
-#[must_use = "a `Run` only describes a run: call `.start()`, `.in_scope(..)` or `.instrument(..)`"]
+#[must_use = "a `Run` only describes a run: call `.start()`, `.try_in_scope(..)` or `.try_instrument(..)`"]
 #[derive(Debug, Clone)]
 pub struct Run {
     site: Site,
     config: Config,
+    tags: GivenTags,
     file_system: Option<Arc<dyn FileSystem>>,
 }
 
@@ -82,6 +85,7 @@ impl Run {
         Self {
             site,
             config: Config::new(),
+            tags: GivenTags::default(),
             file_system: None,
         }
     }
@@ -118,6 +122,28 @@ impl Run {
         self
     }
 
+    /// Adds a tag, a short text by which the run is found and grouped again; another one of this key is replaced.
+    ///
+    /// It is recorded as the attribute `tracer.tag.KEY` of the root, redacted, and cut to 256 bytes. A run has at most 64 tags; a
+    /// key has 1 to 64 bytes and no space, comma or `=`. What is not a tag is left out, with the SDK's one warning. Tags of
+    /// the environment variable `TRACER_TAGS` (`commit=3f2a,team=search`) are added to every run and win over those in code.
+    /// Where a run is active already, the tags are recorded on the span that this one becomes.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("support-agent").config(&config).tag("commit", "3f2a").start();
+    /// # let directory = run.dir().unwrap();
+    /// # run.finish();
+    /// let run = tracer_sdk::read::LoadedRun::read(&directory)?;
+    /// assert_eq!(run.spans[0].attributes["tracer.tag.commit"], "3f2a");
+    /// # Ok::<(), tracer_sdk::read::InvalidRun>(())
+    /// ```
+    pub fn tag(mut self, key: impl AsRef<str>, value: impl AsRef<str>) -> Self {
+        self.tags.set(key.as_ref(), value.as_ref());
+        self
+    }
+
     /// Records through another file system than the machine's, for this project's own tests.
     #[doc(hidden)]
     #[cfg(any(test, feature = "testing"))]
@@ -139,12 +165,13 @@ impl Run {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn start(self) -> RunGuard {
-        let scope = Scope::run_with(&self.site, &self.config, self.file_system.as_ref());
+        let scope = Scope::run_with(&self.site, &self.config, &self.tags, self.file_system.as_ref());
         // The program's allocator may record that the settings go.
-        let _recording = Recording::mark();
+        let _recording = RecordingGuard::mark();
         let Self {
             site,
             config: _config,
+            tags: _tags,
             file_system: _file_system,
         } = self;
         RunGuard {
@@ -154,51 +181,52 @@ impl Run {
         }
     }
 
-    /// Runs a closure as the run. An `Err` ends the run as failed and is handed on.
+    /// Runs a closure that can fail as the run. An `Err` ends the run as failed and is returned.
     ///
     /// ```
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// let answer = tracer_sdk::Run::new("ask").config(&config).in_scope(|| "42".parse::<u8>())?;
+    /// let answer = tracer_sdk::Run::new("ask").config(&config).try_in_scope(|| "42".parse::<u8>())?;
     /// assert_eq!(answer, 42);
     /// # Ok::<(), std::num::ParseIntError>(())
     /// ```
-    pub fn in_scope<T, E: fmt::Display>(self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    pub fn try_in_scope<T, E: fmt::Display>(self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let run = self.start();
         run.observe(watched(work))
     }
 
-    /// Runs a closure as the run, for work that cannot fail.
+    /// Runs a closure as the run and returns what it returns, whose meaning the run does not know: a `Result` goes to
+    /// [`try_in_scope`](Self::try_in_scope).
     ///
     /// ```
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// let answer = tracer_sdk::Run::new("ask").config(&config).in_scope_infallible(|| 42);
+    /// let answer = tracer_sdk::Run::new("ask").config(&config).in_scope(|| 42);
     /// assert_eq!(answer, 42);
     /// ```
-    pub fn in_scope_infallible<R>(self, work: impl FnOnce() -> R) -> R {
+    pub fn in_scope<R>(self, work: impl FnOnce() -> R) -> R {
         let _run = self.start();
         watched(work)
     }
 
-    /// Makes a future the run. An `Err` ends the run as failed and is handed on; a future that is dropped before it is
-    /// ready is told as cancelled. The run starts now.
+    /// Makes a future that can fail the run. An `Err` ends the run as failed and is returned; a future that is dropped
+    /// before it is ready is recorded as cancelled. The run starts now.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// let answer = tracer_sdk::Run::new("ask").config(&config).instrument(async { "42".parse::<u8>() }).await?;
+    /// let answer = tracer_sdk::Run::new("ask").config(&config).try_instrument(async { "42".parse::<u8>() }).await?;
     /// assert_eq!(answer, 42);
     /// # Ok(()) }
     /// ```
-    pub fn instrument<F, T, E>(self, future: F) -> Traced<impl Future<Output = Result<T, E>>>
+    pub fn try_instrument<F, T, E>(self, future: F) -> Traced<impl Future<Output = Result<T, E>>>
     where
         F: Future<Output = Result<T, E>>,
         E: fmt::Display,
     {
-        let scope = Scope::run_with(&self.site, &self.config, self.file_system.as_ref());
+        let scope = Scope::run_with(&self.site, &self.config, &self.tags, self.file_system.as_ref());
         let (observer, site) = (scope.clone(), self.site);
         Traced::new(scope, async move {
             let result = future.await;
@@ -206,20 +234,21 @@ impl Run {
         })
     }
 
-    /// Makes a future the run, for work that cannot fail.
+    /// Makes a future the run and returns its output, whose meaning the run does not know: a `Result` goes to
+    /// [`try_instrument`](Self::try_instrument).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// let answer = tracer_sdk::Run::new("ask").config(&config).instrument_infallible(async { 42 }).await;
+    /// let answer = tracer_sdk::Run::new("ask").config(&config).instrument(async { 42 }).await;
     /// assert_eq!(answer, 42);
     /// # }
     /// ```
-    pub fn instrument_infallible<F: Future>(self, future: F) -> Traced<F> {
+    pub fn instrument<F: Future>(self, future: F) -> Traced<F> {
         Traced::new(
-            Scope::run_with(&self.site, &self.config, self.file_system.as_ref()),
+            Scope::run_with(&self.site, &self.config, &self.tags, self.file_system.as_ref()),
             future,
         )
     }
@@ -232,9 +261,37 @@ fn observe<T, E: fmt::Display>(scope: &Scope, site: &Site, result: Result<T, E>)
     result
 }
 
+/// Asks whether the current run has crossed one of its limits.
+///
+/// Recorders ask by themselves. An agent whose model and tool calls are made by a library, and recorded by
+/// `tracer_sdk::layer()`, asks in its own loop: a library cannot be stopped from outside.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+/// use tracer_sdk::{Guardrails, Run, tool_call};
+///
+/// let limits = Guardrails::new().max_tool_calls(1);
+/// let run = Run::new("careful").config(&config).guardrails(limits).start();
+/// assert!(tracer_sdk::check().is_ok());
+/// let _ = tool_call("search").record();
+/// let _ = tool_call("search").record();
+/// assert!(tracer_sdk::check().is_err());
+/// ```
+///
+/// # Errors
+///
+/// [`GuardrailExceeded`] when it has. Outside of a run there is no limit.
+pub fn check() -> Result<(), GuardrailExceeded> {
+    let Some(_recording) = RecordingGuard::enter() else {
+        return Ok(());
+    };
+    Context::active().map_or(Ok(()), |context| context.run.check())
+}
+
 /// Nothing is known while the thread records something.
 fn stats_of(context: Option<Context>) -> RunStats {
-    match (context, Recording::enter()) {
+    match (context, RecordingGuard::enter()) {
         (Some(context), Some(_recording)) => context.run.stats(),
         _ => RunStats::default(),
     }
@@ -356,7 +413,7 @@ impl RunGuard {
     ///
     /// [`GuardrailExceeded`] when it has.
     pub fn check(&self) -> Result<(), GuardrailExceeded> {
-        match (self.scope.context(), Recording::enter()) {
+        match (self.scope.context(), RecordingGuard::enter()) {
             (Some(context), Some(_recording)) => context.run.check(),
             _ => Ok(()),
         }
@@ -376,7 +433,7 @@ impl RunGuard {
     /// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
     /// ```
     pub fn flush(&self) {
-        if let (Some(context), Some(_recording)) = (self.scope.context(), Recording::enter()) {
+        if let (Some(context), Some(_recording)) = (self.scope.context(), RecordingGuard::enter()) {
             context.run.flush();
         }
     }

@@ -8,69 +8,31 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::context::{Context, ContextGuard};
+use super::conventions::CANCELLED;
 use super::error::ErrorInfo;
+use super::given_tags::GivenTags;
 use super::open_span::{EndTime, OnDrop, OpenSpan, SpanEditor};
-use super::panic::{Frames, Watch, forget};
-use super::recording::{self, Recording};
-use super::root::CANCELLED;
+use super::panic::{FrameNames, PanicWatch, forget};
+use super::recording::{self, RecordingGuard};
 use super::run_state::RunState;
+use super::site::Site;
 use super::start::{Started, start_run};
-use crate::format::EventType;
 use crate::format::names;
+use crate::format::{EventType, Tags};
 use crate::guardrails::{GuardrailExceeded, Guardrails};
 use crate::process::OwnLock;
 use crate::settings::Config;
 use crate::write::files::{Disk, FileSystem};
 
-/// Where a traced function stands, and the name that it was given.
-#[derive(Debug, Clone)]
-pub struct Site {
-    pub(crate) name: Option<Cow<'static, str>>,
-    pub(crate) path: &'static str,
-    pub(crate) function: &'static str,
-    pub(crate) line: u32,
-}
-
-impl Site {
-    /// A function by its source path (relative to its package), its name and its line.
-    #[must_use]
-    pub const fn new(
-        name: Option<Cow<'static, str>>,
-        path: &'static str,
-        function: &'static str,
-        line: u32,
-    ) -> Self {
-        Self {
-            name,
-            path,
-            function,
-            line,
-        }
-    }
-
-    fn span_name(&self) -> Cow<'static, str> {
-        self.name.clone().unwrap_or(Cow::Borrowed(self.function))
-    }
-
-    /// `function (path:line)`, or `path:line` where the function is not known.
-    #[must_use]
-    pub fn place(&self) -> String {
-        match self.function {
-            "" => format!("{}:{}", self.path, self.line),
-            function => format!("{function} ({}:{})", self.path, self.line),
-        }
-    }
-}
-
 /// An open run or span; clones are the same one. Outside of a run, or with recording off, it is inert.
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
-    inner: Option<Arc<Inner>>,
+    inner: Option<Arc<ScopeState>>,
     refused: Option<GuardrailExceeded>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct ScopeState {
     context: Context,
     /// The run that this scope ends.
     run: Option<Arc<RunState>>,
@@ -78,7 +40,7 @@ struct Inner {
     span: OwnLock<OpenSpan>,
 }
 
-impl Inner {
+impl ScopeState {
     /// The span, which is no longer there for others; empty in a forked child.
     fn take_span(&self) -> OpenSpan {
         let span = self.span.lock().map(|mut place| std::mem::take(&mut *place));
@@ -91,24 +53,30 @@ impl Scope {
     #[must_use]
     pub fn run(site: &Site, guardrails: Guardrails) -> Self {
         let config = Config::new().guardrails(guardrails);
-        Self::run_with(site, &config, None)
+        Self::run_with(site, &config, &GivenTags::default(), None)
     }
 
-    /// The same with settings, and with another file system than the machine's own.
-    pub(crate) fn run_with(site: &Site, config: &Config, file_system: Option<&Arc<dyn FileSystem>>) -> Self {
-        let Some(recording) = Recording::enter_or_count() else {
+    /// The same with settings and tags, and with another file system than the machine's own.
+    pub(crate) fn run_with(
+        site: &Site,
+        config: &Config,
+        tags: &GivenTags,
+        file_system: Option<&Arc<dyn FileSystem>>,
+    ) -> Self {
+        let Some(recording) = RecordingGuard::enter_or_count() else {
             return Self::default();
         };
         // What was dropped before belongs to no run.
         recording::take_dropped();
         // A thread may still be within a run that has ended; what starts now is a run of its own.
         if let Some(context) = Context::of_thread().filter(|context| !context.run.has_ended()) {
-            let span = OpenSpan::under(context, EventType::Unknown, site.span_name());
+            let mut span = OpenSpan::under(context, EventType::Unknown, site.span_name());
+            tag(&mut span, tags.in_code());
             drop(recording);
             return Self::open(span);
         }
         let file_system = file_system.map_or_else(|| Arc::new(Disk) as Arc<dyn FileSystem>, Arc::clone);
-        match start_run(site, config, &file_system) {
+        match start_run(site, config, tags, &file_system) {
             Some(Started::Own(run)) => Self::of_run(run),
             Some(Started::Joined { run, parent, name }) => {
                 let context = Context {
@@ -116,7 +84,8 @@ impl Scope {
                     span: parent,
                     inferred: false,
                 };
-                let span = OpenSpan::under(context, EventType::Unknown, name.into());
+                let mut span = OpenSpan::under(context, EventType::Unknown, name.into());
+                tag(&mut span, tags.in_code());
                 drop(recording);
                 // Structure is never refused.
                 let span = span.start(OnDrop::Discard).unwrap_or_default();
@@ -175,8 +144,8 @@ impl Scope {
 
     fn new(context: Context, run: Option<Arc<RunState>>, span: OpenSpan) -> Self {
         // The program's allocator may record.
-        let _recording = Recording::mark();
-        let inner = Inner {
+        let _recording = RecordingGuard::mark();
+        let inner = ScopeState {
             span: OwnLock::new(context.run.process().clone(), span),
             context,
             run,
@@ -197,7 +166,7 @@ impl Scope {
     #[must_use]
     pub fn tripped(&self) -> Option<GuardrailExceeded> {
         let inner = self.inner.as_ref()?;
-        let _recording = Recording::enter()?;
+        let _recording = RecordingGuard::enter()?;
         inner.context.run.tripped()
     }
 
@@ -230,7 +199,7 @@ impl Scope {
 
     /// The span is taken out while it is edited: user code never runs under the lock.
     fn edit(&self, change: impl FnOnce(&mut SpanEditor<'_>)) {
-        let (Some(inner), Some(_recording)) = (&self.inner, Recording::enter()) else {
+        let (Some(inner), Some(_recording)) = (&self.inner, RecordingGuard::enter()) else {
             return;
         };
         let mut span = inner.take_span();
@@ -244,7 +213,7 @@ impl Scope {
 
     /// Records that the work failed.
     pub fn fail(&self, error: ErrorInfo) {
-        let (Some(inner), Some(_recording)) = (&self.inner, Recording::enter()) else {
+        let (Some(inner), Some(_recording)) = (&self.inner, RecordingGuard::enter()) else {
             return;
         };
         let Some(mut place) = inner.span.lock() else {
@@ -263,20 +232,22 @@ impl Scope {
     }
 
     /// Watches for a panic from now on; `None` where nothing is recorded.
-    pub(crate) fn watch(&self) -> Option<Watch> {
-        self.inner.as_ref().map(|inner| Watch::start(&inner.context.run))
+    pub(crate) fn watch(&self) -> Option<PanicWatch> {
+        self.inner
+            .as_ref()
+            .map(|inner| PanicWatch::start(inner.context.run.panics()))
     }
 
     /// Ends as failed if the thread began to unwind since the watch began; says whether it did.
-    pub(crate) fn end_if_panicked(&self, watch: Option<&Watch>) -> bool {
+    pub(crate) fn end_if_panicked(&self, watch: Option<&PanicWatch>) -> bool {
         let (Some(inner), Some(watch)) = (&self.inner, watch) else {
             return false;
         };
         let frames = match inner.run {
-            Some(_) => Frames::Resolved,
-            None => Frames::LeftOut,
+            Some(_) => FrameNames::Resolved,
+            None => FrameNames::LeftOut,
         };
-        let panic = watch.panic(&inner.context.run, frames);
+        let panic = watch.panic(inner.context.run.panics(), frames);
         let has_panicked = panic.is_some();
         if let Some(panic) = panic {
             self.end_with(Some(panic.error), panic.at.elapsed());
@@ -296,7 +267,7 @@ impl Scope {
     /// Ends what this scope ends, as of so long ago.
     fn end_with(&self, error: Option<ErrorInfo>, ago: Duration) {
         let Some(inner) = &self.inner else { return };
-        let Some(recording) = Recording::enter_or_count() else {
+        let Some(recording) = RecordingGuard::enter_or_count() else {
             return;
         };
         let clock = &inner.context.run.clock;
@@ -310,7 +281,7 @@ impl Scope {
         drop(recording);
         // A guardrail that this trips is sticky: the next recorder call returns it.
         let _ = span.end(EndTime::At(end));
-        let _recording = Recording::mark();
+        let _recording = RecordingGuard::mark();
         if let Some(run) = &inner.run {
             run.end(error, end);
         }
@@ -332,10 +303,18 @@ impl Scope {
     }
 }
 
+/// Adds the tags of a run that becomes a span of another one.
+fn tag(span: &mut OpenSpan, tags: &Tags) {
+    if let Some(mut editor) = span.editor().filter(|_| !tags.is_empty()) {
+        let (draft, redactor) = editor.redacted();
+        draft.tags(&redactor.tags(tags));
+    }
+}
+
 impl Drop for Scope {
     fn drop(&mut self) {
         // The last one gives its memory back, and the program's allocator may record that.
-        let _recording = Recording::mark();
+        let _recording = RecordingGuard::mark();
         self.inner = None;
     }
 }
@@ -347,7 +326,7 @@ pub struct ScopeGuard {
     context: Option<ContextGuard>,
     scope: Scope,
     /// `None` where nothing is recorded.
-    watch: Option<Watch>,
+    watch: Option<PanicWatch>,
 }
 
 impl Drop for ScopeGuard {

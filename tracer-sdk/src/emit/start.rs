@@ -1,24 +1,25 @@
 //! How a run begins: settings, name, clock, redactor, files; or how this process joins the run of its parent.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::clock::RunClock;
-use super::environment::{self, Program};
+use super::environment::{self, ProgramFacts};
 use super::flusher;
+use super::given_tags::GivenTags;
 use super::ids::{SpanIds, new_trace_id};
-use super::panic::install_hook;
-use super::registry;
-use super::run_state::{RunPlace, RunState};
-use super::scope::Site;
+use super::panic_hook::install_hook;
+use super::run_state::{RunPlace, RunState, registry};
+use super::site::Site;
 use super::traceparent::{TRACE_PARENT_VARIABLE, TraceParent};
 use super::warning::warn_once;
 use crate::disk;
-use crate::format::SpanId;
+use crate::format::{SpanId, Tags};
 use crate::redact::Redactor;
 use crate::settings::{self, BATCH_INTERVAL, BATCH_SPANS, Config, Flush, Settings};
 use crate::write::files::FileSystem;
 use crate::write::log::Batch;
-use crate::write::run_files::{RunFiles, RunIdentity};
+use crate::write::run_files::{RunConstants, RunFiles};
 
 /// The environment variable whose name for the run wins over any name in code (specification, `RUN_START`).
 const RUN_NAME_VARIABLE: &str = "TRACER_RUN_NAME";
@@ -36,7 +37,23 @@ pub(crate) enum Started {
 }
 
 /// Begins a run; `None` when recording is off.
-pub(crate) fn start_run(site: &Site, config: &Config, file_system: &Arc<dyn FileSystem>) -> Option<Started> {
+pub(crate) fn start_run(
+    site: &Site,
+    config: &Config,
+    tags: &GivenTags,
+    file_system: &Arc<dyn FileSystem>,
+) -> Option<Started> {
+    start_run_since(site, config, tags, file_system, Duration::ZERO)
+}
+
+/// Begins a run whose work began a while ago.
+pub(crate) fn start_run_since(
+    site: &Site,
+    config: &Config,
+    tags: &GivenTags,
+    file_system: &Arc<dyn FileSystem>,
+    ago: Duration,
+) -> Option<Started> {
     let (settings, problems) = settings::load(config);
     if let Some(problem) = problems.first() {
         warn_once(problem);
@@ -48,7 +65,7 @@ pub(crate) fn start_run(site: &Site, config: &Config, file_system: &Arc<dyn File
     let redactor = Redactor::of_process(&settings);
     let name = redactor.text(&run_name(site)).into_owned();
     let parent = parent_process_span().filter(|parent| is_recorded_in(&settings, parent));
-    let (clock, ids) = (RunClock::start(), SpanIds::new());
+    let (clock, ids) = (RunClock::started(ago), SpanIds::new());
     let (trace_id, root_id) = match &parent {
         Some(parent) => (parent.trace_id, parent.span_id),
         None => (new_trace_id(), ids.next()),
@@ -57,7 +74,12 @@ pub(crate) fn start_run(site: &Site, config: &Config, file_system: &Arc<dyn File
         trace_id,
         root_id,
         name: name.clone(),
-        program: Program::here(),
+        program: ProgramFacts::here(),
+        tags: match &parent {
+            // The root is the other process's.
+            Some(_) => Tags::default(),
+            None => redactor.tags(&tags.with_environment()),
+        },
         joined: parent.is_some(),
     };
     let run = open_run(place, clock, ids, redactor, &settings, file_system);
@@ -99,7 +121,8 @@ fn start_captured_run_with(
         trace_id: super::ids::counted_trace_id(),
         root_id: ids.next(),
         name: redactor.text(name).into_owned(),
-        program: Program::anywhere(),
+        program: ProgramFacts::anywhere(),
+        tags: Tags::default(),
         joined: false,
     };
     open_run(place, RunClock::counted(), ids, redactor, settings, file_system)
@@ -113,7 +136,7 @@ fn open_run(
     settings: &Settings,
     file_system: &Arc<dyn FileSystem>,
 ) -> Arc<RunState> {
-    let identity = RunIdentity {
+    let identity = RunConstants {
         trace_id: place.trace_id,
         name: place.name.clone(),
         started_at: clock.started_at(),
@@ -138,7 +161,7 @@ fn batch(settings: &Settings) -> Option<Batch> {
     }
 }
 
-/// The span of another process that this one was told to work for.
+/// The span of another process that this one works for.
 fn parent_process_span() -> Option<TraceParent> {
     let text = std::env::var(TRACE_PARENT_VARIABLE).ok()?;
     let parent = text.parse().ok();

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::format::{InvalidId, SpanId, TraceId};
 
-/// The environment variable in which a child process is told which run it works for.
+/// The environment variable that names the run which a child process works for.
 pub(crate) const TRACE_PARENT_VARIABLE: &str = "TRACER_TRACEPARENT";
 
 /// A span of another process.

@@ -83,6 +83,18 @@ impl TraceId {
         }
     }
 
+    /// The 16 bytes, as OpenTelemetry's binary encoding has them.
+    ///
+    /// ```
+    /// use tracer_sdk::format::TraceId;
+    ///
+    /// assert_eq!(TraceId::from_u128(0xabc).unwrap().to_bytes()[14..], [0xa, 0xbc]);
+    /// ```
+    #[must_use]
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0.get().to_be_bytes()
+    }
+
     /// The 32 hex characters, without allocating.
     ///
     /// ```
@@ -119,6 +131,18 @@ impl SpanId {
     /// The value.
     pub(crate) const fn as_u64(self) -> u64 {
         self.0.get()
+    }
+
+    /// The 8 bytes, as OpenTelemetry's binary encoding has them.
+    ///
+    /// ```
+    /// use tracer_sdk::format::SpanId;
+    ///
+    /// assert_eq!(SpanId::from_u64(0xabc).unwrap().to_bytes()[6..], [0xa, 0xbc]);
+    /// ```
+    #[must_use]
+    pub const fn to_bytes(self) -> [u8; 8] {
+        self.0.get().to_be_bytes()
     }
 
     /// The 16 hex characters, without allocating.

@@ -3,25 +3,32 @@
 //! Types only: nothing here opens a file, reads a clock or keeps a global. The specification is
 //! `run-trace-format.md`; each type names the section that it implements.
 
+pub(crate) mod fork_origin;
 pub(crate) mod gate_trial;
 pub(crate) mod ids;
 pub(crate) mod meta;
 pub mod names;
+pub(crate) mod plain_bytes;
 pub(crate) mod problem;
 pub(crate) mod record;
 #[cfg(feature = "schema")]
 pub(crate) mod schema;
 pub(crate) mod span;
+pub(crate) mod tags;
 pub(crate) mod time;
+pub(crate) mod usd;
 pub(crate) mod version;
 
+pub use fork_origin::ForkOrigin;
 pub use gate_trial::GateTrial;
 pub use ids::{InvalidId, SpanId, TraceId};
 pub use meta::{Counts, Dropped, RecordedStatus, RunMeta};
 pub use problem::{Problem, ProblemCode};
 pub use record::{ErrorPayload, EventType, OtherMarks, Payload, Record, Usage};
 pub use span::{SpanEvent, SpanKind, SpanRecord, StatusCode};
+pub use tags::{InvalidTag, MAX_TAG_KEY_BYTES, MAX_TAG_VALUE_BYTES, MAX_TAGS, TAGS_VARIABLE, Tags};
 pub use time::{InvalidTime, StoredTime, Timestamp};
+pub use usd::{InvalidUsd, Usd};
 pub use version::{SPEC_VERSION, Support, support};
 
 /// The name of the metadata file in a run directory (specification, *Run directory*).

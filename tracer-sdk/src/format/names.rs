@@ -90,9 +90,35 @@ pub fn is_reserved(key: &str) -> bool {
         || [OPERATION, PROVIDER, TOOL_NAME].iter().any(|name| name.is(key))
 }
 
+/// What the attributes of a run's tags begin with, the spelling that this project writes first.
+///
+/// ```
+/// assert_eq!(tracer_sdk::format::names::TAG_PREFIXES[0], "tracer.tag.");
+/// ```
+pub const TAG_PREFIXES: [&str; 3] = ["tracer.tag.", "maida.tag.", "agentdbg.tag."];
+
+/// The key of the tag that an attribute holds.
+///
+/// ```
+/// use tracer_sdk::format::names::tag_key;
+///
+/// assert_eq!(tag_key("tracer.tag.commit"), Some("commit"));
+/// assert_eq!(tag_key("tracer.run_name"), None);
+/// ```
+#[must_use]
+pub fn tag_key(attribute: &str) -> Option<&str> {
+    let key = TAG_PREFIXES
+        .iter()
+        .find_map(|prefix| attribute.strip_prefix(prefix))?;
+    (!key.is_empty()).then_some(key)
+}
+
 macro_rules! name {
     ($($spelling:literal),+) => { Name { spellings: &[$($spelling),+] } };
 }
+
+/// How many namespaces the keys of the format exist under; their spellings come first.
+pub(crate) const NAMESPACES: usize = 3;
 
 /// A key of the format itself, under each namespace, then whatever OpenTelemetry calls it.
 macro_rules! namespaced {
@@ -139,10 +165,23 @@ pub const EVENT_TYPE: Name = namespaced!("event_type");
 pub const ERROR_TYPE: Name = namespaced!("error_type", "exception.type");
 /// The error's message.
 pub const ERROR_MESSAGE: Name = namespaced!("error_message", "exception.message");
+/// The error's class, as OpenTelemetry stores it.
+pub const SENT_ERROR_TYPE: Name = name!("error.type");
 /// Where the error came from.
 pub const ERROR_STACK: Name = namespaced!("error_stack", "exception.stacktrace");
 /// The context was inferred: the thread had none, and one run was live.
 pub const CONTEXT: Name = namespaced!("context");
+
+/// What reports the span: the module of the library that opened it.
+pub const SCOPE: Name = name!("otel.scope.name");
+/// A layer of this process recorded the span.
+pub const LAYER: Name = namespaced!("layer");
+/// What was inferred of the span and not reported by its emitter, separated by commas: `error`.
+pub const INFERRED: Name = namespaced!("inferred");
+/// What was joined from other spans of the run, separated by commas: `arguments`, `result`.
+pub const JOINED: Name = namespaced!("joined");
+/// The spans that this one follows from: JSON text of an array of span IDs.
+pub const FOLLOWS_FROM: Name = namespaced!("follows_from");
 
 /// The span replaces one that could not be written and that others name as their parent.
 pub const LOST: Name = namespaced!("lost");
@@ -154,6 +193,20 @@ pub const UNFINISHED: Name = namespaced!("unfinished");
 pub const UNFINISHED_SPANS: Name = namespaced!("unfinished_spans");
 /// What is known of them: JSON text of an array.
 pub const UNFINISHED_LIST: Name = namespaced!("unfinished_list");
+/// How many attributes of a span were left out, so that its line is not too long.
+pub const LEFT_OUT: Name = namespaced!("left_out_attributes");
+/// The root was made by the receiver: the trace has none, or several (capture, section 2).
+pub const SYNTHETIC: Name = namespaced!("synthetic");
+/// The span's parent never came, or was one of several roots: it was put under the root.
+pub const ORPHAN: Name = namespaced!("orphan");
+/// The span became the root though another process, which never sent it, has its parent.
+pub const ADOPTED: Name = namespaced!("adopted");
+/// The parent that a span was sent with, where it was put under another one.
+pub const SOURCE_PARENT: Name = namespaced!("source_parent_span_id");
+/// The spans that were put into this one: JSON text of an array of their IDs, so that they are known when they come again.
+pub const JOINED_SPANS: Name = namespaced!("joined_spans");
+/// The trace that a span was sent in, where its run has another ID.
+pub const SOURCE_TRACE: Name = namespaced!("source_trace_id");
 /// How many spans a process lost that worked for another one's run.
 pub const DROPPED_SPANS: Name = namespaced!("dropped_spans");
 /// Why it lost the first of them.
@@ -176,24 +229,48 @@ pub const OPERATION: Name = name!("gen_ai.operation.name");
 pub const REQUEST_MODEL: Name = name!("gen_ai.request.model");
 /// The model that answered.
 pub const RESPONSE_MODEL: Name = name!("gen_ai.response.model");
-/// Tokens of the prompt.
+/// The ID that the provider gave the answer.
+pub const RESPONSE_ID: Name = name!("gen_ai.response.id");
+/// Tokens of the prompt, those that the provider had cached included.
 pub const INPUT_TOKENS: Name = name!("gen_ai.usage.input_tokens");
-/// Tokens of the answer.
+/// Tokens of the answer, those of reasoning included.
 pub const OUTPUT_TOKENS: Name = name!("gen_ai.usage.output_tokens");
 /// All tokens of the call.
 pub const TOTAL_TOKENS: Name = name!("gen_ai.usage.total_tokens");
+/// Tokens of the prompt that the provider read from its cache.
+pub const CACHE_READ_TOKENS: Name = name!("gen_ai.usage.cache_read.input_tokens");
+/// Tokens of the prompt that the provider wrote to its cache.
+pub const CACHE_WRITE_TOKENS: Name = name!(
+    "gen_ai.usage.cache_write.input_tokens",
+    "gen_ai.usage.cache_creation.input_tokens"
+);
+/// Tokens of the answer that the model used for reasoning.
+pub const REASONING_TOKENS: Name = name!(
+    "gen_ai.usage.reasoning.output_tokens",
+    "gen_ai.usage.reasoning_tokens"
+);
+/// The most tokens that the model may answer with.
+pub const MAX_TOKENS: Name = name!("gen_ai.request.max_tokens");
+/// The share of likely tokens that the model samples from.
+pub const TOP_P: Name = name!("gen_ai.request.top_p");
 /// The sampling temperature.
 pub const TEMPERATURE: Name = name!("gen_ai.request.temperature");
 /// Why the model stopped.
 pub const FINISH_REASONS: Name = name!("gen_ai.response.finish_reasons");
 /// Milliseconds from the request to the first chunk of a streamed answer.
 pub const TIME_TO_FIRST_CHUNK: Name = namespaced!("time_to_first_chunk_ms");
+/// Which attempt at the same call it is, from 1.
+pub const ATTEMPT: Name = namespaced!("attempt");
 /// How many chunks a streamed answer had.
 pub const CHUNKS: Name = namespaced!("chunks");
 /// The messages sent, as OpenTelemetry's newer convention stores them.
 pub const INPUT_MESSAGES: Name = name!("gen_ai.input.messages");
 /// The messages received, as OpenTelemetry's newer convention stores them.
 pub const OUTPUT_MESSAGES: Name = name!("gen_ai.output.messages");
+/// The agent.
+pub const AGENT_NAME: Name = name!("gen_ai.agent.name");
+/// Where documents are retrieved from.
+pub const DATA_SOURCE: Name = name!("gen_ai.data_source.id");
 /// The system prompt, as OpenTelemetry's newer convention stores it.
 pub const SYSTEM_INSTRUCTIONS: Name = name!("gen_ai.system_instructions");
 
@@ -221,6 +298,8 @@ pub mod events {
     pub const STATE: Name = name!("state");
     /// A captured error.
     pub const EXCEPTION: Name = name!("exception");
+    /// A log message of a library, at level `WARN` or `ERROR`.
+    pub const LOG: Name = name!("log");
     /// A repeated pattern in recent events.
     pub const LOOP_WARNING: Name = namespaced!("loop.warning");
 }
@@ -273,6 +352,8 @@ pub mod markers {
     pub const REDACTED: &str = "__REDACTED__";
     /// At the end of a string that was cut, or in the place of a value that was too deep or too large.
     pub const TRUNCATED: &str = "__TRUNCATED__";
+    /// In the place of content that is not kept, with its length.
+    pub const OMITTED: &str = "__OMITTED__";
     /// In the place of a value that could not be serialised.
     pub const UNSERIALIZABLE: &str = "__UNSERIALIZABLE__";
 }

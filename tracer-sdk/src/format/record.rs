@@ -100,7 +100,7 @@ pub struct Record {
 /// use tracer_sdk::format::OtherMarks;
 ///
 /// // A model call whose span names a tool.
-/// let marks = OtherMarks { tools: vec!["admin_delete".to_owned()], usage: None };
+/// let marks = OtherMarks { tools: vec!["admin_delete".to_owned()], usage: None, is_replayed: false };
 /// assert_ne!(marks, OtherMarks::default());
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -110,9 +110,23 @@ pub struct OtherMarks {
     pub tools: Vec<String>,
     /// The tokens that the span of a tool call reports, when it also names a model or reports tokens.
     pub usage: Option<Usage>,
+    /// Whether a recorded answer answered a model call, which cost nothing then.
+    pub is_replayed: bool,
 }
 
 impl Record {
+    /// Whether a recorded answer answered the call, which cost nothing then.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| tracer_sdk::llm_call("gpt-4o").record());
+    /// assert!(!run.records()[1].is_replayed());
+    /// ```
+    #[must_use]
+    pub fn is_replayed(&self) -> bool {
+        self.marks.as_ref().is_some_and(|marks| marks.is_replayed)
+    }
+
     /// What the record tells about.
     ///
     /// ```
@@ -203,6 +217,10 @@ pub enum Payload {
         usage: Usage,
         /// Whose model it is.
         provider: String,
+        /// The model that answered, where it is recorded; left out where it is not.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
+        response_model: Option<String>,
         /// The sampling temperature.
         temperature: Option<Number>,
         /// Why it stopped.
@@ -343,12 +361,24 @@ pub struct ErrorPayload {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Usage {
-    /// Tokens of the prompt.
+    /// Tokens of the prompt, those that the provider had cached included.
     pub prompt_tokens: Option<u64>,
-    /// Tokens of the answer.
+    /// Tokens of the answer, those of reasoning included.
     pub completion_tokens: Option<u64>,
     /// All tokens of the call.
     pub total_tokens: Option<u64>,
+    /// Tokens of the prompt that the provider read from its cache; left out of JSON where they are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    pub cache_read_tokens: Option<u64>,
+    /// Tokens of the prompt that the provider wrote to its cache; left out of JSON where they are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    pub cache_write_tokens: Option<u64>,
+    /// Tokens of the answer that the model used for reasoning; left out of JSON where they are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
+    pub reasoning_tokens: Option<u64>,
 }
 
 impl Usage {
@@ -365,6 +395,49 @@ impl Usage {
             prompt_tokens: Some(prompt_tokens),
             completion_tokens: Some(completion_tokens),
             total_tokens: Some(prompt_tokens.saturating_add(completion_tokens)),
+            cache_read_tokens: None,
+            cache_write_tokens: None,
+            reasoning_tokens: None,
         }
+    }
+
+    /// Sets the tokens of the prompt that the provider read from its cache; they are among the prompt's.
+    ///
+    /// ```
+    /// use tracer_sdk::Usage;
+    ///
+    /// let usage = Usage::new(12, 30).cache_read(8);
+    /// assert_eq!((usage.cache_read_tokens, usage.total_tokens), (Some(8), Some(42)));
+    /// ```
+    #[must_use]
+    pub const fn cache_read(mut self, tokens: u64) -> Self {
+        self.cache_read_tokens = Some(tokens);
+        self
+    }
+
+    /// Sets the tokens of the prompt that the provider wrote to its cache; they are among the prompt's.
+    ///
+    /// ```
+    /// use tracer_sdk::Usage;
+    ///
+    /// assert_eq!(Usage::new(12, 30).cache_write(4).cache_write_tokens, Some(4));
+    /// ```
+    #[must_use]
+    pub const fn cache_write(mut self, tokens: u64) -> Self {
+        self.cache_write_tokens = Some(tokens);
+        self
+    }
+
+    /// Sets the tokens of the answer that the model used for reasoning; they are among the answer's.
+    ///
+    /// ```
+    /// use tracer_sdk::Usage;
+    ///
+    /// assert_eq!(Usage::new(12, 30).reasoning(20).reasoning_tokens, Some(20));
+    /// ```
+    #[must_use]
+    pub const fn reasoning(mut self, tokens: u64) -> Self {
+        self.reasoning_tokens = Some(tokens);
+        self
     }
 }

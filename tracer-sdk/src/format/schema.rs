@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::{
-    Dropped, EventType, GateTrial, Payload, Record, RecordedStatus, SPEC_VERSION, SpanId, StoredTime, TraceId,
+    Dropped, EventType, ForkOrigin, GateTrial, Payload, Record, RecordedStatus, SPEC_VERSION, SpanId,
+    StoredTime, TraceId,
 };
 
 /// Text of a fixed form: its name among the definitions, and what it must be.
@@ -69,6 +70,10 @@ pub(crate) struct AdditiveKeys {
     #[schemars(skip_serializing_if = "Option::is_none", with = "GateTrial")]
     #[expect(dead_code, reason = "only the shape is wanted")]
     gate: Option<GateTrial>,
+    /// The run that this one was forked from; there only when it was.
+    #[schemars(skip_serializing_if = "Option::is_none", with = "ForkOrigin")]
+    #[expect(dead_code, reason = "only the shape is wanted")]
+    fork: Option<ForkOrigin>,
 }
 
 impl JsonSchema for Record {

@@ -72,6 +72,24 @@ impl Timestamp {
         }
     }
 
+    /// The instant a number of nanoseconds after 1970, as OTLP gives it.
+    ///
+    /// ```
+    /// use tracer_sdk::format::Timestamp;
+    ///
+    /// let time = Timestamp::from_unix_nanoseconds(1_767_225_600_250_000_999);
+    /// assert_eq!(time.to_string(), "2026-01-01T00:00:00.250000Z"); // what is finer is not written
+    /// ```
+    #[must_use]
+    pub fn from_unix_nanoseconds(nanoseconds: u64) -> Self {
+        // Both fit: a 64-bit number of nanoseconds is less than 600 years.
+        let seconds = i64::try_from(nanoseconds / 1_000_000_000).unwrap_or(LAST_SECOND);
+        Self {
+            seconds,
+            nanoseconds: (nanoseconds % 1_000_000_000) as u32,
+        }
+    }
+
     /// Microseconds after 1970; what is finer is rounded down.
     ///
     /// ```
@@ -127,8 +145,10 @@ impl Timestamp {
 
     /// As [`Timestamp::write`] writes it.
     pub(crate) fn to_bytes(self) -> [u8; WRITTEN_LENGTH] {
-        // In range: every timestamp is within the years 0 to 9999.
-        let time = DateTime::from_timestamp(self.seconds, 0).unwrap_or_default();
+        // In range: every timestamp is within the years 0 to 9999. Without its offset, which each part would add again.
+        let time = DateTime::from_timestamp(self.seconds, 0)
+            .unwrap_or_default()
+            .naive_utc();
         let leap = self.nanoseconds / 1_000_000_000;
         let micros = self.nanoseconds % 1_000_000_000 / 1_000;
         let year = time.year().unsigned_abs();

@@ -9,4 +9,4 @@ mod monitor;
 
 pub use exceeded::{Amount, Guardrail, GuardrailExceeded};
 pub use limits::{DEFAULT_MIN_REPETITIONS, Guardrails, LEAST_MIN_REPETITIONS, StopOnLoop};
-pub(crate) use monitor::{EventKind, Monitor, Reservation};
+pub(crate) use monitor::{CallReservation, EventKind, Monitor};

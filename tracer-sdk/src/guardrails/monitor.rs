@@ -23,7 +23,7 @@ pub(crate) enum EventKind {
 /// [`Monitor::cancel`]. One that is lost goes on counting as a call.
 #[derive(Debug)]
 #[must_use = "a reservation that is never finished or cancelled counts as a call in flight for ever"]
-pub(crate) struct Reservation {
+pub(crate) struct CallReservation {
     kind: EventKind,
 }
 
@@ -61,11 +61,11 @@ impl Monitor {
         &mut self,
         kind: EventKind,
         elapsed: Duration,
-    ) -> Result<Reservation, GuardrailExceeded> {
+    ) -> Result<CallReservation, GuardrailExceeded> {
         self.not_tripped()?;
         self.count(kind);
         match self.check_all(elapsed) {
-            Ok(()) => Ok(Reservation { kind }),
+            Ok(()) => Ok(CallReservation { kind }),
             Err(exceeded) => {
                 self.uncount(kind);
                 Err(exceeded)
@@ -80,11 +80,11 @@ impl Monitor {
     )]
     pub(crate) fn finish(
         &mut self,
-        reservation: Reservation,
+        reservation: CallReservation,
         elapsed: Duration,
     ) -> Result<(), GuardrailExceeded> {
         // Its place was taken when it was reserved, and stays taken.
-        let Reservation { kind: _ } = reservation;
+        let CallReservation { kind: _ } = reservation;
         self.check(elapsed)
     }
 
@@ -94,7 +94,7 @@ impl Monitor {
         clippy::needless_pass_by_value,
         reason = "a reservation can be given back only once"
     )]
-    pub(crate) fn cancel(&mut self, reservation: Reservation) {
+    pub(crate) fn cancel(&mut self, reservation: CallReservation) {
         self.uncount(reservation.kind);
     }
 

@@ -1,7 +1,6 @@
 //! What a record is compared by: what was asked and what came of it, each as one number (decisions, section 7).
 
 use super::value;
-use crate::format::EventType;
 use crate::format::names::markers;
 use crate::format::{Payload, Record, RecordedStatus};
 use serde_json::Value;
@@ -10,7 +9,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
     /// The kind of the record.
-    pub kind: Kind,
+    pub kind: TrailKind,
     /// The arguments of a tool, the whole prompt of a model; `None` where they were not recorded.
     pub asked: Option<u64>,
     /// The last message of a prompt.
@@ -25,7 +24,7 @@ pub struct Asked {
 
 /// What a record is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum TrailKind {
     /// A model call.
     Model,
     /// A tool call.
@@ -80,7 +79,7 @@ impl Likeness {
 impl Asked {
     /// What is compared of a state: nothing.
     pub const STATE: Self = Self {
-        kind: Kind::State,
+        kind: TrailKind::State,
         asked: None,
         last_message: None,
         came: None,
@@ -92,10 +91,10 @@ impl Asked {
     /// call, model calls match by their model: prompts grow.
     pub fn compare(&self, other: &Self, with_tools: bool) -> Likeness {
         let (asked, others) = match self.kind {
-            Kind::State => return Likeness::Same,
-            Kind::Model if with_tools => return Likeness::Same,
-            Kind::Model => (self.last_message, other.last_message),
-            Kind::Tool => (self.asked, other.asked),
+            TrailKind::State => return Likeness::Same,
+            TrailKind::Model if with_tools => return Likeness::Same,
+            TrailKind::Model => (self.last_message, other.last_message),
+            TrailKind::Tool => (self.asked, other.asked),
         };
         asked
             .zip(others)
@@ -109,15 +108,18 @@ impl Asked {
     /// [`Asked::compare`] without a block: a model call stands by itself.
     pub fn compared_by(&self) -> Option<u64> {
         match self.kind {
-            Kind::State => None,
-            Kind::Model => self.last_message.or(self.came),
-            Kind::Tool => self.asked.or(self.came),
+            TrailKind::State => None,
+            TrailKind::Model => self.last_message.or(self.came),
+            TrailKind::Tool => self.asked.or(self.came),
         }
     }
 
     /// Whether this call, which has the same signature as `before` and follows it at once, tries it again.
     pub fn tries_again(&self, before: &Self) -> bool {
-        before.failed && self.kind == before.kind && self.kind != Kind::State && self.asked == before.asked
+        before.failed
+            && self.kind == before.kind
+            && self.kind != TrailKind::State
+            && self.asked == before.asked
     }
 
     /// What is known of a record that was read; `None` for what loop detection does not look at. `scalar` numbers the
@@ -133,7 +135,7 @@ impl Asked {
             } => {
                 let last = last_message(prompt);
                 Self {
-                    kind: Kind::Model,
+                    kind: TrailKind::Model,
                     asked: number(prompt),
                     last_message: number(last),
                     came: number(response),
@@ -144,7 +146,7 @@ impl Asked {
             Payload::ToolCall {
                 args, result, status, ..
             } => Self {
-                kind: Kind::Tool,
+                kind: TrailKind::Tool,
                 asked: number(args),
                 last_message: None,
                 came: number(result),
@@ -185,19 +187,4 @@ fn is_cut(value: &Value) -> bool {
             .any(|(key, value)| key.contains(markers::TRUNCATED) || is_cut(value)),
         _ => false,
     }
-}
-
-/// The signature of a record that was read; empty for what loop detection does not look at.
-pub(crate) fn signature_of(record: &Record) -> String {
-    let mut out = String::new();
-    match &record.payload {
-        Payload::LlmCall { model, .. } => super::llm_signature(model, &mut out),
-        Payload::ToolCall { tool_name, args, .. } => {
-            let shape = (!args.is_null()).then(|| super::shape::shape_of_value(args));
-            super::tool_signature(tool_name, shape.as_deref(), &mut out);
-        }
-        Payload::StateUpdate { .. } => out.push_str(EventType::StateUpdate.as_str()),
-        _ => {}
-    }
-    out
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::asked::{Asked, Kind};
+use super::asked::{Asked, TrailKind};
 use super::{LoopWarning, PatternType};
 use crate::format::SpanId;
 
@@ -33,7 +33,8 @@ pub(crate) struct LoopDetector<Id = SpanId> {
 
 #[derive(Debug)]
 struct Observed<Id> {
-    signature: String,
+    /// UTF-8.
+    signature: Vec<u8>,
     asked: Asked,
     id: Id,
 }
@@ -75,11 +76,17 @@ impl<Id: Clone> LoopDetector<Id> {
     }
 
     /// Takes the next model call, tool call or state update of the run. Tells when its end has begun to repeat a shape
-    /// in a way that was not told before: a block that starts elsewhere in the same cycle is the same pattern.
+    /// in a way that was not reported before: a block that starts elsewhere in the same cycle is the same pattern.
     ///
     /// A call that tries the failed one before it again takes its place: together they are one.
-    #[must_use = "a warning is told once"]
-    pub(crate) fn observe(&mut self, signature: &str, asked: Asked, id: Id) -> Option<LoopWarning<Id>> {
+    #[must_use = "a warning is reported once"]
+    pub(crate) fn observe(
+        &mut self,
+        signature: &(impl AsRef<[u8]> + ?Sized),
+        asked: Asked,
+        id: Id,
+    ) -> Option<LoopWarning<Id>> {
+        let signature = signature.as_ref();
         if self.window < 2 || self.repetitions < 2 {
             return None;
         }
@@ -108,14 +115,14 @@ impl<Id: Clone> LoopDetector<Id> {
             let longest = self.records.len() / self.repetitions;
             let mut periods = shapes.period..=longest;
             periods.find(|period| {
-                let with_tools = self.has(*period, Kind::Tool);
-                (with_tools || self.has(*period, Kind::Model))
+                let with_tools = self.has(*period, TrailKind::Tool);
+                (with_tools || self.has(*period, TrailKind::Model))
                     && self.repeats(*period, (self.repetitions - 1) * period, |record, before| {
                         record.asks_like(before, with_tools)
                     })
             })
         });
-        let with_tools = period.is_some_and(|period| self.has(period, Kind::Tool));
+        let with_tools = period.is_some_and(|period| self.has(period, TrailKind::Tool));
         let goes_on = period.is_some() && period == self.looping.map(|looping| looping.period);
         self.loops += u64::from(period.is_some() && !goes_on);
         self.looping = self.streak(self.looping, period, |record, before| {
@@ -124,7 +131,7 @@ impl<Id: Clone> LoopDetector<Id> {
     }
 
     /// Whether a record of this kind is in the block that the window ends with.
-    fn has(&self, period: usize, kind: Kind) -> bool {
+    fn has(&self, period: usize, kind: TrailKind) -> bool {
         self.tail(period).any(|record| record.asked.kind == kind)
     }
 
@@ -184,7 +191,7 @@ impl<Id: Clone> LoopDetector<Id> {
     }
 
     /// Adds a record, in the memory of the one that leaves the window.
-    fn push(&mut self, signature: &str, asked: Asked, id: Id) {
+    fn push(&mut self, signature: &[u8], asked: Asked, id: Id) {
         let oldest = if self.records.len() < self.window {
             None
         } else {
@@ -192,7 +199,7 @@ impl<Id: Clone> LoopDetector<Id> {
         };
         let mut text = oldest.map(|oldest| oldest.signature).unwrap_or_default();
         text.clear();
-        text.push_str(signature);
+        text.extend_from_slice(signature);
         self.records.push_back(Observed {
             signature: text,
             asked,
@@ -213,9 +220,12 @@ impl<Id: Clone> LoopDetector<Id> {
         count: usize,
         is_like: impl Fn(&Observed<Id>, &Observed<Id>) -> bool,
     ) -> bool {
-        self.pairs(period)
-            .take(count)
-            .all(|(record, before)| is_like(record, before))
+        let newest_first = |back: usize| self.records.get(self.records.len().checked_sub(back + 1)?);
+        (0..count).all(|back| {
+            let pair = newest_first(back).zip(newest_first(back + period));
+            // Nothing differs from what is before the window.
+            pair.is_none_or(|(record, before)| is_like(record, before))
+        })
     }
 
     /// How many records at the end of the window repeat a block of `period` records.
@@ -245,7 +255,7 @@ impl<Id: Clone> LoopDetector<Id> {
             self.tail(2 * period)
                 .skip(start)
                 .take(period)
-                .map(|record| record.signature.as_str())
+                .map(|record| record.signature.as_slice())
         };
         let least = (0..period).min_by(|a, b| rotation(*a).cmp(rotation(*b)));
         let mut hasher = DefaultHasher::new();
@@ -254,9 +264,9 @@ impl<Id: Clone> LoopDetector<Id> {
     }
 
     fn warning(&self, period: usize) -> LoopWarning<Id> {
-        let block: Vec<&str> = self
+        let block: Vec<_> = self
             .tail(period)
-            .map(|record| record.signature.as_str())
+            .map(|record| String::from_utf8_lossy(&record.signature))
             .collect();
         LoopWarning {
             pattern: block.join(" -> "),

@@ -7,6 +7,7 @@
 mod asked;
 mod detector;
 mod entries;
+mod limits;
 mod reader;
 mod shape;
 mod signature;
@@ -14,13 +15,13 @@ mod trail;
 mod value;
 mod warning;
 
-pub use asked::{Asked, Kind, Likeness};
+pub use asked::{Asked, Likeness, TrailKind};
 pub(crate) use detector::LoopDetector;
 pub(crate) use shape::ShapeWriter;
 #[cfg(test)]
 pub(crate) use shape::shape_of_value;
 pub(crate) use signature::{STATE_SIGNATURE, llm_signature, tool_signature};
 pub(crate) use trail::{ATTEMPT_OF, compare_repetitions, first_loop, has_loop, is_attempt};
-pub use trail::{Entry, Judged, Trail};
+pub use trail::{Judged, Trail, TrailEntry};
 pub use value::{of_scalar, of_text, of_value};
 pub(crate) use warning::{LoopWarning, PatternType};

@@ -7,30 +7,27 @@
 use serde_json::Number;
 
 use super::asked::is_list_of_messages;
-use super::entries::Entries;
-use super::shape::{MAX_SHAPE_BYTES, REST, beginning};
+use super::entries::ObjectEntries;
+use super::limits::{MAX_DEPTH, MAX_ITEMS, MAX_SHAPE_BYTES, REST, beginning};
 use super::value::{self, Items};
+use crate::format::plain_bytes::{TOGETHER, plain_bytes};
 
-/// Containers nest this deep in a shape; what lies deeper is `...`.
-pub(super) const MAX_DEPTH: usize = 4;
-/// How many items of an array are looked at.
-pub(super) const MAX_ITEMS: usize = 3;
 /// What is nested deeper is one text: redaction leaves nothing so deep.
 const MAX_NUMBERED_DEPTH: usize = 32;
-/// Integers with so many digits fit 64 bits, whatever the digits are.
+/// Integers with this many digits fit 64 bits, whatever the digits are.
 const MAX_SURE_DIGITS: usize = 18;
 
 /// Writes the shape of the value in a text to the end of another one.
-pub(super) struct Reader<'a> {
+pub(super) struct ShapeReader<'a> {
     text: &'a [u8],
     /// How far the text has been read.
     position: usize,
-    entries: &'a mut Entries,
-    out: &'a mut String,
+    entries: &'a mut ObjectEntries,
+    out: &'a mut Vec<u8>,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(text: &'a [u8], entries: &'a mut Entries, out: &'a mut String) -> Self {
+impl<'a> ShapeReader<'a> {
+    pub(super) fn new(text: &'a [u8], entries: &'a mut ObjectEntries, out: &'a mut Vec<u8>) -> Self {
         Self {
             text,
             position: 0,
@@ -77,15 +74,15 @@ impl<'a> Reader<'a> {
     fn value(&mut self, depth: usize) -> Option<u64> {
         if depth >= MAX_DEPTH {
             let number = self.number_of(depth)?;
-            self.out.push_str(REST);
+            self.out.extend_from_slice(REST.as_bytes());
             return Some(number);
         }
         match self.peek()? {
             b'{' => self.object(depth),
             b'[' => self.array(depth),
-            _ => {
-                let (word, number) = self.numbered_scalar()?;
-                self.out.push_str(word);
+            first => {
+                let (word, number) = self.numbered_scalar(first)?;
+                self.out.extend_from_slice(word.as_bytes());
                 Some(number)
             }
         }
@@ -93,15 +90,15 @@ impl<'a> Reader<'a> {
 
     fn object(&mut self, depth: usize) -> Option<u64> {
         self.expect(b'{')?;
-        self.out.push('{');
+        self.out.push(b'{');
         let object = self.entries.begin(self.out);
-        let mut numbers = value::Entries::NONE;
+        let mut numbers = value::EntriesHash::NONE;
         let mut goes_on = !self.take(b'}');
         while goes_on {
             let start = self.out.len();
             let key = self.key()?;
             let key_end = self.out.len();
-            self.out.push(':');
+            self.out.push(b':');
             self.expect(b':')?;
             let number = self.value(depth + 1)?;
             numbers.add(key, number);
@@ -112,13 +109,13 @@ impl<'a> Reader<'a> {
             }
         }
         self.entries.end(&object, self.out);
-        self.out.push('}');
+        self.out.push(b'}');
         Some(numbers.number())
     }
 
     fn array(&mut self, depth: usize) -> Option<u64> {
         self.expect(b'[')?;
-        self.out.push('[');
+        self.out.push(b'[');
         let first = self.out.len();
         let mut shapes = [first..first, first..first, first..first];
         let mut items = 0;
@@ -128,7 +125,7 @@ impl<'a> Reader<'a> {
             if items < MAX_ITEMS {
                 let before = self.out.len();
                 if before > first {
-                    self.out.push('|');
+                    self.out.push(b'|');
                 }
                 let start = self.out.len();
                 numbers.add(self.value(depth + 1)?);
@@ -149,10 +146,10 @@ impl<'a> Reader<'a> {
             }
         }
         if items > MAX_ITEMS {
-            self.out.push(',');
-            self.out.push_str(REST);
+            self.out.push(b',');
+            self.out.extend_from_slice(REST.as_bytes());
         }
-        self.out.push(']');
+        self.out.push(b']');
         Some(numbers.number())
     }
 
@@ -166,13 +163,13 @@ impl<'a> Reader<'a> {
             }
             b'{' => self.entries_of(|reader, _| reader.number_of(depth + 1)),
             b'[' => self.items(depth).map(|(number, _)| number),
-            _ => self.numbered_scalar().map(|(_, number)| number),
+            first => self.numbered_scalar(first).map(|(_, number)| number),
         }
     }
 
     /// The number of an object whose values `read` reads, each given its key.
     fn entries_of(&mut self, mut read: impl FnMut(&mut Self, &[u8]) -> Option<u64>) -> Option<u64> {
-        let mut numbers = value::Entries::NONE;
+        let mut numbers = value::EntriesHash::NONE;
         self.expect(b'{')?;
         let mut goes_on = !self.take(b'}');
         while goes_on {
@@ -206,17 +203,16 @@ impl<'a> Reader<'a> {
         Some((numbers.number(), last))
     }
 
-    /// Reads a string, a number or a word; its type and its number.
-    fn numbered_scalar(&mut self) -> Option<(&'static str, u64)> {
-        self.peek()?;
+    /// Reads a string, a number or a word that begins with `first`, which comes next; its type and its number.
+    fn numbered_scalar(&mut self, first: u8) -> Option<(&'static str, u64)> {
         let start = self.position;
-        let word = self.scalar()?;
+        let word = self.scalar(first)?;
         Some((word, value::of_text(self.text.get(start..self.position)?)))
     }
 
-    /// Reads a string, a number or a word; its type.
-    fn scalar(&mut self) -> Option<&'static str> {
-        match self.peek()? {
+    /// As [`numbered_scalar`](Self::numbered_scalar); its type.
+    fn scalar(&mut self, first: u8) -> Option<&'static str> {
+        match first {
             b'"' => self.string().map(|_| "str"),
             b'-' | b'0'..=b'9' => self.number(),
             _ => {
@@ -250,15 +246,20 @@ impl<'a> Reader<'a> {
         let start = self.position;
         let mut has_escapes = false;
         loop {
-            let rest = self.text.get(self.position..)?;
-            self.position += memchr::memchr2(b'"', b'\\', rest)?;
-            if self.text.get(self.position) == Some(&b'"') {
-                let string = self.text.get(start..self.position)?;
-                self.position += 1;
-                return Some((string, has_escapes));
+            self.position += end_of_plain(self.text.get(self.position..)?);
+            match self.text.get(self.position)? {
+                b'"' => {
+                    let string = self.text.get(start..self.position)?;
+                    self.position += 1;
+                    return Some((string, has_escapes));
+                }
+                b'\\' => {
+                    has_escapes = true;
+                    self.position += 2;
+                }
+                // A control character, which is in no text of ours.
+                _ => self.position += 1,
             }
-            has_escapes = true;
-            self.position += 2;
         }
     }
 
@@ -270,15 +271,15 @@ impl<'a> Reader<'a> {
         let number = value::of_text(key);
         if has_escapes {
             let key: String = serde_json::from_slice(self.text.get(start..self.position)?).ok()?;
-            self.push_key(&key);
+            self.push_key(key.as_bytes());
         } else {
-            self.push_key(std::str::from_utf8(key).ok()?);
+            self.push_key(key);
         }
         Some(number)
     }
 
-    fn push_key(&mut self, key: &str) {
-        self.out.push_str(beginning(key, key.len().min(MAX_SHAPE_BYTES)));
+    fn push_key(&mut self, key: &[u8]) {
+        self.out.extend_from_slice(beginning(key, MAX_SHAPE_BYTES));
     }
 
     /// Reads a value and writes nothing, however deep the value is.
@@ -295,8 +296,8 @@ impl<'a> Reader<'a> {
                     self.position += 1;
                 }
                 b',' | b':' if depth > 0 => self.position += 1,
-                _ => {
-                    self.scalar()?;
+                first => {
+                    self.scalar(first)?;
                 }
             }
             if depth == 0 {
@@ -326,3 +327,26 @@ impl<'a> Reader<'a> {
         self.take(byte).then_some(())
     }
 }
+
+/// How many bytes are before the next quote, backslash or control character; all of them when there is none. Most are near,
+/// where a search of its own would take longer.
+fn end_of_plain(text: &[u8]) -> usize {
+    let (words, rest) = text.as_chunks::<TOGETHER>();
+    let (near, far) = words.split_at(words.len().min(NEAR_WORDS));
+    for (number, word) in near.iter().enumerate() {
+        let plain = plain_bytes(*word);
+        if plain < TOGETHER {
+            return number * TOGETHER + plain;
+        }
+    }
+    let passed = near.len() * TOGETHER;
+    if far.is_empty() {
+        let is_special = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
+        return passed + rest.iter().position(is_special).unwrap_or(rest.len());
+    }
+    let far = text.get(passed..).unwrap_or_default();
+    passed + memchr::memchr2(b'"', b'\\', far).unwrap_or(far.len())
+}
+
+/// How many words are looked at before a search begins that looks at more together.
+const NEAR_WORDS: usize = 3;

@@ -2,24 +2,18 @@
 
 use serde_json::Value;
 
-use super::entries::Entries;
-use super::reader::Reader;
-
-/// What stands for the part that is left out.
-pub(super) const REST: &str = "...";
-
-/// A shape is at most this long, in bytes; a longer one is cut at a character and ended with `...`.
-///
-/// Keys come in sorted order, so the cut does not depend on the order in which an object gives them.
-pub(crate) const MAX_SHAPE_BYTES: usize = 2048;
+use super::entries::ObjectEntries;
+use super::limits::{MAX_SHAPE_BYTES, REST, beginning};
+use super::reader::ShapeReader;
 
 /// The shape of a JSON text; `None` when the text is not one JSON value.
 ///
 /// Integers that do not fit 64 bits count as floats, because that is how they are parsed.
 pub(crate) fn shape_of_json(text: &str) -> Option<String> {
-    let mut out = String::new();
-    let number = ShapeWriter::default().append_json(text.as_bytes(), &mut out);
-    number.map(|_| out)
+    let mut out = Vec::new();
+    ShapeWriter::default().append_json(text.as_bytes(), &mut out)?;
+    // Its parts are words and whole characters of the text.
+    String::from_utf8(out).ok()
 }
 
 /// The shape of a JSON value.
@@ -31,41 +25,35 @@ pub(crate) fn shape_of_value(value: &Value) -> String {
 /// Appends shapes to a text and keeps its working memory from one to the next.
 #[derive(Debug, Default)]
 pub(crate) struct ShapeWriter {
-    entries: Entries,
+    entries: ObjectEntries,
 }
 
 impl ShapeWriter {
     /// Appends the shape of the JSON value in `text` and gives the number of the value; `None` when it is not one JSON
     /// value, and `out` stays as it was.
-    pub(crate) fn append_json(&mut self, text: &[u8], out: &mut String) -> Option<u64> {
+    pub(crate) fn append_json(&mut self, text: &[u8], out: &mut Vec<u8>) -> Option<u64> {
         let start = out.len();
         self.entries.clear();
-        let Some(number) = Reader::new(text, &mut self.entries, out).read() else {
+        let Some(number) = ShapeReader::new(text, &mut self.entries, out).read() else {
             out.truncate(start);
             return None;
         };
         if out.len() - start > MAX_SHAPE_BYTES {
             out.truncate(beginning(out, start + MAX_SHAPE_BYTES - REST.len()).len());
-            out.push_str(REST);
+            out.extend_from_slice(REST.as_bytes());
         }
         Some(number)
     }
 
     /// The number of the JSON value in `text`.
     pub(crate) fn number(&mut self, text: &[u8]) -> Option<u64> {
-        Reader::new(text, &mut self.entries, &mut String::new()).number_of_all()
+        ShapeReader::new(text, &mut self.entries, &mut Vec::new()).number_of_all()
     }
 
     /// The numbers of the prompt in `text`, which is JSON, and of its last message.
     pub(crate) fn prompt(&mut self, text: &[u8]) -> Option<(u64, u64)> {
-        Reader::new(text, &mut self.entries, &mut String::new()).prompt()
+        ShapeReader::new(text, &mut self.entries, &mut Vec::new()).prompt()
     }
-}
-
-/// The longest beginning of `text` that has at most `length` bytes and ends at a character.
-pub(super) fn beginning(text: &str, length: usize) -> &str {
-    let boundary = (0..=length).rev().find(|end| text.is_char_boundary(*end));
-    text.get(..boundary.unwrap_or(0)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::asked::{Asked, Kind, Likeness, signature_of};
+use super::asked::{Asked, Likeness, TrailKind};
 use super::detector::LoopDetector;
+use super::signature::signature_of;
 use super::value;
 use crate::format::{EventType, Payload, Record};
 
@@ -21,7 +22,7 @@ const LARGEST_WINDOW: usize = 1024;
 /// What is kept of a run: some numbers for each call and state, and the warnings.
 #[derive(Debug, Default)]
 pub struct Trail {
-    entries: Vec<Entry>,
+    entries: Vec<TrailEntry>,
     /// Many records, few signatures.
     signatures: HashSet<Rc<str>>,
     warnings: Vec<Warning>,
@@ -29,7 +30,7 @@ pub struct Trail {
 
 /// A model call, a tool call or a state update.
 #[derive(Debug)]
-pub struct Entry {
+pub struct TrailEntry {
     /// The signature that the loop detection of the recorder compares.
     pub signature: Rc<str>,
     /// What else is compared.
@@ -69,7 +70,7 @@ impl Trail {
                 self.signatures.insert(Rc::clone(&new));
                 new
             });
-            self.entries.push(Entry {
+            self.entries.push(TrailEntry {
                 signature,
                 asked,
                 id: value::of_text(record.event_id.as_bytes()),
@@ -97,7 +98,7 @@ impl Trail {
     }
 
     /// The records so far that loop detection considers.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[TrailEntry] {
         &self.entries
     }
 
@@ -149,7 +150,7 @@ impl Trail {
             .max(1);
         evidence.sort_unstable();
         evidence.dedup();
-        let entries: Vec<&Entry> = evidence
+        let entries: Vec<&TrailEntry> = evidence
             .iter()
             .filter_map(|place| self.entries.get(*place))
             .collect();
@@ -195,7 +196,7 @@ impl Trail {
         let mut detector = self.detector()?;
         let mut entries = self.entries.iter().enumerate();
         entries.find_map(|(place, entry)| {
-            let _ = detector.observe(&entry.signature, entry.asked, place);
+            let _ = detector.observe(entry.signature.as_bytes(), entry.asked, place);
             detector.looping()
         })
     }
@@ -204,7 +205,7 @@ impl Trail {
     fn replayed(&self) -> Option<LoopDetector<()>> {
         let mut detector = self.detector()?;
         for entry in &self.entries {
-            let _ = detector.observe(&entry.signature, entry.asked, ());
+            let _ = detector.observe(entry.signature.as_bytes(), entry.asked, ());
         }
         Some(detector)
     }
@@ -221,11 +222,11 @@ impl Trail {
 }
 
 /// How the repetitions of a block of `length` entries compare.
-pub(crate) fn compared(entries: &[&Entry], length: usize) -> Likeness {
+pub(crate) fn compared(entries: &[&TrailEntry], length: usize) -> Likeness {
     let block = entries.get(..length).unwrap_or(entries);
     let has = |kind| block.iter().any(|entry| entry.asked.kind == kind);
-    let with_tools = has(Kind::Tool);
-    if !with_tools && !has(Kind::Model) {
+    let with_tools = has(TrailKind::Tool);
+    if !with_tools && !has(TrailKind::Model) {
         return Likeness::Differs;
     }
     entries
@@ -252,7 +253,7 @@ pub(crate) fn compare_repetitions(records: &[&Record], length: usize) -> Likenes
             trail.take(record, &value::of_scalar);
         }
     }
-    let entries: Vec<&Entry> = trail.entries.iter().collect();
+    let entries: Vec<&TrailEntry> = trail.entries.iter().collect();
     if entries.len() < length.max(1).saturating_mul(2) {
         return Likeness::Differs;
     }

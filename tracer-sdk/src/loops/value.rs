@@ -62,9 +62,9 @@ impl Items {
 
 /// Numbers of the entries of an object, in any order: maps give their keys as it comes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entries(u64);
+pub(super) struct EntriesHash(u64);
 
-impl Entries {
+impl EntriesHash {
     pub(super) const NONE: Self = Self(SEED);
 
     pub(super) fn add(&mut self, key: u64, value: u64) {
@@ -81,7 +81,7 @@ impl Entries {
 pub fn of_value(value: &Value, key: Option<&str>, scalar: &impl Fn(Option<&str>, &Value) -> u64) -> u64 {
     match value {
         Value::Object(object) => {
-            let mut entries = Entries::NONE;
+            let mut entries = EntriesHash::NONE;
             for (key, value) in object {
                 entries.add(of_text(key.as_bytes()), of_value(value, Some(key), scalar));
             }

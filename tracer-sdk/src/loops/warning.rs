@@ -1,4 +1,4 @@
-//! What is told of a loop (specification, *Payloads*, `LOOP_WARNING`).
+//! What is reported of a loop (specification, *Payloads*, `LOOP_WARNING`).
 
 use crate::format::SpanId;
 

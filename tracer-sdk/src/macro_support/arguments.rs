@@ -8,7 +8,7 @@ pub struct Arguments<Rest = ()> {
 }
 
 /// One argument, and those before it.
-struct Entry<'a, Rest, T: ?Sized> {
+struct Argument<'a, Rest, T: ?Sized> {
     earlier: Rest,
     name: &'static str,
     value: &'a T,
@@ -34,7 +34,7 @@ impl<Rest: Entries> Arguments<Rest> {
         T: Serialize + ?Sized,
     {
         Arguments {
-            entries: Entry {
+            entries: Argument {
                 earlier: self.entries,
                 name,
                 value,
@@ -60,7 +60,7 @@ impl Entries for () {
     }
 }
 
-impl<Rest: Entries, T: Serialize + ?Sized> Entries for Entry<'_, Rest, T> {
+impl<Rest: Entries, T: Serialize + ?Sized> Entries for Argument<'_, Rest, T> {
     const COUNT: usize = Rest::COUNT + 1;
 
     fn write<Map: SerializeMap>(&self, map: &mut Map) -> Result<(), Map::Error> {

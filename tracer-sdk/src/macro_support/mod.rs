@@ -15,8 +15,9 @@ use std::borrow::Cow;
 
 use crate::emit::panic::watched;
 
-pub use crate::emit::future::Traced;
-pub use crate::emit::scope::{Scope, Site};
+pub use crate::emit::scope::Scope;
+pub use crate::emit::site::Site;
+pub use crate::emit::traced::Traced;
 pub use crate::guardrails::{Guardrails, StopOnLoop};
 pub use arguments::Arguments;
 pub use cancel::{CancelOnExceed, as_returned};
@@ -43,7 +44,7 @@ where
     watched(body)
 }
 
-/// Calls `body` once for the future that it returns, whose output the compiler is told.
+/// Calls `body` once for the future that it returns, whose output type the compiler learns here.
 pub fn call_once_for_future<Output, Body, Returned>(body: Body) -> Returned
 where
     Body: FnOnce() -> Returned,
@@ -53,14 +54,14 @@ where
 }
 
 /// A value of the type that a function returns, which is never made: it only tells the compiler the type of an `async`
-/// block, so that a mismatch is told at the user's expression.
+/// block, so that a mismatch is reported at the user's expression.
 pub fn never_called<Output>() -> Output {
     loop {
         std::thread::park();
     }
 }
 
-/// The future of a function that never returns, told to the compiler as such: `!` cannot be written where a type argument
+/// The future of a function that never returns, marked as such for the compiler: `!` cannot be written where a type argument
 /// stands, so that [`never_called`] cannot do it.
 pub fn never_ready<Body>(body: Body) -> Body
 where

@@ -1,7 +1,7 @@
 //! The synchronous part of a function that returns a future: within its span, which the future ends.
 
 use crate::emit::context::ContextGuard;
-use crate::emit::panic::Watch;
+use crate::emit::panic::PanicWatch;
 use crate::emit::scope::Scope;
 
 /// Makes a scope the current context until the guard is dropped, and leaves it open for the future to end.
@@ -18,7 +18,7 @@ pub fn prepare(scope: &Scope) -> Preparation {
 pub struct Preparation {
     context: Option<ContextGuard>,
     scope: Scope,
-    watch: Option<Watch>,
+    watch: Option<PanicWatch>,
 }
 
 impl Drop for Preparation {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::format::names::{self, Name, events};
 use crate::format::{
     Counts, EventType, RecordedStatus, RunMeta, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode,
-    StoredTime, Timestamp, TraceId,
+    StoredTime, Tags, Timestamp, TraceId,
 };
 use crate::read::{StartedSpan, count_records, spans_to_events};
 
@@ -102,12 +102,13 @@ impl LogSummary {
     }
 }
 
-/// Completes a run: `counts` is what the spans in its log give, `started` what was open when its process died.
+/// Completes a run: `counts` is what the spans in its log give, `started` and `tags` what its `.live` says.
 pub(super) fn complete(
     meta: &RunMeta,
     mut seen: LogSummary,
     counts: Counts,
     started: &[StartedSpan],
+    tags: &Tags,
 ) -> Completion {
     for open in started {
         seen.ids.insert(open.span_id);
@@ -154,7 +155,7 @@ pub(super) fn complete(
     // The exception that the root promotes is the one error that it adds.
     let mut counts = added(counts, count_records(&spans_to_events(&spans)));
     counts.errors += 1;
-    spans.push(writer.root(meta, counts));
+    spans.push(writer.root(meta, tags, counts));
     Completion {
         spans,
         status: RecordedStatus::Error,
@@ -256,13 +257,17 @@ impl Writer {
         span
     }
 
-    fn root(&self, meta: &RunMeta, counts: Counts) -> SpanRecord {
+    fn root(&self, meta: &RunMeta, tags: &Tags, counts: Counts) -> SpanRecord {
         let name = meta.run_name.as_deref().unwrap_or_default();
         let mut root = self.span(self.root_id, None, name, meta.started_at.clone());
         root.status_code = StatusCode::Error;
         RUN_MESSAGE.clone_into(&mut root.status_description);
         if meta.run_name.is_some() {
             set(&mut root.attributes, names::RUN_NAME, name);
+        }
+        for (key, value) in tags.iter() {
+            let key = format!("{}{key}", names::TAG_PREFIXES[0]);
+            root.attributes.insert(key, value.into());
         }
         for (name, count) in [
             (names::LLM_CALLS, counts.llm_calls),

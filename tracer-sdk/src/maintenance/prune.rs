@@ -41,7 +41,7 @@ impl PruneRules {
         *self == Self::default()
     }
 
-    fn concerns(&self, run: &Candidate) -> bool {
+    fn concerns(&self, run: &PruneCandidate) -> bool {
         if self.statuses.is_empty() {
             run.status != RunStatus::Damaged
         } else {
@@ -144,7 +144,7 @@ impl PrunePlan {
     pub fn compute(runs: &[RunSummary], rules: &PruneRules, mut on_run: impl FnMut()) -> Self {
         RunSummary::check_all_logs(runs);
         let read = |run: &RunSummary| {
-            let candidate = Candidate {
+            let candidate = PruneCandidate {
                 status: run.status(),
                 may_be_live: run.may_be_live(),
                 started: run.started(),
@@ -153,7 +153,7 @@ impl PrunePlan {
             on_run();
             candidate
         };
-        let candidates: Vec<Candidate> = runs.iter().map(read).collect();
+        let candidates: Vec<PruneCandidate> = runs.iter().map(read).collect();
         let removals = choose(&candidates, rules).into_iter().filter_map(|position| {
             let candidate = candidates.get(position)?;
             Some(PlannedRemoval {
@@ -273,7 +273,7 @@ impl Error for PruneError {
 
 /// A run as the rules see it.
 #[derive(Debug, Clone, Copy)]
-struct Candidate {
+struct PruneCandidate {
     status: RunStatus,
     /// Whether somebody records it, or may do so.
     may_be_live: bool,
@@ -282,7 +282,7 @@ struct Candidate {
 }
 
 /// The positions of the runs to remove, the oldest first.
-fn choose(runs: &[Candidate], rules: &PruneRules) -> Vec<usize> {
+fn choose(runs: &[PruneCandidate], rules: &PruneRules) -> Vec<usize> {
     if rules.is_empty() {
         return Vec::new();
     }
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn a_store_without_rules_loses_nothing() {
-        let run = Candidate {
+        let run = PruneCandidate {
             status: RunStatus::Ok,
             may_be_live: false,
             started: None,
@@ -341,8 +341,8 @@ mod tests {
     }
 
     /// Five runs of ten bytes, the newest first; the one at second 40 may be live, the one at 20 is damaged.
-    fn runs() -> Vec<Candidate> {
-        let run = |second, status| Candidate {
+    fn runs() -> Vec<PruneCandidate> {
+        let run = |second, status| PruneCandidate {
             status,
             may_be_live: status == RunStatus::Running,
             started: Some(at(second)),
@@ -448,7 +448,7 @@ mod tests {
             max_bytes in prop::option::of(0u64..300),
             before in prop::option::of(-20i64..1),
         ) {
-            let runs: Vec<Candidate> = live.iter().zip(0..).map(|(live, age)| Candidate {
+            let runs: Vec<PruneCandidate> = live.iter().zip(0..).map(|(live, age)| PruneCandidate {
                 status: RunStatus::Ok,
                 may_be_live: *live,
                 started: Some(at(-age)),

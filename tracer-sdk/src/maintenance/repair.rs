@@ -64,8 +64,8 @@ struct LogEnd {
 /// [`MaintenanceError`]: the run is live, or may be, it ended, or it has other damage.
 pub fn plan_repair(directory: &Path) -> Result<Repair, MaintenanceError> {
     match state(directory)? {
-        State::Interrupted => plan_completion(directory),
-        State::LeftBehind => Ok(Repair {
+        RepairState::Interrupted => plan_completion(directory),
+        RepairState::LeftBehind => Ok(Repair {
             cut: None,
             completion: None,
             copy: None,
@@ -98,7 +98,7 @@ pub(super) fn repair_on(directory: &Path, file_system: &dyn FileSystem) -> Resul
     let spans = directory.join(SPANS_FILE);
     // Kept from before planning until the end, so that no two repairs complete the run at once.
     let mut log = None;
-    if matches!(state(directory)?, State::Interrupted) && spans.symlink_metadata().is_ok() {
+    if matches!(state(directory)?, RepairState::Interrupted) && spans.symlink_metadata().is_ok() {
         log = Some(lock(file_system, &spans)?);
     }
     let plan = plan_repair(directory)?;
@@ -120,16 +120,16 @@ pub(super) fn repair_on(directory: &Path, file_system: &dyn FileSystem) -> Resul
     Ok(plan)
 }
 
-enum State {
+enum RepairState {
     /// The process died before the run ended.
     Interrupted,
     /// It died right after, before it could take its `.live` away.
     LeftBehind,
 }
 
-fn state(directory: &Path) -> Result<State, MaintenanceError> {
+fn state(directory: &Path) -> Result<RepairState, MaintenanceError> {
     match probe_liveness(directory, RecordedStatus::Running) {
-        Liveness::Interrupted => Ok(State::Interrupted),
+        Liveness::Interrupted => Ok(RepairState::Interrupted),
         Liveness::Running => Err(MaintenanceError::RunActive),
         Liveness::Ended => after_the_end(directory),
         Liveness::Unknown => match read_status(directory) {
@@ -143,7 +143,7 @@ fn read_status(directory: &Path) -> Option<RecordedStatus> {
     read::validate(directory).status
 }
 
-fn after_the_end(directory: &Path) -> Result<State, MaintenanceError> {
+fn after_the_end(directory: &Path) -> Result<RepairState, MaintenanceError> {
     let report = read::validate(directory);
     if !report.is_valid() {
         return Err(MaintenanceError::RunDamaged {
@@ -153,14 +153,14 @@ fn after_the_end(directory: &Path) -> Result<State, MaintenanceError> {
     }
     let is_left_behind = directory.join(LIVE_FILE).symlink_metadata().is_ok();
     if is_left_behind {
-        Ok(State::LeftBehind)
+        Ok(RepairState::LeftBehind)
     } else {
         Err(MaintenanceError::AlreadyComplete)
     }
 }
 
 fn plan_completion(directory: &Path) -> Result<Repair, MaintenanceError> {
-    let run =
+    let mut run =
         RunReader::open(directory, Strictness::Lenient).map_err(|invalid| MaintenanceError::RunDamaged {
             problems: invalid.problems,
             more_problems: invalid.more_problems,
@@ -171,7 +171,7 @@ fn plan_completion(directory: &Path) -> Result<Repair, MaintenanceError> {
     if !run.problems.is_empty() {
         return Err(damaged(run));
     }
-    let meta = meta.clone();
+    let (meta, tags) = (meta.clone(), run.read_tags());
     let (counts, cut, in_flight) = (run.counts(), run.cut_tail, run.in_flight);
     let spans = directory.join(SPANS_FILE);
     let mut seen = LogSummary::default();
@@ -183,7 +183,7 @@ fn plan_completion(directory: &Path) -> Result<Repair, MaintenanceError> {
     let has_meta = directory.join(META_FILE).symlink_metadata().is_ok();
     Ok(Repair {
         cut,
-        completion: Some(complete(&meta, seen, counts, &in_flight)),
+        completion: Some(complete(&meta, seen, counts, &in_flight, &tags)),
         copy: end.map(|_| directory.join(BROKEN_FILE)),
         log: end.unwrap_or_default(),
         new_meta: (!has_meta).then_some(meta),

@@ -28,7 +28,7 @@ struct AnyLine {
 prop_compose! {
     fn any_line()(
         (id, parent, start, end) in (1u64..40, 0u64..12, 0u64..9, prop::option::of(0u64..9)),
-        (kind, flaw) in (0usize..7, 0usize..40),
+        (kind, flaw) in (0usize..12, 0usize..40),
         (failed, foreign) in (prop::bool::weighted(0.2), prop::bool::weighted(0.05)),
     ) -> AnyLine {
         AnyLine { id, parent, start, end, kind, failed, foreign, flaw }
@@ -50,6 +50,24 @@ impl AnyLine {
             }
             3 => json!({"tracer.event_type": "LOOP_WARNING"}),
             4 => json!({"exception.type": "E", "long": "x".repeat(3_000)}),
+            7 => json!({
+                "openinference.span.kind": "LLM", "llm.model_name": "m", "llm.token_count.prompt": "5",
+                "llm.token_count.prompt_details.cache_read": 2, "llm.input_messages.0.message.content": "a",
+                "llm.output_messages.0.message.content": if self.start > 4 { "b" } else { "" },
+            }),
+            8 => json!({
+                "gcp.vertex.agent.llm_request": if self.start > 4 { json!({"model": "m"}) } else { json!("{}") },
+                "gcp.vertex.agent.llm_response": r#"{"usage_metadata": {"prompt_token_count": 3}}"#,
+                "gen_ai.system": "gcp.vertex.agent", "gen_ai.usage.thinking_tokens": "4",
+            }),
+            9 => json!({
+                "gen_ai.operation.name": "chat", "gen_ai.request.model": "openai::m", "gen_ai.response.id": "r",
+                "otel.scope.name": (self.id % 3).to_string(), "gen_ai.usage.output_tokens": self.id % 2,
+            }),
+            10 => json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.outcome": "error",
+                         "gen_ai.tool.call.id": "c", "otel.scope.name": (self.id % 3).to_string()}),
+            11 => json!({"span.type": "llm_request", "model": "m", "input_tokens": 3, "cache_read_tokens": 9,
+                         "success": false}),
             _ => json!({"gen_ai.provider.name": null, "user": {"a": [1, {"b": null}]}}),
         };
         let mut span = json!({
@@ -93,6 +111,9 @@ fn tokens(records: &[Record]) -> Usage {
                 prompt_tokens: add(sum.prompt_tokens, usage.prompt_tokens),
                 completion_tokens: add(sum.completion_tokens, usage.completion_tokens),
                 total_tokens: add(sum.total_tokens, usage.total_tokens),
+                cache_read_tokens: add(sum.cache_read_tokens, usage.cache_read_tokens),
+                cache_write_tokens: add(sum.cache_write_tokens, usage.cache_write_tokens),
+                reasoning_tokens: add(sum.reasoning_tokens, usage.reasoning_tokens),
             },
             _ => sum,
         })
@@ -109,6 +130,16 @@ fn has_failed(record: &Record) -> bool {
             ..
         }
     )
+}
+
+/// Whether the record of a span says that it failed; what has no outcome is as its header says.
+fn has_error(record: &Record, indexed: &IndexedSpan) -> bool {
+    match &record.payload {
+        Payload::LlmCall { status, .. }
+        | Payload::ToolCall { status, .. }
+        | Payload::Unknown { status, .. } => *status == RecordedStatus::Error,
+        _ => indexed.is_failed,
+    }
 }
 
 fn compare(lines: &[AnyLine], status: &str) {
@@ -154,15 +185,33 @@ fn compare(lines: &[AnyLine], status: &str) {
     let first = |event_type| records.iter().find(|record| record.event_type() == event_type);
     let first_call = first(EventType::LlmCall).or_else(|| first(EventType::ToolCall));
     assert_eq!(lenient.read_first_call().unwrap().as_ref(), first_call);
+    let index = LogIndex::open(path, lenient.trace_id, false).unwrap();
+    assert_eq!(index.len(), spans.len());
+    for position in 0..index.len() {
+        let (record, span) = index.read_record(position).unwrap().unwrap();
+        let indexed = index.span(position).unwrap();
+        let projected = records
+            .iter()
+            .find(|record| record.event_id == span.span_id.to_string());
+        assert_eq!(Some(&record.payload), projected.map(|record| &record.payload));
+        assert_eq!(Some(&record.parent_id), projected.map(|record| &record.parent_id));
+        assert_eq!(
+            (indexed.event_type, indexed.is_failed),
+            (record.event_type(), has_error(&record, &indexed))
+        );
+        if let Payload::LlmCall { usage, .. } = &record.payload {
+            assert_eq!(indexed.tokens_total.map(u64::from), usage.total_tokens);
+        }
+    }
     // From the end to the beginning, so that every record is looked for.
     for (number, record) in records.iter().enumerate().rev() {
         assert_eq!(
-            lenient.records.record(number).unwrap().as_ref(),
+            lenient.records.read_record(number).unwrap().as_ref(),
             Some(record),
             "{number}"
         );
     }
-    assert!(lenient.records.record(records.len()).unwrap().is_none());
+    assert!(lenient.records.read_record(records.len()).unwrap().is_none());
 }
 
 proptest! {

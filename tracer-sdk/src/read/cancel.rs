@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::format::SPANS_FILE;
     use crate::read::log::{LinePlace, RecordHeader, ScanOptions, SpanVisitor, scan};
-    use crate::read::parse::{KeyAttributes, Span};
+    use crate::read::parse::{KeyAttributes, ParsedSpan};
     use crate::read::run::span_header;
     use crate::read::tests::{directory, meta, span};
     use crate::read::{LoadedRun, LogIndex, RunReader, Strictness, read_log_part, validate};
@@ -113,7 +113,7 @@ mod tests {
     impl SpanVisitor for Nothing {
         type Attributes<'a> = KeyAttributes<'a>;
 
-        fn visit(&mut self, span: Span<'_, KeyAttributes<'_>>, _: LinePlace, _: bool) -> RecordHeader {
+        fn visit(&mut self, span: ParsedSpan<'_, KeyAttributes<'_>>, _: LinePlace, _: bool) -> RecordHeader {
             span_header(&span)
         }
 
@@ -169,11 +169,11 @@ mod tests {
             assert!(LoadedRun::read(path).is_err());
             assert!(read_log_part(path, 0, 1_000).is_err());
             assert!(!validate(path).problems.is_empty());
-            assert!(records.record(0).is_err());
-            assert!(records.clone().into_spans().span(0).is_err());
+            assert!(records.read_record(0).is_err());
+            assert!(records.clone().into_spans().read_span(0).is_err());
         });
         assert!(index.extend(false).unwrap());
-        assert!(records.record(0).unwrap().is_some());
+        assert!(records.read_record(0).unwrap().is_some());
         assert_eq!(
             fs::read_to_string(path.join(SPANS_FILE)).unwrap().lines().count(),
             2

@@ -7,12 +7,12 @@ use std::path::Path;
 use super::cancel;
 use crate::format::{Problem, ProblemCode};
 pub(super) use crate::input::OpenError;
-use crate::input::{self, Links};
+use crate::input::{self, LinkPolicy};
 
 /// Opens a file of a run for reading.
 pub(super) fn open(path: &Path) -> Result<File, OpenError> {
     cancel::check_current()?;
-    input::open(path, Links::Refuse)
+    input::open(path, LinkPolicy::Refuse)
 }
 
 /// The same for code that changes runs, with the system's error.

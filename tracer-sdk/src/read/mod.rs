@@ -13,6 +13,7 @@ mod parse;
 mod project;
 mod run;
 mod store;
+mod vocabulary;
 
 #[cfg(test)]
 mod any_run_tests;
@@ -22,10 +23,12 @@ mod tests;
 pub use crate::input::read_input;
 pub use cancel::CancelToken;
 pub(crate) use file::open_run_file;
-pub use index::{IndexedSpan, LogIndex, PromotedRecord};
+pub use index::{IndexedSpan, LogIndex, PromotedRecord, TokenShares};
 pub use log::{LogPart, RecordHeader, read_log_part};
 pub(crate) use parse::MAX_META_BYTES;
-pub use project::{count_records, spans_to_events};
+#[cfg(feature = "tracing")]
+pub(crate) use project::child_type;
+pub use project::{count_records, is_foreign_call, remove_usage, spans_to_events};
 pub use run::{
     InvalidRun, LiveFile, Liveness, LoadedRun, ProcessIdentity, RecordError, RecordStream, RunReader,
     SpanStream, StartedSpan, Strictness, ValidationReport, probe_liveness, read_live_file, validate,

@@ -147,7 +147,7 @@ fn every_line_that_is_odd_has_a_decided_answer() {
 }
 
 #[test]
-fn all_problems_are_told_in_the_order_of_the_files_and_no_value() {
+fn all_problems_are_listed_in_file_order_without_values() {
     let mut wrong = span(2, Some(9));
     wrong["kind"] = json!("sk-secret");
     wrong["events"] = json!([{"name": "x", "timestamp": "sk-secret", "attributes": {}}]);
@@ -243,7 +243,7 @@ fn the_log_of_a_running_run_may_not_be_there_yet() {
 }
 
 #[test]
-fn what_is_missing_or_no_run_is_told_as_input() {
+fn what_is_missing_or_no_run_is_an_input_error() {
     let completed = directory(&meta("ok"), spans());
     let nowhere = completed.path().join("nowhere");
     let invalid = LoadedRun::read(&nowhere).unwrap_err();

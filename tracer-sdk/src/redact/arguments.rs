@@ -1,17 +1,18 @@
 //! A program's arguments: the values of secret-like options go (decisions, section 6).
 
 use super::Redactor;
-use super::shapes::{Name, name_of_option};
+use super::name_words::NameMeaning;
+use super::names;
 use crate::format::names::markers::REDACTED;
 
 pub(super) fn clean(redactor: &Redactor, argv: impl IntoIterator<Item = String>) -> Vec<String> {
     let class = |option: &str| {
         redactor
             .redact
-            .then(|| name_of_option(option, &redactor.keys))
+            .then(|| names::class(option.as_bytes(), &redactor.keys))
             .flatten()
     };
-    let mut option_before: Option<Name> = None;
+    let mut option_before: Option<NameMeaning> = None;
     argv.into_iter()
         .map(|argument| {
             let before = option_before.take();

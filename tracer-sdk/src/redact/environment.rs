@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use crate::process::coarse_now;
 
-use super::keys::{DEFAULTS, Keys};
-use super::shapes::{Beside, Name, Notice, Sign, class, is_path, is_placeholder};
+use super::keys::{DEFAULTS, RedactKeys};
+use super::name_words::NameMeaning;
+use super::names::class;
+use super::shapes::{Beside, Sign, SignSink};
+use super::values::{is_path, is_placeholder};
 
 /// Shorter values would be found in ordinary text.
 const SHORTEST_VALUE: usize = 8;
@@ -44,7 +47,7 @@ pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
 pub(super) struct EnvironmentSecrets(Vec<String>);
 
 impl EnvironmentSecrets {
-    pub(super) fn new(environment: impl IntoIterator<Item = (String, String)>, keys: &Keys) -> Self {
+    pub(super) fn new(environment: impl IntoIterator<Item = (String, String)>, keys: &RedactKeys) -> Self {
         let mut values = Vec::new();
         for (name, value) in environment {
             let value = value.trim();
@@ -77,7 +80,7 @@ impl EnvironmentSecrets {
         self.0.is_empty()
     }
 
-    pub(super) fn noticed_by(&self, notice: &mut Notice<'_>) {
+    pub(super) fn noticed_by(&self, notice: &mut SignSink<'_>) {
         for value in &self.0 {
             if let Some([first, second, third]) = value.as_bytes().first_chunk() {
                 notice(Sign {
@@ -99,7 +102,7 @@ impl EnvironmentSecrets {
 }
 
 /// Whether a variable with this name holds a secret, by the redact keys of the settings or by the default ones.
-fn is_secret(name: &str, value: &str, keys: &Keys) -> bool {
+fn is_secret(name: &str, value: &str, keys: &RedactKeys) -> bool {
     let Some(class) = class(name.as_bytes(), keys).or_else(|| class(name.as_bytes(), &DEFAULTS)) else {
         return false;
     };
@@ -107,24 +110,24 @@ fn is_secret(name: &str, value: &str, keys: &Keys) -> bool {
     // `SERVICE_AUTH` may as well say how to sign in.
     let is_word =
         || is_placeholder(value.as_bytes()) || MODES.iter().any(|mode| value.eq_ignore_ascii_case(mode));
-    !(is_harmless || is_number_of(class, value) || (class == Name::Token && is_word()))
+    !(is_harmless || is_number_of(class, value) || (class == NameMeaning::Token && is_word()))
 }
 
 /// Whether the value is a number under a name that says that a token is meant: `AUTH_TOKEN=12345678` is a secret,
 /// `MAX_PASS=100000000` is none. Long numbers are seldom counts.
-fn is_number_of(class: Name, value: &str) -> bool {
-    class == Name::Token
+fn is_number_of(class: NameMeaning, value: &str) -> bool {
+    class == NameMeaning::Token
         && value.len() < 2 * SHORTEST_VALUE
         && value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
 /// Where the variables come from.
-pub(crate) type Source = Box<dyn Fn() -> Variables + Send + Sync>;
+pub(crate) type VariableSource = Box<dyn Fn() -> Variables + Send + Sync>;
 
 /// Looks at the environment again, at most once a second: a program may read its secrets from a file after the run
 /// began.
-pub(super) struct Watch {
-    source: Source,
+pub(super) struct EnvironmentWatch {
+    source: VariableSource,
     /// A forked child does not look: another thread may have held the environment's lock when it was forked.
     process: u32,
     /// When it may be looked at again, in nanoseconds of [`coarse_now`]. The first time comes with the first record, which is
@@ -132,8 +135,8 @@ pub(super) struct Watch {
     next: AtomicU64,
 }
 
-impl Watch {
-    pub(super) fn new(source: Source) -> Self {
+impl EnvironmentWatch {
+    pub(super) fn new(source: VariableSource) -> Self {
         Self {
             source,
             process: std::process::id(),
@@ -173,7 +176,7 @@ fn nanoseconds(duration: Duration) -> u64 {
         .saturating_add(duration.subsec_nanos().into())
 }
 
-impl std::fmt::Debug for Watch {
+impl std::fmt::Debug for EnvironmentWatch {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Watch").finish_non_exhaustive()
     }
@@ -190,7 +193,7 @@ mod tests {
     fn the_environment_is_looked_at_again_at_most_once_a_second() {
         let looks = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&looks);
-        let watch = Watch::new(Box::new(move || {
+        let watch = EnvironmentWatch::new(Box::new(move || {
             counted.fetch_add(1, Ordering::Relaxed);
             Vec::new()
         }));
@@ -206,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_forked_child_does_not_look_at_the_environment() {
-        let mut watch = Watch::new(Box::new(Vec::new));
+        let mut watch = EnvironmentWatch::new(Box::new(Vec::new));
         watch.process += 1;
         assert!(watch.look_again_at(Duration::from_secs(5)).is_none());
     }

@@ -15,7 +15,7 @@ pub(super) struct FoldedName {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FoldKind {
     Separator,
     Lower,
     Upper,
@@ -24,18 +24,18 @@ enum Kind {
     Other,
 }
 
-impl Kind {
+impl FoldKind {
     #[inline]
     const fn of(byte: u8) -> Self {
-        const KINDS: [Kind; 256] = {
-            let mut kinds = [Kind::Separator; 256];
+        const KINDS: [FoldKind; 256] = {
+            let mut kinds = [FoldKind::Separator; 256];
             let mut byte = 0;
             while byte < 128 {
                 kinds[byte as usize] = match byte {
-                    b'a'..=b'z' => Kind::Lower,
-                    b'A'..=b'Z' => Kind::Upper,
-                    b'0'..=b'9' => Kind::Digit,
-                    _ => Kind::Separator,
+                    b'a'..=b'z' => FoldKind::Lower,
+                    b'A'..=b'Z' => FoldKind::Upper,
+                    b'0'..=b'9' => FoldKind::Digit,
+                    _ => FoldKind::Separator,
                 };
                 byte += 1;
             }
@@ -70,14 +70,16 @@ impl FoldedName {
             length: 0,
             starts: 0,
         };
-        let mut kind = name.last().map_or(Kind::Separator, |last| Kind::of(*last));
-        let mut next = Kind::Separator;
+        let mut kind = name
+            .last()
+            .map_or(FoldKind::Separator, |last| FoldKind::of(*last));
+        let mut next = FoldKind::Separator;
         for (position, byte) in name.iter().enumerate().rev() {
             let before = match position.checked_sub(1).and_then(|before| name.get(before)) {
-                Some(before) => Kind::of(*before),
-                None => Kind::Separator,
+                Some(before) => FoldKind::of(*before),
+                None => FoldKind::Separator,
             };
-            if kind != Kind::Separator
+            if kind != FoldKind::Separator
                 && let Some(place) = folded.letters.get_mut(folded.length)
             {
                 *place = byte.to_ascii_lowercase();
@@ -98,8 +100,8 @@ impl FoldedName {
         };
         let mut end = name.len();
         // The letter whose beginning is not known yet, and what follows it.
-        let mut open: Option<(Kind, Kind)> = None;
-        let mut next = Kind::Separator;
+        let mut open: Option<(FoldKind, FoldKind)> = None;
+        let mut next = FoldKind::Separator;
         while let Some(&byte) = end.checked_sub(1).and_then(|last| name.get(last)) {
             let character = if byte.is_ascii() {
                 end -= 1;
@@ -110,13 +112,13 @@ impl FoldedName {
                 character
             };
             let kind = match character {
-                Folded::Ascii(byte) => Kind::of(byte),
-                Folded::Other(_) => Kind::Other,
+                Folded::Ascii(byte) => FoldKind::of(byte),
+                Folded::Other(_) => FoldKind::Other,
                 Folded::Nothing => continue,
             };
             folded.close(open.take(), kind);
             let is_full = match character {
-                Folded::Ascii(byte) if kind != Kind::Separator => folded.push(byte.to_ascii_lowercase()),
+                Folded::Ascii(byte) if kind != FoldKind::Separator => folded.push(byte.to_ascii_lowercase()),
                 Folded::Other(character) => {
                     let mut buffer = [0; 4];
                     let bytes = character.encode_utf8(&mut buffer).as_bytes();
@@ -128,12 +130,12 @@ impl FoldedName {
                 // What comes before is not looked at: the name goes on, so nothing begins here.
                 return folded;
             }
-            if kind != Kind::Separator {
+            if kind != FoldKind::Separator {
                 open = Some((kind, next));
             }
             next = kind;
         }
-        folded.close(open, Kind::Separator);
+        folded.close(open, FoldKind::Separator);
         folded
     }
 
@@ -149,7 +151,7 @@ impl FoldedName {
         }
     }
 
-    fn close(&mut self, open: Option<(Kind, Kind)>, before: Kind) {
+    fn close(&mut self, open: Option<(FoldKind, FoldKind)>, before: FoldKind) {
         if let Some((kind, next)) = open
             && kind.begins_word(before, next)
         {
@@ -328,6 +330,7 @@ pub(super) fn ascii_form(character: char) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redact::tails::may_be_ascii;
 
     fn spelled(name: &str, word: &str) -> bool {
         let reversed: Vec<u8> = word.bytes().rev().collect();
@@ -363,6 +366,17 @@ mod tests {
         }
         let letters: Vec<u8> = ('\u{1d400}'..='\u{1d433}').filter_map(ascii_form).collect();
         assert_eq!(letters, b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+    }
+
+    #[test]
+    fn what_is_folded_to_ascii_is_never_ruled_out_before() {
+        for character in ('\u{80}'..=char::MAX)
+            .filter(|&character| !matches!(fold(character), Folded::Other(other) if !other.is_ascii()))
+        {
+            let mut buffer = [0; 4];
+            let bytes = character.encode_utf8(&mut buffer).as_bytes();
+            assert!(may_be_ascii([bytes[0], bytes[1]]), "{character:?}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::shapes::Role;
+use super::name_words::NameRole;
 
 /// Longer names are not remembered.
 pub(super) const LONGEST: usize = 30;
@@ -42,7 +42,7 @@ impl RedactorId {
 struct Remembered {
     length: u8,
     /// What the name says of a neighbour, as a name of a member.
-    role: Role,
+    role: NameRole,
     bytes: [u8; LONGEST],
 }
 
@@ -54,7 +54,7 @@ struct Harmless {
 
 const NOTHING: Remembered = Remembered {
     length: 0,
-    role: Role::Other,
+    role: NameRole::Other,
     bytes: [0; LONGEST],
 };
 
@@ -66,9 +66,9 @@ thread_local! {
 
 /// What a thread knows of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum NameVerdict {
     /// The redactor found it harmless before; as a name of a member it has this role.
-    Harmless(Role),
+    Harmless(NameRole),
     /// Nothing, and nothing else is in its place.
     Nothing,
     /// Nothing, and another name is in its place.
@@ -76,31 +76,32 @@ pub(super) enum Known {
 }
 
 /// What this thread knows of `name` from this redactor.
-pub(super) fn look(redactor: RedactorId, name: &str) -> Known {
+#[inline]
+pub(super) fn look(redactor: RedactorId, name: &str) -> NameVerdict {
     let known = HARMLESS.try_with(|harmless| {
         let harmless = harmless.borrow();
         let remembered = &harmless.names[place(name)];
         if harmless.redactor != redactor || remembered.length == 0 {
-            Known::Nothing
+            NameVerdict::Nothing
         } else if usize::from(remembered.length) == name.len()
             && remembered.bytes.starts_with(name.as_bytes())
         {
-            Known::Harmless(remembered.role)
+            NameVerdict::Harmless(remembered.role)
         } else {
-            Known::Another
+            NameVerdict::Another
         }
     });
     // A thread that is ending remembers nothing.
-    known.unwrap_or(Known::Another)
+    known.unwrap_or(NameVerdict::Another)
 }
 
 /// Whether `redactor` found `name`, of whatever length, harmless before.
 pub(super) fn is_harmless(redactor: RedactorId, name: &str) -> bool {
-    name.len() <= LONGEST && matches!(look(redactor, name), Known::Harmless(_))
+    name.len() <= LONGEST && matches!(look(redactor, name), NameVerdict::Harmless(_))
 }
 
 /// Remembers that `redactor` found `name` harmless, in the place of another one.
-pub(super) fn remember(redactor: RedactorId, name: &str, role: Role) {
+pub(super) fn remember(redactor: RedactorId, name: &str, role: NameRole) {
     let Ok(length @ 1..) = u8::try_from(name.len()) else {
         return;
     };
@@ -123,17 +124,18 @@ pub(super) fn remember(redactor: RedactorId, name: &str, role: Role) {
 }
 
 /// The place that `name` may have, by its length, its ends and its middle.
+#[inline]
 fn place(name: &str) -> usize {
     let bytes = name.as_bytes();
     let at = |position: usize| bytes.get(position).copied().unwrap_or_default();
-    let told_by = [
+    let trial_from_runs = [
         bytes.len().to_le_bytes()[0],
         at(0),
         at(bytes.len() / 2),
         at(bytes.len().wrapping_sub(1)),
     ];
     // Multiplying spreads what names differ in over the high bits.
-    (u32::from_le_bytes(told_by).wrapping_mul(0x9e37_79b1) >> (u32::BITS - PLACES.ilog2())) as usize
+    (u32::from_le_bytes(trial_from_runs).wrapping_mul(0x9e37_79b1) >> (u32::BITS - PLACES.ilog2())) as usize
 }
 
 #[cfg(test)]
@@ -141,16 +143,16 @@ mod tests {
     use super::*;
 
     fn is_harmless(redactor: RedactorId, name: &str) -> bool {
-        look(redactor, name) == Known::Harmless(Role::Other)
+        look(redactor, name) == NameVerdict::Harmless(NameRole::Other)
     }
 
     #[test]
     fn a_name_is_known_to_the_redactor_that_found_it_harmless() {
         let [one, other] = [RedactorId::new(), RedactorId::new()];
-        remember(one, "customer", Role::Other);
+        remember(one, "customer", NameRole::Other);
         assert!(is_harmless(one, "customer"));
         assert!(!is_harmless(other, "customer"));
-        remember(other, "order", Role::Other);
+        remember(other, "order", NameRole::Other);
         assert!(
             !is_harmless(one, "customer"),
             "what another redactor found is forgotten"
@@ -162,7 +164,7 @@ mod tests {
     #[test]
     fn only_the_very_name_is_harmless() {
         let redactor = RedactorId::new();
-        remember(redactor, "customer_id", Role::Other);
+        remember(redactor, "customer_id", NameRole::Other);
         for other in ["cuxtomer_id", "cxstomer_id", "customer_xd"] {
             assert_eq!(
                 place(other),
@@ -177,20 +179,20 @@ mod tests {
     fn long_names_and_empty_ones_are_not_remembered() {
         let redactor = RedactorId::new();
         let longest = "n".repeat(LONGEST);
-        remember(redactor, &longest, Role::Other);
+        remember(redactor, &longest, NameRole::Other);
         assert!(is_harmless(redactor, &longest));
         for name in [String::new(), "n".repeat(LONGEST + 1), "n".repeat(300)] {
-            remember(redactor, &name, Role::Other);
+            remember(redactor, &name, NameRole::Other);
             assert!(!is_harmless(redactor, &name), "{} bytes", name.len());
         }
     }
 
     #[test]
-    fn a_place_is_told_that_another_name_has() {
+    fn a_place_that_another_name_has_is_reported() {
         let redactor = RedactorId::new();
-        assert_eq!(look(redactor, "customer_id"), Known::Nothing);
-        remember(redactor, "customer_id", Role::Other);
-        assert_eq!(look(redactor, "cxstomer_id"), Known::Another);
-        assert_eq!(look(RedactorId::new(), "cxstomer_id"), Known::Nothing);
+        assert_eq!(look(redactor, "customer_id"), NameVerdict::Nothing);
+        remember(redactor, "customer_id", NameRole::Other);
+        assert_eq!(look(redactor, "cxstomer_id"), NameVerdict::Another);
+        assert_eq!(look(RedactorId::new(), "cxstomer_id"), NameVerdict::Nothing);
     }
 }

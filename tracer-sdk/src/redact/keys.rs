@@ -8,7 +8,7 @@ use crate::process::Computed;
 use crate::settings::DEFAULT_REDACT_KEYS;
 
 use super::fold::{FoldedName, plural_endings};
-use super::shapes::{self, Name};
+use super::name_words::{self, NameMeaning};
 use super::tails::Tails;
 
 /// What a key says about the value under it.
@@ -36,8 +36,8 @@ const OFTEN_WORDS: [&str; 8] = [
 ];
 
 /// The keys of the default list, whatever the settings say.
-pub(super) static DEFAULTS: Computed<Keys> =
-    Computed::new(|| Keys::new(&DEFAULT_REDACT_KEYS.map(str::to_owned)));
+pub(super) static DEFAULTS: Computed<RedactKeys> =
+    Computed::new(|| RedactKeys::new(&DEFAULT_REDACT_KEYS.map(str::to_owned)));
 
 /// Words that may follow a redact key without making it harmless, reversed.
 const FOLLOWING_WORDS: [&[u8]; 4] = [b"eulav", b"yek", b"hsah", b"redaeh"];
@@ -96,7 +96,7 @@ const JOINED_TO: [&str; 45] = [
 
 /// The redact keys, ready for comparing.
 #[derive(Debug)]
-pub(super) struct Keys {
+pub(super) struct RedactKeys {
     list: Vec<RedactKey>,
     /// The numbers of the keys by their last letter.
     by_last: Box<[Vec<u16>; 256]>,
@@ -113,7 +113,7 @@ struct RedactKey {
     reversed: Vec<u8>,
     verdict: KeyVerdict,
     /// What it says in a text.
-    name: Name,
+    name: NameMeaning,
     /// `tokens` are what models count.
     has_plural: bool,
     is_unmistakable: bool,
@@ -133,9 +133,9 @@ impl RedactKey {
                 KeyVerdict::Secret
             },
             name: if is_token || OFTEN_WORDS.iter().any(|word| spells(word)) {
-                Name::Token
+                NameMeaning::Token
             } else {
-                Name::Secret
+                NameMeaning::Secret
             },
             has_plural: !is_token,
             is_unmistakable: UNMISTAKABLE.iter().any(|word| spells(word)),
@@ -149,7 +149,7 @@ fn reversed(word: &str) -> Vec<u8> {
     word.bytes().rev().filter(u8::is_ascii_alphanumeric).collect()
 }
 
-impl Keys {
+impl RedactKeys {
     pub(super) fn new(redact_keys: &[String]) -> Self {
         let keys: Vec<RedactKey> = redact_keys.iter().filter_map(|key| RedactKey::new(key)).collect();
         let mut by_last = Box::new([const { Vec::new() }; 256]);
@@ -160,12 +160,12 @@ impl Keys {
         }
         let words = keys.iter().map(|key| key.reversed.as_slice());
         let tails = words.chain(FOLLOWING_WORDS).fold(Tails::none(), Tails::and);
-        let names = shapes::other_names().fold(tails.clone(), Tails::and);
+        let names = name_words::other_names().fold(tails.clone(), Tails::and);
         Self {
             list: keys,
             by_last,
             tails,
-            all: shapes::with_roles(names.clone()),
+            all: name_words::with_roles(names.clone()),
             names,
         }
     }
@@ -194,7 +194,7 @@ impl Keys {
     }
 
     /// What the redact key says that the name's last words spell.
-    pub(super) fn find(&self, name: &FoldedName) -> Option<(KeyVerdict, Name)> {
+    pub(super) fn find(&self, name: &FoldedName) -> Option<(KeyVerdict, NameMeaning)> {
         let mut position = name.without_number(0);
         loop {
             if let Some(key) = self.find_at(name, position) {

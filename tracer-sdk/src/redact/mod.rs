@@ -10,13 +10,17 @@ mod environment;
 mod fold;
 mod harmless;
 mod keys;
+mod name_words;
+mod names;
 mod noticed;
 mod redaction;
 mod scan;
 mod shapes;
 mod shared;
+mod tags;
 mod tails;
 mod text;
+mod values;
 
 #[cfg(test)]
 mod tests;
@@ -30,12 +34,12 @@ pub(crate) use keys::KeyVerdict;
 pub use redaction::Redaction;
 
 use crate::settings::{MIN_FIELD_BYTES, Settings};
-use environment::{EnvironmentSecrets, Watch};
-use harmless::{Known, RedactorId};
-use keys::Keys;
+use environment::{EnvironmentSecrets, EnvironmentWatch};
+use harmless::{NameVerdict, RedactorId};
+use keys::RedactKeys;
+pub(crate) use name_words::{NameMeaning, NameRole};
 pub(crate) use scan::SEEN_PAST_THE_CUT;
 use scan::Scanner;
-pub(crate) use shapes::{Name, Role};
 use shared::Current;
 
 /// Longer texts name nothing.
@@ -76,10 +80,10 @@ pub(crate) struct Redactor {
     settings: RedactionSettings,
     redact: bool,
     max_field_bytes: usize,
-    keys: Keys,
+    keys: RedactKeys,
     /// What knows the secrets of the environment, as far as they are known by now.
     scanner: Current,
-    watch: Option<Watch>,
+    watch: Option<EnvironmentWatch>,
 }
 
 /// The key of a member of an object, and what it says about the value.
@@ -92,13 +96,13 @@ pub(crate) struct Member<'a> {
     /// What the key rule says.
     pub(crate) verdict: KeyVerdict,
     /// What the key says about a string although the rule says nothing: `service_key`.
-    pub(crate) name: Option<Name>,
+    pub(crate) name: Option<NameMeaning>,
     /// What the key says about a neighbour: `name` beside `value`.
-    pub(crate) role: Role,
+    pub(crate) role: NameRole,
 }
 
 impl<'a> Member<'a> {
-    fn harmless(key: &'a str, role: Role) -> Self {
+    fn harmless(key: &'a str, role: NameRole) -> Self {
         Self {
             key: Cleaned::unchanged(key),
             is_plain: true,
@@ -139,7 +143,7 @@ impl Redactor {
         settings: &RedactionSettings,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Self {
-        let keys = Keys::new(&settings.redact_keys);
+        let keys = RedactKeys::new(&settings.redact_keys);
         let secrets = if settings.redact {
             EnvironmentSecrets::new(environment, &keys)
         } else {
@@ -167,17 +171,17 @@ impl Redactor {
     }
 
     /// A redactor that reads the environment with `source`, now and again.
-    pub(crate) fn watching(settings: &RedactionSettings, source: environment::Source) -> Self {
+    pub(crate) fn watching(settings: &RedactionSettings, source: environment::VariableSource) -> Self {
         let variables = if settings.redact { source() } else { Vec::new() };
         Self {
-            watch: settings.redact.then(|| Watch::new(source)),
+            watch: settings.redact.then(|| EnvironmentWatch::new(source)),
             ..Self::new(settings, variables)
         }
     }
 
     /// Looks at the environment again, unless it did so within the last second: for whoever records.
     pub(crate) fn look_again(&self) {
-        if let Some(variables) = self.watch.as_ref().and_then(Watch::look_again) {
+        if let Some(variables) = self.watch.as_ref().and_then(EnvironmentWatch::look_again) {
             self.learn(variables);
         }
     }
@@ -211,15 +215,21 @@ impl Redactor {
         }
     }
 
+    /// The role of a name that is known to be harmless, to need no escape, and to have at most `max_bytes`.
+    #[inline]
+    pub(crate) fn role_of_harmless(&self, name: &str, max_bytes: usize) -> Option<NameRole> {
+        match harmless::look(self.scanner.id(), name) {
+            NameVerdict::Harmless(role) if name.len() <= max_bytes => Some(role),
+            _ => None,
+        }
+    }
+
     /// The key of a member, cut to `max_bytes`, and what it says about the value.
     pub(crate) fn member<'a>(&self, key: &'a str, max_bytes: usize) -> Member<'a> {
-        let id = self.scanner.id();
-        if key.len() <= max_bytes
-            && let Known::Harmless(role) = harmless::look(id, key)
-        {
-            return Member::harmless(key, role);
+        match self.role_of_harmless(key, max_bytes) {
+            Some(role) => Member::harmless(key, role),
+            None => self.unknown_member(self.scanner.id(), key, max_bytes),
         }
-        self.unknown_member(id, key, max_bytes)
     }
 
     /// A string under a key, cut to `max_bytes`, and whether it is known to need no escape. A short one that comes again
@@ -230,15 +240,16 @@ impl Redactor {
         }
         let id = self.scanner.id();
         match harmless::look(id, text) {
-            Known::Harmless(_) => (Cleaned::unchanged(text), true),
-            Known::Another => (self.clean_to(text, max_bytes), false),
-            Known::Nothing => {
+            NameVerdict::Harmless(_) => (Cleaned::unchanged(text), true),
+            NameVerdict::Another => (self.clean_to(text, max_bytes), false),
+            NameVerdict::Nothing => {
                 let member = self.unknown_member(id, text, max_bytes);
                 (member.key, member.is_plain)
             }
         }
     }
 
+    #[inline(never)]
     fn unknown_member<'a>(&self, id: RedactorId, key: &'a str, max_bytes: usize) -> Member<'a> {
         let verdict = self.key(key);
         let name = self.name_of_member(key);
@@ -249,9 +260,9 @@ impl Redactor {
             verdict,
             name,
             role: if says_nothing && self.redact {
-                shapes::role(key.as_bytes())
+                name_words::role(key.as_bytes())
             } else {
-                Role::Other
+                NameRole::Other
             },
         };
         if says_nothing && member.is_plain && member.key == Cleaned::unchanged(key) {
@@ -261,11 +272,11 @@ impl Redactor {
     }
 
     /// What a text says that names a value beside it, in a list or in another member.
-    pub(crate) fn name_of_neighbour(&self, text: &str) -> Option<Name> {
+    pub(crate) fn name_of_neighbour(&self, text: &str) -> Option<NameMeaning> {
         if !self.redact || text.len() > LONGEST_NAME || harmless::is_harmless(self.scanner.id(), text) {
             return None;
         }
-        shapes::class(text.as_bytes(), &self.keys)
+        names::class(text.as_bytes(), &self.keys)
     }
 
     /// A program's arguments without the values of secret-like options (`--option=value`, `--option value`,
@@ -274,9 +285,9 @@ impl Redactor {
         arguments::clean(self, argv)
     }
 
-    fn name_of_member(&self, key: &str) -> Option<Name> {
+    fn name_of_member(&self, key: &str) -> Option<NameMeaning> {
         if self.redact {
-            shapes::by_last_word(key.as_bytes())
+            name_words::by_last_word(key.as_bytes())
         } else {
             None
         }
@@ -286,7 +297,7 @@ impl Redactor {
         self.max_field_bytes
     }
 
-    /// As [`text`](Self::text), cut to fewer bytes than the settings say, and told what was done.
+    /// As [`text`](Self::text), cut to fewer bytes than the settings say, with what was done.
     pub(crate) fn clean_to<'a>(&self, text: &'a str, max_bytes: usize) -> Cleaned<'a> {
         if !self.redact {
             let (text, truncated) = cut::cut(Cow::Borrowed(text), max_bytes);

@@ -41,7 +41,7 @@ impl Noticed {
         }
     }
 
-    /// From now on `sign` is noticed, and told with this bit.
+    /// From now on `sign` is noticed, and reported with this bit.
     pub(super) fn add(&mut self, sign: &Sign<'_>, bit: u16) {
         let [first, second] = sign.pair;
         self.by_pair[pair(first, second)] |= bit;

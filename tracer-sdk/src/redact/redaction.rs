@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::{KeyVerdict, Name, RedactionSettings, Redactor, Role};
+use super::{KeyVerdict, NameMeaning, NameRole, RedactionSettings, Redactor};
 use crate::format::names::markers::REDACTED;
 use crate::settings::Settings;
 
@@ -104,7 +104,7 @@ impl Redaction {
 
     fn items(&self, items: Vec<Value>, in_array: bool, changed: &mut u64) -> Vec<Value> {
         let is_pair = in_array && items.len() == 2;
-        let mut before: Option<(Name, bool)> = None;
+        let mut before: Option<(NameMeaning, bool)> = None;
         let items = items.into_iter().map(|item| {
             let hidden = before.take().is_some_and(|(name, is_option)| {
                 let text = item.as_str().unwrap_or_default();
@@ -112,7 +112,7 @@ impl Redaction {
                 match (is_option, is_pair) {
                     (true, _) => !text.starts_with("--") && name.hides_neighbour(bytes),
                     (false, true) => name.hides_neighbour(bytes),
-                    (false, false) => Name::hides_in_list(bytes),
+                    (false, false) => NameMeaning::hides_in_list(bytes),
                 }
             });
             if hidden {
@@ -133,12 +133,12 @@ impl Redaction {
     fn members(&self, members: Map<String, Value>, changed: &mut u64) -> Map<String, Value> {
         let named = members
             .iter()
-            .filter(|(key, _)| self.redactor.member(key, usize::MAX).role == Role::Name)
+            .filter(|(key, _)| self.redactor.member(key, usize::MAX).role == NameRole::Name)
             .find_map(|(_, value)| self.redactor.name_of_neighbour(value.as_str()?));
         let members = members.into_iter().map(|(key, value)| {
             let member = self.redactor.member(&key, usize::MAX);
             let is_scalar = value.is_number() || value.is_boolean() || value.is_null();
-            let beside = named.filter(|_| member.role == Role::Value);
+            let beside = named.filter(|_| member.role == NameRole::Value);
             let hidden = match member.verdict {
                 KeyVerdict::Secret => !value.is_null(),
                 KeyVerdict::SecretUnlessNumber => !is_scalar,
@@ -147,7 +147,7 @@ impl Redaction {
                         member.name.is_some_and(|name| name.hides_member(text))
                             || beside.is_some_and(|name| name.hides_neighbour(text))
                     }
-                    None => !is_scalar && beside.is_some_and(|name| name != Name::Key),
+                    None => !is_scalar && beside.is_some_and(|name| name != NameMeaning::Key),
                 },
             };
             let key = match member.key.text {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_shapes_and_the_environment_tell_secrets_at_any_depth() {
+    fn keys_shapes_and_the_environment_find_secrets_at_any_depth() {
         let value = json!({"request": [{"headers": {"x-api-key": "k", "accept": "*"}}, "grey-elephant-9 said"],
             "aws_secret_access_key": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "max_tokens": 5, "token": 7});
         let (cleaned, changed) = redaction().value(value);

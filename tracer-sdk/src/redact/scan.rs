@@ -11,9 +11,9 @@ use std::sync::Arc;
 use super::Cleaned;
 use super::cut::{character_boundary, cut, prefix};
 use super::environment::EnvironmentSecrets;
-use super::keys::Keys;
+use super::keys::RedactKeys;
 use super::noticed::Noticed;
-use super::shapes::{Found, SHAPES};
+use super::shapes::{SHAPES, SecretPlace};
 use super::text::Text;
 use crate::format::names::markers::REDACTED;
 use crate::process::Computed;
@@ -28,21 +28,21 @@ pub(crate) const SEEN_PAST_THE_CUT: usize = OVERLAP + 4;
 /// What replacing and cutting changed may, rarely, be noticed by another shape: so often is it looked at again.
 const MAX_PASSES: usize = 4;
 
-/// What is noticed within so many bytes of the place before is near.
+/// What is noticed within this many bytes of the place before is near.
 const NEAR: usize = 8;
 
 /// How far before a cut something else may be noticed because of it, in bytes.
 const AROUND_CUT: usize = 400;
 
-/// The work that any text may take, and the work for each byte of it. What takes more is redacted from there on: to stop
-/// looking would let a secret through, and to go on would stall the program.
+/// The work that any text may take, and what it may take for its length: none of 10,000 real files comes to it. What takes
+/// more is redacted from there on: to stop looking would let a secret through, and to go on would stall the program.
 const FIRST_PASS: WorkLimit = WorkLimit {
-    free: 16_000,
-    per_byte: 4,
+    free: 5_000,
+    per_four_bytes: 5,
 };
 const LATER_PASSES: WorkLimit = WorkLimit {
-    free: 4_000,
-    per_byte: 1,
+    free: 2_500,
+    per_four_bytes: 1,
 };
 
 /// The most bytes around a place that are examined for the work of one, and those that are examined for none.
@@ -53,9 +53,7 @@ const MAX_BEHIND: usize = 32;
 /// How far before the place where it is noticed a secret may begin.
 const LOOK_BEHIND: usize = 512;
 
-/// The work of looking at a place, of asking a shape, and of replacing a secret.
-const TRIGGER_WORK: usize = 1;
-const SHAPE_WORK: usize = 2;
+/// The work of replacing a secret.
 const FOUND_WORK: usize = 40;
 
 /// The bit of the environment's values; shapes have the bits below.
@@ -106,7 +104,7 @@ impl Scanner {
     }
 
     /// `text` without secrets, then cut to `max_bytes`.
-    pub(super) fn clean<'a>(&self, text: &'a str, max_bytes: usize, keys: &Keys) -> Cleaned<'a> {
+    pub(super) fn clean<'a>(&self, text: &'a str, max_bytes: usize, keys: &RedactKeys) -> Cleaned<'a> {
         let window = character_boundary(text, max_bytes.saturating_add(OVERLAP));
         let seen = text.get(..window).unwrap_or_default();
         // Past the window nothing was looked at, and near its end secrets may have been missed: none of that is kept.
@@ -175,7 +173,7 @@ impl Scanner {
         seen: &str,
         keep: usize,
         goes_on: bool,
-        keys: &Keys,
+        keys: &RedactKeys,
         regions: impl Iterator<Item = Range<usize>>,
         limit: WorkLimit,
     ) -> Option<Replaced> {
@@ -196,11 +194,15 @@ impl Scanner {
                     result.push_redacted(seen, rest..keep, 0..0);
                     break 'regions;
                 }
-                let fixed = TRIGGER_WORK + 1 + bits.count_ones() as usize * (SHAPE_WORK + 1);
+                // One for the place, and one for each shape.
+                let fixed = 1 + bits.count_ones() as usize;
                 let work = (text.work() - before).saturating_sub(fixed);
-                let Some(found) = recognised.filter(|found| found.start < keep) else {
-                    result.reject(at, work);
-                    continue;
+                let found = match recognised {
+                    Some(found) if found.start < keep => found,
+                    _ => {
+                        result.reject(at, work);
+                        continue;
+                    }
                 };
                 if result.push_redacted(seen, found.start..found.end, found.quotes) {
                     text.spend(FOUND_WORK);
@@ -221,18 +223,18 @@ impl Scanner {
         })
     }
 
-    fn recognise(&self, text: &Text<'_>, at: usize, bits: u16, keys: &Keys) -> Option<Found> {
-        text.spend(TRIGGER_WORK);
+    fn recognise(&self, text: &Text<'_>, at: usize, bits: u16, keys: &RedactKeys) -> Option<SecretPlace> {
+        text.spend(0);
         if bits & ENVIRONMENT != 0
             && let Some(end) = self.environment.find(text.bytes(), at)
         {
-            return Some(Found::new(at, end));
+            return Some(SecretPlace::new(at, end));
         }
         // One after the other, the first shape first.
         let mut wanted = bits & !ENVIRONMENT;
         while wanted != 0 {
             let shape = SHAPES.get(wanted.trailing_zeros() as usize)?;
-            text.spend(SHAPE_WORK);
+            text.spend(0);
             if let Some(found) = (shape.find)(text, at, keys) {
                 return Some(found);
             }
@@ -319,13 +321,13 @@ fn end_of_cut(text: &str) -> Range<usize> {
 #[derive(Clone, Copy)]
 struct WorkLimit {
     free: usize,
-    per_byte: usize,
+    per_four_bytes: usize,
 }
 
 impl WorkLimit {
     /// The most work up to a position: what is left of a text whose rest was redacted may be looked through again.
     const fn at(self, position: usize) -> usize {
-        self.free + self.per_byte * position
+        self.free + self.per_four_bytes * position / 4
     }
 }
 

@@ -58,7 +58,7 @@ impl Redactor {
     fn is_of_this_process(&self) -> bool {
         self.watch
             .as_ref()
-            .is_none_or(super::environment::Watch::is_of_this_process)
+            .is_none_or(super::environment::EnvironmentWatch::is_of_this_process)
     }
 }
 

@@ -77,6 +77,12 @@ impl Tails {
         {
             return self.has(group(first, before, last));
         }
+        if let Some([before, last]) = name.last_chunk()
+            && last.is_ascii_alphanumeric()
+            && !is_in_name(*before)
+        {
+            return letter(*last).map_or(self.ones == u32::MAX, |last| self.ones & (1 << last) != 0);
+        }
         self.may_match_separated(name)
     }
 
@@ -88,17 +94,30 @@ impl Tails {
     fn may_match_separated(&self, name: &[u8]) -> bool {
         let mut last_letters = [0; 3];
         let mut count = 0;
+        let mut second = None;
         for &byte in name.iter().rev() {
-            if let Some(letter) = letter(byte) {
-                last_letters[count] = letter;
-                count += 1;
-                if count == last_letters.len() {
-                    break;
+            match byte {
+                b'a'..=b'z' | b'A'..=b'Z' => {
+                    last_letters[count] = u16::from(byte.to_ascii_lowercase() - b'a');
+                    count += 1;
+                    if count == last_letters.len() {
+                        break;
+                    }
                 }
-            } else if !byte.is_ascii() || (count > 0 && byte.is_ascii_digit()) {
-                // A letter of another script may be another form of one of these.
-                return true;
+                // The rest of a character outside ASCII, of which the first byte follows.
+                0x80..=0xbf => second = Some(byte),
+                // It may be another form of a letter.
+                0xc0.. if second.take().is_none_or(|second| may_be_ascii([byte, second])) => return true,
+                // No word has a digit within its last letters.
+                b'0'..=b'9' if count > 0 => break,
+                b'0'..=b'9' | b'_' | b'-' | b'.' | b' ' => {}
+                // No name has such a sign; another letter is the last of none of these.
+                _ => break,
             }
+        }
+        if second.is_some() {
+            // The character began before the end that is looked at.
+            return true;
         }
         let [last, before, first] = last_letters;
         match count {
@@ -108,6 +127,25 @@ impl Tails {
             _ => self.has(group(first, before, last)),
         }
     }
+}
+
+/// Whether a name goes on before this byte.
+const fn is_in_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b' ' | 0x80..)
+}
+
+/// Whether a character that begins with these two bytes may be another form of an ASCII character, or one that is not
+/// seen, as names are [folded](super::fold).
+pub(super) const fn may_be_ascii(first_two: [u8; 2]) -> bool {
+    matches!(
+        first_two,
+        [0xc2, 0xad]
+            | [0xc5, 0xbf]
+            | [0xe2, 0x80 | 0x81 | 0x84 | 0x92 | 0x93]
+            | [0xe3, 0x80]
+            | [0xef, 0xb8..=0xbd]
+            | [0xf0, 0x9d | 0x9f]
+    )
 }
 
 /// The number of a group, below 64 times [`WORDS`].
@@ -147,8 +185,11 @@ mod tests {
             "hashes",
             "k",
             "ｋｅｙ",
-            "key2x",
-            "é",
+            "key2",
+            "api_keyſ",
+            "key\u{3000}",
+            "key\u{200b}",
+            "𝐤",
         ] {
             assert!(tails.may_match(name.as_bytes()), "{name}");
         }
@@ -160,6 +201,12 @@ mod tests {
             "v",
             "di",
             "swordfish",
+            "key2x",
+            "é",
+            "キー語",
+            "Ⲁ",
+            "k語",
+            "a key\" 2",
             "task",
             "description",
         ] {

@@ -28,6 +28,7 @@ pub struct Config {
     pub(super) redact: Option<bool>,
     pub(super) redact_keys: Option<Vec<String>>,
     pub(super) max_field_bytes: Option<u64>,
+    pub(super) max_message_bytes: Option<u64>,
     pub(super) loop_window: Option<u64>,
     pub(super) loop_repetitions: Option<u64>,
     pub(super) flush: Option<Flush>,
@@ -114,6 +115,20 @@ impl Config {
         self
     }
 
+    /// How long JSON text may be in spans that another program sent, before its strings are cut, in bytes; from 100 to 1048576
+    /// (1 MiB, the longest line).
+    ///
+    /// ```
+    /// use tracer_sdk::settings::{Config, Sources, resolve};
+    ///
+    /// let (settings, _) = resolve(&Config::new().max_message_bytes(50_000), &Sources::default());
+    /// assert_eq!(settings.max_message_bytes, 50_000);
+    /// ```
+    pub fn max_message_bytes(mut self, bytes: u64) -> Self {
+        self.max_message_bytes = Some(bytes);
+        self
+    }
+
     /// How many of the last records are searched for a loop; from 4 to 1000.
     ///
     /// ```
@@ -176,6 +191,7 @@ impl Config {
             redact: self.redact.or(lower.redact),
             redact_keys: self.redact_keys.or_else(|| lower.redact_keys.clone()),
             max_field_bytes: self.max_field_bytes.or(lower.max_field_bytes),
+            max_message_bytes: self.max_message_bytes.or(lower.max_message_bytes),
             loop_window: self.loop_window.or(lower.loop_window),
             loop_repetitions: self.loop_repetitions.or(lower.loop_repetitions),
             flush: self.flush.or(lower.flush),

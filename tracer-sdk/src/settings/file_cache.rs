@@ -14,19 +14,19 @@ const MIN_AGE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct FileCache {
     /// The one used last at the end.
-    files: Vec<(PathBuf, Stamp, String)>,
+    files: Vec<(PathBuf, FileStamp, String)>,
 }
 
 /// What changes when somebody writes to a file, or puts another one in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     length: u64,
     changed: SystemTime,
     /// The device and the number on it.
     identity: (u64, u64),
 }
 
-impl Stamp {
+impl FileStamp {
     #[cfg(unix)]
     fn of(metadata: &Metadata) -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
@@ -67,7 +67,7 @@ impl FileCache {
         now: SystemTime,
         read: impl FnOnce(&Path) -> io::Result<String>,
     ) -> io::Result<String> {
-        let stamp = Stamp::of(metadata).filter(|stamp| stamp.is_settled(now));
+        let stamp = FileStamp::of(metadata).filter(|stamp| stamp.is_settled(now));
         let position = self.files.iter().position(|(known, ..)| known == path);
         let known = position.map(|position| self.files.remove(position));
         let text = match known {

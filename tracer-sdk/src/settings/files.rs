@@ -103,7 +103,7 @@ impl Sources {
 }
 
 fn project_file(working_directory: &Path, home: Option<&Path>) -> Option<SettingsFile> {
-    // The working directory is told without symbolic links, `HOME` may have some.
+    // The system gives the working directory without symbolic links, `HOME` may have some.
     let canonical_home = home.and_then(|home| fs::canonicalize(home).ok());
     working_directory
         .ancestors()
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_is_told_and_not_passed_over() {
+    fn an_unreadable_file_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("inner");
         write(folder.path(), "");

@@ -1,4 +1,4 @@
-//! What one source gives: every setting looked up, understood, or told as a problem. Here the settings are listed once
+//! What one source gives: every setting looked up, understood, or reported as a problem. Here the settings are listed once
 //! for the environment and for files.
 
 use std::collections::BTreeMap;
@@ -66,6 +66,7 @@ pub(super) fn read_layer(
         redact: reader.redact(),
         redact_keys: reader.read(&table::REDACT_KEYS, given::names),
         max_field_bytes: reader.whole(&table::MAX_FIELD_BYTES),
+        max_message_bytes: reader.whole(&table::MAX_MESSAGE_BYTES),
         loop_window: reader.whole(&table::LOOP_WINDOW),
         loop_repetitions: reader.whole(&table::LOOP_REPETITIONS),
         flush: reader.read(&table::FLUSH, given::flush),

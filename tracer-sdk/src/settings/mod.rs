@@ -11,6 +11,8 @@ mod given;
 mod inside;
 mod layer;
 mod nearest;
+#[cfg(feature = "prices")]
+mod price_list;
 mod problem;
 mod resolve;
 mod resolved;
@@ -20,8 +22,10 @@ mod toml_file;
 pub use config::Config;
 pub use files::{SettingsFile, Sources};
 pub(crate) use nearest::edit_distance;
+#[cfg(feature = "prices")]
+pub use price_list::read_prices;
 pub use problem::{Position, SettingProblem, SettingSource};
 pub use resolve::{load, resolve};
 pub use resolved::{BATCH_INTERVAL, BATCH_SPANS, Flush, Settings};
 pub(crate) use resolved::{DEFAULT_REDACT_KEYS, MIN_FIELD_BYTES};
-pub use table::{Allowed, SETTINGS, Setting};
+pub use table::{AllowedValues, SETTINGS, Setting};

@@ -86,6 +86,9 @@ pub fn resolve(config: &Config, sources: &Sources) -> (Settings, Vec<SettingProb
         redact: given.redact.unwrap_or(default.redact),
         redact_keys,
         max_field_bytes: given.max_field_bytes.map_or(default.max_field_bytes, saturated),
+        max_message_bytes: given
+            .max_message_bytes
+            .map_or(default.max_message_bytes, saturated),
         loop_window: given.loop_window.map_or(default.loop_window, saturated),
         loop_repetitions: given.loop_repetitions.map_or(default.loop_repetitions, saturated),
         flush: given.flush.unwrap_or(default.flush),
@@ -139,13 +142,28 @@ fn only_tighten(layer: &mut Config, below: &Config, file: &TomlFile<'_>, problem
         let allowed = "must not be false in a project file: it can tighten redaction, not loosen it";
         problems.push(file.problem(&table::REDACT, allowed));
     }
-    let default = Settings::with_data_dir("").max_field_bytes;
-    let most = below.max_field_bytes.map_or(default, saturated);
-    if layer.max_field_bytes.is_some_and(|bytes| saturated(bytes) > most) {
-        layer.max_field_bytes = None;
-        let allowed =
-            format!("must be at most {most} in a project file: it can tighten redaction, not loosen it");
-        problems.push(file.problem(&table::MAX_FIELD_BYTES, &allowed));
+    let default = Settings::with_data_dir("");
+    let limits = [
+        (
+            &table::MAX_FIELD_BYTES,
+            &mut layer.max_field_bytes,
+            below.max_field_bytes.map_or(default.max_field_bytes, saturated),
+        ),
+        (
+            &table::MAX_MESSAGE_BYTES,
+            &mut layer.max_message_bytes,
+            below
+                .max_message_bytes
+                .map_or(default.max_message_bytes, saturated),
+        ),
+    ];
+    for (setting, limit, most) in limits {
+        if limit.is_some_and(|bytes| saturated(bytes) > most) {
+            *limit = None;
+            let allowed =
+                format!("must be at most {most} in a project file: it can tighten redaction, not loosen it");
+            problems.push(file.problem(setting, &allowed));
+        }
     }
 }
 
@@ -171,6 +189,7 @@ fn checked(mut config: Config, problems: &mut Vec<SettingProblem>) -> Config {
     };
     let numbers = [
         (&table::MAX_FIELD_BYTES, &mut config.max_field_bytes),
+        (&table::MAX_MESSAGE_BYTES, &mut config.max_message_bytes),
         (&table::LOOP_WINDOW, &mut config.loop_window),
         (&table::LOOP_REPETITIONS, &mut config.loop_repetitions),
         (

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::format::MAX_LINE_BYTES;
 use crate::guardrails::Guardrails;
 
 /// How many spans a batch holds before it is written ([`Flush::Batched`]).
@@ -77,6 +78,8 @@ pub struct Settings {
     pub redact_keys: Vec<String>,
     /// How long a string may be, in bytes.
     pub max_field_bytes: usize,
+    /// How long JSON text may be in spans that another program sent, in bytes.
+    pub max_message_bytes: usize,
     /// How many records are searched for a loop.
     pub loop_window: usize,
     /// How often a block must repeat to be a loop.
@@ -105,6 +108,7 @@ impl Settings {
             redact: true,
             redact_keys: DEFAULT_REDACT_KEYS.map(str::to_owned).to_vec(),
             max_field_bytes: 20_000,
+            max_message_bytes: MAX_LINE_BYTES,
             loop_window: 12,
             loop_repetitions: 3,
             flush: Flush::Each,

@@ -30,7 +30,7 @@ pub struct Setting {
     /// The key in a settings file; a dot parts the table from the name.
     pub key: &'static str,
     /// Which values are allowed.
-    pub allowed: Allowed,
+    pub allowed: AllowedValues,
     /// The default, as it would be written in a settings file; `None` when there is no such value.
     pub default: Option<&'static str>,
     /// What the setting does, in a sentence.
@@ -40,15 +40,15 @@ pub struct Setting {
 /// Which values a setting takes. As text: `a whole number, at least 4`.
 ///
 /// ```
-/// use tracer_sdk::settings::Allowed;
+/// use tracer_sdk::settings::AllowedValues;
 ///
-/// assert_eq!(Allowed::Whole(4).to_string(), "a whole number, at least 4");
-/// assert_eq!(Allowed::Between(4, 1000).to_string(), "a whole number from 4 to 1000");
-/// assert_eq!(Allowed::Word(&["each", "batched"]).to_string(), "each or batched");
+/// assert_eq!(AllowedValues::Whole(4).to_string(), "a whole number, at least 4");
+/// assert_eq!(AllowedValues::Between(4, 1000).to_string(), "a whole number from 4 to 1000");
+/// assert_eq!(AllowedValues::Word(&["each", "batched"]).to_string(), "each or batched");
 /// ```
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Allowed {
+pub enum AllowedValues {
     /// A path; `~` is the home directory.
     Path,
     /// On or off.
@@ -67,7 +67,7 @@ pub enum Allowed {
     Word(&'static [&'static str]),
 }
 
-impl fmt::Display for Allowed {
+impl fmt::Display for AllowedValues {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Path => formatter.write_str("a path"),
@@ -83,7 +83,7 @@ impl fmt::Display for Allowed {
     }
 }
 
-impl Allowed {
+impl AllowedValues {
     /// The smallest and the largest number that is allowed; every number for what is not a whole number.
     pub(super) fn range(&self) -> RangeInclusive<u64> {
         match *self {
@@ -152,25 +152,25 @@ macro_rules! settings {
 settings! {
     ENABLED {
         key: "enabled",
-        allowed: Allowed::Switch,
+        allowed: AllowedValues::Switch,
         default: Some("true"),
         about: "Records runs. `TRACER_ENABLED=0` disables recording even if the code enables it.",
     }
     DATA_DIR {
         key: "data_dir",
-        allowed: Allowed::Path,
+        allowed: AllowedValues::Path,
         default: Some("\"~/.tracer\""),
         about: "Folder of the runs. A relative path in a settings file starts at the folder that holds `.tracer`. A project file can only name a folder inside the project.",
     }
     REDACT {
         key: "redact",
-        allowed: Allowed::Switch,
+        allowed: AllowedValues::Switch,
         default: Some("true"),
         about: "Redacts secrets before anything is written. A project file cannot disable it.",
     }
     REDACT_KEYS {
         key: "redact_keys",
-        allowed: Allowed::Names,
+        allowed: AllowedValues::Names,
         default: Some(concat!(
             "[\"access_key\", \"api_key\", \"auth\", \"authorization\", \"bearer\", \"cookie\", \"credential\", \"dsn\", ",
             "\"encryption_key\", \"jwt\", \"pass\", \"passphrase\", \"passwd\", \"password\", \"private_key\", \"pwd\", ",
@@ -181,61 +181,67 @@ settings! {
     MAX_FIELD_BYTES {
         key: "max_field_bytes",
         // A line is never longer than the largest.
-        allowed: Allowed::Between(MIN_FIELD_BYTES as u64, MAX_LINE_BYTES as u64),
+        allowed: AllowedValues::Between(MIN_FIELD_BYTES as u64, MAX_LINE_BYTES as u64),
         default: Some("20000"),
         about: "Maximum length of a string in bytes; a longer one is truncated. A project file can only lower it.",
     }
+    MAX_MESSAGE_BYTES {
+        key: "max_message_bytes",
+        allowed: AllowedValues::Between(MIN_FIELD_BYTES as u64, MAX_LINE_BYTES as u64),
+        default: Some("1048576"),
+        about: "Maximum length of JSON text in bytes, such as the messages of a model call, in spans that other programs sent. Longer text is truncated within its strings, so that it stays JSON. A project file can only lower it.",
+    }
     LOOP_WINDOW {
         key: "loop_window",
-        allowed: Allowed::Between(4, MAX_LOOP_WINDOW),
+        allowed: AllowedValues::Between(4, MAX_LOOP_WINDOW),
         default: Some("12"),
         about: "Number of recent model calls, tool calls and state updates that are searched for a loop.",
     }
     LOOP_REPETITIONS {
         key: "loop_repetitions",
-        allowed: Allowed::Between(2, MAX_LOOP_WINDOW),
+        allowed: AllowedValues::Between(2, MAX_LOOP_WINDOW),
         default: Some("3"),
         about: "Repetitions of a block of records that raise a loop warning; it is a loop if the calls are also the same.",
     }
     FLUSH {
         key: "flush",
-        allowed: Allowed::Word(&["each", "batched"]),
+        allowed: AllowedValues::Word(&["each", "batched"]),
         default: Some("\"each\""),
         about: "`each`: a span is in the file when the call that ended it returns. `batched`: spans are written after 64 spans or 250 ms; a thread of the SDK writes them while the program is idle.",
     }
     STOP_ON_LOOP {
         key: "guardrails.stop_on_loop",
-        allowed: Allowed::SwitchOr(&[SHAPE]),
+        allowed: AllowedValues::SwitchOr(&[SHAPE]),
         default: Some("false"),
         about: "Stops the run on a loop, or with `\"shape\"` on a loop warning.",
     }
     STOP_ON_LOOP_MIN_REPETITIONS {
         key: "guardrails.stop_on_loop_min_repetitions",
-        allowed: Allowed::Whole(LEAST_MIN_REPETITIONS),
+        allowed: AllowedValues::Whole(LEAST_MIN_REPETITIONS),
         default: Some("3"),
         about: "Repetitions that stop the run; at least those that make a loop.",
     }
     MAX_LLM_CALLS {
         key: "guardrails.max_llm_calls",
-        allowed: Allowed::Whole(0),
+        allowed: AllowedValues::Whole(0),
         default: None,
         about: "Maximum model calls of a run.",
     }
     MAX_TOOL_CALLS {
         key: "guardrails.max_tool_calls",
-        allowed: Allowed::Whole(0),
+        allowed: AllowedValues::Whole(0),
         default: None,
         about: "Maximum tool calls of a run.",
     }
     MAX_EVENTS {
         key: "guardrails.max_events",
-        allowed: Allowed::Whole(0),
+        allowed: AllowedValues::Whole(0),
         default: None,
         about: "Maximum number of model calls, tool calls, state updates, captured errors and loop warnings of a run.",
     }
     MAX_DURATION_S {
         key: "guardrails.max_duration_s",
-        allowed: Allowed::Seconds,
+        allowed: AllowedValues::Seconds,
         default: None,
         about: "Maximum duration of a run in seconds.",
     }

@@ -14,6 +14,9 @@ use super::table::{SETTINGS, Setting};
 /// How much of an unknown key is repeated in its problem, in characters.
 const MAX_KEY_CHARACTERS: usize = 64;
 
+/// The table that is no setting: prices.
+pub(super) const PRICES_TABLE: &str = "prices";
+
 /// The values of a settings file.
 pub(super) struct TomlFile<'a> {
     path: &'a Path,
@@ -53,6 +56,9 @@ impl<'a> TomlFile<'a> {
     pub(super) fn unknown_keys(&self, problems: &mut Vec<SettingProblem>) {
         for (key, value) in &self.values {
             let name: &str = key.get_ref();
+            if name == PRICES_TABLE {
+                continue;
+            }
             if SETTINGS.iter().any(|setting| setting.table() == Some(name)) {
                 match value.get_ref() {
                     DeValue::Table(inner) => self.unknown_keys_of(name, inner, problems),

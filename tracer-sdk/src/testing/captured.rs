@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::tree::Tree;
+use super::tree::RecordTree;
 use crate::format::{META_FILE, Record, RunMeta, SPANS_FILE, SpanRecord};
 use crate::read::LoadedRun;
 use crate::write::memory::Memory;
@@ -35,7 +35,7 @@ impl<R> Captured<R> {
     /// The run in `memory`, which has ended.
     #[expect(
         clippy::expect_used,
-        reason = "for tests, where a run that cannot be read is a fault to be told at once"
+        reason = "for tests, where a run that cannot be read is a fault to be reported at once"
     )]
     pub(super) fn of(result: R, memory: &Memory) -> Self {
         let file = |name: &str| {
@@ -69,7 +69,7 @@ impl<R> Captured<R> {
     /// ```
     #[must_use]
     pub fn tree(&self) -> String {
-        Tree::of(&self.records).to_string()
+        RecordTree::of(&self.records).to_string()
     }
 
     /// The same with times: when each began, in milliseconds since the run's start, and how long it took.
@@ -85,6 +85,6 @@ impl<R> Captured<R> {
     /// ```
     #[must_use]
     pub fn tree_with_times(&self) -> String {
-        Tree::of(&self.records).with_times().to_string()
+        RecordTree::of(&self.records).with_times().to_string()
     }
 }

@@ -12,7 +12,7 @@ const MAX_GIST: usize = 120;
 
 /// The records of one run, ready to be shown.
 #[derive(Debug)]
-pub(super) struct Tree<'a> {
+pub(super) struct RecordTree<'a> {
     root: Option<&'a Record>,
     status: Option<RecordedStatus>,
     /// The records within each, by the ID of their parent, in the order of time.
@@ -20,7 +20,7 @@ pub(super) struct Tree<'a> {
     with_times: bool,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> RecordTree<'a> {
     pub(super) fn of(records: &'a [Record]) -> Self {
         let mut tree = Self {
             root: None,
@@ -79,7 +79,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-impl fmt::Display for Tree<'_> {
+impl fmt::Display for RecordTree<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(root) = self.root else { return Ok(()) };
         write!(out, "run {}", root.name)?;
@@ -120,7 +120,7 @@ fn line(record: &Record) -> String {
             Some(diff) => format!("state{} diff{}", given(state), given(diff)),
             None => format!("state{}", given(state)),
         },
-        Payload::Error(error) => format!("error {}", told(error)),
+        Payload::Error(error) => format!("error {}", reported(error)),
         Payload::LoopWarning {
             pattern, repetitions, ..
         } => format!("loop {} ×{repetitions}", short(pattern)),
@@ -154,10 +154,10 @@ fn unwrapped(value: &Value) -> &Value {
 }
 
 fn failed(error: Option<&ErrorPayload>) -> String {
-    error.map_or_else(String::new, |error| format!(" ✗ {}", told(error)))
+    error.map_or_else(String::new, |error| format!(" ✗ {}", reported(error)))
 }
 
-fn told(error: &ErrorPayload) -> String {
+fn reported(error: &ErrorPayload) -> String {
     let message = error.message.lines().next().unwrap_or_default();
     format!("{}: {}", error.error_type, short(message))
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::payload::{write_json, write_json_limited};
 use crate::format::names::{Name, markers};
-use crate::format::{Timestamp, names};
+use crate::format::{Tags, Timestamp, names};
 use crate::redact::{KeyVerdict, Redactor};
 
 /// How many attributes of the user's own a span keeps, as OpenTelemetry does by default.
@@ -24,23 +24,23 @@ const KEPT_ENTRIES: usize = 256;
 pub(crate) struct Draft {
     /// The bytes of every value.
     bytes: Vec<u8>,
-    pub(super) attributes: Vec<Entry>,
+    pub(super) attributes: Vec<DraftEntry>,
     user_attributes: usize,
-    pub(super) events: Vec<Event>,
-    pub(super) event_attributes: Vec<Entry>,
+    pub(super) events: Vec<DraftEvent>,
+    pub(super) event_attributes: Vec<DraftEntry>,
 }
 
 /// A key and its value.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct DraftEntry {
     pub(super) key: Cow<'static, str>,
-    pub(super) value: Stored,
+    pub(super) value: StoredValue,
 }
 
 /// A span event; its attributes are a range of [`Draft::event_attributes`].
 #[derive(Debug)]
-pub(super) struct Event {
-    pub(super) name: &'static str,
+pub(super) struct DraftEvent {
+    pub(super) name: Cow<'static, str>,
     pub(super) time: EventTime,
     pub(super) attributes: Range<usize>,
 }
@@ -58,7 +58,7 @@ pub(crate) enum EventTime {
 
 /// How a value lies in [`Draft::bytes`], or the value itself.
 #[derive(Debug, Clone)]
-pub(super) enum Stored {
+pub(super) enum StoredValue {
     /// A word of the format, which becomes a JSON string as it is.
     Word(&'static str),
     /// Plain UTF-8, which becomes a JSON string.
@@ -73,14 +73,14 @@ pub(super) enum Stored {
 
 /// A value that is a scalar already.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Scalar {
+pub(crate) enum ScalarValue {
     Unsigned(u64),
     Float(f64),
 }
 
 /// What a user value turned into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum ValueShape {
     /// A plain string.
     PlainString,
     /// Anything else.
@@ -100,12 +100,12 @@ impl Draft {
 
     /// An attribute that is a word of the format itself, which needs no escape.
     pub(crate) fn word(&mut self, name: Name, word: &'static str) {
-        self.set(name.written().into(), Stored::Word(word));
+        self.set(name.written().into(), StoredValue::Word(word));
     }
 
     /// An attribute whose text went through redaction already, or is known to be harmless and short.
     pub(crate) fn cleaned(&mut self, name: Name, text: &str) {
-        let value = Stored::Text(self.push(text.as_bytes()));
+        let value = StoredValue::Text(self.push(text.as_bytes()));
         self.set(name.written().into(), value);
     }
 
@@ -116,16 +116,16 @@ impl Draft {
 
     /// An attribute that is `true`.
     pub(crate) fn flag(&mut self, name: Name) {
-        let value = Stored::Encoded(self.push(b"true"));
+        let value = StoredValue::Encoded(self.push(b"true"));
         self.set(name.written().into(), value);
     }
 
     /// A number attribute.
-    pub(crate) fn scalar(&mut self, name: Name, value: Scalar) {
+    pub(crate) fn scalar(&mut self, name: Name, value: ScalarValue) {
         let stored = match value {
-            Scalar::Unsigned(value) => Stored::Unsigned(value),
-            Scalar::Float(value) if value.is_finite() => Stored::Float(value),
-            Scalar::Float(value) => Stored::Text(self.push(non_finite(value).as_bytes())),
+            ScalarValue::Unsigned(value) => StoredValue::Unsigned(value),
+            ScalarValue::Float(value) if value.is_finite() => StoredValue::Float(value),
+            ScalarValue::Float(value) => StoredValue::Text(self.push(non_finite(value).as_bytes())),
         };
         self.set(name.written().into(), stored);
     }
@@ -154,7 +154,7 @@ impl Draft {
         let member = redactor.member(key, usize::MAX);
         let verdict = member.verdict;
         let stored = match verdict {
-            KeyVerdict::Secret => Some(Stored::Text(self.push(markers::REDACTED.as_bytes()))),
+            KeyVerdict::Secret => Some(StoredValue::Text(self.push(markers::REDACTED.as_bytes()))),
             KeyVerdict::Keep | KeyVerdict::SecretUnlessNumber => {
                 let (stored, _) = self.serialize(value, redactor, TopLevel::AnyAttribute);
                 let number = stored
@@ -166,7 +166,7 @@ impl Draft {
                 };
                 let is_secret = verdict == KeyVerdict::SecretUnlessNumber && !number;
                 if stored.is_some() && (is_secret || is_named()) {
-                    Some(Stored::Text(self.push(markers::REDACTED.as_bytes())))
+                    Some(StoredValue::Text(self.push(markers::REDACTED.as_bytes())))
                 } else {
                     stored
                 }
@@ -175,6 +175,14 @@ impl Draft {
         let Some(stored) = stored else { return };
         self.user_attributes += usize::from(!known);
         self.set(stored_key.into(), stored);
+    }
+
+    /// The tags of a run, which went through redaction.
+    pub(crate) fn tags(&mut self, tags: &Tags) {
+        for (key, value) in tags.iter() {
+            let value = StoredValue::Text(self.push(value.as_bytes()));
+            self.set(format!("{}{key}", names::TAG_PREFIXES[0]).into(), value);
+        }
     }
 
     /// Begins a span event; the attributes that follow belong to it.
@@ -188,8 +196,8 @@ impl Draft {
             }
         }
         let first = self.event_attributes.len();
-        self.events.push(Event {
-            name: name.written(),
+        self.events.push(DraftEvent {
+            name: name.written().into(),
             time,
             attributes: first..first,
         });
@@ -201,7 +209,7 @@ impl Draft {
         key: &'static str,
         value: &T,
         redactor: &Redactor,
-    ) -> Shape {
+    ) -> ValueShape {
         let (stored, shape) = self.serialize(value, redactor, TopLevel::Content);
         if let Some(stored) = stored {
             self.set_event_attribute(key, stored);
@@ -225,15 +233,15 @@ impl Draft {
     /// A text in a span event, redacted and cut.
     pub(crate) fn event_text(&mut self, key: &'static str, text: &str, redactor: &Redactor) {
         let range = self.push(redactor.text(text).as_bytes());
-        self.set_event_attribute(key, Stored::Text(range));
+        self.set_event_attribute(key, StoredValue::Text(range));
     }
 
     /// A number in a span event.
-    pub(crate) fn event_scalar(&mut self, key: &'static str, value: Scalar) {
+    pub(crate) fn event_scalar(&mut self, key: &'static str, value: ScalarValue) {
         let stored = match value {
-            Scalar::Unsigned(value) => Stored::Unsigned(value),
-            Scalar::Float(value) if value.is_finite() => Stored::Float(value),
-            Scalar::Float(value) => Stored::Text(self.push(non_finite(value).as_bytes())),
+            ScalarValue::Unsigned(value) => StoredValue::Unsigned(value),
+            ScalarValue::Float(value) if value.is_finite() => StoredValue::Float(value),
+            ScalarValue::Float(value) => StoredValue::Text(self.push(non_finite(value).as_bytes())),
         };
         self.set_event_attribute(key, stored);
     }
@@ -246,6 +254,13 @@ impl Draft {
         Some(self.bytes_of(&range))
     }
 
+    /// The text of an attribute, UTF-8.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn text_of(&self, key: &str) -> Option<&[u8]> {
+        let entry = self.attributes.iter().find(|entry| entry.key == key)?;
+        Some(self.bytes_of(&entry.value.range()?))
+    }
+
     /// The bytes of a stored value.
     pub(super) fn bytes_of(&self, range: &Range<usize>) -> &[u8] {
         // Every range was handed out by `push` or `serialize` of this draft.
@@ -253,17 +268,17 @@ impl Draft {
     }
 
     /// Cuts the largest values further, so that all of them together take at most `room` bytes, for a line that would
-    /// be too long. The others stay as they are, and nothing is cut to less than a sentence.
-    pub(super) fn fit(&mut self, room: usize, redactor: &Redactor) {
+    /// be too long. The others stay as they are, and nothing is cut to less than a sentence. Says whether something was cut.
+    pub(super) fn fit(&mut self, room: usize, redactor: &Redactor) -> bool {
         const SMALLEST: usize = 256;
         if self.bytes.len() <= room {
-            return;
+            return false;
         }
         let entries = || self.attributes.iter().chain(&self.event_attributes);
         let all_cut_to = |most: usize| entries().map(|entry| entry.value.size().min(most)).sum::<usize>();
         let mut most = entries().map(|entry| entry.value.size()).max().unwrap_or(0);
         if all_cut_to(most) <= room {
-            return;
+            return false;
         }
         while most > SMALLEST && all_cut_to(most) > room {
             most = (most / 2).max(SMALLEST);
@@ -273,26 +288,27 @@ impl Draft {
                 entry.value = shrunk(&entry.value, most, &mut self.bytes, redactor);
             }
         }
+        true
     }
 
     fn push(&mut self, bytes: &[u8]) -> Range<usize> {
         append(&mut self.bytes, bytes)
     }
 
-    fn set(&mut self, key: Cow<'static, str>, value: Stored) {
+    fn set(&mut self, key: Cow<'static, str>, value: StoredValue) {
         match self.attributes.iter_mut().find(|entry| entry.key == key) {
             Some(entry) => {
                 entry.value = value;
                 self.forget_replaced();
             }
-            None => self.attributes.push(Entry { key, value }),
+            None => self.attributes.push(DraftEntry { key, value }),
         }
     }
 
     /// Frees what replaced values took, when it is most of the memory: a span that is updated again and again stays
     /// about as large as what it holds.
     fn forget_replaced(&mut self) {
-        let attributes_of = |event: &Event| event.attributes.len();
+        let attributes_of = |event: &DraftEvent| event.attributes.len();
         let used = self.events.iter().map(attributes_of).sum::<usize>();
         let has_room = self.bytes.len() <= KEPT_BYTES && self.event_attributes.len() <= KEPT_ENTRIES;
         if has_room || !self.is_mostly_replaced(used) {
@@ -324,8 +340,8 @@ impl Draft {
         self.bytes.len() / 2 > size || self.event_attributes.len() / 2 > used
     }
 
-    fn set_event_attribute(&mut self, key: &'static str, value: Stored) {
-        self.event_attributes.push(Entry {
+    fn set_event_attribute(&mut self, key: &'static str, value: StoredValue) {
+        self.event_attributes.push(DraftEntry {
             key: key.into(),
             value,
         });
@@ -339,7 +355,7 @@ impl Draft {
         value: &T,
         redactor: &Redactor,
         place: TopLevel,
-    ) -> (Option<Stored>, Shape) {
+    ) -> (Option<StoredValue>, ValueShape) {
         let start = self.bytes.len();
         let written = write_json(value, redactor, &mut self.bytes);
         let range = start..self.bytes.len();
@@ -347,33 +363,33 @@ impl Draft {
         let scalar = !matches!(text.first(), Some(b'{' | b'[') | None);
         let stored = match place {
             TopLevel::AnyAttribute if text == b"null" => None,
-            TopLevel::AnyAttribute if scalar => Some(Stored::Encoded(range)),
-            TopLevel::Content if written.is_plain_string => Some(Stored::Encoded(range)),
-            _ => Some(Stored::JsonText(range)),
+            TopLevel::AnyAttribute if scalar => Some(StoredValue::Encoded(range)),
+            TopLevel::Content if written.is_plain_string => Some(StoredValue::Encoded(range)),
+            _ => Some(StoredValue::JsonText(range)),
         };
         (
             stored,
             if written.is_plain_string {
-                Shape::PlainString
+                ValueShape::PlainString
             } else {
-                Shape::Json
+                ValueShape::Json
             },
         )
     }
 
     /// The text of a string that is stored as JSON spells it.
-    fn plain_text(&self, stored: &Stored) -> Option<&[u8]> {
+    fn plain_text(&self, stored: &StoredValue) -> Option<&[u8]> {
         match stored {
-            Stored::Encoded(range) => self.bytes_of(range).strip_prefix(b"\"")?.strip_suffix(b"\""),
+            StoredValue::Encoded(range) => self.bytes_of(range).strip_prefix(b"\"")?.strip_suffix(b"\""),
             _ => None,
         }
     }
 
-    fn is_number_or_bool(&self, stored: &Stored) -> bool {
+    fn is_number_or_bool(&self, stored: &StoredValue) -> bool {
         match stored {
-            Stored::Encoded(range) => self.bytes_of(range).first().is_some_and(|byte| *byte != b'"'),
-            Stored::Unsigned(_) | Stored::Float(_) => true,
-            Stored::Word(_) | Stored::Text(_) | Stored::JsonText(_) => false,
+            StoredValue::Encoded(range) => self.bytes_of(range).first().is_some_and(|byte| *byte != b'"'),
+            StoredValue::Unsigned(_) | StoredValue::Float(_) => true,
+            StoredValue::Word(_) | StoredValue::Text(_) | StoredValue::JsonText(_) => false,
         }
     }
 }
@@ -389,7 +405,7 @@ enum TopLevel {
     Text,
 }
 
-impl Stored {
+impl StoredValue {
     fn range(&self) -> Option<Range<usize>> {
         match self {
             Self::Text(range) | Self::JsonText(range) | Self::Encoded(range) => Some(range.clone()),
@@ -410,7 +426,7 @@ impl Stored {
 }
 
 /// A value cut to about `most` bytes. Far off the usual path: the value itself is gone, so its text is read again.
-fn shrunk(value: &Stored, most: usize, bytes: &mut Vec<u8>, redactor: &Redactor) -> Stored {
+fn shrunk(value: &StoredValue, most: usize, bytes: &mut Vec<u8>, redactor: &Redactor) -> StoredValue {
     let Some(range) = value.range() else {
         return value.clone();
     };
@@ -419,7 +435,7 @@ fn shrunk(value: &Stored, most: usize, bytes: &mut Vec<u8>, redactor: &Redactor)
         .and_then(|text| std::str::from_utf8(text).ok());
     let text = text.unwrap_or_default();
     match value {
-        Stored::JsonText(_) => {
+        StoredValue::JsonText(_) => {
             let mut smaller = Vec::new();
             if let Ok(value) = serde_json::from_str::<serde_json::Value>(text) {
                 write_json_limited(&value, redactor, most, &mut smaller);
@@ -427,16 +443,16 @@ fn shrunk(value: &Stored, most: usize, bytes: &mut Vec<u8>, redactor: &Redactor)
             if smaller.is_empty() || smaller.len() >= range.len() {
                 smaller = format!("\"{}\"", markers::TRUNCATED).into_bytes();
             }
-            Stored::JsonText(append(bytes, &smaller))
+            StoredValue::JsonText(append(bytes, &smaller))
         }
-        Stored::Encoded(_) => {
+        StoredValue::Encoded(_) => {
             let plain = serde_json::from_str::<String>(text).unwrap_or_default();
             let cut = with_marker(&plain, most);
-            Stored::Text(append(bytes, cut.as_bytes()))
+            StoredValue::Text(append(bytes, cut.as_bytes()))
         }
         _ => {
             let cut = with_marker(text, most);
-            Stored::Text(append(bytes, cut.as_bytes()))
+            StoredValue::Text(append(bytes, cut.as_bytes()))
         }
     }
 }
@@ -474,5 +490,10 @@ fn with_marker(text: &str, limit: usize) -> String {
     format!("{kept}{}", markers::TRUNCATED)
 }
 
+#[cfg(any(feature = "import", feature = "tracing"))]
+mod foreign;
 #[cfg(test)]
 mod tests;
+
+#[cfg(any(feature = "import", feature = "tracing"))]
+pub(crate) use foreign::ForeignLimits;

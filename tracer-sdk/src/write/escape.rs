@@ -1,22 +1,42 @@
 //! JSON string escaping into a byte buffer.
 
-/// What follows the backslash for each byte that must be escaped: 0 for none, `u` for the six-character form.
-const ESCAPES: [u8; 256] = {
-    let mut table = [0; 256];
+use crate::format::plain_bytes::{TOGETHER, plain_bytes};
+
+/// For each byte what it becomes, and how many bytes that is: one, two behind a backslash, or the six-character form.
+const ESCAPED: [([u8; LONGEST], u8); 256] = {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut table = [([0; LONGEST], 1); 256];
+    let mut byte = u8::MAX;
+    while byte > 0 {
+        table[byte as usize].0[0] = byte;
+        byte -= 1;
+    }
     let mut control = 0;
     while control < 0x20 {
-        table[control] = b'u';
+        let (high, low) = (HEX[control >> 4], HEX[control & 0xf]);
+        table[control] = ([b'\\', b'u', b'0', b'0', high, low, 0], 6);
         control += 1;
     }
-    table[0x08] = b'b';
-    table[b'\t' as usize] = b't';
-    table[b'\n' as usize] = b'n';
-    table[0x0c] = b'f';
-    table[b'\r' as usize] = b'r';
-    table[b'"' as usize] = b'"';
-    table[b'\\' as usize] = b'\\';
+    let short = [
+        (0x08, b'b'),
+        (b'\t', b't'),
+        (b'\n', b'n'),
+        (0x0c, b'f'),
+        (b'\r', b'r'),
+        (b'"', b'"'),
+        (b'\\', b'\\'),
+    ];
+    let mut number = 0;
+    while number < short.len() {
+        let (byte, letter) = short[number];
+        table[byte as usize] = ([b'\\', letter, 0, 0, 0, 0, 0], 2);
+        number += 1;
+    }
     table
 };
+
+/// How much room an entry of the table has.
+const LONGEST: usize = 7;
 
 /// Appends `text` as a JSON string, quotes included.
 pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
@@ -30,71 +50,59 @@ pub(crate) fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
     out.reserve(bytes.len() + CHUNK);
     let (chunks, rest) = bytes.as_chunks::<CHUNK>();
     for chunk in chunks {
-        match find_escapes(chunk) {
-            0 => out.extend_from_slice(chunk),
-            found => push_chunk(out, chunk, CHUNK, found),
+        if needs_escape(chunk) {
+            push_each(out, chunk);
+        } else {
+            out.extend_from_slice(chunk);
         }
     }
-    let mut last = [b' '; CHUNK];
-    last[..rest.len()].copy_from_slice(rest);
-    match find_escapes(&last) {
-        0 => out.extend_from_slice(rest),
-        found => push_chunk(out, &last, rest.len(), found),
+    if ends_plain(bytes) {
+        out.extend_from_slice(rest);
+    } else {
+        push_each(out, rest);
     }
 }
 
-/// How many bytes the compiler compares at once. Byte by byte, a tool call takes 6 % more instructions and a model call 42 %.
+/// How many bytes the compiler compares at once.
 const CHUNK: usize = 16;
 
-/// The bytes that must be escaped: their bits are set.
-fn find_escapes(chunk: &[u8; CHUNK]) -> u128 {
-    // Without an early end, so that all bytes are compared together.
-    let mut marks = [0; CHUNK];
-    for (mark, &byte) in marks.iter_mut().zip(chunk) {
-        *mark = match byte {
-            ..0x20 | b'"' | b'\\' => u8::MAX,
-            _ => 0,
-        };
+/// Whether nothing is escaped in the last bytes, less than a chunk, as in most names.
+fn ends_plain(bytes: &[u8]) -> bool {
+    let is_plain = |word: &[u8; TOGETHER]| plain_bytes(*word) == TOGETHER;
+    match (bytes.last_chunk(), bytes.first_chunk(), bytes.last_chunk()) {
+        (Some(last), ..) => !needs_escape(last),
+        // Together they are all of it.
+        (None, Some(first), Some(last)) => is_plain(first) && is_plain(last),
+        _ => false,
     }
-    u128::from_le_bytes(marks)
 }
 
-/// Appends the first `length` bytes of a chunk with those escaped that were `found`.
-fn push_chunk(out: &mut Vec<u8>, chunk: &[u8; CHUNK], length: usize, found: u128) {
-    let mut found = found & u128::from_ne_bytes([0x80; CHUNK]);
-    // A whole chunk is copied from any place, and what is too much is overwritten: no copy has a variable length.
-    let mut source = [0; 2 * CHUNK];
-    source[..CHUNK].copy_from_slice(chunk);
-    let mut escaped = [0; 3 * CHUNK];
-    let (mut from, mut end) = (0, 0);
-    while found != 0 {
-        let position = (found.trailing_zeros() / u8::BITS) as usize;
-        escaped[end..end + CHUNK].copy_from_slice(&source[from..from + CHUNK]);
-        end += position - from;
-        let byte = chunk[position];
-        match ESCAPES[usize::from(byte)] {
-            b'u' => {
-                out.extend_from_slice(&escaped[..end]);
-                push_code(out, byte);
-                end = 0;
-            }
-            escape => {
-                escaped[end..end + 2].copy_from_slice(&[b'\\', escape]);
-                end += 2;
-            }
+#[expect(
+    clippy::needless_bitwise_bool,
+    reason = "without an early end all bytes are compared together"
+)]
+fn needs_escape(chunk: &[u8; CHUNK]) -> bool {
+    let needs = |byte: u8| (byte < 0x20) | (byte == b'"') | (byte == b'\\');
+    chunk.iter().fold(false, |any, &byte| any | needs(byte))
+}
+
+/// Appends at most a chunk byte by byte.
+fn push_each(out: &mut Vec<u8>, bytes: &[u8]) {
+    // Each entry is copied with all its room into what was made ready behind the text, and what is too much is overwritten
+    // or cut off: no copy has a variable length.
+    const ROOM: usize = (CHUNK + 1) * LONGEST;
+    let start = out.len();
+    out.extend_from_slice(&[0; ROOM]);
+    let mut end = 0;
+    // There is so much room now.
+    if let Some(room) = out.last_chunk_mut::<ROOM>() {
+        for &byte in bytes {
+            let (text, length) = &ESCAPED[usize::from(byte)];
+            room[end..end + LONGEST].copy_from_slice(text);
+            end += usize::from(*length);
         }
-        from = position + 1;
-        found &= found - 1;
     }
-    escaped[end..end + CHUNK].copy_from_slice(&source[from..from + CHUNK]);
-    out.extend_from_slice(&escaped[..end + length - from]);
-}
-
-/// Appends `\u001f`.
-fn push_code(out: &mut Vec<u8>, byte: u8) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let (high, low) = (HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 0xf)]);
-    out.extend_from_slice(&[b'\\', b'u', b'0', b'0', high, low]);
+    out.truncate(start + end);
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ pub enum Fault {
 pub struct Faulty {
     inner: Arc<dyn FileSystem>,
     fault: Option<Due>,
-    seen: Arc<Seen>,
+    seen: Arc<SeenOperations>,
 }
 
 /// When the fault happens.
@@ -67,7 +67,7 @@ struct Due {
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct SeenOperations {
     operations: Mutex<Vec<Operation>>,
     fired: AtomicU64,
 }

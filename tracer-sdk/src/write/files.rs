@@ -333,6 +333,18 @@ pub(super) fn write_once(file: &mut dyn OpenFile, bytes: &[u8]) -> io::Result<us
     Err(io::ErrorKind::Interrupted.into())
 }
 
+/// Makes a file whose name has this process's number. One of a process that had the number before, and died, goes: in a
+/// container each start has the same one.
+pub(super) fn open_own(file_system: &dyn FileSystem, path: &Path) -> io::Result<Box<dyn OpenFile>> {
+    match file_system.open(path, OpenMode::New) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            file_system.remove(path)?;
+            file_system.open(path, OpenMode::New)
+        }
+        opened => opened,
+    }
+}
+
 /// Writes all of `bytes`, for small files that nobody reads while they are written.
 pub(crate) fn write_all(file: &mut dyn OpenFile, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {

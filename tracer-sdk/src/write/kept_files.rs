@@ -1,4 +1,4 @@
-//! How many files a process keeps open for its runs: so many that three quarters of its descriptors and more are the
+//! How many files a process keeps open for its runs: few enough that three quarters of its descriptors and more are the
 //! program's own, whatever the number of runs (decisions, section 5).
 
 use std::io;

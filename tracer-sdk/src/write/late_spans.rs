@@ -15,7 +15,7 @@ use super::meta_text::MetaText;
 use crate::format::meta::{DROPPED, LATE_SPANS, UNFINISHED_SPANS};
 use crate::format::{Counts, Dropped, META_FILE};
 
-/// So many late spans each replace `meta.json` at once. Replacing it costs as much as writing a hundred spans, so a task
+/// This many late spans each replace `meta.json` at once. Replacing it costs as much as writing a hundred spans, so a task
 /// that goes on for long does it less often.
 const REPLACED_AT_ONCE: u64 = 64;
 /// How long the later ones wait for each other.

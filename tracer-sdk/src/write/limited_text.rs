@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use crate::redact::character_boundary;
 
-/// Collects at most so many bytes, then refuses more, which ends the formatting.
+/// Collects at most this many bytes, then refuses more, which ends the formatting.
 #[derive(Debug)]
 pub(crate) struct LimitedText {
     text: String,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::draft::{Draft, Entry, EventTime, Stored, cut_to};
+use super::draft::{Draft, DraftEntry, EventTime, StoredValue, cut_to};
 use super::escape::{push_escaped, push_string};
 
 use crate::format::{MAX_LINE_BYTES, SpanId, SpanKind, StatusCode, Timestamp, TraceId};
@@ -24,6 +24,8 @@ pub(crate) struct SpanHead<'a> {
     pub(crate) kind: SpanKind,
     pub(crate) start: Timestamp,
     pub(crate) end: Timestamp,
+    /// How long it took, where that is known more exactly than the two times say.
+    pub(crate) duration_ms: Option<u64>,
     pub(crate) status_code: StatusCode,
     pub(crate) status_description: &'a str,
 }
@@ -31,21 +33,28 @@ pub(crate) struct SpanHead<'a> {
 impl SpanHead<'_> {
     /// Whole milliseconds from start to end, rounded down.
     pub(crate) fn duration_ms(&self) -> u64 {
-        u64::try_from(self.end.microseconds_since(self.start) / 1_000).unwrap_or(0)
+        self.duration_ms
+            .unwrap_or_else(|| u64::try_from(self.end.microseconds_since(self.start) / 1_000).unwrap_or(0))
     }
 }
 
 /// Replaces the content of `out` by the line, newline included, never longer than [`MAX_LINE_BYTES`]: past that the
-/// largest values of the span are cut further.
-pub(crate) fn write_line(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &mut Draft, redactor: &Redactor) {
+/// largest values of the span are cut further, which the answer says.
+pub(crate) fn write_line(
+    out: &mut Vec<u8>,
+    head: &SpanHead<'_>,
+    draft: &mut Draft,
+    redactor: &Redactor,
+) -> bool {
     // What the values may take: less with each turn, because they may grow when they are escaped.
     let mut room = MAX_LINE_BYTES;
+    let mut shortened = false;
     loop {
-        draft.fit(room, redactor);
+        shortened |= draft.fit(room, redactor);
         out.clear();
         write_fields(out, head, draft);
         if out.len() <= MAX_LINE_BYTES || room == 0 {
-            return;
+            return shortened;
         }
         room /= 2;
     }
@@ -91,8 +100,11 @@ fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
             out.push(b',');
         }
         out.extend_from_slice(br#"{"name":""#);
-        // A name of the format, which needs no escape.
-        out.extend_from_slice(event.name.as_bytes());
+        match &event.name {
+            // A name of the format, which needs no escape.
+            Cow::Borrowed(name) => out.extend_from_slice(name.as_bytes()),
+            Cow::Owned(name) => push_escaped(out, name.as_bytes()),
+        }
         out.extend_from_slice(br#"","timestamp":""#);
         out.extend_from_slice(&match event.time {
             EventTime::Start => start,
@@ -118,7 +130,7 @@ fn write_fields(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &Draft) {
     }
 }
 
-fn write_entries(out: &mut Vec<u8>, entries: &[Entry], draft: &Draft) {
+fn write_entries(out: &mut Vec<u8>, entries: &[DraftEntry], draft: &Draft) {
     for (position, entry) in entries.iter().enumerate() {
         if position > 0 {
             out.push(b',');
@@ -130,26 +142,26 @@ fn write_entries(out: &mut Vec<u8>, entries: &[Entry], draft: &Draft) {
             Cow::Owned(key) => push_escaped(out, key.as_bytes()),
         }
         match &entry.value {
-            Stored::Text(range) | Stored::JsonText(range) => {
+            StoredValue::Text(range) | StoredValue::JsonText(range) => {
                 out.extend_from_slice(br#"":""#);
                 push_escaped(out, draft.bytes_of(range));
                 out.push(b'"');
             }
-            Stored::Word(word) => {
+            StoredValue::Word(word) => {
                 out.extend_from_slice(br#"":""#);
                 out.extend_from_slice(word.as_bytes());
                 out.push(b'"');
             }
-            Stored::Encoded(range) => {
+            StoredValue::Encoded(range) => {
                 out.extend_from_slice(br#"":"#);
                 out.extend_from_slice(draft.bytes_of(range));
             }
-            Stored::Unsigned(value) => {
+            StoredValue::Unsigned(value) => {
                 out.extend_from_slice(br#"":"#);
                 push_number(out, value);
             }
             // A draft holds finite numbers only.
-            Stored::Float(value) => {
+            StoredValue::Float(value) => {
                 out.extend_from_slice(br#"":"#);
                 push_number(out, value);
             }

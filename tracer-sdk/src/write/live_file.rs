@@ -4,13 +4,14 @@
 //! JSON lines: first the run, then one line for each timed span that starts. A span that is in `spans.jsonl` has ended;
 //! its line is dropped by rewriting the file now and then.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::files::{FileSystem, OpenMode, write_all};
+use super::files::{FileSystem, OpenMode, open_own, write_all};
 use super::kept_files::KeptFile;
 use super::open_entries::{OpenEntries, OpenEntry};
 use super::run_lock::RunLock;
@@ -25,6 +26,9 @@ const KEPT_BYTES: usize = 64 * 1024;
 #[derive(Debug, Serialize)]
 pub(crate) struct LiveHeader<'a> {
     pub(crate) run_name: &'a str,
+    /// Its tags, redacted.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) tags: &'a BTreeMap<String, String>,
     pub(crate) started_at: Timestamp,
     pub(crate) pid: u32,
     /// When the process started, in the system's own unit; `None` where the system does not tell.
@@ -33,7 +37,7 @@ pub(crate) struct LiveHeader<'a> {
     pub(crate) boot: Option<&'a str>,
     /// The namespace that the number belongs to; `None` where the system has none.
     pub(crate) pid_namespace: Option<&'a str>,
-    /// What the start is told by; `None` where the system has no such thing.
+    /// What identifies the start; `None` where the system has no such thing.
     pub(crate) time_namespace: Option<&'a str>,
 }
 
@@ -50,7 +54,7 @@ struct LockedHeader<'a> {
 
 /// The file of a run that is being recorded.
 #[derive(Debug)]
-pub(crate) struct LiveFile {
+pub(crate) struct LiveFileWriter {
     path: PathBuf,
     is_named: bool,
     file: KeptFile,
@@ -64,7 +68,7 @@ pub(crate) struct LiveFile {
     buffer: Vec<u8>,
 }
 
-impl LiveFile {
+impl LiveFileWriter {
     /// Takes the lock and creates the file.
     pub(crate) fn create(
         file_system: &Arc<dyn FileSystem>,
@@ -75,7 +79,7 @@ impl LiveFile {
         let lock = RunLock::hold(file_system, directory)?;
         // Filled before it gets its name, so that no reader ever sees it without its first line.
         let temporary = directory.join(format!("{LIVE_FILE}.{}.tmp", header.pid));
-        let mut file = file_system.open(&temporary, OpenMode::New)?;
+        let mut file = open_own(file_system.as_ref(), &temporary)?;
         let mut line = Vec::new();
         let locked = LockedHeader {
             header,
@@ -156,6 +160,15 @@ impl LiveFile {
         self.is_torn = false;
         self.buffer.shrink_to(KEPT_BYTES);
         Ok(())
+    }
+
+    /// The run's directory has another name now, and all that is in it went along.
+    #[cfg(feature = "import")]
+    pub(crate) fn moved_to(&mut self, directory: &Path) {
+        self.path = directory.join(LIVE_FILE);
+        if let Some(lock) = &mut self.lock {
+            lock.moved_to(directory);
+        }
     }
 
     /// Removes the file, and then the lock: the run has ended. It may be tried again.

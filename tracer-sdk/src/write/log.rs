@@ -36,7 +36,7 @@ struct Torn {
 
 /// Whether the others who share a file are kept from appending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lock {
+enum AppendLock {
     /// They are.
     Locked,
     /// One of them has kept the lock for too long.
@@ -71,7 +71,7 @@ impl Owner {
             Self::Live(live) => !live.exists(),
             Self::Meta(meta) => !std::fs::read(meta)
                 .ok()
-                .and_then(|text| serde_json::from_slice::<Status>(&text).ok())
+                .and_then(|text| serde_json::from_slice::<MetaStatus>(&text).ok())
                 .is_some_and(|meta| RecordedStatus::from_word(&meta.status) == Some(RecordedStatus::Running)),
         }
     }
@@ -79,20 +79,20 @@ impl Owner {
 
 /// What is read of a `meta.json`.
 #[derive(Debug, Deserialize)]
-struct Status {
+struct MetaStatus {
     status: String,
 }
 
 /// What became of the lines that an operation handled.
 #[derive(Debug, Default)]
-pub(crate) struct Appended {
+pub(crate) struct AppendOutcome {
     /// Lines that are in the file now.
     pub(crate) written: u64,
     /// Lines that are lost, and why.
     pub(crate) lost: Option<(u64, io::Error)>,
 }
 
-impl Appended {
+impl AppendOutcome {
     fn new(lines: &[u8], count: u64, outcome: Result<(), WriteFault>) -> Self {
         match outcome {
             Ok(()) => Self {
@@ -204,7 +204,7 @@ impl SpanLog {
     /// Locks the file, which others share, until [`SpanLog::unlock`].
     pub(crate) fn lock(&mut self) {
         if self.is_shared && !self.is_locked && self.open().is_ok() {
-            self.is_locked = self.wait_for_lock() == Lock::Locked;
+            self.is_locked = self.wait_for_lock() == AppendLock::Locked;
         }
     }
 
@@ -227,9 +227,9 @@ impl SpanLog {
 
     /// Adds one line, which ends with its newline; it is in the file on return unless batching is on, or another process
     /// keeps the lock: then it waits for the next append.
-    pub(crate) fn append(&mut self, line: &[u8]) -> Appended {
+    pub(crate) fn append(&mut self, line: &[u8]) -> AppendOutcome {
         if self.batch.is_none() && !self.is_shared {
-            return Appended::new(line, 1, self.write(line));
+            return AppendOutcome::new(line, 1, self.write(line));
         }
         if self.pending.is_empty() {
             self.oldest_pending = Some(Instant::now());
@@ -239,7 +239,7 @@ impl SpanLog {
         if self.is_due() {
             self.flush()
         } else {
-            Appended::default()
+            AppendOutcome::default()
         }
     }
 
@@ -259,24 +259,24 @@ impl SpanLog {
 
     /// Writes everything that waits. What a fault keeps out of the file waits on while there is room for it: many faults
     /// pass.
-    pub(crate) fn flush(&mut self) -> Appended {
+    pub(crate) fn flush(&mut self) -> AppendOutcome {
         let has_room = self.pending.len() < MAX_PENDING_BYTES;
         self.write_pending(has_room)
     }
 
     /// Writes everything that waits, or loses it.
-    pub(crate) fn flush_or_lose(&mut self) -> Appended {
+    pub(crate) fn flush_or_lose(&mut self) -> AppendOutcome {
         self.others.skip_wait = false;
         self.write_pending(false)
     }
 
-    fn write_pending(&mut self, keep_on_fault: bool) -> Appended {
+    fn write_pending(&mut self, keep_on_fault: bool) -> AppendOutcome {
         if self.pending.is_empty() {
-            return Appended::default();
+            return AppendOutcome::default();
         }
         // Taken out and put back, so that a steady stream of batches does not allocate.
         let mut lines = std::mem::take(&mut self.pending);
-        let mut appended = Appended::new(&lines, self.pending_lines, self.write(&lines));
+        let mut appended = AppendOutcome::new(&lines, self.pending_lines, self.write(&lines));
         // Without batching only the lock is waited for.
         let may_pass = |error: &io::Error| self.batch.is_some() || error.kind() == io::ErrorKind::WouldBlock;
         let waits = keep_on_fault && appended.lost.as_ref().is_some_and(|(_, error)| may_pass(error));
@@ -374,18 +374,18 @@ impl SpanLog {
     }
 
     /// Opens the file, locks it if others share it, and cuts off what lies behind its last whole line.
-    fn prepare(&mut self) -> io::Result<Lock> {
+    fn prepare(&mut self) -> io::Result<AppendLock> {
         self.open()?;
         if !self.is_shared {
             self.mend()?;
-            return Ok(Lock::Locked);
+            return Ok(AppendLock::Locked);
         }
         let lock = if self.is_locked {
-            Lock::Locked
+            AppendLock::Locked
         } else {
             self.wait_for_lock()
         };
-        self.is_locked = lock == Lock::Locked;
+        self.is_locked = lock == AppendLock::Locked;
         self.find_end(lock)?;
         Ok(lock)
     }
@@ -415,7 +415,7 @@ impl SpanLog {
     fn recover(
         &mut self,
         lines: &[u8],
-        lock: Lock,
+        lock: AppendLock,
         taken: Option<usize>,
         error: io::Error,
     ) -> Result<(), WriteFault> {
@@ -423,7 +423,7 @@ impl SpanLog {
         let until = start + lines.len() as u64;
         let length = self.file.as_open().and_then(|file| file.length().ok());
         let stored = length
-            .filter(|length| lock == Lock::Locked && (start..=until).contains(length))
+            .filter(|length| lock == AppendLock::Locked && (start..=until).contains(length))
             .and_then(|length| usize::try_from(length - start).ok());
         let Some(taken) = stored.or(taken) else {
             // It may have left anything up to all of it; all of it counts as lost.
@@ -450,16 +450,16 @@ impl SpanLog {
     }
 
     /// Mends what a fault has just left; when it cannot be mended now, it is before the next append.
-    fn mend_own(&mut self, lock: Lock) {
+    fn mend_own(&mut self, lock: AppendLock) {
         // Without the lock another process may append any moment.
-        if lock == Lock::Locked {
+        if lock == AppendLock::Locked {
             let _ = self.mend();
         }
     }
 
     /// Finds the end of the last whole line of a file that others append to, and cuts off what lies behind it.
-    fn find_end(&mut self, lock: Lock) -> io::Result<()> {
-        if lock == Lock::Busy && !self.ends_run {
+    fn find_end(&mut self, lock: AppendLock) -> io::Result<()> {
+        if lock == AppendLock::Busy && !self.ends_run {
             let reason = "another process keeps the lock of the run's log";
             return Err(io::Error::new(io::ErrorKind::WouldBlock, reason));
         }
@@ -477,7 +477,7 @@ impl SpanLog {
             self.others.wrote = true;
             let whole = file.whole_lines()?;
             if whole < length {
-                if lock != Lock::Locked {
+                if lock != AppendLock::Locked {
                     // Whoever has the lock may be writing it, or about to cut it off.
                     return Err(io::Error::other("the log ends within a line of another process"));
                 }
@@ -510,24 +510,24 @@ impl SpanLog {
 
     /// Waits a moment for the others who share the file, and after that was in vain only asks: a stopped process never
     /// stops the traced program.
-    fn wait_for_lock(&mut self) -> Lock {
+    fn wait_for_lock(&mut self) -> AppendLock {
         let Some(file) = self.file.as_open() else {
-            return Lock::Unavailable;
+            return AppendLock::Unavailable;
         };
         let tries = if self.others.skip_wait { 1 } else { LOCK_TRIES };
         for turn in 0..tries {
             match file.try_lock() {
                 Ok(true) => {
                     self.others.skip_wait = false;
-                    return Lock::Locked;
+                    return AppendLock::Locked;
                 }
                 Ok(false) if turn + 1 < tries => std::thread::sleep(LOCK_PAUSE),
                 Ok(false) => {}
-                Err(_) => return Lock::Unavailable,
+                Err(_) => return AppendLock::Unavailable,
             }
         }
         self.others.skip_wait = true;
-        Lock::Busy
+        AppendLock::Busy
     }
 }
 

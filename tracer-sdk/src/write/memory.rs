@@ -13,18 +13,18 @@ use super::files::{FileIdentity, FileSystem, OpenFile, OpenMode, after_last_newl
 /// A file system in memory; clones are the same one.
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
-    names: Arc<Mutex<Names>>,
+    names: Arc<Mutex<FileNames>>,
 }
 
 #[derive(Debug, Default)]
-struct Names {
+struct FileNames {
     directories: BTreeSet<PathBuf>,
-    files: BTreeMap<PathBuf, Arc<Node>>,
+    files: BTreeMap<PathBuf, Arc<MemoryNode>>,
 }
 
 /// A file, whatever it is called: one that is open outlives its name.
 #[derive(Debug, Default)]
-struct Node {
+struct MemoryNode {
     bytes: Mutex<Vec<u8>>,
     is_locked: AtomicBool,
 }
@@ -58,7 +58,7 @@ impl Memory {
     }
 }
 
-impl Names {
+impl FileNames {
     fn require_parent(&self, path: &Path) -> io::Result<()> {
         match path.parent() {
             Some(parent) if !self.directories.contains(parent) => Err(io::ErrorKind::NotFound.into()),
@@ -150,8 +150,8 @@ impl FileSystem for Memory {
 
 #[derive(Debug)]
 struct MemoryFile {
-    node: Arc<Node>,
-    names: Arc<Mutex<Names>>,
+    node: Arc<MemoryNode>,
+    names: Arc<Mutex<FileNames>>,
     holds_lock: AtomicBool,
 }
 

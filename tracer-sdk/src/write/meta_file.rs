@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::files::{FileSystem, OpenMode, write_all};
+use super::files::{FileSystem, open_own, write_all};
 use crate::format::{Counts, Dropped, META_FILE, RecordedStatus, SPEC_VERSION, Timestamp, TraceId};
 
 /// The metadata that an emitter writes (specification, `meta.json`).
@@ -78,13 +78,6 @@ pub(crate) fn replace_text(file_system: &dyn FileSystem, directory: &Path, text:
 }
 
 fn write_new(file_system: &dyn FileSystem, path: &Path, text: &[u8]) -> io::Result<()> {
-    let mut file = match file_system.open(path, OpenMode::New) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            // Left behind by a process that had this number and died.
-            file_system.remove(path)?;
-            file_system.open(path, OpenMode::New)?
-        }
-        opened => opened?,
-    };
+    let mut file = open_own(file_system, path)?;
     write_all(file.as_mut(), text)
 }

@@ -30,6 +30,12 @@ impl MetaText {
         Ok(())
     }
 
+    /// Whether there is such a key.
+    #[cfg(feature = "import")]
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.entries.iter().any(|(known, _)| known == key)
+    }
+
     /// Takes a key out.
     pub(crate) fn remove(&mut self, key: &str) {
         self.entries.retain(|(known, _)| known != key);
@@ -61,9 +67,9 @@ impl Serialize for MetaText {
 
 impl<'de> Deserialize<'de> for MetaText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
+        struct MetaEntries;
 
-        impl<'de> Visitor<'de> for Entries {
+        impl<'de> Visitor<'de> for MetaEntries {
             type Value = Vec<(String, Box<RawValue>)>;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -79,7 +85,7 @@ impl<'de> Deserialize<'de> for MetaText {
             }
         }
 
-        let entries = deserializer.deserialize_map(Entries)?;
+        let entries = deserializer.deserialize_map(MetaEntries)?;
         Ok(Self { entries })
     }
 }

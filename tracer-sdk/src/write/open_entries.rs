@@ -12,6 +12,10 @@ pub(crate) type OpenEntries = HashMap<SpanId, OpenEntry, BuildHasherDefault<IdHa
 
 /// A timed span that has started and not ended.
 #[derive(Debug, Clone)]
+#[cfg_attr(
+    feature = "tracing",
+    expect(clippy::struct_excessive_bools, reason = "each is found out for itself")
+)]
 pub(crate) struct OpenEntry {
     pub(crate) parent: SpanId,
     pub(crate) name: Cow<'static, str>,
@@ -23,6 +27,9 @@ pub(crate) struct OpenEntry {
     pub(crate) has_stand_in: bool,
     /// It was open when its run ended.
     pub(crate) outlives_run: bool,
+    /// A library opened it, and not a recorder.
+    #[cfg(feature = "tracing")]
+    pub(crate) is_library: bool,
 }
 
 impl OpenEntry {

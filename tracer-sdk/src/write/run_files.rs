@@ -9,19 +9,19 @@ use std::time::Duration;
 
 use super::files::{FileSystem, try_twice};
 use super::late_spans::LateSpans;
-use super::live_file::{LiveFile, LiveHeader};
-use super::log::{Appended, Batch, Owner, SpanLog};
+use super::live_file::{LiveFileWriter, LiveHeader};
+use super::log::{AppendOutcome, Batch, Owner, SpanLog};
 use super::losses::{Losses, LostParent};
 use super::meta_file::MetaFile;
 use super::open_entries::{OpenEntries, OpenEntry};
 use crate::format::{
     Counts, Dropped, EventType, LIVE_FILE, META_FILE, RUNS_FOLDER, RecordedStatus, SPANS_FILE, SpanId,
-    Timestamp, TraceId,
+    SpanKind, Timestamp, TraceId,
 };
 
 /// What does not change while a run is recorded.
 #[derive(Debug, Clone)]
-pub(crate) struct RunIdentity {
+pub(crate) struct RunConstants {
     pub(crate) trace_id: TraceId,
     pub(crate) name: String,
     pub(crate) started_at: Timestamp,
@@ -58,6 +58,8 @@ pub(crate) struct EndedSpan<'a> {
     pub(crate) parent: SpanId,
     pub(crate) name: &'a Cow<'static, str>,
     pub(crate) event_type: EventType,
+    /// What its emitter says that it is; `None` leaves it to the type.
+    pub(crate) kind: Option<SpanKind>,
     pub(crate) start: Timestamp,
     pub(crate) end: Timestamp,
     /// The message of the error that the span ended with.
@@ -82,9 +84,9 @@ pub(crate) struct RunFiles {
     file_system: Arc<dyn FileSystem>,
     data_directory: PathBuf,
     directory: PathBuf,
-    identity: RunIdentity,
+    identity: RunConstants,
     pub(crate) log: SpanLog,
-    live: Option<LiveFile>,
+    live: Option<LiveFileWriter>,
     /// The timed spans that have started and have not ended. Those that a span in the file names as its parent get a
     /// stand-in when the run ends: a completed run has no missing parent.
     pub(crate) open: OpenEntries,
@@ -115,7 +117,7 @@ impl RunFiles {
     pub(crate) fn new(
         file_system: Arc<dyn FileSystem>,
         data_directory: &Path,
-        identity: RunIdentity,
+        identity: RunConstants,
         batch: Option<Batch>,
         joined: bool,
     ) -> Self {
@@ -173,7 +175,7 @@ impl RunFiles {
         self.log.is_shared() || is_mended && self.log.has_changed() && self.log.is_in_place()
     }
 
-    /// Only so many of the spans that this process wrote are still in the log: the others are lost.
+    /// Only this many of the spans that this process wrote are still in the log: the others are lost.
     pub(crate) fn keep_only(&mut self, present: u64) {
         let lost = self.written.saturating_sub(present);
         if lost > 0 {
@@ -186,7 +188,11 @@ impl RunFiles {
     pub(crate) fn begin(&mut self, header: &LiveHeader<'_>) -> io::Result<()> {
         try_twice(|| {
             self.make_directory()?;
-            self.live = Some(LiveFile::create(&self.file_system, &self.directory, header)?);
+            self.live = Some(LiveFileWriter::create(
+                &self.file_system,
+                &self.directory,
+                header,
+            )?);
             Ok(())
         })
     }
@@ -379,7 +385,7 @@ impl RunFiles {
         let described = self.describe_end(&ending, whole);
         let removed = match &mut live {
             Some(live) if whole && described.is_ok() => try_twice(|| live.remove(self.file_system.as_ref())),
-            // A run that could not be completed keeps the file, without its lock, and so is told as interrupted.
+            // A run that could not be completed keeps the file, without its lock, and so is reported as interrupted.
             _ => Ok(()),
         };
         checked.and(described).and(removed)
@@ -450,7 +456,7 @@ impl RunFiles {
         Ok(())
     }
 
-    fn settle(&mut self, appended: Appended) -> io::Result<()> {
+    fn settle(&mut self, appended: AppendOutcome) -> io::Result<()> {
         let lost = appended.lost.as_ref().map_or(0, |(lines, _)| *lines);
         let handled = usize::try_from(appended.written + lost).unwrap_or(usize::MAX);
         let written = usize::try_from(appended.written).unwrap_or(usize::MAX);

@@ -4,6 +4,7 @@
 //! The names are hard links to one file, so that a run's directory has all that tells of it, and a process needs one
 //! descriptor for its runs. Where files cannot be linked, runs have locks of their own as long as there are descriptors.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
@@ -13,22 +14,23 @@ use super::kept_files::Permit;
 use crate::format::LOCK_FILE;
 use crate::process::{OwnLock, OwnProcess, PerProcess};
 
-/// The names of the locks that this process holds.
-static HELD: PerProcess<OwnLock<Vec<Held>>> = PerProcess::new(|process| OwnLock::new(process, Vec::new()));
+/// The names of the locks that this process holds, in the order in which it took them. A receiver has a thousand.
+static HELD: PerProcess<OwnLock<BTreeMap<u64, HeldLock>>> =
+    PerProcess::new(|process| OwnLock::new(process, BTreeMap::new()));
 
 /// How many names are tried before a new lock is made: those of removed runs lead nowhere.
 const MAX_TRIES: usize = 4;
 
 #[derive(Debug)]
-struct Held {
+struct HeldLock {
     file_system: usize,
-    lock: Weak<Lock>,
+    lock: Weak<LockedFile>,
     path: PathBuf,
 }
 
 /// A locked file; closing it gives the lock back.
 #[derive(Debug)]
-struct Lock {
+struct LockedFile {
     file: Box<dyn OpenFile>,
     _permit: Permit,
 }
@@ -39,9 +41,11 @@ pub(super) struct RunLock {
     file_system: Arc<dyn FileSystem>,
     process: OwnProcess,
     path: PathBuf,
+    /// Its place among those that this process holds.
+    number: Option<u64>,
     /// The run's name for the lock is there.
     is_named: bool,
-    lock: Arc<Lock>,
+    lock: Arc<LockedFile>,
 }
 
 impl RunLock {
@@ -55,17 +59,23 @@ impl RunLock {
                 None => return Ok(None),
             },
         };
-        if let Some(mut held) = HELD.get().lock() {
-            held.push(Held {
-                file_system: file_system.identity(),
-                lock: Arc::downgrade(&lock),
-                path: path.clone(),
-            });
-        }
+        let number = HELD.get().lock().map(|mut held| {
+            let number = held.last_key_value().map_or(0, |(last, _)| last + 1);
+            held.insert(
+                number,
+                HeldLock {
+                    file_system: file_system.identity(),
+                    lock: Arc::downgrade(&lock),
+                    path: path.clone(),
+                },
+            );
+            number
+        });
         Ok(Some(Self {
             file_system: Arc::clone(file_system),
             process: OwnProcess::current(),
             path,
+            number,
             is_named: true,
             lock,
         }))
@@ -78,6 +88,19 @@ impl RunLock {
             self.is_named = false;
         }
         Ok(())
+    }
+
+    /// The run's directory has another name now, and all that is in it went along.
+    #[cfg(feature = "import")]
+    pub(super) fn moved_to(&mut self, directory: &Path) {
+        let path = directory.join(LOCK_FILE);
+        if let Some(number) = self.number
+            && let Some(mut held) = HELD.get().lock()
+            && let Some(held) = held.get_mut(&number)
+        {
+            held.path.clone_from(&path);
+        }
+        self.path = path;
     }
 
     /// The number of the process's descriptor.
@@ -94,14 +117,16 @@ impl Drop for RunLock {
         }
         // Readers see in the end that the process holds it no more.
         let _ = self.remove();
-        if let Some(mut held) = HELD.get().lock() {
-            held.retain(|held| held.path != self.path);
+        if let Some(number) = self.number
+            && let Some(mut held) = HELD.get().lock()
+        {
+            held.remove(&number);
         }
     }
 }
 
 /// A lock that this process holds already, under a further name.
-fn shared(file_system: &dyn FileSystem, path: &Path) -> io::Result<Option<Arc<Lock>>> {
+fn shared(file_system: &dyn FileSystem, path: &Path) -> io::Result<Option<Arc<LockedFile>>> {
     for (lock, name) in candidates(file_system.identity()) {
         // Another disk, a removed run, no links: whatever it is, there are other names.
         if file_system.link(&name, path).is_err() {
@@ -116,25 +141,25 @@ fn shared(file_system: &dyn FileSystem, path: &Path) -> io::Result<Option<Arc<Lo
     Ok(None)
 }
 
-fn candidates(file_system: usize) -> Vec<(Arc<Lock>, PathBuf)> {
+fn candidates(file_system: usize) -> Vec<(Arc<LockedFile>, PathBuf)> {
     let Some(held) = HELD.get().lock() else {
         return Vec::new();
     };
-    let of_this = held.iter().rev().filter(|held| held.file_system == file_system);
+    let of_this = held.values().rev().filter(|held| held.file_system == file_system);
     of_this
         .filter_map(|held| Some((held.lock.upgrade()?, held.path.clone())))
         .take(MAX_TRIES)
         .collect()
 }
 
-fn new(file_system: &dyn FileSystem, path: &Path) -> io::Result<Option<Lock>> {
+fn new(file_system: &dyn FileSystem, path: &Path) -> io::Result<Option<LockedFile>> {
     let Some(permit) = Permit::take() else {
         return Ok(None);
     };
     let file = file_system.open(path, OpenMode::New)?;
     let locked = match file.try_lock() {
         Ok(true) => {
-            return Ok(Some(Lock {
+            return Ok(Some(LockedFile {
                 file,
                 _permit: permit,
             }));

@@ -6,11 +6,12 @@ use serde::Serialize;
 
 use super::methods::{call_methods, timed_call_methods, timed_methods};
 use crate::emit::open_span::{OnDrop, OpenSpan};
+use crate::emit::streamed::ToolCallChunk;
 
 use crate::format::names;
 use crate::format::{EventType, Usage};
 use crate::guardrails::GuardrailExceeded;
-use crate::write::draft::Scalar;
+use crate::write::draft::ScalarValue;
 
 /// Begins the record of one call of a model.
 ///
@@ -138,7 +139,7 @@ impl LlmCall {
     #[inline]
     pub fn temperature(mut self, temperature: f64) -> Self {
         self.span.edit(|span| {
-            span.scalar(names::TEMPERATURE, Scalar::Float(temperature));
+            span.scalar(names::TEMPERATURE, ScalarValue::Float(temperature));
         });
         self
     }
@@ -154,6 +155,36 @@ impl LlmCall {
     pub fn stop_reason(mut self, reason: &str) -> Self {
         self.span.edit(|span| {
             span.text(names::FINISH_REASONS, reason);
+        });
+        self
+    }
+
+    /// The model that answered, where it is not the one that was asked: `gpt-5-2026-01-01` for `gpt-5`.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").response_model("gpt-5-2026-01-01").record());
+    /// assert_eq!(run.spans[0].attributes["gen_ai.response.model"], "gpt-5-2026-01-01");
+    /// ```
+    #[inline]
+    pub fn response_model(mut self, model: &str) -> Self {
+        self.span.edit(|span| {
+            span.text(names::RESPONSE_MODEL, model);
+        });
+        self
+    }
+
+    /// The provider's ID of the answer.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| tracer_sdk::llm_call("gpt-5").response_id("chatcmpl-42").record());
+    /// assert_eq!(run.spans[0].attributes["gen_ai.response.id"], "chatcmpl-42");
+    /// ```
+    #[inline]
+    pub fn response_id(mut self, id: &str) -> Self {
+        self.span.edit(|span| {
+            span.text(names::RESPONSE_ID, id);
         });
         self
     }
@@ -186,7 +217,7 @@ impl LlmCall {
 }
 
 /// A model call that is under way. It ends when [`LlmSpan::end`] is called or when it is dropped; one that is dropped
-/// without a response or an error is told as cancelled, with what was streamed.
+/// without a response or an error is reported as cancelled, with what was streamed.
 ///
 /// ```
 /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
@@ -244,6 +275,31 @@ impl LlmSpan {
         self
     }
 
+    /// The next piece of a tool call that the model streams. Pieces of one call have its index in the answer; what they
+    /// hold is put together, and the arguments are JSON when they are whole. A call that was not streamed to its end has the text
+    /// that came.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// use tracer_sdk::ToolCallChunk;
+    ///
+    /// let run = recorded(|| {
+    ///     let mut call = tracer_sdk::llm_call("gpt-5").start()?;
+    ///     call.tool_call_chunk(ToolCallChunk::new(0).id("call_7").name("search"));
+    ///     for piece in [r#"{"query":"#, r#""rust"}"#] {
+    ///         call.tool_call_chunk(ToolCallChunk::new(0).arguments(piece));
+    ///     }
+    ///     call.stop_reason("tool_calls");
+    ///     call.end()
+    /// });
+    /// let answer = run.spans[0].events[0].attributes["content"].as_str().unwrap();
+    /// assert!(answer.contains(r#""arguments":{"query":"rust"},"id":"call_7","name":"search","type":"tool_call""#), "{answer}");
+    /// ```
+    pub fn tool_call_chunk(&mut self, chunk: ToolCallChunk<'_>) -> &mut Self {
+        self.span.edit(|span| span.tool_call_chunk(&chunk));
+        self
+    }
+
     /// The tokens that the call used.
     ///
     /// ```
@@ -260,6 +316,40 @@ impl LlmSpan {
         self.span.edit(|span| {
             span.usage(usage);
         });
+        self
+    }
+
+    /// The model that answered, where it is not the one that was asked.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| {
+    ///     let mut call = tracer_sdk::llm_call("gpt-5").start()?;
+    ///     call.response("Because.").response_model("gpt-5-2026-01-01");
+    ///     call.end()
+    /// });
+    /// assert_eq!(run.spans[0].attributes["gen_ai.response.model"], "gpt-5-2026-01-01");
+    /// ```
+    #[inline]
+    pub fn response_model(&mut self, model: &str) -> &mut Self {
+        self.span.edit(|span| span.text(names::RESPONSE_MODEL, model));
+        self
+    }
+
+    /// The provider's ID of the answer.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// let run = recorded(|| {
+    ///     let mut call = tracer_sdk::llm_call("gpt-5").start()?;
+    ///     call.response("Because.").response_id("chatcmpl-42");
+    ///     call.end()
+    /// });
+    /// assert_eq!(run.spans[0].attributes["gen_ai.response.id"], "chatcmpl-42");
+    /// ```
+    #[inline]
+    pub fn response_id(&mut self, id: &str) -> &mut Self {
+        self.span.edit(|span| span.text(names::RESPONSE_ID, id));
         self
     }
 

@@ -198,6 +198,26 @@ macro_rules! call_methods {
             self
         }
 
+        /// Which attempt at the same call this is, from 1: a second one repeats what failed before.
+        ///
+        /// ```
+        /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+        /// let run = recorded(|| {
+        ///     tracer_sdk::tool_call("search").attempt(1).fail("try again").record()?;
+        ///     tracer_sdk::tool_call("search").attempt(2).result("found").record()
+        /// });
+        /// assert_eq!(run.spans[1].attributes["tracer.attempt"], 2);
+        /// assert!(run.records()[1].meta.contains_key("attempt_of")); // the first one, at the second
+        /// ```
+        #[inline]
+        pub fn attempt(mut self, number: u32) -> Self {
+            self.span.edit(|span| {
+                let number = crate::write::draft::ScalarValue::Unsigned(u64::from(number));
+                span.scalar(crate::format::names::ATTEMPT, number);
+            });
+            self
+        }
+
         /// How long the call took; it ended just now. Without it the call has no duration.
         ///
         /// ```

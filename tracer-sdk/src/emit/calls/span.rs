@@ -10,6 +10,7 @@ use crate::emit::error::ErrorInfo;
 use crate::emit::open_span::{EndTime, OnDrop, OpenSpan};
 
 use crate::format::EventType;
+use crate::format::names::{self, Name};
 
 /// Begins a structural span: a phase, a sub-agent, anything that other recordings happen inside.
 ///
@@ -27,6 +28,60 @@ pub fn span(name: impl Into<Cow<'static, str>>) -> SpanBuilder {
     SpanBuilder {
         span: OpenSpan::begin(EventType::Unknown, name),
     }
+}
+
+/// Begins the span of a sub-agent (`gen_ai.operation.name` = `invoke_agent`). Its model and tool calls belong within it.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// let run = recorded(|| {
+///     let researcher = tracer_sdk::agent("researcher").start();
+///     researcher.in_scope(|| tracer_sdk::llm_call("gpt-5").record())
+/// });
+/// assert_eq!(run.spans[1].attributes["gen_ai.agent.name"], "researcher");
+/// assert_eq!(run.counts().llm_calls, 1);
+/// ```
+pub fn agent(name: impl Into<Cow<'static, str>>) -> SpanBuilder {
+    of_operation("invoke_agent", names::AGENT_NAME, name.into())
+}
+
+/// Begins the span of an embedding of texts by a model (`gen_ai.operation.name` = `embeddings`). It is no model call.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// let run = recorded(|| {
+///     tracer_sdk::embedding("text-embedding-3-small").attribute("texts", &12).start().end();
+///     Ok(())
+/// });
+/// assert_eq!(run.spans[0].attributes["gen_ai.request.model"], "text-embedding-3-small");
+/// assert_eq!(run.counts().llm_calls, 0);
+/// ```
+pub fn embedding(model: impl Into<Cow<'static, str>>) -> SpanBuilder {
+    of_operation("embeddings", names::REQUEST_MODEL, model.into())
+}
+
+/// Begins the span of a retrieval of documents from a source (`gen_ai.operation.name` = `retrieval`).
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// let run = recorded(|| {
+///     tracer_sdk::retrieval("handbook").attribute("documents", &3).start().end();
+///     Ok(())
+/// });
+/// assert_eq!(run.spans[0].attributes["gen_ai.data_source.id"], "handbook");
+/// ```
+pub fn retrieval(source: impl Into<Cow<'static, str>>) -> SpanBuilder {
+    of_operation("retrieval", names::DATA_SOURCE, source.into())
+}
+
+fn of_operation(operation: &'static str, key: Name, name: Cow<'static, str>) -> SpanBuilder {
+    let stored = name.clone();
+    let mut builder = span(name);
+    builder.span.edit(|span| {
+        span.redacted().0.word(names::OPERATION, operation);
+        span.text(key, &stored);
+    });
+    builder
 }
 
 /// A structural span that is being described.

@@ -117,7 +117,7 @@ impl ToolCall {
 }
 
 /// A tool call that is under way. It ends when [`ToolSpan::end`] is called or when it is dropped; one that is dropped
-/// without a result or an error is told as cancelled.
+/// without a result or an error is reported as cancelled.
 ///
 /// ```
 /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));

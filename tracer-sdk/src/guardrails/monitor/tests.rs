@@ -117,7 +117,7 @@ fn a_count_is_named_before_the_duration() {
 }
 
 #[test]
-fn a_loop_stops_the_run_only_when_told_to_and_from_the_least_repetitions_on() {
+fn stop_on_loop_trips_at_min_repetitions() {
     let stops = |guardrails: Guardrails, repetitions| {
         Monitor::new(guardrails)
             .loop_found(repetitions, repetitions)
@@ -207,13 +207,13 @@ proptest! {
         steps in prop::collection::vec((any_step(), 0u64..3), 0..60),
     ) {
         let mut monitor = Monitor::new(limits.clone());
-        let mut in_flight: Vec<Reservation> = Vec::new();
+        let mut in_flight: Vec<CallReservation> = Vec::new();
         let mut allowed: Vec<EventKind> = Vec::new();
         let mut first: Option<GuardrailExceeded> = None;
         let mut elapsed = Duration::ZERO;
         for (step, seconds) in steps {
             elapsed += Duration::from_secs(seconds);
-            let place = |at: usize, in_flight: &Vec<Reservation>| (!in_flight.is_empty()).then(|| at % in_flight.len());
+            let place = |at: usize, in_flight: &Vec<CallReservation>| (!in_flight.is_empty()).then(|| at % in_flight.len());
             let answer = match step {
                 Step::Reserve(kind) => monitor.reserve(kind, elapsed).map(|reservation| {
                     in_flight.push(reservation);

@@ -9,7 +9,7 @@ use crate::vectors::measured;
 
 /// A call of which nothing but its signature is known.
 const UNKNOWN_CALL: Asked = Asked {
-    kind: Kind::Tool,
+    kind: TrailKind::Tool,
     ..Asked::STATE
 };
 
@@ -23,17 +23,17 @@ fn warnings(window: usize, repetitions: usize, records: &str) -> Vec<LoopWarning
 }
 
 fn signature(event: &Value) -> String {
-    let mut out = String::new();
+    let mut out = Vec::new();
     let text = |key: &str| event["payload"][key].as_str().unwrap_or_default();
     match event["event_type"].as_str() {
         Some("LLM_CALL") => llm_signature(text("model"), &mut out),
         Some("TOOL_CALL") => {
             let shape = event["payload"].get("args").map(shape_of_value);
-            tool_signature(text("tool_name"), shape.as_deref(), &mut out);
+            tool_signature(text("tool_name"), shape.as_deref().map(str::as_bytes), &mut out);
         }
-        _ => out.push_str(STATE_SIGNATURE),
+        _ => out.extend_from_slice(STATE_SIGNATURE.as_bytes()),
     }
-    out
+    String::from_utf8(out).unwrap()
 }
 
 #[test]
@@ -134,14 +134,14 @@ fn the_memory_of_records_that_left_the_window_is_used_again() {
 #[test]
 fn ever_new_patterns_do_not_grow_memory_and_are_still_counted() {
     let mut detector = LoopDetector::new(12, 3);
-    let mut told = 0;
+    let mut reported = 0;
     for number in 0..3 * MAX_PATTERNS {
         for _ in 0..3 {
-            told += usize::from(detector.observe(&number.to_string(), UNKNOWN_CALL, ()).is_some());
+            reported += usize::from(detector.observe(&number.to_string(), UNKNOWN_CALL, ()).is_some());
         }
         assert_eq!(detector.repetitions(), 3);
     }
-    assert_eq!(told, MAX_PATTERNS);
+    assert_eq!(reported, MAX_PATTERNS);
     assert_eq!(detector.warned.len(), MAX_PATTERNS);
 }
 
@@ -170,7 +170,7 @@ proptest! {
     ) {
         let records: Vec<char> = records.chars().collect();
         let mut detector = LoopDetector::new(window, repetitions);
-        let mut told: Vec<Vec<char>> = Vec::new();
+        let mut reported: Vec<Vec<char>> = Vec::new();
         for (position, record) in records.iter().enumerate() {
             let warning = detector.observe(&record.to_string(), UNKNOWN_CALL, position);
             let expected = block_by_the_letter(&records[..=position], window, repetitions);
@@ -181,13 +181,13 @@ proptest! {
             );
             let is_new = expected
                 .as_ref()
-                .is_some_and(|block| !told.iter().any(|other| is_rotation(other, block)));
+                .is_some_and(|block| !reported.iter().any(|other| is_rotation(other, block)));
             prop_assert_eq!(warning.is_some(), is_new);
             if let (Some(found), Some(block)) = (found, expected) {
                 let length = block.len() * repetitions;
                 prop_assert_eq!(found.evidence_event_ids, (position + 1 - length..=position).collect::<Vec<_>>());
                 prop_assert!(detector.repetitions() >= repetitions);
-                told.push(block);
+                reported.push(block);
             } else {
                 prop_assert_eq!(detector.repetitions(), 0);
             }
@@ -206,7 +206,7 @@ fn tool(asked: u64) -> Asked {
 /// A model call with this prompt and last message.
 fn model(prompt: u64, last_message: u64) -> Asked {
     Asked {
-        kind: Kind::Model,
+        kind: TrailKind::Model,
         asked: Some(prompt),
         last_message: Some(last_message),
         ..Asked::STATE

@@ -65,7 +65,7 @@ impl Debug for Holder {
 }
 
 #[test]
-fn an_error_is_told_with_its_place_through_any_alias_of_result() {
+fn an_error_is_found_through_any_alias_of_result() {
     let failed: Private<u8> = Err(fmt::Error);
     let info = error_of!(failed).unwrap();
     assert_eq!(info.error_type, "Error");
@@ -75,7 +75,7 @@ fn an_error_is_told_with_its_place_through_any_alias_of_result() {
 }
 
 #[test]
-fn a_generic_error_is_told_by_what_its_bounds_allow() {
+fn a_generic_error_is_recorded_as_its_bounds_allow() {
     fn observe<E: Error>(value: &Result<u8, E>) -> Option<ErrorInfo> {
         error_of!(*value)
     }
@@ -87,7 +87,7 @@ fn a_generic_error_is_told_by_what_its_bounds_allow() {
 }
 
 #[test]
-fn a_holder_of_errors_is_told_with_its_whole_chain_and_its_backtrace_is_not_resolved() {
+fn a_holder_of_errors_is_recorded_with_its_chain_and_no_backtrace() {
     let failed: Result<(), Holder> = Err(Holder {
         error: "x".parse::<u8>().unwrap_err().into(),
         resolved: Cell::new(0),
@@ -112,7 +112,7 @@ fn texts_and_boxed_errors_are_of_the_type_error() {
 }
 
 #[test]
-fn an_error_without_display_is_told_by_its_debug_text_or_its_type() {
+fn an_error_without_display_is_recorded_by_debug_text_or_type() {
     let debugged: Result<(), OnlyDebug> = Err(OnlyDebug { code: 7 });
     let info = error_of!(debugged).unwrap();
     assert_eq!(

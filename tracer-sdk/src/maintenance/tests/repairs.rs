@@ -102,7 +102,7 @@ fn a_root_that_was_written_decides_how_the_run_ended() {
 }
 
 #[test]
-fn parents_that_nobody_tells_of_are_stood_in_for() {
+fn unknown_parents_get_a_placeholder() {
     let log =
         line("00000000000000c1", Some(ROOT), 1) + &line("00000000000000c2", Some("00000000000000d1"), 5);
     let log = log.trim_end().to_owned();

@@ -4,7 +4,7 @@
 
 use crate::format::{Counts, ProblemCode, RecordedStatus, RunMeta, StatusCode, StoredTime, Timestamp};
 use crate::read::log::Problems;
-use crate::read::parse::{Location, Span};
+use crate::read::parse::{Location, ParsedSpan};
 
 /// Difference up to which times agree, in microseconds: emitters round to the millisecond.
 const TOLERANCE_US: i64 = 1_000;
@@ -17,7 +17,7 @@ pub(crate) struct RootSpan {
 }
 
 /// Warns of a span whose times disagree.
-pub(crate) fn span_times<A>(span: &Span<'_, A>, line: u64, warnings: &mut Problems) {
+pub(crate) fn span_times<A>(span: &ParsedSpan<'_, A>, line: u64, warnings: &mut Problems) {
     let Some((_, end)) = span.end_time else {
         return;
     };

@@ -1,17 +1,26 @@
 //! Per-span columns of [`LogIndex`](super::LogIndex): name, duration, token counts, marks and call signature.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use memchr::memmem::Finder;
 
-use crate::format::EventType;
+use super::TokenShares;
+#[cfg(feature = "prices")]
+use super::price_column::PriceColumn;
 use crate::format::names::{self, Name, event_keys, events, markers};
+use crate::format::{EventType, Usage};
+#[cfg(feature = "prices")]
+use crate::prices::CallPriceKey;
 use crate::process::Computed;
 use crate::read::log::{LinePlace, RecordHeader, SpanVisitor};
-use crate::read::parse::{IndexedAttributes, Span};
-use crate::read::project::{named, text, usage};
+use crate::read::parse::{IndexedAttributes, ParsedSpan};
+use crate::read::project::{
+    CallFacts, Lookup, SpanView, is_call, is_own_call, model, text, tool_name, usage,
+};
 use crate::read::run::{Promoted, promoted_records, span_header};
+use crate::read::vocabulary::{ARGUMENT_FIELDS, ARGUMENTS, Content, ContentForm, MESSAGE_EVENTS, PROMPT};
 
 /// Texts that lines are searched for, and the mark for each; prepared once, not for each line.
 static MARKERS: Computed<[(Finder<'static>, u8); 2]> = Computed::new(|| {
@@ -74,21 +83,27 @@ impl SpanColumns {
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     spans: Vec<SpanColumns>,
+    /// What is known of the tokens of a span, by its position: most spans have none.
+    shares: HashMap<usize, TokenShares>,
     /// The line of each span, until the columns are matched with the entries.
     lines: Vec<u64>,
-    names: Names,
+    names: NameIndex,
     promoted: Vec<Promoted>,
+    /// The calls that other emitters recorded, until the columns are matched with the entries.
+    calls: Vec<CallFacts>,
     /// The marks of the line of the next span.
     marks: u8,
+    #[cfg(feature = "prices")]
+    prices: PriceColumn,
 }
 
 #[derive(Debug, Default)]
-struct Names {
+struct NameIndex {
     texts: Vec<Box<str>>,
     numbers: HashMap<Box<str>, u32>,
 }
 
-impl Names {
+impl NameIndex {
     fn number(&mut self, text: &str) -> u32 {
         if let Some(number) = self.numbers.get(text) {
             return *number;
@@ -114,21 +129,30 @@ impl SpanVisitor for Columns {
 
     fn visit(
         &mut self,
-        span: Span<'_, IndexedAttributes<'_>>,
+        span: ParsedSpan<'_, IndexedAttributes<'_>>,
         place: LinePlace,
         is_foreign: bool,
     ) -> RecordHeader {
         let header = span_header(&span);
         let event_type = header.event_type;
-        let tokens = (event_type == EventType::LlmCall).then(|| usage(&span.attributes));
-        let column = |tokens: Option<u64>| {
-            tokens.map_or(UNKNOWN, |tokens| {
-                u32::try_from(tokens).unwrap_or(UNKNOWN).min(UNKNOWN - 1)
-            })
-        };
+        let tokens = (event_type == EventType::LlmCall).then(|| usage(&span.facts()));
+        if let Some(shares) = tokens.as_ref().and_then(TokenShares::of) {
+            self.shares.insert(self.spans.len(), shares);
+        }
+        if !is_foreign && is_call(event_type) && !is_own_call(&span) {
+            self.calls.extend(CallFacts::of(&span, event_type, place));
+        }
+        #[cfg(feature = "prices")]
+        if event_type == EventType::LlmCall {
+            self.prices.set_of_span(self.spans.len(), &span);
+            self.prices
+                .set_tokens(self.spans.len(), &tokens.unwrap_or_default());
+        }
         self.spans.push(SpanColumns {
             duration: duration(&span).unwrap_or(NO_DURATION),
-            name: self.names.number(display_name(&span, event_type)),
+            name: self
+                .names
+                .number(&display_name(&span.name, &span.facts(), event_type)),
             signature: signature(&span, event_type),
             tokens_in: column(tokens.and_then(|tokens| tokens.prompt_tokens)),
             tokens_out: column(tokens.and_then(|tokens| tokens.completion_tokens)),
@@ -155,6 +179,43 @@ impl Columns {
         self.spans.get(position)
     }
 
+    /// The calls of other emitters that were found since this was asked last.
+    pub(super) fn take_calls(&mut self) -> Vec<CallFacts> {
+        std::mem::take(&mut self.calls)
+    }
+
+    /// Sets the tokens of a span.
+    pub(super) fn set_tokens(&mut self, position: usize, usage: &Usage) {
+        if let Some(span) = self.spans.get_mut(position) {
+            span.tokens_in = column(usage.prompt_tokens);
+            span.tokens_out = column(usage.completion_tokens);
+            span.tokens_total = column(usage.total_tokens);
+        }
+        #[cfg(feature = "prices")]
+        self.prices.set_tokens(position, usage);
+        match TokenShares::of(usage) {
+            Some(shares) => self.shares.insert(position, shares),
+            None => self.shares.remove(&position),
+        };
+    }
+
+    /// What decides the price of a model call, beside its tokens.
+    #[cfg(feature = "prices")]
+    pub(super) fn prices(&self) -> &PriceColumn {
+        &self.prices
+    }
+
+    /// Sets what decides the price of a call; nothing of what is none.
+    #[cfg(feature = "prices")]
+    pub(super) fn set_price_key(&mut self, position: usize, key: Option<&CallPriceKey>) {
+        self.prices.set(position, key);
+    }
+
+    /// What is known of the tokens of a span.
+    pub(super) fn shares(&self, position: usize) -> Option<TokenShares> {
+        self.shares.get(&position).copied()
+    }
+
     pub(super) fn name(&self, number: u32) -> &str {
         self.names
             .texts
@@ -173,8 +234,21 @@ impl Columns {
 
     /// Adds those columns of another part that are kept, and gives the records that its roots promote.
     pub(super) fn take_over(&mut self, mut other: Self, kept: &[bool]) -> Vec<Promoted> {
+        if !other.shares.is_empty() {
+            // The positions move: by the spans before this part, and by those that are left out.
+            let mut position = self.spans.len();
+            for (at, is_kept) in kept.iter().enumerate() {
+                if let Some(shares) = other.shares.remove(&at).filter(|_| *is_kept) {
+                    self.shares.insert(position, shares);
+                }
+                position += usize::from(*is_kept);
+            }
+        }
+        #[cfg(feature = "prices")]
+        self.prices.take_over(&mut other.prices, self.spans.len(), kept);
         let mut kept = kept.iter();
         other.spans.retain(|_| kept.next() == Some(&true));
+        self.calls.append(&mut other.calls);
         if self.spans.is_empty() && self.names.texts.is_empty() {
             // The columns of a whole log are not copied.
             self.spans = other.spans;
@@ -195,32 +269,37 @@ impl Columns {
     }
 }
 
-fn duration(span: &Span<'_, IndexedAttributes<'_>>) -> Option<u64> {
+/// Tokens as a column has them.
+fn column(tokens: Option<u64>) -> u32 {
+    tokens.map_or(UNKNOWN, |tokens| {
+        u32::try_from(tokens).unwrap_or(UNKNOWN).min(UNKNOWN - 1)
+    })
+}
+
+fn duration(span: &ParsedSpan<'_, IndexedAttributes<'_>>) -> Option<u64> {
     let (_, end) = span.end_time.as_ref()?;
     let exact = u64::try_from(end.microseconds_since(span.start_time.1)).ok();
     exact.or_else(|| span.duration_ms?.checked_mul(1_000))
 }
 
 /// The name in the projection: the model, the tool, or the span itself.
-fn display_name<'a>(span: &'a Span<'_, IndexedAttributes<'_>>, event_type: EventType) -> &'a str {
-    let named = |name: Name| named(name, &span.attributes);
+fn display_name<'a>(name: &'a str, attributes: &'a impl Lookup, event_type: EventType) -> Cow<'a, str> {
     match event_type {
-        EventType::LlmCall => named(names::REQUEST_MODEL).or_else(|| named(names::RESPONSE_MODEL)),
-        EventType::ToolCall => named(names::TOOL_NAME),
-        _ => None,
+        EventType::LlmCall => model(name, attributes),
+        EventType::ToolCall => tool_name(name, attributes),
+        _ => Cow::Borrowed(name),
     }
-    .unwrap_or(&span.name)
 }
 
 /// Equal for calls with the same arguments; 0 for spans without a call, state or error.
-fn signature(span: &Span<'_, IndexedAttributes<'_>>, event_type: EventType) -> u32 {
+fn signature(span: &ParsedSpan<'_, IndexedAttributes<'_>>, event_type: EventType) -> u32 {
     let mut hasher = DefaultHasher::new();
     event_type.hash(&mut hasher);
-    display_name(span, event_type).hash(&mut hasher);
+    display_name(&span.name, &span.facts(), event_type).hash(&mut hasher);
     let attribute = |name: Name, hasher: &mut DefaultHasher| text(name, &span.attributes).hash(hasher);
-    let mut in_events = |name: Name, keys: &[&str]| {
+    let mut in_events = |is_one: &dyn Fn(&str) -> bool, keys: &[&str]| {
         let mut found = false;
-        for event in span.events.iter().filter(|event| name.is(&event.name)) {
+        for event in span.events.iter().filter(|event| is_one(&event.name)) {
             for key in keys {
                 found = true;
                 event.attributes.0.text(key).hash(&mut hasher);
@@ -228,20 +307,33 @@ fn signature(span: &Span<'_, IndexedAttributes<'_>>, event_type: EventType) -> u
         }
         found
     };
+    let is_prompt = |name: &str| {
+        events::PROMPT.is(name)
+            || MESSAGE_EVENTS
+                .iter()
+                .any(|event| !event.is_answer && event.is_telling && event.name == name)
+    };
     match event_type {
         EventType::LlmCall => {
-            if !in_events(events::PROMPT, &[event_keys::CONTENT]) {
+            if !in_events(&is_prompt, &[event_keys::CONTENT]) {
                 attribute(names::SYSTEM_INSTRUCTIONS, &mut hasher);
                 attribute(names::INPUT_MESSAGES, &mut hasher);
+                contents(PROMPT, span, &mut hasher);
             }
         }
         EventType::ToolCall => {
-            if !in_events(events::TOOL_ARGUMENTS, &[event_keys::ARGUMENTS]) {
-                attribute(names::TOOL_CALL_ARGUMENTS, &mut hasher);
+            if !in_events(&|name| events::TOOL_ARGUMENTS.is(name), &[event_keys::ARGUMENTS]) {
+                contents(ARGUMENTS, span, &mut hasher);
+                for (_, key, _) in ARGUMENT_FIELDS {
+                    span.attributes.0.text(key).hash(&mut hasher);
+                }
             }
         }
         EventType::StateUpdate => {
-            in_events(events::STATE, &[event_keys::STATE, event_keys::DIFF]);
+            in_events(
+                &|name| events::STATE.is(name),
+                &[event_keys::STATE, event_keys::DIFF],
+            );
         }
         EventType::Error => {
             attribute(names::ERROR_TYPE, &mut hasher);
@@ -253,4 +345,20 @@ fn signature(span: &Span<'_, IndexedAttributes<'_>>, event_type: EventType) -> u
     #[expect(clippy::cast_possible_truncation, reason = "half of it is wanted")]
     let half = hasher.finish() as u32;
     half.max(1)
+}
+
+/// Hashes what a span of another vocabulary was given.
+fn contents(table: &[Content], span: &ParsedSpan<'_, IndexedAttributes<'_>>, hasher: &mut DefaultHasher) {
+    let attributes = &span.attributes.0;
+    for content in table {
+        match content.form {
+            ContentForm::Flat => {
+                for (key, value) in attributes.beginning(content.key) {
+                    key.hash(hasher);
+                    value.as_text().hash(hasher);
+                }
+            }
+            _ => attributes.text(content.key).hash(hasher),
+        }
+    }
 }

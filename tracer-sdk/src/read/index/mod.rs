@@ -2,10 +2,13 @@
 //! extended, not read anew, while the run goes on.
 
 mod columns;
+#[cfg(feature = "prices")]
+mod price_column;
 
 #[cfg(test)]
 mod tests;
 
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
@@ -13,13 +16,18 @@ use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::format::{EventType, Problem, SPANS_FILE, SpanId, SpanRecord, Timestamp, TraceId};
+use crate::format::{EventType, Problem, Record, SPANS_FILE, SpanId, SpanRecord, Timestamp, TraceId, Usage};
+#[cfg(feature = "prices")]
+use crate::prices::{CallCost, CallPriceKey, Prices};
 use crate::read::check::{Expectations, structure_problems};
 use crate::read::file::{self, OpenError};
 use crate::read::log::{
     IdTable, IndexEntry, LineStart, ScanOptions, first_trace_id, last_line_end, read_at, scan_from,
 };
 use crate::read::parse::parse_span;
+use crate::read::project::{
+    Ancestor, CallFacts, RepeatableTypes, SameCalls, fill, make_repeat, project_span,
+};
 use crate::read::run::{Promoted, RecordError};
 use columns::{Columns, SpanColumns};
 
@@ -43,6 +51,14 @@ pub struct LogIndex {
     entries: Vec<IndexEntry>,
     columns: Columns,
     promoted: Vec<(usize, Promoted)>,
+    /// The calls of the run of each kind of which one is another emitter's, up to a position.
+    calls: Vec<CallFacts>,
+    repeatable: RepeatableTypes,
+    calls_end: usize,
+    same_calls: SameCalls,
+    /// The lines of the calls that are recorded more than once and have the price of all their spans; how many these are.
+    #[cfg(feature = "prices")]
+    joined: HashMap<u64, usize>,
     table: IdTable,
     room: usize,
     unreadable: Vec<u64>,
@@ -76,6 +92,12 @@ impl LogIndex {
             entries: Vec::new(),
             columns: Columns::default(),
             promoted: Vec::new(),
+            calls: Vec::new(),
+            repeatable: RepeatableTypes::default(),
+            calls_end: 0,
+            same_calls: SameCalls::default(),
+            #[cfg(feature = "prices")]
+            joined: HashMap::new(),
             table: IdTable::with_room_for(0),
             room: 0,
             unreadable: Vec::new(),
@@ -131,6 +153,7 @@ impl LogIndex {
         }
         self.file = Some(Arc::new(file));
         if has_grown {
+            self.join_same_calls();
             self.last_line = self.last_line_now()?;
         }
         Ok(true)
@@ -138,7 +161,8 @@ impl LogIndex {
 
     fn last_line_now(&self) -> io::Result<u64> {
         let mut hasher = DefaultHasher::new();
-        self.line(self.entries.len().wrapping_sub(1))?.hash(&mut hasher);
+        self.read_line(self.entries.len().wrapping_sub(1))?
+            .hash(&mut hasher);
         Ok(hasher.finish())
     }
 
@@ -174,6 +198,88 @@ impl LogIndex {
         }
         self.end = scanned.end;
         Ok(())
+    }
+
+    /// Finds the calls that are recorded more than once, and makes those that repeat them spans of no type.
+    fn join_same_calls(&mut self) {
+        let found = self.columns.take_calls();
+        let entry_at = |entries: &[IndexEntry], call: &CallFacts| {
+            let at = entries
+                .binary_search_by_key(&call.place.line, IndexEntry::line)
+                .ok();
+            at.filter(|at| {
+                entries
+                    .get(*at)
+                    .is_some_and(|entry| entry.span_id() == call.span_id)
+            })
+        };
+        let found = found.into_iter();
+        self.calls
+            .extend(found.filter(|call| entry_at(&self.entries, call).is_some()));
+        if self.calls.is_empty() {
+            return;
+        }
+        let repeatable = RepeatableTypes::of(self.calls.iter().map(|call| call.event_type));
+        if repeatable != self.repeatable {
+            // The earlier calls of a kind count from now on.
+            (self.repeatable, self.calls_end) = (repeatable, 0);
+        }
+        let known: HashSet<u64> = self.calls.iter().map(|call| call.place.line).collect();
+        for at in self.calls_end..self.entries.len() {
+            let Some(entry) = self.entries.get(at).copied() else {
+                break;
+            };
+            if repeatable.contains(entry.event_type()) && !known.contains(&entry.line()) {
+                // One that can no longer be read is reported when it is read.
+                let span = self.read_span(at).ok().flatten();
+                let call = span.and_then(|span| CallFacts::of(&span, entry.event_type(), entry.place()));
+                self.calls.extend(call);
+            }
+        }
+        self.calls_end = self.entries.len();
+        self.calls.sort_by_key(|call| call.place);
+        let ancestor = |span: SpanId| self.entries.get(self.find(span)?).map(Ancestor::from);
+        self.same_calls = SameCalls::find(&self.calls, ancestor);
+        let usages: HashMap<u64, Usage> = self.same_calls.usages(&self.calls).collect();
+        for call in &self.calls {
+            let Some(at) = entry_at(&self.entries, call) else {
+                continue;
+            };
+            let is_repeat = self.same_calls.call_of(call.place.line).is_some();
+            if let Some(entry) = self.entries.get_mut(at) {
+                let is_failed = if is_repeat {
+                    call.is_failed_span
+                } else {
+                    call.is_failed
+                };
+                entry.mark_repeat(is_repeat, is_failed);
+            }
+            let none = Usage::default();
+            let usage = usages.get(&call.place.line).unwrap_or(&call.usage);
+            self.columns.set_tokens(at, if is_repeat { &none } else { usage });
+        }
+        #[cfg(feature = "prices")]
+        self.join_price_keys();
+    }
+
+    /// Gives the calls that are recorded more than once the model, the provider and the mark of a replay that any of their
+    /// spans has, and those that repeat them no price.
+    #[cfg(feature = "prices")]
+    fn join_price_keys(&mut self) {
+        for at in 0..self.entries.len() {
+            let Some(entry) = self.entries.get(at) else { break };
+            let repeats = self.same_calls.repeats_of(entry.line()).len();
+            if entry.is_repeat() {
+                self.columns.set_price_key(at, None);
+            } else if entry.event_type() == EventType::LlmCall
+                && repeats > 0
+                && self.joined.insert(entry.line(), repeats) != Some(repeats)
+                && let Ok(Some((record, _))) = self.read_record(at)
+            {
+                let key = CallPriceKey::of(&record);
+                self.columns.set_price_key(at, key.as_ref());
+            }
+        }
     }
 
     /// Adds those entries that are the first of their ID and belong to the run; gives one flag per entry.
@@ -249,11 +355,11 @@ impl LogIndex {
     /// ```
     /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.read_bytes(), std::fs::metadata(directory.join("spans.jsonl"))?.len());
+    /// assert_eq!(index.bytes_read(), std::fs::metadata(directory.join("spans.jsonl"))?.len());
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[must_use]
-    pub fn read_bytes(&self) -> u64 {
+    pub fn bytes_read(&self) -> u64 {
         self.end.offset
     }
 
@@ -299,7 +405,7 @@ impl LogIndex {
         let columns: &SpanColumns = self.columns.get(position)?;
         Some(IndexedSpan {
             span_id: entry.span_id(),
-            parent_span_id: entry.parent_span_id(),
+            parent_span_id: self.same_calls.parent_of(entry.line()).or(entry.parent_span_id()),
             start: entry.start(),
             duration_us: columns.duration(),
             event_type: entry.event_type(),
@@ -308,13 +414,63 @@ impl LogIndex {
             is_redacted: columns.is_redacted(),
             is_truncated: columns.is_truncated(),
             name: columns.name,
-            signature: columns.signature,
+            signature: if entry.is_repeat() { 0 } else { columns.signature },
             tokens_in: columns.tokens_in(),
             tokens_out: columns.tokens_out(),
             tokens_total: columns.tokens_total(),
+            tokens_shares: self.columns.shares(position),
             line: entry.line(),
             offset: entry.place().offset,
         })
+    }
+
+    /// What each model call costs, by the position of its span. Feature `prices`.
+    ///
+    /// ```
+    /// use tracer_sdk::prices::Prices;
+    ///
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.costs(&Prices::default()).count(), 0); // no model was called
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg(feature = "prices")]
+    pub fn costs<'a>(&'a self, prices: &'a Prices) -> impl Iterator<Item = (usize, CallCost)> + 'a {
+        let calls = self.columns.prices().priced(prices);
+        calls.filter_map(|(position, price, is_replayed)| {
+            let span = self.span(position)?;
+            let shares = span.tokens_shares.unwrap_or_default();
+            let usage = Usage {
+                prompt_tokens: span.tokens_in.map(u64::from),
+                completion_tokens: span.tokens_out.map(u64::from),
+                total_tokens: span.tokens_total.map(u64::from),
+                cache_read_tokens: shares.cache_read,
+                cache_write_tokens: shares.cache_write,
+                reasoning_tokens: shares.reasoning,
+            };
+            let usage = self.columns.prices().large(position).copied().unwrap_or(usage);
+            let cost = CallCost {
+                priced: price.and_then(|price| price.cost(&usage)),
+                is_replayed,
+            };
+            Some((position, cost))
+        })
+    }
+
+    /// The span that has the tokens of a call, of each other span that recorded the same call; `None` for any other span. Sent
+    /// as they are stored, the tokens of such spans count twice. Of the spans of one call the first in the file that has
+    /// tokens keeps them, whichever of them the projection takes for the call: a reader that sends spans while the run goes
+    /// on cannot take back what it has sent.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.counted_in(index.span(0).unwrap().span_id), None);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn counted_in(&self, span_id: SpanId) -> Option<SpanId> {
+        self.same_calls.counted_in(span_id)
     }
 
     /// The position of the span with an ID.
@@ -354,14 +510,14 @@ impl LogIndex {
     /// ```
     /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.bytes(0, 12)?, b"{\"trace_id\":");
+    /// assert_eq!(index.read_range(0, 12)?, b"{\"trace_id\":");
     /// # Ok::<(), std::io::Error>(())
     /// ```
     ///
     /// # Errors
     ///
     /// The file cannot be read.
-    pub fn bytes(&self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+    pub fn read_range(&self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         if let Some(file) = &self.file {
             read_at(file, offset, length, &mut bytes)?;
@@ -416,14 +572,14 @@ impl LogIndex {
     /// ```
     /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
-    /// assert!(index.line(0)?.unwrap().starts_with(b"{\"trace_id\":"));
+    /// assert!(index.read_line(0)?.unwrap().starts_with(b"{\"trace_id\":"));
     /// # Ok::<(), std::io::Error>(())
     /// ```
     ///
     /// # Errors
     ///
     /// The file cannot be read.
-    pub fn line(&self, position: usize) -> io::Result<Option<Vec<u8>>> {
+    pub fn read_line(&self, position: usize) -> io::Result<Option<Vec<u8>>> {
         let (Some(entry), Some(file)) = (self.entries.get(position), &self.file) else {
             return Ok(None);
         };
@@ -451,12 +607,55 @@ impl LogIndex {
         };
         let line = entry.line();
         let bytes = self
-            .line(position)
+            .read_line(position)
             .map_err(|error| RecordError::failed(line, error))?;
         parse_span(bytes.as_deref().unwrap_or_default())
             .filter(|span| span.span_id == entry.span_id())
             .map(Some)
             .ok_or_else(|| RecordError::changed(line))
+    }
+
+    /// Reads a span again, with its own record; `None` behind the last one. The record is that of the projection of the whole
+    /// run, but that it does not say whether it is an attempt at a call.
+    ///
+    /// ```
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// use tracer_sdk::format::EventType;
+    ///
+    /// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+    /// let (record, span) = index.read_record(0)?.unwrap();
+    /// assert_eq!((record.event_type(), span.name.as_str()), (EventType::ToolCall, "search"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] when the file cannot be read, or is another one than it was.
+    pub fn read_record(&self, position: usize) -> Result<Option<(Record, SpanRecord)>, RecordError> {
+        let (Some(span), Some(entry)) = (self.read_span(position)?, self.entries.get(position)) else {
+            return Ok(None);
+        };
+        let line = entry.line();
+        let mut own = None;
+        project_span(&span, |_, record| {
+            own.get_or_insert(record);
+        });
+        let mut record = own.ok_or_else(|| RecordError::changed(line))?;
+        if let Some(call) = self.same_calls.call_of(line) {
+            make_repeat(&mut record, &span, call);
+        }
+        if let Some(parent) = self.same_calls.parent_of(line) {
+            record.parent_id = Some(parent.to_string());
+        }
+        for place in self.same_calls.repeats_of(line) {
+            let at = self.entries.binary_search_by_key(&place.line, IndexEntry::line);
+            let other = at.ok().map(|at| self.read_span(at)).transpose()?.flatten();
+            fill(
+                &mut record,
+                &other.ok_or_else(|| RecordError::changed(place.line))?,
+            );
+        }
+        Ok(Some((record, span)))
     }
 
     /// The problems of the spans of a completed run with each other, and the number of further ones: those that
@@ -493,6 +692,37 @@ fn line_of(location: &str) -> Option<u64> {
     let rest = location.strip_prefix(SPANS_FILE)?.strip_prefix(':')?;
     let digits = rest.split('.').next()?;
     digits.parse().ok()
+}
+
+/// What is known of the tokens of a model call: shares of its input and output, never beside them.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let index = tracer_sdk::read::LogIndex::open(&directory, None, false)?;
+/// let shares = index.span(0).unwrap().tokens_shares;
+/// assert_eq!(shares.and_then(|shares| shares.cache_read), None);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TokenShares {
+    /// Input that the provider read from its cache.
+    pub cache_read: Option<u64>,
+    /// Input that the provider wrote to its cache.
+    pub cache_write: Option<u64>,
+    /// Output of reasoning.
+    pub reasoning: Option<u64>,
+}
+
+impl TokenShares {
+    pub(crate) fn of(usage: &Usage) -> Option<Self> {
+        let shares = Self {
+            cache_read: usage.cache_read_tokens,
+            cache_write: usage.cache_write_tokens,
+            reasoning: usage.reasoning_tokens,
+        };
+        (shares != Self::default()).then_some(shares)
+    }
 }
 
 /// A span as the index knows it.
@@ -538,6 +768,8 @@ pub struct IndexedSpan {
     pub tokens_out: Option<u32>,
     /// All tokens of a model call, as reported or as the sum of the parts.
     pub tokens_total: Option<u32>,
+    /// What is known of these tokens; `None` where nothing is.
+    pub tokens_shares: Option<TokenShares>,
     /// Its line in the log, from 1.
     pub line: u64,
     /// The offset of its line, in bytes.

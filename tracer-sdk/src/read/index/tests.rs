@@ -26,14 +26,14 @@ fn a_growing_log_is_extended_by_whole_lines_only() {
     let again = LogIndex::open(directory.path(), None, true).unwrap();
     assert_eq!(ids(&index), ids(&again));
     assert_eq!(
-        (index.read_bytes(), index.span(1).unwrap().line),
+        (index.bytes_read(), index.span(1).unwrap().line),
         (whole.len() as u64, 2)
     );
     assert_eq!(index.span(1), again.span(1));
 }
 
 #[test]
-fn broken_lines_and_second_spans_are_left_out_and_told() {
+fn broken_lines_and_duplicate_spans_are_left_out_and_listed() {
     let log = text(&[span(2, Some(1))]) + "{no json\n\n" + &text(&[span(2, Some(1)), span(1, None)]);
     let directory = directory(&meta("ok"), log);
     let index = LogIndex::open(directory.path(), None, false).unwrap();
@@ -90,7 +90,7 @@ fn a_log_that_was_written_over_is_another_one() {
 }
 
 #[test]
-fn what_the_index_tells_of_a_completed_run_is_what_its_outline_tells() {
+fn the_index_of_a_completed_run_agrees_with_its_records() {
     let root = span(1, None);
     for spans in [
         vec![span(2, Some(1)), root.clone()],
@@ -108,7 +108,7 @@ fn what_the_index_tells_of_a_completed_run_is_what_its_outline_tells() {
 }
 
 #[test]
-fn of_a_log_with_a_problem_the_index_alone_tells_nothing() {
+fn the_index_of_a_damaged_log_has_no_totals() {
     let (call, root) = (span(2, Some(1)), span(1, None));
     let mut foreign = span(3, Some(1));
     foreign["trace_id"] = "90000000000000000000000000000009".into();

@@ -49,7 +49,7 @@ pub(super) struct Block {
 
 /// One line of a file, without its newline.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(super) struct LogLine<'a> {
     /// From 1, blank lines counted.
     pub(super) number: u64,
     /// Where it lies in the file.
@@ -62,8 +62,8 @@ pub(super) struct Line<'a> {
 
 impl Block {
     /// The lines of the block that are not blank.
-    pub(super) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
-        let overlong = self.overlong.map(|is_ended| Line {
+    pub(super) fn lines(&self) -> impl Iterator<Item = LogLine<'_>> {
+        let overlong = self.overlong.map(|is_ended| LogLine {
             number: self.first_line,
             offset: self.offset,
             bytes: None,
@@ -76,7 +76,7 @@ impl Block {
                 let rest = self.bytes.get(start..).filter(|rest| !rest.is_empty())?;
                 let newline = memchr::memchr(b'\n', rest);
                 let bytes = rest.get(..newline.unwrap_or(rest.len()))?;
-                let line = Line {
+                let line = LogLine {
                     number,
                     offset: self.offset + start as u64,
                     bytes: Some(bytes).filter(|bytes| bytes.len() <= self.limit),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_last_line_without_newline_is_told() {
+    fn a_last_line_without_newline_is_marked() {
         assert_eq!(read(b"one\ntwo", 100, 3)[1], (2, 4, Some(b"two".to_vec()), false));
     }
 

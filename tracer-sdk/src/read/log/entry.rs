@@ -24,6 +24,8 @@ const FOREIGN: u64 = 1 << 6;
 const DUPLICATE: u64 = 1 << 5;
 /// The span failed.
 const FAILED: u64 = 1 << 4;
+/// Its span repeats a call that another span is.
+const REPEAT: u64 = 1 << 3;
 /// The type of the span's record.
 const TYPE: u64 = 0b111;
 
@@ -141,6 +143,14 @@ impl IndexEntry {
 
     /// The type of the span's record, as a root's or a child's.
     pub(crate) fn event_type(&self) -> EventType {
+        if self.is_repeat() {
+            return EventType::Unknown;
+        }
+        self.stored_type()
+    }
+
+    /// The type that the span's record has, or would have if the span did not repeat a call.
+    pub(crate) fn stored_type(&self) -> EventType {
         // Three bits always fit.
         TYPES
             .get((self.line_and_flags & TYPE) as usize)
@@ -164,6 +174,18 @@ impl IndexEntry {
 
     pub(crate) fn is_duplicate(&self) -> bool {
         self.line_and_flags & DUPLICATE != 0
+    }
+
+    /// Says that the span repeats a call, so that its record has no type, and whether that is a failed one.
+    pub(crate) fn mark_repeat(&mut self, is_repeat: bool, is_failed: bool) {
+        self.line_and_flags &= !(REPEAT | FAILED);
+        self.line_and_flags |= if is_repeat { REPEAT } else { 0 };
+        self.line_and_flags |= if is_failed { FAILED } else { 0 };
+    }
+
+    /// Whether the span repeats a call.
+    pub(crate) fn is_repeat(&self) -> bool {
+        self.line_and_flags & REPEAT != 0
     }
 
     pub(crate) fn mark_duplicate(&mut self) {

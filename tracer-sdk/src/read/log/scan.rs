@@ -6,11 +6,11 @@ use std::thread;
 
 use crate::process::Mutex;
 
-use super::blocks::{Block, Blocks, Line, LineStart, MAX_LINE_BYTES};
+use super::blocks::{Block, Blocks, LineStart, LogLine, MAX_LINE_BYTES};
 use super::entry::{IndexEntry, LinePlace, RecordHeader};
 use super::problems::Problems;
 use crate::format::{ProblemCode, TraceId};
-use crate::read::parse::{KeyAttributes, Location, ReadAttributes, Span, read_span};
+use crate::read::parse::{KeyAttributes, Location, ParsedSpan, ReadAttributes, read_span};
 
 /// More threads than this do not make reading faster: the file has one disk under it.
 const MAX_THREADS: usize = 8;
@@ -24,7 +24,7 @@ pub(crate) trait SpanVisitor: Default + Send {
     /// Visits a span that can be read, and gives its header for the index.
     fn visit(
         &mut self,
-        span: Span<'_, Self::Attributes<'_>>,
+        span: ParsedSpan<'_, Self::Attributes<'_>>,
         place: LinePlace,
         is_foreign: bool,
     ) -> RecordHeader;
@@ -210,7 +210,7 @@ impl<V: SpanVisitor> ScanResult<V> {
         self.is_whole &= part.is_whole;
     }
 
-    fn read_line(&mut self, line: &Line<'_>, options: ScanOptions) {
+    fn read_line(&mut self, line: &LogLine<'_>, options: ScanOptions) {
         let number = line.number;
         let Some(bytes) = line.bytes else {
             self.is_whole = false;

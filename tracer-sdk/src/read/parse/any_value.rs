@@ -76,7 +76,7 @@ impl<'de> Visitor<'de> for Skip<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut keys = Vec::new();
-        while let Some(key) = map.next_key_seed(Key)? {
+        while let Some(key) = map.next_key_seed(BorrowedKey)? {
             keys.push(key);
             map.next_value_seed(Skip(&mut *self.0))?;
         }
@@ -98,9 +98,9 @@ impl<'de> Visitor<'de> for Skip<'_> {
 
 /// Builds a value; the last value of a duplicate key counts, as everywhere.
 #[derive(Debug)]
-pub(super) struct Tree<'a>(pub(super) &'a mut bool);
+pub(super) struct ValueSeed<'a>(pub(super) &'a mut bool);
 
-impl<'de> DeserializeSeed<'de> for Tree<'_> {
+impl<'de> DeserializeSeed<'de> for ValueSeed<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -108,7 +108,7 @@ impl<'de> DeserializeSeed<'de> for Tree<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Tree<'_> {
+impl<'de> Visitor<'de> for ValueSeed<'_> {
     type Value = Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -121,7 +121,7 @@ impl<'de> Visitor<'de> for Tree<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut values = Vec::new();
-        while let Some(value) = items.next_element_seed(Tree(&mut *self.0))? {
+        while let Some(value) = items.next_element_seed(ValueSeed(&mut *self.0))? {
             values.push(value);
         }
         Ok(Value::Array(values))
@@ -159,8 +159,8 @@ pub(super) fn object<'de, A: MapAccess<'de>>(
     has_duplicate: &mut bool,
 ) -> Result<Map<String, Value>, A::Error> {
     let mut object = Map::new();
-    while let Some(key) = map.next_key_seed(Key)? {
-        let value = map.next_value_seed(Tree(&mut *has_duplicate))?;
+    while let Some(key) = map.next_key_seed(BorrowedKey)? {
+        let value = map.next_value_seed(ValueSeed(&mut *has_duplicate))?;
         *has_duplicate |= object.insert(key.into_owned(), value).is_some();
     }
     Ok(object)
@@ -168,9 +168,9 @@ pub(super) fn object<'de, A: MapAccess<'de>>(
 
 /// A key, borrowed from the text unless it has escapes.
 #[derive(Debug)]
-pub(super) struct Key;
+pub(super) struct BorrowedKey;
 
-impl<'de> DeserializeSeed<'de> for Key {
+impl<'de> DeserializeSeed<'de> for BorrowedKey {
     type Value = Cow<'de, str>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -178,7 +178,7 @@ impl<'de> DeserializeSeed<'de> for Key {
     }
 }
 
-impl<'de> Visitor<'de> for Key {
+impl<'de> Visitor<'de> for BorrowedKey {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_that_stands_twice_is_found_at_any_depth() {
+    fn a_duplicate_key_is_found_at_any_depth() {
         let many: Vec<String> = (0..30).map(|number| format!("\"k{number}\":0,")).collect();
         let many = many.concat();
         for (text, expected) in [
@@ -220,7 +220,7 @@ mod tests {
         ] {
             let (mut passing, mut building) = (false, false);
             json::parse(text.as_bytes(), Skip(&mut passing)).unwrap();
-            json::parse(text.as_bytes(), Tree(&mut building)).unwrap();
+            json::parse(text.as_bytes(), ValueSeed(&mut building)).unwrap();
             assert_eq!((passing, building), (expected, expected), "{text}");
         }
     }
@@ -229,7 +229,7 @@ mod tests {
         #[test]
         fn a_tree_is_what_the_parser_builds_and_passing_over_finds_the_same_faults(text in "[\\[\\]{},:0-9e\"\\\\ua.tr-]{0,24}") {
             let mut repeated = false;
-            let built = json::parse(text.as_bytes(), Tree(&mut repeated));
+            let built = json::parse(text.as_bytes(), ValueSeed(&mut repeated));
             prop_assert_eq!(built.clone().ok(), serde_json::from_str::<Value>(&text).ok());
             prop_assert_eq!(json::parse(text.as_bytes(), Skip(&mut repeated)), built.map(drop));
         }

@@ -1,11 +1,11 @@
-//! Duplicate keys of a JSON document: [`Document`] is a top-level object with a list of them.
+//! Duplicate keys of a JSON document: [`ParsedDocument`] is a top-level object with a list of them.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::any_value::{Key, Skip, Tree, plain_values_give};
+use super::any_value::{BorrowedKey, Skip, ValueSeed, plain_values_give};
 use super::fields::Location;
 use crate::format::{Problem, ProblemCode};
 
@@ -40,38 +40,38 @@ impl<T: AsRef<str>> DuplicateKey<T> {
 
 /// A document: its object, if it is one, and the keys that stand twice.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Document {
+pub(super) struct ParsedDocument {
     /// The object; the last value of a duplicate key counts, as everywhere.
     pub(super) object: Option<Map<String, Value>>,
     /// Keys inside a field first, in the order of the document, then the fields themselves.
     pub(super) repeated: Vec<DuplicateKey<String>>,
 }
 
-/// Reads a [`Document`].
+/// Reads a [`ParsedDocument`].
 #[derive(Debug)]
 pub(super) struct DocumentSeed;
 
 impl<'de> DeserializeSeed<'de> for DocumentSeed {
-    type Value = Document;
+    type Value = ParsedDocument;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Document, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<ParsedDocument, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for DocumentSeed {
-    type Value = Document;
+    type Value = ParsedDocument;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ParsedDocument, A::Error> {
         let mut object = Map::new();
         let (mut inside, mut fields) = (Vec::new(), Vec::new());
-        while let Some(key) = map.next_key_seed(Key)? {
+        while let Some(key) = map.next_key_seed(BorrowedKey)? {
             let mut has_duplicate = false;
-            let value = map.next_value_seed(Tree(&mut has_duplicate))?;
+            let value = map.next_value_seed(ValueSeed(&mut has_duplicate))?;
             if has_duplicate {
                 let field = key.clone().into_owned();
                 inside.push(DuplicateKey {
@@ -89,22 +89,22 @@ impl<'de> Visitor<'de> for DocumentSeed {
         }
         inside.extend(fields);
         inside.dedup();
-        Ok(Document {
+        Ok(ParsedDocument {
             object: Some(object),
             repeated: inside,
         })
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Document, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<ParsedDocument, A::Error> {
         Skip(&mut false).visit_seq(items)?;
-        Ok(Document::default())
+        Ok(ParsedDocument::default())
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<Document, E> {
-        Ok(Document::default())
+    fn visit_str<E>(self, _: &str) -> Result<ParsedDocument, E> {
+        Ok(ParsedDocument::default())
     }
 
-    plain_values_give!(Document, Document::default());
+    plain_values_give!(ParsedDocument, ParsedDocument::default());
 }
 
 #[cfg(test)]
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_stands_twice_is_told_by_its_field() {
+    fn a_duplicate_key_is_reported_by_its_field() {
         let found = |field: &str, is_field| vec![(field.to_owned(), is_field)];
         assert_eq!(repeated(r#"{"a":1,"b":{"a":1},"c":[{"a":1},{"a":1}]}"#), []);
         assert_eq!(repeated(r#"{"a":1,"a":1,"a":2}"#), found("a", true));
@@ -135,11 +135,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_told() {
+    fn what_is_no_object_is_reported() {
         for text in ["[]", "null", "true", "1", "-1", "1.5", "\"text\""] {
             assert_eq!(
                 json::parse(text.as_bytes(), DocumentSeed),
-                Ok(Document::default()),
+                Ok(ParsedDocument::default()),
                 "{text}"
             );
         }

@@ -184,7 +184,7 @@ pub(super) fn whole_number(value: Scalar<'_>) -> Result<u64, FieldError> {
 /// rather than one of another type.
 pub(super) fn duration(value: Scalar<'_>) -> Result<u64, FieldError> {
     match value {
-        Scalar::Bool => Err(FieldError::new(
+        Scalar::Bool(_) => Err(FieldError::new(
             ProblemCode::InvalidValue,
             "must be a whole number, not a boolean",
         )),

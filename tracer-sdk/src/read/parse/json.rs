@@ -67,7 +67,7 @@ pub(super) fn parse<'de, S: DeserializeSeed<'de>>(bytes: &'de [u8], seed: S) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::any_value::{Skip, Tree};
+    use super::super::any_value::{Skip, ValueSeed};
     use super::*;
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
         ] {
             let mut repeated = false;
             for found in [
-                parse(&text, Tree(&mut repeated)).map(drop),
+                parse(&text, ValueSeed(&mut repeated)).map(drop),
                 parse(&text, Skip(&mut repeated)),
             ] {
                 assert_eq!(

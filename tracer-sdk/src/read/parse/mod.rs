@@ -12,5 +12,5 @@ pub(crate) use fields::Location;
 pub(crate) use meta::{MAX_META_BYTES, MetaReading, read_meta};
 pub(crate) use scalar::Scalar;
 pub(crate) use span::{
-    Identity, IndexedAttributes, KeyAttributes, ReadAttributes, Span, parse_span, read_span,
+    Identity, IndexedAttributes, KeyAttributes, ParsedSpan, ReadAttributes, parse_span, read_span,
 };

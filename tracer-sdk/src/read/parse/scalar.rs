@@ -6,13 +6,38 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::any_value::Skip;
+use super::any_value::{Skip, ValueSeed};
+
+/// Gives the methods of a visitor for null, booleans and numbers: each is kept.
+macro_rules! scalars_as_they_are {
+    () => {
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok(Scalar::Null)
+        }
+
+        fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+            Ok(Scalar::Bool(value))
+        }
+
+        fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+            Ok(Scalar::Whole(number))
+        }
+
+        fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+            Ok(u64::try_from(number).map_or(Scalar::Negative, Scalar::Whole))
+        }
+
+        fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+            Ok(Scalar::Float(number))
+        }
+    };
+}
 
 /// A value without what lies inside it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Scalar<'a> {
     Null,
-    Bool,
+    Bool(bool),
     /// A whole number, zero or more.
     Whole(u64),
     /// A whole number below zero.
@@ -22,6 +47,8 @@ pub(crate) enum Scalar<'a> {
     Text(Cow<'a, str>),
     /// An object or an array.
     Nested,
+    /// An object or an array with what lies inside it.
+    Tree(Box<Value>),
 }
 
 impl<'a> Scalar<'a> {
@@ -29,7 +56,7 @@ impl<'a> Scalar<'a> {
     pub(super) fn from_value(value: &'a Value) -> Self {
         match value {
             Value::Null => Self::Null,
-            Value::Bool(_) => Self::Bool,
+            Value::Bool(value) => Self::Bool(*value),
             Value::Number(number) => match (number.as_u64(), number.as_f64()) {
                 (Some(whole), _) => Self::Whole(whole),
                 (None, _) if number.is_i64() => Self::Negative,
@@ -68,25 +95,7 @@ impl<'de> Visitor<'de> for ScalarSeed<'_> {
         formatter.write_str("any JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Scalar::Null)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Scalar::Bool)
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
-        Ok(Scalar::Whole(number))
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
-        Ok(u64::try_from(number).map_or(Scalar::Negative, Scalar::Whole))
-    }
-
-    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
-        Ok(Scalar::Float(number))
-    }
+    scalars_as_they_are!();
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
         Ok(Scalar::Text(Cow::Borrowed(text)))
@@ -104,5 +113,81 @@ impl<'de> Visitor<'de> for ScalarSeed<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Self::Value, A::Error> {
         Skip(self.0).visit_seq(items)?;
         Ok(Scalar::Nested)
+    }
+}
+
+/// Reads a value as a [`Scalar`]; an object or an array with what lies inside it.
+#[derive(Debug)]
+pub(super) struct TreeSeed<'a>(pub(super) &'a mut bool);
+
+impl<'de> DeserializeSeed<'de> for TreeSeed<'_> {
+    type Value = Scalar<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TreeSeed<'_> {
+    type Value = Scalar<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("any JSON value")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Scalar::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Scalar::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        Ok(Scalar::Tree(Box::new(ValueSeed(self.0).visit_map(map)?)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Self::Value, A::Error> {
+        Ok(Scalar::Tree(Box::new(ValueSeed(self.0).visit_seq(items)?)))
+    }
+
+    scalars_as_they_are!();
+}
+
+/// Reads whether there is a value: null, an empty text, or anything else, whose inside is passed over.
+#[derive(Debug)]
+pub(super) struct NoteSeed<'a>(pub(super) &'a mut bool);
+
+impl<'de> DeserializeSeed<'de> for NoteSeed<'_> {
+    type Value = Scalar<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for NoteSeed<'_> {
+    type Value = Scalar<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("any JSON value")
+    }
+
+    scalars_as_they_are!();
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(if text.is_empty() {
+            Scalar::Text(Cow::Borrowed(""))
+        } else {
+            Scalar::Nested
+        })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        ScalarSeed(self.0).visit_map(map)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Self::Value, A::Error> {
+        ScalarSeed(self.0).visit_seq(items)
     }
 }

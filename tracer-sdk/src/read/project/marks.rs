@@ -1,14 +1,18 @@
 //! Marks of a span beside its type: a tool on the span of a model call, a tool only in the name of a span, a model's tokens
-//! on the span of a tool call.
+//! on the span of a tool call, an answer from a recording.
 
-use super::classify::{TOOL_OPERATION, tool_in_name};
-use super::payload::usage;
-use super::values::{named, texts};
+use super::classify::{TOOL_OPERATION, repeats_a_call, tool_in_name};
+use super::tokens::usage;
+use super::values::{Lookup, named, texts};
 use crate::format::names;
 use crate::format::{OtherMarks, Payload, SpanRecord, Usage};
+use crate::read::vocabulary::REPLAYED;
 
 /// The other marks of a span; `None` of nearly every span.
 pub(super) fn other_marks(span: &SpanRecord, payload: &Payload) -> Option<Box<OtherMarks>> {
+    if repeats_a_call(&span.name, &span.attributes) {
+        return None;
+    }
     let own = match payload {
         Payload::ToolCall { tool_name, .. } => Some(tool_name.as_str()),
         _ => None,
@@ -25,7 +29,18 @@ pub(super) fn other_marks(span: &SpanRecord, payload: &Payload) -> Option<Box<Ot
         }
     }
     let usage = own.and_then(|_| model_usage(span));
-    (!tools.is_empty() || usage.is_some()).then(|| Box::new(OtherMarks { tools, usage }))
+    let is_replayed = matches!(payload, Payload::LlmCall { .. }) && is_replayed(attributes);
+    let marks = OtherMarks {
+        tools,
+        usage,
+        is_replayed,
+    };
+    (marks != OtherMarks::default()).then(|| Box::new(marks))
+}
+
+/// Whether the span of a call says that a recorded answer answered it.
+pub(crate) fn is_replayed(attributes: &impl Lookup) -> bool {
+    attributes.truth_at(REPLAYED) == Some(true)
 }
 
 /// The tokens of the model that the span of a tool call names, or reports tokens of. A provider alone is no model:

@@ -1,32 +1,336 @@
-//! The prompt and the response of a model call: from span events, else from OpenTelemetry's attributes.
+//! The prompt and the response of a model call: from span events, from OpenTelemetry's attributes, or from those of another
+//! vocabulary (capture, section 1).
 
 use serde_json::{Map, Value, json};
 
-use crate::format::SpanRecord;
 use crate::format::names::{self, Name, event_keys, events};
+use crate::format::{SpanEvent, SpanRecord};
+use crate::read::vocabulary::{
+    ANSWER, ANSWER_FIELDS, ARGUMENT_FIELDS, ARGUMENTS, CONTENT_EVENTS, Content, ContentForm, MESSAGE_EVENTS,
+    MessageEvent, OUTPUT_EVENTS, PROMPT, RESULT, Vocabulary,
+};
 
+use super::flat;
 use super::values::{parsed, shaped, value};
+
+/// Where the body of a message is, in an event that does not spread it over its attributes.
+const BODIES: [&str; 3] = ["gen_ai.event.content", "event_body", "body"];
 
 /// What the model was asked.
 ///
 /// Without a span event: the messages of `gen_ai.input.messages`, together with `gen_ai.system_instructions`, where
 /// there are some, as `{"system_instructions": …, "messages": …}`.
-pub(super) fn prompt(span: &SpanRecord) -> Value {
-    contents(span, events::PROMPT).unwrap_or_else(|| {
-        let stored = |name| value(name, &span.attributes).map(parsed);
-        match (stored(names::SYSTEM_INSTRUCTIONS), stored(names::INPUT_MESSAGES)) {
-            (None, messages) => shaped(messages.unwrap_or_default()),
-            (Some(system), None) => json!({ "system_instructions": system }),
-            (Some(system), Some(messages)) => json!({ "system_instructions": system, "messages": messages }),
+pub(super) fn prompt(span: &SpanRecord, attributes: &Map<String, Value>) -> Value {
+    if let Some(messages) = event_messages(span, attributes, false) {
+        return shaped(messages);
+    }
+    if let Some(contents) = contents(span, events::PROMPT) {
+        return contents;
+    }
+    let stored = |name| value(name, attributes).filter(|value| says(value)).map(parsed);
+    let messages = stored(names::INPUT_MESSAGES).map(without_envelope);
+    let messages = messages
+        .or_else(|| content_event(span, false))
+        .or_else(|| first(PROMPT, attributes));
+    match (stored(names::SYSTEM_INSTRUCTIONS), messages) {
+        (None, messages) => shaped(messages.map(with_instructions).unwrap_or_default()),
+        (Some(system), None) => json!({ "system_instructions": system }),
+        (Some(_), Some(messages)) if begins_with_instructions(&messages) => shaped(messages),
+        (Some(system), Some(messages)) => json!({ "system_instructions": system, "messages": messages }),
+    }
+}
+
+/// What the model answered.
+pub(super) fn response(span: &SpanRecord, attributes: &Map<String, Value>) -> Value {
+    if let Some(messages) = event_messages(span, attributes, true) {
+        return shaped(messages);
+    }
+    // In a conversation of events these are earlier answers, which the prompt repeats.
+    let of_events = (!is_conversation(span))
+        .then(|| contents(span, events::RESPONSE))
+        .flatten();
+    if let Some(contents) = of_events {
+        return contents;
+    }
+    let stored = value(names::OUTPUT_MESSAGES, attributes).filter(|value| says(value));
+    let answer = stored.map(parsed).map(without_envelope);
+    let answer = answer.or_else(|| content_event(span, true));
+    let answer = answer
+        .or_else(|| answer_of_fields(attributes))
+        .or_else(|| first(ANSWER, attributes));
+    shaped(answer.unwrap_or_default())
+}
+
+/// The reason that an answer of span events names.
+pub(super) fn finish_reason(span: &SpanRecord) -> Option<String> {
+    span.events
+        .iter()
+        .filter(|event| event.name == "gen_ai.choice")
+        .find_map(|event| {
+            message_body(&event.attributes)
+                .get("finish_reason")?
+                .as_str()
+                .map(str::to_owned)
+        })
+}
+
+/// What a tool was given, where the format's own span event does not say it.
+pub(super) fn arguments(span: &SpanRecord, attributes: &Map<String, Value>) -> Option<Value> {
+    first(ARGUMENTS, attributes)
+        .or_else(|| output_event(span, false))
+        .or_else(|| composed(ARGUMENT_FIELDS, attributes))
+}
+
+/// What a tool gave, where the format's own span event does not say it.
+pub(super) fn result(span: &SpanRecord, attributes: &Map<String, Value>) -> Option<Value> {
+    first(RESULT, attributes)
+        .or_else(|| output_event(span, true))
+        .map(tool_message_content)
+}
+
+/// The content of a tool's message, where a framework wraps the result in one.
+fn tool_message_content(result: Value) -> Value {
+    let message = result.get("output").unwrap_or(&result);
+    let message = message.get("kwargs").unwrap_or(message);
+    let is_message = ["tool", "ToolMessage"]
+        .iter()
+        .any(|kind| message.get("type") == Some(&json!(kind)))
+        && message.get("tool_call_id").is_some();
+    match message.get("content") {
+        Some(content) if is_message => parsed(content),
+        _ => result,
+    }
+}
+
+/// Whether a value is more than null and an empty text.
+fn says(value: &Value) -> bool {
+    !value.is_null() && value.as_str() != Some("")
+}
+
+/// The first content that says something.
+fn first(contents: &[Content], attributes: &Map<String, Value>) -> Option<Value> {
+    contents
+        .iter()
+        .find_map(|content| content_at(content, attributes))
+        .filter(says)
+}
+
+fn content_at(content: &Content, attributes: &Map<String, Value>) -> Option<Value> {
+    if let ContentForm::Flat = content.form {
+        return flat::list(attributes, content.key).map(with_function_calls);
+    }
+    let stored = attributes.get(content.key).filter(|value| says(value))?;
+    Some(match content.form {
+        ContentForm::Value | ContentForm::Flat => parsed(stored),
+        ContentForm::Typed(mime) => typed(stored, attributes.get(mime).and_then(Value::as_str)),
+        ContentForm::Field(fields) => {
+            let whole = parsed(stored);
+            let field = fields.iter().filter_map(|field| whole.get(field));
+            let mut field = field.filter(|field| says(field) && **field != json!({}) && **field != json!([]));
+            field.next().cloned().unwrap_or(whole)
         }
     })
 }
 
-/// What the model answered.
-pub(super) fn response(span: &SpanRecord) -> Value {
-    contents(span, events::RESPONSE).unwrap_or_else(|| {
-        let stored = value(names::OUTPUT_MESSAGES, &span.attributes);
-        shaped(stored.map(parsed).unwrap_or_default())
+/// A text that is JSON where its type says so; without a type, where it can only be meant as JSON.
+fn typed(stored: &Value, mime: Option<&str>) -> Value {
+    let is_json = match mime.filter(|mime| !mime.is_empty()) {
+        Some(mime) => mime.contains("json"),
+        None => stored
+            .as_str()
+            .is_some_and(|text| text.trim_start().starts_with(['{', '[', '"'])),
+    };
+    if is_json { parsed(stored) } else { stored.clone() }
+}
+
+/// An answer whose parts are attributes of their own; a text alone is a text.
+fn answer_of_fields(attributes: &Map<String, Value>) -> Option<Value> {
+    let mut answer = composed(ANSWER_FIELDS, attributes)?;
+    let fields = answer.as_object_mut()?;
+    if fields.len() == 1
+        && let Some(text @ Value::String(_)) = fields.get("content")
+    {
+        return Some(text.clone());
+    }
+    fields.insert("role".to_owned(), json!("assistant"));
+    Some(answer)
+}
+
+/// The fields that attributes hold, each from the first one that says something.
+fn composed(table: &[(Vocabulary, &str, &str)], attributes: &Map<String, Value>) -> Option<Value> {
+    let mut fields = Map::new();
+    for (_, key, field) in table {
+        if let Some(stored) = attributes.get(*key).filter(|value| says(value))
+            && !fields.contains_key(*field)
+        {
+            // A text is a text, also one that looks like JSON.
+            let is_text = matches!(key.rsplit('.').next(), Some("text" | "reasoning")) || !key.contains('.');
+            let value = if is_text { stored.clone() } else { parsed(stored) };
+            fields.insert((*field).to_owned(), value);
+        }
+    }
+    (!fields.is_empty()).then_some(Value::Object(fields))
+}
+
+/// Messages that are wrapped in an object alone are those messages.
+fn without_envelope(messages: Value) -> Value {
+    match messages {
+        Value::Object(mut map) if map.len() == 1 && map.get("messages").is_some_and(Value::is_array) => {
+            map.remove("messages").unwrap_or_default()
+        }
+        messages => messages,
+    }
+}
+
+/// A request whose instructions are in its settings, as Google's are, with them where instructions belong.
+fn with_instructions(request: Value) -> Value {
+    let instructions = request
+        .pointer("/config/system_instruction")
+        .filter(|value| says(value))
+        .cloned();
+    match (request, instructions) {
+        (Value::Object(mut request), Some(instructions)) if request.contains_key("contents") => {
+            request.insert("system_instruction".to_owned(), instructions);
+            if let Some(Value::Object(config)) = request.get_mut("config") {
+                config.remove("system_instruction");
+            }
+            Value::Object(request)
+        }
+        (request, _) => request,
+    }
+}
+
+/// Whether a list of messages begins with instructions, so that those stored beside it are the same.
+fn begins_with_instructions(messages: &Value) -> bool {
+    let first = messages.as_array().and_then(|messages| messages.first());
+    let role = first.and_then(|first| first.get("role")?.as_str());
+    role.is_some_and(|role| matches!(role, "system" | "developer"))
+}
+
+/// Calls of a flattened message whose name and arguments are fields of the message.
+fn with_function_calls(mut messages: Value) -> Value {
+    for message in messages
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
+        if let Some(name) = message.remove("function_call_name") {
+            let arguments = message.remove("function_call_arguments_json").unwrap_or_default();
+            message.insert(
+                "function_call".to_owned(),
+                json!({"name": name, "arguments": arguments}),
+            );
+        }
+    }
+    messages
+}
+
+/// Whether the span events are the messages of a conversation, as OpenTelemetry had them for a time: the format's own
+/// model calls have two of the same names, but no other.
+fn is_conversation(span: &SpanRecord) -> bool {
+    span.events.iter().any(|event| {
+        let convention = MESSAGE_EVENTS.iter().find(|message| message.name == event.name);
+        convention.is_some_and(|message| message.is_telling)
+    })
+}
+
+/// The messages of span events, or of the attribute that holds such events as a list.
+fn event_messages(span: &SpanRecord, attributes: &Map<String, Value>, is_answer: bool) -> Option<Value> {
+    let mut messages: Vec<Value> = Vec::new();
+    if is_conversation(span) {
+        let mut events: Vec<&SpanEvent> = span.events.iter().collect();
+        events.sort_by_key(|event| event.timestamp.instant());
+        messages.extend(
+            events
+                .iter()
+                .filter_map(|event| message_of(&event.name, &event.attributes, is_answer)),
+        );
+    } else if let Some(Value::Array(events)) = attributes.get("events").map(parsed) {
+        messages.extend(events.iter().filter_map(|event| {
+            let event = event.as_object()?;
+            message_of(event.get("event.name")?.as_str()?, event, is_answer)
+        }));
+    }
+    (!messages.is_empty()).then_some(Value::Array(messages))
+}
+
+fn message_of(name: &str, attributes: &Map<String, Value>, is_answer: bool) -> Option<Value> {
+    let event = MESSAGE_EVENTS
+        .iter()
+        .find(|event| event.name == name && event.is_answer == is_answer)?;
+    Some(message(event, attributes))
+}
+
+fn message(event: &MessageEvent, attributes: &Map<String, Value>) -> Value {
+    let mut body = message_body(attributes);
+    let finish_reason = body.get("finish_reason").cloned();
+    // A choice is an object around its message.
+    let mut message = match body.remove("message").map(|message| parsed(&message)) {
+        Some(Value::Object(message)) => message,
+        Some(content) if event.is_answer => Map::from_iter([("content".to_owned(), content)]),
+        _ => body,
+    };
+    for key in ["content", "tool_calls"] {
+        if let Some(stored) = message.get_mut(key) {
+            *stored = structured(stored);
+        }
+    }
+    message.retain(|key, _| !key.starts_with("gen_ai.") && !key.starts_with("event.") && key != "index");
+    message.entry("role").or_insert_with(|| json!(event.role));
+    if let Some(reason) = finish_reason {
+        message.entry("finish_reason").or_insert(reason);
+    }
+    Value::Object(message)
+}
+
+/// What a text is JSON of, when it is an object or a list; any other text is a text.
+fn structured(stored: &Value) -> Value {
+    match stored.as_str() {
+        Some(text) if text.trim_start().starts_with(['{', '[']) => parsed(stored),
+        _ => stored.clone(),
+    }
+}
+
+/// The body of a message event: spread over its attributes, or as JSON under one of them.
+fn message_body(attributes: &Map<String, Value>) -> Map<String, Value> {
+    let body = BODIES
+        .iter()
+        .filter_map(|key| attributes.get(*key))
+        .map(parsed)
+        .find_map(|body| match body {
+            Value::Object(body)
+                if ["content", "tool_calls", "message"]
+                    .iter()
+                    .any(|key| body.contains_key(*key)) =>
+            {
+                Some(body)
+            }
+            _ => None,
+        });
+    body.unwrap_or_else(|| attributes.clone())
+}
+
+/// The content of a span event of the oldest convention.
+fn content_event(span: &SpanRecord, is_answer: bool) -> Option<Value> {
+    let of = CONTENT_EVENTS.iter().filter(|known| known.is_answer == is_answer);
+    event_value(span, of)
+}
+
+fn output_event(span: &SpanRecord, is_answer: bool) -> Option<Value> {
+    let of = OUTPUT_EVENTS.iter().filter(|known| known.is_answer == is_answer);
+    event_value(span, of)
+}
+
+/// The value under the first key that the last event of one of these kinds has.
+fn event_value<'a>(
+    span: &SpanRecord,
+    mut kinds: impl Iterator<Item = &'a crate::read::vocabulary::ContentEvent>,
+) -> Option<Value> {
+    kinds.find_map(|kind| {
+        let event = span.events.iter().rfind(|event| event.name == kind.name)?;
+        let mut values = kind.keys.iter().filter_map(|key| event.attributes.get(*key));
+        values.find(|value| says(value)).map(parsed)
     })
 }
 

@@ -2,22 +2,54 @@
 //! (specification, *Projection rules*; decisions, sections 2 and 3).
 
 mod classify;
+mod first_chunk;
+mod flat;
 mod marks;
 mod messages;
+mod outcome;
 mod payload;
+mod same_call;
+mod tokens;
 mod values;
+mod view;
 
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "tracing")]
 pub(crate) use classify::child_type;
-pub(crate) use payload::{is_failed, promoted_type, usage};
-pub(crate) use values::{Lookup, named, text};
+pub(crate) use classify::span_type;
+#[cfg(feature = "prices")]
+pub(crate) use marks::is_replayed;
+pub(crate) use outcome::has_failed;
+pub(crate) use payload::{model, promoted_type, tool_name};
+#[cfg(feature = "prices")]
+pub(crate) use payload::{provider, response_model};
+pub(crate) use same_call::{Ancestor, CallFacts, RepeatableTypes, SameCalls, is_own_call};
+pub use tokens::remove_usage;
+pub(crate) use tokens::usage;
+pub(crate) use values::{Lookup, text};
+pub(crate) use view::SpanView;
 
-use serde_json::Value;
+use std::collections::HashMap;
 
-use crate::format::{Counts, EventType, Record, SpanRecord, Timestamp};
+use serde_json::{Map, Value};
+
+use crate::format::names;
+use crate::format::{Counts, EventType, Payload, Record, SpanId, SpanRecord, Timestamp};
 use crate::loops::{ATTEMPT_OF, is_attempt};
+use crate::read::log::LinePlace;
+
+/// The key of a record's `meta` that names the call that its span repeats.
+const SAME_CALL: &str = "same_call";
+/// The key of a call's `meta` that lists the other spans that recorded it.
+const JOINED_WITH: &str = "joined_with";
+/// The key of a model call's `meta` that says how long the first chunk of its answer took, in milliseconds.
+const FIRST_CHUNK_MS: &str = "time_to_first_chunk_ms";
+/// The key of a call's `meta` that says which attempt it is, from 1, where its recorder says so.
+const ATTEMPT: &str = "attempt";
+/// The key of a record's `meta` that says what in its tokens cannot be.
+const USAGE_CONTRADICTION: &str = "usage_contradiction";
 
 /// Projects the spans of a run to records.
 ///
@@ -25,6 +57,9 @@ use crate::loops::{ATTEMPT_OF, is_attempt};
 /// nothing. Span events `exception`, `state` and `tracer.loop.warning` of the root give records of their own, and the
 /// end of the root gives `RUN_END`; a root that has not ended gives none. Records come in the order in which they
 /// happened: by instant, then `RUN_START` first and `RUN_END` last, then as they stand in the file.
+///
+/// A call that several instrumentations recorded is one call: of its spans the one that says most, with what the others
+/// know besides, at the deepest of their places, and `meta.joined_with`; the others are `UNKNOWN`, and `meta.same_call` names it.
 ///
 /// A prompt or response that an emitter stored as several span events is the list of their contents. A failed call that
 /// the next call tries again says in `meta.attempt_of` which call it is an attempt at: the last one of them.
@@ -64,16 +99,132 @@ use crate::loops::{ATTEMPT_OF, is_attempt};
 #[must_use]
 pub fn spans_to_events(spans: &[SpanRecord]) -> Vec<Record> {
     let mut placed: Vec<(Timestamp, Rank, Record)> = Vec::with_capacity(spans.len() + 1);
-    for span in spans {
+    // The numbers of the records and spans of calls.
+    let mut calls: Vec<(usize, usize)> = Vec::new();
+    for (number, span) in spans.iter().enumerate() {
         project_span(span, |instant, record| {
+            if is_call(record.event_type()) {
+                calls.push((placed.len(), number));
+            }
             placed.push((instant, Rank::from_event_type(record.event_type()), record));
         });
     }
+    join_same_calls(spans, &calls, &mut placed);
     // Stable: among equals the order of the file stays.
     placed.sort_by_key(|(instant, rank, _)| (*instant, *rank));
     let mut records: Vec<Record> = placed.into_iter().map(|(_, _, record)| record).collect();
     mark_attempts(&mut records);
     records
+}
+
+/// Makes one record of the spans that recorded one call, and of the others records of no type (capture, section 1).
+fn join_same_calls(spans: &[SpanRecord], calls: &[(usize, usize)], placed: &mut [(Timestamp, Rank, Record)]) {
+    let call = |number: usize| spans.get(number);
+    let calls_with_types = || {
+        calls.iter().filter_map(|(record, number)| {
+            let event_type = placed.get(*record)?.2.event_type();
+            Some((event_type, *number, call(*number)?))
+        })
+    };
+    let of_others = calls_with_types().filter(|(_, _, span)| !is_own_call(*span));
+    let repeatable = RepeatableTypes::of(of_others.map(|(event_type, ..)| event_type));
+    if repeatable == RepeatableTypes::default() {
+        return;
+    }
+    let facts: Vec<CallFacts> = calls_with_types()
+        .filter(|(event_type, ..)| repeatable.contains(*event_type))
+        .filter_map(|(event_type, number, span)| {
+            let place = LinePlace {
+                offset: number as u64,
+                length: 0,
+                line: number as u64,
+            };
+            CallFacts::of(span, event_type, place)
+        })
+        .collect();
+    let mut ancestors: HashMap<SpanId, Ancestor> = spans
+        .iter()
+        .map(|span| {
+            (
+                span.span_id,
+                Ancestor {
+                    call: None,
+                    parent: span.parent_span_id,
+                },
+            )
+        })
+        .collect();
+    for (event_type, _, span) in calls_with_types() {
+        if let Some(ancestor) = ancestors.get_mut(&span.span_id) {
+            ancestor.call = Some(event_type);
+        }
+    }
+    let same = SameCalls::find(&facts, |span| ancestors.get(&span).copied());
+    if same.is_empty() {
+        return;
+    }
+    for (record, number) in calls {
+        let (Some((_, _, record)), Some(span)) = (placed.get_mut(*record), spans.get(*number)) else {
+            continue;
+        };
+        let line = *number as u64;
+        if let Some(call) = same.call_of(line) {
+            make_repeat(record, span, call);
+        }
+        if let Some(parent) = same.parent_of(line) {
+            record.parent_id = Some(parent.to_string());
+        }
+        for place in same.repeats_of(line) {
+            if let Some(other) = usize::try_from(place.line).ok().and_then(|line| spans.get(line)) {
+                fill(record, other);
+            }
+        }
+    }
+}
+
+/// Whether records of a type count as calls.
+pub(crate) fn is_call(event_type: EventType) -> bool {
+    matches!(event_type, EventType::LlmCall | EventType::ToolCall)
+}
+
+/// Whether a span is a model or tool call that anything else than a recorder of this library recorded. A call is recorded
+/// twice only beside such a one.
+///
+/// ```
+/// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+/// let search = tracer_sdk::read::read_log_part(&directory, 0, 1 << 20)?.spans.remove(0);
+/// assert!(!tracer_sdk::read::is_foreign_call(&search));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use]
+pub fn is_foreign_call(span: &SpanRecord) -> bool {
+    is_call(span_type(span)) && !is_own_call(span)
+}
+
+/// Makes the record of a span that repeats a call one of no type, which names the call.
+pub(crate) fn make_repeat(record: &mut Record, span: &SpanRecord, call: SpanId) {
+    record.payload = payload::unknown(span);
+    record.marks = None;
+    record.meta = values::metadata(&span.attributes);
+    record
+        .meta
+        .insert(SAME_CALL.to_owned(), Value::from(call.to_string()));
+}
+
+/// Adds to the record of a call what another span that recorded it knows, and says that it did.
+pub(crate) fn fill(record: &mut Record, other: &SpanRecord) {
+    payload::fill(&mut record.payload, &record.name, other);
+    if record.event_type() == EventType::LlmCall && marks::is_replayed(&other.attributes) {
+        record.marks.get_or_insert_default().is_replayed = true;
+    }
+    describe_call(&other.attributes, record.event_type(), &mut record.meta);
+    let joined = record
+        .meta
+        .entry(JOINED_WITH)
+        .or_insert_with(|| Value::Array(Vec::new()));
+    if let Value::Array(joined) = joined {
+        joined.push(Value::from(other.span_id.to_string()));
+    }
 }
 
 /// Says of each attempt at a call which call that is (decisions, section 7).
@@ -156,9 +307,31 @@ impl Rank {
     }
 }
 
+/// Says of a call what has no field of its own: how long its first chunk took, and which attempt it is.
+fn describe_call(attributes: &Map<String, Value>, event_type: EventType, meta: &mut Map<String, Value>) {
+    let first = (event_type == EventType::LlmCall).then(|| first_chunk::time_to_first_chunk(attributes));
+    if let Some(first) = first.flatten() {
+        let milliseconds = first.as_secs_f64() * 1_000.0;
+        meta.entry(FIRST_CHUNK_MS).or_insert_with(|| milliseconds.into());
+    }
+    if let Some(attempt) = values::value(names::ATTEMPT, attributes).and_then(values::whole_number) {
+        meta.entry(ATTEMPT).or_insert_with(|| attempt.into());
+    }
+}
+
 /// Gives every record of one span, with the instant that orders it.
 pub(crate) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Record)) {
     let payload = payload::span_payload(span);
+    let mut meta = values::metadata(&span.attributes);
+    if let Payload::LlmCall { usage, .. } = &payload
+        && let Some(contradiction) = tokens::contradiction(usage)
+    {
+        meta.entry(USAGE_CONTRADICTION)
+            .or_insert_with(|| Value::from(contradiction));
+    }
+    if is_call(payload.event_type()) {
+        describe_call(&span.attributes, payload.event_type(), &mut meta);
+    }
     give(
         span.start_time.instant(),
         Record {
@@ -170,7 +343,7 @@ pub(crate) fn project_span(span: &SpanRecord, mut give: impl FnMut(Timestamp, Re
             name: span.name.clone(),
             marks: marks::other_marks(span, &payload),
             payload,
-            meta: values::metadata(&span.attributes),
+            meta,
         },
     );
     if !span.is_root() {

@@ -1,28 +1,37 @@
 //! The payload of each event type, from a span's attributes and span events (decisions, sections 2 and 3).
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use crate::format::names::{self, Name, event_keys, events};
-use crate::format::{
-    ErrorPayload, EventType, Payload, RecordedStatus, SpanEvent, SpanRecord, StatusCode, Usage,
+use crate::format::{ErrorPayload, EventType, Payload, RecordedStatus, SpanEvent, SpanRecord, StatusCode};
+use crate::read::vocabulary::{
+    self, ERROR_MESSAGE, ERROR_TYPE, FINISH_REASON, FieldSource, IMPLIED_PROVIDERS, MODEL, PROVIDER,
+    RESPONSE_MODEL, RUN_NAME, SourceForm, TEMPERATURE, TOOL_NAME,
 };
 
-use super::values::{
-    Lookup, named, number, owned_text, parsed, shaped, text, text_list, value, whole, whole_number,
-};
-use super::{classify, messages};
+use super::classify::{self, source_text};
+use super::messages;
+use super::outcome::{self, INCOMPLETE};
+use super::tokens::{fill_usage, usage};
+use super::values::{Lookup, at_path, number, owned_text, parsed, shaped, text_list, value, whole_number};
+use super::view::all_attributes;
 
 /// The provider of a model call that names none.
 const UNKNOWN_PROVIDER: &str = "unknown";
 /// The class of an error that names none.
 const UNNAMED_ERROR: &str = "Error";
 
+/// What an incomplete model call failed for, in words.
+const NO_ANSWER: &str = "the call ended without an answer, and without a reason";
+
 /// The payload of the span's own record.
 pub(super) fn span_payload(span: &SpanRecord) -> Payload {
     if span.is_root() {
         return run_start(span);
     }
-    match classify::child_type(&span.name, &span.attributes) {
+    match classify::span_type(span) {
         EventType::LlmCall => llm_call(span),
         EventType::ToolCall => tool_call(span),
         EventType::StateUpdate => {
@@ -32,11 +41,17 @@ pub(super) fn span_payload(span: &SpanRecord) -> Payload {
             find_event(span, events::LOOP_WARNING).map_or(&span.attributes, |event| &event.attributes),
         ),
         EventType::Error => Payload::Error(span_error(span)),
-        EventType::RunStart | EventType::RunEnd | EventType::Unknown => Payload::Unknown {
-            attributes: span.attributes.clone(),
-            status: status(span),
-            error: failure(span),
-        },
+        EventType::RunStart | EventType::RunEnd | EventType::Unknown => unknown(span),
+    }
+}
+
+/// The payload of a span that is none of the other types.
+pub(super) fn unknown(span: &SpanRecord) -> Payload {
+    let (status, error) = outcome(span, EventType::Unknown);
+    Payload::Unknown {
+        attributes: span.attributes.clone(),
+        status,
+        error,
     }
 }
 
@@ -93,7 +108,9 @@ pub(super) fn run_end(root: &SpanRecord) -> Payload {
 fn run_start(root: &SpanRecord) -> Payload {
     let attributes = &root.attributes;
     Payload::RunStart {
-        run_name: owned_text(names::RUN_NAME, attributes),
+        // The format's own name counts as it is stored, an empty one too.
+        run_name: owned_text(names::RUN_NAME, attributes)
+            .or_else(|| source_text(RUN_NAME, attributes).map(Cow::into_owned)),
         python_version: owned_text(names::PYTHON_VERSION, attributes),
         platform: owned_text(names::PLATFORM, attributes),
         cwd: owned_text(names::WORKING_DIRECTORY, attributes),
@@ -102,73 +119,181 @@ fn run_start(root: &SpanRecord) -> Payload {
 }
 
 fn llm_call(span: &SpanRecord) -> Payload {
-    let attributes = &span.attributes;
+    let attributes = &*all_attributes(span);
+    let (status, error) = outcome(span, EventType::LlmCall);
     Payload::LlmCall {
-        model: named(names::REQUEST_MODEL, attributes)
-            .or_else(|| named(names::RESPONSE_MODEL, attributes))
-            .unwrap_or(&span.name)
-            .to_owned(),
-        prompt: messages::prompt(span),
-        response: messages::response(span),
+        model: model(&span.name, attributes).into_owned(),
+        prompt: messages::prompt(span, attributes),
+        response: messages::response(span, attributes),
         usage: usage(attributes),
-        provider: text(names::PROVIDER, attributes)
-            .unwrap_or(UNKNOWN_PROVIDER)
-            .to_owned(),
-        temperature: number(names::TEMPERATURE, attributes),
-        stop_reason: stop_reason(attributes),
-        status: status(span),
-        error: failure(span),
+        provider: provider(&span.name, attributes).into_owned(),
+        response_model: response_model(attributes).map(Cow::into_owned),
+        temperature: source_value(TEMPERATURE, attributes, number),
+        stop_reason: stop_reason(span, attributes),
+        status,
+        error,
     }
 }
 
-/// A total that is not stored is the sum of the parts that are known.
-pub(crate) fn usage(attributes: &impl Lookup) -> Usage {
-    let tokens = |name| whole(name, attributes);
-    let (prompt_tokens, completion_tokens) = (tokens(names::INPUT_TOKENS), tokens(names::OUTPUT_TOKENS));
-    let total_tokens = tokens(names::TOTAL_TOKENS).or_else(|| match (prompt_tokens, completion_tokens) {
-        (None, None) => None,
-        (prompt, completion) => Some(prompt.unwrap_or(0).saturating_add(completion.unwrap_or(0))),
-    });
-    Usage {
-        prompt_tokens,
-        completion_tokens,
-        total_tokens,
+/// The model that was asked, else the one that answered, else the span's name. Libraries that serve many providers write
+/// `openai::gpt-5`: the provider in front is none of the model's name.
+pub(crate) fn model<'a>(name: &'a str, attributes: &'a impl Lookup) -> Cow<'a, str> {
+    let stored = source_text(MODEL, attributes).or_else(|| source_text(RESPONSE_MODEL, attributes));
+    match stored {
+        None => Cow::Borrowed(name),
+        Some(model) if classify::is_own(attributes.groups(), attributes) => model,
+        Some(model) => match (namespaced(&model), &model) {
+            (Some((_, rest)), Cow::Borrowed(whole)) => {
+                Cow::Borrowed(whole.get(whole.len() - rest.len()..).unwrap_or(whole))
+            }
+            (Some((_, rest)), Cow::Owned(_)) => Cow::Owned(rest.to_owned()),
+            (None, _) => model,
+        },
     }
+}
+
+/// The parts of `openai::gpt-5`.
+fn namespaced(model: &str) -> Option<(&str, &str)> {
+    let (namespace, rest) = model.split_once("::")?;
+    let is_word = |text: &str| {
+        text.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    (!namespace.is_empty() && is_word(namespace) && !rest.is_empty()).then_some((namespace, rest))
+}
+
+/// The model that answered, where that is recorded.
+pub(crate) fn response_model(attributes: &impl Lookup) -> Option<Cow<'_, str>> {
+    source_text(RESPONSE_MODEL, attributes)
+}
+
+/// Who sells the model, as far as anybody says.
+pub(crate) fn provider<'a>(name: &str, attributes: &'a impl Lookup) -> Cow<'a, str> {
+    let implied = || {
+        let fits =
+            |tests: &[vocabulary::Test]| tests.iter().all(|test| classify::passes(test, name, attributes));
+        let provider = IMPLIED_PROVIDERS.iter().find(|(_, tests, _)| fits(tests));
+        provider.map(|(_, _, provider)| Cow::Borrowed(*provider))
+    };
+    let in_model = || {
+        let model = source_text(MODEL, attributes)?;
+        namespaced(&model).map(|(namespace, _)| Cow::Owned(namespace.to_owned()))
+    };
+    let stored = source_text(PROVIDER, attributes)
+        .or_else(implied)
+        .or_else(in_model);
+    stored.unwrap_or(Cow::Borrowed(UNKNOWN_PROVIDER))
+}
+
+/// The first value that one of the sources holds and that can be read.
+fn source_value<T>(
+    sources: &[FieldSource],
+    attributes: &Map<String, Value>,
+    read: impl Fn(&Value) -> Option<T>,
+) -> Option<T> {
+    sources.iter().find_map(|source| match source.form {
+        SourceForm::Plain | SourceForm::UpToDot => read(attributes.get(source.key)?),
+        SourceForm::Within(path) => read(at_path(&*attributes.structure_at(source.key)?, path)?),
+    })
 }
 
 /// OpenTelemetry stores a list, one reason per choice; several are joined by commas.
-fn stop_reason(attributes: &Map<String, Value>) -> Option<String> {
-    let reasons = text_list(value(names::FINISH_REASONS, attributes));
-    (!reasons.is_empty()).then(|| reasons.join(", "))
+fn stop_reason(span: &SpanRecord, attributes: &Map<String, Value>) -> Option<String> {
+    let reasons = |value: &Value| {
+        let reasons = text_list(Some(value));
+        let says = reasons.iter().any(|reason| !reason.is_empty());
+        says.then(|| reasons.join(", "))
+    };
+    source_value(FINISH_REASON, attributes, reasons).or_else(|| messages::finish_reason(span))
 }
 
 fn tool_call(span: &SpanRecord) -> Payload {
+    let attributes = &*all_attributes(span);
+    let (status, error) = outcome(span, EventType::ToolCall);
+    let own = |event: Name, key: &str| find_event(span, event)?.attributes.get(key).map(parsed);
+    let args = own(events::TOOL_ARGUMENTS, event_keys::ARGUMENTS);
+    let result = own(events::TOOL_RESULT, event_keys::RESULT);
     Payload::ToolCall {
-        tool_name: named(names::TOOL_NAME, &span.attributes)
-            .unwrap_or(&span.name)
-            .to_owned(),
-        args: tool_value(
-            span,
-            events::TOOL_ARGUMENTS,
-            event_keys::ARGUMENTS,
-            names::TOOL_CALL_ARGUMENTS,
+        tool_name: tool_name(&span.name, attributes).into_owned(),
+        args: shaped(
+            args.or_else(|| messages::arguments(span, attributes))
+                .unwrap_or_default(),
         ),
-        result: tool_value(
-            span,
-            events::TOOL_RESULT,
-            event_keys::RESULT,
-            names::TOOL_CALL_RESULT,
+        result: shaped(
+            result
+                .or_else(|| messages::result(span, attributes))
+                .unwrap_or_default(),
         ),
-        status: status(span),
-        error: failure(span),
+        status,
+        error,
     }
 }
 
-fn tool_value(span: &SpanRecord, event: Name, key: &str, otherwise: Name) -> Value {
-    let stored = find_event(span, event)
-        .and_then(|event| event.attributes.get(key))
-        .or_else(|| value(otherwise, &span.attributes));
-    shaped(stored.map(parsed).unwrap_or_default())
+/// The tool that ran, else the span's name.
+pub(crate) fn tool_name<'a>(name: &'a str, attributes: &'a impl Lookup) -> Cow<'a, str> {
+    source_text(TOOL_NAME, attributes).unwrap_or(Cow::Borrowed(name))
+}
+
+/// Adds what another span that recorded the same call knows.
+pub(super) fn fill(payload: &mut Payload, own_name: &str, other: &SpanRecord) {
+    let is_null = |value: &Value| value.is_null();
+    match (payload, span_payload(other)) {
+        (
+            Payload::LlmCall {
+                model,
+                prompt,
+                response,
+                usage,
+                provider,
+                response_model,
+                temperature,
+                stop_reason,
+                ..
+            },
+            Payload::LlmCall {
+                model: other_model,
+                prompt: other_prompt,
+                response: other_response,
+                usage: other_usage,
+                provider: other_provider,
+                response_model: other_response_model,
+                temperature: other_temperature,
+                stop_reason: other_stop_reason,
+                ..
+            },
+        ) => {
+            if model == own_name && other_model != other.name {
+                *model = other_model;
+            }
+            if provider == UNKNOWN_PROVIDER {
+                *provider = other_provider;
+            }
+            for (known, other) in [(prompt, other_prompt), (response, other_response)] {
+                if is_null(known) {
+                    *known = other;
+                }
+            }
+            fill_usage(usage, &other_usage);
+            *response_model = response_model.take().or(other_response_model);
+            *temperature = temperature.take().or(other_temperature);
+            *stop_reason = stop_reason.take().or(other_stop_reason);
+        }
+        (
+            Payload::ToolCall { args, result, .. },
+            Payload::ToolCall {
+                args: other_args,
+                result: other_result,
+                ..
+            },
+        ) => {
+            for (known, other) in [(args, other_args), (result, other_result)] {
+                if is_null(known) {
+                    *known = other;
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 fn state_update(attributes: &Map<String, Value>) -> Payload {
@@ -192,22 +317,13 @@ fn loop_warning(attributes: &Map<String, Value>) -> Payload {
     }
 }
 
-fn status(span: &SpanRecord) -> RecordedStatus {
-    if is_failed(span.status_code, &span.attributes) {
-        RecordedStatus::Error
+/// Whether a span failed, and of what.
+fn outcome(span: &SpanRecord, event_type: EventType) -> (RecordedStatus, Option<ErrorPayload>) {
+    if outcome::has_failed(span, event_type) {
+        (RecordedStatus::Error, Some(call_error(span, event_type)))
     } else {
-        RecordedStatus::Ok
+        (RecordedStatus::Ok, None)
     }
-}
-
-/// A span failed when it says so in either place: its own status or OpenTelemetry's.
-pub(crate) fn is_failed(status_code: StatusCode, attributes: &impl Lookup) -> bool {
-    status_code == StatusCode::Error
-        || text(names::STATUS, attributes) == Some(RecordedStatus::Error.as_str())
-}
-
-fn failure(span: &SpanRecord) -> Option<ErrorPayload> {
-    (status(span) == RecordedStatus::Error).then(|| span_error(span))
 }
 
 /// The error of a span: from its attributes, else from an `exception` span event, else from the status description.
@@ -215,6 +331,46 @@ fn span_error(span: &SpanRecord) -> ErrorPayload {
     let mut places = vec![&span.attributes];
     places.extend(find_event(span, events::EXCEPTION).map(|event| &event.attributes));
     error(&places, &span.status_description)
+}
+
+/// The error of a call: as [`span_error`], with what other vocabularies store.
+fn call_error(span: &SpanRecord, event_type: EventType) -> ErrorPayload {
+    let mut error = span_error(span);
+    let attributes = &*all_attributes(span);
+    let has = |name: Name| value(name, attributes).is_some();
+    if !has(names::ERROR_TYPE)
+        && let Some(class) = source_value(ERROR_TYPE, attributes, plain_text)
+    {
+        error.error_type = class;
+    }
+    if error.message.is_empty() || (!has(names::ERROR_MESSAGE) && error.message == span.status_description) {
+        let stored = source_value(ERROR_MESSAGE, attributes, plain_text);
+        error.message = stored.unwrap_or(error.message);
+    }
+    if error.message.is_empty()
+        && event_type == EventType::ToolCall
+        && let Some(Value::String(result)) = messages::result(span, attributes)
+    {
+        error.message = result;
+    }
+    if span.status_code != StatusCode::Error && outcome::is_incomplete(span, event_type) {
+        if error.error_type == UNNAMED_ERROR {
+            INCOMPLETE.clone_into(&mut error.error_type);
+        }
+        if error.message.is_empty() {
+            NO_ANSWER.clone_into(&mut error.message);
+        }
+    }
+    error
+}
+
+/// A text that says something, or a number as text.
+fn plain_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
 }
 
 /// Each part from the first place that has it.

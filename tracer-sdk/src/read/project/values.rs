@@ -1,10 +1,13 @@
 //! Reading single values out of attributes, whatever emitter stored them: JSON text or JSON, one spelling or another.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Number, Value, json};
 
 use crate::format::names::{self, Name};
 use crate::read::parse::Scalar;
 use crate::read::parse::{IndexedAttributes, KeyAttributes};
+use crate::read::vocabulary::key_use;
 
 /// Attributes that single values are looked up in: a tree of values, or the outline of a line.
 pub(crate) trait Lookup {
@@ -14,8 +17,25 @@ pub(crate) trait Lookup {
     /// Whether there is a value that is not null under a key.
     fn has(&self, key: &str) -> bool;
 
-    /// The whole number, zero or more, under a key, if it is one.
+    /// The whole number, zero or more, under a key, if it is one; a text of its digits is.
     fn whole_number_at(&self, key: &str) -> Option<u64>;
+
+    /// The truth value under a key, if it is one.
+    fn truth_at(&self, key: &str) -> Option<bool>;
+
+    /// The object or array under a key, stored as such or as JSON text.
+    fn structure_at(&self, key: &str) -> Option<Cow<'_, Value>>;
+
+    /// Whether there is a key that begins so.
+    fn has_beginning(&self, beginning: &str) -> bool;
+
+    /// What the keys say by themselves, see [`key_use`].
+    fn groups(&self) -> u8;
+
+    /// Whether the value under a key says something: no null, and no empty text.
+    fn says(&self, key: &str) -> bool {
+        self.has(key) && self.text_at(key) != Some("")
+    }
 }
 
 impl Lookup for Map<String, Value> {
@@ -29,6 +49,27 @@ impl Lookup for Map<String, Value> {
 
     fn whole_number_at(&self, key: &str) -> Option<u64> {
         whole_number(self.get(key)?)
+    }
+
+    fn truth_at(&self, key: &str) -> Option<bool> {
+        self.get(key)?.as_bool()
+    }
+
+    fn structure_at(&self, key: &str) -> Option<Cow<'_, Value>> {
+        match self.get(key)? {
+            Value::String(text) => structure(text).map(Cow::Owned),
+            value if value.is_object() || value.is_array() => Some(Cow::Borrowed(value)),
+            _ => None,
+        }
+    }
+
+    fn has_beginning(&self, beginning: &str) -> bool {
+        self.keys().any(|key| key.starts_with(beginning))
+    }
+
+    fn groups(&self) -> u8 {
+        let groups = self.keys().filter_map(|key| Some(key_use(key)?.groups));
+        groups.fold(0, |all, groups| all | groups)
     }
 }
 
@@ -45,8 +86,32 @@ impl Lookup for KeyAttributes<'_> {
         match self.get(key)? {
             Scalar::Whole(number) => Some(*number),
             Scalar::Float(float) => whole_float(*float),
+            Scalar::Text(text) => whole_text(text),
             _ => None,
         }
+    }
+
+    fn truth_at(&self, key: &str) -> Option<bool> {
+        match self.get(key)? {
+            Scalar::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn structure_at(&self, key: &str) -> Option<Cow<'_, Value>> {
+        match self.get(key)? {
+            Scalar::Text(text) => structure(text).map(Cow::Owned),
+            Scalar::Tree(value) => Some(Cow::Borrowed(value)),
+            _ => None,
+        }
+    }
+
+    fn has_beginning(&self, beginning: &str) -> bool {
+        self.beginning(beginning).next().is_some()
+    }
+
+    fn groups(&self) -> u8 {
+        self.groups()
     }
 }
 
@@ -62,6 +127,36 @@ impl Lookup for IndexedAttributes<'_> {
     fn whole_number_at(&self, key: &str) -> Option<u64> {
         self.0.whole_number_at(key)
     }
+
+    fn truth_at(&self, key: &str) -> Option<bool> {
+        self.0.truth_at(key)
+    }
+
+    fn structure_at(&self, key: &str) -> Option<Cow<'_, Value>> {
+        self.0.structure_at(key)
+    }
+
+    fn has_beginning(&self, beginning: &str) -> bool {
+        self.0.has_beginning(beginning)
+    }
+
+    fn groups(&self) -> u8 {
+        self.0.groups()
+    }
+}
+
+/// The object or array that a text is JSON of.
+fn structure(text: &str) -> Option<Value> {
+    let may_be = text.trim_start().starts_with(['{', '[']);
+    may_be.then(|| serde_json::from_str(text).ok()).flatten()
+}
+
+/// The value at a path of keys, and of places in arrays.
+pub(super) fn at_path<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
+    path.iter().try_fold(value, |value, step| match value {
+        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+        value => value.get(step),
+    })
 }
 
 /// The first text under one of the spellings; other emitters store null for what they do not know.
@@ -84,15 +179,6 @@ pub(super) fn is_present(name: Name, attributes: &impl Lookup) -> bool {
     name.spellings().iter().any(|spelling| attributes.has(spelling))
 }
 
-/// The first value under one of the spellings that is not null, when it is a whole number.
-pub(super) fn whole(name: Name, attributes: &impl Lookup) -> Option<u64> {
-    let spelling = name
-        .spellings()
-        .iter()
-        .find(|spelling| attributes.has(spelling))?;
-    attributes.whole_number_at(spelling)
-}
-
 /// [`text`], owned.
 pub(super) fn owned_text(name: Name, attributes: &Map<String, Value>) -> Option<String> {
     text(name, attributes).map(str::to_owned)
@@ -106,17 +192,26 @@ pub(super) fn value(name: Name, attributes: &Map<String, Value>) -> Option<&Valu
         .find(|value| !value.is_null())
 }
 
-/// A number as it is stored; emitters store what JSON cannot hold (NaN) as text, which is no number.
-pub(super) fn number(name: Name, attributes: &Map<String, Value>) -> Option<Number> {
-    match value(name, attributes)? {
+/// A number as it is stored, or as text; emitters store what JSON cannot hold (NaN) as text, which is no number.
+pub(super) fn number(value: &Value) -> Option<Number> {
+    match value {
         Value::Number(number) => Some(number.clone()),
+        Value::String(text) => Number::from_f64(text.trim().parse().ok()?),
         _ => None,
     }
 }
 
-/// A whole number, zero or more. Emitters that know only floats write `12.0`.
+/// A whole number, zero or more. Emitters that know only floats write `12.0`, those without large integers `"12"`.
 pub(super) fn whole_number(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| whole_float(value.as_f64()?))
+    match value {
+        Value::String(text) => whole_text(text),
+        value => value.as_u64().or_else(|| whole_float(value.as_f64()?)),
+    }
+}
+
+fn whole_text(text: &str) -> Option<u64> {
+    let text = text.trim();
+    text.parse().ok().or_else(|| whole_float(text.parse().ok()?))
 }
 
 fn whole_float(float: f64) -> Option<u64> {

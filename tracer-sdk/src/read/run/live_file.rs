@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::format::{
-    Counts, EventType, LIVE_FILE, LOCK_FILE, RecordedStatus, RunMeta, SPEC_VERSION, SpanId, StoredTime,
+    Counts, EventType, LIVE_FILE, LOCK_FILE, RecordedStatus, RunMeta, SPEC_VERSION, SpanId, StoredTime, Tags,
     TraceId,
 };
 use crate::read::file;
@@ -33,6 +33,8 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 pub struct LiveFile {
     /// The run's name.
     pub run_name: Option<String>,
+    /// Its tags.
+    pub tags: Tags,
     /// When the run started.
     pub started_at: StoredTime,
     /// The process that records.
@@ -66,14 +68,14 @@ pub struct ProcessIdentity {
 
 /// The process and the lock that show whether the run is still recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Recorder {
+pub(super) struct RecordingProcess {
     pub(super) process: ProcessIdentity,
-    pub(super) lock: Lock,
+    pub(super) lock: LockPlace,
 }
 
 /// Where the lock is that a recording process holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Lock {
+pub(super) enum LockPlace {
     /// On `.live` itself, as emitters before 0.2 have it.
     OnLiveFile,
     /// On the file beside it; the number is the process's descriptor of it.
@@ -131,19 +133,19 @@ impl LiveFile {
 const MAX_HEADER_BYTES: u64 = 256 * 1024;
 
 /// Reads who records the run in a directory. Where the first line names no lock, it is an emitter that locks `.live`.
-pub(super) fn read_recorder(directory: &Path) -> Recorder {
+pub(super) fn read_recorder(directory: &Path) -> RecordingProcess {
     let header = read(directory, MAX_HEADER_BYTES)
         .and_then(|bytes| object(bytes.split(|&byte| byte == b'\n').next()?))
         .unwrap_or_default();
     let lock = match header.get("lock") {
-        None => Lock::OnLiveFile,
-        Some(Value::String(name)) if name == LOCK_FILE => Lock::Beside {
+        None => LockPlace::OnLiveFile,
+        Some(Value::String(name)) if name == LOCK_FILE => LockPlace::Beside {
             descriptor: number(&header, "lock_descriptor"),
         },
         // Never another path: the file may be somebody else's.
-        Some(_) => Lock::Nowhere,
+        Some(_) => LockPlace::Nowhere,
     };
-    Recorder {
+    RecordingProcess {
         process: identity(&header),
         lock,
     }
@@ -196,10 +198,25 @@ pub fn read_live_file(directory: &Path) -> Option<LiveFile> {
     let header = lines.next()??;
     Some(LiveFile {
         run_name: text(&header, "run_name"),
+        tags: tags(&header),
         started_at: text(&header, "started_at")?.parse().ok()?,
         process: identity(&header),
         started: lines.flatten().filter_map(|line| started_span(&line)).collect(),
     })
+}
+
+fn tags(header: &Object) -> Tags {
+    let mut tags = Tags::default();
+    for (key, value) in header
+        .get("tags")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
+        // What is not a tag is passed over, as everything that cannot be read.
+        let _ = tags.set(key, value.as_str().unwrap_or_default());
+    }
+    tags
 }
 
 fn object(line: &[u8]) -> Option<Object> {

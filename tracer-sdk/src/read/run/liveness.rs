@@ -3,7 +3,7 @@
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
-use super::live_file::{Lock, read_recorder};
+use super::live_file::{LockPlace, read_recorder};
 use super::process::ProcessState;
 use super::scan::read_meta_file;
 use crate::format::{LIVE_FILE, LOCK_FILE, RecordedStatus};
@@ -86,9 +86,9 @@ enum RecorderState {
 fn recorder_state(directory: &Path) -> RecorderState {
     let recorder = read_recorder(directory);
     let (probed, descriptor) = match recorder.lock {
-        Lock::OnLiveFile => (probe(&directory.join(LIVE_FILE)), None),
-        Lock::Beside { descriptor } => (probe(&directory.join(LOCK_FILE)), descriptor),
-        Lock::Nowhere => (LockProbe::Unknown, None),
+        LockPlace::OnLiveFile => (probe(&directory.join(LIVE_FILE)), None),
+        LockPlace::Beside { descriptor } => (probe(&directory.join(LOCK_FILE)), descriptor),
+        LockPlace::Nowhere => (LockProbe::Unknown, None),
     };
     match probed {
         // The writer, or a child that was forked from it and outlived it or its program.
@@ -98,7 +98,7 @@ fn recorder_state(directory: &Path) -> RecorderState {
         },
         LockProbe::Free => RecorderState::Left,
         // An emitter takes its name away before it takes it from the others.
-        LockProbe::Missing if recorder.lock != Lock::OnLiveFile => RecorderState::Left,
+        LockProbe::Missing if recorder.lock != LockPlace::OnLiveFile => RecorderState::Left,
         // A process that is there may record another run by now.
         LockProbe::Missing | LockProbe::Unknown => match recorder.process.state(None) {
             ProcessState::Gone => RecorderState::Left,
@@ -203,7 +203,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_is_no_file_tells_nothing() {
+    fn what_is_no_file_proves_nothing() {
         let directory = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("elsewhere", directory.path().join(LIVE_FILE)).unwrap();
         assert_eq!(

@@ -14,5 +14,7 @@ pub use liveness::{Liveness, probe_liveness};
 pub use reader::{InvalidRun, LoadedRun, RunReader, Strictness};
 pub use records::{RecordError, RecordStream, SpanStream};
 pub(crate) use scan::read_meta_file;
+#[cfg(feature = "prices")]
+pub(crate) use tally::set_price_key;
 pub(crate) use tally::{Promoted, promoted_records, span_header};
 pub use validate::{ValidationReport, validate};

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_that_is_told_by_another_clock_is_not_believed_and_the_descriptor_is() {
+    fn a_start_of_another_clock_is_not_believed() {
         let of_another_clock = ProcessIdentity {
             start: Some("1".into()),
             time_namespace: Some("time:[1]".into()),

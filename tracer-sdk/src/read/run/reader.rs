@@ -1,6 +1,6 @@
 //! [`RunReader`]: one scan of a run of any size, then its records and spans on demand; [`LoadedRun`] holds all of them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,18 @@ use std::path::{Path, PathBuf};
 use super::live_file::{StartedSpan, read_live_file};
 use super::records::{RecordError, RecordOrder, RecordStream};
 use super::scan::{RunScan, locate};
+use super::tally::Tally;
 use crate::format::{
-    Counts, EventType, Problem, ProblemCode, Record, RecordedStatus, RunMeta, SpanId, SpanRecord, TraceId,
-    Usage,
+    Counts, EventType, Problem, ProblemCode, Record, RecordedStatus, RunMeta, SpanId, SpanRecord, Tags,
+    TraceId, Usage,
 };
-use crate::read::log::IndexEntry;
-use crate::read::project::{count_records, spans_to_events, usage};
+#[cfg(feature = "prices")]
+use crate::prices::{CallGroups, CallPriceKey};
+use crate::read::log::{IdTable, IndexEntry, LineReader};
+use crate::read::parse::parse_span;
+use crate::read::project::{
+    Ancestor, CallFacts, RepeatableTypes, SameCalls, SpanView, count_records, spans_to_events, usage,
+};
 
 /// Whether a run with a problem is refused or read as far as possible.
 ///
@@ -66,6 +72,9 @@ pub struct RunReader {
     pub failed_calls: u64,
     /// The tokens of all model calls together.
     pub tokens: Usage,
+    /// The model calls by what decides their price: what they cost is computed from them. Feature `prices`.
+    #[cfg(feature = "prices")]
+    pub model_calls: CallGroups,
     /// Bytes of a last line that were left out, because the run is running and its log was cut there.
     pub cut_tail: Option<u64>,
     /// The timed spans that were started and have not ended: what a running run is waiting for, or what an interrupted
@@ -78,6 +87,8 @@ pub struct RunReader {
     /// The records, in the order of the projection.
     pub records: RecordStream,
     first_call: Option<usize>,
+    /// What `.live` says of a run whose root is not in its log.
+    live_tags: Tags,
 }
 
 impl RunReader {
@@ -131,8 +142,11 @@ impl RunReader {
         let trace_id = scan
             .own_trace_id()
             .or_else(|| meta.as_ref().map(|meta| meta.trace_id));
-        let (entries, mut tally) = (scan.log.entries, scan.log.visitor);
-        let mut in_flight = live.map(|live| live.started).unwrap_or_default();
+        let (mut entries, mut tally) = (scan.log.entries, scan.log.visitor);
+        let same_calls = join_same_calls(&mut entries, &mut tally, scan.lines.as_mut());
+        #[cfg(feature = "prices")]
+        let has_repeats = !same_calls.is_empty();
+        let (mut in_flight, live_tags) = live.map(|live| (live.started, live.tags)).unwrap_or_default();
         let ended = ended_spans(&in_flight, &entries);
         in_flight.retain(|started| !ended.contains(&started.span_id));
 
@@ -154,7 +168,7 @@ impl RunReader {
             .filter(|entry| is_call(entry.event_type()) && entry.is_failed())
             .count() as u64;
         let span_count = order.spans().len();
-        let mut records = RecordStream::new(order, scan.lines);
+        let mut records = RecordStream::new(order, same_calls, scan.lines);
         let first = |event_type| {
             (0..records.record_count()).find(|&number| {
                 records
@@ -163,12 +177,18 @@ impl RunReader {
             })
         };
         let first_call = first(EventType::LlmCall).or_else(|| first(EventType::ToolCall));
+        #[cfg(feature = "prices")]
+        let model_calls = if has_repeats || !duplicates.is_empty() {
+            calls_of_records(&mut records)
+        } else {
+            tally.model_calls
+        };
         for duplicate in duplicates {
             // One that can no longer be read stays in the sum; the next reading reports it.
             if duplicate.event_type() == EventType::LlmCall
                 && let Ok(span) = records.span(duplicate)
             {
-                tally.tokens = tally.tokens.without(usage(&span.attributes).into());
+                tally.tokens = tally.tokens.without(usage(&span.facts()).into());
             }
         }
         Ok(Self {
@@ -180,13 +200,43 @@ impl RunReader {
             records_by_type,
             failed_calls,
             tokens: tally.tokens.usage(),
+            #[cfg(feature = "prices")]
+            model_calls,
             cut_tail: scan.log.cut_tail,
             in_flight,
             problems: scan.problems,
             more_problems: scan.more_problems,
             records,
             first_call,
+            live_tags,
         })
+    }
+
+    /// The tags of the run: of its root, or while that is not written, of its `.live`.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// use tracer_sdk::read::{RunReader, Strictness};
+    ///
+    /// let run = tracer_sdk::Run::new("agent").config(&config).tag("commit", "3f2a").start();
+    /// let tags = |run: &std::path::Path| RunReader::open(run, Strictness::Lenient).unwrap().read_tags();
+    /// let directory = run.dir().unwrap();
+    /// assert_eq!(tags(&directory).get("commit"), Some("3f2a")); // it has only begun
+    /// run.finish();
+    /// assert_eq!(tags(&directory).get("commit"), Some("3f2a"));
+    /// ```
+    pub fn read_tags(&mut self) -> Tags {
+        let is_root = |number: &usize| {
+            let header = self.records.header(*number);
+            header.is_some_and(|header| header.event_type == EventType::RunStart)
+        };
+        let root = (0..self.records.record_count()).find(is_root);
+        let span = root.and_then(|number| self.records.read_span_of(number).ok()?);
+        match span {
+            Some(span) => Tags::of_attributes(&span.attributes),
+            None => self.live_tags.clone(),
+        }
     }
 
     /// The metadata, which every run that was opened strictly has.
@@ -250,10 +300,95 @@ impl RunReader {
     /// [`RecordError`] when the file cannot be read, or is another one than it was.
     pub fn read_first_call(&mut self) -> Result<Option<Record>, RecordError> {
         match self.first_call {
-            Some(number) => self.records.record(number),
+            Some(number) => self.records.read_record(number),
             None => Ok(None),
         }
     }
+}
+
+/// The model calls of a run in which spans repeat others: of its records, which know what belongs together.
+#[cfg(feature = "prices")]
+fn calls_of_records(records: &mut RecordStream) -> CallGroups {
+    let mut calls = CallGroups::default();
+    for number in 0..records.record_count() {
+        let is_call = records
+            .header(number)
+            .is_some_and(|header| header.event_type == EventType::LlmCall);
+        if !is_call {
+            continue;
+        }
+        match records.read_record(number) {
+            Ok(Some(record)) => calls.add(&record),
+            // One that can no longer be read is reported by the next reading; until then nobody knows what it cost.
+            _ => calls.add_call(&CallPriceKey::default(), &Usage::default()),
+        }
+    }
+    calls
+}
+
+/// Finds the calls that are recorded more than once, and takes those that repeat them out of the entries and the sums.
+fn join_same_calls(
+    entries: &mut [IndexEntry],
+    tally: &mut Tally,
+    lines: Option<&mut LineReader>,
+) -> SameCalls {
+    let mut facts = std::mem::take(&mut tally.calls);
+    let entry_at =
+        |entries: &[IndexEntry], line: u64| entries.binary_search_by_key(&line, IndexEntry::line).ok();
+    facts.retain(|call| {
+        let entry = entry_at(entries, call.place.line).and_then(|at| entries.get(at));
+        entry.is_some_and(IndexEntry::is_shown)
+    });
+    let (false, Some(lines)) = (facts.is_empty(), lines) else {
+        return SameCalls::default();
+    };
+    let repeatable = RepeatableTypes::of(facts.iter().map(|call| call.event_type));
+    let found = facts.len();
+    let is_found = |facts: &[CallFacts], line: u64| {
+        let found = facts.get(..found).unwrap_or_default();
+        found.binary_search_by_key(&line, |call| call.place.line).is_ok()
+    };
+    let shown = || entries.iter().filter(|entry| entry.is_shown());
+    for entry in shown().filter(|entry| repeatable.contains(entry.event_type())) {
+        if is_found(&facts, entry.line()) {
+            continue;
+        }
+        let bytes = lines.read(entry.place()).unwrap_or_default();
+        // One that can no longer be read is reported when it is read.
+        facts.extend(
+            parse_span(bytes).and_then(|span| CallFacts::of(&span, entry.event_type(), entry.place())),
+        );
+    }
+    facts.sort_by_key(|call| call.place);
+    let mut table = IdTable::with_room_for(entries.len());
+    for position in 0..u32::try_from(entries.len()).unwrap_or(u32::MAX) {
+        if entries.get(position as usize).is_some_and(IndexEntry::is_shown) {
+            table.insert(entries, position);
+        }
+    }
+    let same = SameCalls::find(&facts, |span| {
+        entries
+            .get(table.find(entries, span)? as usize)
+            .map(Ancestor::from)
+    });
+    if same.is_empty() {
+        return same;
+    }
+    let by_line: HashMap<u64, &CallFacts> = facts.iter().map(|call| (call.place.line, call)).collect();
+    for line in same.repeated_lines() {
+        if let (Some(at), Some(call)) = (entry_at(entries, line), by_line.get(&line))
+            && let Some(entry) = entries.get_mut(at)
+        {
+            entry.mark_repeat(true, call.is_failed_span);
+            tally.tokens = tally.tokens.without(call.usage.into());
+        }
+    }
+    for (line, usage) in same.usages(&facts) {
+        if let Some(call) = by_line.get(&line) {
+            tally.tokens = tally.tokens.without(call.usage.into()).and(usage.into());
+        }
+    }
+    same
 }
 
 /// The run that a directory is named after.

@@ -7,11 +7,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::tally::Promoted;
-use crate::format::{EventType, Problem, ProblemCode, Record, SPANS_FILE, SpanRecord, Timestamp};
+use crate::format::{EventType, Problem, ProblemCode, Record, SPANS_FILE, SpanId, SpanRecord, Timestamp};
 use crate::loops::is_attempt;
 use crate::read::log::{IndexEntry, LinePlace, LineReader, RecordHeader};
 use crate::read::parse::parse_span;
-use crate::read::project::{Rank, is_watched, mark_attempt, project_span};
+use crate::read::project::{Rank, SameCalls, fill, is_watched, make_repeat, mark_attempt, project_span};
 
 /// The records of a run in the order of the projection, see [`spans_to_events`](crate::read::spans_to_events): as many as
 /// the run has, in memory none.
@@ -32,6 +32,7 @@ use crate::read::project::{Rank, is_watched, mark_attempt, project_span};
 #[derive(Debug, Clone)]
 pub struct RecordStream {
     order: Arc<RecordOrder>,
+    same_calls: Arc<SameCalls>,
     /// `None` when the run has no log.
     lines: Option<LineReader>,
     next: usize,
@@ -42,9 +43,10 @@ pub struct RecordStream {
 }
 
 impl RecordStream {
-    pub(super) fn new(order: RecordOrder, lines: Option<LineReader>) -> Self {
+    pub(super) fn new(order: RecordOrder, same_calls: SameCalls, lines: Option<LineReader>) -> Self {
         Self {
             order: Arc::new(order),
+            same_calls: Arc::new(same_calls),
             lines,
             next: 0,
             root: None,
@@ -124,7 +126,7 @@ impl RecordStream {
     /// # tracer_sdk::tool_call("search").fail("out of reach").record()?;
     /// # run.finish();
     /// let mut records = RunReader::open(&directory, Strictness::Strict)?.records;
-    /// let span = records.span_of(1)?.unwrap();
+    /// let span = records.read_span_of(1)?.unwrap();
     /// assert_eq!(span.name, "search");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -132,7 +134,7 @@ impl RecordStream {
     /// # Errors
     ///
     /// [`RecordError`] when the file cannot be read, or is another one than it was.
-    pub fn span_of(&mut self, number: usize) -> Result<Option<SpanRecord>, RecordError> {
+    pub fn read_span_of(&mut self, number: usize) -> Result<Option<SpanRecord>, RecordError> {
         match self.order.get(number) {
             Some(RecordSource::Span(entry)) => {
                 let entry = *entry;
@@ -164,15 +166,15 @@ impl RecordStream {
     ///
     /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// let mut records = RunReader::open(&directory, Strictness::Strict)?.records;
-    /// assert_eq!(records.record(1)?.unwrap().name, "search");
-    /// assert_eq!(records.record(3)?, None);
+    /// assert_eq!(records.read_record(1)?.unwrap().name, "search");
+    /// assert_eq!(records.read_record(3)?, None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
     /// [`RecordError`] when the file cannot be read, or is another one than it was.
-    pub fn record(&mut self, number: usize) -> Result<Option<Record>, RecordError> {
+    pub fn read_record(&mut self, number: usize) -> Result<Option<Record>, RecordError> {
         let mut record = self.unmarked(number)?;
         if let Some(record) = &mut record {
             self.mark(number, record)?;
@@ -187,7 +189,7 @@ impl RecordStream {
     ///
     /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// let mut records = RunReader::open(&directory, Strictness::Strict)?.records;
-    /// let (record, span) = records.record_with_span(1)?.unwrap();
+    /// let (record, span) = records.read_record_with_span(1)?.unwrap();
     /// assert_eq!((record.name, span.unwrap().name), ("search".to_owned(), "search".to_owned()));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -195,15 +197,19 @@ impl RecordStream {
     /// # Errors
     ///
     /// [`RecordError`] when the file cannot be read, or is another one than it was.
-    pub fn record_with_span(
+    pub fn read_record_with_span(
         &mut self,
         number: usize,
     ) -> Result<Option<(Record, Option<SpanRecord>)>, RecordError> {
-        let span = self.span_of(number)?;
+        let span = self.read_span_of(number)?;
         let mut record = match &span {
             Some(span) if !span.is_root() => {
                 let mut own = None;
                 project_span(span, |_, record| own = Some(record));
+                if let (Some(record), Some(RecordSource::Span(entry))) = (&mut own, self.order.get(number)) {
+                    let line = entry.line();
+                    self.join(record, span, line)?;
+                }
                 own
             }
             _ => self.unmarked(number)?,
@@ -271,8 +277,26 @@ impl RecordStream {
             own = records.1.first_mut().and_then(Option::take);
         } else {
             project_span(&span, |_, record| own = Some(record));
+            if let Some(record) = &mut own {
+                self.join(record, &span, entry.line())?;
+            }
         }
         own.ok_or_else(|| RecordError::changed(entry.line()))
+    }
+
+    /// Makes the record of a line what it is where several spans recorded one call.
+    fn join(&mut self, record: &mut Record, span: &SpanRecord, line: u64) -> Result<(), RecordError> {
+        let same_calls = Arc::clone(&self.same_calls);
+        if let Some(call) = same_calls.call_of(line) {
+            make_repeat(record, span, call);
+        }
+        if let Some(parent) = same_calls.parent_of(line) {
+            record.parent_id = Some(parent.to_string());
+        }
+        for place in same_calls.repeats_of(line) {
+            fill(record, &self.read(*place)?);
+        }
+        Ok(())
     }
 
     fn promoted(&mut self, place: LinePlace, number: usize) -> Result<Record, RecordError> {
@@ -325,7 +349,7 @@ impl Iterator for RecordStream {
     type Item = Result<Record, RecordError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let record = self.record(self.next).transpose()?;
+        let record = self.read_record(self.next).transpose()?;
         self.next += 1;
         Some(record)
     }
@@ -373,12 +397,12 @@ impl SpanStream {
     /// use tracer_sdk::read::{RunReader, Strictness};
     ///
     /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
-    /// let mut spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans().from(1);
+    /// let mut spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans().starting_at(1);
     /// assert_eq!(spans.next().unwrap()?.name, "search");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn from(mut self, number: usize) -> Self {
+    pub fn starting_at(mut self, number: usize) -> Self {
         self.next = number;
         self
     }
@@ -398,6 +422,25 @@ impl SpanStream {
         self.records.spans().len()
     }
 
+    /// The span that has the tokens of a call, of each other span that recorded the same call; `None` for any other span. Sent
+    /// as they are stored, the tokens of such spans count twice. Of the spans of one call the first in the file that has
+    /// tokens keeps them, whichever of them the projection takes for the call: a reader that sends spans while the run goes
+    /// on cannot take back what it has sent.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{RunReader, Strictness};
+    ///
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let mut spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
+    /// let search = spans.read_span(1)?.unwrap();
+    /// assert_eq!(spans.counted_in(search.span_id), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn counted_in(&self, span_id: SpanId) -> Option<SpanId> {
+        self.records.same_calls.counted_in(span_id)
+    }
+
     /// The span with a number, from 0; `None` behind the last one.
     ///
     /// ```
@@ -405,17 +448,39 @@ impl SpanStream {
     ///
     /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// let mut spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
-    /// assert_eq!(spans.span(1)?.unwrap().name, "search");
-    /// assert_eq!(spans.span(2)?, None);
+    /// assert_eq!(spans.read_span(1)?.unwrap().name, "search");
+    /// assert_eq!(spans.read_span(2)?, None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
     /// [`RecordError`] when the file cannot be read, or is another one than it was.
-    pub fn span(&mut self, number: usize) -> Result<Option<SpanRecord>, RecordError> {
+    pub fn read_span(&mut self, number: usize) -> Result<Option<SpanRecord>, RecordError> {
         let entry = self.records.spans().get(number).copied();
         entry.map(|entry| self.records.span(entry)).transpose()
+    }
+}
+
+impl SpanStream {
+    /// The own record of the span with a number, from 0, as the projection of the whole run gives it but for whether it is an
+    /// attempt at a call; `None` behind the last one.
+    ///
+    /// ```
+    /// use tracer_sdk::read::{RunReader, Strictness};
+    ///
+    /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
+    /// let mut spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
+    /// assert_eq!(spans.read_record(1)?.unwrap().name, "search");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] when the file cannot be read, or is another one than it was.
+    pub fn read_record(&mut self, number: usize) -> Result<Option<Record>, RecordError> {
+        let entry = self.records.spans().get(number).copied();
+        entry.map(|entry| self.records.own_record(entry)).transpose()
     }
 }
 
@@ -423,7 +488,7 @@ impl Iterator for SpanStream {
     type Item = Result<SpanRecord, RecordError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let span = self.span(self.next).transpose()?;
+        let span = self.read_span(self.next).transpose()?;
         self.next += 1;
         Some(span)
     }
@@ -455,9 +520,9 @@ pub(super) enum RecordSource<'a> {
 }
 
 /// What orders records: the instant, the rank among equals, the place in the file, the number within the span.
-type Key = (Timestamp, Rank, u64, u32);
+type SortKey = (Timestamp, Rank, u64, u32);
 
-fn span_key(entry: &IndexEntry) -> Key {
+fn span_key(entry: &IndexEntry) -> SortKey {
     (
         entry.start(),
         Rank::from_event_type(entry.event_type()),
@@ -466,7 +531,7 @@ fn span_key(entry: &IndexEntry) -> Key {
     )
 }
 
-fn promoted_key(promoted: &Promoted) -> Key {
+fn promoted_key(promoted: &Promoted) -> SortKey {
     (
         promoted.instant,
         Rank::from_event_type(promoted.event_type),
@@ -537,7 +602,7 @@ pub(super) fn record_types(spans: &[IndexEntry], promoted: &[Promoted]) -> impl 
 /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
 /// let mut run = RunReader::open(&directory, Strictness::Strict)?;
 /// std::fs::write(directory.join("spans.jsonl"), "")?; // somebody else has written to it
-/// assert!(run.records.record(1).is_err());
+/// assert!(run.records.read_record(1).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -580,7 +645,7 @@ impl RecordError {
     /// # let (_folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// let mut run = RunReader::open(&directory, Strictness::Strict)?;
     /// std::fs::write(directory.join("spans.jsonl"), "")?;
-    /// let error = run.records.record(1).unwrap_err(); // the call, which stood in the first line
+    /// let error = run.records.read_record(1).unwrap_err(); // the call, which was the first line
     /// assert_eq!(error.line(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -646,7 +711,7 @@ mod tests {
         ];
         assert_eq!(known, expected);
         let ends: Vec<bool> = (0..5)
-            .map(|number| records.span_of(number).unwrap().is_some())
+            .map(|number| records.read_span_of(number).unwrap().is_some())
             .collect();
         assert_eq!(ends, [true, true, false, false, false]);
     }

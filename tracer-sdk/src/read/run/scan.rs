@@ -140,13 +140,19 @@ pub(crate) fn read_meta_file(directory: &Path) -> MetaReading {
     // Room for any ordinary file, so that it is read at once.
     let mut bytes = Vec::with_capacity(4096);
     let read = file::open(&directory.join(META_FILE)).and_then(|file| {
+        // A file that is too large is refused by its length; one that grows meanwhile, by what was read of it.
+        let length = file.metadata()?.len();
+        if length > MAX_META_BYTES {
+            return Ok(length);
+        }
         file.take(MAX_META_BYTES + 1).read_to_end(&mut bytes)?;
-        Ok(())
+        Ok(bytes.len() as u64)
     });
-    if let Err(error) = read {
-        return MetaReading::nothing(file::problem(META_FILE, &error));
-    }
-    if bytes.len() as u64 > MAX_META_BYTES {
+    let length = match read {
+        Ok(length) => length,
+        Err(error) => return MetaReading::nothing(file::problem(META_FILE, &error)),
+    };
+    if length > MAX_META_BYTES {
         let message = format!(
             "is larger than {} MiB, which no run's metadata is",
             MAX_META_BYTES / 1024 / 1024

@@ -1,10 +1,16 @@
 //! Sums over a run while its log goes by: [`Tally`], what its roots promote, and warnings about times that disagree.
 
 use crate::format::{EventType, Timestamp, Usage};
+#[cfg(feature = "prices")]
+use crate::prices::{CallGroups, CallPriceKey};
 use crate::read::check::{self, RootSpan};
 use crate::read::log::{LinePlace, Problems, RecordHeader, SpanVisitor};
-use crate::read::parse::{KeyAttributes, Span};
-use crate::read::project::{Lookup, child_type, is_failed, promoted_type, usage};
+use crate::read::parse::{KeyAttributes, ParsedSpan};
+use crate::read::project::{
+    CallFacts, Lookup, SpanView, has_failed, is_call, is_own_call, promoted_type, span_type, usage,
+};
+#[cfg(feature = "prices")]
+use crate::read::project::{is_replayed, model, provider, response_model};
 
 /// Sums over the spans that belong to the run. A duplicate of an ID is in it until it is taken out again.
 #[derive(Debug, Default)]
@@ -17,6 +23,14 @@ pub(super) struct Tally {
     pub(super) promoted: Vec<Promoted>,
     /// Spans whose times disagree.
     pub(super) warnings: Problems,
+    /// The calls that other emitters recorded, which may be recorded more than once.
+    pub(super) calls: Vec<CallFacts>,
+    /// The model calls by what decides their price.
+    #[cfg(feature = "prices")]
+    pub(super) model_calls: CallGroups,
+    /// The key of the last model call; its memory is used again.
+    #[cfg(feature = "prices")]
+    price_key: CallPriceKey,
 }
 
 /// A record that a root gives besides its own: a promoted span event, or the end of the run.
@@ -44,7 +58,7 @@ impl SpanVisitor for Tally {
 
     fn visit(
         &mut self,
-        span: Span<'_, KeyAttributes<'_>>,
+        span: ParsedSpan<'_, KeyAttributes<'_>>,
         place: LinePlace,
         is_foreign: bool,
     ) -> RecordHeader {
@@ -52,7 +66,16 @@ impl SpanVisitor for Tally {
         if !is_foreign {
             check::span_times(&span, place.line, &mut self.warnings);
             if header.event_type == EventType::LlmCall {
-                self.tokens = self.tokens.and(usage(&span.attributes).into());
+                let usage = usage(&span.facts());
+                self.tokens = self.tokens.and(usage.into());
+                #[cfg(feature = "prices")]
+                {
+                    set_price_key(&mut self.price_key, &span);
+                    self.model_calls.add_call(&self.price_key, &usage);
+                }
+            }
+            if is_call(header.event_type) && !is_own_call(&span) {
+                self.calls.extend(CallFacts::of(&span, header.event_type, place));
             }
             if span.parent_span_id.is_none() {
                 self.root.get_or_insert(RootSpan {
@@ -70,24 +93,40 @@ impl SpanVisitor for Tally {
         self.root = self.root.or(following.root);
         self.promoted.extend(following.promoted);
         self.warnings.append(following.warnings);
+        self.calls.extend(following.calls);
+        #[cfg(feature = "prices")]
+        self.model_calls.append(following.model_calls);
     }
 }
 
+/// Makes the key that of the price of a model call.
+#[cfg(feature = "prices")]
+pub(crate) fn set_price_key(key: &mut CallPriceKey, span: &impl SpanView) {
+    let facts = span.facts();
+    key.set(
+        &provider(span.name(), &facts),
+        &model(span.name(), &facts),
+        response_model(&facts).as_deref(),
+        Some(span.times().0),
+        is_replayed(span.attributes()),
+    );
+}
+
 /// The header of a span's own record.
-pub(crate) fn span_header<A: Lookup>(span: &Span<'_, A>) -> RecordHeader {
+pub(crate) fn span_header<A: Lookup>(span: &ParsedSpan<'_, A>) -> RecordHeader {
+    let event_type = span_type(span);
     RecordHeader {
-        event_type: if span.parent_span_id.is_none() {
-            EventType::RunStart
-        } else {
-            child_type(&span.name, &span.attributes)
-        },
+        event_type,
         instant: span.start_time.1,
-        is_failed: is_failed(span.status_code, &span.attributes),
+        is_failed: has_failed(span, event_type),
     }
 }
 
 /// The records that a root gives besides its own.
-pub(crate) fn promoted_records<A>(span: &Span<'_, A>, place: LinePlace) -> impl Iterator<Item = Promoted> {
+pub(crate) fn promoted_records<A>(
+    span: &ParsedSpan<'_, A>,
+    place: LinePlace,
+) -> impl Iterator<Item = Promoted> {
     let events = span
         .events
         .iter()
@@ -109,6 +148,9 @@ pub(super) struct TokenSums {
     prompt: TokenSum,
     completion: TokenSum,
     total: TokenSum,
+    cache_read: TokenSum,
+    cache_write: TokenSum,
+    reasoning: TokenSum,
 }
 
 /// A sum, and the number of calls that report a part of it: where none does, there is no sum.
@@ -153,6 +195,9 @@ impl From<Usage> for TokenSums {
             prompt: usage.prompt_tokens.into(),
             completion: usage.completion_tokens.into(),
             total: usage.total_tokens.into(),
+            cache_read: usage.cache_read_tokens.into(),
+            cache_write: usage.cache_write_tokens.into(),
+            reasoning: usage.reasoning_tokens.into(),
         }
     }
 }
@@ -164,6 +209,9 @@ impl TokenSums {
             prompt: self.prompt.and(other.prompt),
             completion: self.completion.and(other.completion),
             total: self.total.and(other.total),
+            cache_read: self.cache_read.and(other.cache_read),
+            cache_write: self.cache_write.and(other.cache_write),
+            reasoning: self.reasoning.and(other.reasoning),
         }
     }
 
@@ -173,6 +221,9 @@ impl TokenSums {
             prompt: self.prompt.without(other.prompt),
             completion: self.completion.without(other.completion),
             total: self.total.without(other.total),
+            cache_read: self.cache_read.without(other.cache_read),
+            cache_write: self.cache_write.without(other.cache_write),
+            reasoning: self.reasoning.without(other.reasoning),
         }
     }
 
@@ -182,6 +233,9 @@ impl TokenSums {
             prompt_tokens: self.prompt.get(),
             completion_tokens: self.completion.get(),
             total_tokens: self.total.get(),
+            cache_read_tokens: self.cache_read.get(),
+            cache_write_tokens: self.cache_write.get(),
+            reasoning_tokens: self.reasoning.get(),
         }
     }
 }

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_cannot_tell_when_it_started_is_not_hidden() {
+    fn a_run_with_an_unknown_start_is_not_hidden() {
         let (_data, store) = store_with(&[("10000000000000000000000000000001", "2026-01-02T00:00:00Z")]);
         let mut run = store.list().unwrap().remove(0);
         run.meta = Err(Vec::new());

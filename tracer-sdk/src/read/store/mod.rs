@@ -90,7 +90,7 @@ impl RunStore {
     /// ```
     /// # let (folder, directory) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stored.rs"));
     /// # let data_dir = folder.path();
-    /// let directories = tracer_sdk::read::RunStore::new(data_dir).directories()?;
+    /// let directories = tracer_sdk::read::RunStore::new(data_dir).list_directories()?;
     /// assert_eq!(directories[0].path, directory);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -98,7 +98,7 @@ impl RunStore {
     /// # Errors
     ///
     /// [`StoreError`] when the folder is missing or cannot be read.
-    pub fn directories(&self) -> Result<Vec<RunDirectory>, StoreError> {
+    pub fn list_directories(&self) -> Result<Vec<RunDirectory>, StoreError> {
         let mut ids: Vec<TraceId> = self.entries()?.into_iter().map(|(_, id)| id).collect();
         ids.sort_unstable();
         let runs_dir = self.runs_dir();

@@ -18,9 +18,9 @@ pub(super) const MAX_READERS: usize = 32;
 static READERS: AtomicUsize = AtomicUsize::new(0);
 
 /// One of these threads.
-pub(super) struct Reader;
+pub(super) struct ReaderThread;
 
-impl Reader {
+impl ReaderThread {
     /// One more, unless there are as many as there may be.
     pub(super) fn take() -> Option<Self> {
         let more = |readers| (readers < MAX_READERS).then_some(readers + 1);
@@ -29,7 +29,7 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for ReaderThread {
     fn drop(&mut self) {
         READERS.fetch_sub(1, Ordering::Relaxed);
     }
@@ -55,7 +55,7 @@ pub(super) fn in_turns<Item: Sync>(items: &[Item], work: impl Fn(&[Item]) + Sync
         None => turns(),
     };
     thread::scope(|scope| {
-        for reader in (1..readers).map_while(|_| Reader::take()) {
+        for reader in (1..readers).map_while(|_| ReaderThread::take()) {
             // Without another thread, this one reads alone.
             let _ = thread::Builder::new().spawn_scoped(scope, || {
                 let _reader = reader;

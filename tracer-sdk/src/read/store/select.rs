@@ -43,7 +43,8 @@ impl RunStore {
     /// one that was copied from elsewhere; a name has to be exact. What is both the beginning of an ID and a name is the
     /// beginning of an ID.
     ///
-    /// What is asked for never becomes a path: only the names of directories that are there are compared.
+    /// What is asked for never becomes a path, unless it is a whole ID: else only the names of directories that are there
+    /// are compared.
     ///
     /// ```
     /// # let folder = tempfile::tempdir().unwrap();
@@ -66,7 +67,10 @@ impl RunStore {
         if let Some(steps) = steps_before_latest(wanted) {
             return self.before_newest(steps);
         }
-        let mut candidates = self.directories()?;
+        if let Some(run) = self.with_full_id(wanted) {
+            return Ok(run);
+        }
+        let mut candidates = self.list_directories()?;
         if candidates.is_empty() {
             return Err(SelectError::NoRuns);
         }
@@ -92,6 +96,15 @@ impl RunStore {
             Ok([only]) => Ok(only),
             Err(candidates) => Err(SelectError::Ambiguous { candidates }),
         }
+    }
+
+    /// The run with this ID: a receiver asks for each of its runs, so that the others are not looked through.
+    fn with_full_id(&self, wanted: &str) -> Option<RunDirectory> {
+        // An ID is 32 hexadecimal digits, and so the name of one directory.
+        let trace_id = wanted.to_ascii_lowercase().parse().ok()?;
+        let run = RunDirectory::in_folder(&self.runs_dir(), trace_id);
+        let is_there = run.path.symlink_metadata().is_ok_and(|found| found.is_dir());
+        is_there.then_some(run)
     }
 
     fn before_newest(&self, steps: usize) -> Result<RunDirectory, SelectError> {
@@ -255,6 +268,7 @@ mod tests {
             ("f", RUNS[2].0),
             ("abcd", RUNS[0].0),
             ("ABCE", RUNS[1].0),
+            ("F0000000000000000000000000000003", RUNS[2].0),
             ("latest", RUNS[1].0),
             ("latest~0", RUNS[1].0),
             ("latest~1", RUNS[2].0),
@@ -358,7 +372,18 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_store_and_one_that_is_missing_are_told_apart() {
+    fn a_link_with_the_name_of_a_run_is_no_run() {
+        let (_data, store) = store_with(&RUNS);
+        let id = "abcd0000000000000000000000000009";
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(store.runs_dir().join(RUNS[0].0), store.runs_dir().join(id)).unwrap();
+        #[cfg(not(unix))]
+        std::fs::write(store.runs_dir().join(id), "").unwrap();
+        assert!(matches!(store.select(id), Err(SelectError::NotFound { .. })));
+    }
+
+    #[test]
+    fn an_empty_store_differs_from_a_missing_one() {
         let (_data, store) = store_with(&[]);
         for wanted in ["latest", "abc"] {
             assert!(matches!(store.select(wanted), Err(SelectError::NoRuns)));

@@ -3,28 +3,26 @@
 //! How sure a value must look depends on how sure its place is: JSON, an environment variable, an option and a query
 //! say that a value is meant; `token: …` may as well be code or prose.
 
-use super::names::{self, Name, Role};
+use super::LONGEST_NAME;
+use super::headers;
 use super::pairs;
-use super::values::{
+use super::value_places::{Gap, MOST_BLANK_LINES, MOST_BLANKS, Quoted};
+use super::{ANY, Beside, SecretPlace, Sign, SignSink};
+use crate::format::names::markers::REDACTED;
+use crate::redact::keys::RedactKeys;
+use crate::redact::name_words::{NameMeaning, NameRole};
+use crate::redact::names;
+use crate::redact::text::{Text, is_url_safe};
+use crate::redact::values::{
     MAX_JUDGED, is_code, is_digest, is_number, is_path, is_pattern, is_placeholder, is_plausible,
     looks_random,
 };
-use super::{ANY, Beside, Found, Notice, Sign};
-use crate::format::names::markers::REDACTED;
-use crate::redact::keys::Keys;
-use crate::redact::text::Text;
-
-/// The longest name; longer runs are something else.
-pub(super) const LONGEST_NAME: usize = 64;
-
-/// The most blanks between a name, its separator and the value, on one line.
-const MOST_BLANKS: usize = 24;
-
-/// The most blanks and line breaks between them.
-const MOST_BLANK_LINES: usize = 128;
 
 /// Shorter numbers are counts.
 const SHORTEST_NUMBER: usize = 6;
+
+/// The work that deciding about a name takes beside what is looked at for it.
+const NAMED_WORK: usize = 2;
 
 /// The longest type between a name and its value, and the longest name of what is called there.
 const LONGEST_TYPE: usize = 32;
@@ -32,10 +30,7 @@ const LONGEST_TYPE: usize = 32;
 /// How many bytes of a name are enough to rule out most names.
 const END_OF_NAME: usize = 12;
 
-/// Names in the query of a URL that the key rule does not know, reversed.
-pub(in crate::redact) const QUERY_NAMES: [&[u8]; 3] = [b"gis", b"erutangis", b"yek"];
-
-pub(super) fn noticed_by(notice: &mut Notice<'_>) {
+pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
     let ends = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_\"'` \t\n\r]:";
     // What characters outside ASCII end with.
     for first in ends.iter().copied().chain(0x80..=0xbf) {
@@ -96,7 +91,7 @@ impl Separator {
 }
 
 /// A name before a separator.
-struct Named {
+struct AssignedName {
     start: usize,
     end: usize,
     is_quoted: bool,
@@ -104,14 +99,46 @@ struct Named {
     is_tight: bool,
 }
 
-pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
-    let separator = Separator::at(text, at)?;
-    if is_redacted(text, separator.end) {
+pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<SecretPlace> {
+    let last = match (text.at(at), text.at(at + 1)) {
+        (b':', b':') => return None,
+        // The name is before all of `:=`.
+        (b':', _) => at.checked_sub(1)?,
+        _ => at,
+    };
+    // Most names end directly before the separator, and in nothing that says something. Nor does one end before most line
+    // breaks and brackets.
+    let byte = text.at(last);
+    let may_be_named = match byte {
+        b'\n' | b'\r' => matches!(
+            text.before(last),
+            b'"' | b'\'' | b'`' | b']' | b' ' | b'\t' | b'\n' | b'\r'
+        ),
+        b']' => matches!(text.before(last), b'"' | b'\''),
+        b' ' if text.before(last).is_ascii_alphanumeric() => may_say_something(text, last, keys),
+        b' ' | b'\t' | b'"' | b'\'' | b'`' => true,
+        byte if byte.is_ascii_alphanumeric() => may_say_something(text, last + 1, keys),
+        byte => is_name(byte),
+    };
+    if !may_be_named {
         return None;
     }
+    find_separated(text, at, byte.is_ascii_alphanumeric(), keys)
+}
+
+/// Whether what the name that ends at `end` ends in may say something.
+#[inline]
+fn may_say_something(text: &Text<'_>, end: usize, keys: &RedactKeys) -> bool {
+    keys.may_say_something(text.slice(end.saturating_sub(END_OF_NAME), end))
+}
+
+/// As [`find`]; `is_known` when the name ends directly before the separator, and was found to end in what may say something.
+#[inline(never)]
+fn find_separated(text: &Text<'_>, at: usize, is_known: bool, keys: &RedactKeys) -> Option<SecretPlace> {
+    let separator = Separator::at(text, at)?;
     let end = end_of_name(text, separator.start)?;
-    // Most names end here.
-    if !keys.may_say_something(text.slice(end.at.saturating_sub(END_OF_NAME), end.at)) {
+    let may_name = is_known || (is_name(text.before(end.at)) && may_say_something(text, end.at, keys));
+    if !may_name || is_redacted(text, separator.end) {
         return None;
     }
     find_named(text, &separator, &end, keys)
@@ -124,19 +151,27 @@ fn is_redacted(text: &Text<'_>, start: usize) -> bool {
     text.at(start) == b'_' && text.has(start, REDACTED.as_bytes())
 }
 
-#[inline(never)]
-fn find_named(text: &Text<'_>, separator: &Separator, end: &EndOfName, keys: &Keys) -> Option<Found> {
+fn find_named(
+    text: &Text<'_>,
+    separator: &Separator,
+    end: &EndOfName,
+    keys: &RedactKeys,
+) -> Option<SecretPlace> {
     let is_colon = separator.is_colon;
     let named = end.name(text)?;
+    text.spend(NAMED_WORK);
     let gap = Gap::from(text, separator.end)?;
     let says = text.said_by(named.start, named.end, keys);
     let is_query = !is_colon && !named.is_quoted && matches!(text.before(named.start), b'?' | b'&' | b';');
     let class = says
         .class
-        .or_else(|| (is_query && says.is_query_name).then_some(Name::Key));
+        .or_else(|| (is_query && says.is_query_name).then_some(NameMeaning::Key));
     let Some(class) = class else {
-        return (says.role == Role::Name)
-            .then(|| pairs::find(text, named.start, gap.end, !is_colon, keys))?;
+        return if says.role == NameRole::Name {
+            pairs::find(text, named.start, gap.end, !is_colon, keys)
+        } else {
+            None
+        };
     };
     let start = gap.end;
     if is_colon
@@ -144,7 +179,7 @@ fn find_named(text: &Text<'_>, separator: &Separator, end: &EndOfName, keys: &Ke
         && !gap.has_lines
         && let Some(header) = says.header
     {
-        return header.find(text, start);
+        return headers::find(header, text, start);
     }
     let is_name = |value: &[u8]| names::class(value, keys).is_some();
     let quoted = Quoted::at(text, start)
@@ -152,6 +187,10 @@ fn find_named(text: &Text<'_>, separator: &Separator, end: &EndOfName, keys: &Ke
             (is_colon && !named.is_quoted)
                 .then(|| after_type(text, start))
                 .flatten()
+        })
+        .map(|quoted| AssignedQuoted {
+            quoted,
+            place: QuotedPlace::Plain,
         })
         .or_else(|| wrapped(text, start));
     if let Some(quoted) = quoted {
@@ -171,34 +210,6 @@ fn find_named(text: &Text<'_>, separator: &Separator, end: &EndOfName, keys: &Ke
         start
     };
     bare(text, start, class, &named, is_query, is_colon)
-}
-
-/// Blanks and line breaks; a line break may be spelled `\n`.
-pub(super) struct Gap {
-    pub(super) end: usize,
-    pub(super) has_lines: bool,
-}
-
-impl Gap {
-    /// The gap from `start` on; nothing when it is too wide.
-    pub(super) fn from(text: &Text<'_>, start: usize) -> Option<Self> {
-        let is_blank = |byte: u8| matches!(byte, b' ' | b'\t');
-        let mut end = text.run_within(start, MOST_BLANKS + 1, is_blank);
-        let mut has_lines = false;
-        loop {
-            let is_escaped = text.at(end) == b'\\' && matches!(text.at(end + 1), b'n' | b'r' | b't');
-            if !is_escaped && !matches!(text.at(end), b'\n' | b'\r') {
-                break;
-            }
-            has_lines = true;
-            end = text.run_within(end + 1 + usize::from(is_escaped), MOST_BLANK_LINES, is_blank);
-            if end - start > MOST_BLANK_LINES {
-                return None;
-            }
-        }
-        let most = if has_lines { MOST_BLANK_LINES } else { MOST_BLANKS };
-        (end - start <= most).then_some(Self { end, has_lines })
-    }
 }
 
 /// Where a name ends that is before a separator.
@@ -238,7 +249,9 @@ fn end_of_name(text: &Text<'_>, separator: usize) -> Option<EndOfName> {
     } else if has_lines {
         return None;
     }
-    text.spend((separator - end) / 2);
+    if separator - end > 1 {
+        text.spend((separator - end) / 2);
+    }
     Some(EndOfName {
         at: end,
         quote,
@@ -246,53 +259,66 @@ fn end_of_name(text: &Text<'_>, separator: usize) -> Option<EndOfName> {
     })
 }
 
+/// What names are made of; those in quotes have blanks, too.
+fn is_name(byte: u8) -> bool {
+    is_url_safe(byte) || byte == b'.' || !byte.is_ascii()
+}
+
 impl EndOfName {
-    fn name(&self, text: &Text<'_>) -> Option<Named> {
+    fn name(&self, text: &Text<'_>) -> Option<AssignedName> {
         let end = self.at;
         let is_quoted = self.quote.is_some();
-        let is_name = |byte: u8| {
-            byte.is_ascii_alphanumeric()
-                || matches!(byte, b'_' | b'-' | b'.')
-                || !byte.is_ascii()
-                || (is_quoted && byte == b' ')
+        let seen = text.slice(end.saturating_sub(LONGEST_NAME + 1), end);
+        let is_in_name = |byte: &&u8| byte.is_ascii() && (is_name(**byte) || (is_quoted && **byte == b' '));
+        let length = seen.iter().rev().take_while(is_in_name).count();
+        let start = if text.before(end - length).is_ascii() {
+            end - length
+        } else {
+            self.start_of_any(text)
         };
-        let mut start = end;
-        loop {
-            let before = text.before(start);
-            let is_wide = || is_wide_separator(text.slice(start.saturating_sub(3), start));
-            if !is_name(before) || (!before.is_ascii() && is_wide()) {
-                break;
-            }
-            start -= 1;
-            // Letters of other scripts take up to four bytes.
-            if end - start > LONGEST_NAME * if text.at(start).is_ascii() { 1 } else { 4 } {
-                return None;
-            }
-        }
         text.spend(end - start);
+        if is_too_long(text, start, end) {
+            // It was counted, so that it is looked at again when what makes it too long is replaced.
+            return None;
+        }
         let is_closed = self.quote.is_none_or(|quote| text.before(start) == quote);
-        (start < end && is_closed).then_some(Named {
+        (start < end && is_closed).then_some(AssignedName {
             start,
             end,
             is_quoted,
             is_tight: self.is_tight,
         })
     }
+
+    /// Where a name begins that has other letters than those of ASCII, or where it is found to be too long.
+    #[cold]
+    fn start_of_any(&self, text: &Text<'_>) -> usize {
+        let end = self.at;
+        let is_quoted = self.quote.is_some();
+        let is_name = |byte: u8| is_name(byte) || (is_quoted && byte == b' ');
+        let mut start = end;
+        loop {
+            let before = text.before(start);
+            let is_wide = || is_wide_separator(text.slice(start.saturating_sub(3), start));
+            if !is_name(before) || (!before.is_ascii() && is_wide()) {
+                return start;
+            }
+            start -= 1;
+            if is_too_long(text, start, end) {
+                return start;
+            }
+        }
+    }
 }
 
-/// A value in quotes.
-pub(super) struct Quoted {
-    pub(super) start: usize,
-    /// As far as it was looked at.
-    pub(super) seen: usize,
-    pub(super) quote: u8,
-    pub(super) backslashes: usize,
-    place: Place,
+/// Whether a name that begins at `start` or before it is too long. Letters of other scripts take up to four bytes.
+fn is_too_long(text: &Text<'_>, start: usize, end: usize) -> bool {
+    end - start > LONGEST_NAME * if text.at(start).is_ascii() { 1 } else { 4 }
 }
 
 /// Where a value in quotes is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum QuotedPlace {
     /// Behind the separator.
     Plain,
     /// In what stands for a value that may be missing, as in `Some("…")`.
@@ -301,84 +327,49 @@ enum Place {
     Call,
 }
 
-/// More backslashes before a quote are no text within texts.
-const MOST_BACKSLASHES: usize = 64;
+/// A value in quotes behind a name.
+struct AssignedQuoted {
+    quoted: Quoted,
+    place: QuotedPlace,
+}
 
-impl Quoted {
-    /// The quoted value at `start`, after the letters that some languages set before quotes.
-    pub(super) fn at(text: &Text<'_>, start: usize) -> Option<Self> {
-        Self::within(text, start, MAX_JUDGED)
-    }
-
-    /// As [`at`](Self::at), of which about `most` bytes are looked at.
-    pub(super) fn within(text: &Text<'_>, start: usize, most: usize) -> Option<Self> {
-        let letters = text.run_within(start, 3, |byte| {
-            matches!(byte, b'b' | b'r' | b'f' | b'u' | b'B' | b'R' | b'F' | b'U')
-        });
-        let start = if letters - start <= 2 { letters } else { start };
-        let quote_at = text.run_within(start, MOST_BACKSLASHES, |byte| byte == b'\\');
-        let quote = text.at(quote_at);
-        let backslashes = quote_at - start;
-        if !matches!(quote, b'"' | b'\'' | b'`') {
-            return None;
-        }
-        Some(Self {
-            start: quote_at + 1,
-            seen: quoted_end(text, quote_at + 1, quote, backslashes, most),
-            quote,
-            backslashes,
-            place: Place::Plain,
-        })
-    }
-
-    /// Where it ends, however long it is.
-    pub(super) fn end(&self, text: &Text<'_>) -> usize {
-        quoted_end(text, self.start, self.quote, self.backslashes, usize::MAX)
-    }
-
-    /// The part that it is judged by.
-    pub(super) fn judged<'a>(&self, text: &Text<'a>) -> &'a [u8] {
-        text.judged(self.start, self.seen)
-    }
-
-    /// The position behind the quote that closes it, when that was seen.
-    pub(super) fn behind(&self, text: &Text<'_>) -> Option<usize> {
-        let quote = text.run_within(self.seen, MOST_BACKSLASHES, |byte| byte == b'\\');
-        (text.at(quote) == self.quote).then_some(quote + 1)
-    }
-
+impl AssignedQuoted {
     fn find(
         &self,
         text: &Text<'_>,
-        class: Name,
-        named: &Named,
+        class: NameMeaning,
+        named: &AssignedName,
         is_colon: bool,
         is_name: impl Fn(&[u8]) -> bool,
-    ) -> Option<Found> {
+    ) -> Option<SecretPlace> {
         let is_variable = !is_colon && is_screaming(text.slice(named.start, named.end));
-        let is_meant = (named.is_quoted && is_colon) || is_variable || self.place == Place::Option;
+        let is_meant = (named.is_quoted && is_colon) || is_variable || self.place == QuotedPlace::Option;
         let is_secret = |value: &[u8]| match class {
-            _ if self.place == Place::Call => {
+            _ if self.place == QuotedPlace::Call => {
                 is_plausible(value, 8) && (looks_random(value) || !is_name(value))
             }
-            Name::Token if is_number(value) => false,
-            Name::Secret if is_meant => !is_placeholder(value),
-            Name::Token if is_meant => (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value),
-            Name::Secret => is_plausible(value, 6),
-            Name::Token => is_plausible(value, 8),
-            Name::Key if is_variable => is_plausible(value, 8) && (looks_random(value) || !is_pattern(value)),
-            Name::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
+            NameMeaning::Token if is_number(value) => false,
+            NameMeaning::Secret if is_meant => !is_placeholder(value),
+            NameMeaning::Token if is_meant => {
+                (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value)
+            }
+            NameMeaning::Secret => is_plausible(value, 6),
+            NameMeaning::Token => is_plausible(value, 8),
+            NameMeaning::Key if is_variable => {
+                is_plausible(value, 8) && (looks_random(value) || !is_pattern(value))
+            }
+            NameMeaning::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
         };
-        let is_secret = self.seen > self.start && is_secret(self.judged(text));
-        is_secret.then(|| Found::new(self.start, self.end(text)))
+        let is_secret = self.quoted.seen > self.quoted.start && is_secret(self.quoted.judged(text));
+        is_secret.then(|| SecretPlace::new(self.quoted.start, self.quoted.end(text)))
     }
 }
 
 /// A number in JSON, as `"pin": 12345678`; the marker is quoted as the name is.
-fn number(text: &Text<'_>, start: usize, named: &Named) -> Option<Found> {
+fn number(text: &Text<'_>, start: usize, named: &AssignedName) -> Option<SecretPlace> {
     let is_digit = |byte: u8| byte.is_ascii_digit() || byte == b'.' || byte == b'-';
     let seen = text.run_within(start, SHORTEST_NUMBER, is_digit);
-    (seen - start >= SHORTEST_NUMBER).then(|| Found {
+    (seen - start >= SHORTEST_NUMBER).then(|| SecretPlace {
         start,
         end: text.run(seen, is_digit),
         quotes: named.end..text.run(named.end, |byte| byte == b'\\') + 1,
@@ -386,14 +377,14 @@ fn number(text: &Text<'_>, start: usize, named: &Named) -> Option<Found> {
 }
 
 /// The texts in a JSON array, as `"x-api-key": ["…", "…"]`, from the first to the last.
-fn list(text: &Text<'_>, start: usize, class: Name) -> Option<Found> {
+fn list(text: &Text<'_>, start: usize, class: NameMeaning) -> Option<SecretPlace> {
     if text.at(start) != b'[' {
         return None;
     }
     let is_between = |byte: u8| byte.is_ascii_whitespace() || byte == b',';
     let first = Quoted::at(text, text.run_within(start + 1, MOST_BLANK_LINES, is_between))?;
     let is_secret = |value: &[u8]| {
-        !is_placeholder(value) && (class != Name::Key || (looks_random(value) && !is_digest(value)))
+        !is_placeholder(value) && (class != NameMeaning::Key || (looks_random(value) && !is_digest(value)))
     };
     if !is_secret(first.judged(text)) {
         return None;
@@ -406,7 +397,7 @@ fn list(text: &Text<'_>, start: usize, class: Name) -> Option<Found> {
             _ => break,
         }
     }
-    Some(Found::new(first.start, end))
+    Some(SecretPlace::new(first.start, end))
 }
 
 /// The literal in `api_key: &str = "…"`.
@@ -421,10 +412,10 @@ fn after_type(text: &Text<'_>, start: usize) -> Option<Quoted> {
 }
 
 /// The text in `Some("…")`, `SecretString::from("…")`, `Some(Token("…"))`.
-fn wrapped(text: &Text<'_>, start: usize) -> Option<Quoted> {
+fn wrapped(text: &Text<'_>, start: usize) -> Option<AssignedQuoted> {
     let is_path = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b'.');
     let mut position = start;
-    let mut place = Place::Option;
+    let mut place = QuotedPlace::Option;
     for _ in 0..3 {
         let end = text.run_within(position, LONGEST_TYPE + 1, is_path);
         let name = text.slice(position, end);
@@ -432,11 +423,11 @@ fn wrapped(text: &Text<'_>, start: usize) -> Option<Quoted> {
             return None;
         }
         if !matches!(name, b"Some" | b"Ok" | b"Just" | b"Optional") {
-            place = Place::Call;
+            place = QuotedPlace::Call;
         }
         position = Gap::from(text, end + 1)?.end;
         if let Some(quoted) = Quoted::at(text, position) {
-            return Some(Quoted { place, ..quoted });
+            return Some(AssignedQuoted { quoted, place });
         }
     }
     None
@@ -453,50 +444,14 @@ fn block_scalar(text: &Text<'_>, start: usize) -> Option<usize> {
         .map(|gap| gap.end)
 }
 
-/// Where the text in quotes that begins at `start` ends; at the end of its line when no quote closes it. At most about
-/// `most` bytes of it are looked at.
-pub(super) fn quoted_end(text: &Text<'_>, start: usize, quote: u8, backslashes: usize, most: usize) -> usize {
-    let limit = start.saturating_add(most);
-    let mut position = start;
-    loop {
-        position = text.run_within(position, limit.saturating_sub(position), |byte| {
-            byte != quote && byte != b'\\' && byte != b'\n'
-        });
-        if text.at(position) != b'\\' || position >= limit {
-            return position;
-        }
-        let from = position;
-        let run = text.run_within(position, limit - position, |byte| byte == b'\\');
-        if text.at(run) == quote && run - position <= backslashes {
-            return position;
-        }
-        // Backslashes escape each other in pairs, and one that is left over what follows.
-        position = if backslashes == 0 && (run - position).is_multiple_of(2) {
-            run
-        } else {
-            next_character(text, run).min(text.len())
-        };
-        // The escaped character may be the first of a marker.
-        let marker = text.before_marker(from, position);
-        if marker != position {
-            return marker;
-        }
-    }
-}
-
-/// The position after the character at `position`.
-fn next_character(text: &Text<'_>, position: usize) -> usize {
-    text.run(position + 1, |byte| matches!(byte, 0x80..=0xbf))
-}
-
 fn bare(
     text: &Text<'_>,
     start: usize,
-    class: Name,
-    named: &Named,
+    class: NameMeaning,
+    named: &AssignedName,
     is_query: bool,
     is_colon: bool,
-) -> Option<Found> {
+) -> Option<SecretPlace> {
     let name = text.slice(named.start, named.end);
     let is_option = name.starts_with(b"--");
     let is_variable = !is_colon && named.is_tight && is_screaming(name);
@@ -528,21 +483,25 @@ fn bare(
             matches!(text.at(seen), b'(' | b'[') || (!is_meant && matches!(text.at(seen), b'{' | b'<'));
         let is_expression = || (is_code(value) || (goes_on && is_path_of_names())) && !looks_random(value);
         let is_likely = match class {
-            Name::Token if is_number(value) || (is_path(value) && !looks_random(value)) => false,
-            Name::Secret if is_meant => !is_placeholder(value),
-            Name::Token if is_meant => (value.len() >= 8 && !is_placeholder(value)) || is_plausible(value, 4),
-            Name::Key if is_query => is_plausible(value, 12),
-            Name::Key if is_variable => is_plausible(value, 8) && (looks_random(value) || !is_pattern(value)),
-            Name::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
-            Name::Secret => is_plausible(value, 6) && !value.starts_with(b"_"),
-            Name::Token => is_plausible(value, 8) && !value.starts_with(b"_"),
+            NameMeaning::Token if is_number(value) || (is_path(value) && !looks_random(value)) => false,
+            NameMeaning::Secret if is_meant => !is_placeholder(value),
+            NameMeaning::Token if is_meant => {
+                (value.len() >= 8 && !is_placeholder(value)) || is_plausible(value, 4)
+            }
+            NameMeaning::Key if is_query => is_plausible(value, 12),
+            NameMeaning::Key if is_variable => {
+                is_plausible(value, 8) && (looks_random(value) || !is_pattern(value))
+            }
+            NameMeaning::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
+            NameMeaning::Secret => is_plausible(value, 6) && !value.starts_with(b"_"),
+            NameMeaning::Token => is_plausible(value, 8) && !value.starts_with(b"_"),
         };
         is_likely && !is_expression()
     };
     let is_secret = seen > start && is_secret(text.judged(start, without_full_stop(text, start, seen)));
     is_secret.then(|| {
         let end = text.run(seen, is_value);
-        Found::new(start, without_full_stop(text, start, end))
+        SecretPlace::new(start, without_full_stop(text, start, end))
     })
 }
 

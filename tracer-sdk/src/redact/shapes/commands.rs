@@ -1,17 +1,19 @@
 //! Secrets where a command or a file puts them without a separator: `ENV DB_PASSWORD …`, `sshpass -p …`, netrc.
 
-use super::assignments::{Gap, LONGEST_NAME, Quoted, begins_line};
-use super::names::Name;
-use super::values::{MAX_JUDGED, is_number, is_placeholder, is_plausible};
-use super::{Beside, Found, Notice, Sign};
-use crate::redact::keys::Keys;
+use super::LONGEST_NAME;
+use super::assignments::begins_line;
+use super::value_places::{Gap, Quoted};
+use super::{Beside, SecretPlace, Sign, SignSink};
+use crate::redact::keys::RedactKeys;
+use crate::redact::name_words::NameMeaning;
 use crate::redact::text::{Text, is_url_safe};
+use crate::redact::values::{MAX_JUDGED, is_number, is_placeholder, is_plausible};
 
 /// How far before an option its command is looked for.
 const LONGEST_COMMAND: usize = 128;
 
 /// A command with an option for a password.
-struct Command {
+struct PasswordCommand {
     words: &'static [u8],
     option: u8,
     /// The password is an argument of its own.
@@ -20,8 +22,8 @@ struct Command {
     is_attached: bool,
 }
 
-const fn command(words: &'static str, option: u8, is_apart: bool, is_attached: bool) -> Command {
-    Command {
+const fn command(words: &'static str, option: u8, is_apart: bool, is_attached: bool) -> PasswordCommand {
+    PasswordCommand {
         words: words.as_bytes(),
         option,
         is_apart,
@@ -29,7 +31,7 @@ const fn command(words: &'static str, option: u8, is_apart: bool, is_attached: b
     }
 }
 
-const COMMANDS: [Command; 12] = [
+const COMMANDS: [PasswordCommand; 12] = [
     command("sshpass", b'p', true, true),
     command("mysql", b'p', false, true),
     command("mysqldump", b'p', false, true),
@@ -44,7 +46,7 @@ const COMMANDS: [Command; 12] = [
     command("sqlcmd", b'P', true, true),
 ];
 
-pub(super) fn noticed_by(notice: &mut Notice<'_>) {
+pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
     for pair in [*b"NV", *b"nv", *b"gx", *b"-x", *b"Ux", *b"tx"] {
         notice(Sign {
             pair,
@@ -63,7 +65,7 @@ pub(super) fn noticed_by(notice: &mut Notice<'_>) {
     });
 }
 
-pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
+pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<SecretPlace> {
     match text.at(at) {
         b'-' if text.at(at + 1) != b'x' => option(text, at),
         b'g' if text.at(at + 1) == b'i' => login(text, at),
@@ -72,7 +74,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
 }
 
 /// `ENV NAME value`, `setenv NAME value`, `set -gx NAME value`, `setx NAME value`.
-fn variable(text: &Text<'_>, keyword_end: usize, keys: &Keys) -> Option<Found> {
+fn variable(text: &Text<'_>, keyword_end: usize, keys: &RedactKeys) -> Option<SecretPlace> {
     const KEYWORDS: [&[u8]; 6] = [b"setenv", b"setx", b"set -x", b"set -gx", b"set -Ux", b"env"];
     let keyword = KEYWORDS.iter().find(|keyword| {
         keyword_end
@@ -93,13 +95,13 @@ fn variable(text: &Text<'_>, keyword_end: usize, keys: &Keys) -> Option<Found> {
         .filter(|gap| !gap.has_lines && gap.end > name_end)?
         .end;
     let is_secret = |value: &[u8]| match class {
-        Name::Token if is_number(value) => false,
-        Name::Secret => !is_placeholder(value),
-        Name::Token => (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value),
-        Name::Key => is_plausible(value, 8),
+        NameMeaning::Token if is_number(value) => false,
+        NameMeaning::Secret => !is_placeholder(value),
+        NameMeaning::Token => (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value),
+        NameMeaning::Key => is_plausible(value, 8),
     };
     if let Some(quoted) = Quoted::at(text, start) {
-        return is_secret(quoted.judged(text)).then(|| Found::new(quoted.start, quoted.end(text)));
+        return is_secret(quoted.judged(text)).then(|| SecretPlace::new(quoted.start, quoted.end(text)));
     }
     // An instruction takes the rest of its line.
     let is_value = |byte: u8| {
@@ -108,11 +110,11 @@ fn variable(text: &Text<'_>, keyword_end: usize, keys: &Keys) -> Option<Found> {
     };
     let seen = text.run_within(start, MAX_JUDGED, is_value);
     let is_secret = seen > start && (is_secret(text.judged(start, seen)));
-    is_secret.then(|| Found::new(start, text.run(seen, is_value)))
+    is_secret.then(|| SecretPlace::new(start, text.run(seen, is_value)))
 }
 
 /// The password in `sshpass -p …`, `mysql -p…`, also in a list of arguments.
-fn option(text: &Text<'_>, at: usize) -> Option<Found> {
+fn option(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
     if !matches!(text.before(at), b' ' | b'\t' | b'"' | b'\'') {
         return None;
     }
@@ -140,7 +142,7 @@ fn option(text: &Text<'_>, at: usize) -> Option<Found> {
     if !fits || seen == start || text.at(start) == b'-' {
         return None;
     }
-    (!is_placeholder(text.judged(start, seen))).then(|| Found::new(start, text.run(seen, is_value)))
+    (!is_placeholder(text.judged(start, seen))).then(|| SecretPlace::new(start, text.run(seen, is_value)))
 }
 
 /// A bit for each command in the line before `at`. A line is looked through once, whatever options it has.
@@ -148,7 +150,7 @@ fn commands_before(text: &Text<'_>, at: usize) -> u16 {
     let (known, found_before) = text.commands.get();
     let from = at.saturating_sub(LONGEST_COMMAND).max(known);
     let part = text.slice(from, at);
-    text.spend(part.len());
+    text.spend(part.len() / 2);
     let ends_line = |byte: &u8| matches!(byte, b'\n' | b';' | b'|' | b'&');
     let (line, mut found) = match part.iter().rposition(ends_line) {
         Some(end) => (from + end + 1, 0),
@@ -176,7 +178,7 @@ fn is_word(byte: u8) -> bool {
 }
 
 /// The password in `machine … login … password …`, in any order.
-fn login(text: &Text<'_>, at: usize) -> Option<Found> {
+fn login(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
     const LOGIN: &[u8] = b"login";
     const PASSWORD: &[u8] = b"password";
     let start = at.checked_sub(2).filter(|&start| text.has(start, LOGIN))?;
@@ -211,7 +213,7 @@ fn login(text: &Text<'_>, at: usize) -> Option<Found> {
             }
         };
         let is_secret = seen > start && is_secret(text.judged(start, seen));
-        is_secret.then(|| Found::new(start, text.run(seen, is_value)))
+        is_secret.then(|| SecretPlace::new(start, text.run(seen, is_value)))
     };
     let user_end = text.run_within(user, LONGEST_NAME, is_value);
     let keyword = text.run_within(user_end, MAX_JUDGED, is_blank);

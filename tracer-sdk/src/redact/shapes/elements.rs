@@ -2,11 +2,11 @@
 
 use memchr::memchr;
 
-use super::names::{self, Name, Role};
-use super::values::{MAX_JUDGED, is_digest, is_number, is_placeholder, is_plausible, looks_random};
-use super::{ANY, Beside, Found, Notice, Sign};
-use crate::redact::keys::Keys;
+use super::{ANY, Beside, SecretPlace, Sign, SignSink};
+use crate::redact::keys::RedactKeys;
+use crate::redact::name_words::{self, NameMeaning, NameRole};
 use crate::redact::text::Text;
+use crate::redact::values::{MAX_JUDGED, is_digest, is_number, is_placeholder, is_plausible, looks_random};
 
 /// The longest tag, attributes included.
 const LONGEST_TAG: usize = 128;
@@ -19,7 +19,7 @@ const END_OF_NAME: usize = 12;
 
 const CDATA: &[u8] = b"<![CDATA[";
 
-pub(super) fn noticed_by(notice: &mut Notice<'_>) {
+pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
     for last in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789\"'" {
         notice(Sign {
             pair: [*last, b'>'],
@@ -28,11 +28,11 @@ pub(super) fn noticed_by(notice: &mut Notice<'_>) {
     }
 }
 
-pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
+pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<SecretPlace> {
     let end = at + 1;
     // An element without attributes ends in its name.
     let last = text.slice(end.saturating_sub(END_OF_NAME), end);
-    if text.at(at).is_ascii_alphanumeric() && !keys.may_name(last) && !names::may_have_role(last) {
+    if text.at(at).is_ascii_alphanumeric() && !keys.may_name(last) && !name_words::may_have_role(last) {
         return None;
     }
     let mut start = end;
@@ -42,7 +42,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
             return None;
         }
     }
-    text.spend(end - start);
+    text.spend((end - start) / 2);
     let name_end = text.run_within(start, LONGEST_NAME, is_name).min(end);
     if text.before(start) != b'<' || name_end == start {
         return None;
@@ -50,7 +50,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
     let name = text.slice(start, name_end);
     match text.class(start, name_end, keys) {
         Some(class) => secret(text, end + 1, class),
-        None if name_end == end && names::role_of_member(name, true) == Role::Name => {
+        None if name_end == end && name_words::role_of_member(name, true) == NameRole::Name => {
             let content = text.run_within(end + 1, LONGEST_NAME, is_name);
             let class = text.class(end + 1, content, keys)?;
             let close = text.run_within(content, LONGEST_NAME, |byte| byte != b'>');
@@ -68,7 +68,7 @@ fn is_name(byte: u8) -> bool {
 }
 
 /// The text of the element whose tag ends before `start`, up to the closing tag.
-fn secret(text: &Text<'_>, start: usize, class: Name) -> Option<Found> {
+fn secret(text: &Text<'_>, start: usize, class: NameMeaning) -> Option<SecretPlace> {
     let (start, last) = if text.has(start, CDATA) {
         (start + CDATA.len(), b']')
     } else {
@@ -90,10 +90,10 @@ fn secret(text: &Text<'_>, start: usize, class: Name) -> Option<Found> {
         return None;
     }
     let is_secret = match class {
-        Name::Token if is_number(value) => false,
-        Name::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
-        Name::Secret => !is_placeholder(value),
-        Name::Token => (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value),
+        NameMeaning::Token if is_number(value) => false,
+        NameMeaning::Key => looks_random(value) && !is_digest(value) && !is_placeholder(value),
+        NameMeaning::Secret => !is_placeholder(value),
+        NameMeaning::Token => (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value),
     };
-    is_secret.then(|| Found::new(start, end))
+    is_secret.then(|| SecretPlace::new(start, end))
 }

@@ -3,7 +3,7 @@
 use crate::redact::text::{is_alphanumeric, is_url_safe};
 
 /// A published token format.
-pub(super) struct Format {
+pub(super) struct TokenFormat {
     pub(super) prefix: &'static [u8],
     /// What the rest is made of.
     pub(super) body: fn(u8) -> bool,
@@ -13,8 +13,8 @@ pub(super) struct Format {
     pub(super) is_common: bool,
 }
 
-const fn distinct(prefix: &'static str, body: fn(u8) -> bool, shortest: usize) -> Format {
-    Format {
+const fn distinct(prefix: &'static str, body: fn(u8) -> bool, shortest: usize) -> TokenFormat {
+    TokenFormat {
         prefix: prefix.as_bytes(),
         body,
         shortest,
@@ -22,8 +22,8 @@ const fn distinct(prefix: &'static str, body: fn(u8) -> bool, shortest: usize) -
     }
 }
 
-const fn common(prefix: &'static str, body: fn(u8) -> bool, shortest: usize) -> Format {
-    Format {
+const fn common(prefix: &'static str, body: fn(u8) -> bool, shortest: usize) -> TokenFormat {
+    TokenFormat {
         prefix: prefix.as_bytes(),
         body,
         shortest,
@@ -56,7 +56,7 @@ fn any_base64(byte: u8) -> bool {
 }
 
 /// The formats, from the providers' own documentation.
-pub(super) const FORMATS: &[Format] = &[
+pub(super) const FORMATS: &[TokenFormat] = &[
     // Model providers.
     common("sk-", is_url_safe, 20),
     distinct("sk-ant-", is_url_safe, 16),

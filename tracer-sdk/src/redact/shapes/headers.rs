@@ -2,11 +2,11 @@
 
 use memchr::memchr;
 
-use super::Found;
+use super::SecretPlace;
 use super::schemes::Credentials;
-use super::values::{MAX_JUDGED, is_code, is_placeholder, is_plausible};
-use crate::redact::fold::FoldedName;
+use crate::redact::names::Header;
 use crate::redact::text::Text;
+use crate::redact::values::{MAX_JUDGED, is_code, is_placeholder, is_plausible};
 
 /// Schemes whose credentials are one word.
 const SCHEMES: [&[u8]; 13] = [
@@ -43,46 +43,26 @@ const LONGEST_COOKIE_NAME: usize = 64;
 /// Longer words are no schemes.
 const LONGEST_SCHEME: usize = 24;
 
-/// What a header line holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Header {
-    /// Credentials, after the name of their scheme.
-    Authorization,
-    /// Names and values.
-    Cookie,
-}
-
-impl Header {
-    /// The header that `name` names.
-    pub(super) fn named(name: &FoldedName) -> Option<Self> {
-        if name.spelled(0, b"noitazirohtua").is_some() {
-            Some(Self::Authorization)
-        } else {
-            name.spelled_or_plural(0, b"eikooc").map(|_| Self::Cookie)
-        }
-    }
-
-    /// The secret in the header's value, which begins at `start`.
-    pub(super) fn find(self, text: &Text<'_>, start: usize) -> Option<Found> {
-        match self {
-            Self::Authorization => authorization(text, start),
-            Self::Cookie => {
-                let first = text.run_within(start, LONGEST_COOKIE_NAME, |byte| {
-                    !byte.is_ascii_whitespace() && byte != b';'
-                });
-                let has_name = memchr(b'=', text.slice(start, first)).is_some_and(|length| length > 0);
-                if !has_name {
-                    return None;
-                }
-                let seen = end_of_value(text, start, MAX_JUDGED);
-                let is_secret = seen > start && !is_placeholder(text.judged(start, seen));
-                is_secret.then(|| Found::new(start, end_of_value(text, start, usize::MAX)))
+/// The secret in the value of a header line, which begins at `start`.
+pub(super) fn find(header: Header, text: &Text<'_>, start: usize) -> Option<SecretPlace> {
+    match header {
+        Header::Authorization => authorization(text, start),
+        Header::Cookie => {
+            let first = text.run_within(start, LONGEST_COOKIE_NAME, |byte| {
+                !byte.is_ascii_whitespace() && byte != b';'
+            });
+            let has_name = memchr(b'=', text.slice(start, first)).is_some_and(|length| length > 0);
+            if !has_name {
+                return None;
             }
+            let seen = end_of_value(text, start, MAX_JUDGED);
+            let is_secret = seen > start && !is_placeholder(text.judged(start, seen));
+            is_secret.then(|| SecretPlace::new(start, end_of_value(text, start, usize::MAX)))
         }
     }
 }
 
-fn authorization(text: &Text<'_>, start: usize) -> Option<Found> {
+fn authorization(text: &Text<'_>, start: usize) -> Option<SecretPlace> {
     let scheme_end = text.run_within(start, LONGEST_SCHEME, |byte| {
         byte.is_ascii_alphanumeric() || byte == b'-'
     });
@@ -92,7 +72,8 @@ fn authorization(text: &Text<'_>, start: usize) -> Option<Found> {
         let parameters = text.run_within(scheme_end, MAX_JUDGED, |byte| byte == b' ');
         let seen = end_of_value(text, parameters, MAX_JUDGED);
         let has_parameters = memchr(b'=', text.slice(parameters, seen)).is_some();
-        return has_parameters.then(|| Found::new(parameters, end_of_value(text, parameters, usize::MAX)));
+        return has_parameters
+            .then(|| SecretPlace::new(parameters, end_of_value(text, parameters, usize::MAX)));
     }
     if is_one_of(&SCHEMES)
         && let Some(credentials) = Credentials::after(text, scheme_end)
@@ -108,7 +89,7 @@ fn authorization(text: &Text<'_>, start: usize) -> Option<Found> {
     let looks_like_code =
         || is_code(value) || value.iter().any(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<'));
     let is_secret = seen > start && is_plausible(value, 6) && !looks_like_code();
-    is_secret.then(|| Found::new(start, text.run(seen, is_word)))
+    is_secret.then(|| SecretPlace::new(start, text.run(seen, is_word)))
 }
 
 /// The end of the line, or of the quoted text that the line is in; quotes after `=` belong to the value. At most about

@@ -5,7 +5,6 @@ mod commands;
 mod elements;
 mod formats;
 mod headers;
-mod names;
 mod options;
 mod pairs;
 mod private_keys;
@@ -14,20 +13,19 @@ mod quotes;
 mod schemes;
 mod structured_tokens;
 mod urls;
-mod values;
-
-pub(crate) use names::{Name, Role};
-pub(super) use names::{Said, by_last_word, class, other_names, role, with_roles};
-pub(super) use values::{MAX_JUDGED, is_path, is_placeholder};
+mod value_places;
 
 use std::ops::Range;
 
-use super::keys::Keys;
+use super::keys::RedactKeys;
 use super::text::Text;
+
+/// The longest name; longer runs are something else.
+const LONGEST_NAME: usize = 64;
 
 /// Where a secret is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct SecretPlace {
     /// Its first byte.
     pub(super) start: usize,
     /// The byte after it.
@@ -36,7 +34,7 @@ pub(super) struct Found {
     pub(super) quotes: Range<usize>,
 }
 
-impl Found {
+impl SecretPlace {
     pub(super) const fn new(start: usize, end: usize) -> Self {
         Self {
             start,
@@ -73,80 +71,75 @@ const ANY: [u8; 256] = {
 };
 
 /// Takes signs.
-pub(super) type Notice<'n> = dyn FnMut(Sign<'_>) + 'n;
+pub(super) type SignSink<'n> = dyn FnMut(Sign<'_>) + 'n;
 
 /// A family of secrets.
-pub(super) struct Shape {
+pub(super) struct SecretShape {
     /// Names the signs that one is noticed by.
-    pub(super) noticed_by: fn(&mut Notice<'_>),
+    pub(super) noticed_by: fn(&mut SignSink<'_>),
     /// The secret noticed by the pair at a position, if it is one.
-    pub(super) find: fn(&Text<'_>, usize, &Keys) -> Option<Found>,
+    pub(super) find: fn(&Text<'_>, usize, &RedactKeys) -> Option<SecretPlace>,
 }
 
 /// Every shape, the one that takes most first. At most 15: each is a bit in the scanner's table.
-pub(super) const SHAPES: &[Shape] = &[
-    Shape {
+pub(super) const SHAPES: &[SecretShape] = &[
+    SecretShape {
         noticed_by: private_keys::noticed_by,
         find: private_keys::find,
     },
-    Shape {
+    SecretShape {
         noticed_by: assignments::noticed_by,
         find: assignments::find,
     },
-    Shape {
+    SecretShape {
         noticed_by: urls::noticed_by,
         find: urls::find,
     },
-    Shape {
+    SecretShape {
         noticed_by: structured_tokens::web_tokens_noticed_by,
         find: structured_tokens::find_web_token,
     },
-    Shape {
+    SecretShape {
         noticed_by: structured_tokens::telegram_tokens_noticed_by,
         find: structured_tokens::find_telegram_token,
     },
-    Shape {
+    SecretShape {
         noticed_by: structured_tokens::discord_tokens_noticed_by,
         find: structured_tokens::find_discord_token,
     },
-    Shape {
+    SecretShape {
         noticed_by: provider_keys::noticed_by,
         find: provider_keys::find,
     },
-    Shape {
+    SecretShape {
         noticed_by: schemes::noticed_by,
         find: schemes::find,
     },
-    Shape {
+    SecretShape {
         noticed_by: options::noticed_by,
         find: options::find,
     },
-    Shape {
+    SecretShape {
         noticed_by: commands::noticed_by,
         find: commands::find,
     },
-    Shape {
+    SecretShape {
         noticed_by: quotes::lists_noticed_by,
         find: quotes::find_in_list,
     },
-    Shape {
+    SecretShape {
         noticed_by: quotes::words_noticed_by,
         find: quotes::find_behind_word,
     },
-    Shape {
+    SecretShape {
         noticed_by: quotes::single_quotes_noticed_by,
         find: quotes::find_behind_word,
     },
-    Shape {
+    SecretShape {
         noticed_by: elements::noticed_by,
         find: elements::find,
     },
 ];
-
-/// What the name of an option of the command line says about its value.
-pub(super) fn name_of_option(option: &str, keys: &Keys) -> Option<Name> {
-    class(option.as_bytes(), keys)
-}
 
 /// The published prefixes of keys.
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! Options in a command line: `--api-key value`, `"--api-key", "value"`, `-u user:password`. With `=` they are assignments.
 
-use super::assignments::{LONGEST_NAME, quoted_end};
-use super::names::Name;
-use super::values::{MAX_JUDGED, is_number, is_placeholder, is_plausible, looks_random};
-use super::{Beside, Found, Notice, Sign};
-use crate::redact::keys::Keys;
+use super::LONGEST_NAME;
+use super::value_places::quoted_end;
+use super::{Beside, SecretPlace, Sign, SignSink};
+use crate::redact::keys::RedactKeys;
+use crate::redact::name_words::NameMeaning;
 use crate::redact::text::{Text, is_url_safe};
+use crate::redact::values::{MAX_JUDGED, is_number, is_placeholder, is_plausible, looks_random};
 
-pub(super) fn noticed_by(notice: &mut Notice<'_>) {
+pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
     notice(Sign {
         pair: *b"--",
         beside: Beside::After(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"),
@@ -18,7 +19,7 @@ pub(super) fn noticed_by(notice: &mut Notice<'_>) {
     });
 }
 
-pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
+pub(super) fn find(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<SecretPlace> {
     let name_start = at + 2;
     if text.at(at + 1) == b'u' {
         return login(text, at);
@@ -37,14 +38,14 @@ pub(super) fn find(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
 }
 
 /// What follows an option as its value.
-struct Value {
+struct OptionArgument {
     start: usize,
     /// As far as it was looked at.
     seen: usize,
     quote: Option<u8>,
 }
 
-fn value_after(text: &Text<'_>, name_end: usize) -> Option<Value> {
+fn value_after(text: &Text<'_>, name_end: usize) -> Option<OptionArgument> {
     let start = text.run_within(name_end, 9, |byte| {
         matches!(byte, b' ' | b'"' | b'\'' | b',' | b'\\')
     });
@@ -56,35 +57,35 @@ fn value_after(text: &Text<'_>, name_end: usize) -> Option<Value> {
         Some(quote) => quoted_end(text, start, quote, 0, MAX_JUDGED),
         None => text.run_within(start, MAX_JUDGED, is_bare),
     };
-    Some(Value { start, seen, quote })
+    Some(OptionArgument { start, seen, quote })
 }
 
 fn is_bare(byte: u8) -> bool {
     !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b';' | b'|')
 }
 
-impl Value {
-    fn is_secret(&self, text: &Text<'_>, name: Name) -> bool {
+impl OptionArgument {
+    fn is_secret(&self, text: &Text<'_>, name: NameMeaning) -> bool {
         let value = text.judged(self.start, self.seen);
         match name {
-            Name::Token if is_number(value) => false,
-            Name::Key => looks_random(value),
-            Name::Secret | Name::Token if self.quote.is_some() => !is_placeholder(value),
-            Name::Secret | Name::Token => is_plausible(value, 6),
+            NameMeaning::Token if is_number(value) => false,
+            NameMeaning::Key => looks_random(value),
+            NameMeaning::Secret | NameMeaning::Token if self.quote.is_some() => !is_placeholder(value),
+            NameMeaning::Secret | NameMeaning::Token => is_plausible(value, 6),
         }
     }
 
-    fn found(&self, text: &Text<'_>) -> Found {
+    fn found(&self, text: &Text<'_>) -> SecretPlace {
         let end = match self.quote {
             Some(quote) => quoted_end(text, self.start, quote, 0, usize::MAX),
             None => text.run(self.seen, is_bare),
         };
-        Found::new(self.start, end)
+        SecretPlace::new(self.start, end)
     }
 }
 
 /// The password in `-u user:password`.
-fn login(text: &Text<'_>, at: usize) -> Option<Found> {
+fn login(text: &Text<'_>, at: usize) -> Option<SecretPlace> {
     let start = text.run_within(at + 2, 8, |byte| matches!(byte, b' ' | b'"' | b'\''));
     if !text.before(at).is_ascii_whitespace() || start == at + 2 {
         return None;
@@ -99,5 +100,5 @@ fn login(text: &Text<'_>, at: usize) -> Option<Found> {
     let is_password = |byte: u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'\\');
     let seen = text.run_within(password, MAX_JUDGED, is_password);
     let is_secret = seen > password && is_plausible(text.judged(password, seen), 6);
-    is_secret.then(|| Found::new(password, text.run(seen, is_password)))
+    is_secret.then(|| SecretPlace::new(password, text.run(seen, is_password)))
 }

@@ -1,11 +1,12 @@
 //! Values beside their names: `{"name": "password", "value": "…"}`, `name="token" value="…"`, and in any order.
 
-use super::Found;
-use super::assignments::{Gap, LONGEST_NAME, Quoted};
-use super::names::{self, Name, Role};
-use super::values::{MAX_JUDGED, is_digest, is_number, is_placeholder, is_plausible, looks_random};
-use crate::redact::keys::Keys;
+use super::LONGEST_NAME;
+use super::SecretPlace;
+use super::value_places::{Gap, Quoted};
+use crate::redact::keys::RedactKeys;
+use crate::redact::name_words::{self, NameMeaning, NameRole};
 use crate::redact::text::Text;
+use crate::redact::values::{MAX_JUDGED, is_digest, is_number, is_placeholder, is_plausible, looks_random};
 
 /// How many members may be between the name and the value.
 const MOST_MEMBERS: usize = 3;
@@ -25,18 +26,21 @@ pub(super) fn find(
     member: usize,
     start: usize,
     is_markup: bool,
-    keys: &Keys,
-) -> Option<Found> {
-    let (name, behind) = if let Some(quoted) = Quoted::within(text, start, LONGEST_NAME + 1) {
-        ((quoted.start, quoted.seen), quoted.behind(text)?)
-    } else {
-        let end = text.run_within(start, LONGEST_NAME + 1, is_bare_name);
-        ((start, end), end)
+    keys: &RedactKeys,
+) -> Option<SecretPlace> {
+    let quoted = Quoted::within(text, start, LONGEST_NAME + 1);
+    let (name_start, name_end) = match &quoted {
+        Some(quoted) => (quoted.start, quoted.seen),
+        None => (start, text.run_within(start, LONGEST_NAME + 1, is_bare_name)),
     };
-    if name.1 - name.0 > LONGEST_NAME {
+    if name_end == name_start || name_end - name_start > LONGEST_NAME {
         return None;
     }
-    let class = text.class(name.0, name.1, keys)?;
+    let class = text.class(name_start, name_end, keys)?;
+    let behind = match quoted {
+        Some(quoted) => quoted.behind(text)?,
+        None => name_end,
+    };
     after(text, behind, class, is_markup).or_else(|| before(text, member, class))
 }
 
@@ -45,7 +49,7 @@ fn is_bare_name(byte: u8) -> bool {
 }
 
 /// The value in one of the members after the name.
-fn after(text: &Text<'_>, behind: usize, class: Name, is_markup: bool) -> Option<Found> {
+fn after(text: &Text<'_>, behind: usize, class: NameMeaning, is_markup: bool) -> Option<SecretPlace> {
     let mut position = behind;
     for _ in 0..MOST_MEMBERS {
         let start = between(text, position);
@@ -59,10 +63,10 @@ fn after(text: &Text<'_>, behind: usize, class: Name, is_markup: bool) -> Option
         }
         let arrow = usize::from(text.at(separator + 1) == b'>');
         let value = Gap::from(text, separator + 1 + arrow)?.end;
-        match names::role_of_member(text.slice(start, end), is_markup) {
-            Role::Value => return secret_at(text, value, class),
-            Role::Name => return None,
-            Role::Other => {
+        match name_words::role_of_member(text.slice(start, end), is_markup) {
+            NameRole::Value => return secret_at(text, value, class),
+            NameRole::Name => return None,
+            NameRole::Other => {
                 position = match Quoted::at(text, value) {
                     Some(quoted) => quoted.behind(text)?,
                     None => text.run_within(value, MOST_BETWEEN, is_bare_name),
@@ -89,10 +93,10 @@ fn between(text: &Text<'_>, position: usize) -> usize {
 }
 
 /// The secret that is the value at `start`.
-fn secret_at(text: &Text<'_>, start: usize, class: Name) -> Option<Found> {
+fn secret_at(text: &Text<'_>, start: usize, class: NameMeaning) -> Option<SecretPlace> {
     if let Some(quoted) = Quoted::at(text, start) {
         let is_secret = quoted.seen > quoted.start && is_secret(quoted.judged(text), class);
-        return is_secret.then(|| Found::new(quoted.start, quoted.end(text)));
+        return is_secret.then(|| SecretPlace::new(quoted.start, quoted.end(text)));
     }
     let is_value = |byte: u8| {
         !byte.is_ascii_whitespace()
@@ -104,20 +108,20 @@ fn secret_at(text: &Text<'_>, start: usize, class: Name) -> Option<Found> {
     let seen = text.run_within(start, MAX_JUDGED, is_value);
     let value = text.judged(start, seen);
     let is_secret = seen > start && is_secret(value, class) && is_plausible(value, 6);
-    is_secret.then(|| Found::new(start, text.run(seen, is_value)))
+    is_secret.then(|| SecretPlace::new(start, text.run(seen, is_value)))
 }
 
-fn is_secret(value: &[u8], class: Name) -> bool {
+fn is_secret(value: &[u8], class: NameMeaning) -> bool {
     match class {
-        Name::Token if is_number(value) => false,
-        Name::Key if is_digest(value) => false,
-        Name::Key => looks_random(value) && !is_placeholder(value),
-        Name::Secret | Name::Token => !is_placeholder(value),
+        NameMeaning::Token if is_number(value) => false,
+        NameMeaning::Key if is_digest(value) => false,
+        NameMeaning::Key => looks_random(value) && !is_placeholder(value),
+        NameMeaning::Secret | NameMeaning::Token => !is_placeholder(value),
     }
 }
 
 /// The quoted value in the member directly before the one whose name begins at `member`.
-fn before(text: &Text<'_>, member: usize, class: Name) -> Option<Found> {
+fn before(text: &Text<'_>, member: usize, class: NameMeaning) -> Option<SecretPlace> {
     let back = |from: usize, most: usize, belongs: &dyn Fn(u8) -> bool| {
         let mut start = from;
         while start > 0 && from - start < most && belongs(text.before(start)) {
@@ -149,9 +153,9 @@ fn before(text: &Text<'_>, member: usize, class: Name) -> Option<Found> {
     }
     let name_end = back(separator - 1, MOST_BETWEEN, &is_around);
     let name = back(name_end, LONGEST_ROLE, &is_bare_name);
-    let role = names::role_of_member(text.slice(name, name_end), false);
-    let is_secret = role == Role::Value
+    let role = name_words::role_of_member(text.slice(name, name_end), false);
+    let is_secret = role == NameRole::Value
         && text.before_marker(start, end) == end
         && is_secret(text.judged(start, end), class);
-    (is_secret && end > start).then(|| Found::new(start, end))
+    (is_secret && end > start).then(|| SecretPlace::new(start, end))
 }

@@ -4,8 +4,8 @@ use crate::process::Computed;
 
 use memchr::memmem::{self, Finder};
 
-use super::{Beside, Found, Notice, Sign};
-use crate::redact::keys::Keys;
+use super::{Beside, SecretPlace, Sign, SignSink};
+use crate::redact::keys::RedactKeys;
 use crate::redact::text::Text;
 
 const BEGIN: &[u8] = b"-----BEGIN ";
@@ -21,14 +21,14 @@ const LONGEST_LABEL: usize = 40;
 /// The longest block that is looked for.
 const LONGEST_BLOCK: usize = 64 * 1024;
 
-pub(super) fn noticed_by(notice: &mut Notice<'_>) {
+pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
     notice(Sign {
         pair: *b"-B",
         beside: Beside::Before(b"-"),
     });
 }
 
-pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
+pub(super) fn find(text: &Text<'_>, at: usize, _: &RedactKeys) -> Option<SecretPlace> {
     let start = at.checked_sub(4).filter(|&start| text.has(start, BEGIN))?;
     let label = start + BEGIN.len();
     let label_end = text.run_within(label, LONGEST_LABEL + 1, |byte| {
@@ -40,7 +40,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
     }
     let body = label_end + 5;
     let end = closing_line(text, body).unwrap_or_else(|| end_of_cut_block(text, body));
-    (end > body).then_some(Found::new(start, end))
+    (end > body).then_some(SecretPlace::new(start, end))
 }
 
 /// The end of the line that closes the block, when something is between.

@@ -2,23 +2,23 @@
 //!
 //! A prefix is noticed by its last two bytes, which ordinary text has more seldom than the first two.
 
-use super::formats::{FORMATS, Format};
-use super::values::{MAX_JUDGED, is_blank, looks_random};
-use super::{ANY, Beside, Found, Notice, Sign};
+use super::formats::{FORMATS, TokenFormat};
+use super::{ANY, Beside, SecretPlace, Sign, SignSink};
 use crate::process::Computed;
-use crate::redact::keys::Keys;
+use crate::redact::keys::RedactKeys;
 use crate::redact::text::{Text, is_url_safe};
+use crate::redact::values::{MAX_JUDGED, is_blank, looks_random};
 
-/// What looks random has a part of so many signs at least; that of the published formats is their first.
+/// What looks random has a part of this many signs at least; that of the published formats is their first.
 const SHORTEST_RANDOM: usize = 12;
 
 /// The formats by the last two bytes of their prefix ([`slot`]), the longest prefix first.
-static BY_PAIR: Computed<Vec<Vec<Candidate>>> = Computed::new(|| {
-    let mut slots: Vec<Vec<Candidate>> = (0..256).map(|_| Vec::new()).collect();
+static BY_PAIR: Computed<Vec<Vec<KeyCandidate>>> = Computed::new(|| {
+    let mut slots: Vec<Vec<KeyCandidate>> = (0..256).map(|_| Vec::new()).collect();
     for format in FORMATS {
         if let Some(slot) = last_pair(format).and_then(|pair| slots.get_mut(slot(pair))) {
             let before = before_last_pair(format).copied();
-            slot.push(Candidate { before, format });
+            slot.push(KeyCandidate { before, format });
         }
     }
     for slot in &mut slots {
@@ -28,10 +28,10 @@ static BY_PAIR: Computed<Vec<Vec<Candidate>>> = Computed::new(|| {
 });
 
 /// A format that was noticed.
-struct Candidate {
+struct KeyCandidate {
     /// The byte before the last two of the prefix: a quick no, because ordinary words have these two as well.
     before: Option<u8>,
-    format: &'static Format,
+    format: &'static TokenFormat,
 }
 
 /// Spreads the pairs, so that few prefixes are compared for one that is noticed.
@@ -39,16 +39,16 @@ const fn slot([first, last]: [u8; 2]) -> usize {
     (first.wrapping_mul(31) ^ last) as usize
 }
 
-fn last_pair(format: &Format) -> Option<[u8; 2]> {
+fn last_pair(format: &TokenFormat) -> Option<[u8; 2]> {
     format.prefix.last_chunk().copied()
 }
 
 /// The byte before the last two of the prefix.
-fn before_last_pair(format: &'static Format) -> Option<&'static u8> {
+fn before_last_pair(format: &'static TokenFormat) -> Option<&'static u8> {
     format.prefix.iter().rev().nth(2)
 }
 
-pub(super) fn noticed_by(notice: &mut Notice<'_>) {
+pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
     for format in FORMATS {
         let Some(pair) = last_pair(format) else { continue };
         let beside = match (pair, before_last_pair(format)) {
@@ -61,7 +61,7 @@ pub(super) fn noticed_by(notice: &mut Notice<'_>) {
     }
 }
 
-pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
+pub(super) fn find(text: &Text<'_>, at: usize, _: &RedactKeys) -> Option<SecretPlace> {
     let body = at + 2;
     let candidates = BY_PAIR.get(slot([text.at(at), text.at(at + 1)]))?;
     let before = text.before(at);
@@ -93,6 +93,6 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
         } else {
             !is_blank(rest) && !rest.starts_with(b"your")
         };
-        fits.then(|| Found::new(start, text.run(seen, format.body)))
+        fits.then(|| SecretPlace::new(start, text.run(seen, format.body)))
     })
 }

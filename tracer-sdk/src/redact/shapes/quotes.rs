@@ -1,12 +1,15 @@
 //! Quoted values behind a word or another quoted text: `PASSWORD '…'`, `IDENTIFIED BY '…'`, `["x-api-key", "…"]`,
 //! `("DB_PASSWORD", "…")`.
 
-use super::assignments::{Gap, LONGEST_NAME, Quoted, is_screaming};
-use super::names::{self, Name};
-use super::values::{is_placeholder, is_plausible, looks_random};
-use super::{ANY, Beside, Found, Notice, Sign};
-use crate::redact::keys::Keys;
+use super::LONGEST_NAME;
+use super::assignments::is_screaming;
+use super::value_places::{Gap, Quoted};
+use super::{ANY, Beside, SecretPlace, Sign, SignSink};
+use crate::redact::keys::RedactKeys;
+use crate::redact::name_words::NameMeaning;
+use crate::redact::names;
 use crate::redact::text::Text;
+use crate::redact::values::{is_placeholder, is_plausible, looks_random};
 
 /// How far before `BY` the word `IDENTIFIED` is looked for: a plugin may be named between them.
 const MOST_BEFORE_BY: usize = 48;
@@ -39,7 +42,7 @@ const ENDS_OF_NAMES: &[u8] = &{
 /// What the words in capitals end with that may be before a quote.
 const ENDS_OF_WORDS: &[u8] = b"DEYTNSRHL";
 
-pub(super) fn words_noticed_by(notice: &mut Notice<'_>) {
+pub(super) fn words_noticed_by(notice: &mut SignSink<'_>) {
     // Prose has double quotes behind words, but seldom behind words in capitals.
     for before in b" \t\n(" {
         for quote in b"\"'\\" {
@@ -51,14 +54,14 @@ pub(super) fn words_noticed_by(notice: &mut Notice<'_>) {
     }
 }
 
-pub(super) fn single_quotes_noticed_by(notice: &mut Notice<'_>) {
+pub(super) fn single_quotes_noticed_by(notice: &mut SignSink<'_>) {
     notice(Sign {
         pair: *b" '",
         beside: Beside::After(&ANY),
     });
 }
 
-pub(super) fn lists_noticed_by(notice: &mut Notice<'_>) {
+pub(super) fn lists_noticed_by(notice: &mut SignSink<'_>) {
     for quote in b"\"'" {
         // Commas are too common to look behind each.
         notice(Sign {
@@ -69,18 +72,21 @@ pub(super) fn lists_noticed_by(notice: &mut Notice<'_>) {
 }
 
 /// The text in the quotes at `at + 1`, behind a word.
-pub(super) fn find_behind_word(text: &Text<'_>, at: usize, keys: &Keys) -> Option<Found> {
+pub(super) fn find_behind_word(text: &Text<'_>, at: usize, keys: &RedactKeys) -> Option<SecretPlace> {
     let mut end = at;
     while matches!(text.before(end), b' ' | b'\t') && at - end < MOST_BLANKS {
         end -= 1;
     }
     text.spend(at - end);
-    let is_word = text.before(end).is_ascii_alphanumeric();
-    is_word.then(|| behind_word(text, end, at + 1, keys))?
+    if text.before(end).is_ascii_alphanumeric() {
+        behind_word(text, end, at + 1, keys)
+    } else {
+        None
+    }
 }
 
 /// The text behind the one that the quote at `closing` closes, when that is a name: a pair, or a call.
-pub(super) fn find_in_list(text: &Text<'_>, closing: usize, keys: &Keys) -> Option<Found> {
+pub(super) fn find_in_list(text: &Text<'_>, closing: usize, keys: &RedactKeys) -> Option<SecretPlace> {
     let quote = text.at(closing);
     let mut end = closing;
     while text.before(end) == b'\\' && closing - end < MOST_BACKSLASHES {
@@ -125,25 +131,26 @@ pub(super) fn find_in_list(text: &Text<'_>, closing: usize, keys: &Keys) -> Opti
     let is_secret = |value: &[u8]| match class {
         // In a list there are more names than values.
         _ if !is_pair => looks_random(value) && !is_placeholder(value),
-        Name::Key => looks_random(value) && !is_placeholder(value),
-        Name::Secret => is_plausible(value, 6),
-        Name::Token => is_plausible(value, 8),
+        NameMeaning::Key => looks_random(value) && !is_placeholder(value),
+        NameMeaning::Secret => is_plausible(value, 6),
+        NameMeaning::Token => is_plausible(value, 8),
     };
     // Names of secrets in a list are followed by others.
     let judged = value.judged(text);
-    (is_secret(judged) && !looks_like_name(judged, keys)).then(|| Found::new(value.start, value.end(text)))
+    (is_secret(judged) && !looks_like_name(judged, keys))
+        .then(|| SecretPlace::new(value.start, value.end(text)))
 }
 
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b' ') || !byte.is_ascii()
 }
 
-fn looks_like_name(value: &[u8], keys: &Keys) -> bool {
+fn looks_like_name(value: &[u8], keys: &RedactKeys) -> bool {
     !looks_random(value) && names::class(value, keys).is_some()
 }
 
 /// The text whose quotes begin at `opening`, when the word that ends at `word_end` says that it is a secret.
-fn behind_word(text: &Text<'_>, word_end: usize, opening: usize, keys: &Keys) -> Option<Found> {
+fn behind_word(text: &Text<'_>, word_end: usize, opening: usize, keys: &RedactKeys) -> Option<SecretPlace> {
     let last = text.slice(word_end.saturating_sub(END_OF_NAME), word_end);
     let is_by = matches!(last, [.., before, b'b' | b'B', b'y' | b'Y'] if !before.is_ascii_alphanumeric());
     if !is_by && !keys.may_name(last) {
@@ -164,19 +171,19 @@ fn behind_word(text: &Text<'_>, word_end: usize, opening: usize, keys: &Keys) ->
         return None;
     }
     let class = if is_by {
-        is_identified(text, start).then_some(Name::Secret)?
+        is_identified(text, start).then_some(NameMeaning::Secret)?
     } else {
         text.class(start, word_end, keys)?
     };
     let value = Quoted::at(text, opening)?;
     let is_secret = |value: &[u8]| match class {
-        Name::Key => false,
-        Name::Secret if is_by || is_screaming => !is_placeholder(value),
-        Name::Secret => is_plausible(value, 6),
-        Name::Token => is_plausible(value, 8),
+        NameMeaning::Key => false,
+        NameMeaning::Secret if is_by || is_screaming => !is_placeholder(value),
+        NameMeaning::Secret => is_plausible(value, 6),
+        NameMeaning::Token => is_plausible(value, 8),
     };
     (value.seen > value.start && is_secret(value.judged(text)))
-        .then(|| Found::new(value.start, value.end(text)))
+        .then(|| SecretPlace::new(value.start, value.end(text)))
 }
 
 /// Whether `IDENTIFIED` is before the `BY` that begins at `by`.

@@ -1,9 +1,9 @@
 //! Credentials after the name of their scheme, outside a header too: `Bearer …`, `Basic …`.
 
-use super::values::{MAX_JUDGED, is_plausible, looks_random};
-use super::{Beside, Found, Notice, Sign};
-use crate::redact::keys::Keys;
+use super::{Beside, SecretPlace, Sign, SignSink};
+use crate::redact::keys::RedactKeys;
 use crate::redact::text::Text;
+use crate::redact::values::{MAX_JUDGED, is_plausible, looks_random};
 
 /// Shorter words after `bearer` are prose.
 const SHORTEST_BEARER: usize = 10;
@@ -17,7 +17,7 @@ const MAX_BLANKS: usize = 24;
 /// The most signs of equality behind them.
 const MAX_PADDING: usize = 4;
 
-pub(super) fn noticed_by(notice: &mut Notice<'_>) {
+pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
     for (pairs, after) in [
         ([*b"Be", *b"be", *b"BE"], b"aA"),
         ([*b"Ba", *b"ba", *b"BA"], b"sS"),
@@ -31,7 +31,7 @@ pub(super) fn noticed_by(notice: &mut Notice<'_>) {
     }
 }
 
-pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
+pub(super) fn find(text: &Text<'_>, at: usize, _: &RedactKeys) -> Option<SecretPlace> {
     if text.has_ignoring_case(at, b"bearer") {
         let credentials = Credentials::after(text, at + 6)?;
         let is_token =
@@ -79,14 +79,14 @@ impl Credentials {
         text.at(self.seen)
     }
 
-    pub(super) fn found(&self, text: &Text<'_>) -> Found {
+    pub(super) fn found(&self, text: &Text<'_>) -> SecretPlace {
         let end = if text.before(self.seen) == b'=' {
             self.seen
         } else {
             let end = text.run(self.seen, is_token68);
             text.run(end, |byte| byte == b'=')
         };
-        Found::new(self.start, end)
+        SecretPlace::new(self.start, end)
     }
 }
 

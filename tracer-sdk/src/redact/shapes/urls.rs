@@ -5,22 +5,22 @@ use crate::process::Computed;
 use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
-use super::values::{is_number, is_placeholder, looks_random};
-use super::{Beside, Found, Notice, Sign};
-use crate::redact::keys::Keys;
+use super::{Beside, SecretPlace, Sign, SignSink};
+use crate::redact::keys::RedactKeys;
 use crate::redact::text::Text;
+use crate::redact::values::{is_number, is_placeholder, looks_random};
 
 /// What finds the end of a login.
 static AT_SIGN: Computed<Finder<'static>> = Computed::new(|| Finder::new(b"@"));
 
-pub(super) fn noticed_by(notice: &mut Notice<'_>) {
+pub(super) fn noticed_by(notice: &mut SignSink<'_>) {
     notice(Sign {
         pair: *b"//",
         beside: Beside::Before(b":"),
     });
 }
 
-pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
+pub(super) fn find(text: &Text<'_>, at: usize, _: &RedactKeys) -> Option<SecretPlace> {
     if text.before(at) != b':' {
         return None;
     }
@@ -32,7 +32,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
         // A password may hold a sign that it should not; then what looks like a port is none.
         let colon = start + memchr(b':', text.slice(start, authority))?;
         let port = text.slice(colon + 1, authority);
-        if port.is_empty() || is_number(port) || is_placeholder(port) {
+        if port.is_empty() || is_number(port) {
             return None;
         }
         let [of_url, ..] = &text.runs;
@@ -41,20 +41,34 @@ pub(super) fn find(text: &Text<'_>, at: usize, _: &Keys) -> Option<Found> {
         if login_end.is_none() && text.is_open_end(all) {
             login_end = Some(all);
         }
+        if login_end.is_none() || is_placeholder(port) {
+            return None;
+        }
     }
     let login_end = login_end?;
     let login = text.slice(start, login_end);
     let is_secret = |start: usize, judge: fn(&[u8]) -> bool| judge(text.judged(start, login_end));
     match memchr(b':', text.slice(start, authority.min(login_end))) {
         None => is_secret(start, |login| looks_random(login) && !is_placeholder(login))
-            .then(|| Found::new(start, start + login.len())),
+            .then(|| SecretPlace::new(start, start + login.len())),
         Some(colon) => {
             let password = start + colon + 1;
-            is_secret(password, |password| !is_placeholder(password)).then(|| Found::new(password, login_end))
+            is_secret(password, |password| !is_placeholder(password))
+                .then(|| SecretPlace::new(password, login_end))
         }
     }
 }
 
 fn is_url(byte: u8) -> bool {
-    !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | 0)
+    const URL: [bool; 256] = {
+        let mut table = [true; 256];
+        let mut number = 0;
+        let others = b" \t\n\r\x0c\"'`<>\\\0";
+        while number < others.len() {
+            table[others[number] as usize] = false;
+            number += 1;
+        }
+        table
+    };
+    URL[usize::from(byte)]
 }

@@ -157,7 +157,7 @@ pub(crate) const TRIGGERS: &[&str] = &[
     "%",
 ];
 
-/// Arranges a trigger, and the one that follows it in the list, to so many bytes of text.
+/// Arranges a trigger, and the one that follows it in the list, to this many bytes of text.
 pub(crate) type Arrangement = fn(&str, &str, usize) -> String;
 
 pub(crate) const ARRANGEMENTS: &[(&str, Arrangement)] = &[

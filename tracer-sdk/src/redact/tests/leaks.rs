@@ -257,3 +257,21 @@ proptest! {
         prop_assert_eq!(redactor.text(&once), once.as_str());
     }
 }
+
+#[test]
+fn a_name_that_a_replaced_secret_made_too_long_is_looked_at_again() {
+    let first = SHAPES[0](&mut Dice::new(0)).text;
+    let second = SHAPES[21](&mut Dice::new(0)).text;
+    for around in ["\u{1e130}𐝀𞹉᐀", "éé", "値値値値値値値値", "xxxxxxxxxxxxxxxxxxxx"] {
+        for max_field_bytes in [100, 1_000] {
+            let settings = RedactionSettings {
+                max_field_bytes,
+                ..RedactionSettings::default()
+            };
+            let redactor = Redactor::new(&settings, []);
+            let text = format!("{first}{around}{second}");
+            let once = redactor.text(&text).into_owned();
+            assert_eq!(redactor.text(&once), once.as_str(), "{max_field_bytes}: {text}");
+        }
+    }
+}

@@ -259,7 +259,7 @@ fn a_random_value_survives_in_no_structure_that_names_it() {
             assert!(serde_json::from_str::<Value>(&written).is_ok(), "{written}");
             let (cleaned, changed) = redaction.value(structure.clone());
             let cleaned = cleaned.to_string();
-            // Only a text is told from an identity by its look.
+            // Only a text is distinguished from an identity by its form.
             let is_text = structure
                 .as_object()
                 .is_none_or(|members| members.values().all(Value::is_string));

@@ -1,11 +1,11 @@
-//! Which value wins, what a project file may do, and what is told of values that cannot be used.
+//! Which value wins, what a project file may do, and what is reported of values that cannot be used.
 
 use std::ffi::OsString;
 use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::super::{Allowed, Flush, SETTINGS};
+use super::super::{AllowedValues, Flush, SETTINGS};
 use super::*;
 use crate::guardrails::Guardrails;
 
@@ -89,14 +89,14 @@ fn the_defaults_of_the_table_are_those_in_force() {
 fn every_setting_of_the_table_is_read_from_the_environment_and_from_files() {
     for setting in SETTINGS {
         let (text, toml) = match setting.allowed {
-            Allowed::Path => ("/elsewhere", "'/elsewhere'"),
-            Allowed::Switch if setting.default == Some("true") => ("Off", "false"),
-            Allowed::Switch => ("1", "true"),
-            Allowed::SwitchOr(words) => (words[0], "'shape'"),
-            Allowed::Names => ("ssn, iban", "['ssn', 'iban']"),
-            Allowed::Whole(_) | Allowed::Between(..) => ("999", "0x3e7"),
-            Allowed::Seconds => ("1.5", "1.5"),
-            Allowed::Word(words) => (words[1], "'batched'"),
+            AllowedValues::Path => ("/elsewhere", "'/elsewhere'"),
+            AllowedValues::Switch if setting.default == Some("true") => ("Off", "false"),
+            AllowedValues::Switch => ("1", "true"),
+            AllowedValues::SwitchOr(words) => (words[0], "'shape'"),
+            AllowedValues::Names => ("ssn, iban", "['ssn', 'iban']"),
+            AllowedValues::Whole(_) | AllowedValues::Between(..) => ("999", "0x3e7"),
+            AllowedValues::Seconds => ("1.5", "1.5"),
+            AllowedValues::Word(words) => (words[1], "'batched'"),
         };
         let variable = setting.variable();
         let by_environment = in_force(&[(variable.as_str(), text)], "", "");
@@ -111,20 +111,22 @@ fn every_setting_refuses_what_is_not_allowed_and_never_repeats_it() {
     for setting in SETTINGS {
         let variable = setting.variable();
         let (bad_text, bad_toml): (&[&str], &[&str]) = match setting.allowed {
-            Allowed::Path => (&[], &["7123", "''", "['hunter2']"]),
-            Allowed::Switch | Allowed::SwitchOr(_) => (&["hunter2", "7123"], &["'hunter2'", "7123"]),
-            Allowed::Names => (&[",", " , "], &["'hunter2'", "[7123]", "['']"]),
-            Allowed::Whole(0) => (&["hunter2", "-7123", "7.123"], &["'hunter2'", "-7123", "7.123"]),
-            Allowed::Between(..) => (&["hunter2", "1", "-7123", "1048577"], &["1", "1048577", "'712'"]),
-            Allowed::Whole(_) => (
+            AllowedValues::Path => (&[], &["7123", "''", "['hunter2']"]),
+            AllowedValues::Switch | AllowedValues::SwitchOr(_) => {
+                (&["hunter2", "7123"], &["'hunter2'", "7123"])
+            }
+            AllowedValues::Names => (&[",", " , "], &["'hunter2'", "[7123]", "['']"]),
+            AllowedValues::Whole(0) => (&["hunter2", "-7123", "7.123"], &["'hunter2'", "-7123", "7.123"]),
+            AllowedValues::Between(..) => (&["hunter2", "1", "-7123", "1048577"], &["1", "1048577", "'712'"]),
+            AllowedValues::Whole(_) => (
                 &["hunter2", "1", "-7123"],
                 &["1", "99999999999999999999999", "'7123'"],
             ),
-            Allowed::Seconds => (
+            AllowedValues::Seconds => (
                 &["hunter2", "-7123", "inf", "nan"],
                 &["'7123'", "-7.123", "inf", "nan", "1e300"],
             ),
-            Allowed::Word(_) => (&["hunter2"], &["'hunter2'", "true"]),
+            AllowedValues::Word(_) => (&["hunter2"], &["'hunter2'", "true"]),
         };
         for text in bad_text {
             let (settings, problems) = resolved(&[(variable.as_str(), text)], "", "");
@@ -231,7 +233,7 @@ fn a_switch_that_cannot_be_read_leaves_redaction_on() {
 }
 
 #[test]
-fn a_file_that_is_not_toml_is_told_with_its_line_and_column_and_nothing_of_it_is_used() {
+fn a_file_that_is_not_toml_is_reported_by_line_and_ignored() {
     let (settings, problems) = resolved(&[], "", "loop_window = 20\npassword = hunter2\n");
     assert_eq!(settings, in_force(&[], "", ""));
     assert_eq!(problems.len(), 1);
@@ -243,7 +245,7 @@ fn a_file_that_is_not_toml_is_told_with_its_line_and_column_and_nothing_of_it_is
 }
 
 #[test]
-fn an_unknown_key_is_told_with_the_nearest_name_and_the_rest_is_used() {
+fn an_unknown_key_is_reported_with_the_nearest_name() {
     let user = "loop_window = 20\nloop_repetition = 4\ncolour = 1\n[guardrails]\nmax_llm_call = 1\nmax_llm_calls = 7\n[other]\nx = 1";
     let (settings, mut problems) = resolved(&[], "max_events = 5", user);
     assert_eq!(settings.loop_window, 20);

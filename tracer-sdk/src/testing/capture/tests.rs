@@ -46,7 +46,7 @@ fn agent() {
 }
 
 #[test]
-fn a_tree_tells_what_happened_within_what() {
+fn a_tree_shows_what_happened_within_what() {
     let captured = capture(agent);
     let expected = r#"
 run captured
@@ -146,7 +146,7 @@ fn a_future_is_captured_through_all_its_polls() {
         tool_call("before").record().unwrap();
         ready(std::future::ready(()));
         Run::new("sub-agent")
-            .instrument(async { tool_call("within").record() })
+            .try_instrument(async { tool_call("within").record() })
             .await
     }));
     assert!(captured.result.is_ok());
@@ -164,9 +164,9 @@ fn a_panic_is_handed_on_and_leaves_no_context() {
 }
 
 #[test]
-fn a_panic_that_is_caught_within_is_told() {
+fn a_panic_that_is_caught_within_is_shown() {
     let captured = capture(|| {
-        let work = || Run::new("agent").in_scope_infallible(|| panic!("out of ideas"));
+        let work = || Run::new("agent").in_scope(|| panic!("out of ideas"));
         catch_unwind(AssertUnwindSafe(work)).is_err()
     });
     assert!(captured.result);

@@ -23,6 +23,7 @@ fn written(draft: &mut Draft) -> Value {
         kind: SpanKind::Internal,
         start: time,
         end: time,
+        duration_ms: None,
         status_code: StatusCode::Ok,
         status_description: "",
     };

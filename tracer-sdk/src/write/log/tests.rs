@@ -24,7 +24,7 @@ fn text(memory: &Memory) -> String {
 }
 
 /// How many lines were written, how many are lost, and why.
-fn outcome(appended: &Appended) -> (u64, Option<(u64, String)>) {
+fn outcome(appended: &AppendOutcome) -> (u64, Option<(u64, String)>) {
     let lost = appended.lost.as_ref();
     (
         appended.written,

@@ -26,4 +26,4 @@ impl serde::de::Error for Interrupted {
     }
 }
 
-pub(super) type Outcome<T = ()> = Result<T, Interrupted>;
+pub(super) type WriteResult<T = ()> = Result<T, Interrupted>;

@@ -4,8 +4,8 @@ use std::fmt::Display;
 
 use serde::ser::{Impossible, Serialize, Serializer};
 
-use super::interrupted::{Interrupted, Outcome};
-use super::output::Output;
+use super::interrupted::{Interrupted, WriteResult};
+use super::output::{Output, name_of_non_finite};
 use crate::redact::{KeyVerdict, SEEN_PAST_THE_CUT};
 use crate::write::limited_text::LimitedText;
 
@@ -25,7 +25,7 @@ pub(super) fn write_key<K: Serialize + ?Sized>(
     output: &mut Output<'_>,
     depth: usize,
     key: &K,
-) -> Outcome<KeyVerdict> {
+) -> WriteResult<KeyVerdict> {
     match key.serialize(KeySerializer {
         output: &mut *output,
         depth,
@@ -39,7 +39,7 @@ pub(super) fn write_key<K: Serialize + ?Sized>(
 
 macro_rules! printed {
     ($($method:ident: $type:ty),+) => {
-        $(fn $method(self, value: $type) -> Outcome<KeyVerdict> {
+        $(fn $method(self, value: $type) -> WriteResult<KeyVerdict> {
             self.collect_str(&value)
         })+
     };
@@ -47,7 +47,7 @@ macro_rules! printed {
 
 macro_rules! unusable {
     ($($method:ident($($argument:ty),*) -> $result:ty;)+) => {
-        $(fn $method(self, $(_: $argument),*) -> Outcome<$result> {
+        $(fn $method(self, $(_: $argument),*) -> WriteResult<$result> {
             Err(Interrupted)
         })+
     };
@@ -70,47 +70,52 @@ impl Serializer for KeySerializer<'_, '_> {
         serialize_u128: u128, serialize_char: char
     );
 
-    fn serialize_f32(self, value: f32) -> Outcome<KeyVerdict> {
+    fn serialize_f32(self, value: f32) -> WriteResult<KeyVerdict> {
         match serde_json::to_string(&value) {
             Ok(text) if value.is_finite() => self.serialize_str(&text),
             _ => self.serialize_f64(value.into()),
         }
     }
 
-    fn serialize_f64(self, value: f64) -> Outcome<KeyVerdict> {
+    fn serialize_f64(self, value: f64) -> WriteResult<KeyVerdict> {
         match serde_json::to_string(&value) {
             Ok(text) if value.is_finite() => self.serialize_str(&text),
-            _ => self.serialize_str(super::values::name_of_non_finite(value)),
+            _ => self.serialize_str(name_of_non_finite(value)),
         }
     }
 
-    fn serialize_str(self, value: &str) -> Outcome<KeyVerdict> {
+    fn serialize_str(self, value: &str) -> WriteResult<KeyVerdict> {
         self.output.key(self.depth, value)
     }
 
-    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Outcome<KeyVerdict> {
+    fn collect_str<T: Display + ?Sized>(self, value: &T) -> WriteResult<KeyVerdict> {
         let most = self.output.longest_string().saturating_add(SEEN_PAST_THE_CUT);
         let text = LimitedText::of(format_args!("{value}"), most).map_err(|_| Interrupted)?;
         self.serialize_str(&text)
     }
 
-    fn serialize_none(self) -> Outcome<KeyVerdict> {
+    fn serialize_none(self) -> WriteResult<KeyVerdict> {
         self.serialize_str("null")
     }
 
-    fn serialize_unit(self) -> Outcome<KeyVerdict> {
+    fn serialize_unit(self) -> WriteResult<KeyVerdict> {
         self.serialize_str("null")
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Outcome<KeyVerdict> {
+    fn serialize_unit_struct(self, _: &'static str) -> WriteResult<KeyVerdict> {
         self.serialize_str("null")
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Outcome<KeyVerdict> {
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> WriteResult<KeyVerdict> {
         self.serialize_str(variant)
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Outcome<KeyVerdict> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> WriteResult<KeyVerdict> {
         if self.wrappers >= MOST_WRAPPERS {
             return Err(Interrupted);
         }
@@ -124,7 +129,7 @@ impl Serializer for KeySerializer<'_, '_> {
         self,
         _: &'static str,
         value: &T,
-    ) -> Outcome<KeyVerdict> {
+    ) -> WriteResult<KeyVerdict> {
         self.serialize_some(value)
     }
 
@@ -134,7 +139,7 @@ impl Serializer for KeySerializer<'_, '_> {
         _: u32,
         _: &'static str,
         _: &T,
-    ) -> Outcome<KeyVerdict> {
+    ) -> WriteResult<KeyVerdict> {
         Err(Interrupted)
     }
 

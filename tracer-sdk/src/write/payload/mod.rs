@@ -3,7 +3,6 @@
 //! The value's own `Serialize` drives a serializer that writes straight into the caller's buffer; no tree is built.
 //! Whatever the value does — too deep, too large, endless, failing, panicking — the text is valid JSON.
 
-mod containers;
 mod interrupted;
 mod keys;
 mod output;
@@ -29,7 +28,7 @@ pub(crate) const LEAST_VALUE_BYTES: usize = 256;
 
 /// What became of a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct WrittenValue {
     /// The text is one JSON string, as it is for strings, characters and enum variants without data.
     pub is_plain_string: bool,
     /// How many secrets were replaced.
@@ -47,7 +46,7 @@ pub(crate) fn write_json<T: Serialize + ?Sized>(
     value: &T,
     redactor: &Redactor,
     out: &mut Vec<u8>,
-) -> Written {
+) -> WrittenValue {
     write_json_limited(value, redactor, MOST_VALUE_BYTES, out)
 }
 
@@ -57,9 +56,20 @@ pub(crate) fn write_json_limited<T: Serialize + ?Sized>(
     redactor: &Redactor,
     max_bytes: usize,
     out: &mut Vec<u8>,
-) -> Written {
+) -> WrittenValue {
+    write_json_cut(value, redactor, max_bytes, usize::MAX, out)
+}
+
+/// As [`write_json_limited`], with strings of at most `max_string` bytes, or as the settings say where that is less.
+pub(crate) fn write_json_cut<T: Serialize + ?Sized>(
+    value: &T,
+    redactor: &Redactor,
+    max_bytes: usize,
+    max_string: usize,
+    out: &mut Vec<u8>,
+) -> WrittenValue {
     let start = out.len();
-    let mut output = Output::new(out, redactor, max_bytes.max(LEAST_VALUE_BYTES));
+    let mut output = Output::new(out, redactor, max_bytes.max(LEAST_VALUE_BYTES), max_string);
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| values::write_root(&mut output, value))) {
         // Dropping what the user's code panicked with could panic again.
         std::mem::forget(panic);

@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::Written;
-use super::interrupted::{Interrupted, Outcome};
+use super::WrittenValue;
+use super::interrupted::{Interrupted, WriteResult};
 use crate::format::names::markers::{REDACTED, TRUNCATED, UNSERIALIZABLE};
-use crate::redact::{KeyVerdict, Name, Redactor, Role, prefix};
+use crate::redact::{KeyVerdict, NameMeaning, NameRole, Redactor, prefix};
 use crate::write::escape::push_string;
 
 /// How many levels of arrays and objects are kept; a top-level array or object is the first.
@@ -40,13 +40,13 @@ struct Container {
 /// What is known of a string beside what the rule says of its key.
 #[derive(Debug, Clone, Copy)]
 struct Hint {
-    name: Name,
-    place: Place,
+    name: NameMeaning,
+    place: StringPlace,
 }
 
 /// Where a string is, as seen from what names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum StringPlace {
     /// Under a key.
     Member,
     /// In a member beside the one with the name, or behind the name in an array of pairs.
@@ -61,10 +61,10 @@ impl Hint {
     fn hides(self, text: &str) -> bool {
         let bytes = text.as_bytes();
         match self.place {
-            Place::Member => self.name.hides_member(bytes),
-            Place::Neighbour => self.name.hides_neighbour(bytes),
-            Place::List => Name::hides_in_list(bytes),
-            Place::Argument => !text.starts_with("--") && self.name.hides_neighbour(bytes),
+            StringPlace::Member => self.name.hides_member(bytes),
+            StringPlace::Neighbour => self.name.hides_neighbour(bytes),
+            StringPlace::List => NameMeaning::hides_in_list(bytes),
+            StringPlace::Argument => !text.starts_with("--") && self.name.hides_neighbour(bytes),
         }
     }
 }
@@ -76,6 +76,8 @@ pub(super) struct Output<'a> {
     redactor: &'a Redactor,
     /// Where the text may end, closing brackets not counted.
     limit: usize,
+    /// The longest string, in bytes.
+    max_string: usize,
     open: [Container; DEEPEST],
     depth: usize,
     /// A value belongs here next: at the beginning, after a comma in an array, after a key in an object.
@@ -84,51 +86,65 @@ pub(super) struct Output<'a> {
     /// What the last key, or the item before, says about a string beside the key's verdict.
     hint: Option<Hint>,
     /// The role of the member that is written, among its neighbours.
-    role: Role,
+    role: NameRole,
     /// The budget is gone: nothing is written any more.
     stopped: bool,
     /// The value that was just interrupted has been replaced by a marker, and nothing is wrong.
     replaced: bool,
-    written: Written,
+    written: WrittenValue,
 }
 
 impl<'a> Output<'a> {
-    pub(super) fn new(out: &'a mut Vec<u8>, redactor: &'a Redactor, max_bytes: usize) -> Self {
+    /// A text of at most `max_bytes` behind `out`, whose strings have at most `max_string` bytes, or as the settings say
+    /// where that is less.
+    pub(super) fn new(
+        out: &'a mut Vec<u8>,
+        redactor: &'a Redactor,
+        max_bytes: usize,
+        max_string: usize,
+    ) -> Self {
         let limit = out.len().saturating_add(max_bytes).saturating_sub(RESERVE);
         Self {
             out,
             redactor,
             limit,
+            max_string: max_string.min(redactor.max_field_bytes()).max(SHORTEST_CUT),
             open: [Container::default(); DEEPEST],
             depth: 0,
             awaiting: true,
             nodes: 0,
             hint: None,
-            role: Role::Other,
+            role: NameRole::Other,
             stopped: false,
             replaced: false,
-            written: Written::default(),
+            written: WrittenValue::default(),
         }
     }
 
+    #[inline]
     pub(super) fn depth(&self) -> usize {
         self.depth
     }
 
+    /// The innermost container that is open.
+    #[inline]
+    fn top(&mut self) -> Option<&mut Container> {
+        self.open.get_mut(self.depth.checked_sub(1)?)
+    }
+
     /// The most bytes of a string that can be of use.
     pub(super) fn longest_string(&self) -> usize {
-        self.redactor
-            .max_field_bytes()
+        self.max_string
             .min(self.limit.saturating_sub(self.out.len()).max(SHORTEST_CUT))
     }
 
     /// A number, `true`, `false` or `null`, as `value` prints it.
-    pub(super) fn literal(&mut self, value: &(impl Serialize + ?Sized)) -> Outcome {
+    pub(super) fn literal(&mut self, value: &(impl Serialize + ?Sized)) -> WriteResult {
         self.value(|out| serde_json::to_writer(out, value).is_ok())
     }
 
     /// JSON text that is known to be valid.
-    pub(super) fn verbatim(&mut self, text: &str) -> Outcome {
+    pub(super) fn verbatim(&mut self, text: &str) -> WriteResult {
         self.value(|out| {
             out.extend_from_slice(text.as_bytes());
             true
@@ -136,23 +152,16 @@ impl<'a> Output<'a> {
     }
 
     /// A string, redacted and cut.
-    pub(super) fn string(&mut self, text: &str) -> Outcome {
+    pub(super) fn string(&mut self, text: &str) -> WriteResult {
         if self.hint.is_some_and(|hint| hint.hides(text)) {
             return self.secret();
         }
         let role = self.role;
         self.count_node()?;
-        let (cleaned, is_plain) = self.redactor.value(text, self.longest_string());
-        self.written.redacted = self.written.redacted.saturating_add(cleaned.redacted);
-        self.written.truncated |= cleaned.truncated;
-        let start = self.out.len();
-        if !self.append(&cleaned.text, is_plain) {
-            let room = self.limit.saturating_sub(start);
-            if room < SHORTEST_CUT {
-                return self.stop();
-            }
-            self.append(&fitting(&cleaned.text, room), false);
-            self.written.truncated = true;
+        let longest = self.longest_string();
+        let is_harmless = self.redactor.role_of_harmless(text, longest).is_some();
+        if !(is_harmless && self.append(text, true)) {
+            self.unknown_string(text, longest)?;
         }
         self.awaiting = false;
         let in_array = self
@@ -160,8 +169,25 @@ impl<'a> Output<'a> {
             .checked_sub(1)
             .and_then(|top| self.open.get(top))
             .is_some_and(|container| !container.is_object);
-        if in_array || role == Role::Name {
+        if in_array || role == NameRole::Name {
             self.name_neighbour(text);
+        }
+        Ok(())
+    }
+
+    /// Writes a string that is not known to be harmless, or for which there is little room.
+    #[inline(never)]
+    fn unknown_string(&mut self, text: &str, longest: usize) -> WriteResult {
+        let (cleaned, is_plain) = self.redactor.value(text, longest);
+        self.written.redacted = self.written.redacted.saturating_add(cleaned.redacted);
+        self.written.truncated |= cleaned.truncated;
+        if !self.append(&cleaned.text, is_plain) {
+            let room = self.limit.saturating_sub(self.out.len());
+            if room < SHORTEST_CUT {
+                return self.stop();
+            }
+            self.append(&fitting(&cleaned.text, room), false);
+            self.written.truncated = true;
         }
         Ok(())
     }
@@ -173,9 +199,9 @@ impl<'a> Output<'a> {
             return;
         };
         let place = if text.starts_with('-') {
-            Place::Argument
+            StringPlace::Argument
         } else {
-            Place::Neighbour
+            StringPlace::Neighbour
         };
         let name = self.redactor.name_of_neighbour(text);
         container.neighbour = name.map(|name| Hint { name, place });
@@ -190,10 +216,10 @@ impl<'a> Output<'a> {
     }
 
     /// Puts the marker in the place of a value whose name came after it, unless that is a number or nothing.
-    fn replace_written(&mut self, range: Range<usize>, name: Name) {
+    fn replace_written(&mut self, range: Range<usize>, name: NameMeaning) {
         let is_secret = match self.out.get(range.clone()) {
             Some([b'"', text @ .., b'"']) => name.hides_neighbour(text) && text != REDACTED.as_bytes(),
-            Some([b'[' | b'{', ..]) => name != Name::Key,
+            Some([b'[' | b'{', ..]) => name != NameMeaning::Key,
             _ => false,
         };
         if is_secret {
@@ -203,26 +229,26 @@ impl<'a> Output<'a> {
     }
 
     /// A text of our own, which needs no redaction.
-    pub(super) fn plain(&mut self, text: &str) -> Outcome {
+    pub(super) fn plain(&mut self, text: &str) -> WriteResult {
         self.literal(text)
     }
 
     /// The marker in the place of a secret.
-    pub(super) fn secret(&mut self) -> Outcome {
+    pub(super) fn secret(&mut self) -> WriteResult {
         self.plain(REDACTED)?;
         self.written.redacted = self.written.redacted.saturating_add(1);
         Ok(())
     }
 
     /// The marker in the place of a whole array or object; its `serialize` is interrupted before it reaches a child.
-    pub(super) fn replace_secret<T>(&mut self) -> Outcome<T> {
+    pub(super) fn replace_secret<T>(&mut self) -> WriteResult<T> {
         self.secret()?;
         self.replaced = true;
         Err(Interrupted)
     }
 
     /// Begins an array or object, or replaces it when it is too deep.
-    pub(super) fn begin(&mut self, is_object: bool) -> Outcome {
+    pub(super) fn begin(&mut self, is_object: bool) -> WriteResult {
         let depth = self.depth;
         if depth >= DEEPEST {
             return self.replace_too_deep();
@@ -241,7 +267,7 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    pub(super) fn replace_too_deep<T>(&mut self) -> Outcome<T> {
+    pub(super) fn replace_too_deep<T>(&mut self) -> WriteResult<T> {
         self.plain(TRUNCATED)?;
         self.written.truncated = true;
         self.replaced = true;
@@ -249,14 +275,14 @@ impl<'a> Output<'a> {
     }
 
     /// Ends the container at `depth` and whatever was left open within it.
-    pub(super) fn end(&mut self, depth: usize) -> Outcome {
+    pub(super) fn end(&mut self, depth: usize) -> WriteResult {
         self.back_to(depth)?;
         self.close_to(depth.saturating_sub(1), None);
         Ok(())
     }
 
     /// Makes ready for an item of the array at `depth`.
-    pub(super) fn item(&mut self, depth: usize) -> Outcome {
+    pub(super) fn item(&mut self, depth: usize) -> WriteResult {
         self.back_to(depth)?;
         let in_array = depth
             .checked_sub(2)
@@ -268,45 +294,52 @@ impl<'a> Output<'a> {
             container.has_second = container.has_items;
             let hint = container.neighbour.take()?;
             let place = match hint.place {
-                Place::Neighbour if !is_pair => Place::List,
+                StringPlace::Neighbour if !is_pair => StringPlace::List,
                 place => place,
             };
             Some(Hint { place, ..hint })
         });
         self.comma()?;
         self.awaiting = true;
-        self.role = Role::Other;
+        self.role = NameRole::Other;
         Ok(())
     }
 
     /// Writes a key of the object at `depth`, and tells what it says about the value.
-    pub(super) fn key(&mut self, depth: usize, key: &str) -> Outcome<KeyVerdict> {
+    pub(super) fn key(&mut self, depth: usize, key: &str) -> WriteResult<KeyVerdict> {
         self.back_to(depth)?;
         let start = self.out.len();
-        let top = self.depth.checked_sub(1);
-        let before = top.and_then(|top| self.open.get(top).copied());
+        let had_items = self.top().is_some_and(|container| container.has_items);
         self.comma()?;
-        let member = self.redactor.member(key, self.longest_string());
-        if !self.append(&member.key.text, member.is_plain) {
+        let longest = self.longest_string();
+        let harmless = self.redactor.role_of_harmless(key, longest);
+        let (verdict, name, role, fits) = if let Some(role) = harmless {
+            (KeyVerdict::Keep, None, role, self.append(key, true))
+        } else {
+            let member = self.redactor.member(key, longest);
+            self.written.redacted = self.written.redacted.saturating_add(member.key.redacted);
+            self.written.truncated |= member.key.truncated;
+            let fits = self.append(&member.key.text, member.is_plain);
+            (member.verdict, member.name, member.role, fits)
+        };
+        if !fits {
             self.out.truncate(start);
-            if let (Some(before), Some(container)) = (before, top.and_then(|top| self.open.get_mut(top))) {
-                *container = before;
+            if let Some(container) = self.top() {
+                container.has_items = had_items;
             }
             return self.stop();
         }
-        self.written.redacted = self.written.redacted.saturating_add(member.key.redacted);
-        self.written.truncated |= member.key.truncated;
         self.out.push(b':');
         self.awaiting = true;
-        self.role = member.role;
-        self.hint = member.name.map(|name| Hint {
+        self.role = role;
+        self.hint = name.map(|name| Hint {
             name,
-            place: Place::Member,
+            place: StringPlace::Member,
         });
-        if member.role == Role::Value {
+        if role == NameRole::Value {
             return Ok(self.beside_name(depth));
         }
-        Ok(member.verdict)
+        Ok(verdict)
     }
 
     /// What the name beside a value says, which is about to be written in the object at `depth`.
@@ -322,10 +355,10 @@ impl<'a> Output<'a> {
         };
         self.hint = Some(Hint {
             name,
-            place: Place::Neighbour,
+            place: StringPlace::Neighbour,
         });
         // A string is decided by the hint, what holds strings is a secret as a whole.
-        if name == Name::Key {
+        if name == NameMeaning::Key {
             KeyVerdict::Keep
         } else {
             KeyVerdict::SecretUnlessNumber
@@ -333,11 +366,12 @@ impl<'a> Output<'a> {
     }
 
     /// The key of something that cannot be a key.
-    pub(super) fn unusable_key(&mut self, depth: usize) -> Outcome<KeyVerdict> {
+    pub(super) fn unusable_key(&mut self, depth: usize) -> WriteResult<KeyVerdict> {
         self.written.failed = true;
         self.key(depth, UNSERIALIZABLE)
     }
 
+    #[inline]
     pub(super) fn is_awaiting(&self) -> bool {
         self.awaiting
     }
@@ -347,7 +381,8 @@ impl<'a> Output<'a> {
     }
 
     /// A comma, unless the item is the first of its container.
-    fn comma(&mut self) -> Outcome {
+    #[inline]
+    fn comma(&mut self) -> WriteResult {
         self.fill();
         if self.out.len() >= self.limit || self.nodes >= MOST_NODES {
             return self.stop();
@@ -364,7 +399,7 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    fn value(&mut self, write: impl FnOnce(&mut Vec<u8>) -> bool) -> Outcome {
+    fn value(&mut self, write: impl FnOnce(&mut Vec<u8>) -> bool) -> WriteResult {
         self.count_node()?;
         let start = self.out.len();
         if !write(self.out) || self.out.len() > self.limit {
@@ -375,7 +410,8 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    fn count_node(&mut self) -> Outcome {
+    #[inline]
+    fn count_node(&mut self) -> WriteResult {
         if self.stopped || !self.awaiting {
             return Err(Interrupted);
         }
@@ -384,14 +420,16 @@ impl<'a> Output<'a> {
         }
         self.nodes += 1;
         self.hint = None;
-        self.role = Role::Other;
+        self.role = NameRole::Other;
         Ok(())
     }
 
     /// Appends a JSON string, unless the budget does not hold it; the text may be known to need no escape.
+    #[inline]
     fn append(&mut self, text: &str, is_plain: bool) -> bool {
         let start = self.out.len();
         if is_plain {
+            self.out.reserve(text.len() + "\"\":".len());
             self.out.push(b'"');
             self.out.extend_from_slice(text.as_bytes());
             self.out.push(b'"');
@@ -405,7 +443,7 @@ impl<'a> Output<'a> {
         fits
     }
 
-    fn stop<T>(&mut self) -> Outcome<T> {
+    fn stop<T>(&mut self) -> WriteResult<T> {
         self.stopped = true;
         self.written.truncated = true;
         Err(Interrupted)
@@ -431,4 +469,15 @@ fn fitting(text: &str, room: usize) -> String {
     let mut result = prefix(text, end).to_owned();
     result.push_str(TRUNCATED);
     result
+}
+
+/// How a number that JSON cannot hold is written.
+pub(super) fn name_of_non_finite(value: f64) -> &'static str {
+    if value.is_nan() {
+        "NaN"
+    } else if value > 0.0 {
+        "Infinity"
+    } else {
+        "-Infinity"
+    }
 }

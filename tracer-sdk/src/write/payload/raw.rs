@@ -10,10 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, SerializeStruct, Serializer};
 use serde_json::Value;
 
-use super::interrupted::{Interrupted, Outcome};
-use super::output::Output;
-use super::values::write_child;
-use crate::redact::KeyVerdict;
+use super::interrupted::{Interrupted, WriteResult};
 
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 const NUMBER: &str = "$serde_json::private::Number";
@@ -37,23 +34,27 @@ impl Wrapped {
         }
     }
 
-    /// Writes what the wrapper's one field holds.
-    pub(super) fn write<T: Serialize + ?Sized>(
-        self,
-        output: &mut Output<'_>,
-        field: &T,
-        verdict: KeyVerdict,
-    ) -> Outcome {
+    /// What the wrapper's one field holds.
+    pub(super) fn content<T: Serialize + ?Sized>(self, field: &T) -> WriteResult<Unwrapped> {
         let Ok(Value::String(text)) = serde_json::to_value(field) else {
             return Err(Interrupted);
         };
-        match self {
-            Self::RawValue => write_child(output, &JsonText(&text), verdict),
-            Self::Number if verdict == KeyVerdict::Secret => output.secret(),
-            Self::Number if is_number(&text) => output.verbatim(&text),
-            Self::Number => write_child(output, &text, verdict),
-        }
+        Ok(match self {
+            Self::RawValue => Unwrapped::Json(JsonText(text)),
+            Self::Number if is_number(&text) => Unwrapped::Number(text),
+            Self::Number => Unwrapped::Text(text),
+        })
     }
+}
+
+/// What a wrapper holds.
+pub(super) enum Unwrapped {
+    /// A JSON text.
+    Json(JsonText),
+    /// A number as JSON spells it.
+    Number(String),
+    /// What only claims to be a number.
+    Text(String),
 }
 
 /// Whether `text` is a number as JSON spells it.
@@ -64,11 +65,11 @@ fn is_number(text: &str) -> bool {
 }
 
 /// A JSON text that serialises as what it says.
-struct JsonText<'t>(&'t str);
+pub(super) struct JsonText(String);
 
-impl Serialize for JsonText<'_> {
+impl Serialize for JsonText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut text = serde_json::Deserializer::from_str(self.0);
+        let mut text = serde_json::Deserializer::from_str(&self.0);
         text.deserialize_any(Transfer(serializer))
             .map_err(S::Error::custom)
     }
@@ -147,7 +148,7 @@ impl<'de, S: Serializer> Visitor<'de> for Transfer<S> {
         };
         while let Some(name) = key {
             members.serialize_key(&name).map_err(A::Error::custom)?;
-            access.next_value_seed(Member(&mut members))?;
+            access.next_value_seed(MemberSlot(&mut members))?;
             key = access.next_key()?;
         }
         members.end().map_err(A::Error::custom)
@@ -168,9 +169,9 @@ impl<'de, S: SerializeSeq> DeserializeSeed<'de> for Element<'_, S> {
 }
 
 /// Where the next member's value of an object goes.
-struct Member<'s, S>(&'s mut S);
+struct MemberSlot<'s, S>(&'s mut S);
 
-impl<'de, S: SerializeMap> DeserializeSeed<'de> for Member<'_, S> {
+impl<'de, S: SerializeMap> DeserializeSeed<'de> for MemberSlot<'_, S> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<(), D::Error> {

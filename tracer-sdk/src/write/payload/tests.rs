@@ -7,7 +7,7 @@ mod raw;
 
 use serde::Serialize;
 
-use super::{Written, write_json};
+use super::{WrittenValue, write_json};
 use crate::redact::{RedactionSettings, Redactor};
 
 pub(super) fn redactor() -> Redactor {
@@ -15,11 +15,11 @@ pub(super) fn redactor() -> Redactor {
 }
 
 /// The JSON text of `value`, checked to be valid.
-pub(super) fn written<T: Serialize + ?Sized>(value: &T) -> (String, Written) {
+pub(super) fn written<T: Serialize + ?Sized>(value: &T) -> (String, WrittenValue) {
     written_by(value, &redactor())
 }
 
-pub(super) fn written_by<T: Serialize + ?Sized>(value: &T, redactor: &Redactor) -> (String, Written) {
+pub(super) fn written_by<T: Serialize + ?Sized>(value: &T, redactor: &Redactor) -> (String, WrittenValue) {
     let mut out = b"before ".to_vec();
     let written = write_json(value, redactor, &mut out);
     let text = String::from_utf8(out.split_off(7)).unwrap();

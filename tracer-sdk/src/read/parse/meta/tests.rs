@@ -117,7 +117,7 @@ fn each_field_has_its_type() {
 }
 
 #[test]
-fn null_stands_where_the_specification_lets_it() {
+fn null_is_accepted_where_the_specification_allows_it() {
     for field in ["run_name", "ended_at", "duration_ms"] {
         assert_eq!(problems_with(field, json!(null)), []);
     }
@@ -137,7 +137,7 @@ fn what_is_no_json_object_is_one_problem() {
 }
 
 #[test]
-fn a_key_that_stands_twice_is_refused() {
+fn a_duplicate_key_is_refused() {
     let text = valid().to_string();
     let twice = text.replacen('{', "{\"status\":\"error\",", 1);
     assert_eq!(

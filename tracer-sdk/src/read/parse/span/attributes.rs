@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use serde::de::MapAccess;
 use serde_json::{Map, Value};
 
-use super::super::any_value::{self, Key, Skip, has_duplicates};
-use super::super::scalar::{Scalar, ScalarSeed};
-use crate::format::names::{self, Name, event_keys};
+use super::super::any_value::{self, BorrowedKey, Skip, has_duplicates};
+use super::super::scalar::{NoteSeed, Scalar, ScalarSeed, TreeSeed};
+use crate::format::names::event_keys;
+use crate::read::vocabulary::{KeyUse, key_use};
 
 /// Something to read attributes into.
 pub(crate) trait ReadAttributes<'de>: Sized {
@@ -22,22 +23,14 @@ impl<'de> ReadAttributes<'de> for Map<String, Value> {
     }
 }
 
-/// The attributes that give a span's type, outcome and tokens.
-const KEY_ATTRIBUTES: [Name; 9] = [
-    names::OPERATION,
-    names::PROVIDER,
-    names::TOOL_NAME,
-    names::EVENT_TYPE,
-    names::ERROR_TYPE,
-    names::STATUS,
-    names::INPUT_TOKENS,
-    names::OUTPUT_TOKENS,
-    names::TOTAL_TOKENS,
-];
-
-/// The attributes that an outline of a run needs; the others are checked and passed over.
+/// The attributes that an outline of a run needs, those that give a span's type, outcome and tokens; the others are
+/// checked and passed over.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct KeyAttributes<'a>(Vec<KeptAttribute<'a>>);
+pub(crate) struct KeyAttributes<'a> {
+    kept: Vec<KeptAttribute<'a>>,
+    /// What the keys say by themselves, see [`key_use`].
+    groups: u8,
+}
 
 /// A key and, where it is wanted, its value.
 #[derive(Debug, PartialEq)]
@@ -52,7 +45,7 @@ impl AsRef<str> for KeptAttribute<'_> {
 impl<'a> KeyAttributes<'a> {
     /// The value under a key; the last one counts.
     pub(crate) fn get(&self, key: &str) -> Option<&Scalar<'a>> {
-        let kept = self.0.iter().rfind(|kept| kept.0 == key)?;
+        let kept = self.kept.iter().rfind(|kept| kept.0 == key)?;
         kept.1.as_ref()
     }
 
@@ -60,29 +53,46 @@ impl<'a> KeyAttributes<'a> {
     pub(crate) fn text(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_text()
     }
+
+    /// What the keys say by themselves: the groups of [`key_use`] of all of them.
+    pub(crate) fn groups(&self) -> u8 {
+        self.groups
+    }
+
+    /// The kept values whose keys begin so, in their order.
+    pub(crate) fn beginning<'s>(
+        &'s self,
+        beginning: &'s str,
+    ) -> impl Iterator<Item = (&'s str, &'s Scalar<'a>)> {
+        let values = self.kept.iter().filter(move |kept| kept.0.starts_with(beginning));
+        values.filter_map(|kept| Some((&*kept.0, kept.1.as_ref()?)))
+    }
 }
 
 impl<'de> ReadAttributes<'de> for KeyAttributes<'de> {
     fn read<M: MapAccess<'de>>(map: M, has_duplicate: &mut bool) -> Result<Self, M::Error> {
-        Self::read_some(map, has_duplicate, is_key_attribute)
+        Self::read_some(map, has_duplicate, |key| key_use(key).unwrap_or_default())
     }
 }
 
-fn is_key_attribute(key: &str) -> bool {
-    KEY_ATTRIBUTES.iter().any(|name| name.is(key))
-}
-
 impl<'de> KeyAttributes<'de> {
-    /// Keeps the values under the keys that are wanted.
-    pub(crate) fn read_some<M: MapAccess<'de>>(
+    /// Keeps the values under the keys that are used, each as it is used.
+    fn read_some<M: MapAccess<'de>>(
         mut map: M,
         has_duplicate: &mut bool,
-        is_wanted: impl Fn(&str) -> bool,
+        use_of: impl Fn(&str) -> KeyUse,
     ) -> Result<Self, M::Error> {
         let mut kept = Vec::new();
-        while let Some(key) = map.next_key_seed(Key)? {
-            let value = if is_wanted(&key) {
+        let mut groups = 0;
+        while let Some(key) = map.next_key_seed(BorrowedKey)? {
+            let used = use_of(&key);
+            groups |= used.groups;
+            let value = if used.is_outlined && used.is_structured {
+                Some(map.next_value_seed(TreeSeed(&mut *has_duplicate))?)
+            } else if used.is_outlined {
                 Some(map.next_value_seed(ScalarSeed(&mut *has_duplicate))?)
+            } else if used.is_noted {
+                Some(map.next_value_seed(NoteSeed(&mut *has_duplicate))?)
             } else {
                 map.next_value_seed(Skip(&mut *has_duplicate))?;
                 None
@@ -90,21 +100,11 @@ impl<'de> KeyAttributes<'de> {
             kept.push(KeptAttribute(key, value));
         }
         *has_duplicate |= has_duplicates(&kept);
-        Ok(Self(kept))
+        Ok(Self { kept, groups })
     }
 }
 
-/// Further attributes for an index of a run: the names and the arguments of calls.
-const INDEXED: [Name; 6] = [
-    names::REQUEST_MODEL,
-    names::RESPONSE_MODEL,
-    names::TOOL_CALL_ARGUMENTS,
-    names::SYSTEM_INSTRUCTIONS,
-    names::INPUT_MESSAGES,
-    names::ERROR_MESSAGE,
-];
-
-/// The same inside span events.
+/// What an index needs of the attributes of span events besides: the arguments of calls.
 const INDEXED_IN_EVENTS: [&str; 4] = [
     event_keys::CONTENT,
     event_keys::ARGUMENTS,
@@ -112,17 +112,19 @@ const INDEXED_IN_EVENTS: [&str; 4] = [
     event_keys::DIFF,
 ];
 
-/// The attributes that an index of a run needs.
+/// The attributes that an index of a run needs: the names and the arguments of calls too.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct IndexedAttributes<'a>(pub(crate) KeyAttributes<'a>);
 
 impl<'de> ReadAttributes<'de> for IndexedAttributes<'de> {
     fn read<M: MapAccess<'de>>(map: M, has_duplicate: &mut bool) -> Result<Self, M::Error> {
-        let is_wanted = |key: &str| {
-            is_key_attribute(key)
-                || INDEXED.iter().any(|name| name.is(key))
-                || INDEXED_IN_EVENTS.contains(&key)
-        };
-        KeyAttributes::read_some(map, has_duplicate, is_wanted).map(Self)
+        KeyAttributes::read_some(map, has_duplicate, |key| {
+            let used = key_use(key).unwrap_or_default();
+            KeyUse {
+                is_outlined: used.is_outlined || used.is_indexed || INDEXED_IN_EVENTS.contains(&key),
+                ..used
+            }
+        })
+        .map(Self)
     }
 }

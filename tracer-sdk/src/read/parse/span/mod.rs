@@ -38,9 +38,8 @@ pub(crate) struct Identity {
 pub(crate) type LineTime<'a> = (Cow<'a, str>, Timestamp);
 
 /// A span that has no problem, still pointing into its line.
-#[expect(clippy::struct_field_names, reason = "the names of the format")]
 #[derive(Debug, PartialEq)]
-pub(crate) struct Span<'a, A> {
+pub(crate) struct ParsedSpan<'a, A> {
     pub(crate) trace_id: TraceId,
     pub(crate) span_id: SpanId,
     pub(crate) parent_span_id: Option<SpanId>,
@@ -50,14 +49,14 @@ pub(crate) struct Span<'a, A> {
     pub(crate) end_time: Option<LineTime<'a>>,
     pub(crate) duration_ms: Option<u64>,
     pub(crate) attributes: A,
-    pub(crate) events: Vec<Event<'a, A>>,
+    pub(crate) events: Vec<ParsedEvent<'a, A>>,
     pub(crate) status_code: StatusCode,
     pub(crate) status_description: Cow<'a, str>,
 }
 
 /// A span event, still pointing into its line.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Event<'a, A> {
+pub(crate) struct ParsedEvent<'a, A> {
     pub(crate) name: Cow<'a, str>,
     pub(crate) timestamp: LineTime<'a>,
     pub(crate) attributes: A,
@@ -67,7 +66,7 @@ pub(crate) struct Event<'a, A> {
 #[derive(Debug, PartialEq)]
 pub(crate) struct SpanReading<'a, A> {
     /// The span, when every field can be read.
-    pub(crate) span: Option<Span<'a, A>>,
+    pub(crate) span: Option<ParsedSpan<'a, A>>,
     /// Its IDs, when both can be read.
     pub(crate) identity: Option<Identity>,
 }
@@ -86,10 +85,10 @@ pub(crate) fn read_span<'a, A: ReadAttributes<'a>>(
 /// Parses a line that holds a span without problems.
 pub(crate) fn parse_span(bytes: &[u8]) -> Option<SpanRecord> {
     let reading = read_span::<Map<String, Value>>(bytes, 0, &mut Vec::new()).ok()?;
-    reading.span.map(Span::into_record)
+    reading.span.map(ParsedSpan::into_record)
 }
 
-impl Span<'_, Map<String, Value>> {
+impl ParsedSpan<'_, Map<String, Value>> {
     /// The span, owned.
     fn into_record(self) -> SpanRecord {
         let stored = |(text, instant): LineTime<'_>| StoredTime::with_text(instant, &text);

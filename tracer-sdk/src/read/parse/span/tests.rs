@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::visitor::{Field, SPAN_FIELDS};
+use super::visitor::{SPAN_FIELDS, SpanField};
 use super::*;
 
 fn valid() -> Value {
@@ -69,9 +69,9 @@ fn a_valid_line_is_read_whole_and_unknown_fields_are_ignored() {
 
 #[test]
 fn fields_are_numbered_as_they_are_named() {
-    let numbers = SPAN_FIELDS.map(|field| Field::from_key(field).unwrap() as usize);
+    let numbers = SPAN_FIELDS.map(|field| SpanField::from_key(field).unwrap() as usize);
     assert!(numbers.into_iter().eq(0..SPAN_FIELDS.len()), "{numbers:?}");
-    assert!(Field::from_key("resource").is_none());
+    assert!(SpanField::from_key("resource").is_none());
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn each_field_has_its_type() {
 }
 
 #[test]
-fn all_problems_of_a_line_are_told_and_none_repeats_the_line() {
+fn all_problems_of_a_line_are_listed_and_none_quotes_it() {
     let mut span = valid();
     span["kind"] = json!("secret-1");
     span["start_time"] = json!("secret-2");
@@ -185,7 +185,7 @@ fn values_that_other_emitters_store_are_kept_as_they_are() {
 }
 
 #[test]
-fn a_key_that_stands_twice_is_refused_unless_the_field_is_ignored() {
+fn a_duplicate_key_is_refused_unless_the_field_is_ignored() {
     let text = valid().to_string();
     for (added, expected) in [
         (

@@ -6,11 +6,11 @@ use std::marker::PhantomData;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::super::any_value::{Key, Skip, has_duplicates, plain_values_give};
+use super::super::any_value::{BorrowedKey, Skip, has_duplicates, plain_values_give};
 use super::super::duplicate_keys::DuplicateKey;
 use super::super::fields::{self, FieldError, Location};
 use super::super::scalar::{Scalar, ScalarSeed};
-use super::{Event, Identity, LineTime, ReadAttributes, Span, SpanReading};
+use super::{Identity, LineTime, ParsedEvent, ParsedSpan, ReadAttributes, SpanReading};
 use crate::format::{Problem, ProblemCode, SpanId, SpanKind, StatusCode, TraceId};
 
 /// The fields of a span record, in the order of the specification.
@@ -30,25 +30,25 @@ pub(super) const SPAN_FIELDS: [&str; 12] = [
 ];
 
 /// A field: `None` when it is missing.
-pub(super) type Slot<T> = Option<Result<T, FieldError>>;
-pub(super) type Text<'de> = std::borrow::Cow<'de, str>;
+pub(super) type FieldSlot<T> = Option<Result<T, FieldError>>;
+pub(super) type FieldText<'de> = std::borrow::Cow<'de, str>;
 
 /// A line, gone through.
 #[derive(Debug)]
 pub(super) struct LineFields<'de, A> {
     is_object: bool,
-    trace_id: Slot<TraceId>,
-    span_id: Slot<SpanId>,
-    parent_span_id: Slot<Option<SpanId>>,
-    name: Slot<Text<'de>>,
-    kind: Slot<SpanKind>,
-    start_time: Slot<LineTime<'de>>,
-    end_time: Slot<Option<LineTime<'de>>>,
-    duration_ms: Slot<Option<u64>>,
-    attributes: Slot<A>,
-    events: Slot<Vec<EventFields<'de, A>>>,
-    status_code: Slot<StatusCode>,
-    status_description: Slot<Text<'de>>,
+    trace_id: FieldSlot<TraceId>,
+    span_id: FieldSlot<SpanId>,
+    parent_span_id: FieldSlot<Option<SpanId>>,
+    name: FieldSlot<FieldText<'de>>,
+    kind: FieldSlot<SpanKind>,
+    start_time: FieldSlot<LineTime<'de>>,
+    end_time: FieldSlot<Option<LineTime<'de>>>,
+    duration_ms: FieldSlot<Option<u64>>,
+    attributes: FieldSlot<A>,
+    events: FieldSlot<Vec<EventFields<'de, A>>>,
+    status_code: FieldSlot<StatusCode>,
+    status_description: FieldSlot<FieldText<'de>>,
     /// One bit per field of [`SPAN_FIELDS`]: it was there, it was there twice, a duplicate key is inside it.
     seen: u16,
     twice: u16,
@@ -118,7 +118,7 @@ impl<'de, A> LineFields<'de, A> {
                 parent_span_id,
             });
         let span = || {
-            Some(Span {
+            Some(ParsedSpan {
                 trace_id: trace_id?,
                 span_id: span_id?,
                 parent_span_id: parent_span_id?,
@@ -147,7 +147,7 @@ struct FieldReader<'a> {
 }
 
 impl FieldReader<'_> {
-    fn field<T>(&mut self, field: &'static str, slot: Slot<T>) -> Option<T> {
+    fn field<T>(&mut self, field: &'static str, slot: FieldSlot<T>) -> Option<T> {
         match slot.unwrap_or_else(|| Err(FieldError::missing())) {
             Ok(value) => Some(value),
             Err(fault) => {
@@ -164,7 +164,7 @@ fn finish_events<'de, A>(
     events: Vec<EventFields<'de, A>>,
     line: u64,
     problems: &mut Vec<Problem>,
-) -> Option<Vec<Event<'de, A>>> {
+) -> Option<Vec<ParsedEvent<'de, A>>> {
     let mut finished = Vec::with_capacity(events.len());
     let count = events.len();
     // All are read before any is given up, so that every problem is listed.
@@ -182,7 +182,7 @@ fn finish_events<'de, A>(
         let timestamp = take.field("timestamp", timestamp);
         let attributes = take.field("attributes", attributes);
         if let (Some(name), Some(timestamp), Some(attributes)) = (name, timestamp, attributes) {
-            finished.push(Event {
+            finished.push(ParsedEvent {
                 name,
                 timestamp,
                 attributes,
@@ -250,30 +250,30 @@ impl<'de, A: ReadAttributes<'de>> LineFields<'de, A> {
     /// Reads the value of one field; the last value of a duplicate field counts.
     fn read<M: MapAccess<'de>>(
         &mut self,
-        field: Field,
+        field: SpanField,
         map: &mut M,
         inside: &mut bool,
     ) -> Result<(), M::Error> {
         let mut scalar = || map.next_value_seed(ScalarSeed(&mut *inside));
         match field {
-            Field::TraceId => self.trace_id = Some(fields::id(TraceId::LENGTH)(scalar()?)),
-            Field::SpanId => self.span_id = Some(fields::id(SpanId::LENGTH)(scalar()?)),
-            Field::ParentSpanId => {
+            SpanField::TraceId => self.trace_id = Some(fields::id(TraceId::LENGTH)(scalar()?)),
+            SpanField::SpanId => self.span_id = Some(fields::id(SpanId::LENGTH)(scalar()?)),
+            SpanField::ParentSpanId => {
                 self.parent_span_id = Some(fields::or_null(scalar()?, fields::id(SpanId::LENGTH)));
             }
-            Field::Name => self.name = Some(fields::text(scalar()?)),
-            Field::Kind => self.kind = Some(kind(scalar()?)),
-            Field::StartTime => self.start_time = Some(fields::time(scalar()?)),
-            Field::EndTime => self.end_time = Some(fields::or_null(scalar()?, fields::time)),
-            Field::DurationMs => self.duration_ms = Some(fields::or_null(scalar()?, fields::duration)),
-            Field::Attributes => {
+            SpanField::Name => self.name = Some(fields::text(scalar()?)),
+            SpanField::Kind => self.kind = Some(kind(scalar()?)),
+            SpanField::StartTime => self.start_time = Some(fields::time(scalar()?)),
+            SpanField::EndTime => self.end_time = Some(fields::or_null(scalar()?, fields::time)),
+            SpanField::DurationMs => self.duration_ms = Some(fields::or_null(scalar()?, fields::duration)),
+            SpanField::Attributes => {
                 self.attributes = Some(map.next_value_seed(AttributesSeed::new(inside))?);
             }
-            Field::Events => self.events = Some(map.next_value_seed(EventsSeed::new(inside))?),
-            Field::StatusCode => {
+            SpanField::Events => self.events = Some(map.next_value_seed(EventsSeed::new(inside))?),
+            SpanField::StatusCode => {
                 self.status_code = Some(fields::word(StatusCode::from_word, "OK, ERROR, UNSET")(scalar()?));
             }
-            Field::StatusDescription => self.status_description = Some(fields::text(scalar()?)),
+            SpanField::StatusDescription => self.status_description = Some(fields::text(scalar()?)),
         }
         Ok(())
     }
@@ -288,7 +288,7 @@ fn kind(value: Scalar<'_>) -> Result<SpanKind, FieldError> {
 
 /// A field of a span record, numbered as in [`SPAN_FIELDS`].
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Field {
+pub(super) enum SpanField {
     TraceId,
     SpanId,
     ParentSpanId,
@@ -303,7 +303,7 @@ pub(super) enum Field {
     StatusDescription,
 }
 
-impl Field {
+impl SpanField {
     /// The field under a key. Compared with literals: a line has twelve keys, and a loop over the names takes longer.
     pub(super) fn from_key(key: &str) -> Option<Self> {
         Some(match key {
@@ -333,7 +333,7 @@ impl Field {
 struct FieldSeed;
 
 impl<'de> DeserializeSeed<'de> for FieldSeed {
-    type Value = Option<Field>;
+    type Value = Option<SpanField>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_str(self)
@@ -341,19 +341,20 @@ impl<'de> DeserializeSeed<'de> for FieldSeed {
 }
 
 impl Visitor<'_> for FieldSeed {
-    type Value = Option<Field>;
+    type Value = Option<SpanField>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a key")
     }
 
     fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-        Ok(Field::from_key(key))
+        Ok(SpanField::from_key(key))
     }
 }
 
 /// A span event, gone through; `None` when it is no object.
-pub(super) type EventFields<'de, A> = Option<(Slot<Text<'de>>, Slot<LineTime<'de>>, Slot<A>)>;
+pub(super) type EventFields<'de, A> =
+    Option<(FieldSlot<FieldText<'de>>, FieldSlot<LineTime<'de>>, FieldSlot<A>)>;
 
 /// Reads an object of attributes.
 pub(super) struct AttributesSeed<'a, A> {
@@ -484,7 +485,7 @@ impl<'de, A: ReadAttributes<'de>> Visitor<'de> for EventSeed<'_, A> {
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
         let (mut name, mut timestamp, mut attributes) = (None, None, None);
         let mut others = Vec::new();
-        while let Some(key) = map.next_key_seed(Key)? {
+        while let Some(key) = map.next_key_seed(BorrowedKey)? {
             let inside = &mut *self.has_duplicate;
             let is_twice = match &*key {
                 "name" => {

@@ -19,7 +19,8 @@ fn a_model_call_of_rig() {
         payload(child("chat", stored)),
         json!({
             "model": "gpt-5.2", "provider": "openai", "temperature": null, "stop_reason": null, "status": "ok",
-            "error": null, "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
+            "error": null, "response_model": "gpt-5.2-2026-01-01",
+            "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18, "cache_read_tokens": 4},
             "prompt": {
                 "system_instructions": [{"type": "text", "content": "You are a calculator."}],
                 "messages": [{"role": "user", "parts": [{"type": "text", "content": "What is 2+3?"}]}],

@@ -2,9 +2,12 @@
 
 mod calls;
 mod libraries;
+mod measured;
 mod order;
 mod payloads;
+mod same_calls;
 mod types;
+mod vocabularies;
 
 use serde_json::Value;
 

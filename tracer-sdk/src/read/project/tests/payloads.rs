@@ -6,7 +6,7 @@ use super::super::spans_to_events;
 use super::{ROOT, child, child_with, event, failed, payload, root};
 
 #[test]
-fn run_start_tells_what_the_root_stored_under_any_namespace() {
+fn run_start_has_what_the_root_stored_under_any_namespace() {
     for namespace in ["tracer", "maida", "agentdbg"] {
         let stored = json!({
             format!("{namespace}.run_name"): "nightly",

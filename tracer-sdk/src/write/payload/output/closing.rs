@@ -2,12 +2,13 @@
 
 use super::Output;
 use crate::format::names::markers::{TRUNCATED, UNSERIALIZABLE};
-use crate::write::payload::Written;
-use crate::write::payload::interrupted::{Interrupted, Outcome};
+use crate::write::payload::WrittenValue;
+use crate::write::payload::interrupted::{Interrupted, WriteResult};
 
 impl Output<'_> {
     /// What the end of a child's `serialize` means: its siblings go on unless the budget is gone.
-    pub(in crate::write::payload) fn settle(&mut self, depth: usize, outcome: &Outcome) -> Outcome {
+    #[inline]
+    pub(in crate::write::payload) fn settle(&mut self, depth: usize, outcome: &WriteResult) -> WriteResult {
         let replaced = std::mem::take(&mut self.replaced);
         if self.stopped {
             return Err(Interrupted);
@@ -29,13 +30,14 @@ impl Output<'_> {
     }
 
     /// Closes what is open, and tells what became of the value.
-    pub(in crate::write::payload) fn finish(mut self) -> Written {
+    pub(in crate::write::payload) fn finish(mut self) -> WrittenValue {
         self.close_to(0, self.stopped.then_some(TRUNCATED));
         self.written
     }
 
     /// Closes what a child left open within the container at `depth`: it failed, or its panic was caught on the way.
-    pub(super) fn back_to(&mut self, depth: usize) -> Outcome {
+    #[inline]
+    pub(super) fn back_to(&mut self, depth: usize) -> WriteResult {
         if self.stopped || self.depth < depth {
             return Err(Interrupted);
         }
@@ -72,11 +74,18 @@ impl Output<'_> {
     }
 
     /// Fills a place that was left empty.
+    #[inline]
     pub(super) fn fill(&mut self) {
-        if std::mem::take(&mut self.awaiting) {
-            self.written.failed = true;
-            self.append_marker(UNSERIALIZABLE);
+        if self.awaiting {
+            self.fill_with_marker();
         }
+    }
+
+    #[cold]
+    fn fill_with_marker(&mut self) {
+        self.awaiting = false;
+        self.written.failed = true;
+        self.append_marker(UNSERIALIZABLE);
     }
 
     fn append_marker(&mut self, marker: &str) {

@@ -52,12 +52,12 @@ fn a_panic_or_an_error_at_any_step_leaves_valid_json_and_a_marker() {
     for fault in [Fault::Panic, Fault::Error] {
         for step in 0..=VALUES {
             let step_left = Cell::new(step);
-            let (text, told) = written(&FailsAt {
+            let (text, reported) = written(&FailsAt {
                 step: &step_left,
                 fault,
                 depth: 4,
             });
-            assert_eq!(told.failed, step < VALUES, "{text}");
+            assert_eq!(reported.failed, step < VALUES, "{text}");
             assert_eq!(text.contains("__UNSERIALIZABLE__"), step < VALUES, "{text}");
         }
     }
@@ -93,13 +93,13 @@ impl Serialize for EndlessSequence {
 
 #[test]
 fn an_endless_sequence_ends_at_the_budget() {
-    let (text, told) = written(&EndlessSequence);
+    let (text, reported) = written(&EndlessSequence);
     let read: Vec<Value> = serde_json::from_str(&text).unwrap();
     assert_eq!(
         (read.len(), &read[9_998], &read[9_999]),
         (10_000, &json!(9998), &json!("__TRUNCATED__"))
     );
-    assert!(told.truncated && !told.failed);
+    assert!(reported.truncated && !reported.failed);
 }
 
 #[test]
@@ -112,13 +112,13 @@ fn an_endless_sequence_of_long_strings_ends_at_the_bytes() {
             ))
         }
     }
-    let (text, told) = written(&Long);
+    let (text, reported) = written(&Long);
     assert!(
         text.len() <= MOST_VALUE_BYTES && text.len() > MOST_VALUE_BYTES - 2000,
         "{}",
         text.len()
     );
-    assert!(told.truncated && !told.failed);
+    assert!(reported.truncated && !reported.failed);
 }
 
 struct EndlessNesting(u8);
@@ -138,8 +138,8 @@ impl Serialize for EndlessNesting {
 #[test]
 fn endless_nesting_ends_at_ten_levels() {
     for kind in 0..5 {
-        let (text, told) = written(&EndlessNesting(kind));
-        assert!(told.truncated && !told.failed, "{text}");
+        let (text, reported) = written(&EndlessNesting(kind));
+        assert!(reported.truncated && !reported.failed, "{text}");
     }
     assert_eq!(text_of(&EndlessNesting(2)), r#""__TRUNCATED__""#);
 }
@@ -160,8 +160,8 @@ fn a_value_that_holds_itself_ends() {
     }
     let node = Rc::new(Node(RefCell::new(Vec::new())));
     node.0.borrow_mut().push(Rc::clone(&node));
-    let (text, told) = written(&*node);
-    assert!(told.truncated && !told.failed);
+    let (text, reported) = written(&*node);
+    assert!(reported.truncated && !reported.failed);
     assert_eq!(text.matches("children").count(), 5, "{text}");
     node.0.borrow_mut().clear();
 }
@@ -188,11 +188,11 @@ fn an_endless_or_failing_display_ends() {
             serializer.collect_str(&self.0)
         }
     }
-    let (text, told) = written(&Printed(Endless));
-    assert!(told.truncated && !told.failed && text.len() <= 20_002);
-    let (text, told) = written(&[Printed(Fails)]);
+    let (text, reported) = written(&Printed(Endless));
+    assert!(reported.truncated && !reported.failed && text.len() <= 20_002);
+    let (text, reported) = written(&[Printed(Fails)]);
     assert_eq!(text, r#"["__UNSERIALIZABLE__"]"#);
-    assert!(told.failed);
+    assert!(reported.failed);
 }
 
 #[test]
@@ -202,12 +202,12 @@ fn a_secret_is_never_visited() {
         password: EndlessSequence,
         after: u8,
     }
-    let (text, told) = written(&Login {
+    let (text, reported) = written(&Login {
         password: EndlessSequence,
         after: 1,
     });
     assert_eq!(text, r#"{"password":"__REDACTED__","after":1}"#);
-    assert!(!told.failed && !told.truncated);
+    assert!(!reported.failed && !reported.truncated);
 }
 
 #[test]
@@ -222,13 +222,13 @@ fn a_map_that_breaks_the_protocol_stays_valid() {
             map.end()
         }
     }
-    let (text, told) = written(&ValueOnly);
+    let (text, reported) = written(&ValueOnly);
     let marker = "\"__UNSERIALIZABLE__\"";
     assert_eq!(
         text,
         format!(r#"{{{marker}:1,"first":{marker},"second":{marker}}}"#)
     );
-    assert!(told.failed);
+    assert!(reported.failed);
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn errors_that_the_value_swallows_do_not_break_the_text() {
             elements.end()
         }
     }
-    let (text, told) = written(&Swallows);
+    let (text, reported) = written(&Swallows);
     assert!(text.len() <= MOST_VALUE_BYTES);
-    assert!(told.failed && told.truncated);
+    assert!(reported.failed && reported.truncated);
 }

@@ -103,17 +103,17 @@ fn any_everything() -> impl Strategy<Value = Everything> {
 proptest! {
     #[test]
     fn json_values_come_out_byte_by_byte(value in any_value(10)) {
-        let (text, told) = written(&value);
+        let (text, reported) = written(&value);
         prop_assert_eq!(text, serde_json::to_string(&value).unwrap());
-        prop_assert_eq!((told.redacted, told.truncated, told.failed), (0, false, false));
-        prop_assert_eq!(told.is_plain_string, value.is_string());
+        prop_assert_eq!((reported.redacted, reported.truncated, reported.failed), (0, false, false));
+        prop_assert_eq!(reported.is_plain_string, value.is_string());
     }
 
     #[test]
     fn derived_types_come_out_byte_by_byte(value in any_everything()) {
-        let (text, told) = written(&value);
+        let (text, reported) = written(&value);
         prop_assert_eq!(text, serde_json::to_string(&value).unwrap());
-        prop_assert_eq!((told.redacted, told.truncated, told.failed), (0, false, false));
+        prop_assert_eq!((reported.redacted, reported.truncated, reported.failed), (0, false, false));
     }
 
     #[test]
@@ -131,8 +131,8 @@ fn a_large_value_that_was_cut_is_not_cut_again() {
     let value: Vec<BTreeMap<&str, String>> = (0..5_000)
         .map(|number| BTreeMap::from([("text", "\u{1}é".repeat(number % 300))]))
         .collect();
-    let (once, told) = written(&value);
-    assert!(told.truncated && !told.failed);
+    let (once, reported) = written(&value);
+    assert!(reported.truncated && !reported.failed);
     let read: Value = serde_json::from_str(&once).unwrap();
     assert_eq!(written_by(&read, &redactor()).0, once);
 }

@@ -37,14 +37,14 @@ fn values_under_a_matching_key_go_whole_but_null_and_counts_stay() {
         cookies: None,
         secret: true,
     };
-    let (text, told) = written(&login);
+    let (text, reported) = written(&login);
     let expected = concat!(
         r#"{"user":"ali","password":"__REDACTED__","token":12,"access_token":"__REDACTED__","#,
         r#""cookies":null,"secret":true}"#
     );
     assert_eq!(text, expected);
-    assert_eq!(told.redacted, 2);
-    assert!(!told.truncated && !told.failed && !told.is_plain_string);
+    assert_eq!(reported.redacted, 2);
+    assert!(!reported.truncated && !reported.failed && !reported.is_plain_string);
 }
 
 #[test]
@@ -115,13 +115,13 @@ fn keys_that_are_no_strings_are_written_as_serde_json_does() {
 
 #[test]
 fn keys_that_cannot_be_strings_are_marked_and_keep_their_values() {
-    let (text, told) = written(&BTreeMap::from([((1, 2), "kept")]));
+    let (text, reported) = written(&BTreeMap::from([((1, 2), "kept")]));
     assert_eq!(text, r#"{"__UNSERIALIZABLE__":"kept"}"#);
-    assert!(told.failed);
+    assert!(reported.failed);
 }
 
 #[test]
-fn a_string_at_the_top_is_told_as_one() {
+fn a_string_at_the_top_is_marked_as_one() {
     assert!(written("text").1.is_plain_string);
     assert!(written(&'c').1.is_plain_string);
     assert!(!written(&["text"]).1.is_plain_string);
@@ -141,18 +141,18 @@ fn nested(levels: usize) -> serde_json::Value {
 #[test]
 fn ten_levels_survive_and_the_eleventh_does_not() {
     let ten = nested(10);
-    let (text, told) = written(&ten);
+    let (text, reported) = written(&ten);
     assert_eq!(text, ten.to_string());
-    assert!(!told.truncated);
+    assert!(!reported.truncated);
 
-    let (text, told) = written(&nested(11));
+    let (text, reported) = written(&nested(11));
     assert_eq!(
         text,
         nested(11)
             .to_string()
             .replace(r#"["core"]"#, r#""__TRUNCATED__""#)
     );
-    assert!(told.truncated && !told.failed);
+    assert!(reported.truncated && !reported.failed);
 }
 
 #[test]
@@ -162,12 +162,12 @@ fn siblings_of_what_is_too_deep_stay() {
         deep: serde_json::Value,
         after: u8,
     }
-    let (text, told) = written(&Deep {
+    let (text, reported) = written(&Deep {
         deep: nested(12),
         after: 1,
     });
     assert!(text.ends_with(r#","after":1}"#), "{text}");
-    assert!(told.truncated && !told.failed);
+    assert!(reported.truncated && !reported.failed);
 }
 
 #[test]
@@ -178,12 +178,12 @@ fn long_strings_are_cut_on_a_character_to_fit_with_the_marker() {
     };
     let redactor = Redactor::new(&settings, []);
     let long = "é".repeat(51);
-    let (text, told) = written_by(&long, &redactor);
+    let (text, reported) = written_by(&long, &redactor);
     assert_eq!(text, format!("\"{}__TRUNCATED__\"", "é".repeat(43)));
-    assert!(told.truncated && told.is_plain_string);
-    let (text, told) = written_by(&"é".repeat(50), &redactor);
+    assert!(reported.truncated && reported.is_plain_string);
+    let (text, reported) = written_by(&"é".repeat(50), &redactor);
     assert_eq!(text, format!("\"{}\"", "é".repeat(50)));
-    assert!(!told.truncated);
+    assert!(!reported.truncated);
 }
 
 #[test]
@@ -194,12 +194,12 @@ fn without_redaction_secrets_stay_and_limits_do_too() {
         ..RedactionSettings::default()
     };
     let redactor = Redactor::new(&settings, []);
-    let (text, told) = written_by(&json!({"password": "x".repeat(101), "token": "y"}), &redactor);
+    let (text, reported) = written_by(&json!({"password": "x".repeat(101), "token": "y"}), &redactor);
     assert_eq!(
         text,
         format!(r#"{{"password":"{}__TRUNCATED__","token":"y"}}"#, "x".repeat(87))
     );
-    assert_eq!(told.redacted, 0);
+    assert_eq!(reported.redacted, 0);
 }
 
 #[test]
@@ -207,11 +207,11 @@ fn a_smaller_budget_leaves_a_valid_beginning() {
     let value = json!({"a": "x".repeat(500), "b": [1, 2, 3], "c": {"d": "\u{1}".repeat(300)}});
     for budget in 0..4000 {
         let mut out = Vec::new();
-        let told = write_json_limited(&value, &redactor(), budget, &mut out);
+        let reported = write_json_limited(&value, &redactor(), budget, &mut out);
         assert!(out.len() <= budget.max(256), "{} > {budget}", out.len());
         let read: serde_json::Value = serde_json::from_slice(&out).unwrap();
-        assert_eq!(told.truncated, read != value, "{budget}");
-        assert!(!told.failed);
+        assert_eq!(reported.truncated, read != value, "{budget}");
+        assert!(!reported.failed);
     }
 }
 

@@ -21,7 +21,7 @@ fn raw(text: &str) -> Box<RawValue> {
 fn raw_json_passes_through_the_same_redaction() {
     let text =
         r#" { "password" : "x", "z": [1, -2, 1.5, true, null, "é\n"], "a": { "token": 5, "token": "y" } } "#;
-    let (text, told) = written(&Holder {
+    let (text, reported) = written(&Holder {
         raw: &raw(text),
         after: 1,
     });
@@ -30,7 +30,7 @@ fn raw_json_passes_through_the_same_redaction() {
         r#""after":1}"#
     );
     assert_eq!(text, expected);
-    assert_eq!((told.redacted, told.failed), (2, false));
+    assert_eq!((reported.redacted, reported.failed), (2, false));
 }
 
 #[test]
@@ -40,16 +40,16 @@ fn raw_json_under_a_secret_key_goes_whole() {
 }
 
 #[test]
-fn raw_json_at_the_top_is_told_for_what_it_is() {
-    let (text, told) = written(&raw("\"text\""));
+fn raw_json_at_the_top_is_marked_by_its_type() {
+    let (text, reported) = written(&raw("\"text\""));
     assert_eq!(text, "\"text\"");
-    assert!(told.is_plain_string);
+    assert!(reported.is_plain_string);
 }
 
 #[test]
 fn raw_json_that_is_too_deep_is_cut_and_what_follows_stays() {
     let deep = format!("[{}{}, 7]", "[".repeat(100), "]".repeat(100));
-    let (text, told) = written(&Holder {
+    let (text, reported) = written(&Holder {
         raw: &raw(&deep),
         after: 1,
     });
@@ -59,15 +59,15 @@ fn raw_json_that_is_too_deep_is_cut_and_what_follows_stays() {
         "]".repeat(8)
     );
     assert_eq!(text, expected);
-    assert!(told.truncated && !told.failed);
+    assert!(reported.truncated && !reported.failed);
 
     let deep = format!("{}1{}", r#"{"a":{"b":"#.repeat(20), r#"},"c":[2]}"#.repeat(20));
-    let (text, told) = written(&raw(&deep));
+    let (text, reported) = written(&raw(&deep));
     assert!(
         text.contains(r#""__TRUNCATED__""#) && text.ends_with(r#"},"c":[2]}"#),
         "{text}"
     );
-    assert!(!told.failed);
+    assert!(!reported.failed);
 }
 
 /// A number as `serde_json` hands it over when it keeps any precision.

@@ -3,7 +3,7 @@
 //! A value is judged by its beginning ([`MAX_JUDGED`]), so that what it costs to reject one does not grow with its length.
 
 /// How much of a value is looked at to judge it, in bytes: no secret needs more to be recognised.
-pub(in crate::redact) const MAX_JUDGED: usize = 128;
+pub(super) const MAX_JUDGED: usize = 128;
 
 /// The part of `value` that it is judged by.
 fn judged(value: &[u8]) -> &[u8] {
@@ -76,7 +76,7 @@ const STAND_IN_PARTS: [&[u8]; 11] = [
 const SHORTEST_PART: usize = 5;
 
 /// Whether `value` only says that a secret goes here.
-pub(in crate::redact) fn is_placeholder(value: &[u8]) -> bool {
+pub(super) fn is_placeholder(value: &[u8]) -> bool {
     is_blank(value) || is_stand_in(value)
 }
 
@@ -264,7 +264,7 @@ pub(super) fn is_code(value: &[u8]) -> bool {
 }
 
 /// Whether `value` is the path of a file: `PWD=/home/ada`, `CREDENTIALS=~/.config/key.json`.
-pub(in crate::redact) fn is_path(value: &[u8]) -> bool {
+pub(super) fn is_path(value: &[u8]) -> bool {
     let is_drive = matches!(value, [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic());
     is_drive
         || [&b"/"[..], b"~/", b"./", b"../"]

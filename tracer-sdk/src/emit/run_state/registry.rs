@@ -1,10 +1,11 @@
-//! The runs that are live in this process, for threads that were never told which run they belong to.
+//! The runs that are live in this process, for threads without a context of their own.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use super::run_state::RunState;
-use super::warning::warn_once;
+use super::RunState;
+use crate::emit::unattached;
+use crate::emit::warning::warn_once;
 use crate::process::{OwnLock, PerProcess};
 
 /// The runs of this process: those of its parent do not live in a forked child.
@@ -27,10 +28,6 @@ impl Live {
         }
     }
 }
-
-static UNATTACHED: AtomicU64 = AtomicU64::new(0);
-/// How many of them may have belonged to one of several live runs.
-static AMBIGUOUS: AtomicU64 = AtomicU64::new(0);
 
 /// Adds a run that threads without a context may attach to.
 pub(crate) fn add(run: &Arc<RunState>) {
@@ -68,45 +65,22 @@ pub(crate) fn batched_runs() -> Vec<Arc<RunState>> {
 
 /// Holds the lock, for tests.
 #[cfg(test)]
-pub(super) fn hold() -> Option<impl Drop> {
+pub(crate) fn hold() -> Option<impl Drop> {
     LIVE.get().runs.lock()
-}
-
-/// Counts a record that belongs to no run.
-pub(crate) fn count_unattached() {
-    UNATTACHED.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Counts a record of a thread or task that no run was given to. While several runs are live, it is lost to one of them,
 /// which is warned of; outside of every run recording does nothing, and that is no mistake.
 pub(crate) fn count_without_run() {
-    count_unattached();
+    unattached::count();
     let live = LIVE
         .existing()
         .map_or(0, |live| live.count.load(Ordering::Acquire));
     if live > 1 {
-        AMBIGUOUS.fetch_add(1, Ordering::Relaxed);
+        unattached::count_ambiguous();
         warn_once(&format_args!(
             "a record found no run: {live} runs are live, and this thread or task was given none of them; spawn it with \
              `.in_current_run()`, or wrap its closure with `Context::wrap`"
         ));
     }
-}
-
-/// How many records found no run while several were live. Each run that was live meanwhile says so in its `meta.json`.
-pub(crate) fn ambiguous_records() -> u64 {
-    AMBIGUOUS.load(Ordering::Relaxed)
-}
-
-/// How many records this process made that belonged to no run: none was live, or several were and the thread had no
-/// context of its own. They are not kept anywhere.
-///
-/// ```
-/// let before = tracer_sdk::unattached_records();
-/// tracer_sdk::tool_call("search").record()?; // no run is active here
-/// assert_eq!(tracer_sdk::unattached_records(), before + 1);
-/// # Ok::<(), tracer_sdk::GuardrailExceeded>(())
-/// ```
-pub fn unattached_records() -> u64 {
-    UNATTACHED.load(Ordering::Relaxed)
 }

@@ -1,17 +1,14 @@
-//! What a name in a text says about the value after it: by the key rule, or as `NAME_KEY`, `NAME_TOKEN`, `NAME_PWD`.
+//! The words that names of secrets end in beside the redact keys, and those of names that say something of a neighbour.
 
 use crate::process::Computed;
 
-use super::assignments::QUERY_NAMES;
-use super::headers::Header;
+use super::fold::FoldedName;
+use super::tails::Tails;
 use super::values::{is_digest, is_number, is_placeholder, is_plausible, looks_random};
-use crate::redact::fold::FoldedName;
-use crate::redact::keys::{KeyVerdict, Keys};
-use crate::redact::tails::Tails;
 
 /// How much a name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Name {
+pub(crate) enum NameMeaning {
     /// It names a secret.
     Secret,
     /// It names a token: a secret unless it is a number.
@@ -20,9 +17,9 @@ pub(crate) enum Name {
     Key,
 }
 
-impl Name {
+impl NameMeaning {
     /// Whether `value` goes where the name is surely an option's.
-    pub(in crate::redact) fn hides(self, value: &[u8]) -> bool {
+    pub(super) fn hides(self, value: &[u8]) -> bool {
         match self {
             Self::Secret => true,
             Self::Token => !is_number(value) && !matches!(value, b"true" | b"false"),
@@ -72,6 +69,9 @@ const KEY_WORDS: [&[u8]; 2] = [b"yek", b"tap"];
 /// Words that say so alone, reversed.
 const WORDS: [&[u8]; 2] = [b"dwssap", b"esarhpssap"];
 
+/// Names in the query of a URL that the key rule does not know, reversed.
+pub(super) const QUERY_NAMES: [&[u8]; 3] = [b"gis", b"erutangis", b"yek"];
+
 /// Names of a member that names what another member holds: `{"name": "password", "value": …}`; reversed.
 const NAME_WORDS: [&[u8]; 14] = [
     b"eman",
@@ -103,7 +103,8 @@ static TAILS: Computed<Tails> = Computed::new(|| {
 });
 
 /// The tails of those and of the names in queries.
-static OTHER_TAILS: Computed<Tails> = Computed::new(|| other_names().fold(Tails::none(), Tails::and));
+pub(super) static OTHER_TAILS: Computed<Tails> =
+    Computed::new(|| other_names().fold(Tails::none(), Tails::and));
 
 /// Words before `key` that make a name harmless, reversed.
 const HARMLESS_KEYS: [&[u8]; 30] = [
@@ -141,7 +142,7 @@ const HARMLESS_KEYS: [&[u8]; 30] = [
 
 /// What the name of a member says about itself and its neighbours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum NameRole {
     /// Nothing.
     #[default]
     Other,
@@ -152,18 +153,18 @@ pub(crate) enum Role {
 }
 
 /// The role of the member `name`.
-pub(in crate::redact) fn role(name: &[u8]) -> Role {
+pub(super) fn role(name: &[u8]) -> NameRole {
     role_of_member(name, false)
 }
 
 /// As [`role`], in markup or not.
-pub(super) fn role_of_member(name: &[u8], is_markup: bool) -> Role {
+pub(super) fn role_of_member(name: &[u8], is_markup: bool) -> NameRole {
     // Longer names are none of these words.
     let may_have_one = name.len() <= LONGEST_WITH_ROLE && (is_markup || ROLE_TAILS.may_match(name));
     if may_have_one {
         role_of(&FoldedName::new(name), is_markup)
     } else {
-        Role::Other
+        NameRole::Other
     }
 }
 
@@ -175,20 +176,20 @@ static ROLE_WORDS: Computed<Vec<&[u8]>> =
     Computed::new(|| NAME_WORDS.into_iter().chain(VALUE_WORDS).collect());
 
 /// The tails of those.
-static ROLE_TAILS: Computed<Tails> = Computed::new(|| with_roles(Tails::none()));
+pub(super) static ROLE_TAILS: Computed<Tails> = Computed::new(|| with_roles(Tails::none()));
 
 /// The role of a member by its last word; a single letter must be the whole name.
-fn role_of(name: &FoldedName, is_markup: bool) -> Role {
+pub(super) fn role_of(name: &FoldedName, is_markup: bool) -> NameRole {
     let is = |word: &&[u8]| {
         name.spelled(0, word)
             .is_some_and(|end| word.len() > 1 || name.is_at_beginning(end))
     };
     if VALUE_WORDS.iter().any(is) || is_markup && is(&CONTENT_WORD) {
-        Role::Value
+        NameRole::Value
     } else if NAME_WORDS.iter().any(is) {
-        Role::Name
+        NameRole::Name
     } else {
-        Role::Other
+        NameRole::Other
     }
 }
 
@@ -198,80 +199,28 @@ pub(super) fn may_have_role(end: &[u8]) -> bool {
 }
 
 /// The words, reversed, beside the redact keys that a name in a text may end in and say something of its value.
-pub(in crate::redact) fn other_names() -> impl Iterator<Item = &'static [u8]> {
+pub(super) fn other_names() -> impl Iterator<Item = &'static [u8]> {
     let words = LAST_WORDS.into_iter().chain(KEY_WORDS).chain(WORDS);
     words.chain(QUERY_NAMES)
 }
 
 /// These tails and those of the words with a role.
-pub(in crate::redact) fn with_roles(tails: Tails) -> Tails {
+pub(super) fn with_roles(tails: Tails) -> Tails {
     ROLE_WORDS.iter().fold(tails, |tails, word| match word {
         [letter] => tails.and_alone(*letter),
         word => tails.and(word),
     })
 }
 
-/// What a name in a text says.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::redact) struct Said {
-    /// Of its value.
-    pub(super) class: Option<Name>,
-    /// The same under a redact key of the user's own, under which numbers are secrets, too.
-    pub(super) is_own: bool,
-    /// In the query of a URL.
-    pub(super) is_query_name: bool,
-    /// As the name of a header.
-    pub(super) header: Option<Header>,
-    /// Of its neighbours.
-    pub(super) role: Role,
-}
-
-impl Said {
-    pub(in crate::redact) fn by(name: &[u8], keys: &Keys) -> Self {
-        // What ends like none of the words that count is not compared with them.
-        let may_be_key = keys.may_match(name);
-        let may_have_role = ROLE_TAILS.may_match(name);
-        let may_be_other = OTHER_TAILS.may_match(name);
-        let name = FoldedName::new(name);
-        let found = may_be_key.then(|| keys.find(&name)).flatten();
-        let by_last_word = || may_be_other.then(|| by_last_word_of(&name)).flatten();
-        let class = found.map(|(_, name)| name).or_else(by_last_word);
-        Self {
-            class,
-            is_own: found.is_some_and(|(verdict, _)| verdict == KeyVerdict::Secret),
-            is_query_name: may_be_other
-                && QUERY_NAMES.iter().any(|known| {
-                    name.spelled(0, known)
-                        .is_some_and(|end| known.len() > 3 || name.is_at_beginning(end))
-                }),
-            header: class.and_then(|_| Header::named(&name)),
-            role: if class.is_none() && may_have_role {
-                role_of(&name, false)
-            } else {
-                Role::Other
-            },
-        }
-    }
-
-    pub(in crate::redact) fn class(self) -> Option<Name> {
-        self.class
-    }
-}
-
-/// What `name` says, if anything.
-pub(in crate::redact) fn class(name: &[u8], keys: &Keys) -> Option<Name> {
-    keys.may_name(name).then(|| Said::by(name, keys).class).flatten()
-}
-
 /// What `name` says by its last word, although no redact key says so.
-pub(in crate::redact) fn by_last_word(name: &[u8]) -> Option<Name> {
+pub(super) fn by_last_word(name: &[u8]) -> Option<NameMeaning> {
     TAILS
         .may_match(name)
         .then(|| by_last_word_of(&FoldedName::new(name)))
         .flatten()
 }
 
-fn by_last_word_of(name: &FoldedName) -> Option<Name> {
+pub(super) fn by_last_word_of(name: &FoldedName) -> Option<NameMeaning> {
     let end = name.without_number(0);
     let is_one_of_more = |start: &usize| !name.is_at_beginning(name.without_number(*start));
     let key = KEY_WORDS.iter().find_map(|word| name.spelled(end, word));
@@ -280,7 +229,7 @@ fn by_last_word_of(name: &FoldedName) -> Option<Name> {
         let is_harmless = HARMLESS_KEYS
             .iter()
             .any(|word| name.spelled(before, word).is_some());
-        return (!is_harmless).then_some(Name::Key);
+        return (!is_harmless).then_some(NameMeaning::Key);
     }
     let says_more = || {
         LAST_WORDS
@@ -292,8 +241,8 @@ fn by_last_word_of(name: &FoldedName) -> Option<Name> {
         return None;
     }
     Some(if name.spelled(end, TOKEN).is_some() {
-        Name::Token
+        NameMeaning::Token
     } else {
-        Name::Secret
+        NameMeaning::Secret
     })
 }

@@ -5,55 +5,32 @@ use std::io;
 
 use serde::Serialize;
 
-use super::error::ErrorInfo;
-use super::pool;
-use super::progress::Exception;
-use super::run_state::RunState;
+use super::RunState;
+use crate::emit::conventions::{
+    CANCELLED, STATUS_ERROR, error_attributes, exception_event, operation, structural_name,
+};
+use crate::emit::error::ErrorInfo;
+use crate::emit::pool;
+use crate::emit::progress::Exception;
 use crate::format::names::{self, Name, event_keys, events, span_names};
 use crate::format::{Counts, EventType, SpanId, SpanKind, StatusCode, Timestamp};
 use crate::guardrails::Amount;
 use crate::loops::LoopWarning;
 use crate::redact::Redactor;
-use crate::write::draft::{Draft, EventTime, Scalar, cut_to};
+use crate::write::draft::{Draft, EventTime, ScalarValue, cut_to};
 use crate::write::line::{SpanHead, write_line};
 use crate::write::open_entries::OpenEntry;
 use crate::write::run_files::{EndedSpan, RunFiles};
 
-/// `tracer.status` of a call that went well and of one that did not.
-pub(crate) const STATUS_OK: &str = "ok";
-pub(crate) const STATUS_ERROR: &str = "error";
-
-/// The error type of what was given up before it was done (decisions, section 5).
-pub(crate) const CANCELLED: &str = "Cancelled";
-
-/// Puts an error's type, message and stack on a span.
-pub(crate) fn error_attributes(draft: &mut Draft, error: &ErrorInfo, redactor: &Redactor) {
-    draft.text(names::ERROR_TYPE, &error.error_type, redactor);
-    draft.text(names::ERROR_MESSAGE, &error.message, redactor);
-    if let Some(stack) = &error.stack {
-        draft.text(names::ERROR_STACK, stack, redactor);
-    }
-}
-
-/// Puts an error into a span as an event.
-pub(crate) fn exception_event(draft: &mut Draft, error: &ErrorInfo, at: EventTime, redactor: &Redactor) {
-    draft.event(events::EXCEPTION, at);
-    draft.event_text(names::ERROR_TYPE.written(), &error.error_type, redactor);
-    draft.event_text(names::ERROR_MESSAGE.written(), &error.message, redactor);
-    if let Some(stack) = &error.stack {
-        draft.event_text(names::ERROR_STACK.written(), stack, redactor);
-    }
-}
-
-fn amount(amount: Amount) -> Scalar {
+fn amount(amount: Amount) -> ScalarValue {
     match amount {
-        Amount::Count(count) => Scalar::Unsigned(count),
-        Amount::Duration(duration) => Scalar::Float(duration.as_secs_f64()),
+        Amount::Count(count) => ScalarValue::Unsigned(count),
+        Amount::Duration(duration) => ScalarValue::Float(duration.as_secs_f64()),
     }
 }
 
 /// Writes the root span (decisions, section 1).
-pub(crate) fn write_root(
+pub(super) fn write_root(
     run: &RunState,
     files: &mut RunFiles,
     exceptions: &[Exception],
@@ -62,8 +39,10 @@ pub(crate) fn write_root(
     end: Timestamp,
 ) -> io::Result<()> {
     let redactor = &run.redactor;
-    let mut draft = Draft::default();
+    let mut draft = run.take_root_draft();
     draft.text(names::RUN_NAME, run.name(), redactor);
+    // The program may have read secrets since the run began.
+    draft.tags(&redactor.tags(run.tags()));
     let program = run.program();
     draft.word(names::PYTHON_VERSION, program.compiler);
     draft.word(names::PLATFORM, program.platform);
@@ -80,12 +59,16 @@ pub(crate) fn write_root(
         (names::LOOP_WARNINGS, counts.loop_warnings),
     ];
     for (name, count) in numbers {
-        draft.scalar(name, Scalar::Unsigned(count));
+        draft.scalar(name, ScalarValue::Unsigned(count));
     }
     if !unfinished.is_empty() {
-        draft.scalar(names::UNFINISHED_SPANS, Scalar::Unsigned(unfinished.len() as u64));
+        draft.scalar(
+            names::UNFINISHED_SPANS,
+            ScalarValue::Unsigned(unfinished.len() as u64),
+        );
         let shown = unfinished.iter().take(MAX_UNFINISHED);
-        let list: Vec<Unfinished<'_>> = shown.map(|(id, entry)| Unfinished::new(*id, entry)).collect();
+        let list: Vec<UnfinishedSpan<'_>> =
+            shown.map(|(id, entry)| UnfinishedSpan::new(*id, entry)).collect();
         draft.json(names::UNFINISHED_LIST, &list, redactor);
     }
     for exception in exceptions {
@@ -113,6 +96,7 @@ pub(crate) fn write_root(
         kind: SpanKind::Internal,
         start: run.started_at(),
         end,
+        duration_ms: None,
         status_code: if exceptions.is_empty() {
             StatusCode::Ok
         } else {
@@ -126,19 +110,19 @@ pub(crate) fn write_root(
     })
 }
 
-/// So many of the spans that a run left unfinished are described.
+/// How many of the spans that a run left unfinished are described.
 const MAX_UNFINISHED: usize = 32;
 
 /// A span that had not ended when its run did, as the root describes it: should it never end, that is all that is known.
 #[derive(Debug, Serialize)]
-struct Unfinished<'a> {
+struct UnfinishedSpan<'a> {
     span_id: SpanId,
     name: &'a str,
     r#type: &'static str,
     start_time: Timestamp,
 }
 
-impl<'a> Unfinished<'a> {
+impl<'a> UnfinishedSpan<'a> {
     fn new(span_id: SpanId, entry: &'a OpenEntry) -> Self {
         Self {
             span_id,
@@ -150,7 +134,7 @@ impl<'a> Unfinished<'a> {
 }
 
 /// Writes a stand-in for a span that has not ended though its run has, and that others name as their parent.
-pub(crate) fn write_unfinished(
+pub(super) fn write_unfinished(
     run: &RunState,
     files: &mut RunFiles,
     id: SpanId,
@@ -167,6 +151,7 @@ pub(crate) fn write_unfinished(
         kind: SpanKind::Internal,
         start: entry.start,
         end: now.max(entry.start),
+        duration_ms: None,
         status_code: StatusCode::Unset,
         status_description: "",
     };
@@ -176,17 +161,8 @@ pub(crate) fn write_unfinished(
     })
 }
 
-/// A structural span must not be taken for a state or a loop warning, which readers know by their names.
-pub(crate) fn structural_name(name: Cow<'_, str>) -> Cow<'_, str> {
-    match name.as_ref() {
-        span_names::STATE => Cow::Borrowed("state()"),
-        span_names::LOOP_WARNING => Cow::Borrowed("loop_warning()"),
-        _ => name,
-    }
-}
-
 /// Writes stand-ins for lost spans that others name as their parent: a completed run has no missing parent.
-pub(crate) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Result<()> {
+pub(super) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Result<()> {
     let mut draft = Draft::default();
     let mut outcome = Ok(());
     for lost in files.take_lost_parents() {
@@ -200,6 +176,7 @@ pub(crate) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Re
             kind: SpanKind::Internal,
             start: lost.start,
             end: lost.end,
+            duration_ms: None,
             status_code: StatusCode::Unset,
             status_description: "",
         };
@@ -214,14 +191,14 @@ pub(crate) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Re
     outcome
 }
 
-/// Tells the process that started this run how many spans this one lost, who only joined it: the other one writes
+/// Reports to the process that started this run how many spans this one lost, which only joined it: the other one writes
 /// `meta.json`.
-pub(crate) fn write_dropped(run: &RunState, files: &mut RunFiles, now: Timestamp) -> io::Result<()> {
+pub(super) fn write_dropped(run: &RunState, files: &mut RunFiles, now: Timestamp) -> io::Result<()> {
     let Some(dropped) = files.dropped().cloned() else {
         return Ok(());
     };
     let mut draft = Draft::default();
-    draft.scalar(names::DROPPED_SPANS, Scalar::Unsigned(dropped.spans));
+    draft.scalar(names::DROPPED_SPANS, ScalarValue::Unsigned(dropped.spans));
     draft.text(names::DROPPED_REASON, &dropped.reason, &run.redactor);
     let head = SpanHead {
         trace_id: run.trace_id(),
@@ -231,6 +208,7 @@ pub(crate) fn write_dropped(run: &RunState, files: &mut RunFiles, now: Timestamp
         kind: SpanKind::Internal,
         start: now,
         end: now,
+        duration_ms: None,
         status_code: StatusCode::Unset,
         status_description: "",
     };
@@ -240,11 +218,11 @@ pub(crate) fn write_dropped(run: &RunState, files: &mut RunFiles, now: Timestamp
     })
 }
 
-/// What an open span is told with that the end of the program overtook.
-pub(crate) const OVERTAKEN: &str = "the program ended before this span did";
+/// The error message of an open span that the end of the program overtook.
+pub(super) const OVERTAKEN: &str = "the program ended before this span did";
 
 /// What is known of an open span that the end of the program overtook.
-pub(crate) fn cancelled_span(entry: &OpenEntry, redactor: &Redactor) -> Draft {
+pub(super) fn cancelled_span(entry: &OpenEntry, redactor: &Redactor) -> Draft {
     let error = ErrorInfo::new(CANCELLED, OVERTAKEN);
     let mut draft = Draft::default();
     match entry.event_type {
@@ -262,18 +240,8 @@ pub(crate) fn cancelled_span(entry: &OpenEntry, redactor: &Redactor) -> Draft {
     draft
 }
 
-/// Says what kind of call a span is, where the other attributes would not.
-pub(crate) fn operation(draft: &mut Draft, event_type: EventType, name: &str) {
-    match event_type {
-        EventType::LlmCall => draft.word(names::OPERATION, "chat"),
-        // Readers know a tool call by its tool's name; one without a name must say what it is.
-        EventType::ToolCall if name.is_empty() => draft.word(names::OPERATION, "execute_tool"),
-        _ => {}
-    }
-}
-
 /// Writes a loop warning (decisions, sections 1 and 7).
-pub(crate) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>, now: Timestamp) {
+pub(super) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>, now: Timestamp) {
     let redactor = &run.redactor;
     let mut draft = Draft::default();
     draft.word(names::EVENT_TYPE, EventType::LoopWarning.as_str());
@@ -286,7 +254,7 @@ pub(crate) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>, 
         (event_keys::WINDOW_SIZE, warning.window_size),
     ];
     for (key, number) in numbers {
-        draft.event_scalar(key, Scalar::Unsigned(number as u64));
+        draft.event_scalar(key, ScalarValue::Unsigned(number as u64));
     }
     draft.event_json(
         event_keys::EVIDENCE_EVENT_IDS,
@@ -298,6 +266,7 @@ pub(crate) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>, 
         parent: run.root_id(),
         name: &Cow::Borrowed(span_names::LOOP_WARNING),
         event_type: EventType::LoopWarning,
+        kind: None,
         start: now,
         end: now,
         error: None,

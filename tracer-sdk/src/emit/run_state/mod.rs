@@ -3,22 +3,29 @@
 //! Shared by guards, contexts and open spans through one `Arc`. Everything that comes in here is bytes or numbers
 //! already: no user code runs under its locks.
 
+pub(crate) mod registry;
+mod root;
+
+#[cfg(feature = "tracing")]
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::clock::RunClock;
-use super::environment::{self, Program};
+use super::environment::ProgramFacts;
 use super::error::ErrorInfo;
 use super::ids::SpanIds;
 use super::pool;
-use super::progress::{Progress, Written};
-use super::{recording, registry, root, warning};
+use super::progress::{RunProgress, WrittenRecord};
+use super::{recording, unattached, warning};
 use crate::disk::{self, LogSurvey, LogTotals};
-use crate::format::{EventType, RecordedStatus, SpanId, SpanKind, StatusCode, Timestamp, TraceId, names};
-use crate::guardrails::{EventKind, GuardrailExceeded, Reservation};
-use crate::process::{OwnLock, OwnProcess};
+use crate::format::{
+    EventType, RecordedStatus, SpanId, SpanKind, StatusCode, Tags, Timestamp, TraceId, names,
+};
+use crate::guardrails::{CallReservation, EventKind, GuardrailExceeded};
+use crate::process::{OwnLock, OwnProcess, process_identity};
 use crate::redact::Redactor;
 use crate::settings::{Flush, Settings};
 use crate::write::draft::Draft;
@@ -31,7 +38,7 @@ use std::sync::MutexGuard;
 
 /// Where a record went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Recorded {
+pub(crate) enum RecordOutcome {
     /// Into its run.
     InRun,
     /// Behind the end of its run.
@@ -42,7 +49,7 @@ pub(crate) enum Recorded {
 
 /// A call that was refused before it was made.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct CallRefusal {
     pub(crate) exceeded: GuardrailExceeded,
     /// When this call crossed the limit; `None` when the run had tripped before.
     pub(crate) crossed_at: Option<Timestamp>,
@@ -53,7 +60,9 @@ pub(crate) struct RunState {
     trace_id: TraceId,
     root_id: SpanId,
     name: String,
-    program: Program,
+    /// Redacted.
+    tags: Tags,
+    program: ProgramFacts,
     pub(crate) clock: RunClock,
     pub(crate) redactor: Arc<Redactor>,
     ids: SpanIds,
@@ -67,11 +76,50 @@ pub(crate) struct RunState {
     files: OwnLock<RunFiles>,
     /// How many records had found no run when this one started.
     unattached_before: u64,
-    progress: OwnLock<Progress>,
+    progress: OwnLock<RunProgress>,
     /// How many panics there were in threads that worked for the run.
-    pub(crate) panics: AtomicU64,
+    panics: AtomicU64,
     /// `meta.json` does not say everything of the spans that ended after the run.
     has_unsettled: AtomicBool,
+    /// What a library says of the root, where the run is a span of its own.
+    root_draft: OwnLock<Draft>,
+    /// A layer started the run.
+    #[cfg(feature = "tracing")]
+    is_started_by_library: AtomicBool,
+    /// How many model and tool calls of libraries are open.
+    #[cfg(feature = "tracing")]
+    library_calls: AtomicU64,
+    /// Libraries made calls in the run: what others recorded of them, too, only its projection knows.
+    #[cfg(feature = "tracing")]
+    has_library_calls: AtomicBool,
+    /// How long a JSON text of a library may be.
+    #[cfg(feature = "tracing")]
+    pub(crate) max_message_bytes: usize,
+    /// What is to be done before the run ends.
+    #[cfg(feature = "tracing")]
+    before_end: OwnLock<Vec<BeforeEnd>>,
+}
+
+/// Something to be done before a run ends.
+#[cfg(feature = "tracing")]
+struct BeforeEnd(Box<dyn FnOnce() + Send>);
+
+#[cfg(feature = "tracing")]
+impl std::fmt::Debug for BeforeEnd {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("BeforeEnd")
+    }
+}
+
+/// An open call that a further span may report again.
+#[cfg(feature = "tracing")]
+#[derive(Debug, Clone)]
+pub(crate) struct EnclosingCall {
+    pub(crate) id: SpanId,
+    pub(crate) event_type: EventType,
+    /// The recorder's model or tool; the name of a library's span until its tool is known.
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) is_library: bool,
 }
 
 /// Where a run belongs and what it is called.
@@ -80,7 +128,9 @@ pub(crate) struct RunPlace {
     pub(crate) trace_id: TraceId,
     pub(crate) root_id: SpanId,
     pub(crate) name: String,
-    pub(crate) program: Program,
+    pub(crate) program: ProgramFacts,
+    /// Redacted.
+    pub(crate) tags: Tags,
     pub(crate) joined: bool,
 }
 
@@ -94,11 +144,13 @@ impl RunState {
         settings: &Settings,
     ) -> Arc<Self> {
         let process = OwnProcess::current();
+        let root_draft = OwnLock::new(process.clone(), Draft::default());
         Arc::new(Self {
             trace_id: place.trace_id,
             root_id: place.root_id,
             name: place.name,
             program: place.program,
+            tags: place.tags,
             clock,
             redactor,
             ids,
@@ -106,12 +158,33 @@ impl RunState {
             batched: settings.flush == Flush::Batched,
             directory: files.directory().to_owned(),
             files: OwnLock::new(process.clone(), files),
-            unattached_before: registry::ambiguous_records(),
-            progress: OwnLock::new(process.clone(), Progress::new(settings)),
+            unattached_before: unattached::ambiguous_records(),
+            progress: OwnLock::new(process.clone(), RunProgress::new(settings)),
+            #[cfg(feature = "tracing")]
+            before_end: OwnLock::new(process.clone(), Vec::new()),
             process,
             panics: AtomicU64::new(0),
             has_unsettled: AtomicBool::new(false),
+            root_draft,
+            #[cfg(feature = "tracing")]
+            is_started_by_library: AtomicBool::new(false),
+            #[cfg(feature = "tracing")]
+            library_calls: AtomicU64::new(0),
+            #[cfg(feature = "tracing")]
+            has_library_calls: AtomicBool::new(false),
+            #[cfg(feature = "tracing")]
+            max_message_bytes: settings.max_message_bytes,
         })
+    }
+
+    /// Counts a panic in a thread that works for the run.
+    pub(crate) fn count_panic(&self) {
+        self.panics.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many panics there were in threads that worked for the run.
+    pub(crate) fn panics(&self) -> u64 {
+        self.panics.load(Ordering::Relaxed)
     }
 
     pub(crate) fn trace_id(&self) -> TraceId {
@@ -126,7 +199,12 @@ impl RunState {
         &self.name
     }
 
-    pub(crate) fn program(&self) -> &Program {
+    /// Its tags, redacted.
+    pub(crate) fn tags(&self) -> &Tags {
+        &self.tags
+    }
+
+    pub(crate) fn program(&self) -> &ProgramFacts {
         &self.program
     }
 
@@ -188,9 +266,10 @@ impl RunState {
 
     /// Makes the run visible to readers before its first span has ended.
     pub(crate) fn begin(&self) {
-        let process = environment::process_identity();
+        let process = process_identity();
         let header = LiveHeader {
             run_name: &self.name,
+            tags: self.tags.as_map(),
             started_at: self.started_at(),
             pid: self.process.id(),
             process_start: process.start.as_deref(),
@@ -214,28 +293,32 @@ impl RunState {
     }
 
     /// Asks for a place for a call that is about to be made; a forked child needs none.
-    pub(crate) fn reserve(&self, kind: EventKind) -> Result<Option<Reservation>, Refusal> {
+    pub(crate) fn reserve(&self, kind: EventKind) -> Result<Option<CallReservation>, CallRefusal> {
         let (elapsed, now) = self.clock.read();
         let Some(mut progress) = self.progress.lock() else {
             return Ok(None);
         };
         let tripped_before = progress.tripped().is_some();
         let reserved = progress.reserve(kind, elapsed, now);
-        reserved.map(Some).map_err(|exceeded| Refusal {
+        reserved.map(Some).map_err(|exceeded| CallRefusal {
             exceeded,
             crossed_at: (!tripped_before).then_some(now),
         })
     }
 
     /// Gives a place back that was not used.
-    pub(crate) fn release(&self, reservation: Reservation) {
+    pub(crate) fn release(&self, reservation: CallReservation) {
         if let Some(mut progress) = self.progress.lock() {
             progress.release(reservation);
         }
     }
 
     /// Tells the run that a record was written: limits and loops are looked at, and what they find is written.
-    pub(crate) fn observe(&self, written: Written<'_>, now: Timestamp) -> Result<(), GuardrailExceeded> {
+    pub(crate) fn observe(
+        &self,
+        written: WrittenRecord<'_>,
+        now: Timestamp,
+    ) -> Result<(), GuardrailExceeded> {
         // The record's own end is near enough: to read the clock again would cost as much as all the rest here.
         let elapsed = self.clock.since_start(now);
         let Some(mut progress) = self.progress.lock() else {
@@ -244,7 +327,7 @@ impl RunState {
         let warning = progress.observe(written, elapsed, now);
         if let Some(warning) = warning {
             drop(progress);
-            // Told at the instant of whatever it trips, because the file has the warning before the error.
+            // Recorded at the instant of whatever it trips, because the file has the warning before the error.
             root::write_loop_warning(self, &warning, now);
             progress = match self.progress.lock() {
                 Some(progress) => progress,
@@ -267,15 +350,117 @@ impl RunState {
         self.warn(outcome.err());
     }
 
+    /// The open call that a span within `id` may report again.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn enclosing_call(&self, id: SpanId) -> Option<EnclosingCall> {
+        let files = self.files.lock()?;
+        let entry = files.open.get(&id)?;
+        let is_call = matches!(entry.event_type, EventType::LlmCall | EventType::ToolCall);
+        is_call.then(|| EnclosingCall {
+            id,
+            event_type: entry.event_type,
+            name: entry.name.clone(),
+            is_library: entry.is_library,
+        })
+    }
+
+    /// What is known by now of the open span of a library.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn describe_open(&self, id: SpanId, event_type: EventType, name: Cow<'static, str>) {
+        if let Some(mut files) = self.files.lock()
+            && let Some(entry) = files.open.get_mut(&id)
+        {
+            entry.event_type = event_type;
+            entry.name = name;
+        }
+    }
+
+    #[cfg(feature = "tracing")]
+    pub(crate) fn set_started_by_library(&self) {
+        self.is_started_by_library.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a layer started the run, and no recorder of the program.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn is_started_by_library(&self) -> bool {
+        self.is_started_by_library.load(Ordering::Relaxed)
+    }
+
+    /// A call of a library begins. Until it ends, recorders look whether they report it again.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn begin_library_call(&self) {
+        self.library_calls.fetch_add(1, Ordering::Relaxed);
+        self.has_library_calls.store(true, Ordering::Relaxed);
+    }
+
+    #[cfg(feature = "tracing")]
+    pub(crate) fn end_library_call(&self) {
+        self.library_calls.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// The library's call that a recorder reports again with a call of this type and name, if it does.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn same_library_call(
+        &self,
+        within: SpanId,
+        event_type: EventType,
+        name: &str,
+    ) -> Option<SpanId> {
+        if self.library_calls.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let enclosing = self.enclosing_call(within).filter(|call| call.is_library)?;
+        let is_same = enclosing.event_type == event_type
+            && (event_type == EventType::LlmCall || enclosing.name == name);
+        is_same.then_some(enclosing.id)
+    }
+
+    /// What a library says of the root: its attributes go into the root span.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn describe_root(&self, draft: Draft) {
+        if let Some(mut place) = self.root_draft.lock() {
+            *place = draft;
+        }
+    }
+
+    pub(crate) fn take_root_draft(&self) -> Draft {
+        let draft = self.root_draft.lock();
+        draft
+            .map(|mut draft| std::mem::take(&mut *draft))
+            .unwrap_or_default()
+    }
+
+    /// Does something before the run ends; at once where it has ended.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn before_end(&self, work: impl FnOnce() + Send + 'static) {
+        if self.has_ended() {
+            return work();
+        }
+        if let Some(mut waiting) = self.before_end.lock() {
+            waiting.push(BeforeEnd(Box::new(work)));
+        }
+    }
+
+    #[cfg(feature = "tracing")]
+    fn do_before_end(&self) {
+        let waiting = self
+            .before_end
+            .lock()
+            .map(|mut waiting| std::mem::take(&mut *waiting));
+        for BeforeEnd(work) in waiting.into_iter().flatten() {
+            work();
+        }
+    }
+
     /// Writes a span that has ended, behind the root if its run has.
-    pub(crate) fn write(&self, span: &EndedSpan<'_>, draft: &mut Draft) -> Recorded {
+    pub(crate) fn write(&self, span: &EndedSpan<'_>, draft: &mut Draft) -> RecordOutcome {
         if !self.is_own_process() {
-            return Recorded::Nowhere;
+            return RecordOutcome::Nowhere;
         }
         pool::with_line_buffer(|line| {
             self.write_span_line(line, span, draft);
             let Some(mut files) = self.files.lock() else {
-                return Recorded::Nowhere;
+                return RecordOutcome::Nowhere;
             };
             if self.has_reached_end(&mut files) {
                 return self.write_after_end(files, line, span, draft);
@@ -289,7 +474,7 @@ impl RunState {
             files.log.unlock();
             drop(files);
             self.warn(outcome.err());
-            Recorded::InRun
+            RecordOutcome::InRun
         })
     }
 
@@ -330,12 +515,12 @@ impl RunState {
         line: &mut Vec<u8>,
         span: &EndedSpan<'_>,
         draft: &mut Draft,
-    ) -> Recorded {
+    ) -> RecordOutcome {
         // A run that was removed meanwhile is not made again.
         if span.event_type == EventType::LoopWarning || !files.log.is_still_in_place() {
             files.open.remove(&span.id);
             files.log.unlock();
-            return Recorded::Nowhere;
+            return RecordOutcome::Nowhere;
         }
         files.log.lock();
         if files.log.is_shared() && files.log.has_changed() {
@@ -357,8 +542,8 @@ impl RunState {
             .and_then(|()| self.write_stand_ins(&mut files, span.parent, span.end));
         let appended = parents.and_then(|()| files.append_late(line, span.event_type));
         let recorded = match &appended {
-            Ok(()) => Recorded::AfterEnd,
-            Err(_) => Recorded::Nowhere,
+            Ok(()) => RecordOutcome::AfterEnd,
+            Err(_) => RecordOutcome::Nowhere,
         };
         let settled = files.settle_late_if_due();
         // When it could not be written, the thread tries again when it leaves the run.
@@ -407,13 +592,13 @@ impl RunState {
             span_id: span.id,
             parent_span_id: Some(span.parent),
             name: span.name,
-            kind: if span.event_type == EventType::LlmCall {
-                SpanKind::Client
-            } else {
-                SpanKind::Internal
-            },
+            kind: span.kind.unwrap_or(match span.event_type {
+                EventType::LlmCall => SpanKind::Client,
+                _ => SpanKind::Internal,
+            }),
             start: span.start,
             end: span.end,
+            duration_ms: None,
             status_code: if span.error.is_some() {
                 StatusCode::Error
             } else {
@@ -453,6 +638,8 @@ impl RunState {
         if !self.process.is_surely_current() {
             return;
         }
+        #[cfg(feature = "tracing")]
+        self.do_before_end();
         if let Some(error) = error {
             self.fail_at(error, end);
         }
@@ -497,7 +684,7 @@ impl RunState {
         let parents = root::write_lost_parents(self, files);
         let (totals, foreign) = self.count_log(files);
         let unfinished = self.write_named_open_spans(files, end);
-        // The run ends last, whatever another thread or process told meanwhile.
+        // The run ends last, whatever another thread or process recorded meanwhile.
         let ended_at = exceptions
             .iter()
             .map(|exception| exception.at)
@@ -527,7 +714,7 @@ impl RunState {
             // Of a run that others share, this process knows a part: readers look at its spans.
             loops: (counts.loop_warnings > 0 && !files.log.is_shared()).then_some(loops),
             unfinished_spans: open.len() as u64,
-            unattached: registry::ambiguous_records().saturating_sub(self.unattached_before),
+            unattached: unattached::ambiguous_records().saturating_sub(self.unattached_before),
         };
         let finished = files.finish(ending, whole);
         let recounted = self.count_what_came_last(files, ending, whole);
@@ -547,7 +734,11 @@ impl RunState {
             counts: files.counts(),
             last_end: None,
         };
-        if !files.needs_reading() {
+        #[cfg(feature = "tracing")]
+        let is_projected = self.has_library_calls.load(Ordering::Relaxed);
+        #[cfg(not(feature = "tracing"))]
+        let is_projected = false;
+        if !files.needs_reading() && !is_projected {
             return (own, Ok(()));
         }
         files.log.remember_length();
@@ -651,6 +842,7 @@ impl RunState {
                 parent: entry.parent,
                 name: &entry.name,
                 event_type: entry.event_type,
+                kind: None,
                 start: entry.start,
                 end: end.max(entry.start),
                 error: Some(root::OVERTAKEN),
@@ -712,12 +904,12 @@ pub struct RunStats {
 #[cfg(test)]
 impl RunState {
     /// Holds the lock of the files, for tests.
-    pub(super) fn hold_files(&self) -> Option<impl Drop> {
+    pub(crate) fn hold_files(&self) -> Option<impl Drop> {
         self.files.lock()
     }
 
     /// Holds the lock of the progress, for tests.
-    pub(super) fn hold_progress(&self) -> Option<impl Drop> {
+    pub(crate) fn hold_progress(&self) -> Option<impl Drop> {
         self.progress.lock()
     }
 }

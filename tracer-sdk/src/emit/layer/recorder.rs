@@ -1,0 +1,374 @@
+//! The layer itself: what `tracing` calls.
+
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::Interest;
+use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context as LayerContext;
+use tracing_subscriber::registry::{LookupSpan, SpanRef};
+
+use super::attributes::{FieldVisitor, SentAttributes};
+use super::bodies::parse_message;
+use super::callsites::{CallsiteFilter, count_enter, count_exit};
+use super::report;
+use super::runs::{OutermostSpan, start_run};
+use super::span::{LibrarySpan, ParentPlace};
+use super::tool_events::{outcome_of_tool, span_of_tool, tool_left};
+use super::vocabulary::{
+    RUN_NAMES, is_agent, is_body_target, is_call, is_marked, is_noise, is_span_field, names_a_tool,
+};
+use super::{LayerOptions, RunOn};
+use crate::disk;
+use crate::emit::context::{self, Context};
+use crate::emit::error::ErrorInfo;
+use crate::emit::open_span::{EndTime, OpenSpan};
+use crate::emit::recording::RecordingGuard;
+use crate::emit::run_state::registry;
+use crate::format::EventType;
+use crate::format::names::span_names;
+
+/// Records the spans that its filter lets through.
+#[derive(Debug)]
+pub(super) struct LibraryRecorder {
+    options: LayerOptions,
+    filter: CallsiteFilter,
+}
+
+impl LibraryRecorder {
+    pub(super) fn new(options: LayerOptions, filter: CallsiteFilter) -> Self {
+        Self { options, filter }
+    }
+
+    /// Where a span belongs; `None` when no run is to have it.
+    fn place<S>(
+        &self,
+        attributes: &Attributes<'_>,
+        fields: &SentAttributes,
+        event_type: EventType,
+        span: &SpanRef<'_, S>,
+    ) -> Option<ParentPlace>
+    where
+        S: Subscriber + for<'a> LookupSpan<'a>,
+    {
+        let metadata = attributes.metadata();
+        let (within, outermost) = surroundings(span);
+        // Both the spans of libraries and the recorders' are on the thread's stack while they are entered, so that its top
+        // is the nearest. A span with a parent of its own choice belongs there.
+        let thread = Context::of_thread();
+        let nearest = if attributes.is_contextual() {
+            thread.or(within)
+        } else {
+            within.or(thread)
+        };
+        let is_agent = is_agent(fields, metadata.target(), metadata.name());
+        // A thread may still be within a run that has ended; an agent that starts now is a run of its own.
+        if let Some(context) = nearest.filter(|context| !is_agent || !context.run.has_ended()) {
+            return Some(ParentPlace {
+                context,
+                is_root: false,
+                owns_run: false,
+            });
+        }
+        if self.options.run_on == RunOn::Marked && !is_marked(fields) {
+            return None;
+        }
+        if !is_agent && !is_call(event_type, fields) {
+            return None;
+        }
+        let inside = |context: Context| ParentPlace {
+            context,
+            is_root: false,
+            owns_run: false,
+        };
+        if let Some(context) = outermost.as_ref().and_then(OutermostSpan::context) {
+            return Some(inside(context));
+        }
+        if !is_agent
+            && let Some(run) = registry::only_live_run()
+            // Calls below different outermost spans have nothing to do with each other.
+            && (outermost.is_none() || !run.is_started_by_library())
+            && run.is_own_process()
+        {
+            return Some(inside(Context {
+                span: run.root_id(),
+                run,
+                inferred: true,
+            }));
+        }
+        if let Some(outermost) = outermost {
+            return outermost.promote(&self.options.config).map(inside);
+        }
+        let name = fields.first_text(&RUN_NAMES).unwrap_or_else(|| metadata.name());
+        let new = start_run(name.to_owned(), metadata, &self.options.config, None)?;
+        Some(ParentPlace {
+            context: new.context,
+            is_root: is_agent && !new.is_joined,
+            owns_run: true,
+        })
+    }
+}
+
+/// The context of the nearest recorded span around a span, or else the outermost span around it.
+fn surroundings<S>(span: &SpanRef<'_, S>) -> (Option<Context>, Option<OutermostSpan>)
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    let mut outermost = None;
+    for around in span.scope().skip(1) {
+        let extensions = around.extensions();
+        if let Some(recorded) = extensions.get::<LibrarySpan>() {
+            return (Some(recorded.context().clone()), None);
+        }
+        outermost = extensions.get::<OutermostSpan>().cloned();
+    }
+    (None, outermost)
+}
+
+/// The recorded span, if it is one.
+fn recorded<S>(span: &SpanRef<'_, S>) -> Option<LibrarySpan>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    span.extensions().get::<LibrarySpan>().cloned()
+}
+
+/// The nearest recorded span around an event.
+fn nearest<S>(event: &Event<'_>, context: &LayerContext<'_, S>) -> Option<LibrarySpan>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    context
+        .event_span(event)?
+        .scope()
+        .find_map(|span| recorded(&span))
+}
+
+/// The context of a span that is entered or left: of a recorded one, or of the outermost one of a run.
+fn context_of<S>(span: &SpanRef<'_, S>) -> Option<(Context, Option<LibrarySpan>)>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    let (recorded, outermost) = {
+        let extensions = span.extensions();
+        let recorded = extensions.get::<LibrarySpan>().cloned();
+        let outermost = match recorded {
+            Some(_) => None,
+            None => extensions.get::<OutermostSpan>().cloned(),
+        };
+        (recorded, outermost)
+    };
+    match (recorded, outermost) {
+        (Some(recorded), _) => Some((recorded.context().clone(), Some(recorded))),
+        (None, Some(outermost)) => Some((outermost.context()?, None)),
+        (None, None) => None,
+    }
+}
+
+impl<S> Layer<S> for LibraryRecorder
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    fn on_register_dispatch(&self, _: &Dispatch) {
+        report::layer_installed();
+    }
+
+    fn enabled(&self, metadata: &Metadata<'_>, _: LayerContext<'_, S>) -> bool {
+        // What its filter keeps from this layer alone it never hears of; this is said for all layers.
+        !self.filter.is_for_nobody(metadata)
+    }
+
+    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+        // Its filter says what it wants.
+        Interest::always()
+    }
+
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: LayerContext<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        let metadata = attributes.metadata();
+        if !self.filter.records(metadata) {
+            if span.parent().is_none() {
+                let outermost = OutermostSpan::new(metadata);
+                if self.options.run_on == RunOn::AnyRoot
+                    && Context::of_thread().is_none()
+                    && let Some(_recording) = RecordingGuard::enter()
+                {
+                    outermost.promote(&self.options.config);
+                }
+                span.extensions_mut().replace(outermost);
+            }
+            return;
+        }
+        // Another layer of this kind has it.
+        if span.extensions().get::<LibrarySpan>().is_some() {
+            return;
+        }
+        // What the code of a recorder's user reports meanwhile is no record.
+        let Some(_recording) = RecordingGuard::enter() else {
+            return;
+        };
+        let mut fields = FieldVisitor::default();
+        attributes.record(&mut fields);
+        let fields = fields.0;
+        let event_type = disk::event_type(metadata.name(), fields.as_map());
+        let place = self.place(attributes, &fields, event_type, &span);
+        report::span_opened(metadata, place.is_some());
+        match place {
+            Some(place) => {
+                let recorded = LibrarySpan::open(place, metadata, fields, event_type);
+                span.extensions_mut().replace(recorded);
+            }
+            None if span.parent().is_none() => {
+                span.extensions_mut().replace(OutermostSpan::new(metadata));
+            }
+            None => {}
+        }
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: LayerContext<'_, S>) {
+        let Some(recorded) = context.span(id).and_then(|span| recorded(&span)) else {
+            return;
+        };
+        let Some(_recording) = RecordingGuard::enter() else {
+            return;
+        };
+        let mut fields = FieldVisitor::default();
+        values.record(&mut fields);
+        recorded.record(fields.0);
+    }
+
+    fn on_follows_from(&self, id: &Id, follows: &Id, context: LayerContext<'_, S>) {
+        let find = |id| context.span(id).and_then(|span| recorded(&span));
+        if let (Some(recorded), Some(followed)) = (find(id), find(follows))
+            && let Some(_recording) = RecordingGuard::enter()
+        {
+            recorded.add_link(&followed);
+        }
+    }
+
+    fn on_event(&self, event: &Event<'_>, context: LayerContext<'_, S>) {
+        let metadata = event.metadata();
+        let Some(_recording) = RecordingGuard::enter() else {
+            return;
+        };
+        let around = nearest(event, &context);
+        if around.is_none() && (is_body_target(metadata.target()) || *metadata.level() > Level::ERROR) {
+            return;
+        }
+        let mut fields = FieldVisitor::default();
+        event.record(&mut fields);
+        let fields = fields.0;
+        if is_body_target(metadata.target()) && *metadata.level() > Level::WARN {
+            if let (Some(around), Some((side, json))) =
+                (&around, fields.text("message").and_then(parse_message))
+            {
+                around.add_body(side, json);
+            }
+            return;
+        }
+        let is_of_tool = names_a_tool(metadata);
+        let described = if is_of_tool {
+            span_of_tool(&fields, around.as_ref())
+        } else {
+            around.clone()
+        };
+        if let Some(described) = &described {
+            let mut said = if is_of_tool {
+                outcome_of_tool(&fields)
+            } else {
+                SentAttributes::default()
+            };
+            for (key, value) in fields.as_map().iter().filter(|(key, _)| is_span_field(key)) {
+                said.set(key, value.clone());
+            }
+            if !said.as_map().is_empty() {
+                described.record(said);
+            }
+        }
+        if *metadata.level() <= Level::WARN {
+            log(metadata, fields, described.or(around).as_ref());
+        }
+    }
+
+    fn on_enter(&self, id: &Id, context: LayerContext<'_, S>) {
+        count_enter();
+        if let Some((within, recorded)) = context.span(id).and_then(|span| context_of(&span)) {
+            if let Some(recorded) = recorded {
+                recorded.enter();
+            }
+            context::push(within);
+        }
+    }
+
+    fn on_exit(&self, id: &Id, context: LayerContext<'_, S>) {
+        count_exit();
+        if let Some((within, recorded)) = context.span(id).and_then(|span| context_of(&span)) {
+            if let Some(recorded) = recorded.filter(LibrarySpan::names_a_tool) {
+                tool_left(&recorded);
+            }
+            context::pop_span(within.span);
+        }
+    }
+
+    fn on_close(&self, id: Id, context: LayerContext<'_, S>) {
+        let Some(span) = context.span(&id) else { return };
+        let (recorded, outermost) = {
+            let mut extensions = span.extensions_mut();
+            (
+                extensions.remove::<LibrarySpan>(),
+                extensions.remove::<OutermostSpan>(),
+            )
+        };
+        // A span may close while the thread records something else, and is written all the same.
+        let _recording = RecordingGuard::mark();
+        if let Some(recorded) = recorded {
+            recorded.close(self.options.content);
+        }
+        if let Some(outermost) = outermost {
+            outermost.close();
+        }
+    }
+}
+
+/// Keeps a warning or an error of a library: an error that names one as a record of its own, the rest as an event of the
+/// span.
+fn log(metadata: &'static Metadata<'static>, fields: SentAttributes, around: Option<&LibrarySpan>) {
+    // What the `log` crate hands over names its own target in a field.
+    if fields.text("log.target").is_some_and(is_noise) {
+        return;
+    }
+    let message = fields.text("message").map(str::to_owned);
+    let error = fields
+        .first_text(&["exception.message", "error", "err", "error.message"])
+        .map(str::to_owned);
+    let is_error = *metadata.level() == Level::ERROR;
+    let names_an_error = error.is_some() || fields.says("exception.type");
+    if is_error && names_an_error {
+        let context = around
+            .map(|around| around.context().clone())
+            .or_else(Context::of_thread);
+        let Some(context) = context else { return };
+        let error_type = fields
+            .first_text(&["exception.type", "error.type"])
+            .unwrap_or("Error");
+        let message = error.or(message).unwrap_or_default();
+        let mut info = ErrorInfo::new(error_type, message);
+        info.stack = fields.text("exception.stacktrace").map(str::to_owned);
+        if let Some(around) = around {
+            around.set_last_error(info.message.clone());
+        }
+        let mut span = OpenSpan::under(context, EventType::Error, span_names::ERROR.into());
+        if let Some(mut editor) = span.editor() {
+            editor.fail(info);
+        }
+        span.end_on_recording_thread(EndTime::Now);
+        return;
+    }
+    if let Some(around) = around {
+        let level = metadata.level().as_str();
+        let mut fields = fields.into_map();
+        fields.retain(|key, _| !key.starts_with("log."));
+        fields.insert("level".to_owned(), level.into());
+        fields.insert("target".to_owned(), metadata.target().into());
+        around.add_log(fields, message.filter(|_| is_error));
+    }
+}

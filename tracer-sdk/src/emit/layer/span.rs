@@ -1,0 +1,561 @@
+//! A recorded span of a library: what it says until it closes, and what is written then.
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use tracing::Metadata;
+
+use super::attributes::SentAttributes;
+use super::bodies::{CallSide, RigRequest, finish_reason};
+use super::calls::{JsonOrText, SharedCalls, WaitingTool, calls_of};
+use super::outcome::{Failure, failure};
+use super::tools::result_in;
+use super::vocabulary::{CALL_IDS, MODELS, NAMED_TOOL, TOOLS, names_a_tool, shows_an_answer};
+use crate::disk;
+use crate::emit::context::Context;
+use crate::emit::open_span::{LibraryCall, OpenSpan};
+use crate::emit::run_state::{EnclosingCall, RunState};
+use crate::format::{EventType, SpanId, SpanKind, Timestamp, names};
+use crate::process::OwnLock;
+use crate::redact::Redactor;
+use crate::write::draft::{Draft, ForeignLimits, ScalarValue};
+
+/// How many log messages and links a span keeps.
+const MAX_LOGS: usize = 64;
+const MAX_LINKS: usize = 16;
+const MAX_LOG_FIELDS: usize = 64;
+
+/// In the extensions of a span that is recorded.
+#[derive(Debug, Clone)]
+pub(super) struct LibrarySpan(Arc<Shared>);
+
+/// A span that may have closed.
+pub(super) type WeakLibrarySpan = Weak<Shared>;
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// For what happens within the span.
+    context: Context,
+    metadata: &'static Metadata<'static>,
+    names_a_tool: bool,
+    is_entered: AtomicBool,
+    /// `None` when the span has closed.
+    work: OwnLock<Option<OpenWork>>,
+}
+
+/// What is known of an open span.
+#[derive(Debug)]
+struct OpenWork {
+    /// Empty for the root of a run.
+    span: OpenSpan,
+    attributes: SentAttributes,
+    event_type: EventType,
+    /// The call that this one may report again.
+    enclosing: Option<EnclosingCall>,
+    calls: SharedCalls,
+    /// Recorders within it look whether they report it again.
+    is_open_call: bool,
+    /// The run that ends with the span.
+    owned: Option<Arc<RunState>>,
+    first_enter: Option<Timestamp>,
+    last_change: Option<Timestamp>,
+    request: Option<String>,
+    facts: RigRequest,
+    reply: Option<String>,
+    finish_reason: Option<String>,
+    last_error: Option<String>,
+    follows_from: Vec<SpanId>,
+    logs: Vec<(Timestamp, Map<String, Value>)>,
+}
+
+/// Where a new span belongs.
+#[derive(Debug)]
+pub(super) struct ParentPlace {
+    pub(super) context: Context,
+    /// It is the root of the run in the context.
+    pub(super) is_root: bool,
+    /// The run ends with it.
+    pub(super) owns_run: bool,
+}
+
+/// The span with the name that its library gives it for others.
+fn display_name(attributes: &SentAttributes, metadata: &'static Metadata<'static>) -> Cow<'static, str> {
+    match attributes.text("otel.name") {
+        Some(name) => Cow::Owned(name.to_owned()),
+        None => Cow::Borrowed(metadata.name()),
+    }
+}
+
+impl LibrarySpan {
+    /// Opens a span, on a thread that is recording.
+    pub(super) fn open(
+        place: ParentPlace,
+        metadata: &'static Metadata<'static>,
+        attributes: SentAttributes,
+        event_type: EventType,
+    ) -> Self {
+        let ParentPlace {
+            context,
+            is_root,
+            owns_run,
+        } = place;
+        let run = Arc::clone(&context.run);
+        let mut work = OpenWork {
+            span: OpenSpan::default(),
+            event_type,
+            enclosing: None,
+            calls: calls_of(&run),
+            is_open_call: false,
+            owned: owns_run.then(|| Arc::clone(&run)),
+            first_enter: None,
+            last_change: None,
+            request: None,
+            facts: RigRequest::default(),
+            reply: None,
+            finish_reason: None,
+            last_error: None,
+            follows_from: Vec::new(),
+            logs: Vec::new(),
+            attributes,
+        };
+        let mut within = context.clone();
+        if !is_root {
+            work.enclosing = run.enclosing_call(context.span);
+            let name = display_name(&work.attributes, metadata);
+            let is_inferred = context.inferred;
+            let mut span = OpenSpan::of_library(context, event_type, name);
+            if is_inferred && let Some(mut editor) = span.editor() {
+                editor.redacted().0.word(names::CONTEXT, "inferred");
+            }
+            span.start_library(work.same_call(event_type));
+            within = span.context().unwrap_or(within);
+            work.span = span;
+            work.describe_open(&within);
+        }
+        within.inferred = false;
+        let process = run.process().clone();
+        Self(Arc::new(Shared {
+            context: within,
+            metadata,
+            names_a_tool: names_a_tool(metadata),
+            is_entered: AtomicBool::new(false),
+            work: OwnLock::new(process, Some(work)),
+        }))
+    }
+
+    pub(super) fn downgrade(&self) -> WeakLibrarySpan {
+        Arc::downgrade(&self.0)
+    }
+
+    pub(super) fn upgrade(span: &WeakLibrarySpan) -> Option<Self> {
+        span.upgrade().map(Self)
+    }
+
+    /// Whether spans of its callsite name their tool.
+    pub(super) fn names_a_tool(&self) -> bool {
+        self.0.names_a_tool
+    }
+
+    /// Whether the span is open and names this tool.
+    pub(super) fn is_of_tool(&self, tool: &str) -> bool {
+        let mut is_it = false;
+        self.edit(|work| is_it = work.attributes.text(NAMED_TOOL) == Some(tool));
+        is_it
+    }
+
+    /// The context for what happens within the span.
+    pub(super) fn context(&self) -> &Context {
+        &self.0.context
+    }
+
+    fn edit(&self, change: impl FnOnce(&mut OpenWork)) {
+        if let Some(mut work) = self.0.work.lock()
+            && let Some(work) = work.as_mut()
+        {
+            change(work);
+        }
+    }
+
+    /// The span is entered.
+    pub(super) fn enter(&self) {
+        // A span is entered at every poll of its future; the first time is when its work began.
+        if !self.0.is_entered.swap(true, Ordering::Relaxed) {
+            let now = self.0.context.run.clock.now();
+            self.edit(|work| work.first_enter = Some(now));
+        }
+    }
+
+    /// The library says more of the span.
+    pub(super) fn record(&self, attributes: SentAttributes) {
+        let now = self.0.context.run.clock.now();
+        self.edit(|work| {
+            for (key, value) in attributes.into_map() {
+                work.attributes.set(&key, value);
+            }
+            work.last_change = Some(now);
+            let event_type = disk::event_type(self.0.metadata.name(), work.attributes.as_map());
+            if event_type != EventType::Unknown {
+                work.event_type = event_type;
+            }
+            work.describe_open(&self.0.context);
+        });
+    }
+
+    /// The library logged the request or the reply of the call, JSON text.
+    pub(super) fn add_body(&self, side: CallSide, json: &str) {
+        let Ok(body) = serde_json::from_str::<Value>(json) else {
+            return;
+        };
+        let now = self.0.context.run.clock.now();
+        let mut arrived = Vec::new();
+        self.edit(|work| {
+            work.last_change = Some(now);
+            if let Some(mut calls) = work.calls.lock() {
+                calls.has_bodies = true;
+                match side {
+                    CallSide::Request => arrived = std::mem::take(&mut calls.waiting),
+                    CallSide::Reply => calls.arguments.add_reply(&body),
+                }
+            }
+            match side {
+                CallSide::Request => {
+                    work.facts = RigRequest::of(&body);
+                    work.request = Some(json.to_owned());
+                }
+                CallSide::Reply => {
+                    work.finish_reason = finish_reason(&body).map(str::to_owned);
+                    work.reply = Some(json.to_owned());
+                }
+            }
+        });
+        for tool in arrived {
+            let result = result_in(&body, &tool.call_id);
+            tool.finish(result.as_deref());
+        }
+    }
+
+    /// Something was logged within the span; `error` is the message of an error.
+    pub(super) fn add_log(&self, fields: Map<String, Value>, error: Option<String>) {
+        let now = self.0.context.run.clock.now();
+        self.edit(|work| {
+            if error.is_some() {
+                work.last_error = error;
+            }
+            if work.logs.len() < MAX_LOGS {
+                work.logs.push((now, fields));
+            }
+        });
+    }
+
+    /// The last error that was logged within the span, which has a record of its own.
+    pub(super) fn set_last_error(&self, error: String) {
+        self.edit(|work| work.last_error = Some(error));
+    }
+
+    /// The span follows from another one of its run.
+    pub(super) fn add_link(&self, other: &Self) {
+        let (this, other) = (&self.0.context, &other.0.context);
+        if this.run.trace_id() == other.run.trace_id() {
+            self.edit(|work| {
+                if work.follows_from.len() < MAX_LINKS {
+                    work.follows_from.push(other.span);
+                }
+            });
+        }
+    }
+
+    /// The span has closed, and is written. On a thread that is recording.
+    pub(super) fn close(&self, has_content: bool) {
+        let work = self.0.work.lock().and_then(|mut work| work.take());
+        if let Some(work) = work {
+            work.close(&self.0.context, self.0.metadata, has_content);
+        }
+    }
+}
+
+impl OpenWork {
+    /// The call that this one reports again: a call within a call of the same kind.
+    fn same_call(&self, event_type: EventType) -> Option<SpanId> {
+        let enclosing = self
+            .enclosing
+            .as_ref()
+            .filter(|call| call.event_type == event_type)?;
+        let is_same = match event_type {
+            // A library that calls a model within its own call has two spans for it, whatever their names.
+            EventType::LlmCall if enclosing.is_library => true,
+            EventType::LlmCall => self
+                .attributes
+                .first_text(&MODELS)
+                .is_none_or(|model| enclosing.name.contains(model) || model.contains(&*enclosing.name)),
+            EventType::ToolCall => self
+                .attributes
+                .first_text(&TOOLS)
+                .is_none_or(|tool| enclosing.name == tool),
+            _ => false,
+        };
+        is_same.then_some(enclosing.id)
+    }
+
+    /// The model or the tool.
+    fn called(&self) -> Option<&str> {
+        match self.event_type {
+            EventType::LlmCall => self.attributes.first_text(&MODELS),
+            EventType::ToolCall => self.attributes.first_text(&TOOLS),
+            _ => None,
+        }
+    }
+
+    /// What is called is known now, for whoever looks at the open spans of the run.
+    fn describe_open(&mut self, context: &Context) {
+        let run = &context.run;
+        if let Some(called) = self.called() {
+            let name = run.redactor.text(called).into_owned();
+            run.describe_open(context.span, self.event_type, name.into());
+        }
+        let is_call = matches!(self.event_type, EventType::LlmCall | EventType::ToolCall);
+        if is_call && !std::mem::replace(&mut self.is_open_call, is_call) {
+            run.begin_library_call();
+        }
+    }
+
+    fn close(mut self, context: &Context, metadata: &'static Metadata<'static>, has_content: bool) {
+        let run = Arc::clone(&context.run);
+        let limits = ForeignLimits {
+            max_message_bytes: run.max_message_bytes,
+            omits_content: !has_content,
+        };
+        if self.is_open_call {
+            run.end_library_call();
+        }
+        let name = display_name(&self.attributes, metadata);
+        let event_type = disk::event_type(&name, self.attributes.as_map());
+        self.event_type = event_type;
+        let failure = failure(
+            &self.attributes,
+            event_type,
+            metadata.fields(),
+            self.reply.is_some(),
+            self.last_error.as_deref(),
+        );
+        let end = self.end(event_type, &run);
+        let same_call = self.same_call(event_type);
+        if event_type == EventType::LlmCall
+            && same_call.is_none()
+            && let Some(mut calls) = self.calls.lock()
+        {
+            calls.last_failure = failure.as_ref().map(|failure| failure.error.clone());
+        }
+        match (self.owned.take(), self.span.is_empty()) {
+            (Some(run), true) => self.close_root(&run, metadata, failure, end, limits),
+            (owned, _) => {
+                self.close_span(&run, metadata, event_type, same_call, failure, end, limits);
+                if let Some(run) = owned {
+                    run.end(None, end);
+                }
+            }
+        }
+    }
+
+    /// When the work of the span ended.
+    fn end(&self, event_type: EventType, run: &RunState) -> Timestamp {
+        let now = run.clock.now();
+        // The span of a streamed call lives until the stream is dropped; what was said last came with its end.
+        let is_streamed = self
+            .attributes
+            .get("gen_ai.request.stream")
+            .is_some_and(|value| *value == true);
+        let is_answered = self.attributes.telling_keys().any(shows_an_answer);
+        match self.last_change {
+            Some(last) if event_type == EventType::LlmCall && is_streamed && is_answered => last,
+            _ => now,
+        }
+    }
+
+    /// The span is a run of its own: what it says goes into the run's root.
+    fn close_root(
+        self,
+        run: &Arc<RunState>,
+        metadata: &'static Metadata<'static>,
+        failure: Option<Failure>,
+        end: Timestamp,
+        limits: ForeignLimits,
+    ) {
+        let is_answered = self.attributes.telling_keys().any(shows_an_answer);
+        let failure = failure.or_else(|| {
+            // An agent whose last model call failed, and that has nothing to say itself, failed with it.
+            let error = self.calls.lock()?.last_failure.take()?;
+            (!is_answered).then_some(Failure {
+                error,
+                is_inferred: true,
+            })
+        });
+        let mut draft = Draft::default();
+        self.describe(&mut draft, &run.redactor, metadata, EventType::Unknown, limits);
+        if let Some(failure) = failure.as_ref().filter(|failure| failure.is_inferred) {
+            draft.word(names::INFERRED, INFERRED_ERROR);
+            draft.text(names::SENT_ERROR_TYPE, &failure.error.error_type, &run.redactor);
+        }
+        run.describe_root(draft);
+        run.end(failure.map(|failure| failure.error), end);
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what was found out of the span, once")]
+    fn close_span(
+        mut self,
+        run: &Arc<RunState>,
+        metadata: &'static Metadata<'static>,
+        event_type: EventType,
+        same_call: Option<SpanId>,
+        failure: Option<Failure>,
+        end: Timestamp,
+        limits: ForeignLimits,
+    ) {
+        let mut span = std::mem::take(&mut self.span);
+        let call_id = self.attributes.first_text(&CALL_IDS).map(str::to_owned);
+        let has = |key: names::Name| self.attributes.says(key.written());
+        let is_tool = event_type == EventType::ToolCall && !limits.omits_content;
+        let arguments = call_id
+            .as_deref()
+            .filter(|_| is_tool && !has(names::TOOL_CALL_ARGUMENTS))
+            .and_then(|id| self.calls.lock()?.arguments.take(id));
+        let awaits_result = is_tool && !has(names::TOOL_CALL_RESULT);
+        let called = self.called().unwrap_or_default().to_owned();
+        let kind = self.attributes.text("otel.kind").and_then(span_kind);
+        if let Some(mut editor) = span.editor() {
+            if event_type == EventType::ToolCall
+                && let Some(start) = self.first_enter
+            {
+                editor.set_start(start);
+            }
+            let (draft, redactor) = editor.redacted();
+            self.describe(draft, redactor, metadata, event_type, limits);
+            if let Some(failure) = failure.as_ref().filter(|failure| failure.is_inferred) {
+                draft.word(names::INFERRED, INFERRED_ERROR);
+                draft.text(names::SENT_ERROR_TYPE, &failure.error.error_type, redactor);
+            }
+            if event_type == EventType::LlmCall && !limits.omits_content {
+                if !has(names::INPUT_MESSAGES)
+                    && let Some(request) = self.request.as_deref().and_then(json_of)
+                {
+                    editor.prompt(request);
+                }
+                if !has(names::OUTPUT_MESSAGES)
+                    && let Some(reply) = self.reply.as_deref().and_then(json_of)
+                {
+                    editor.response(reply);
+                }
+            }
+            if let Some(arguments) = &arguments {
+                editor.arguments(&JsonOrText(arguments));
+            }
+            if let Some(Failure { error, .. }) = failure {
+                editor.fail(error);
+            }
+            editor.set_library_call(LibraryCall { called, kind });
+        }
+        let closing = WaitingTool {
+            call_id: call_id.unwrap_or_default(),
+            span,
+            event_type,
+            same_call,
+            end,
+            has_arguments: arguments.is_some(),
+        };
+        if awaits_result && !closing.call_id.is_empty() {
+            closing.wait(run, &self.calls);
+        } else {
+            closing.finish(None);
+        }
+    }
+
+    /// What the library says, as it says it.
+    fn describe(
+        &self,
+        draft: &mut Draft,
+        redactor: &Redactor,
+        metadata: &'static Metadata<'static>,
+        event_type: EventType,
+        limits: ForeignLimits,
+    ) {
+        const CONSUMED: [&str; 6] = [
+            "message",
+            "otel.kind",
+            "otel.name",
+            "otel.status_code",
+            "otel.status_description",
+            "otel.status_message",
+        ];
+        for (key, value) in self.attributes.as_map() {
+            if !CONSUMED.contains(&key.as_str()) {
+                draft.foreign(key, value, limits, redactor);
+            }
+        }
+        draft.cleaned(names::SCOPE, metadata.target());
+        draft.flag(names::LAYER);
+        if event_type == EventType::LlmCall {
+            self.describe_call(draft, redactor);
+        }
+        if !self.follows_from.is_empty() {
+            draft.json(names::FOLLOWS_FROM, &self.follows_from, redactor);
+        }
+        for (at, fields) in &self.logs {
+            draft.foreign_event(
+                names::events::LOG.written(),
+                *at,
+                fields,
+                MAX_LOG_FIELDS,
+                limits,
+                redactor,
+            );
+        }
+    }
+
+    /// What only the bodies say of a model call.
+    fn describe_call(&self, draft: &mut Draft, redactor: &Redactor) {
+        let has = |key: names::Name| self.attributes.says(key.written());
+        if let Some(temperature) = self.facts.temperature
+            && !has(names::TEMPERATURE)
+        {
+            draft.scalar(names::TEMPERATURE, ScalarValue::Float(temperature));
+        }
+        if let Some(tokens) = self.facts.max_tokens
+            && !has(names::MAX_TOKENS)
+        {
+            draft.scalar(names::MAX_TOKENS, ScalarValue::Unsigned(tokens));
+        }
+        if let Some(top_p) = self.facts.top_p
+            && !has(names::TOP_P)
+        {
+            draft.scalar(names::TOP_P, ScalarValue::Float(top_p));
+        }
+        if let Some(reason) = &self.finish_reason
+            && !has(names::FINISH_REASONS)
+        {
+            draft.text(names::FINISH_REASONS, reason, redactor);
+        }
+    }
+}
+
+/// What [`names::INFERRED`] says of an error that the library did not report.
+const INFERRED_ERROR: &str = "error";
+
+fn span_kind(text: &str) -> Option<SpanKind> {
+    const KINDS: [SpanKind; 5] = [
+        SpanKind::Internal,
+        SpanKind::Client,
+        SpanKind::Server,
+        SpanKind::Producer,
+        SpanKind::Consumer,
+    ];
+    KINDS
+        .into_iter()
+        .find(|kind| kind.as_str().eq_ignore_ascii_case(text))
+}
+
+/// The JSON that a text is.
+fn json_of(text: &str) -> Option<&RawValue> {
+    serde_json::from_str(text).ok()
+}

@@ -1,0 +1,167 @@
+//! Arguments and results of tools that a library keeps to itself: the model's reply names the arguments, the next request
+//! the result, and the model's ID for the call joins them with the tool's span.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+/// How many calls of a run are remembered whose tool has not run.
+const MAX_ARGUMENTS: usize = 1024;
+
+/// How deep calls and results lie in a body, at the most.
+const MAX_DEPTH: usize = 16;
+
+/// The tool calls that models asked for in a run: their arguments, JSON text, by the calls' IDs.
+#[derive(Debug, Default)]
+pub(super) struct ToolArguments(HashMap<String, String>);
+
+impl ToolArguments {
+    /// Remembers the calls in a reply.
+    pub(super) fn add_reply(&mut self, reply: &Value) {
+        each_object(reply, MAX_DEPTH, &mut |object| {
+            let Some(arguments) = arguments_of(object) else {
+                return;
+            };
+            for key in ["id", "call_id"] {
+                if let Some(id) = object.get(key).and_then(Value::as_str)
+                    && self.0.len() < MAX_ARGUMENTS
+                {
+                    self.0.insert(id.to_owned(), arguments.clone());
+                }
+            }
+        });
+    }
+
+    /// The arguments of a call, which runs once.
+    pub(super) fn take(&mut self, call_id: &str) -> Option<String> {
+        self.0.remove(call_id)
+    }
+}
+
+type ToolFields = serde_json::Map<String, Value>;
+
+/// The arguments of a call in the shape of any provider, as JSON text.
+fn arguments_of(object: &ToolFields) -> Option<String> {
+    let function = object
+        .get("function")
+        .or_else(|| object.get("functionCall"))
+        .and_then(Value::as_object)
+        .unwrap_or(object);
+    // Everything that is called has a name; a message with an ID has none.
+    function.get("name")?.as_str()?;
+    let arguments = ["arguments", "args", "input"]
+        .iter()
+        .find_map(|key| function.get(*key))?;
+    Some(json_text(arguments))
+}
+
+/// The result of a call in a request, as JSON text; `None` when the request does not hold it.
+pub(super) fn result_in(request: &Value, call_id: &str) -> Option<String> {
+    let mut found = None;
+    each_object(request, MAX_DEPTH, &mut |object| {
+        let is_it = ["tool_call_id", "call_id", "tool_use_id", "id", "toolUseId"]
+            .iter()
+            .any(|key| object.get(*key).and_then(Value::as_str) == Some(call_id));
+        if !is_it || found.is_some() || arguments_of(object).is_some() {
+            return;
+        }
+        let response = object
+            .get("function_response")
+            .or_else(|| object.get("functionResponse"));
+        let holder = response.and_then(Value::as_object).unwrap_or(object);
+        found = ["output", "response", "result", "content"]
+            .iter()
+            .find_map(|key| holder.get(*key))
+            .map(json_text);
+    });
+    found
+}
+
+/// A value as JSON text; a text that is JSON already as it is.
+fn json_text(value: &Value) -> String {
+    match value {
+        Value::String(text) if serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() => text.clone(),
+        value => value.to_string(),
+    }
+}
+
+fn each_object(value: &Value, depth: usize, visit: &mut dyn FnMut(&ToolFields)) {
+    if depth == 0 {
+        return;
+    }
+    match value {
+        Value::Object(object) => {
+            visit(object);
+            for member in object.values() {
+                each_object(member, depth - 1, visit);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                each_object(item, depth - 1, visit);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn arguments_are_found_in_every_providers_reply() {
+        for reply in [
+            json!({"choices": [{"message": {"tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "add", "arguments": "{\"x\":2}"}}]}}]}),
+            json!({"output": [{"type": "function_call", "id": "fc", "call_id": "c1", "name": "add", "arguments": "{\"x\":2}"}]}),
+            json!({"content": [{"type": "tool_use", "id": "c1", "name": "add", "input": {"x": 2}}]}),
+            json!({"candidates": [{"content": {"parts": [{"functionCall": {"id": "c1", "name": "add", "args": {"x": 2}}}]}}]}),
+            json!({"role": "model", "parts": [{"name": "add", "args": {"x": 2}, "id": "c1"}]}),
+        ] {
+            let mut arguments = ToolArguments::default();
+            arguments.add_reply(&reply);
+            assert_eq!(arguments.take("c1").as_deref(), Some(r#"{"x":2}"#), "{reply}");
+            assert_eq!(arguments.take("c1"), None, "{reply}");
+        }
+    }
+
+    #[test]
+    fn results_are_found_in_every_providers_request() {
+        for request in [
+            json!({"messages": [{"role": "tool", "tool_call_id": "c1", "content": "5"}]}),
+            json!({"input": [
+                {"type": "function_call", "call_id": "c1", "name": "add", "arguments": "{}"},
+                {"type": "function_call_output", "call_id": "c1", "output": "5"}]}),
+            json!({"messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "5"}]}]}),
+            json!({"contents": [{"parts": [{"function_response": {"name": "add", "response": 5}, "id": "c1"}]}]}),
+        ] {
+            assert_eq!(result_in(&request, "c1").as_deref(), Some("5"), "{request}");
+            assert_eq!(result_in(&request, "c2"), None, "{request}");
+        }
+    }
+
+    #[test]
+    fn plain_text_becomes_json_text() {
+        let request = json!({"messages": [{"role": "tool", "tool_call_id": "c1", "content": "7 C, rain"}]});
+        assert_eq!(result_in(&request, "c1").as_deref(), Some(r#""7 C, rain""#));
+    }
+
+    #[test]
+    fn hostile_bodies_are_bounded() {
+        let mut deep = json!({"id": "c1", "name": "add", "arguments": "{}"});
+        for _ in 0..100 {
+            deep = json!([deep]);
+        }
+        let many: Vec<Value> = (0..5_000)
+            .map(|number| json!({"id": format!("c{number}"), "name": "add", "arguments": "{}"}))
+            .collect();
+        let mut arguments = ToolArguments::default();
+        arguments.add_reply(&deep);
+        assert!(arguments.0.is_empty());
+        arguments.add_reply(&json!(many));
+        assert_eq!(arguments.0.len(), MAX_ARGUMENTS);
+    }
+}

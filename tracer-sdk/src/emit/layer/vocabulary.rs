@@ -1,0 +1,176 @@
+//! The names that a layer must know while a span is open: which callsites are recorded, what starts a run, what is content.
+//! What the names mean is the projection's (capture, section 1).
+
+use tracing::Metadata;
+use tracing::field::FieldSet;
+
+use super::attributes::SentAttributes;
+use crate::format::EventType;
+
+/// Fields with these prefixes belong to agents.
+const AGENT_FIELD_PREFIXES: [&str; 8] = [
+    "gen_ai.",
+    "gcp.vertex.agent.",
+    "langfuse.",
+    "llm.",
+    "mcp.",
+    "openinference.",
+    "traceloop.",
+    "tracer.",
+];
+
+/// Further fields of agents.
+const AGENT_FIELDS: [&str; 3] = ["agent.name", "function_call.id", "tool.name"];
+
+/// Libraries whose spans are recorded though their fields have names of their own.
+const AGENT_TARGETS: [&str; 2] = ["autoagents", "swiftide_agents"];
+
+/// Libraries whose spans and events say nothing of an agent: connections, transports, and this project itself.
+const NOISE_TARGETS: [&str; 12] = [
+    "h2",
+    "hyper",
+    "hyper_util",
+    "log",
+    "mio",
+    "reqwest",
+    "rmcp",
+    "rustls",
+    "tokio",
+    "tower",
+    "tracer_sdk",
+    "want",
+];
+
+/// Where rig logs the whole request and reply of a model call.
+const BODY_TARGETS: [&str; 2] = ["rig::completions", "rig::streaming"];
+
+/// Whether a target is a module or lies below it.
+pub(super) fn is_below(target: &str, module: &str) -> bool {
+    target
+        .strip_prefix(module)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
+/// Whether a target says nothing of an agent.
+pub(super) fn is_noise(target: &str) -> bool {
+    NOISE_TARGETS.iter().any(|noise| is_below(target, noise))
+}
+
+/// Whether the spans of a callsite are recorded.
+pub(super) fn is_agent_span(metadata: &Metadata<'_>) -> bool {
+    has_agent_field(metadata.fields())
+        || AGENT_TARGETS
+            .iter()
+            .any(|target| is_below(metadata.target(), target))
+}
+
+fn has_agent_field(fields: &FieldSet) -> bool {
+    fields.iter().any(|field| {
+        let name = field.name();
+        // The first letter decides for nearly all of the others.
+        name.starts_with(['a', 'f', 'g', 'l', 'm', 'o', 't'])
+            && (AGENT_FIELD_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+                || AGENT_FIELDS.contains(&name))
+    })
+}
+
+/// Whether events of a target hold requests and replies.
+pub(super) fn is_body_target(target: &str) -> bool {
+    BODY_TARGETS.contains(&target)
+}
+
+/// Whether the fields of an event belong to the span around it.
+pub(super) fn describes_its_span(fields: &FieldSet) -> bool {
+    fields.iter().any(|field| is_span_field(field.name()))
+}
+
+/// Whether a field of an event belongs to the span around it.
+pub(super) fn is_span_field(name: &str) -> bool {
+    name.starts_with("langfuse.") || TOOL_EVENT_FIELDS.contains(&name)
+}
+
+/// The name of the tool that an event or a span is about, in adk-rust.
+pub(super) const NAMED_TOOL: &str = "tool.name";
+
+/// Whether the spans or events of a callsite name the tool that they are about.
+pub(super) fn names_a_tool(metadata: &Metadata<'_>) -> bool {
+    metadata.fields().field(NAMED_TOOL).is_some()
+}
+
+/// What adk-rust logs of a tool, whose span says neither.
+const TOOL_EVENT_FIELDS: [&str; 2] = ["tool.args", "tool.result"];
+
+/// Whether a span starts a run by what it is (capture, section 3, rule 2).
+pub(super) fn is_agent(attributes: &SentAttributes, target: &str, name: &str) -> bool {
+    let has = |key: &str, words: &[&str]| {
+        let text = attributes.text(key);
+        text.is_some_and(|text| words.iter().any(|word| text.eq_ignore_ascii_case(word)))
+    };
+    is_marked(attributes)
+        || attributes.says("agent.name")
+        || has("gen_ai.operation.name", &["invoke_agent", "invoke_workflow"])
+        || has("openinference.span.kind", &["AGENT", "CHAIN"])
+        || has("traceloop.span.kind", &["agent", "workflow"])
+        || is_below(target, "swiftide_agents") && name.starts_with("agent.")
+}
+
+/// Whether the user says that a span is a run.
+pub(super) fn is_marked(attributes: &SentAttributes) -> bool {
+    attributes.says("tracer.run")
+}
+
+/// Whether a span is work of a model or a tool, which no run is to miss (capture, section 3, rule 3).
+pub(super) fn is_call(event_type: EventType, attributes: &SentAttributes) -> bool {
+    matches!(event_type, EventType::LlmCall | EventType::ToolCall)
+        || attributes.says("gen_ai.operation.name")
+        || attributes.says("openinference.span.kind")
+}
+
+/// How a run is called that starts with a span.
+pub(super) const RUN_NAMES: [&str; 5] = [
+    "otel.name",
+    "gen_ai.agent.name",
+    "agent.name",
+    "gen_ai.workflow.name",
+    "traceloop.entity.name",
+];
+
+/// The model of a call.
+pub(super) const MODELS: [&str; 6] = [
+    "gen_ai.request.model",
+    "gen_ai.response.model",
+    "llm.model_name",
+    "langfuse.model",
+    "model.name",
+    "llm.request.model",
+];
+
+/// The tool of a call.
+pub(super) const TOOLS: [&str; 5] = [
+    "gen_ai.tool.name",
+    "tracer.tool_name",
+    "tool.name",
+    "traceloop.entity.name",
+    "mcp.tool.name",
+];
+
+/// The ID that the model gave a call of a tool.
+pub(super) const CALL_IDS: [&str; 3] = ["gen_ai.tool.call.id", "function_call.id", "tool_call_id"];
+
+/// Whether an attribute shows that a model answered.
+pub(super) fn shows_an_answer(key: &str) -> bool {
+    const KEYS: [&str; 5] = [
+        "gcp.vertex.agent.llm_response",
+        "gen_ai.completion",
+        "gen_ai.output.messages",
+        "langfuse.output",
+        "output.value",
+    ];
+    const PREFIXES: [&str; 4] = [
+        "gen_ai.response.",
+        "gen_ai.usage.",
+        "llm.output_messages",
+        "llm.token_count.",
+    ];
+    KEYS.contains(&key) || PREFIXES.iter().any(|prefix| key.starts_with(prefix))
+}

@@ -1,0 +1,61 @@
+//! What all runs of an importer share: where they go, by which rules, and which have not ended.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::error::ImportError;
+use crate::format::{RUNS_FOLDER, TraceId};
+use crate::redact::Redactor;
+use crate::write::draft::ForeignLimits;
+use crate::write::files::{FileSystem, OpenMode};
+
+/// The folder of what may become a run, beside the folder of the runs.
+const STAGING_FOLDER: &str = "staging";
+/// The ending of the empty file there that names a run which has not ended.
+pub(super) const UNFINISHED_ENDING: &str = "run";
+/// The additive key of `meta.json` that every imported run has.
+pub(super) const IMPORTED: &str = "imported";
+
+/// What all runs of an importer share.
+#[derive(Debug)]
+pub(super) struct ImportRules {
+    pub(super) file_system: Arc<dyn FileSystem>,
+    pub(super) data_directory: PathBuf,
+    pub(super) redactor: Arc<Redactor>,
+    pub(super) limits: ForeignLimits,
+}
+
+impl ImportRules {
+    pub(super) fn runs(&self) -> PathBuf {
+        self.data_directory.join(RUNS_FOLDER)
+    }
+
+    pub(super) fn staging(&self) -> PathBuf {
+        self.data_directory.join(STAGING_FOLDER)
+    }
+
+    fn unfinished_file(&self, trace_id: TraceId) -> PathBuf {
+        self.staging().join(format!("{trace_id}.{UNFINISHED_ENDING}"))
+    }
+
+    pub(super) fn is_unfinished(&self, trace_id: TraceId) -> bool {
+        self.unfinished_file(trace_id).symlink_metadata().is_ok()
+    }
+
+    /// Notes that a run has not ended, so that the next process finds it without reading all runs.
+    pub(super) fn mark_unfinished(&self, trace_id: TraceId) -> Result<(), ImportError> {
+        let file_system = &self.file_system;
+        let path = self.unfinished_file(trace_id);
+        let staging = self.staging();
+        file_system
+            .create_directories(&staging)
+            .and_then(|()| file_system.open(&path, OpenMode::Append).map(drop))
+            .map_err(ImportError::at(&path))
+    }
+
+    /// A run has ended, or is gone.
+    pub(super) fn forget_unfinished(&self, trace_id: TraceId) {
+        // One that stays names a run that has ended, which the next process finds and takes away.
+        let _ = self.file_system.remove(&self.unfinished_file(trace_id));
+    }
+}

@@ -1,0 +1,154 @@
+//! [`CallCost`]: what one model call costs; [`CostSum`]: what several cost together, with what is not known of it.
+
+use super::NoPrice;
+use crate::format::Usd;
+
+/// What a model call costs, as far as that is known.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// use tracer_sdk::prices::Prices;
+/// use tracer_sdk::{Usage, llm_call};
+///
+/// let run = recorded(|| llm_call("gpt-4o").provider("openai").usage(Usage::new(12_000, 800)).record());
+/// let cost = Prices::default().cost(&run.records()[1]).unwrap();
+/// assert_eq!(cost.usd()?.to_string(), "$0.038");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallCost {
+    /// The price of its tokens.
+    pub priced: Result<Usd, NoPrice>,
+    /// Whether a recorded answer answered it: then it cost nothing, and `priced` is what it would have cost.
+    pub is_replayed: bool,
+}
+
+impl CallCost {
+    /// What it cost: nothing, where a recorded answer answered it.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+    /// use tracer_sdk::prices::{NoPrice, Prices};
+    ///
+    /// let run = recorded(|| tracer_sdk::llm_call("my-model").record());
+    /// let cost = Prices::default().cost(&run.records()[1]).unwrap();
+    /// assert_eq!(cost.usd(), Err(NoPrice::UnknownModel));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`NoPrice`]: why it is not known.
+    pub const fn usd(self) -> Result<Usd, NoPrice> {
+        if self.is_replayed {
+            return Ok(Usd::ZERO);
+        }
+        self.priced
+    }
+}
+
+/// What model calls cost together: exactly, or at least.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recorded.rs"));
+/// use tracer_sdk::prices::{CostSum, Prices};
+/// use tracer_sdk::{Usage, llm_call};
+///
+/// let run = recorded(|| {
+///     llm_call("gpt-4o").provider("openai").usage(Usage::new(12_000, 800)).record()?;
+///     llm_call("my-model").usage(Usage::new(12_000, 800)).record()
+/// });
+/// let mut sum = CostSum::default();
+/// for record in run.records() {
+///     sum.extend(Prices::default().cost(&record));
+/// }
+/// assert_eq!((sum.known.to_string().as_str(), sum.priced, sum.unpriced), ("$0.038", 1, 1));
+/// assert_eq!(sum.usd(), None);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CostSum {
+    /// What the calls cost whose cost is known.
+    pub known: Usd,
+    /// How many these are, without replayed ones.
+    pub priced: u64,
+    /// Calls whose cost is not known.
+    pub unpriced: u64,
+    /// Calls that recorded answers answered, so that they cost nothing.
+    pub replayed: u64,
+    /// What these would have cost, as far as that is known.
+    pub replayed_known: Usd,
+    /// Those of them of which that is not known.
+    pub replayed_unpriced: u64,
+}
+
+impl CostSum {
+    /// What all calls cost; `None` where one of them has an unknown cost.
+    ///
+    /// ```
+    /// use tracer_sdk::format::Usd;
+    /// use tracer_sdk::prices::CostSum;
+    ///
+    /// assert_eq!(CostSum::default().usd(), Some(Usd::ZERO)); // no call, no cost
+    /// ```
+    #[must_use]
+    pub fn usd(&self) -> Option<Usd> {
+        (self.unpriced == 0).then_some(self.known)
+    }
+
+    /// Number of all calls.
+    ///
+    /// ```
+    /// assert_eq!(tracer_sdk::prices::CostSum::default().calls(), 0);
+    /// ```
+    #[must_use]
+    pub const fn calls(&self) -> u64 {
+        self.priced
+            .saturating_add(self.unpriced)
+            .saturating_add(self.replayed)
+    }
+
+    /// Adds the cost of calls, each the same.
+    pub(super) fn add_calls(&mut self, cost: CallCost, calls: u64, together: Usd) {
+        let (known, count) = match (cost.is_replayed, cost.priced) {
+            (false, Ok(_)) => (&mut self.known, &mut self.priced),
+            (false, Err(_)) => {
+                self.unpriced = self.unpriced.saturating_add(calls);
+                return;
+            }
+            (true, Ok(_)) => (&mut self.replayed_known, &mut self.replayed),
+            (true, Err(_)) => {
+                self.replayed = self.replayed.saturating_add(calls);
+                self.replayed_unpriced = self.replayed_unpriced.saturating_add(calls);
+                return;
+            }
+        };
+        *known = known.saturating_add(together);
+        *count = count.saturating_add(calls);
+    }
+
+    /// Adds the cost of other calls.
+    ///
+    /// ```
+    /// use tracer_sdk::prices::CostSum;
+    ///
+    /// let mut sum = CostSum::default();
+    /// sum.add(&CostSum::default());
+    /// assert_eq!(sum, CostSum::default());
+    /// ```
+    pub fn add(&mut self, other: &Self) {
+        self.known = self.known.saturating_add(other.known);
+        self.priced = self.priced.saturating_add(other.priced);
+        self.unpriced = self.unpriced.saturating_add(other.unpriced);
+        self.replayed = self.replayed.saturating_add(other.replayed);
+        self.replayed_known = self.replayed_known.saturating_add(other.replayed_known);
+        self.replayed_unpriced = self.replayed_unpriced.saturating_add(other.replayed_unpriced);
+    }
+}
+
+impl Extend<CallCost> for CostSum {
+    fn extend<Costs: IntoIterator<Item = CallCost>>(&mut self, costs: Costs) {
+        for cost in costs {
+            self.add_calls(cost, 1, cost.priced.unwrap_or_default());
+        }
+    }
+}

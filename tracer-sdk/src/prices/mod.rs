@@ -1,0 +1,42 @@
+//! What model calls cost: the release's table of prices, those of the settings, and the sum for a call's tokens; feature
+//! `prices`.
+//!
+//! [`Prices`] finds the price of a model at a time, exactly or not at all: [`NoPrice`] says why. The table is made from
+//! the public package `genai-prices` by `tests/prices/make_table.py`; `[prices]` in a settings file adds to it and
+//! overrides it, see [`read_prices`](crate::settings::read_prices). Nothing here is stored with a run: what a call costs is computed when it is asked for.
+//!
+//! ```
+//! use tracer_sdk::Usage;
+//! use tracer_sdk::prices::Prices;
+//!
+//! let at = "2026-11-01T12:00:00Z".parse()?;
+//! let prices = Prices::default();
+//! let price = prices.find("openai", "gpt-4o-2024-08-06", at)?;
+//! let cost = price.cost(&Usage::new(12_000, 800).cache_read(10_000))?;
+//! assert_eq!(cost.to_string(), "$0.026");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod call_cost;
+mod call_groups;
+mod clause;
+mod find;
+mod no_price;
+mod own;
+mod period;
+mod rates;
+mod table;
+
+pub use call_cost::{CallCost, CostSum};
+pub use call_groups::CallGroups;
+pub(crate) use call_groups::CallPriceKey;
+pub use find::{Price, PriceSource, Prices};
+pub use no_price::NoPrice;
+pub use own::OwnPrice;
+pub(crate) use own::WILDCARD;
+pub use period::Day;
+pub use rates::{Rate, RateKind, Rates};
+pub use table::Release;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! [`PriceColumn`]: what decides the price of each model call of a log, beside its tokens; feature `prices`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use crate::format::Usage;
+use crate::prices::{CallPriceKey, NoPrice, Price, Prices};
+use crate::read::project::SpanView;
+use crate::read::run::set_price_key;
+
+/// The keys of the calls, each key once: a run has few models.
+#[derive(Debug, Default)]
+pub(super) struct PriceColumn {
+    keys: Vec<Arc<CallPriceKey>>,
+    numbers: HashMap<Arc<CallPriceKey>, u32>,
+    /// The number of the key of each call, by the position of its span.
+    calls: BTreeMap<usize, u32>,
+    /// The tokens of calls that have more than a column holds.
+    large: HashMap<usize, Usage>,
+    /// The key of the last call; its memory is used again.
+    last: CallPriceKey,
+}
+
+impl PriceColumn {
+    /// Sets the key of the call of a span.
+    pub(super) fn set_of_span(&mut self, position: usize, span: &impl SpanView) {
+        let mut key = std::mem::take(&mut self.last);
+        set_price_key(&mut key, span);
+        self.set(position, Some(&key));
+        self.last = key;
+    }
+
+    /// Sets the key of a call; nothing of what is none.
+    pub(super) fn set(&mut self, position: usize, key: Option<&CallPriceKey>) {
+        match key {
+            Some(key) => {
+                let number = self.number(key);
+                self.calls.insert(position, number);
+            }
+            None => {
+                self.calls.remove(&position);
+            }
+        }
+    }
+
+    /// Keeps the tokens of a call where they are more than a column holds.
+    pub(super) fn set_tokens(&mut self, position: usize, usage: &Usage) {
+        let most = usage
+            .prompt_tokens
+            .max(usage.completion_tokens)
+            .max(usage.total_tokens);
+        if most >= Some(u64::from(u32::MAX) - 1) {
+            self.large.insert(position, *usage);
+        } else {
+            self.large.remove(&position);
+        }
+    }
+
+    /// The tokens of a call where they are more than a column holds.
+    pub(super) fn large(&self, position: usize) -> Option<&Usage> {
+        self.large.get(&position)
+    }
+
+    fn number(&mut self, key: &CallPriceKey) -> u32 {
+        if let Some(number) = self.numbers.get(key) {
+            return *number;
+        }
+        let number = u32::try_from(self.keys.len()).unwrap_or(u32::MAX);
+        let key = Arc::new(key.clone());
+        self.keys.push(Arc::clone(&key));
+        self.numbers.insert(key, number);
+        number
+    }
+
+    /// Adds the calls of another part that begins at a position, as far as its spans are kept.
+    pub(super) fn take_over(&mut self, other: &mut Self, start: usize, kept: &[bool]) {
+        let mut calls = std::mem::take(&mut other.calls).into_iter().peekable();
+        let mut position = start;
+        for (at, is_kept) in kept.iter().enumerate() {
+            if calls.peek().is_none() {
+                break;
+            }
+            if let Some((_, number)) = calls.next_if(|(call, _)| *call == at)
+                && *is_kept
+                && let Some(key) = other.keys.get(number as usize)
+            {
+                self.set(position, Some(key));
+                if let Some(usage) = other.large.get(&at) {
+                    self.large.insert(position, *usage);
+                }
+            }
+            position += usize::from(*is_kept);
+        }
+    }
+
+    /// The price of each call, and whether a recorded answer answered it, by the position of its span.
+    pub(super) fn priced<'a>(
+        &'a self,
+        prices: &'a Prices,
+    ) -> impl Iterator<Item = (usize, Result<Price<'a>, NoPrice>, bool)> {
+        let known: Vec<(Result<Price<'a>, NoPrice>, bool)> = self
+            .keys
+            .iter()
+            .map(|key| (key.price(prices), key.is_replayed()))
+            .collect();
+        self.calls.iter().filter_map(move |(position, number)| {
+            let (price, is_replayed) = known.get(*number as usize)?;
+            Some((*position, price.clone(), *is_replayed))
+        })
+    }
+}

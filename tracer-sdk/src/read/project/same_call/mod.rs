@@ -1,0 +1,344 @@
+//! Which spans are one call, recorded more than once: by a library and the recorder around it, by a program and the proxy
+//! that it calls, by both sides of a protocol (capture, section 1).
+//!
+//! Spans whose calls nest in each other are one call when they agree; others when two instrumentations that differ recorded
+//! the same response ID, or the same model and as many output tokens at the same time. One instrumentation records a call
+//! once, so two of its spans that do not nest are two calls, whatever they share. Everything is linear in the number of
+//! calls, and nothing is done for calls of a kind of which no other emitter recorded one.
+
+mod pairs;
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::classify::{has_answer, has_arguments, has_prompt, has_result, is_of_the_format, source_text};
+use super::outcome::{has_failed, is_incomplete};
+use super::payload::tool_name;
+use super::tokens::{fill_usage, usage};
+use super::values::Lookup;
+use super::view::SpanView;
+use crate::format::{EventType, SpanId, Timestamp, Usage};
+use crate::read::log::{IndexEntry, LinePlace};
+use crate::read::vocabulary::{CALL_ID, MODEL, RESPONSE_ID, RESPONSE_MODEL, SOURCE};
+
+/// What has to be known of a call to find the others that it is.
+#[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(crate) struct CallFacts {
+    pub(crate) place: LinePlace,
+    pub(crate) span_id: SpanId,
+    pub(crate) event_type: EventType,
+    pub(crate) usage: Usage,
+    /// Whether the call failed.
+    pub(crate) is_failed: bool,
+    /// Whether its span failed, were it no call.
+    pub(crate) is_failed_span: bool,
+    parent: Option<SpanId>,
+    /// When it was made, in microseconds after 1970.
+    start: i64,
+    end: i64,
+    /// Hash of the model's or the tool's name; 0 where it is not known.
+    name: u64,
+    /// Hash of the name of the model that answered; that of the requested one where it is not known. Some instrumentations
+    /// know the one, some the other.
+    answered_by: u64,
+    /// Hash of the requested model's name without its version: some answers name the version, `-001` or a date, alone.
+    unversioned: u64,
+    /// Hash of the ID of the response or the call; 0 where it is not known.
+    id: u64,
+    /// Hash of what names the instrumentation that recorded it.
+    source: u64,
+    is_own: bool,
+    is_mcp: bool,
+    /// Whether it was derived from messages: nobody saw it run.
+    is_derived: bool,
+    /// How much it says.
+    richness: u8,
+}
+
+/// The mark of a tool call that follows from an answer and the next request.
+const DERIVED: &str = "tracer.derived";
+
+/// Whether a span is a call that a recorder of this format made: those alone are never looked at.
+pub(crate) fn is_own_call(span: &impl SpanView) -> bool {
+    let facts = span.facts();
+    // The proxy writes the format's marks for what others did.
+    is_of_the_format(&facts) && !facts.says("tracer.source")
+}
+
+impl CallFacts {
+    /// The facts of a model or tool call; `None` for any other span.
+    pub(crate) fn of(span: &impl SpanView, event_type: EventType, place: LinePlace) -> Option<Self> {
+        let facts = span.facts();
+        let hash = |text: Option<&str>| text.map_or(0, hash_of);
+        let (name, answered_by, unversioned, id, richness) = match event_type {
+            EventType::LlmCall => {
+                let model = source_text(MODEL, &facts).or_else(|| source_text(RESPONSE_MODEL, &facts));
+                let model = model
+                    .as_deref()
+                    .map(|model| model.rsplit("::").next().unwrap_or(model));
+                let answered_by = source_text(RESPONSE_MODEL, &facts);
+                let answered_by = answered_by.as_deref().or(model);
+                let id = source_text(RESPONSE_ID, &facts);
+                let mut richness = 8 * u8::from(has_prompt(span)) + 8 * u8::from(has_answer(span));
+                richness += 4 * u8::from(usage(&facts) != Usage::default());
+                richness += 2 * u8::from(id.is_some());
+                richness += 32 * u8::from(!is_incomplete(span, event_type));
+                let unversioned = hash(model.map(without_version));
+                (
+                    hash(model),
+                    hash(answered_by),
+                    unversioned,
+                    hash(id.as_deref()),
+                    richness,
+                )
+            }
+            EventType::ToolCall => {
+                let stored = tool_name(span.name(), &facts);
+                let name = stored.strip_prefix("execute_tool ").unwrap_or(&stored);
+                let id = source_text(CALL_ID, &facts);
+                // The Gemini CLI puts the tool before the ID that the model gave.
+                let id = id.as_deref().map(|id| {
+                    let given = id.strip_prefix(name).and_then(|rest| rest.strip_prefix("__"));
+                    given.unwrap_or(id)
+                });
+                let mut richness = 8 * u8::from(has_arguments(span)) + 8 * u8::from(has_result(span));
+                // What was derived from messages gives way to what was recorded.
+                richness += 32 * u8::from(!facts.has(DERIVED));
+                (hash(Some(name)), 0, 0, hash(id), richness)
+            }
+            _ => return None,
+        };
+        let is_own = is_own_call(span);
+        let is_derived = facts.has(DERIVED);
+        let (span_id, parent) = span.ids();
+        let (start, end) = span.times();
+        let mut source = DefaultHasher::new();
+        is_own.hash(&mut source);
+        for field in SOURCE {
+            facts.text_at(field.key).hash(&mut source);
+            facts.truth_at(field.key).hash(&mut source);
+        }
+        let start = start.unix_microseconds();
+        Some(Self {
+            place,
+            span_id,
+            event_type,
+            usage: if event_type == EventType::LlmCall {
+                usage(&facts)
+            } else {
+                Usage::default()
+            },
+            is_failed: has_failed(span, event_type),
+            is_failed_span: has_failed(span, EventType::Unknown),
+            parent,
+            start,
+            end: end.map_or(start, Timestamp::unix_microseconds).max(start),
+            name,
+            answered_by,
+            unversioned,
+            id,
+            source: source.finish(),
+            is_own,
+            is_mcp: facts.says("mcp.method.name"),
+            is_derived,
+            richness: richness + u8::from(is_own),
+        })
+    }
+}
+
+/// A model's name without its version: `gemini-3-flash` of `gemini-3-flash-001`, `gpt-4` of `gpt-4-2026-01-31`. A single digit
+/// belongs to the name.
+fn without_version(model: &str) -> &str {
+    let mut name = model;
+    while let Some((rest, group)) = name.rsplit_once('-') {
+        if group.len() < 2 || !group.bytes().all(|byte| byte.is_ascii_digit()) {
+            break;
+        }
+        name = rest;
+    }
+    name
+}
+
+/// A hash that is never 0; letters count without their case.
+fn hash_of(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.to_ascii_lowercase().hash(&mut hasher);
+    hasher.finish().max(1)
+}
+
+/// The calls of a run that are recorded more than once, by the lines of their spans.
+#[derive(Debug, Default)]
+pub(crate) struct SameCalls {
+    /// Of each span that only repeats a call, the span that is the call.
+    calls: HashMap<u64, (LinePlace, SpanId)>,
+    /// Of each span that is such a call, those that repeat it, the one that says most first.
+    repeats: HashMap<u64, Vec<LinePlace>>,
+    /// Of each of those whose own parent says less of where the call was made, the parent that says more.
+    parents: HashMap<u64, SpanId>,
+    /// Of each span that shares a call with another, the other, which has the call's tokens.
+    counted_in: HashMap<SpanId, SpanId>,
+}
+
+/// What has to be known of a span around a call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ancestor {
+    /// The kind of call that it is itself.
+    pub(crate) call: Option<EventType>,
+    pub(crate) parent: Option<SpanId>,
+}
+
+impl From<&IndexEntry> for Ancestor {
+    fn from(entry: &IndexEntry) -> Self {
+        let event_type = entry.stored_type();
+        Self {
+            call: matches!(event_type, EventType::LlmCall | EventType::ToolCall).then_some(event_type),
+            parent: entry.parent_span_id(),
+        }
+    }
+}
+
+/// The kinds of calls of which another emitter recorded one: the format's own of these kinds alone may be recorded twice.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct RepeatableTypes {
+    model_calls: bool,
+    tool_calls: bool,
+}
+
+impl RepeatableTypes {
+    /// The kinds of the calls that other emitters recorded.
+    pub(crate) fn of(calls: impl IntoIterator<Item = EventType>) -> Self {
+        let mut types = Self::default();
+        for event_type in calls {
+            types.model_calls |= event_type == EventType::LlmCall;
+            types.tool_calls |= event_type == EventType::ToolCall;
+        }
+        types
+    }
+
+    /// Whether a call of this kind may be recorded twice.
+    pub(crate) fn contains(self, event_type: EventType) -> bool {
+        match event_type {
+            EventType::LlmCall => self.model_calls,
+            EventType::ToolCall => self.tool_calls,
+            _ => false,
+        }
+    }
+}
+
+/// Spans above one that are looked at for its place.
+const MAX_DEPTH: usize = 64;
+
+impl SameCalls {
+    /// Finds them. `ancestor` gives what is known of a span of the run, call or not.
+    pub(crate) fn find(facts: &[CallFacts], ancestor: impl Fn(SpanId) -> Option<Ancestor>) -> Self {
+        let mut same = Self::default();
+        for mut group in pairs::groups(facts, &ancestor) {
+            // The one that says most; among equals, and of the two sides of a protocol, the outer one.
+            let is_protocol = group.iter().all(|call| call.is_mcp);
+            group.sort_by_key(|call| {
+                let richness = if is_protocol { 0 } else { call.richness };
+                (Reverse(richness), call.start, Reverse(call.end), call.place)
+            });
+            let Some((first, others)) = group.split_first() else {
+                continue;
+            };
+            // What sends spans while the run goes on cannot take back what it has sent, so the first with tokens keeps them.
+            let with_tokens = group.iter().filter(|call| call.usage != Usage::default());
+            let counting = with_tokens.min_by_key(|call| call.place).unwrap_or(first);
+            for call in group.iter().filter(|call| call.span_id != counting.span_id) {
+                same.counted_in.insert(call.span_id, counting.span_id);
+            }
+            if let Some(parent) = deeper_parent(first, others, &ancestor) {
+                same.parents.insert(first.place.line, parent);
+            }
+            for other in others {
+                same.calls.insert(other.place.line, (first.place, first.span_id));
+            }
+            let others = others.iter().map(|other| other.place).collect();
+            same.repeats.insert(first.place.line, others);
+        }
+        same
+    }
+
+    /// Whether no call is recorded more than once.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// The call that the span of a line repeats.
+    pub(crate) fn call_of(&self, line: u64) -> Option<SpanId> {
+        self.calls.get(&line).map(|(_, span_id)| *span_id)
+    }
+
+    /// The spans that repeat the call of a line, the one that says most first.
+    pub(crate) fn repeats_of(&self, line: u64) -> &[LinePlace] {
+        self.repeats.get(&line).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The parent of the call of a line, where a span that repeats it has the better place in the tree.
+    pub(crate) fn parent_of(&self, line: u64) -> Option<SpanId> {
+        self.parents.get(&line).copied()
+    }
+
+    /// The span that has the tokens of a call, of another span that recorded it.
+    pub(crate) fn counted_in(&self, span: SpanId) -> Option<SpanId> {
+        self.counted_in.get(&span).copied()
+    }
+
+    /// The lines of all spans that repeat a call.
+    pub(crate) fn repeated_lines(&self) -> impl Iterator<Item = u64> {
+        self.calls.keys().copied()
+    }
+
+    /// The tokens of each call that is recorded more than once, by its line, with what the others know of it.
+    pub(crate) fn usages<'a>(&'a self, facts: &'a [CallFacts]) -> impl Iterator<Item = (u64, Usage)> {
+        let by_line: HashMap<u64, &CallFacts> = if self.is_empty() {
+            HashMap::new()
+        } else {
+            facts.iter().map(|call| (call.place.line, call)).collect()
+        };
+        self.repeats.iter().filter_map(move |(line, others)| {
+            let mut usage = by_line.get(line)?.usage;
+            for other in others {
+                if let Some(other) = by_line.get(&other.line) {
+                    fill_usage(&mut usage, &other.usage);
+                }
+            }
+            Some((*line, usage))
+        })
+    }
+}
+
+/// The parent of a repeated recording that is deeper in the tree than the call's own: a proxy sees a call from outside, a
+/// library where it was made. `None` where the call's own is as deep, or around the other.
+fn deeper_parent(
+    call: &CallFacts,
+    others: &[&CallFacts],
+    ancestor: impl Fn(SpanId) -> Option<Ancestor>,
+) -> Option<SpanId> {
+    let is_one_of_them =
+        |span: SpanId| span == call.span_id || others.iter().any(|other| other.span_id == span);
+    // The number of spans above; `None` where the call itself is among them.
+    let depth = |from: Option<SpanId>| {
+        let mut above = from;
+        let mut depth = 0;
+        while let Some(span) = above.filter(|_| depth < MAX_DEPTH) {
+            if is_one_of_them(span) {
+                return None;
+            }
+            above = ancestor(span).and_then(|ancestor| ancestor.parent);
+            depth += 1;
+        }
+        Some(depth)
+    };
+    let own = depth(call.parent)?;
+    let deepest = others
+        .iter()
+        .filter_map(|other| Some((depth(other.parent)?, other.parent?)));
+    deepest
+        .filter(|(depth, _)| *depth > own)
+        .max_by_key(|(depth, _)| *depth)
+        .map(|(_, parent)| parent)
+}

@@ -1,0 +1,295 @@
+//! The groups of spans that are one call each.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+use super::{Ancestor, CallFacts};
+use crate::format::{EventType, SpanId, Usage};
+
+/// Spans between a call and the one around it; more are not looked through.
+const MAX_BETWEEN: usize = 16;
+/// How far the clocks of two instrumentations may differ, in microseconds.
+const TOLERANCE: i64 = 50_000;
+/// Instrumentations that are distinguished among spans that share an ID, or a model and tokens.
+const MAX_SOURCES: usize = 4;
+
+/// The groups of two and more.
+pub(super) fn groups(
+    facts: &[CallFacts],
+    ancestor: impl Fn(SpanId) -> Option<Ancestor>,
+) -> Vec<Vec<&CallFacts>> {
+    if facts.len() < 2 || facts.iter().all(|call| call.is_own) {
+        return Vec::new();
+    }
+    let mut sets = Sets((0..facts.len()).collect());
+    join_nested(facts, ancestor, &mut sets);
+    let of_type = |event_type| (0..facts.len()).filter(move |at| is_type(facts, *at, event_type));
+    let by_id = |call: &CallFacts| (call.id != 0).then_some(call.id);
+    join_across(facts, of_type(EventType::LlmCall), by_id, 0, &mut sets);
+    join_across(facts, of_type(EventType::ToolCall), by_id, TOLERANCE, &mut sets);
+    let models: [fn(&CallFacts) -> u64; 3] =
+        [|call| call.name, |call| call.answered_by, |call| call.unversioned];
+    for model in models {
+        let by_tokens = |call: &CallFacts| {
+            let tokens = call.usage.completion_tokens.filter(|tokens| *tokens > 0)?;
+            (model(call) != 0).then_some((model(call), tokens))
+        };
+        join_across(
+            facts,
+            of_type(EventType::LlmCall),
+            by_tokens,
+            TOLERANCE,
+            &mut sets,
+        );
+    }
+    // A call that failed has no tokens, and the ID that one reports, of the request, is none that all know.
+    let failed = failed_alone(facts, &mut sets);
+    let by_model = |call: &CallFacts| (call.name != 0).then_some(call.name);
+    join_across(facts, failed.into_iter(), by_model, TOLERANCE, &mut sets);
+    join_nameless_failures(facts, &mut sets);
+    join_derived(facts, &mut sets);
+    let mut groups: HashMap<usize, Vec<&CallFacts>> = HashMap::new();
+    let sizes = sets.sizes();
+    for (at, call) in facts.iter().enumerate() {
+        let root = sets.root(at);
+        // Most calls are recorded once.
+        if sizes.get(root) > Some(&1) {
+            groups.entry(root).or_default().push(call);
+        }
+    }
+    groups.into_values().collect()
+}
+
+fn is_type(facts: &[CallFacts], at: usize, event_type: EventType) -> bool {
+    facts.get(at).is_some_and(|call| call.event_type == event_type)
+}
+
+/// Joins calls that nest in each other, when they agree and the outer one has but one call of its kind in it.
+fn join_nested(facts: &[CallFacts], ancestor: impl Fn(SpanId) -> Option<Ancestor>, sets: &mut Sets) {
+    // The calls within each call.
+    let mut inner: HashMap<SpanId, Vec<usize>> = HashMap::new();
+    for (at, call) in facts.iter().enumerate() {
+        let mut around = call.parent;
+        for _ in 0..MAX_BETWEEN {
+            let Some((span_id, outer)) = around.and_then(|span_id| Some((span_id, ancestor(span_id)?)))
+            else {
+                break;
+            };
+            if let Some(event_type) = outer.call {
+                if span_id != call.span_id && event_type == call.event_type {
+                    inner.entry(span_id).or_default().push(at);
+                }
+                break;
+            }
+            around = outer.parent;
+        }
+    }
+    if inner.is_empty() {
+        return;
+    }
+    for (outer_at, outer) in facts.iter().enumerate() {
+        let Some([inner_at]) = inner.get(&outer.span_id).map(Vec::as_slice) else {
+            continue;
+        };
+        if facts.get(*inner_at).is_some_and(|inner| nests_in(inner, outer)) {
+            sets.join(outer_at, *inner_at);
+        }
+    }
+}
+
+/// Whether an inner call is the outer one.
+fn nests_in(inner: &CallFacts, outer: &CallFacts) -> bool {
+    let agree = |one: u64, other: u64| one == 0 || other == 0 || one == other;
+    let tokens = |call: &CallFacts| call.usage.completion_tokens.map_or(0, |tokens| tokens + 1);
+    let is_within =
+        inner.start >= outer.start - TOLERANCE && inner.end <= outer.end.saturating_add(TOLERANCE);
+    !(inner.is_own && outer.is_own)
+        && is_within
+        && (agree(inner.name, outer.name) || inner.answered_by != 0 && inner.answered_by == outer.answered_by)
+        && agree(inner.id, outer.id)
+        && agree(tokens(inner), tokens(outer))
+}
+
+/// Joins calls of different instrumentations that share a key and overlap, each with the first of another one that is left.
+fn join_across<K: std::hash::Hash + Eq>(
+    facts: &[CallFacts],
+    calls: impl Iterator<Item = usize>,
+    key: impl Fn(&CallFacts) -> Option<K>,
+    tolerance: i64,
+    sets: &mut Sets,
+) {
+    let calls: Vec<usize> = calls.collect();
+    let mut sources = calls.iter().filter_map(|at| Some(facts.get(*at)?.source));
+    let first = sources.next();
+    // One instrumentation alone records each call once, and most runs have no other.
+    if sources.all(|source| Some(source) == first) {
+        return;
+    }
+    let mut buckets: HashMap<K, Vec<usize>> = HashMap::new();
+    for at in calls {
+        if let Some(key) = facts.get(at).and_then(&key) {
+            buckets.entry(key).or_default().push(at);
+        }
+    }
+    for mut bucket in buckets.into_values().filter(|bucket| bucket.len() > 1) {
+        bucket.sort_by_key(|at| facts.get(*at).map(|call| (call.start, call.place)));
+        let mut sources: Vec<u64> = Vec::new();
+        // Calls that another instrumentation may have recorded too, by the set of those that did.
+        let mut waiting: BTreeMap<u8, VecDeque<UnpairedCall>> = BTreeMap::new();
+        for at in bucket {
+            let Some(call) = facts.get(at) else { continue };
+            let number = sources
+                .iter()
+                .position(|source| *source == call.source)
+                .unwrap_or_else(|| {
+                    sources.push(call.source);
+                    sources.len() - 1
+                });
+            if number >= MAX_SOURCES {
+                sources.truncate(MAX_SOURCES);
+                continue;
+            }
+            let own = 1 << number;
+            let others = waiting
+                .iter_mut()
+                .filter(|(recorded_by, _)| *recorded_by & own == 0);
+            let first = others
+                .filter_map(|(recorded_by, queue)| {
+                    while queue
+                        .front()
+                        .is_some_and(|other| other.end.saturating_add(tolerance) < call.start)
+                    {
+                        queue.pop_front();
+                    }
+                    Some((queue.front()?.start, *recorded_by))
+                })
+                .min();
+            let other = first.and_then(|(_, recorded_by)| {
+                let other = waiting.get_mut(&recorded_by)?.pop_front()?;
+                sets.join(other.at, at);
+                Some((recorded_by, other))
+            });
+            let (recorded_by, start, end) = other
+                .map_or((0, call.start, call.end), |(recorded_by, other)| {
+                    (recorded_by, other.start, other.end.max(call.end))
+                });
+            let queue = waiting.entry(recorded_by | own).or_default();
+            queue.push_back(UnpairedCall { at, start, end });
+        }
+    }
+}
+
+/// The failed model calls that nothing has matched yet.
+fn failed_alone(facts: &[CallFacts], sets: &mut Sets) -> Vec<usize> {
+    let sizes = sets.sizes();
+    (0..facts.len())
+        .filter(|at| is_type(facts, *at, EventType::LlmCall) && sizes.get(sets.root(*at)) == Some(&1))
+        .filter(|at| {
+            facts
+                .get(*at)
+                .is_some_and(|call| call.is_failed && call.usage == Usage::default())
+        })
+        .collect()
+}
+
+/// Joins failed model calls that nothing else matched, where an instrumentation does not even name the model.
+fn join_nameless_failures(facts: &[CallFacts], sets: &mut Sets) {
+    let alone = failed_alone(facts, sets);
+    if alone
+        .iter()
+        .any(|at| facts.get(*at).is_some_and(|call| call.name == 0))
+    {
+        join_across(facts, alone.into_iter(), |_| Some(()), TOLERANCE, sets);
+    }
+}
+
+/// Joins each derived tool call with the first recorded one of the same tool that ran in its time and is no other's: many
+/// instrumentations leave out the call's ID.
+fn join_derived(facts: &[CallFacts], sets: &mut Sets) {
+    if !facts.iter().any(|call| call.is_derived) {
+        return;
+    }
+    let sizes = sets.sizes();
+    let mut derived = Vec::new();
+    // The sets of those that an ID has matched already.
+    let mut matched = HashSet::new();
+    let mut recorded: HashMap<u64, VecDeque<usize>> = HashMap::new();
+    let mut in_order: Vec<usize> = (0..facts.len()).collect();
+    in_order.sort_by_key(|at| facts.get(*at).map(|call| (call.start, call.place)));
+    for at in in_order {
+        let Some(call) = facts.get(at) else { continue };
+        if call.event_type != EventType::ToolCall {
+            continue;
+        }
+        if !call.is_derived {
+            recorded.entry(call.name).or_default().push_back(at);
+        } else if sizes.get(sets.root(at)) == Some(&1) {
+            derived.push((at, call));
+        } else {
+            matched.insert(sets.root(at));
+        }
+    }
+    let taken: HashSet<usize> = (0..facts.len())
+        .filter(|at| matched.contains(&sets.root(*at)))
+        .collect();
+    for (at, call) in derived {
+        let Some(queue) = recorded.get_mut(&call.name) else {
+            continue;
+        };
+        while let Some(other_at) = queue.front().copied() {
+            let Some(other) = facts.get(other_at) else { break };
+            if other.start > call.end.saturating_add(TOLERANCE) {
+                break;
+            }
+            queue.pop_front();
+            let is_in_time =
+                other.start >= call.start - TOLERANCE && other.end <= call.end.saturating_add(TOLERANCE);
+            let has_other_id = other.id != 0 && call.id != 0 && other.id != call.id;
+            if is_in_time && !has_other_id && !taken.contains(&other_at) {
+                sets.join(at, other_at);
+                break;
+            }
+        }
+    }
+}
+
+/// A call that another instrumentation may have recorded too.
+struct UnpairedCall {
+    at: usize,
+    start: i64,
+    end: i64,
+}
+
+/// Disjoint sets of places.
+struct Sets(Vec<usize>);
+
+impl Sets {
+    /// How many places each set has, at the place of its root.
+    fn sizes(&mut self) -> Vec<usize> {
+        let mut sizes = vec![0; self.0.len()];
+        for at in 0..self.0.len() {
+            if let Some(size) = sizes.get_mut(self.root(at)) {
+                *size += 1;
+            }
+        }
+        sizes
+    }
+
+    fn root(&mut self, at: usize) -> usize {
+        let mut root = at;
+        while let Some(up) = self.0.get(root).copied().filter(|up| *up != root) {
+            root = up;
+        }
+        let mut at = at;
+        while let Some(up) = self.0.get_mut(at).filter(|up| **up != root) {
+            at = std::mem::replace(up, root);
+        }
+        root
+    }
+
+    fn join(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.root(one), self.root(other));
+        if let Some(up) = self.0.get_mut(one.max(other)) {
+            *up = one.min(other);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The names of other emitters, as tables: which attribute of which vocabulary decides a span's type, and which one holds
+//! which field of its record (capture, section 1; decisions, section 2).
+//!
+//! What an emitter sent is stored as it was sent and understood here, on reading: an attribute that is renamed next year is
+//! a line in a table, and runs recorded today are read better without being rewritten. The parser keeps the values that
+//! these tables name, the projection looks them up, and `docs/vocabularies.md` is written from them.
+
+mod contents;
+mod fields;
+mod keys;
+mod kinds;
+#[cfg(test)]
+mod page;
+mod tokens;
+
+pub(crate) use contents::{
+    ANSWER, ANSWER_FIELDS, ARGUMENT_FIELDS, ARGUMENTS, CONTENT_EVENTS, Content, ContentEvent, ContentForm,
+    MESSAGE_EVENTS, MessageEvent, OUTPUT_EVENTS, PROMPT, RESULT, WRAPPERS,
+};
+pub(crate) use fields::{
+    CALL_ID, ERROR_MESSAGE, ERROR_TYPE, FAILURES, FINISH_REASON, FIRST_CHUNK, FieldSource, IMPLIED_PROVIDERS,
+    MODEL, PROVIDER, RESPONSE_ID, RESPONSE_MODEL, RUN_NAME, SOURCE, SourceForm, TEMPERATURE, TOOL_NAME,
+};
+#[cfg(test)]
+pub(crate) use keys::all_keys;
+pub(crate) use keys::{DETAILS, FOREIGN, KeyUse, OWN, REPLAYED, key_use};
+pub(crate) use kinds::{KINDS, Test};
+pub(crate) use tokens::{
+    CACHE_BESIDE_INPUT, COUNTS, Count, NESTED_COUNTS, NestedCounts, THOUGHTS_BESIDE_OUTPUT, USAGE_KEYS,
+    USAGE_NAMESPACES,
+};
+
+/// Whose names a table's line holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Vocabulary {
+    /// The format's own names.
+    Tracer,
+    /// OpenTelemetry's GenAI conventions, today's names.
+    OtelGenAi,
+    /// The same, names of earlier versions.
+    OtelGenAiOld,
+    /// OpenTelemetry's conventions for the Model Context Protocol.
+    Mcp,
+    /// `OpenInference` (Arize).
+    OpenInference,
+    /// `OpenLLMetry` (Traceloop).
+    OpenLlmetry,
+    /// The Vercel AI SDK, versions 3 to 6; version 7 uses OpenTelemetry's names.
+    AiSdk,
+    /// `pydantic-ai` and Logfire.
+    PydanticAi,
+    /// `LangSmith` and `LangChain`.
+    LangSmith,
+    /// Google's Agent Development Kit, in Python and Rust.
+    GoogleAdk,
+    /// Strands Agents.
+    Strands,
+    /// Microsoft's Agent Framework and Semantic Kernel.
+    AgentFramework,
+    /// Genkit.
+    Genkit,
+    /// `LiveKit` agents.
+    LiveKit,
+    /// `MLflow`.
+    Mlflow,
+    /// The Langfuse SDK.
+    Langfuse,
+    /// rig.
+    Rig,
+    /// Claude Code's spans and logs.
+    ClaudeCode,
+    /// Codex's logs.
+    Codex,
+    /// Gemini CLI's spans and logs.
+    GeminiCli,
+}

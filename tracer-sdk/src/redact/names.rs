@@ -1,0 +1,79 @@
+//! What a name in a text says about the value after it: by the key rule, or as `NAME_KEY`, `NAME_TOKEN`, `NAME_PWD`.
+
+use super::fold::FoldedName;
+use super::keys::{KeyVerdict, RedactKeys};
+use super::name_words::{
+    NameMeaning, NameRole, OTHER_TAILS, QUERY_NAMES, ROLE_TAILS, by_last_word_of, role_of,
+};
+
+/// What a header line holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Header {
+    /// Credentials, after the name of their scheme.
+    Authorization,
+    /// Names and values.
+    Cookie,
+}
+
+impl Header {
+    /// The header that `name` names.
+    pub(super) fn named(name: &FoldedName) -> Option<Self> {
+        if name.spelled(0, b"noitazirohtua").is_some() {
+            Some(Self::Authorization)
+        } else {
+            name.spelled_or_plural(0, b"eikooc").map(|_| Self::Cookie)
+        }
+    }
+}
+
+/// What a name in a text says.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Said {
+    /// Of its value.
+    pub(super) class: Option<NameMeaning>,
+    /// The same under a redact key of the user's own, under which numbers are secrets, too.
+    pub(super) is_own: bool,
+    /// In the query of a URL.
+    pub(super) is_query_name: bool,
+    /// As the name of a header.
+    pub(super) header: Option<Header>,
+    /// Of its neighbours.
+    pub(super) role: NameRole,
+}
+
+impl Said {
+    pub(super) fn by(name: &[u8], keys: &RedactKeys) -> Self {
+        // What ends like none of the words that count is not compared with them.
+        let may_be_key = keys.may_match(name);
+        let may_have_role = ROLE_TAILS.may_match(name);
+        let may_be_other = OTHER_TAILS.may_match(name);
+        let name = FoldedName::new(name);
+        let found = may_be_key.then(|| keys.find(&name)).flatten();
+        let by_last_word = || may_be_other.then(|| by_last_word_of(&name)).flatten();
+        let class = found.map(|(_, name)| name).or_else(by_last_word);
+        Self {
+            class,
+            is_own: found.is_some_and(|(verdict, _)| verdict == KeyVerdict::Secret),
+            is_query_name: may_be_other
+                && QUERY_NAMES.iter().any(|known| {
+                    name.spelled(0, known)
+                        .is_some_and(|end| known.len() > 3 || name.is_at_beginning(end))
+                }),
+            header: class.and_then(|_| Header::named(&name)),
+            role: if class.is_none() && may_have_role {
+                role_of(&name, false)
+            } else {
+                NameRole::Other
+            },
+        }
+    }
+
+    pub(super) fn class(self) -> Option<NameMeaning> {
+        self.class
+    }
+}
+
+/// What `name` says, if anything.
+pub(super) fn class(name: &[u8], keys: &RedactKeys) -> Option<NameMeaning> {
+    keys.may_name(name).then(|| Said::by(name, keys).class).flatten()
+}

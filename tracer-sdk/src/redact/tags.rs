@@ -1,0 +1,53 @@
+//! The tags of a run as they are recorded.
+
+use super::{KeyVerdict, Redactor};
+use crate::format::Tags;
+use crate::format::names::markers;
+
+impl Redactor {
+    /// Tags without secrets: what looks like one goes, and so does the value of a key that names one.
+    pub(crate) fn tags(&self, tags: &Tags) -> Tags {
+        let mut redacted = Tags::default();
+        for (key, value) in tags.iter() {
+            let member = self.member(key, usize::MAX);
+            let is_secret = match member.verdict {
+                KeyVerdict::Secret => true,
+                KeyVerdict::SecretUnlessNumber => value.parse::<f64>().is_err(),
+                KeyVerdict::Keep => member
+                    .name
+                    .is_some_and(|name| name.hides_member(value.as_bytes())),
+            };
+            let value = if is_secret {
+                markers::REDACTED.into()
+            } else {
+                self.text(value)
+            };
+            // A key that is no key any more had a secret in it.
+            let _ = redacted.set(&member.key.text, &value);
+        }
+        redacted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+
+    #[test]
+    fn secrets_in_tags_are_redacted() {
+        let settings = Settings::with_data_dir("/runs");
+        let redactor = Redactor::new(&(&settings).into(), []);
+        let mut tags = Tags::default();
+        tags.set("api_key", "correct-horse").unwrap();
+        tags.set("note", "Authorization: Bearer abcdefghijklmnopqrstuvwxyz012345")
+            .unwrap();
+        tags.set("commit", "3f2a9c0d1e4b5a6978877665544332211ffeeddc")
+            .unwrap();
+        let redacted = redactor.tags(&tags);
+        assert_eq!(redacted.get("api_key"), Some(markers::REDACTED));
+        assert_eq!(redacted.get("commit"), tags.get("commit"));
+        let note = redacted.get("note").unwrap();
+        assert!(!note.contains("abcdefgh"), "{note}");
+    }
+}
