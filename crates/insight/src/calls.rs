@@ -21,7 +21,7 @@ use tracer_sdk::format::{EventType, Payload, Record, RecordedStatus, SpanId};
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct CallList {
-    calls: Vec<Stored>,
+    calls: Vec<StoredCall>,
     names: Vec<String>,
     numbers: HashMap<String, u32>,
     /// Steps seen so far: records without `RUN_START` and `RUN_END`.
@@ -29,7 +29,7 @@ pub struct CallList {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Stored {
+struct StoredCall {
     step: Option<u32>,
     name: u32,
     is_model_call: bool,
@@ -102,7 +102,7 @@ impl CallList {
         let mut calls = Self::default();
         for (event_type, name, step) in names {
             let name = calls.number_of(name);
-            calls.calls.push(Stored {
+            calls.calls.push(StoredCall {
                 step,
                 name,
                 is_model_call: event_type == EventType::LlmCall,
@@ -152,7 +152,7 @@ impl CallList {
             })
         });
         let name = self.number_of(name);
-        self.calls.push(Stored {
+        self.calls.push(StoredCall {
             step: Some(self.steps),
             name,
             is_model_call,
@@ -205,7 +205,7 @@ impl CallList {
         self.calls.iter().map(|stored| self.call(*stored))
     }
 
-    fn call(&self, stored: Stored) -> Call<'_> {
+    fn call(&self, stored: StoredCall) -> Call<'_> {
         Call {
             step: stored.step,
             event_id: stored.span_id,

@@ -16,12 +16,12 @@ pub enum StepRow<'a> {
     /// A step.
     Step(&'a Step<'a>),
     /// The steps after the last one that put the same question again.
-    Repeats(Repeats<'a>),
+    Repeats(RepeatedSteps<'a>),
 }
 
 /// Steps that put the same question as the one before them, or failed attempts at the call behind them.
 #[derive(Debug, Clone)]
-pub struct Repeats<'a> {
+pub struct RepeatedSteps<'a> {
     /// The repeating steps, at least two, in the order of time.
     pub steps: &'a [Step<'a>],
     /// Set when each of them has the outcome of the first.
@@ -30,7 +30,7 @@ pub struct Repeats<'a> {
     pub attempts_at: Option<Option<usize>>,
 }
 
-impl Repeats<'_> {
+impl RepeatedSteps<'_> {
     /// Their duration together, in microseconds.
     pub fn duration(&self) -> Option<u64> {
         self.steps
@@ -87,7 +87,7 @@ pub fn fold_repeats<'a>(steps: &'a [Step<'a>]) -> Vec<StepRow<'a>> {
         let attempts = leading_attempts(rest);
         if attempts >= MIN_FOLDED {
             let (folded, after) = rest.split_at(attempts);
-            rows.push(StepRow::Repeats(Repeats {
+            rows.push(StepRow::Repeats(RepeatedSteps {
                 steps: folded,
                 same_outcome: folded.iter().all(|step| has_same_outcome(first, step)),
                 attempts_at: first.attempt_of,
@@ -105,7 +105,7 @@ pub fn fold_repeats<'a>(steps: &'a [Step<'a>]) -> Vec<StepRow<'a>> {
         rest = after;
         if repeats >= MIN_FOLDED {
             let (folded, after) = after.split_at(repeats);
-            rows.push(StepRow::Repeats(Repeats {
+            rows.push(StepRow::Repeats(RepeatedSteps {
                 steps: folded,
                 same_outcome: folded.iter().all(|step| has_same_outcome(first, step)),
                 attempts_at: None,
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn other_arguments_are_another_question_and_other_results_are_told() {
+    fn other_arguments_are_another_question_and_other_results_are_shown() {
         let ask = |query: &str, result: u8| tool("search", &json!({"q": query}), &json!({"hits": result}));
         let sample = Sample::new()
             .step(ask("refund", 1))

@@ -28,6 +28,7 @@ fn begun(started: &StartedSpan) -> Payload {
             response: Value::Null,
             usage: Usage::default(),
             provider: String::new(),
+            response_model: None,
             temperature: None,
             stop_reason: None,
             status,

@@ -14,6 +14,20 @@ pub fn write(writer: &mut (impl Write + ?Sized), value: &impl Serialize) -> io::
         .map_err(io::Error::from)
 }
 
+/// A value laid out to be read and edited.
+pub fn pretty(value: &impl Serialize) -> io::Result<String> {
+    let text = serde_json::to_string_pretty(value)?;
+    // Such characters are within strings only.
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\u{7f}'..='\u{9f}' => safe.extend(format!("\\u{:04x}", u32::from(character)).chars()),
+            character => safe.push(character),
+        }
+    }
+    Ok(safe)
+}
+
 struct Safe(CompactFormatter);
 
 impl Formatter for Safe {

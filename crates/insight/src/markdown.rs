@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_value_is_cut_and_the_cut_is_told() {
+    fn a_long_value_is_cut_and_marked() {
         let shown = code(&"a".repeat(100_000));
         assert_eq!(shown.chars().count(), MAX_LENGTH + 2);
         assert!(shown.ends_with("…`"));

@@ -12,6 +12,9 @@ pub fn label(metric: &str) -> &str {
         "tool_call_count" => "tool calls",
         "llm_call_count" => "model calls",
         "cost_tokens" => "tokens",
+        "cached_tokens" => "cached tokens",
+        "cache_write_tokens" => "tokens written to the cache",
+        "reasoning_tokens" => "tokens for reasoning",
         "latency_ms" => "duration",
         "error_count" => "errors",
         "loop_warning_count" => "loop warnings",
@@ -114,8 +117,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_tells_its_amount_and_its_share() {
-        for (metric, before, after, told) in [
+    fn a_change_has_its_amount_and_its_share() {
+        for (metric, before, after, reported) in [
             ("latency_ms", Some(120.0), Some(1_320.0), "+1.20 s (+1000 %)"),
             ("cost_tokens", Some(447.0), Some(90.0), "-357 (-80 %)"),
             ("cost_tokens", Some(447.0), None, "is unknown now"),
@@ -123,7 +126,7 @@ mod tests {
             ("cost_tokens", None, None, ""),
             ("step_count", Some(0.0), Some(0.0), ""),
         ] {
-            assert_eq!(change(metric, before, after), told);
+            assert_eq!(change(metric, before, after), reported);
         }
     }
 

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::calls::{Call, CallList};
-use tracer_sdk::loops::{self, Kind, Likeness, Trail};
+use tracer_sdk::loops::{self, Likeness, Trail, TrailKind};
 
 /// How often a block must come in a row.
 const MIN_REPETITIONS: usize = 3;
@@ -64,7 +64,7 @@ pub struct RepeatedCalls {
 
 /// The loops of a run.
 #[derive(Debug, Default)]
-pub(crate) struct Repeats {
+pub(crate) struct RunLoops {
     /// Calls that are known to have asked the same, in the order in which they began.
     pub(crate) same: Vec<RepeatedCalls>,
     /// Calls of which it is not known what they asked, nor what came of them.
@@ -76,8 +76,8 @@ pub(crate) struct Repeats {
 }
 
 /// The loops of a run.
-pub(crate) fn find(calls: &CallList, trail: &Trail) -> Repeats {
-    let mut found = Repeats::default();
+pub(crate) fn find(calls: &CallList, trail: &Trail) -> RunLoops {
+    let mut found = RunLoops::default();
     let mut tools: Vec<Symbol> = Vec::new();
     let mut models: Vec<Vec<Symbol>> = vec![Vec::new()];
     let mut number = 0;
@@ -89,17 +89,17 @@ pub(crate) fn find(calls: &CallList, trail: &Trail) -> Repeats {
             call: number,
         };
         symbols.push(symbol);
-        number += usize::from(entry.asked.kind != Kind::State);
+        number += usize::from(entry.asked.kind != TrailKind::State);
         if trail.is_attempt(place) {
             continue;
         }
         match entry.asked.kind {
-            Kind::State => {}
-            Kind::Tool => {
+            TrailKind::State => {}
+            TrailKind::Tool => {
                 tools.push(symbol);
                 models.push(Vec::new());
             }
-            Kind::Model => models
+            TrailKind::Model => models
                 .last_mut()
                 .into_iter()
                 .for_each(|stretch| stretch.push(symbol)),
@@ -124,8 +124,12 @@ pub(crate) fn find(calls: &CallList, trail: &Trail) -> Repeats {
                 let has_tools = judged
                     .evidence
                     .iter()
-                    .any(|place| kind_of(place) == Some(Kind::Tool));
-                let kind = if has_tools { Kind::Tool } else { Kind::Model };
+                    .any(|place| kind_of(place) == Some(TrailKind::Tool));
+                let kind = if has_tools {
+                    TrailKind::Tool
+                } else {
+                    TrailKind::Model
+                };
                 let repeated: Vec<Symbol> = judged
                     .evidence
                     .iter()
@@ -225,11 +229,11 @@ impl Finder<'_> {
                 .map_or(0, u64::from)
         };
         let (first_step, last_step) = (step(repeated.first()), step(repeated.last()));
-        let is_told = self
+        let is_reported = self
             .found
             .iter()
             .any(|(_, other)| other.first_step <= first_step && last_step <= other.last_step);
-        if is_told || self.found.len() >= MAX_FINDINGS {
+        if is_reported || self.found.len() >= MAX_FINDINGS {
             return;
         }
         let names = repeated.iter().take(period.min(MAX_NAMES));
@@ -257,14 +261,14 @@ fn only_reads(tool: &str) -> bool {
 
 /// A block of symbols that is repeated without a break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Block {
+struct RepeatedBlock {
     start: usize,
     period: usize,
     /// How many symbols the repetitions have, a last one that is cut short included.
     length: usize,
 }
 
-impl Block {
+impl RepeatedBlock {
     fn end(self) -> usize {
         self.start + self.length
     }
@@ -276,10 +280,10 @@ impl Block {
 /// For each period `p` it is enough to look at every `p`-th place: repetitions that long cover one of them and the next.
 /// How far they reach to both sides is found by comparing hashes of ranges, so that the time grows with `n log² n`, even
 /// for a run that was made to be hard.
-fn blocks(symbols: &[u64]) -> Vec<Block> {
+fn blocks(symbols: &[u64]) -> Vec<RepeatedBlock> {
     let ranges = Ranges::of(symbols);
     let count = symbols.len();
-    let mut found: Vec<Block> = Vec::new();
+    let mut found: Vec<RepeatedBlock> = Vec::new();
     for period in 1..=count / MIN_REPETITIONS {
         let mut place = 0;
         while place + period < count {
@@ -290,16 +294,16 @@ fn blocks(symbols: &[u64]) -> Vec<Block> {
                 let backward = longest(place, |length| {
                     ranges.equal(place - length, next - length, length)
                 });
-                let block = Block {
+                let block = RepeatedBlock {
                     start: place - backward,
                     period,
                     length: backward + forward + period,
                 };
                 reached = next.max(place + forward);
-                let is_told = found
+                let is_reported = found
                     .iter()
                     .any(|other| other.start <= block.start && block.end() <= other.end());
-                if block.length >= MIN_REPETITIONS * period && !is_told {
+                if block.length >= MIN_REPETITIONS * period && !is_reported {
                     found.push(block);
                     if found.len() == MAX_FINDINGS {
                         return found;

@@ -1,13 +1,17 @@
 //! Runs as lists of them are written as JSON: by `tracer list --json` and the viewer's `/api/runs` (decisions, section 11).
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tracer_sdk::format::{Problem, RunMeta, TraceId};
+use tracer_sdk::prices::CostSum;
 use tracer_sdk::read::{RunStatus, RunSummary};
 
-/// The additive key beside the format's `status`.
-const RUN_STATUS: &str = "run_status";
+use crate::cost::CostReport;
+
+/// The additive keys beside those of the format.
+const ADDED: [&str; 4] = ["run_status", "tags", "thread", "cost"];
 
 /// The metadata of a run, and its status.
 #[derive(Debug, Serialize)]
@@ -18,6 +22,15 @@ pub struct RunEntry<'a> {
     /// The status of the run, in the words that every list uses: `running`, `interrupted`, `failed`, `loop`, `ok`.
     #[cfg_attr(feature = "schema", schemars(schema_with = "run_status"))]
     run_status: &'static str,
+    /// Its tags, where it has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tags: Option<&'a BTreeMap<String, String>>,
+    /// The conversation or session that it belongs to: runs that share one are one thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<&'a str>,
+    /// What its model calls cost, where that was looked up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<CostReport>,
 }
 
 impl<'a> RunEntry<'a> {
@@ -30,14 +43,38 @@ impl<'a> RunEntry<'a> {
             .ok()
             .filter(|_| run_status != RunStatus::Damaged)?;
         let mut meta = Cow::Borrowed(meta);
-        if meta.additional.contains_key(RUN_STATUS) {
-            // An emitter's own key of this name would be in the object twice.
-            meta.to_mut().additional.remove(RUN_STATUS);
+        for key in ADDED {
+            if meta.additional.contains_key(key) {
+                // An emitter's own key of this name would be in the object twice.
+                meta.to_mut().additional.remove(key);
+            }
         }
         Some(Self {
             meta,
             run_status: run_status.as_str(),
+            tags: None,
+            thread: None,
+            cost: None,
         })
+    }
+
+    /// The same with what its model calls cost.
+    #[must_use]
+    pub fn with_cost(self, cost: &CostSum) -> Self {
+        Self {
+            cost: Some(cost.into()),
+            ..self
+        }
+    }
+
+    /// The same with what its spans say of it.
+    #[must_use]
+    pub fn with_details(self, tags: &'a BTreeMap<String, String>, thread: Option<&'a str>) -> Self {
+        Self {
+            tags: Some(tags).filter(|tags| !tags.is_empty()),
+            thread,
+            ..self
+        }
     }
 }
 

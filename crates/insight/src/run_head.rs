@@ -1,12 +1,17 @@
 //! [`RunHead`]: what every surface shows of a run as a whole, above its steps.
 
-use tracer_sdk::format::{Problem, RunMeta, Timestamp};
+use tracer_sdk::format::{ForkOrigin, Problem, RunMeta, Tags, Timestamp};
 
 use crate::status::RunStatus;
 use crate::steps::Step;
 use crate::totals::Totals;
 use crate::value_summary;
 use crate::{summary, text, units};
+
+/// Length of an abbreviated run ID.
+const SHORT_ID_LENGTH: usize = 8;
+/// Longest change of a fork that is shown, in columns.
+const MAX_CHANGE_COLUMNS: usize = 80;
 
 /// A run as a whole: its outcome, its counts, and its problems.
 #[derive(Debug, Clone)]
@@ -19,8 +24,12 @@ pub struct RunHead {
     pub started: Option<Timestamp>,
     /// Its duration, or the time that it has been running, in microseconds.
     pub duration: Option<u64>,
+    /// Its tags.
+    pub tags: Tags,
     /// The sums over all its steps.
     pub totals: Totals,
+    /// The run that it was forked from, in a sentence without its full stop, see [`fork_sentence`].
+    pub origin: Option<String>,
     /// Gaps in its recording, see [`recording_remarks`].
     pub remarks: Vec<String>,
     /// Bytes of a last line that were left out.
@@ -66,7 +75,12 @@ impl RunHead {
             .words(matches!(self.status, RunStatus::Ok | RunStatus::Looped))
     }
 
-    /// The remarks, and what was left out of the end of the log, each a sentence without its full stop.
+    /// Its tags as they are given, each on one line: `commit=3f2a`.
+    pub fn tag_words(&self) -> Vec<String> {
+        tag_words(self.tags.iter())
+    }
+
+    /// Its origin, the remarks, and what was left out of the end of the log, each a sentence without its full stop.
     pub fn notices(&self) -> impl Iterator<Item = String> {
         let cut = self.cut_tail.map(|bytes| {
             format!(
@@ -74,7 +88,7 @@ impl RunHead {
                 text::counted(bytes, "byte")
             )
         });
-        self.remarks.iter().cloned().chain(cut)
+        self.origin.iter().chain(&self.remarks).cloned().chain(cut)
     }
 
     /// Number of all problems.
@@ -94,9 +108,19 @@ impl RunHead {
     }
 }
 
-/// The name of a run on one line, or a word for none.
+/// Tags as they are given, each on one line: `commit=3f2a`.
+pub fn tag_words<Text: AsRef<str>>(tags: impl IntoIterator<Item = (Text, Text)>) -> Vec<String> {
+    let word =
+        |(key, value): (Text, Text)| value_summary::label(&format!("{}={}", key.as_ref(), value.as_ref()));
+    tags.into_iter().map(word).collect()
+}
+
+/// Shown for the name of a run that has none.
+pub const UNNAMED: &str = "(unnamed)";
+
+/// The name of a run on one line, or [`UNNAMED`].
 pub fn display_name(name: Option<&str>) -> String {
-    value_summary::label(name.unwrap_or("(unnamed)"))
+    value_summary::label(name.unwrap_or(UNNAMED))
 }
 
 /// The duration of a run, or the time that it has been running, in microseconds.
@@ -104,6 +128,28 @@ pub fn duration_so_far(meta: &RunMeta, status: RunStatus) -> Option<u64> {
     match status {
         RunStatus::Running => u64::try_from(units::now().microseconds_since(meta.started_at.instant())).ok(),
         _ => units::run_duration(meta),
+    }
+}
+
+/// Where a run was forked from another one: `forked from 28eead5e at call 3: edited answer of call 3`; `None` for one that
+/// was not.
+pub fn fork_sentence(meta: &RunMeta) -> Option<String> {
+    let origin = meta.fork()?;
+    let id = origin.run.to_string();
+    let short = id.get(..SHORT_ID_LENGTH).unwrap_or(&id);
+    Some(format!("forked from {short} {}", fork_place(&origin)))
+}
+
+/// `at call 3: edited answer of call 3`
+pub(crate) fn fork_place(origin: &ForkOrigin) -> String {
+    let changes: Vec<String> = origin
+        .changes
+        .iter()
+        .map(|change| text::one_line(change, MAX_CHANGE_COLUMNS))
+        .collect();
+    match changes.as_slice() {
+        [] => format!("at call {}", origin.at),
+        changes => format!("at call {}: {}", origin.at, changes.join(", ")),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde::Serialize;
-use tracer_sdk::format::{EventType, Payload, Record, SPANS_FILE, Usage};
+use tracer_sdk::format::{ErrorPayload, EventType, Payload, Record, SPANS_FILE, Usage};
 use tracer_sdk::read::{RunSummary, read_log_part, spans_to_events};
 
 use crate::status::RunStatus;
@@ -25,6 +25,10 @@ pub struct RunPreview {
     pub steps: u64,
     /// The tokens of its model calls, when they say; a lower bound when not the whole run was read.
     pub tokens: Option<u64>,
+    /// What is known of these tokens, in words: `300 cached, 12 for reasoning`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub token_shares: Option<String>,
     /// Set when the whole run was read.
     pub is_whole: bool,
     /// Distinguishes it from other runs of its name: why it failed, what it repeated, what it was asked.
@@ -62,22 +66,124 @@ impl RunPreview {
     /// The preview of a run that begins with `records`. Of a long run `last` are the last ones: what ended it is there, and
     /// a call that failed before was recovered.
     fn from_records(status: RunStatus, records: &[Record], last: Option<&[Record]>) -> Self {
-        let mut tokens = Usage::default();
-        let mut kinds = Vec::new();
+        let mut reading = PreviewReading::of(status);
         for record in records {
-            if !matches!(record.event_type(), EventType::RunStart | EventType::RunEnd) {
-                kinds.push(StepKind::from(record.event_type()));
+            reading.add(record);
+        }
+        let mut preview = reading.finish();
+        if let Some(last) = last {
+            preview.is_whole = false;
+            preview.subtitle = subtitle(status, records, Some(last));
+        }
+        preview
+    }
+}
+
+/// Steps of a run that looped among which the repeated calls are looked for.
+const MAX_LOOPED_STEPS: usize = 10_000;
+
+/// The preview of a run that is read from its first record to its last one, whatever its length.
+///
+/// ```
+/// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+/// use tracer_insight::run_preview::PreviewReading;
+/// use tracer_insight::status::RunStatus;
+///
+/// let run = recorded(|| tracer_sdk::tool_call("search").args("refunds").record());
+/// let mut reading = PreviewReading::of(RunStatus::Ok);
+/// for record in run.records() {
+///     reading.add(&record);
+/// }
+/// let preview = reading.finish();
+/// assert_eq!((preview.steps, preview.is_whole), (1, true));
+/// assert_eq!(preview.subtitle.as_deref(), Some("search refunds"));
+/// ```
+#[derive(Debug, Clone)]
+pub struct PreviewReading {
+    status: RunStatus,
+    tokens: Usage,
+    kinds: Vec<StepKind>,
+    /// The prompt of the first model call that has one.
+    prompt: Option<String>,
+    /// The first tool call that has arguments.
+    arguments: Option<String>,
+    error: Option<String>,
+    failed_call: Option<String>,
+    /// The first records of a run that looped.
+    looped: Vec<Record>,
+    is_looped_whole: bool,
+}
+
+impl PreviewReading {
+    /// Begins with the run's status, which decides what distinguishes the run from others.
+    #[must_use]
+    pub fn of(status: RunStatus) -> Self {
+        Self {
+            status,
+            tokens: Usage::default(),
+            kinds: Vec::new(),
+            prompt: None,
+            arguments: None,
+            error: None,
+            failed_call: None,
+            looped: Vec::new(),
+            is_looped_whole: true,
+        }
+    }
+
+    /// Adds the next record.
+    pub fn add(&mut self, record: &Record) {
+        if !matches!(record.event_type(), EventType::RunStart | EventType::RunEnd) {
+            self.kinds.push(StepKind::from(record.event_type()));
+        }
+        match &record.payload {
+            Payload::LlmCall { usage, prompt, .. } => {
+                totals::add(&mut self.tokens, usage);
+                if self.prompt.is_none() && !prompt.is_null() {
+                    self.prompt = Some(prompt_summary(prompt));
+                }
             }
-            if let Payload::LlmCall { usage, .. } = &record.payload {
-                totals::add(&mut tokens, usage);
+            Payload::ToolCall { args, tool_name, .. } if self.arguments.is_none() && !args.is_null() => {
+                self.arguments = Some(call_input(tool_name, args));
+            }
+            _ => {}
+        }
+        if self.status == RunStatus::Failed {
+            match &record.payload {
+                Payload::Error(error) => self.error = Some(error_words(error)),
+                payload => {
+                    if let Some(error) = step_summary::failure(payload) {
+                        self.failed_call = Some(error_words(error));
+                    }
+                }
             }
         }
-        Self {
-            steps: kinds.len() as u64,
-            tokens: tokens.total_tokens,
-            is_whole: last.is_none(),
-            subtitle: subtitle(status, records, last),
-            path: path_cells(&kinds),
+        if self.status == RunStatus::Looped {
+            self.is_looped_whole = self.looped.len() < MAX_LOOPED_STEPS;
+            if self.is_looped_whole {
+                self.looped.push(record.clone());
+            }
+        }
+    }
+
+    /// The preview of the records that were added.
+    #[must_use]
+    pub fn finish(self) -> RunPreview {
+        let special = match self.status {
+            RunStatus::Failed => self.error.or(self.failed_call),
+            RunStatus::Looped => {
+                let more = if self.is_looped_whole { "" } else { "+" };
+                repetition(&self.looped).map(|repeated| repeated + more)
+            }
+            _ => None,
+        };
+        RunPreview {
+            steps: self.kinds.len() as u64,
+            tokens: self.tokens.total_tokens,
+            token_shares: step_summary::token_shares(&self.tokens),
+            is_whole: true,
+            subtitle: special.or_else(|| input(self.prompt, self.arguments)),
+            path: path_cells(&self.kinds),
             read_bytes: 0,
         }
     }
@@ -130,11 +236,16 @@ fn failure(records: &[Record]) -> Option<String> {
             let mut calls = records.iter().rev();
             calls.find_map(|record| step_summary::failure(&record.payload))
         })?;
-    Some(format!(
+    Some(error_words(error))
+}
+
+/// `TimeoutError: no answer`.
+fn error_words(error: &ErrorPayload) -> String {
+    format!(
         "{}: {}",
         value_summary::label(&error.error_type),
         value_summary::label(&error.message)
-    ))
+    )
 }
 
 /// The pattern that the run repeated.
@@ -157,17 +268,25 @@ fn first_input(records: &[Record]) -> Option<String> {
         Payload::LlmCall { prompt, .. } if !prompt.is_null() => Some(prompt_summary(prompt)),
         _ => None,
     });
-    let arguments = || {
-        records.iter().find_map(|record| match &record.payload {
-            Payload::ToolCall { args, tool_name, .. } if !args.is_null() => Some(format!(
-                "{} {}",
-                value_summary::label(tool_name),
-                value_summary::summarize(args)
-            )),
-            _ => None,
-        })
-    };
-    let input = prompt.filter(|prompt| !prompt.is_empty()).or_else(arguments)?;
+    let arguments = records.iter().find_map(|record| match &record.payload {
+        Payload::ToolCall { args, tool_name, .. } if !args.is_null() => Some(call_input(tool_name, args)),
+        _ => None,
+    });
+    input(prompt, arguments)
+}
+
+/// `search query=refund`.
+fn call_input(tool: &str, arguments: &serde_json::Value) -> String {
+    format!(
+        "{} {}",
+        value_summary::label(tool),
+        value_summary::summarize(arguments)
+    )
+}
+
+/// What a run was asked: its first prompt, or else the first arguments.
+fn input(prompt: Option<String>, arguments: Option<String>) -> Option<String> {
+    let input = prompt.filter(|prompt| !prompt.is_empty()).or(arguments)?;
     Some(text::one_line(&input, 200))
 }
 

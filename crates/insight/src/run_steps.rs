@@ -1,11 +1,12 @@
 //! The steps of a run of any size: all are numbered, and only those that are wanted are read.
 
-use tracer_sdk::format::{EventType, Record, SpanRecord, Timestamp};
+use tracer_sdk::format::{EventType, Record, SpanRecord, Tags, Timestamp};
+use tracer_sdk::prices::Prices;
 use tracer_sdk::read::{InvalidRun, RecordError, RunDirectory, RunReader, StartedSpan, Strictness};
 
 use crate::in_flight;
 use crate::key_steps;
-use crate::run_head::{RunHead, duration_so_far, recording_remarks};
+use crate::run_head::{RunHead, duration_so_far, fork_sentence, recording_remarks};
 use crate::status::RunStatus;
 use crate::step_filter::StepFilter;
 use crate::step_order::numbered;
@@ -19,12 +20,16 @@ pub struct RunSteps {
     pub run: RunReader,
     /// Its status.
     pub status: RunStatus,
+    /// Its tags.
+    pub tags: Tags,
+    /// What model calls cost.
+    prices: Prices,
     /// Where each step comes from; its number is its place here, from 1.
-    steps: Vec<Place>,
+    steps: Vec<StepPlace>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum StepPlace {
     /// The record with this number.
     Record(usize),
     /// The call with this index that has begun and not ended.
@@ -32,12 +37,12 @@ enum Place {
 }
 
 impl RunSteps {
-    /// Scans the log of a run, whatever its problems.
+    /// Scans the log of a run, whatever its problems. Its calls have the costs of these prices.
     ///
     /// # Errors
     ///
     /// [`InvalidRun`]: there is nothing to show.
-    pub fn open(directory: &RunDirectory) -> Result<Self, InvalidRun> {
+    pub fn open(directory: &RunDirectory, prices: Prices) -> Result<Self, InvalidRun> {
         // The status comes first: what ends a run is written before the run says that it has ended.
         let status = directory.clone().read_summary().status();
         let mut run = RunReader::open(&directory.path, Strictness::Lenient)?;
@@ -47,15 +52,22 @@ impl RunSteps {
         }
         let records = (0..run.records.record_count()).filter_map(|number| {
             let header = run.records.header(number)?;
-            Some((header.instant, header.event_type, Place::Record(number)))
+            Some((header.instant, header.event_type, StepPlace::Record(number)))
         });
         let in_flight = (0..)
             .zip(&run.in_flight)
-            .map(|(index, started)| (started.start_time.instant(), Place::InFlight(index)));
+            .map(|(index, started)| (started.start_time.instant(), StepPlace::InFlight(index)));
         let mut steps = Vec::with_capacity(run.records.record_count());
         steps
             .extend(numbered(records, in_flight).filter_map(|(number, place)| (number > 0).then_some(place)));
-        Ok(Self { run, status, steps })
+        let tags = run.read_tags();
+        Ok(Self {
+            run,
+            status,
+            tags,
+            prices,
+            steps,
+        })
     }
 
     /// The run as a whole.
@@ -66,7 +78,9 @@ impl RunSteps {
             status: self.status,
             started: self.started(),
             duration: meta.and_then(|meta| duration_so_far(meta, self.status)),
+            tags: self.tags.clone(),
             totals: self.totals(),
+            origin: meta.and_then(fork_sentence),
             remarks: meta.map(recording_remarks).unwrap_or_default(),
             cut_tail: run.cut_tail,
             problems: run.problems.clone(),
@@ -98,7 +112,7 @@ impl RunSteps {
     /// The record of the run's start, with the arguments of the program; a running run has none yet.
     pub fn start(&mut self) -> Result<Option<Record>, RecordError> {
         match self.start_number() {
-            Some(number) => self.run.records.record(number),
+            Some(number) => self.run.records.read_record(number),
             None => Ok(None),
         }
     }
@@ -122,6 +136,7 @@ impl RunSteps {
             errors: counts.errors,
             loop_warnings: counts.loop_warnings,
             tokens: self.run.tokens,
+            cost: self.run.model_calls.cost(&self.prices),
         }
     }
 
@@ -132,13 +147,13 @@ impl RunSteps {
 
     /// The numbers of the steps of some type, failed or not.
     pub fn numbers(&self, wanted: impl Fn(EventType, bool) -> bool) -> Vec<usize> {
-        let is_wanted = |place: &Place| match *place {
-            Place::Record(number) => self
+        let is_wanted = |place: &StepPlace| match *place {
+            StepPlace::Record(number) => self
                 .run
                 .records
                 .header(number)
                 .is_some_and(|header| wanted(header.event_type, header.is_failed)),
-            Place::InFlight(index) => self
+            StepPlace::InFlight(index) => self
                 .run
                 .in_flight
                 .get(index)
@@ -205,14 +220,17 @@ impl RunSteps {
         let place = number.checked_sub(1).and_then(|index| self.steps.get(index));
         match place.copied() {
             None => Ok(None),
-            Some(Place::InFlight(index)) => {
+            Some(StepPlace::InFlight(index)) => {
                 let begun = self.run.in_flight.get(index).zip(self.run.trace_id);
                 let record = begun.map(|(started, run_id)| in_flight::record(run_id, started));
                 Ok(record.map(|record| (StepSource::in_flight(number, record), None)))
             }
-            Some(Place::Record(place)) => {
-                let read = self.run.records.record_with_span(place)?;
-                Ok(read.map(|(record, span)| (StepSource::read(number, record, span.as_ref()), span)))
+            Some(StepPlace::Record(place)) => {
+                let read = self.run.records.read_record_with_span(place)?;
+                Ok(read.map(|(record, span)| {
+                    let source = StepSource::read(number, record, span.as_ref()).priced(&self.prices);
+                    (source, span)
+                }))
             }
         }
     }

@@ -186,6 +186,7 @@ pub fn llm(prompt: &str, response: &str, usage: Usage) -> Payload {
         response: response.into(),
         usage,
         provider: "local".to_owned(),
+        response_model: None,
         temperature: None,
         stop_reason: None,
         status: RecordedStatus::Ok,

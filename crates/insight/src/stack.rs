@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_the_users_own_code_are_told_from_those_of_libraries() {
+    fn frames_of_user_code_are_distinguished_from_libraries() {
         let rust = "   0: std::panicking::begin_panic\n             at /rustc/1/library/std/src/panicking.rs:5\n   \
                     1: agent::refund\n             at ./src/refund.rs:12:5\n   2: reqwest::send\n             \
                     at /home/me/.cargo/registry/src/reqwest/lib.rs:9";

@@ -2,15 +2,17 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tracer_sdk::format::{ErrorPayload, Payload, SpanRecord, Usage, names};
+use tracer_sdk::prices::CallCost;
 
 use crate::conversation::{Conversation, Message, unwrapped};
 use crate::step_summary::StepSummary;
 use crate::steps::Step;
 use crate::value_summary::label;
-use crate::{step_summary, text};
+use crate::{cost, step_summary, text, units};
 
 /// The numbers of steps by the IDs of their records.
 pub type StepNumbers = HashMap<String, usize>;
@@ -18,7 +20,7 @@ pub type StepNumbers = HashMap<String, usize>;
 /// A step in full.
 #[derive(Debug)]
 pub struct StepDetail<'a> {
-    /// Of a model call: the model, its provider and settings, why it stopped, and its tokens.
+    /// Of a model call: the model, its provider and settings, why it stopped, its tokens and their cost.
     pub facts: Vec<String>,
     /// What went in, what came out, what went wrong, and what the user put on it; none of them empty.
     pub sections: Vec<StepSection<'a>>,
@@ -59,6 +61,7 @@ impl<'a> StepDetail<'a> {
             Payload::LlmCall {
                 model,
                 provider,
+                response_model,
                 temperature,
                 usage,
                 ..
@@ -74,11 +77,16 @@ impl<'a> StepDetail<'a> {
                     .unwrap_or_default();
                 let named = |name: &str, value: &str| format!("{name} {}", label(value));
                 detail.facts.push(named("model", model));
+                let call_cost = cost_words(step.cost, usage);
+                let other_model = response_model.as_ref().filter(|answered| *answered != model);
                 let known = [
+                    other_model.map(|answered| named("answered by", answered)),
                     (!provider.is_empty()).then(|| named("provider", provider)),
                     temperature.as_ref().map(|value| format!("temperature {value}")),
                     finish_reason.as_ref().map(|reason| named("stopped for", reason)),
                     token_words(usage),
+                    call_cost,
+                    first_chunk(&record.meta).map(|first| format!("first chunk after {first}")),
                 ];
                 detail.facts.extend(known.into_iter().flatten());
                 detail.push("Prompt", SectionContent::Messages(prompt));
@@ -107,10 +115,15 @@ impl<'a> StepDetail<'a> {
             | Payload::RunStart { .. }
             | Payload::RunEnd { .. } => {}
         }
+        if let Some(attempt) = attempt(&record.meta) {
+            detail.facts.push(format!("attempt {attempt}"));
+        }
         if let Some(failure) = step_summary::failure(&record.payload) {
             detail.push("Error", SectionContent::Failure(failure));
         }
-        detail.push_fields("Metadata", record.meta.clone());
+        let mut meta = record.meta.clone();
+        meta.retain(|key, _| ![FIRST_CHUNK_MS, ATTEMPT].contains(&key.as_str()));
+        detail.push_fields("Metadata", meta);
         match (span, &record.payload) {
             (Some(span), _) => detail.push_fields("Attributes", without_failure(&span.attributes)),
             (None, Payload::Unknown { attributes, .. }) => {
@@ -140,6 +153,22 @@ impl<'a> StepDetail<'a> {
     }
 }
 
+/// Keys of a call's metadata that are facts of the step.
+const FIRST_CHUNK_MS: &str = "time_to_first_chunk_ms";
+const ATTEMPT: &str = "attempt";
+
+/// How long the first chunk of a model's answer took to come, `120 ms`, by the metadata of its record.
+pub fn first_chunk(meta: &Map<String, Value>) -> Option<String> {
+    let milliseconds = meta.get(FIRST_CHUNK_MS)?.as_f64()?;
+    let first = Duration::try_from_secs_f64(milliseconds / 1_000.0).ok()?;
+    Some(units::duration(u64::try_from(first.as_micros()).ok()?))
+}
+
+/// Which attempt a call is, from 1, by the metadata of its record.
+pub fn attempt(meta: &Map<String, Value>) -> Option<u64> {
+    meta.get(ATTEMPT)?.as_u64()
+}
+
 /// All attributes but the texts that are in the section of the error.
 fn without_failure(attributes: &Map<String, Value>) -> Map<String, Value> {
     let is_failure = |name: &str| names::ERROR_MESSAGE.is(name) || names::ERROR_STACK.is(name);
@@ -150,10 +179,20 @@ fn without_failure(attributes: &Map<String, Value>) -> Map<String, Value> {
 }
 
 fn token_words(usage: &Usage) -> Option<String> {
-    match (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) {
-        (Some(prompt), Some(completion), _) => Some(format!("{prompt} tokens in, {completion} out")),
-        (_, _, total) => total.map(|total| text::counted(total, "token")),
-    }
+    let words = match (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) {
+        (Some(prompt), Some(completion), _) => format!("{prompt} tokens in, {completion} out"),
+        (_, _, total) => text::counted(total?, "token"),
+    };
+    Some(match step_summary::token_shares(usage) {
+        Some(shares) => format!("{words} ({shares})"),
+        None => words,
+    })
+}
+
+/// What a call costs, in words; `None` where nothing is known of it, its tokens included.
+pub fn cost_words(cost: Option<CallCost>, usage: &Usage) -> Option<String> {
+    let cost = cost?;
+    (cost.usd().is_ok() || step_summary::tokens(usage).is_some()).then(|| cost::of_call_in_full(cost))
 }
 
 /// The numbers of the steps that loop warnings rest on, as far as these are among `steps`.

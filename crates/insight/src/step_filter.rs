@@ -96,6 +96,19 @@ fn payload_holds(payload: &Payload, text: &str) -> bool {
         }
 }
 
+/// Finds a text, given in lower case, anywhere in a value, whatever its case there.
+///
+/// ```
+/// use serde_json::json;
+/// use tracer_insight::step_filter::value_contains;
+///
+/// assert!(value_contains(&json!({"query": ["Refund policy"]}), "refund"));
+/// ```
+#[must_use]
+pub fn value_contains(value: &Value, text: &str) -> bool {
+    holds(value, text)
+}
+
 /// Finds a text anywhere in a value: in a string, a number, or a field's name.
 fn holds(value: &Value, text: &str) -> bool {
     match value {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tracer_sdk::format::{ErrorPayload, Payload, RecordedStatus, Usage};
 
+use crate::conversation::tool_message_content;
 use crate::text;
 use crate::value_summary::{label, summarize, summarize_fields};
 
@@ -79,7 +80,10 @@ impl StepSummary {
             ),
             Payload::ToolCall {
                 args, result, error, ..
-            } => Self::pair(summarize(args), outcome(summarize(result), error.as_ref())),
+            } => Self::pair(
+                summarize(args),
+                outcome(summarize(tool_message_content(result)), error.as_ref()),
+            ),
             Payload::StateUpdate { state, diff } => Self::one(match diff {
                 None | Some(Value::Null) => summarize(state),
                 Some(diff) => format!("changed {}", summarize(diff)),
@@ -142,12 +146,65 @@ pub fn tokens(usage: &Usage) -> Option<String> {
     }
 }
 
-/// The attributes that the user put on a span, without those of the format.
+/// Tokens in and out with what is known of them, `412→35 (300 cached)`; `None` when neither is known.
+pub fn tokens_and_shares(usage: &Usage) -> Option<String> {
+    let tokens = tokens(usage)?;
+    Some(match token_shares(usage) {
+        Some(shares) => format!("{tokens} ({shares})"),
+        None => tokens,
+    })
+}
+
+/// What is known of the tokens in and out, but for zeros: `300 cached, 20 written to the cache, 12 for reasoning`; `None`
+/// when nothing is.
+pub fn token_shares(usage: &Usage) -> Option<String> {
+    let shares = [
+        (usage.cache_read_tokens, "cached"),
+        (usage.cache_write_tokens, "written to the cache"),
+        (usage.reasoning_tokens, "for reasoning"),
+    ];
+    let known = shares.iter().filter_map(|(tokens, share)| {
+        let tokens = tokens.filter(|tokens| *tokens > 0)?;
+        Some(format!("{tokens} {share}"))
+    });
+    let words = known.collect::<Vec<_>>().join(", ");
+    (!words.is_empty()).then_some(words)
+}
+
+/// The attributes that the user put on a span, without those of the format and those that name only who wrote the span.
 fn own_attributes(attributes: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
-    const NAMESPACES: [&str; 5] = ["tracer.", "maida.", "agentdbg.", "gen_ai.", "exception."];
+    const NAMESPACES: [&str; 13] = [
+        "tracer.",
+        "maida.",
+        "agentdbg.",
+        "gen_ai.",
+        "exception.",
+        "otel.",
+        "telemetry.",
+        "process.runtime.",
+        "code.",
+        "thread.",
+        "openinference.",
+        "anthropic.",
+        "gcp.vertex.agent.",
+    ];
+    const KEYS: [&str; 11] = [
+        "service.name",
+        "service.version",
+        "service.instance.id",
+        "process.pid",
+        "session.id",
+        "span.type",
+        "graph.node.id",
+        "input.mime_type",
+        "output.mime_type",
+        "busy_ns",
+        "idle_ns",
+    ];
     attributes
         .iter()
         .filter(|(key, _)| !NAMESPACES.iter().any(|namespace| key.starts_with(namespace)))
+        .filter(|(key, _)| !KEYS.contains(&key.as_str()))
 }
 
 #[cfg(test)]
@@ -165,6 +222,35 @@ mod tests {
             StepSummary::pair(String::new(), "sent".into()).fitted(20),
             "→ sent"
         );
+    }
+
+    #[test]
+    fn what_names_only_the_writer_of_a_span_is_left_out() {
+        let attributes = serde_json::json!({
+            "otel.scope.name": "langchain", "service.name": "shop", "openinference.span.kind": "CHAIN",
+            "input.mime_type": "text/plain", "input.value": "Oslo", "service.tier": "gold",
+        });
+        let serde_json::Value::Object(attributes) = attributes else {
+            unreachable!()
+        };
+        let payload = Payload::Unknown {
+            attributes,
+            status: RecordedStatus::Ok,
+            error: None,
+        };
+        assert_eq!(
+            StepSummary::from_payload(&payload).fitted(80),
+            "input.value=Oslo service.tier=gold"
+        );
+    }
+
+    #[test]
+    fn shares_of_tokens_are_named_where_they_are_known() {
+        let mut usage = Usage::new(412, 35);
+        assert_eq!(token_shares(&usage), None);
+        usage.cache_read_tokens = Some(300);
+        usage.reasoning_tokens = Some(0);
+        assert_eq!(token_shares(&usage).as_deref(), Some("300 cached"), "no zeros");
     }
 
     #[test]

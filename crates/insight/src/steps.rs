@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use tracer_sdk::format::{Payload, Record, SpanRecord, Timestamp};
+use tracer_sdk::prices::{CallCost, Prices};
 
 use crate::line::Tone;
 use crate::step_kind::StepKind;
@@ -34,6 +35,8 @@ pub struct Step<'a> {
     pub attempts: usize,
     /// Set for an attempt at a call that follows; holds its number, where it is among the steps.
     pub attempt_of: Option<Option<usize>>,
+    /// What it costs, where it is a model call that has a price or lacks one.
+    pub cost: Option<CallCost>,
     /// The record.
     pub record: &'a Record,
 }
@@ -115,20 +118,35 @@ pub struct StepSource {
     pub duration: Option<u64>,
     /// Set when it has begun and not ended.
     pub in_flight: bool,
+    /// What it costs, see [`priced`](Self::priced).
+    pub cost: Option<CallCost>,
 }
 
 impl StepSource {
+    /// The same with its cost, where it is a model call.
+    #[must_use]
+    pub fn priced(self, prices: &Prices) -> Self {
+        let cost = prices.cost(&self.record).filter(|_| !self.in_flight);
+        Self { cost, ..self }
+    }
+
     /// A record that was read, with its span when it has one of its own.
     pub fn read(number: usize, record: Record, span: Option<&SpanRecord>) -> Self {
+        Self {
+            number,
+            duration: Self::duration_of(&record, span),
+            in_flight: span.is_some_and(|span| span.end_time.is_none()),
+            cost: None,
+            record,
+        }
+    }
+
+    /// How long a record took, in microseconds; `None` when it did not end.
+    pub fn duration_of(record: &Record, span: Option<&SpanRecord>) -> Option<u64> {
         let exact = span.and_then(|span| {
             microseconds_between(span.start_time.instant(), span.end_time.as_ref()?.instant())
         });
-        Self {
-            number,
-            duration: exact.or_else(|| record.duration_ms?.checked_mul(1_000)),
-            in_flight: span.is_some_and(|span| span.end_time.is_none()),
-            record,
-        }
+        exact.or_else(|| record.duration_ms?.checked_mul(1_000))
     }
 
     /// A call that has begun and not ended.
@@ -138,6 +156,7 @@ impl StepSource {
             record,
             duration: None,
             in_flight: true,
+            cost: None,
         }
     }
 }
@@ -157,6 +176,7 @@ pub fn steps(sources: &[StepSource], started: Option<Timestamp>) -> Vec<Step<'_>
             in_flight: source.in_flight,
             attempts: 1,
             attempt_of: None,
+            cost: source.cost,
             record: &source.record,
         })
         .collect();

@@ -239,7 +239,7 @@ fn error_of_the_run<'a>(steps: &'a [Step<'a>]) -> Option<&'a ErrorPayload> {
     error_step(steps).and_then(error_of)
 }
 
-fn error_of<'a>(step: &Step<'a>) -> Option<&'a ErrorPayload> {
+pub(crate) fn error_of<'a>(step: &Step<'a>) -> Option<&'a ErrorPayload> {
     match &step.record.payload {
         Payload::Error(error) => Some(error),
         _ => None,
@@ -247,7 +247,7 @@ fn error_of<'a>(step: &Step<'a>) -> Option<&'a ErrorPayload> {
 }
 
 /// The step with the error that ended the run.
-fn error_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
+pub(crate) fn error_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
     last(steps, |step| {
         error_of(step).is_some() && step.record.event_id.contains('.')
     })
@@ -255,7 +255,7 @@ fn error_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
 }
 
 /// The error of the run is the failure of this call, passed on.
-fn caused(call: &Step<'_>, error: &ErrorPayload) -> bool {
+pub(crate) fn caused(call: &Step<'_>, error: &ErrorPayload) -> bool {
     step_summary::failure(&call.record.payload).is_some_and(|failure| {
         let (inner, outer) = (failure.message.trim(), error.message.trim());
         failure.error_type == error.error_type && inner == outer
@@ -263,7 +263,7 @@ fn caused(call: &Step<'_>, error: &ErrorPayload) -> bool {
     })
 }
 
-fn last<'a>(steps: &'a [Step<'a>], fits: impl Fn(&'a Step<'a>) -> bool) -> Option<&'a Step<'a>> {
+pub(crate) fn last<'a>(steps: &'a [Step<'a>], fits: impl Fn(&'a Step<'a>) -> bool) -> Option<&'a Step<'a>> {
     steps
         .iter()
         .filter(|step| fits(step))

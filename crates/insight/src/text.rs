@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthChar;
 
 /// Stands for what was cut.
 pub const ELLIPSIS: &str = "…";
@@ -28,7 +28,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 }
 
 /// The sign for a character: itself, unless a terminal would obey it instead of showing it.
-fn visible(char: char) -> char {
+pub(crate) fn visible(char: char) -> char {
     match char {
         '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(char)).unwrap_or(char::REPLACEMENT_CHARACTER),
         '\x7f' => '␡',
@@ -40,9 +40,19 @@ fn visible(char: char) -> char {
     }
 }
 
-/// Number of terminal columns that the text takes.
+/// Number of terminal columns that the text takes at most: the sum of its characters, so that a text cut or joined
+/// anywhere, before or after it is made [`printable`], has the width of its parts.
 pub fn width(text: &str) -> usize {
-    text.width()
+    text.chars().map(columns_of).sum()
+}
+
+/// Number of terminal columns that a character takes at most, whatever is beside it, made visible as [`printable`] does.
+pub fn columns_of(char: char) -> usize {
+    match visible(char) {
+        // Makes the sign before it an emoji, which is one column wider.
+        '\u{fe0f}' => 1,
+        other => other.width().unwrap_or(1),
+    }
 }
 
 /// The text on one line: every run of white space becomes one space. Reads no further than `limit` characters.
@@ -90,7 +100,7 @@ pub fn start(text: &str, columns: usize) -> &str {
     let end = text
         .char_indices()
         .find(|(_, char)| {
-            used += char.width().unwrap_or(1);
+            used += columns_of(*char);
             used > columns
         })
         .map_or(text.len(), |(position, _)| position);
@@ -125,7 +135,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
                 line.push(' ');
             }
             for char in word.chars() {
-                if width(&line) + char.width().unwrap_or(1) > columns {
+                if width(&line) + columns_of(char) > columns {
                     lines.push(std::mem::take(&mut line));
                 }
                 line.push(char);
@@ -226,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_is_told_and_wide_characters_count_twice() {
+    fn a_cut_is_marked_and_wide_characters_count_twice() {
         assert_eq!(fit("search_kb", 9), "search_kb");
         assert_eq!(fit("search_kb", 8), "search_…");
         assert_eq!(fit("検索する", 6), "検索…");
@@ -243,7 +253,23 @@ mod tests {
         assert_eq!(wrap("one\n\ntwo", 20), ["one", "two"]);
     }
 
+    /// Arabic letters that a terminal may draw as one, signs that a selector makes wider, joined emoji.
+    const JOINED: [&str; 12] = [
+        "\u{644}", "\u{627}", "\u{64b}", "\u{1af1}", "\u{feff}", "☂", "\u{fe0f}", "\u{fe0e}", "1",
+        "\u{20e3}", "👩", "\u{200d}",
+    ];
+
     proptest! {
+        #[test]
+        fn a_width_is_the_sum_of_its_parts_and_no_less_than_is_drawn(
+            texts in prop::collection::vec(prop_oneof![prop::sample::select(&JOINED[..]).prop_map(str::to_owned), any::<char>().prop_map(String::from)], 0..40),
+        ) {
+            let joined = printable(&texts.concat()).into_owned();
+            let sum: usize = texts.iter().map(|text| width(text)).sum();
+            prop_assert_eq!(width(&joined), sum);
+            prop_assert!(unicode_width::UnicodeWidthStr::width(joined.as_str()) <= sum);
+        }
+
         #[test]
         fn what_is_fitted_fits(text in prop::collection::vec(any::<char>(), 0..60).prop_map(String::from_iter), columns in 0usize..40) {
             let shown = printable(&text);

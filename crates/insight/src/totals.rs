@@ -1,10 +1,11 @@
 //! [`Totals`]: how many steps of each kind a run has, and their tokens.
 
 use tracer_sdk::format::{EventType, Payload, Usage};
+use tracer_sdk::prices::CostSum;
 
 use crate::step_kind::StepKind;
 use crate::steps::Step;
-use crate::text;
+use crate::{cost, step_summary, text};
 
 /// The sums over the steps of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct Totals {
     pub loop_warnings: u64,
     /// The tokens of all model calls, as far as these say.
     pub tokens: Usage,
+    /// What these calls cost, as far as their prices are known.
+    pub cost: CostSum,
 }
 
 impl Totals {
@@ -37,6 +40,7 @@ impl Totals {
             if let Payload::LlmCall { usage, .. } = &step.record.payload {
                 add(&mut totals.tokens, usage);
             }
+            totals.cost.extend(step.cost);
         }
         totals
     }
@@ -64,9 +68,11 @@ impl Totals {
         self.errors += other.errors;
         self.loop_warnings += other.loop_warnings;
         add(&mut self.tokens, &other.tokens);
+        self.cost.add(&other.cost);
     }
 
-    /// `11 steps`, `1 model call`, `7 tool calls`, `1 failed call (handled)`, `447 tokens (412 in, 35 out)`, `1 loop warning`.
+    /// `11 steps`, `1 model call`, `7 tool calls`, `1 failed call (handled)`, `447 tokens (412 in, 35 out)`, `$0.12`,
+    /// `1 loop warning`.
     ///
     /// In a run that `ended_ok`, a failed call without an error that was recorded for it was handled.
     pub fn words(&self, ended_ok: bool) -> Vec<String> {
@@ -86,9 +92,16 @@ impl Totals {
         if let Some(total) = self.tokens.total_tokens {
             let total = text::counted(total, "token");
             words.push(match (self.tokens.prompt_tokens, self.tokens.completion_tokens) {
-                (Some(prompt), Some(completion)) => format!("{total} ({prompt} in, {completion} out)"),
+                (Some(prompt), Some(completion)) => {
+                    let shares = step_summary::token_shares(&self.tokens);
+                    let shares = shares.map(|shares| format!(", {shares}")).unwrap_or_default();
+                    format!("{total} ({prompt} in, {completion} out{shares})")
+                }
                 _ => total,
             });
+        }
+        if cost::is_shown(&self.cost, &self.tokens) {
+            words.extend(cost::words(&self.cost));
         }
         if !is_handled {
             words.push(text::counted(self.errors, "error"));
@@ -110,4 +123,7 @@ pub fn add(tokens: &mut Usage, usage: &Usage) {
     side(&mut tokens.prompt_tokens, usage.prompt_tokens);
     side(&mut tokens.completion_tokens, usage.completion_tokens);
     side(&mut tokens.total_tokens, usage.total_tokens);
+    side(&mut tokens.cache_read_tokens, usage.cache_read_tokens);
+    side(&mut tokens.cache_write_tokens, usage.cache_write_tokens);
+    side(&mut tokens.reasoning_tokens, usage.reasoning_tokens);
 }

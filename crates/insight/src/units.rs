@@ -96,6 +96,25 @@ pub fn bytes(number: u64) -> String {
     format!("{}.{} {name}", tenths / 10, tenths % 10)
 }
 
+/// Numbers as bars of eight heights, one column each; a space for 0.
+///
+/// ```
+/// assert_eq!(tracer_insight::units::sparkline(&[0, 1, 4, 8]), " ▁▄█");
+/// ```
+#[must_use]
+pub fn sparkline(numbers: &[u64]) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = numbers.iter().copied().max().unwrap_or(0).max(1);
+    let bar = |number: &u64| {
+        let height = (u128::from(*number) * BARS.len() as u128).div_ceil(u128::from(most));
+        let bar = usize::try_from(height)
+            .ok()
+            .and_then(|height| BARS.get(height.checked_sub(1)?));
+        bar.copied().unwrap_or(' ')
+    };
+    numbers.iter().map(bar).collect()
+}
+
 /// The duration of a run, in microseconds: from its times, which are finer than its whole milliseconds.
 pub fn run_duration(meta: &RunMeta) -> Option<u64> {
     let from_times =

@@ -13,7 +13,7 @@ const DEEPEST: usize = 6;
 
 /// A field that was not the same every time.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Difference {
+pub struct VaryingField {
     /// Where it is, `order.items[2]`; empty for the value itself.
     pub path: String,
     /// Its value each time, in few words; `None` when it was not there.
@@ -21,7 +21,7 @@ pub struct Difference {
 }
 
 /// The fields in which the values differ; none when all are the same. Of very many, the first.
-pub fn between(values: &[&Value]) -> Vec<Difference> {
+pub fn between(values: &[&Value]) -> Vec<VaryingField> {
     let values: Vec<Option<&Value>> = values.iter().copied().map(Some).collect();
     let mut found = Vec::new();
     compare(String::new(), &values, 0, &mut found);
@@ -29,7 +29,7 @@ pub fn between(values: &[&Value]) -> Vec<Difference> {
 }
 
 /// Compares what is at one place: field by field where all of it has fields, as a whole where one is something else.
-fn compare(path: String, values: &[Option<&Value>], depth: usize, found: &mut Vec<Difference>) {
+fn compare(path: String, values: &[Option<&Value>], depth: usize, found: &mut Vec<VaryingField>) {
     let is_same = values.windows(2).all(|pair| pair.first() == pair.last());
     if is_same || found.len() >= MOST_DIFFERENCES {
         return;
@@ -70,7 +70,7 @@ fn compare(path: String, values: &[Option<&Value>], depth: usize, found: &mut Ve
             compare(format!("{path}[{index}]"), &items, depth + 1, found);
         }
     } else {
-        found.push(Difference {
+        found.push(VaryingField {
             path,
             values: values
                 .iter()
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_told_once_however_its_value_changes() {
+    fn a_place_is_listed_once_however_its_value_changes() {
         let of =
             |before: Value, after: Value| differences(&[json!({"read": before}), json!({"read": after})]);
         assert_eq!(of(json!([]), json!(["a.rs"])), ["read[0]: -, a.rs"]);

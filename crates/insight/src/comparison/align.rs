@@ -18,10 +18,10 @@ const MAX_CELLS: usize = 4_000_000;
 const WINDOW: usize = 256;
 
 /// A call of each side by number, or of one side.
-pub(crate) type Step = (Option<usize>, Option<usize>);
+pub(crate) type AlignedStep = (Option<usize>, Option<usize>);
 
 /// The calls of both sides in order; no number comes twice, none is left out.
-pub(crate) fn align(before: &CallList, after: &CallList) -> Vec<Step> {
+pub(crate) fn align(before: &CallList, after: &CallList) -> Vec<AlignedStep> {
     let before: Vec<Call<'_>> = before.iter().collect();
     let after: Vec<Call<'_>> = after.iter().collect();
     let mut aligner = Aligner {
@@ -71,7 +71,7 @@ const BEST: u32 = 4;
 struct Aligner<'a> {
     before: &'a [Call<'a>],
     after: &'a [Call<'a>],
-    steps: Vec<Step>,
+    steps: Vec<AlignedStep>,
 }
 
 impl Aligner<'_> {
@@ -106,7 +106,7 @@ impl Aligner<'_> {
                 };
                 within(left, &before) && within(right, &after)
             });
-            let kept: Vec<Step> = kept.collect();
+            let kept: Vec<AlignedStep> = kept.collect();
             let (lefts, rights) = kept.iter().fold((0, 0), |(lefts, rights), (left, right)| {
                 (
                     lefts + usize::from(left.is_some()),
@@ -137,7 +137,7 @@ impl Aligner<'_> {
     }
 
     /// The best alignment of two ranges, by dynamic programming: as many pairs as possible, then the best pairs.
-    fn table(&self, before: Range<usize>, after: Range<usize>) -> Vec<Step> {
+    fn table(&self, before: Range<usize>, after: Range<usize>) -> Vec<AlignedStep> {
         let (Some(lefts), Some(rights)) = (self.before.get(before.clone()), self.after.get(after.clone()))
         else {
             return Vec::new();
@@ -206,11 +206,12 @@ enum Way {
     Added,
 }
 
-type Key<'a> = (EventType, &'a str, Option<u64>);
+/// What two calls have in common that are the same call.
+pub(super) type CallKey<'a> = (EventType, &'a str, Option<u64>);
 
 /// The number of each call in a range that is there once; `None` for one that is there more often.
-fn once<'a>(calls: &'a [Call<'a>], range: &Range<usize>) -> HashMap<Key<'a>, Option<usize>> {
-    let mut numbers: HashMap<Key<'a>, Option<usize>> = HashMap::new();
+fn once<'a>(calls: &'a [Call<'a>], range: &Range<usize>) -> HashMap<CallKey<'a>, Option<usize>> {
+    let mut numbers: HashMap<CallKey<'a>, Option<usize>> = HashMap::new();
     for (number, call) in calls.iter().enumerate().skip(range.start).take(range.len()) {
         let key = (call.event_type, call.name, call.fingerprint);
         numbers

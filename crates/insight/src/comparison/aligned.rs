@@ -21,14 +21,14 @@ use super::{Call, CallList};
 pub struct AlignedCalls {
     pub(crate) before: CallList,
     pub(crate) after: CallList,
-    pub(crate) pairs: Vec<Pair>,
+    pub(crate) pairs: Vec<AlignedPair>,
     /// By the number of the pair.
-    pub(crate) differences: BTreeMap<usize, Vec<Difference>>,
+    pub(crate) differences: BTreeMap<usize, Vec<ArgumentDifference>>,
 }
 
 /// A pair by the numbers of its calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pair {
+pub(crate) struct AlignedPair {
     pub(crate) change: CallChange,
     pub(crate) before: Option<u32>,
     pub(crate) after: Option<u32>,
@@ -82,21 +82,21 @@ pub struct CallPair<'a> {
     /// The call now; null when there is none.
     pub after: Option<Call<'a>>,
     /// In what the arguments differ, where that was looked up.
-    pub differences: &'a [Difference],
+    pub differences: &'a [ArgumentDifference],
 }
 
 /// A field in which the arguments of two calls differ.
 ///
 /// ```
 /// use serde_json::json;
-/// use tracer_insight::comparison::Difference;
+/// use tracer_insight::comparison::ArgumentDifference;
 ///
-/// let found = Difference::between(&json!({"page": 1}), &json!({"page": 2}));
+/// let found = ArgumentDifference::between(&json!({"page": 1}), &json!({"page": 2}));
 /// assert_eq!((found[0].path.as_str(), &found[0].after), ("page", &Some(json!(2))));
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Difference {
+pub struct ArgumentDifference {
     /// Where it is, `order.items[2]`; empty for the value itself.
     pub path: String,
     /// What it was; absent when it was not there.

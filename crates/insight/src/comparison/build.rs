@@ -9,12 +9,21 @@ use super::{
 };
 use crate::profile::{Metric, RunProfile, as_float};
 use crate::signature::Signature;
-use tracer_sdk::format::EventType;
+use tracer_sdk::format::{EventType, RunMeta, Usage};
 use tracer_sdk::read::RunStatus;
 
 /// The rows of [`MetricChange`] that are findings and no metrics.
 const GUARDRAIL_STOPS: &str = "guardrail_stops";
 const REPEATED_CALLS: &str = "repeated_calls";
+/// Reads one of the shares that are known of the tokens of a call.
+type TokenShare = fn(&Usage) -> Option<u64>;
+
+/// The rows that say more of the tokens: from a cache, put into one, for reasoning.
+const TOKEN_SHARES: [(&str, TokenShare); 3] = [
+    ("cached_tokens", |tokens| tokens.cache_read_tokens),
+    ("cache_write_tokens", |tokens| tokens.cache_write_tokens),
+    ("reasoning_tokens", |tokens| tokens.reasoning_tokens),
+];
 
 impl Comparison {
     /// Compares two runs.
@@ -47,7 +56,8 @@ impl Comparison {
             found(REPEATED_CALLS, before.repeated_calls(), after.repeated_calls()),
         ];
         let side = side_of(before);
-        let metrics = metrics.chain(findings).collect();
+        let metrics = metrics.chain(token_shares(before, after)).chain(findings);
+        let metrics = metrics.collect();
         let calls = AlignedCalls::new(before.calls.clone(), after.calls.clone());
         build(
             side,
@@ -57,6 +67,26 @@ impl Comparison {
             calls,
             after,
         )
+    }
+
+    /// Notes that the run of now was forked from the one before, if its metadata says so.
+    ///
+    /// ```
+    /// # let recorded = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/recorded.rs"));
+    /// use tracer_insight::comparison::{Comparison, words};
+    /// use tracer_insight::profile::RunProfile;
+    ///
+    /// let run = recorded(|| Ok(()));
+    /// let profile = RunProfile::new(&run.meta, run.records());
+    /// let mut comparison = Comparison::of_runs(&profile, &profile);
+    /// let mut fork = run.meta.clone();
+    /// fork.additional.insert("fork".to_owned(), serde_json::json!({"run": run.meta.trace_id, "at": 2}));
+    /// comparison.note_fork(&fork);
+    /// assert!(words::summary(&comparison).starts_with("Forked at call 2. "));
+    /// ```
+    pub fn note_fork(&mut self, after: &RunMeta) {
+        let origin = after.fork();
+        self.fork = origin.filter(|origin| origin.run.to_string() == self.before.run_id);
     }
 
     /// Compares a run with what is usual. Numbers are compared with those of the profile, tools and models with all of
@@ -147,6 +177,23 @@ fn change(metric: &Metric, before: Option<f64>, after: &RunProfile) -> MetricCha
     }
 }
 
+/// What is known of the tokens, where one of the runs had any of a kind.
+fn token_shares<'a>(
+    before: &'a RunProfile,
+    after: &'a RunProfile,
+) -> impl Iterator<Item = MetricChange> + use<'a> {
+    TOKEN_SHARES.iter().filter_map(|(name, share)| {
+        let sides = [share(&before.tokens), share(&after.tokens)];
+        let has_any = sides.iter().flatten().any(|tokens| *tokens > 0);
+        let [before, after] = sides.map(|tokens| tokens.map(as_float));
+        has_any.then(|| MetricChange {
+            metric: (*name).to_owned(),
+            before,
+            after,
+        })
+    })
+}
+
 fn side_of(run: &RunProfile) -> Side {
     Side {
         kind: SideKind::Run,
@@ -188,14 +235,16 @@ fn build(
         records: type_counts(reference, now),
         tools,
         models,
+        fork: None,
         calls,
         before,
     }
 }
 
-/// How long it took is no behaviour; and where an old baseline has no loops, the calls themselves are compared.
+/// How long it took is no behaviour, nor of what kinds its tokens were, whose sum is compared; and where an old baseline has no loops, the calls themselves are compared.
 fn is_no_behaviour(change: &MetricChange) -> bool {
     change.metric == Metric::LatencyMs.to_string()
+        || TOKEN_SHARES.iter().any(|(name, _)| change.metric == *name)
         || change.before.is_none() && change.metric == REPEATED_CALLS
 }
 

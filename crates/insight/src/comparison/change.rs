@@ -3,13 +3,9 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::align::{Step, align};
-use super::aligned::{AlignedCalls, CallChange, Pair};
+use super::align::{AlignedStep, CallKey, align};
+use super::aligned::{AlignedCalls, AlignedPair, CallChange};
 use super::{Call, CallList};
-use tracer_sdk::format::EventType;
-
-/// What two calls have in common that are the same call.
-type Key<'a> = (EventType, &'a str, Option<u64>);
 
 impl AlignedCalls {
     /// Puts the calls of two runs side by side.
@@ -31,7 +27,7 @@ impl AlignedCalls {
     pub fn new(before: CallList, after: CallList) -> Self {
         let steps = align(&before, &after);
         let moved = Moved::among(&steps, &before, &after);
-        let keys_before: HashSet<Key<'_>> = before.iter().map(|call| moved.key(&call)).collect();
+        let keys_before: HashSet<CallKey<'_>> = before.iter().map(|call| moved.key(&call)).collect();
         let pairs = steps
             .iter()
             .filter_map(|(left, right)| {
@@ -51,7 +47,7 @@ impl AlignedCalls {
                     (None, _, _) => (CallChange::Added, None, *right),
                     (Some(_), _, _) => (CallChange::Removed, *left, None),
                 };
-                Some(Pair {
+                Some(AlignedPair {
                     change,
                     before: left.and_then(|number| u32::try_from(number).ok()),
                     after: right.and_then(|number| u32::try_from(number).ok()),
@@ -94,7 +90,7 @@ struct Moved {
 }
 
 impl Moved {
-    fn among(steps: &[Step], before: &CallList, after: &CallList) -> Self {
+    fn among(steps: &[AlignedStep], before: &CallList, after: &CallList) -> Self {
         let knows =
             |calls: &CallList| calls.is_empty() || calls.iter().any(|call| call.fingerprint.is_some());
         let mut moved = Self {
@@ -102,7 +98,7 @@ impl Moved {
             removed: HashSet::new(),
             added: HashMap::new(),
         };
-        let mut removed: HashMap<Key<'_>, VecDeque<usize>> = HashMap::new();
+        let mut removed: HashMap<CallKey<'_>, VecDeque<usize>> = HashMap::new();
         for (left, right) in steps {
             if let (Some(number), None) = (left, right)
                 && let Some(call) = before.get(*number)
@@ -122,7 +118,7 @@ impl Moved {
         moved
     }
 
-    fn key<'a>(&self, call: &Call<'a>) -> Key<'a> {
+    fn key<'a>(&self, call: &Call<'a>) -> CallKey<'a> {
         let fingerprint = call.fingerprint.filter(|_| self.with_arguments);
         (call.event_type, call.name, fingerprint)
     }

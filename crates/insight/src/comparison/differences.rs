@@ -4,22 +4,22 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::Difference;
+use super::ArgumentDifference;
 
 /// More differences of one value are left out.
 const MAX_DIFFERENCES: usize = 100;
 /// Deeper values are compared as a whole.
 const MAX_DEPTH: usize = 8;
 
-impl Difference {
+impl ArgumentDifference {
     /// The fields in which two values differ; none when they are the same. Very deep values are compared as a whole, and
     /// of very many differences the first are given.
     ///
     /// ```
     /// use serde_json::json;
-    /// use tracer_insight::comparison::Difference;
+    /// use tracer_insight::comparison::ArgumentDifference;
     ///
-    /// let found = Difference::between(&json!({"q": ["a"], "n": 1}), &json!({"q": ["a", "b"]}));
+    /// let found = ArgumentDifference::between(&json!({"q": ["a"], "n": 1}), &json!({"q": ["a", "b"]}));
     /// let paths: Vec<&str> = found.iter().map(|difference| difference.path.as_str()).collect();
     /// assert_eq!(paths, ["n", "q[1]"]);
     /// ```
@@ -36,7 +36,7 @@ fn compare(
     before: Option<&Value>,
     after: Option<&Value>,
     depth: usize,
-    found: &mut Vec<Difference>,
+    found: &mut Vec<ArgumentDifference>,
 ) {
     if before == after || found.len() >= MAX_DIFFERENCES {
         return;
@@ -62,7 +62,7 @@ fn compare(
                 }
             }
         }
-        _ => found.push(Difference {
+        _ => found.push(ArgumentDifference {
             path,
             before: before.cloned(),
             after: after.cloned(),

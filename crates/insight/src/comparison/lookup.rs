@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CallChange, Comparison, Difference};
+use super::{ArgumentDifference, CallChange, Comparison};
 use tracer_sdk::format::{EventType, Payload, Record};
 use tracer_sdk::read::{RecordError, RecordStream};
 
@@ -57,7 +57,7 @@ impl Comparison {
         let mut is = Steps::new(after);
         for (number, step_before, step_after) in wanted {
             if let (Some(left), Some(right)) = (was.record(step_before)?, is.record(step_after)?) {
-                let differences = Difference::between(&asked(&left), &asked(&right));
+                let differences = ArgumentDifference::between(&asked(&left), &asked(&right));
                 self.calls.differences.insert(number, differences);
             }
         }
@@ -90,7 +90,7 @@ impl<'a> Steps<'a> {
             if !matches!(outline.event_type, EventType::RunStart | EventType::RunEnd) {
                 self.step += 1;
                 if self.step == step {
-                    return self.records.record(number);
+                    return self.records.read_record(number);
                 }
             }
         }

@@ -12,7 +12,7 @@ mod model;
 pub mod words;
 
 pub use crate::calls::{Call, CallList};
-pub use aligned::{AlignedCalls, CallChange, CallPair, Difference};
+pub use aligned::{AlignedCalls, ArgumentDifference, CallChange, CallPair};
 pub use model::{
     Comparison, MetricChange, NameChanges, RepeatedTool, Side, SideKind, ToolChanges, TypeCount, UsualProfile,
 };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use tracer_sdk::format::ForkOrigin;
 use tracer_sdk::read::RunStatus;
 
 use super::AlignedCalls;
@@ -47,6 +48,10 @@ pub struct Comparison {
     pub tools: ToolChanges,
     /// The models.
     pub models: NameChanges,
+    /// Where the run of now was forked from the one before, when it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "ForkOrigin"))]
+    pub fork: Option<ForkOrigin>,
     /// Every call of both, side by side.
     pub calls: AlignedCalls,
 }

@@ -5,25 +5,58 @@ use serde_json::{Value, json};
 use super::*;
 use crate::profile::RunProfile;
 use crate::testing::{letters, metrics_of_vector, recorded, run_of_vector, tools};
-use tracer_sdk::{llm_call, tool_call};
+use tracer_sdk::{Usage, llm_call, tool_call};
 
 fn changes(comparison: &Comparison) -> Vec<(CallChange, String)> {
-    let told = comparison.calls.pairs().map(|pair| {
+    let reported = comparison.calls.pairs().map(|pair| {
         let call = pair.after.or(pair.before).unwrap();
         (pair.change, call.name.to_owned())
     });
-    told.collect()
+    reported.collect()
 }
 
 fn compared(before: &str, after: &str) -> Vec<(CallChange, String)> {
     changes(&Comparison::of_runs(&letters(before), &letters(after)))
 }
 
-fn told(changes: &[(CallChange, &str)]) -> Vec<(CallChange, String)> {
+fn reported(changes: &[(CallChange, &str)]) -> Vec<(CallChange, String)> {
     changes
         .iter()
         .map(|(change, name)| (*change, (*name).to_owned()))
         .collect()
+}
+
+#[test]
+fn cached_and_reasoning_tokens_are_compared_where_a_run_has_them() {
+    let run = |cached: u64, reasoning: Option<u64>| {
+        recorded(|| {
+            let mut usage = Usage::new(412, 35).cache_read(cached);
+            usage = reasoning.map_or(usage, |tokens| usage.reasoning(tokens));
+            llm_call("gpt-5").usage(usage).record()
+        })
+    };
+    let comparison = Comparison::of_runs(&run(300, None), &run(0, Some(12)));
+    let shares: Vec<_> = comparison
+        .metrics
+        .iter()
+        .filter(|change| change.metric.ends_with("_tokens") && change.metric != "cost_tokens")
+        .map(|change| (change.metric.as_str(), change.before, change.after))
+        .collect();
+    assert_eq!(
+        shares,
+        [
+            ("cached_tokens", Some(300.0), Some(0.0)),
+            ("reasoning_tokens", None, Some(12.0)),
+        ]
+    );
+    assert!(comparison.is_same, "the agent did the same");
+    let without = Comparison::of_runs(&run(0, None), &run(0, None));
+    assert!(
+        !without
+            .metrics
+            .iter()
+            .any(|change| change.metric == "cached_tokens")
+    );
 }
 
 // gate-contract 15.3 E11
@@ -32,7 +65,7 @@ fn a_repetition_is_a_repetition_and_not_another_order() {
     use CallChange::{Removed, Repeated, Same};
     assert_eq!(
         compared("ab", "abb"),
-        told(&[(Same, "a"), (Same, "b"), (Repeated, "b")])
+        reported(&[(Same, "a"), (Same, "b"), (Repeated, "b")])
     );
     assert_eq!(
         compared("abab", "ab")
@@ -58,7 +91,7 @@ fn a_repetition_is_a_repetition_and_not_another_order() {
 
 // gate-contract 15.3 E12
 #[test]
-fn a_swap_in_the_middle_of_many_calls_is_told_where_it_is() {
+fn a_swap_in_the_middle_of_many_calls_is_found_where_it_is() {
     let calls = compared("abcdefghijklmnopqrst", "abcdefghikjlmnopqrst");
     let moved: Vec<&(CallChange, String)> = calls
         .iter()
@@ -71,7 +104,7 @@ fn a_swap_in_the_middle_of_many_calls_is_told_where_it_is() {
 
 // gate-contract 15.3 E13
 #[test]
-fn other_arguments_and_other_ends_are_told() {
+fn other_arguments_and_other_ends_are_reported() {
     let before = tools(&[("search", json!({"page": 1})), ("reply", json!("hello"))]);
     let other = recorded(|| {
         tool_call("search").args(&json!({"page": 2})).record()?;
@@ -83,7 +116,7 @@ fn other_arguments_and_other_ends_are_told() {
     let comparison = Comparison::of_runs(&before, &other);
     assert_eq!(
         changes(&comparison),
-        told(&[(CallChange::Changed, "search"), (CallChange::Changed, "reply")])
+        reported(&[(CallChange::Changed, "search"), (CallChange::Changed, "reply")])
     );
     assert!(!comparison.is_same);
     let pair = comparison.calls.pairs().nth(1).unwrap();
@@ -146,7 +179,7 @@ fn another_model_is_the_same_call_changed() {
     );
     assert_eq!(
         changes(&comparison),
-        told(&[(CallChange::Changed, "mini"), (CallChange::Same, "search")])
+        reported(&[(CallChange::Changed, "mini"), (CallChange::Same, "search")])
     );
 }
 
@@ -167,11 +200,11 @@ fn a_run_is_the_same_as_itself_however_long_it_took() {
 
 #[test]
 fn differences_are_found_field_by_field_and_are_bounded() {
-    let found = Difference::between(
+    let found = ArgumentDifference::between(
         &json!({"a": {"b": [1, {"c": 2}]}}),
         &json!({"a": {"b": [1, {"c": 3}, 4]}, "d": null}),
     );
-    let told: Vec<(&str, Option<&Value>, Option<&Value>)> = found
+    let reported: Vec<(&str, Option<&Value>, Option<&Value>)> = found
         .iter()
         .map(|difference| {
             (
@@ -182,17 +215,17 @@ fn differences_are_found_field_by_field_and_are_bounded() {
         })
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             ("a.b[1].c", Some(&json!(2)), Some(&json!(3))),
             ("a.b[2]", None, Some(&json!(4))),
             ("d", None, Some(&Value::Null)),
         ]
     );
-    assert_eq!(Difference::between(&json!("x"), &json!(1))[0].path, "");
-    assert!(Difference::between(&json!("x"), &json!("x")).is_empty());
+    assert_eq!(ArgumentDifference::between(&json!("x"), &json!(1))[0].path, "");
+    assert!(ArgumentDifference::between(&json!("x"), &json!("x")).is_empty());
     let many: Vec<u32> = (0..10_000).collect();
-    assert!(Difference::between(&json!(many), &json!([])).len() <= 100);
+    assert!(ArgumentDifference::between(&json!(many), &json!([])).len() <= 100);
     let deep = |leaf: u32| (0..100).fold(json!(leaf), |value, _| json!([value]));
-    assert_eq!(Difference::between(&deep(1), &deep(2)).len(), 1);
+    assert_eq!(ArgumentDifference::between(&deep(1), &deep(2)).len(), 1);
 }

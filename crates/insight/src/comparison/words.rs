@@ -2,8 +2,9 @@
 
 use tracer_sdk::format::EventType;
 
-use super::{Call, CallChange, CallPair, Comparison, Difference, MetricChange, Side, SideKind};
+use super::{ArgumentDifference, Call, CallChange, CallPair, Comparison, MetricChange, Side, SideKind};
 use crate::line::Tone;
+use crate::run_head::fork_place;
 use crate::text;
 use crate::value_summary;
 
@@ -172,7 +173,7 @@ pub fn remarks(pair: &CallPair<'_>) -> Vec<String> {
 }
 
 /// The first differences of a call's arguments, each as path, value before and value after, and the number of others.
-pub fn short_differences(differences: &[Difference]) -> (Vec<[String; 3]>, u64) {
+pub fn short_differences(differences: &[ArgumentDifference]) -> (Vec<[String; 3]>, u64) {
     let value = |value: &Option<serde_json::Value>| {
         value
             .as_ref()
@@ -186,8 +187,34 @@ pub fn short_differences(differences: &[Difference]) -> (Vec<[String; 3]>, u64) 
     (first.collect(), others as u64)
 }
 
-/// The comparison in one sentence: `12 calls the same, 4 repeated, 1 removed.`
+/// The comparison in one sentence: `12 calls the same, 4 repeated, 1 removed.` Of a fork and its origin it begins with where
+/// the fork is.
 pub fn summary(comparison: &Comparison) -> String {
+    let difference = difference_sentence(comparison);
+    match &comparison.fork {
+        Some(origin) => format!("Forked {}. {difference}", fork_place(origin)),
+        None => difference,
+    }
+}
+
+/// The first call that differs: `#7 look_up_order changed`.
+pub fn first_difference(comparison: &Comparison) -> Option<String> {
+    let pair = comparison
+        .calls
+        .pairs()
+        .find(|pair| pair.change != CallChange::Same)?;
+    let (call, now) = named_calls(&pair);
+    let step = step_range(pair.after.or(pair.before), pair.after.or(pair.before));
+    let name = text::one_line(call.name, 80);
+    let now = now.map(|now| format!(" → {}", text::one_line(now.name, 80)));
+    Some(format!(
+        "{step} {name}{} {}",
+        now.unwrap_or_default(),
+        word(pair.change)
+    ))
+}
+
+fn difference_sentence(comparison: &Comparison) -> String {
     const CHANGES: [CallChange; 5] = [
         CallChange::Added,
         CallChange::Removed,

@@ -6,11 +6,15 @@
 //! [`MessagePart::Unknown`], so that no text is lost.
 
 mod parse;
+#[cfg(test)]
+mod schema_tests;
 mod shapes;
 #[cfg(test)]
 mod tests;
 mod tools;
 mod turns;
+#[cfg(test)]
+mod vocabulary_tests;
 mod words;
 
 use serde_json::Value;
@@ -18,6 +22,7 @@ use tracer_sdk::format::{Payload, Usage};
 
 pub use parse::{answer_messages, embedded_json, last_prompt_message, prompt_messages};
 pub use tools::{OfferedTool, offered_tools};
+pub(crate) use turns::tool_message_content;
 pub use turns::{Turn, TurnReader, new_messages, unwrapped};
 pub use words::{PartLabel, earlier_messages, part_label, prompt_heading, same_as_before};
 
@@ -55,7 +60,7 @@ impl Conversation {
         else {
             return None;
         };
-        let answer = parse::Reading::answer(response);
+        let answer = parse::ParsedBody::answer(response);
         Some(Self {
             prompt: prompt_messages(prompt),
             finish_reason: stop_reason.clone().or_else(|| answer.finish_reason()),

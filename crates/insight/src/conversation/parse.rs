@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::shapes::{self, Field, PartShape, Section};
+use super::shapes::{self, BodySection, MessageField, PartShape};
 use super::{Media, MediaKind, MediaSource, Message, MessagePart, Role};
 
 /// Larger texts are not tried as JSON, in bytes.
@@ -16,12 +16,12 @@ const UNNAMED: &str = "(unnamed)";
 
 /// The messages of a prompt, instructions first.
 pub fn prompt_messages(prompt: &Value) -> Vec<Message> {
-    Reading::prompt(prompt).messages
+    ParsedBody::prompt(prompt).messages
 }
 
 /// The messages of an answer.
 pub fn answer_messages(answer: &Value) -> Vec<Message> {
-    Reading::answer(answer).messages
+    ParsedBody::answer(answer).messages
 }
 
 /// The last message of a prompt, without reading those before it where the prompt is a plain list of messages.
@@ -47,13 +47,13 @@ pub fn embedded_json(text: &str) -> Option<Value> {
 
 /// What a prompt or an answer holds.
 #[derive(Debug, Default)]
-pub(super) struct Reading {
+pub(super) struct ParsedBody {
     pub(super) messages: Vec<Message>,
     finish_reasons: Vec<String>,
     is_answer: bool,
 }
 
-impl Reading {
+impl ParsedBody {
     pub(super) fn prompt(value: &Value) -> Self {
         Self::default().whole(value, &Role::User)
     }
@@ -114,11 +114,11 @@ impl Reading {
             let role = match shape {
                 PartShape::Call | PartShape::Reasoning | PartShape::Refusal => &Role::Assistant,
                 PartShape::Result => &Role::Tool,
-                PartShape::Text | PartShape::Media(_) => role,
+                PartShape::Text | PartShape::Compaction | PartShape::Media(_) => role,
             };
             return self.push(role, part_of_object(map, shape));
         }
-        let mut fields = Fields::of(map);
+        let mut fields = ObjectFields::of(map);
         self.finish_reasons
             .extend(fields.text(&shapes::FINISH_REASON).map(str::to_owned));
         let own_role = own_role(&mut fields);
@@ -137,15 +137,15 @@ impl Reading {
     }
 
     /// Whether an object is a body around messages; these are read then.
-    fn body(&mut self, fields: &mut Fields<'_>, role: &Role, nesting: usize) -> bool {
+    fn body(&mut self, fields: &mut ObjectFields<'_>, role: &Role, nesting: usize) -> bool {
         let is_answer = self.is_answer;
-        let is_echo = |section| is_answer && section != Section::Messages;
+        let is_echo = |section| is_answer && section != BodySection::Messages;
         let mut found = in_order(fields.map, &shapes::SECTIONS);
         found.retain(|(_, section, value)| is_section(*section, value));
         if found.is_empty() {
             return false;
         }
-        let is_said = |(_, section, _): &(&str, Section, &Value)| !is_echo(*section);
+        let is_said = |(_, section, _): &(&str, BodySection, &Value)| !is_echo(*section);
         let is_any_said = found.iter().any(is_said);
         if is_answer && !is_any_said && is_message(fields.map) {
             fields.used.extend(found.iter().map(|(key, ..)| *key));
@@ -164,11 +164,11 @@ impl Reading {
         for (_, section, value) in &found {
             match section {
                 echo if is_any_said && is_echo(*echo) => {}
-                Section::Instructions => {
+                BodySection::Instructions => {
                     let parts = content(value);
                     self.push(&Role::System, parts);
                 }
-                Section::History | Section::Messages => self.value(value, role, nesting + 1),
+                BodySection::History | BodySection::Messages => self.value(value, role, nesting + 1),
             }
         }
         let said: Vec<&MessagePart> = self
@@ -193,7 +193,7 @@ impl Reading {
         true
     }
 
-    fn message(&mut self, mut fields: Fields<'_>, role: &Role) {
+    fn message(&mut self, mut fields: ObjectFields<'_>, role: &Role) {
         let mut parts: Vec<MessagePart> = Vec::new();
         let mut is_known = false;
         for (key, field, value) in in_order(fields.map, &shapes::MESSAGE_FIELDS) {
@@ -250,7 +250,7 @@ fn in_order<'a, T: Copy>(
 }
 
 /// The role that an object names: by its `role`, a `LangChain` class or type.
-fn own_role(fields: &mut Fields<'_>) -> Option<Role> {
+fn own_role(fields: &mut ObjectFields<'_>) -> Option<Role> {
     if let Some(word) = fields.text(&shapes::ROLE) {
         return Some(shapes::known_role(word).unwrap_or_else(|| Role::Other(word.to_owned())));
     }
@@ -269,7 +269,7 @@ fn own_role(fields: &mut Fields<'_>) -> Option<Role> {
 }
 
 /// The parts of a tool's message: texts are its result.
-fn results(parts: Vec<MessagePart>, fields: &mut Fields<'_>) -> Vec<MessagePart> {
+fn results(parts: Vec<MessagePart>, fields: &mut ObjectFields<'_>) -> Vec<MessagePart> {
     let is_text = |part: &MessagePart| matches!(part, MessagePart::Text(_));
     if !parts.iter().any(is_text) {
         return parts;
@@ -296,13 +296,13 @@ fn results(parts: Vec<MessagePart>, fields: &mut Fields<'_>) -> Vec<MessagePart>
 }
 
 /// Whether a value can be what a section holds.
-fn is_section(section: Section, value: &Value) -> bool {
+fn is_section(section: BodySection, value: &Value) -> bool {
     match value {
         Value::String(text) => !text.is_empty(),
         Value::Array(_) => true,
         Value::Object(map) => match section {
-            Section::Instructions => is_message(map) || part_shape(map).is_some(),
-            Section::History | Section::Messages => is_body(map),
+            BodySection::Instructions => is_message(map) || part_shape(map).is_some(),
+            BodySection::History | BodySection::Messages => is_body(map),
         },
         _ => false,
     }
@@ -333,32 +333,32 @@ fn is_message(map: &Map<String, Value>) -> bool {
 }
 
 /// Whether a value can be what a field of a message holds.
-fn is_field(field: Field, value: &Value) -> bool {
+fn is_field(field: MessageField, value: &Value) -> bool {
     match (field, value) {
-        (Field::Content, Value::Object(map)) => part_shape(map).is_some(),
-        (Field::Content, Value::Null)
-        | (Field::Content | Field::Reasoning | Field::Refusal, Value::String(_))
-        | (Field::Calls | Field::Results | Field::Media(_), Value::Object(_))
+        (MessageField::Content, Value::Object(map)) => part_shape(map).is_some(),
+        (MessageField::Content, Value::Null)
+        | (MessageField::Content | MessageField::Reasoning | MessageField::Refusal, Value::String(_))
+        | (MessageField::Calls | MessageField::Results | MessageField::Media(_), Value::Object(_))
         | (_, Value::Array(_)) => true,
         _ => false,
     }
 }
 
-fn field_parts(field: Field, value: &Value) -> Vec<MessagePart> {
+fn field_parts(field: MessageField, value: &Value) -> Vec<MessagePart> {
     let items = match value {
         Value::Array(items) => items.as_slice(),
         value => std::slice::from_ref(value),
     };
     match field {
-        Field::Content => content(value),
-        Field::Reasoning => items
+        MessageField::Content => content(value),
+        MessageField::Reasoning => items
             .iter()
             .flat_map(|item| match item {
                 Value::String(text) => reasoning_text(text),
                 item => part(item),
             })
             .collect(),
-        Field::Refusal => items
+        MessageField::Refusal => items
             .iter()
             .flat_map(|item| match item {
                 Value::String(text) if text.is_empty() => Vec::new(),
@@ -366,15 +366,15 @@ fn field_parts(field: Field, value: &Value) -> Vec<MessagePart> {
                 item => part(item),
             })
             .collect(),
-        Field::Calls => items
+        MessageField::Calls => items
             .iter()
             .flat_map(|item| shaped(item, PartShape::Call))
             .collect(),
-        Field::Results => items
+        MessageField::Results => items
             .iter()
             .flat_map(|item| shaped(item, PartShape::Result))
             .collect(),
-        Field::Media(kind) => items
+        MessageField::Media(kind) => items
             .iter()
             .flat_map(|item| match item {
                 Value::String(data) => vec![MessagePart::Media(media_from_text(data, kind))],
@@ -402,7 +402,7 @@ fn content(value: &Value) -> Vec<MessagePart> {
         Value::Object(map) if part_shape(map).is_none() => {
             match map.get("parts").or_else(|| map.get("content")) {
                 Some(inner @ (Value::Array(_) | Value::String(_))) => {
-                    let mut fields = Fields::of(map);
+                    let mut fields = ObjectFields::of(map);
                     fields
                         .used
                         .extend(["parts", "content", "role"].iter().filter(|key| {
@@ -458,7 +458,10 @@ fn part_shape(map: &Map<String, Value>) -> Option<PartShape> {
         None => {
             let is_thought = map.get("thought") == Some(&Value::Bool(true)) && has_text(map);
             let by_key = || shapes::part_of_key(|key| map.get(key).is_some_and(Value::is_object));
-            is_thought.then_some(PartShape::Reasoning).or_else(by_key)
+            is_thought
+                .then_some(PartShape::Reasoning)
+                .or_else(by_key)
+                .or_else(|| shapes::part_of_fields(map))
         }
     }
 }
@@ -479,12 +482,12 @@ fn is_bare_part(item: &Value) -> bool {
 
 /// Whether an object with a text is more than a part: a choice of a completion, for example.
 fn is_message_beside_text(map: &Map<String, Value>) -> bool {
-    let mut fields = Fields::of(map);
+    let mut fields = ObjectFields::of(map);
     fields.text(&shapes::FINISH_REASON).is_some() || map.contains_key("generation_info")
 }
 
 fn part_of_object(map: &Map<String, Value>, shape: PartShape) -> Vec<MessagePart> {
-    let mut fields = Fields::of(map);
+    let mut fields = ObjectFields::of(map);
     let unknown = || vec![MessagePart::Unknown(Value::Object(map.clone()))];
     let mut parts = match shape {
         PartShape::Text => match text_of(&mut fields) {
@@ -496,6 +499,11 @@ fn part_of_object(map: &Map<String, Value>, shape: PartShape) -> Vec<MessagePart
             Some(text) => vec![MessagePart::Refusal(text.to_owned())],
             None => return unknown(),
         },
+        PartShape::Compaction => {
+            let summary = fields.text(&shapes::TEXT).filter(|summary| !summary.is_empty());
+            let summary = summary.map(|summary| format!(": {summary}")).unwrap_or_default();
+            vec![MessagePart::Text(format!("conversation compacted{summary}"))]
+        }
         PartShape::Reasoning => vec![reasoning(&mut fields)],
         PartShape::Call => call(&mut fields),
         PartShape::Result => vec![result(&mut fields)],
@@ -509,20 +517,20 @@ fn part_of_object(map: &Map<String, Value>, shape: PartShape) -> Vec<MessagePart
 }
 
 /// The text of a part: itself, or within an object (`{"text": {"value": …}}`).
-fn text_of(fields: &mut Fields<'_>) -> Option<String> {
+fn text_of(fields: &mut ObjectFields<'_>) -> Option<String> {
     if let Some(text) = fields.text(&shapes::TEXT) {
         return Some(text.to_owned());
     }
     let inner = fields.object_where(&["text"], |inner| {
         inner.get("value").is_some_and(Value::is_string)
     })?;
-    let mut inner = Fields::of(inner);
+    let mut inner = ObjectFields::of(inner);
     let text = inner.text(&["value"]).map(str::to_owned);
     fields.inner.push(inner);
     text
 }
 
-fn reasoning(fields: &mut Fields<'_>) -> MessagePart {
+fn reasoning(fields: &mut ObjectFields<'_>) -> MessagePart {
     let mut texts: Vec<String> = Vec::new();
     for key in shapes::REASONING {
         let mut found = Vec::new();
@@ -565,7 +573,7 @@ fn collect_texts(value: &Value, texts: &mut Vec<String>) -> bool {
     }
 }
 
-fn call(fields: &mut Fields<'_>) -> Vec<MessagePart> {
+fn call(fields: &mut ObjectFields<'_>) -> Vec<MessagePart> {
     fields.unwrap(&shapes::CALL_WRAPPERS);
     let id = fields.text(&shapes::CALL_ID).map(str::to_owned);
     let name = tool_name(fields).unwrap_or_else(|| UNNAMED.to_owned());
@@ -591,7 +599,7 @@ fn call(fields: &mut Fields<'_>) -> Vec<MessagePart> {
     parts
 }
 
-fn result(fields: &mut Fields<'_>) -> MessagePart {
+fn result(fields: &mut ObjectFields<'_>) -> MessagePart {
     // Cohere repeats the call in its result.
     fields.unwrap(&shapes::CALL_WRAPPERS);
     let is_error = fields.is_error();
@@ -604,7 +612,7 @@ fn result(fields: &mut Fields<'_>) -> MessagePart {
     }
 }
 
-fn tool_name(fields: &mut Fields<'_>) -> Option<String> {
+fn tool_name(fields: &mut ObjectFields<'_>) -> Option<String> {
     let by_type = || {
         let part_type = fields.map.get("type")?.as_str()?;
         shapes::tool_of_type(part_type).map(str::to_owned)
@@ -615,7 +623,7 @@ fn tool_name(fields: &mut Fields<'_>) -> Option<String> {
 }
 
 /// A result, and whether it says that the tool failed.
-fn result_value(fields: &mut Fields<'_>, keys: &[&'static str]) -> Option<(Value, bool)> {
+fn result_value(fields: &mut ObjectFields<'_>, keys: &[&'static str]) -> Option<(Value, bool)> {
     let (key, value) = fields.entry(keys, |_| true)?;
     let is_failure = shapes::ERROR_KEYS.contains(&key);
     // The AI SDK's outputs name their type.
@@ -648,10 +656,10 @@ fn text_alone(item: &Value) -> Option<&str> {
     (is_text && is_plain).then(|| map.get("text")?.as_str()).flatten()
 }
 
-fn media(fields: &mut Fields<'_>, kind: MediaKind) -> Option<MessagePart> {
+fn media(fields: &mut ObjectFields<'_>, kind: MediaKind) -> Option<MessagePart> {
     fields.unwrap(&shapes::MEDIA_WRAPPERS);
     // A document may be plain text.
-    let is_text = |fields: &Fields<'_>| fields.map.get("type").and_then(Value::as_str) == Some("text");
+    let is_text = |fields: &ObjectFields<'_>| fields.map.get("type").and_then(Value::as_str) == Some("text");
     if let Some(inner) = fields.inner.iter_mut().find(|inner| is_text(inner))
         && let Some(text) = inner.text(&shapes::MEDIA_DATA)
     {
@@ -751,14 +759,14 @@ fn without_repetition(rest: Option<MessagePart>, said: &[&MessagePart]) -> Optio
 
 /// The fields of an object, of which is kept which are read.
 #[derive(Clone)]
-struct Fields<'a> {
+struct ObjectFields<'a> {
     map: &'a Map<String, Value>,
     used: Vec<&'static str>,
     /// Objects within, whose fields count as its own.
-    inner: Vec<Fields<'a>>,
+    inner: Vec<ObjectFields<'a>>,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> ObjectFields<'a> {
     fn of(map: &'a Map<String, Value>) -> Self {
         Self {
             map,
@@ -774,7 +782,7 @@ impl<'a> Fields<'a> {
                 && let Some(key) = keys.iter().find(|wrapper| *wrapper == key)
             {
                 self.used.push(key);
-                let mut inner = Fields::of(map);
+                let mut inner = ObjectFields::of(map);
                 inner.unwrap(keys);
                 self.inner.push(inner);
             }
@@ -829,7 +837,7 @@ impl<'a> Fields<'a> {
         });
         state
             || flag.is_some_and(|(_, flag)| flag == &Value::Bool(true))
-            || self.inner.iter_mut().any(Fields::is_error)
+            || self.inner.iter_mut().any(ObjectFields::is_error)
     }
 
     /// What was not read and is more than a setting.

@@ -5,13 +5,13 @@
 //! GenAI conventions, `OpenInference`, `OpenLLMetry`, `LangChain` and the AI SDK are read by them, and whoever is
 //! compatible with one of these.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{MediaKind, Role};
 
 /// What a body keeps under a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Section {
+pub(super) enum BodySection {
     /// Instructions; an answer that repeats those of its request repeats nothing that was said.
     Instructions,
     /// What was said before; repeated in answers too.
@@ -21,31 +21,31 @@ pub(super) enum Section {
 }
 
 /// Where bodies keep what was said, in the order in which it is read.
-pub(super) const SECTIONS: [(&str, Section); 24] = [
-    ("system_instructions", Section::Instructions),
-    ("systemInstruction", Section::Instructions),
-    ("system_instruction", Section::Instructions),
-    ("system", Section::Instructions),
-    ("instructions", Section::Instructions),
-    ("preamble", Section::Instructions),
-    ("chat_history", Section::History),
-    ("messages", Section::Messages),
-    ("contents", Section::Messages),
-    ("input", Section::Messages),
-    ("inputs", Section::Messages),
-    ("prompt", Section::Messages),
-    ("request", Section::Messages),
-    ("body", Section::Messages),
-    ("value", Section::Messages),
-    ("message", Section::Messages),
-    ("delta", Section::Messages),
-    ("choices", Section::Messages),
-    ("candidates", Section::Messages),
-    ("generations", Section::Messages),
-    ("output", Section::Messages),
-    ("outputs", Section::Messages),
-    ("response", Section::Messages),
-    ("completion", Section::Messages),
+pub(super) const SECTIONS: [(&str, BodySection); 24] = [
+    ("system_instructions", BodySection::Instructions),
+    ("systemInstruction", BodySection::Instructions),
+    ("system_instruction", BodySection::Instructions),
+    ("system", BodySection::Instructions),
+    ("instructions", BodySection::Instructions),
+    ("preamble", BodySection::Instructions),
+    ("chat_history", BodySection::History),
+    ("messages", BodySection::Messages),
+    ("contents", BodySection::Messages),
+    ("input", BodySection::Messages),
+    ("inputs", BodySection::Messages),
+    ("prompt", BodySection::Messages),
+    ("request", BodySection::Messages),
+    ("body", BodySection::Messages),
+    ("value", BodySection::Messages),
+    ("message", BodySection::Messages),
+    ("delta", BodySection::Messages),
+    ("choices", BodySection::Messages),
+    ("candidates", BodySection::Messages),
+    ("generations", BodySection::Messages),
+    ("output", BodySection::Messages),
+    ("outputs", BodySection::Messages),
+    ("response", BodySection::Messages),
+    ("completion", BodySection::Messages),
 ];
 
 /// Attributes that spell a list of messages key by key (`llm.input_messages.0.message.role`): of a prompt, of an answer.
@@ -62,7 +62,7 @@ pub(super) const PART_WRAPPER: &str = "message_content";
 
 /// What a message holds under a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Field {
+pub(super) enum MessageField {
     Reasoning,
     Content,
     Refusal,
@@ -72,31 +72,33 @@ pub(super) enum Field {
 }
 
 /// What messages hold, in the order in which it is shown.
-pub(super) const MESSAGE_FIELDS: [(&str, Field); 24] = [
-    ("reasoning_content", Field::Reasoning),
-    ("reasoning", Field::Reasoning),
-    ("reasoningText", Field::Reasoning),
-    ("thinking", Field::Reasoning),
-    ("tool_plan", Field::Reasoning),
-    ("reasoning_details", Field::Reasoning),
-    ("thinking_blocks", Field::Reasoning),
-    ("content", Field::Content),
-    ("parts", Field::Content),
-    ("contents", Field::Content),
-    ("text", Field::Content),
-    ("message", Field::Content),
-    ("refusal", Field::Refusal),
-    ("tool_calls", Field::Calls),
-    ("toolCalls", Field::Calls),
-    ("function_call", Field::Calls),
-    ("tool_results", Field::Results),
-    ("toolResults", Field::Results),
-    ("images", Field::Media(MediaKind::Image)),
-    ("audio", Field::Media(MediaKind::Audio)),
-    ("files", Field::Media(MediaKind::File)),
-    ("documents", Field::Media(MediaKind::File)),
-    ("attachments", Field::Media(MediaKind::File)),
-    ("experimental_attachments", Field::Media(MediaKind::File)),
+pub(super) const MESSAGE_FIELDS: [(&str, MessageField); 25] = [
+    ("reasoning_content", MessageField::Reasoning),
+    ("reasoning", MessageField::Reasoning),
+    ("reasoningText", MessageField::Reasoning),
+    ("thinking", MessageField::Reasoning),
+    ("tool_plan", MessageField::Reasoning),
+    ("reasoning_details", MessageField::Reasoning),
+    ("thinking_blocks", MessageField::Reasoning),
+    ("content", MessageField::Content),
+    ("parts", MessageField::Content),
+    ("contents", MessageField::Content),
+    ("text", MessageField::Content),
+    ("message", MessageField::Content),
+    // Ollama's completion of a text, beside its reasoning.
+    ("response", MessageField::Content),
+    ("refusal", MessageField::Refusal),
+    ("tool_calls", MessageField::Calls),
+    ("toolCalls", MessageField::Calls),
+    ("function_call", MessageField::Calls),
+    ("tool_results", MessageField::Results),
+    ("toolResults", MessageField::Results),
+    ("images", MessageField::Media(MediaKind::Image)),
+    ("audio", MessageField::Media(MediaKind::Audio)),
+    ("files", MessageField::Media(MediaKind::File)),
+    ("documents", MessageField::Media(MediaKind::File)),
+    ("attachments", MessageField::Media(MediaKind::File)),
+    ("experimental_attachments", MessageField::Media(MediaKind::File)),
 ];
 
 /// What a part is.
@@ -107,11 +109,13 @@ pub(super) enum PartShape {
     Call,
     Result,
     Refusal,
+    /// The place where a provider replaced earlier messages by a summary of them.
+    Compaction,
     Media(MediaKind),
 }
 
 /// Parts by their `type`, and whether one beside messages is a message by itself (the items of the Responses API).
-const PART_TYPES: [(&str, PartShape, bool); 35] = [
+const PART_TYPES: [(&str, PartShape, bool); 38] = [
     ("text", PartShape::Text, false),
     ("input_text", PartShape::Text, false),
     ("output_text", PartShape::Text, false),
@@ -134,6 +138,9 @@ const PART_TYPES: [(&str, PartShape, bool); 35] = [
     ("tool-result", PartShape::Result, false),
     ("tool-error", PartShape::Result, false),
     ("tool_call_response", PartShape::Result, false),
+    ("server_tool_call", PartShape::Call, false),
+    ("server_tool_call_response", PartShape::Result, false),
+    ("compaction", PartShape::Compaction, false),
     ("refusal", PartShape::Refusal, false),
     ("image", PartShape::Media(MediaKind::Image), false),
     ("image_url", PartShape::Media(MediaKind::Image), false),
@@ -179,6 +186,22 @@ const PART_KEYS: [(&str, PartShape); 16] = [
     ("video", PartShape::Media(MediaKind::Video)),
     ("document", PartShape::Media(MediaKind::File)),
 ];
+
+/// Parts without a `type` that consist of these fields and an ID alone.
+const PART_FIELDS: [(&str, &str, PartShape); 2] = [
+    ("name", "args", PartShape::Call),
+    ("name", "response", PartShape::Result),
+];
+
+/// What an object without a `type` is when it holds nothing but the fields of a part.
+pub(super) fn part_of_fields(map: &Map<String, Value>) -> Option<PartShape> {
+    let fits = |(one, other, _): &&(&str, &str, PartShape)| {
+        map.contains_key(*one)
+            && map.contains_key(*other)
+            && map.keys().all(|key| [*one, *other, "id"].contains(&key.as_str()))
+    };
+    PART_FIELDS.iter().find(fits).map(|(.., shape)| *shape)
+}
 
 /// What a part is by its `type`, and whether it is a message by itself.
 pub(super) fn part_of_type(part_type: &str) -> Option<(PartShape, bool)> {
@@ -300,7 +323,7 @@ pub(super) const CALL_ID: [&str; 6] = [
     "id",
 ];
 pub(super) const TOOL_NAME: [&str; 4] = ["name", "toolName", "tool_name", "tool"];
-pub(super) const ARGUMENTS: [&str; 9] = [
+pub(super) const ARGUMENTS: [&str; 10] = [
     "arguments",
     "input",
     "args",
@@ -310,8 +333,9 @@ pub(super) const ARGUMENTS: [&str; 9] = [
     "code",
     "queries",
     "operation",
+    "server_tool_call",
 ];
-pub(super) const RESULT: [&str; 9] = [
+pub(super) const RESULT: [&str; 10] = [
     "response",
     "content",
     "output",
@@ -321,6 +345,7 @@ pub(super) const RESULT: [&str; 9] = [
     "value",
     "error",
     "errorText",
+    "server_tool_call_response",
 ];
 /// What a call brings with it when its part holds the result too.
 pub(super) const RESULT_OF_CALL: [&str; 6] = ["output", "outputs", "result", "results", "errorText", "error"];

@@ -487,6 +487,7 @@ fn the_answer_says_why_it_ended_where_the_record_does_not() {
         response,
         usage: Usage::new(1, 2),
         provider: "p".to_owned(),
+        response_model: None,
         temperature: None,
         stop_reason: stop_reason.map(str::to_owned),
         status: tracer_sdk::format::RecordedStatus::Ok,
@@ -660,4 +661,17 @@ fn deep_nesting_is_kept_and_exhausts_nothing() {
         }
         assert!(format!("{:?}", prompt_messages(&value)).contains("leaf"), "{key}");
     }
+}
+
+#[test]
+fn a_completion_of_a_text_keeps_its_reasoning_and_its_text() {
+    let answer =
+        json!({"model": "qwen3", "done": true, "thinking": "Hm", "response": "It is cold.", "eval_count": 4});
+    let messages = answer_messages(&answer);
+    assert!(
+        short(&messages)
+            .iter()
+            .any(|message| message.contains("(Hm)") && message.contains("It is cold.")),
+        "{messages:?}"
+    );
 }

@@ -124,12 +124,41 @@ pub fn new_messages(earlier: &[Message], prompt: &[Message]) -> Vec<bool> {
     is_new
 }
 
-/// A result without the object that a record puts around what is neither an object nor a string.
+/// A result without the object that a record puts around what is neither an object nor a string, or a framework around what
+/// its tool returned.
 pub fn unwrapped(result: &Value) -> &Value {
     match result {
-        Value::Object(map) if map.len() == 1 => map.get("value").unwrap_or(result),
-        result => result,
+        Value::Object(map) if map.len() == 1 => map.get("value").unwrap_or(tool_message_content(result)),
+        result => tool_message_content(result),
     }
+}
+
+/// What a tool returned, within a message of `LangChain`'s: as an object of its own, stored (`{"type":"tool","data":{…}}`) or
+/// as a constructor (`{"type":"constructor","kwargs":{…}}`). Any other value is given back as it is.
+pub(crate) fn tool_message_content(result: &Value) -> &Value {
+    let content = || {
+        let outer = result.as_object()?;
+        // LangSmith puts the output of every step into an object.
+        let message = match outer.get("output") {
+            Some(output) if outer.len() == 1 => output.as_object()?,
+            _ => outer,
+        };
+        let kind = message.get("type").and_then(Value::as_str);
+        let message = match kind? {
+            "tool" => message.get("data").map_or(Some(message), Value::as_object)?,
+            "constructor" => message.get("kwargs")?.as_object()?,
+            _ => return None,
+        };
+        // What a tool itself returns may have a type: only a message names the call that it answers.
+        let content = message
+            .get("content")
+            .filter(|_| message.contains_key("tool_call_id"))?;
+        match content.as_array().map(Vec::as_slice) {
+            Some([only]) => only.get("text").or(Some(content)),
+            _ => Some(content),
+        }
+    };
+    content().unwrap_or(result)
 }
 
 /// What makes two messages the same. IDs do not: providers leave them out of one place and write them in another.
@@ -197,6 +226,33 @@ mod tests {
         assert_eq!(new_letters(&many, &(many.clone() + "c")), "c");
         // Past the limit, what follows the common beginning is new.
         assert_eq!(new_letters(&many, &more), more);
+    }
+
+    #[test]
+    fn a_tool_message_is_what_the_tool_returned() {
+        let fields =
+            json!({"content": "7 C", "name": "get_weather", "tool_call_id": "call_1", "status": "success"});
+        let mut plain = fields.clone();
+        plain["type"] = json!("tool");
+        for wrapped in [
+            plain.clone(),
+            json!({"type": "tool", "data": fields}),
+            json!({"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", "ToolMessage"], "kwargs": fields}),
+            json!({"output": plain}),
+            json!({"type": "tool", "tool_call_id": "call_1", "content": [{"type": "text", "text": "7 C"}]}),
+        ] {
+            assert_eq!(unwrapped(&wrapped), "7 C", "{wrapped}");
+        }
+        for own in [
+            json!({"type": "tool", "content": "a hammer"}),
+            json!({"output": {"type": "tool", "content": "a hammer"}, "status": "ok"}),
+            json!({"type": "constructor", "kwargs": 7}),
+            json!({"type": "tool", "data": "x", "tool_call_id": "call_1"}),
+            json!(["7 C"]),
+        ] {
+            assert_eq!(unwrapped(&own), &own);
+        }
+        assert_eq!(unwrapped(&json!({"value": 7})), 7);
     }
 
     #[test]

@@ -8,13 +8,15 @@ use std::collections::HashSet;
 use std::io;
 
 use serde_json::Value;
-use tracer_sdk::format::{EventType, Payload, Record, SpanId, SpanRecord, Timestamp, TraceId};
+use tracer_sdk::format::{EventType, Payload, Record, SpanId, SpanRecord, Tags, Timestamp, TraceId, Usage};
+use tracer_sdk::prices::{CallCost, Prices};
 use tracer_sdk::read::{
-    LogIndex, PromotedRecord, RecordError, RunDirectory, StartedSpan, read_live_file, spans_to_events,
+    IndexedSpan, LogIndex, PromotedRecord, RecordError, RunDirectory, StartedSpan, read_live_file,
+    spans_to_events,
 };
 
 use crate::steps::StepSource;
-use crate::totals::Totals;
+use crate::totals::{self, Totals};
 use crate::{in_flight, key_steps, steps};
 use attempts::Attempts;
 pub use timeline::{RowSource, Timeline, TimelineRow};
@@ -40,7 +42,11 @@ pub struct IndexedSteps {
     pub in_flight: Vec<StartedSpan>,
     /// The rows.
     pub timeline: Timeline,
+    /// What `.live` says of a run whose root has not ended.
+    live_tags: Tags,
     run_id: TraceId,
+    /// What model calls cost.
+    prices: Prices,
     /// The spans, and the IDs of other records, that loop warnings rest on.
     evidence: (HashSet<SpanId>, HashSet<String>),
 }
@@ -57,18 +63,20 @@ pub struct ReadRow {
 }
 
 impl IndexedSteps {
-    /// Indexes the log of a run, which is open while it has not ended.
+    /// Indexes the log of a run, which is open while it has not ended. Its calls have the costs of these prices.
     ///
     /// # Errors
     ///
     /// The log cannot be read.
-    pub fn open(directory: &RunDirectory, is_open: bool) -> io::Result<Self> {
+    pub fn open(directory: &RunDirectory, is_open: bool, prices: Prices) -> io::Result<Self> {
         let mut steps = Self {
             index: LogIndex::open(&directory.path, Some(directory.trace_id), is_open)?,
             promoted: Vec::new(),
             in_flight: Vec::new(),
             timeline: Timeline::default(),
+            live_tags: Tags::default(),
             run_id: directory.trace_id,
+            prices,
             evidence: (HashSet::new(), HashSet::new()),
         };
         steps.arrange(directory, is_open);
@@ -92,11 +100,33 @@ impl IndexedSteps {
         self.promoted = self.index.promoted().collect();
         // A stale `.live` says nothing about a run that has ended.
         let live = is_open.then(|| read_live_file(&directory.path));
-        self.in_flight = live.flatten().map(|live| live.started).unwrap_or_default();
+        (self.in_flight, self.live_tags) = live
+            .flatten()
+            .map(|live| (live.started, live.tags))
+            .unwrap_or_default();
         self.in_flight
             .retain(|started| self.index.find(started.span_id).is_none());
         self.timeline = Timeline::new(&self.index, &self.in_flight, is_open);
         self.evidence = self.find_evidence();
+    }
+
+    /// The tags of the run: of its root, or while that has not ended, of its `.live`.
+    ///
+    /// # Errors
+    ///
+    /// The log cannot be read.
+    pub fn read_tags(&self) -> Result<Tags, RecordError> {
+        let root = self.timeline.get(0).and_then(|row| match row.source {
+            RowSource::Span(position) if row.number == 0 => Some(position),
+            _ => None,
+        });
+        let Some(root) = root else {
+            return Ok(self.live_tags.clone());
+        };
+        let span = self.index.read_span(root as usize)?;
+        Ok(span
+            .map(|span| Tags::of_attributes(&span.attributes))
+            .unwrap_or_default())
     }
 
     /// The start of the root; `None` while it has not ended.
@@ -150,7 +180,7 @@ impl IndexedSteps {
             let Some(read) = self.read_row(row)? else { continue };
             sources.push(match &read.span {
                 None if read.in_flight => StepSource::in_flight(number, read.record),
-                span => StepSource::read(number, read.record, span.as_ref()),
+                span => StepSource::read(number, read.record, span.as_ref()).priced(&self.prices),
             });
         }
         Ok(sources)
@@ -165,20 +195,14 @@ impl IndexedSteps {
         match row.source {
             RowSource::Run => Ok(None),
             RowSource::Span(position) => {
-                let Some(span) = self.index.read_span(position as usize)? else {
+                let Some((mut record, span)) = self.index.read_record(position as usize)? else {
                     return Ok(None);
                 };
-                let id = span.span_id.to_string();
-                let records = spans_to_events(std::slice::from_ref(&span));
-                let mut record = records.into_iter().find(|record| record.event_id == id);
-                if let Some(record) = &mut record {
-                    self.mark_attempt(row, record);
-                }
-                let in_flight = span.end_time.is_none();
-                Ok(record.map(|record| ReadRow {
+                self.mark_attempt(row, &mut record);
+                Ok(Some(ReadRow {
                     record,
+                    in_flight: span.end_time.is_none(),
                     span: Some(span),
-                    in_flight,
                 }))
             }
             RowSource::Promoted(number) => {
@@ -346,14 +370,14 @@ impl IndexedSteps {
         .collect()
     }
 
+    /// What the model call of a record costs; `None` of any other record.
+    pub fn cost(&self, record: &Record) -> Option<CallCost> {
+        self.prices.cost(record)
+    }
+
     /// The sums over all steps.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
-        let add = |sum: &mut Option<u64>, tokens: Option<u32>| {
-            if let Some(tokens) = tokens {
-                *sum = Some(sum.unwrap_or(0).saturating_add(u64::from(tokens)));
-            }
-        };
         for row in self.timeline.rows.iter().filter(|row| row.number > 0) {
             let Some((event_type, failed)) = self.header(row) else {
                 continue;
@@ -363,14 +387,15 @@ impl IndexedSteps {
                 RowSource::InFlight(_) => totals.in_flight += 1,
                 RowSource::Span(position) => {
                     if let Some(span) = self.index.span(position as usize) {
-                        add(&mut totals.tokens.prompt_tokens, span.tokens_in);
-                        add(&mut totals.tokens.completion_tokens, span.tokens_out);
-                        add(&mut totals.tokens.total_tokens, span.tokens_total);
+                        totals::add(&mut totals.tokens, &usage_of(&span));
                     }
                 }
                 RowSource::Run | RowSource::Promoted(_) => {}
             }
         }
+        totals
+            .cost
+            .extend(self.index.costs(&self.prices).map(|(_, cost)| cost));
         totals
     }
 
@@ -387,4 +412,17 @@ impl IndexedSteps {
             fits(span.event_type, self.index.name(&span)).then_some(row)
         })
     }
+}
+
+/// The tokens of a span, as the index has them.
+fn usage_of(span: &IndexedSpan) -> Usage {
+    let shares = span.tokens_shares.unwrap_or_default();
+    let mut usage = Usage::default();
+    usage.prompt_tokens = span.tokens_in.map(u64::from);
+    usage.completion_tokens = span.tokens_out.map(u64::from);
+    usage.total_tokens = span.tokens_total.map(u64::from);
+    usage.cache_read_tokens = shares.cache_read;
+    usage.cache_write_tokens = shares.cache_write;
+    usage.reasoning_tokens = shares.reasoning;
+    usage
 }

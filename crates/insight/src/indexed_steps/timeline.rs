@@ -141,11 +141,12 @@ fn is_root(index: &LogIndex, source: RowSource) -> bool {
 }
 
 /// When a record happened; among equals a root comes first, then the order of the file.
-type Key = (Timestamp, u8, u64, u32);
+type TimelineKey = (Timestamp, u8, u64, u32);
 
 /// The rows in the order of the projection, each with its number.
 fn in_time(index: &LogIndex, promoted: &[PromotedRecord], in_flight: &[StartedSpan]) -> Vec<Item> {
-    let mut keyed: Vec<(Key, EventType, RowSource)> = Vec::with_capacity(index.len() + promoted.len());
+    let mut keyed: Vec<(TimelineKey, EventType, RowSource)> =
+        Vec::with_capacity(index.len() + promoted.len());
     for position in 0..index.len() {
         if let (Some(span), Ok(place)) = (index.span(position), u32::try_from(position)) {
             let rank = u8::from(span.event_type != EventType::RunStart);

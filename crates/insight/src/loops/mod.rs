@@ -11,7 +11,7 @@ use tracer_sdk::read::{Likeness, compare_repetitions, first_loop};
 use crate::steps::Step;
 use crate::totals;
 
-pub use words::{Fact, card_lines};
+pub use words::{LoopFact, card_lines};
 
 /// A pattern that a run repeated.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct Loop<'a> {
 
 /// The cost of repeating, from the second repetition on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Cost {
+pub struct LoopCost {
     /// Steps.
     pub steps: u64,
     /// Tokens of the model calls among them.
@@ -44,8 +44,8 @@ pub struct Cost {
 
 impl Loop<'_> {
     /// The cost of repeating.
-    pub fn cost(&self) -> Cost {
-        let mut cost = Cost::default();
+    pub fn cost(&self) -> LoopCost {
+        let mut cost = LoopCost::default();
         let (mut time, mut reached) = (0, 0);
         for repetition in self.repetitions.iter().skip(1) {
             for step in repetition {

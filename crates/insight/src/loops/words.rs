@@ -18,7 +18,7 @@ const MAX_VALUES: usize = 4;
 
 /// A labelled fact about a loop.
 #[derive(Debug)]
-pub struct Fact {
+pub struct LoopFact {
     /// `evidence`, `cost`.
     pub label: &'static str,
     /// The steps that the fact is about, in order; they precede its text.
@@ -27,7 +27,7 @@ pub struct Fact {
     pub text: String,
 }
 
-impl Fact {
+impl LoopFact {
     fn new(label: &'static str, text: impl Into<String>) -> Self {
         Self {
             label,
@@ -112,7 +112,7 @@ impl Loop<'_> {
     }
 
     /// Everything there is to know about the loop, in the order in which it is read.
-    pub fn facts(&self) -> Vec<Fact> {
+    pub fn facts(&self) -> Vec<LoopFact> {
         let Payload::LoopWarning {
             pattern,
             pattern_type,
@@ -134,34 +134,37 @@ impl Loop<'_> {
             (false, missing) => format!("and {missing} not in this run"),
         };
         let mut facts = vec![
-            Fact::new(
+            LoopFact::new(
                 "pattern",
                 format!("{kind} ×{repetitions} in a window of {window_size}: {pattern}"),
             ),
-            Fact::about("evidence", before, missing),
+            LoopFact::about("evidence", before, missing),
         ];
         if !after.is_empty() {
-            facts.push(Fact::about("repeated on", after, String::new()));
+            facts.push(LoopFact::about("repeated on", after, String::new()));
         }
-        facts.extend(self.judgement().map(|judgement| Fact::new("judged", judgement)));
+        facts.extend(
+            self.judgement()
+                .map(|judgement| LoopFact::new("judged", judgement)),
+        );
         facts.extend(self.differences());
         let cost = self.cost_in_words().filter(|_| self.likeness.is_loop());
-        facts.extend(cost.map(|cost| Fact::new("cost", cost)));
+        facts.extend(cost.map(|cost| LoopFact::new("cost", cost)));
         facts.push(match self.next {
             Some(step) => {
                 let failure = step_summary::failure(&step.record.payload);
                 let failure = failure.map_or_else(String::new, |failure| {
                     format!(", {}", value_summary::label(&failure.error_type))
                 });
-                Fact::about("then", &[vec![step]], step.name() + &failure)
+                LoopFact::about("then", &[vec![step]], step.name() + &failure)
             }
-            None => Fact::new("then", "nothing more"),
+            None => LoopFact::new("then", "nothing more"),
         });
         facts
     }
 
     /// Inputs and outputs compared over the repetitions.
-    fn differences(&self) -> Vec<Fact> {
+    fn differences(&self) -> Vec<LoopFact> {
         let Some(first) = self.repetitions.first().filter(|_| self.repetitions.len() > 1) else {
             return Vec::new();
         };
@@ -185,12 +188,12 @@ impl Loop<'_> {
                 _ => ("states", ""),
             };
             if inputs.iter().any(|value| !value.is_null()) {
-                facts.push(Fact::new(input_label, name.clone() + &compared(&inputs)));
+                facts.push(LoopFact::new(input_label, name.clone() + &compared(&inputs)));
             }
             if let Some(failures) = all_failures(&column) {
-                facts.push(Fact::new(output_label, name + &failures));
+                facts.push(LoopFact::new(output_label, name + &failures));
             } else if outputs.iter().any(|value| !value.is_null()) {
-                facts.push(Fact::new(output_label, name + &compared(&outputs)));
+                facts.push(LoopFact::new(output_label, name + &compared(&outputs)));
             }
         }
         facts

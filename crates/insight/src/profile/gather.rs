@@ -7,12 +7,13 @@ use std::io::Write as _;
 
 use serde_json::Value;
 
-use super::missing::Losses;
+use super::missing::MissingSpanSigns;
 use super::{CountMismatch, GuardrailStop, RunProfile};
 use crate::calls::CallList;
 use crate::digest::Hashing;
 use crate::repeats;
 use crate::signature::Signature;
+use crate::totals;
 use tracer_sdk::format::{
     Counts, ErrorPayload, EventType, OtherMarks, Payload, Record, RecordedStatus, RunMeta, Timestamp, Usage,
     names,
@@ -77,13 +78,15 @@ struct Gathered {
     also_tool_calls: u64,
     also_llm_calls: u64,
     possible_tools: BTreeMap<String, u64>,
-    losses: Losses,
+    losses: MissingSpanSigns,
     content: Hashing,
     tokens: u64,
     calls_without_tokens: u64,
+    /// The sum of what the calls say of their tokens.
+    usage: Usage,
     /// When the root started, and how it ended.
     start: Option<Timestamp>,
-    end: Option<End>,
+    end: Option<RootEnd>,
     signature: Signature,
     calls: CallList,
     /// What loops are looked for in.
@@ -94,7 +97,7 @@ struct Gathered {
 }
 
 /// How the root ended.
-struct End {
+struct RootEnd {
     status: RecordedStatus,
     instant: Option<Timestamp>,
     duration_ms: Option<u64>,
@@ -124,7 +127,7 @@ impl Gathered {
         }
         match &record.payload {
             Payload::RunEnd { status } => {
-                self.end = Some(End {
+                self.end = Some(RootEnd {
                     status: *status,
                     instant: record.ts.parse().ok(),
                     duration_ms: record.duration_ms,
@@ -134,8 +137,7 @@ impl Gathered {
                 model, usage, error, ..
             } => {
                 self.counts.llm_calls += 1;
-                let tokens = told_tokens(usage);
-                self.add_tokens(tokens);
+                self.add_tokens(usage);
                 self.signature.llm_models_used.push(model.clone());
                 self.look_at(&record, error.as_ref());
                 // Many calls, few models.
@@ -161,8 +163,9 @@ impl Gathered {
         }
     }
 
-    fn add_tokens(&mut self, tokens: Option<u64>) {
-        match tokens {
+    fn add_tokens(&mut self, usage: &Usage) {
+        totals::add(&mut self.usage, usage);
+        match reported_tokens(usage) {
             Some(tokens) => self.tokens = self.tokens.saturating_add(tokens),
             None => self.calls_without_tokens += 1,
         }
@@ -194,7 +197,7 @@ impl Gathered {
                 }
                 if let Some(usage) = marks.usage {
                     self.also_llm_calls += 1;
-                    self.add_tokens(told_tokens(&usage));
+                    self.add_tokens(&usage);
                 }
             }
             Payload::Unknown {
@@ -253,14 +256,14 @@ impl Gathered {
         }
         signature.tool_path = signature.tool_call_counts.keys().cloned().collect();
         status.as_str().clone_into(&mut signature.final_status);
-        let told = self
+        let reported = self
             .guardrail_events
             .iter()
             .filter_map(|record| match &record.payload {
                 Payload::Error(error) => Some(stop(record, error)),
                 _ => None,
             });
-        let told: Vec<GuardrailStop> = told.collect();
+        let reported: Vec<GuardrailStop> = reported.collect();
         let repeats = repeats::find(&self.calls, &self.trail);
         let looped = || read::has_looped(meta, || !self.trail.has_warnings() || self.trail.has_loop());
         let run_status = RunStatus::recorded(meta, || false, looped);
@@ -273,6 +276,7 @@ impl Gathered {
             counts: self.counts,
             cost_tokens: (self.calls_without_tokens == 0).then_some(self.tokens),
             calls_without_tokens: self.calls_without_tokens,
+            tokens: self.usage,
             latency_ms,
             started_at: self.start,
             possible_tools: self.possible_tools,
@@ -285,7 +289,11 @@ impl Gathered {
             open_warnings: repeats.open_warnings,
             signature: self.signature,
             calls: self.calls,
-            guardrail_stops: if told.is_empty() { self.guarded_spans } else { told },
+            guardrail_stops: if reported.is_empty() {
+                self.guarded_spans
+            } else {
+                reported
+            },
             guardrail_events: self.guardrail_events,
         }
     }
@@ -299,20 +307,21 @@ impl Gathered {
         // A run that ends before it starts took no time that anybody knows.
         let took = u64::try_from(took).ok();
         let mut is_certain = true;
-        for (source, told) in [
+        for (source, reported) in [
             ("meta.json", meta.duration_ms),
             ("the root span", end.duration_ms),
         ] {
-            let Some(told) = told else {
+            let Some(reported) = reported else {
                 continue;
             };
-            let differs = took.is_none_or(|took| took.abs_diff(told.saturating_mul(1_000)) > TOLERANCE_US);
+            let differs =
+                took.is_none_or(|took| took.abs_diff(reported.saturating_mul(1_000)) > TOLERANCE_US);
             if differs {
                 is_certain = false;
                 mismatches.push(CountMismatch {
                     source,
                     field: "duration_ms",
-                    told: told.to_string(),
+                    reported: reported.to_string(),
                     found: took.map_or_else(
                         || "less than nothing".to_owned(),
                         |took| (took / 1_000).to_string(),
@@ -339,7 +348,7 @@ fn sort_names(names: &mut Vec<String>) {
 
 /// The tokens of a call, when all of them are known. The total that the projection gives for one known part is that part
 /// and no total.
-fn told_tokens(usage: &Usage) -> Option<u64> {
+fn reported_tokens(usage: &Usage) -> Option<u64> {
     match (usage.prompt_tokens, usage.completion_tokens) {
         (Some(_), Some(_)) | (None, None) => usage.total_tokens,
         (Some(part), None) | (None, Some(part)) => usage.total_tokens.filter(|total| *total != part),
@@ -347,8 +356,8 @@ fn told_tokens(usage: &Usage) -> Option<u64> {
 }
 
 /// A run has ended when both its metadata and its root say so, and it ended well when both say so.
-fn status(told: RecordedStatus, root: Option<RecordedStatus>) -> RecordedStatus {
-    match (told, root) {
+fn status(reported: RecordedStatus, root: Option<RecordedStatus>) -> RecordedStatus {
+    match (reported, root) {
         (RecordedStatus::Running, _) | (RecordedStatus::Ok, None | Some(RecordedStatus::Running)) => {
             RecordedStatus::Running
         }
@@ -373,17 +382,21 @@ fn stop(record: &Record, error: &ErrorPayload) -> GuardrailStop {
 }
 
 fn mismatches(meta: &RunMeta, counts: Counts, status: RecordedStatus) -> Vec<CountMismatch> {
-    let told = meta.counts;
+    let reported = meta.counts;
     let counted = [
-        ("counts.llm_calls", told.llm_calls, counts.llm_calls),
-        ("counts.tool_calls", told.tool_calls, counts.tool_calls),
-        ("counts.errors", told.errors, counts.errors),
-        ("counts.loop_warnings", told.loop_warnings, counts.loop_warnings),
+        ("counts.llm_calls", reported.llm_calls, counts.llm_calls),
+        ("counts.tool_calls", reported.tool_calls, counts.tool_calls),
+        ("counts.errors", reported.errors, counts.errors),
+        (
+            "counts.loop_warnings",
+            reported.loop_warnings,
+            counts.loop_warnings,
+        ),
     ];
     let mut mismatches: Vec<CountMismatch> = counted
         .into_iter()
-        .filter(|(_, told, found)| told != found)
-        .map(|(field, told, found)| CountMismatch::of_meta(field, &told, &found))
+        .filter(|(_, reported, found)| reported != found)
+        .map(|(field, reported, found)| CountMismatch::of_meta(field, &reported, &found))
         .collect();
     if meta.status != status {
         mismatches.push(CountMismatch::of_meta(

@@ -54,7 +54,7 @@ impl MissingSpans {
 
     /// What the emitter said: an object with the number of spans. Any other value is a loss, too, only
     /// not of how many.
-    fn told(dropped: &Value) -> Option<Self> {
+    fn reported(dropped: &Value) -> Option<Self> {
         let (spans, reason) = match dropped {
             Value::Null | Value::Bool(false) => return None,
             Value::Object(object) => (object.get("spans"), object.get("reason").and_then(Value::as_str)),
@@ -73,7 +73,7 @@ impl MissingSpans {
 
 /// Gathers the signs of missing spans.
 #[derive(Debug, Default)]
-pub(crate) struct Losses {
+pub(crate) struct MissingSpanSigns {
     /// Spans that another process lost, by the span that it left for them.
     of_processes: u64,
     reason: String,
@@ -83,7 +83,7 @@ pub(crate) struct Losses {
     counted_elsewhere: u64,
 }
 
-impl Losses {
+impl MissingSpanSigns {
     /// Looks at a span that is of no other type.
     pub(crate) fn look_at(&mut self, attributes: &Map<String, Value>) {
         let value = |name: names::Name| name.spellings().iter().find_map(|key| attributes.get(*key));
@@ -99,7 +99,7 @@ impl Losses {
 
     /// What is missing of a run whose records count so much.
     pub(crate) fn missing(self, meta: &RunMeta, counted: Counts) -> Option<MissingSpans> {
-        let told = meta.additional.get(DROPPED).and_then(MissingSpans::told);
+        let reported = meta.additional.get(DROPPED).and_then(MissingSpans::reported);
         let found = |spans: u64, reason: &str| {
             (spans > 0).then(|| MissingSpans {
                 spans: Some(spans),
@@ -107,7 +107,7 @@ impl Losses {
             })
         };
         let accounts = [
-            told,
+            reported,
             found(self.of_processes, &self.reason),
             found(self.stand_ins, "other spans name them as their parent"),
             found(
@@ -124,20 +124,20 @@ impl Losses {
 
 /// By how many records `meta.json` counts more than there are. What is counted as another type, here or there, is not
 /// missing.
-fn uncounted(told: Counts, counted: Counts, counted_elsewhere: u64) -> u64 {
+fn uncounted(reported: Counts, counted: Counts, counted_elsewhere: u64) -> u64 {
     let pairs = [
-        (told.llm_calls, counted.llm_calls),
-        (told.tool_calls, counted.tool_calls),
-        (told.errors, counted.errors),
-        (told.loop_warnings, counted.loop_warnings),
+        (reported.llm_calls, counted.llm_calls),
+        (reported.tool_calls, counted.tool_calls),
+        (reported.errors, counted.errors),
+        (reported.loop_warnings, counted.loop_warnings),
     ];
     let more: u64 = pairs
         .iter()
-        .map(|(told, found)| told.saturating_sub(*found))
+        .map(|(reported, found)| reported.saturating_sub(*found))
         .fold(0, u64::saturating_add);
     let less: u64 = pairs
         .iter()
-        .map(|(told, found)| found.saturating_sub(*told))
+        .map(|(reported, found)| found.saturating_sub(*reported))
         .fold(0, u64::saturating_add);
     more.saturating_sub(less).saturating_sub(counted_elsewhere)
 }

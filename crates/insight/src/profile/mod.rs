@@ -17,7 +17,7 @@ pub use bounds::Bounds;
 pub use missing::MissingSpans;
 pub use name::Metric;
 
-use tracer_sdk::format::{Counts, Record, RecordedStatus, Timestamp, TraceId};
+use tracer_sdk::format::{Counts, Record, RecordedStatus, Timestamp, TraceId, Usage};
 use tracer_sdk::read::RunStatus;
 
 use crate::calls::CallList;
@@ -56,6 +56,8 @@ pub struct RunProfile {
     pub cost_tokens: Option<u64>,
     /// Model calls whose tokens are unknown.
     pub calls_without_tokens: u64,
+    /// The tokens of its model calls as far as they are known, with those from a cache, put into one, and for reasoning.
+    pub tokens: Usage,
     /// How long it took, in milliseconds, by the timestamps of its start and end; unknown when a `duration_ms` differs
     /// from that by more than a millisecond.
     pub latency_ms: Option<u64>,
@@ -254,8 +256,9 @@ pub struct CountMismatch {
     pub source: &'static str,
     /// The field of it.
     pub field: &'static str,
-    /// What it says.
-    pub told: String,
+    /// What it says. JSON keeps the first name of this field.
+    #[serde(rename = "told")]
+    pub reported: String,
     /// What was found.
     pub found: String,
     /// By what that was found: `the records give`, `the timestamps give`, `its process took`.
@@ -270,11 +273,11 @@ impl CountMismatch {
     ///
     /// assert_eq!(CountMismatch::of_meta("status", &"ok", &"error").found, "error");
     /// ```
-    pub fn of_meta(field: &'static str, told: &impl ToString, found: &impl ToString) -> Self {
+    pub fn of_meta(field: &'static str, reported: &impl ToString, found: &impl ToString) -> Self {
         Self {
             source: "meta.json",
             field,
-            told: told.to_string(),
+            reported: reported.to_string(),
             found: found.to_string(),
             found_by: "the records give",
         }
@@ -286,10 +289,13 @@ impl std::fmt::Display for CountMismatch {
         let Self {
             source,
             field,
-            told,
+            reported,
             found,
             found_by,
         } = self;
-        write!(formatter, "{source} says {field} is {told}, {found_by} {found}")
+        write!(
+            formatter,
+            "{source} says {field} is {reported}, {found_by} {found}"
+        )
     }
 }

@@ -17,13 +17,13 @@ fn the_runs_of_the_vectors_give_their_numbers_and_signatures() {
         let expected = &vector.expected;
         for metric in Metric::RECORDED {
             let name = metric.to_string();
-            let told = expected["numeric_metrics"][&name].as_f64();
+            let reported = expected["numeric_metrics"][&name].as_f64();
             let ours = match (vector.name.as_str(), &metric) {
                 // Differs, gate section 1: structure is not a step, and `unknown_spans` has two structural spans.
-                ("unknown_spans", Metric::StepCount) => told.map(|steps| steps - 2.0),
+                ("unknown_spans", Metric::StepCount) => reported.map(|steps| steps - 2.0),
                 // Differs, gate section 1: a model call that does not tell its tokens makes them unknown, not zero.
                 ("unknown_spans", Metric::CostTokens) => None,
-                _ => told,
+                _ => reported,
             };
             assert_eq!(run.value(&metric), ours, "{name} of {}", vector.name);
         }
@@ -94,7 +94,7 @@ fn one_call_without_tokens_makes_those_of_the_run_unknown() {
 
 // gate-contract 15.1 P3
 #[test]
-fn counts_and_status_are_those_of_the_records_and_what_meta_says_otherwise_is_told() {
+fn counts_and_status_come_from_records_and_a_deviating_meta_is_reported() {
     let tool = ("search", json!({"maida.tool_name": "search"}));
     let (meta, mut spans) = run_with(&vec![tool; 7]);
     let root = spans.last_mut().unwrap();
@@ -104,9 +104,9 @@ fn counts_and_status_are_those_of_the_records_and_what_meta_says_otherwise_is_to
     assert_eq!(run.value(&Metric::ToolCallCount), Some(7.0));
     assert_eq!(run.value(&Metric::LatencyMs), None);
     assert_eq!(run.status, RecordedStatus::Error);
-    let told: Vec<String> = run.mismatches.iter().map(ToString::to_string).collect();
+    let reported: Vec<String> = run.mismatches.iter().map(ToString::to_string).collect();
     assert_eq!(
-        told,
+        reported,
         [
             "meta.json says counts.tool_calls is 0, the records give 7",
             "meta.json says status is ok, the records give error",

@@ -136,10 +136,10 @@ fn model_calls_with_tool_calls_between_are_compared_by_these() {
 
 #[test]
 fn reads_between_repeats_and_differing_times_do_not_hide_a_loop() {
-    let told = |calls: &[(&str, Value)]| -> Vec<(Vec<String>, u64)> {
+    let reported = |calls: &[(&str, Value)]| -> Vec<(Vec<String>, u64)> {
         let run = tools(calls);
-        let told = |repeat: &RepeatedCalls| (repeat.pattern.clone(), repeat.repetitions);
-        run.repeats.iter().map(told).collect()
+        let reported = |repeat: &RepeatedCalls| (repeat.pattern.clone(), repeat.repetitions);
+        run.repeats.iter().map(reported).collect()
     };
     let file = |number: u8| ("read_file", json!({"path": format!("{number}.rs")}));
     let patch = || ("apply_patch", json!({"patch": "x"}));
@@ -147,8 +147,8 @@ fn reads_between_repeats_and_differing_times_do_not_hide_a_loop() {
     let between = |call: &dyn Fn() -> (&'static str, Value)| {
         [call(), file(1), call(), file(2), file(3), call()].to_vec()
     };
-    assert_eq!(told(&between(&patch)), [(vec!["apply_patch".to_owned()], 3)]);
-    assert_eq!(told(&between(&search)), [(vec!["searchDocs".to_owned()], 3)]);
+    assert_eq!(reported(&between(&patch)), [(vec!["apply_patch".to_owned()], 3)]);
+    assert_eq!(reported(&between(&search)), [(vec!["searchDocs".to_owned()], 3)]);
     let tests = || ("run_tests", json!({}));
     let edit = |number: u8| ("edit_file", json!({"line": number}));
     let healthy = [
@@ -161,28 +161,28 @@ fn reads_between_repeats_and_differing_times_do_not_hide_a_loop() {
         edit(4),
         tests(),
     ];
-    assert_eq!(told(&healthy), [], "something was changed between");
+    assert_eq!(reported(&healthy), [], "something was changed between");
     let looked_again = [search(), edit(1), search(), edit(2), search()];
-    assert_eq!(told(&looked_again), []);
+    assert_eq!(reported(&looked_again), []);
     let at = |second: u8| {
         (
             "search",
             json!({"q": "x", "timestamp": format!("2026-01-01T00:00:{second:02}Z")}),
         )
     };
-    assert_eq!(told(&[at(1), at(2), at(3)]), [(vec!["search".to_owned()], 3)]);
+    assert_eq!(reported(&[at(1), at(2), at(3)]), [(vec!["search".to_owned()], 3)]);
 }
 
 #[test]
-fn several_loops_are_told_in_the_order_of_time_and_each_once() {
+fn several_loops_are_listed_in_time_order_each_once() {
     let run = letters("xabababyzzzz");
-    let told: Vec<(Vec<String>, u64)> = run
+    let reported: Vec<(Vec<String>, u64)> = run
         .repeats
         .iter()
         .map(|repeat| (repeat.pattern.clone(), repeat.repetitions))
         .collect();
     let names = |letters: &str| letters.chars().map(String::from).collect::<Vec<_>>();
-    assert_eq!(told, [(names("ab"), 3), (names("z"), 4)]);
+    assert_eq!(reported, [(names("ab"), 3), (names("z"), 4)]);
 }
 
 /// Whether a block comes three times in a row anywhere, by trying all.

@@ -35,7 +35,7 @@ fn refused() -> Payload {
 }
 
 #[test]
-fn ok_is_told_by_its_path() {
+fn ok_is_described_by_its_path() {
     let sample = Sample::new()
         .step(state(&json!({"phase": "triage"})))
         .step(lookup())
@@ -49,7 +49,7 @@ fn ok_is_told_by_its_path() {
 }
 
 #[test]
-fn a_long_path_is_told_by_its_beginning_and_its_end() {
+fn a_long_path_is_shown_by_its_beginning_and_its_end() {
     let call = |number: usize| tool(&format!("t{number}"), &json!({}), &json!({}));
     let sample = (1..=9).fold(Sample::new(), |sample, number| sample.step(call(number)));
     assert_eq!(
@@ -91,7 +91,7 @@ fn ok_without_calls_says_so() {
 }
 
 #[test]
-fn a_loop_is_told_with_its_evidence() {
+fn a_loop_is_described_with_its_evidence() {
     let sample = Sample::new()
         .step(search())
         .step(search())
@@ -179,7 +179,7 @@ fn a_guardrail_a_panic_and_a_cancellation_are_named() {
 }
 
 #[test]
-fn a_run_without_an_end_tells_how_far_it_came() {
+fn a_run_without_an_end_shows_how_far_it_came() {
     let sample = Sample::new().step(lookup()).step(search());
     assert_eq!(
         summary(RunStatus::Running, &sample),

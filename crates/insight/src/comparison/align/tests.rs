@@ -21,7 +21,7 @@ fn text(text: &str) -> CallList {
 }
 
 /// How many calls go together.
-fn common(steps: &[Step]) -> usize {
+fn common(steps: &[AlignedStep]) -> usize {
     steps
         .iter()
         .filter(|(left, right)| left.is_some() && right.is_some())
@@ -29,7 +29,7 @@ fn common(steps: &[Step]) -> usize {
 }
 
 /// How many calls must be put in, taken out or replaced.
-fn edits(steps: &[Step]) -> usize {
+fn edits(steps: &[AlignedStep]) -> usize {
     let gaps = steps.split(|(left, right)| left.is_some() && right.is_some());
     gaps.map(|gap| {
         let removed = gap.iter().filter(|(left, _)| left.is_some()).count();

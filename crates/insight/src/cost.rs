@@ -1,0 +1,210 @@
+//! What model calls cost, in words and numbers: every surface shows them so, and what is not known is never shown as 0.
+
+use serde::Serialize;
+use tracer_sdk::format::{Usage, Usd};
+use tracer_sdk::prices::{CallCost, CostSum};
+
+use crate::text;
+
+/// What the calls of a run cost, for a line of facts: `$0.12`, or `at least $0.12, 2 of 9 calls have no price`, or
+/// `cost unknown`. `None` where no call was made.
+///
+/// ```
+/// use tracer_sdk::prices::CostSum;
+///
+/// assert_eq!(tracer_insight::cost::words(&CostSum::default()), None);
+/// ```
+pub fn words(cost: &CostSum) -> Option<String> {
+    let charged = cost.priced.saturating_add(cost.unpriced);
+    let known = match (cost.priced, cost.unpriced) {
+        (0, 0) if cost.replayed == 0 => return None,
+        (0, 0) => Usd::ZERO.to_string(),
+        (0, _) => "cost unknown".to_owned(),
+        (_, 0) => cost.known.to_string(),
+        (_, unpriced) => {
+            let have = if unpriced == 1 { "has" } else { "have" };
+            format!(
+                "at least {}, {unpriced} of {} {have} no price",
+                cost.known,
+                text::counted(charged, "call")
+            )
+        }
+    };
+    Some(match replayed_words(cost) {
+        Some(replayed) => format!("{known}, {replayed}"),
+        None => known,
+    })
+}
+
+/// `3 replayed calls would have cost $0.31`; `None` where no recorded answer answered a call.
+fn replayed_words(cost: &CostSum) -> Option<String> {
+    let calls = text::counted(cost.replayed, "replayed call");
+    match (cost.replayed, cost.replayed_unpriced) {
+        (0, _) => None,
+        (_, 0) => Some(format!("{calls} would have cost {}", cost.replayed_known)),
+        (replayed, unpriced) if replayed == unpriced => Some(format!("{calls} would have an unknown cost")),
+        _ => Some(format!(
+            "{calls} would have cost at least {}",
+            cost.replayed_known
+        )),
+    }
+}
+
+/// The same in a cell: `$0.12`, `≥ $0.12`, `?`; nothing where no call was made.
+///
+/// ```
+/// use tracer_sdk::prices::CostSum;
+///
+/// assert_eq!(tracer_insight::cost::cell(&CostSum::default()), "");
+/// ```
+pub fn cell(cost: &CostSum) -> String {
+    match (cost.priced, cost.unpriced) {
+        (0, 0) if cost.replayed == 0 => String::new(),
+        (0, 1..) => "?".to_owned(),
+        (_, 0) => cost.known.to_string(),
+        (_, _) => format!("≥ {}", cost.known),
+    }
+}
+
+/// The same, short, of what is known alone: `$0.12`, `≥ $0.12`; `None` where nothing is.
+///
+/// ```
+/// use tracer_sdk::prices::CostSum;
+///
+/// assert_eq!(tracer_insight::cost::known_words(&CostSum::default()), None);
+/// ```
+pub fn known_words(cost: &CostSum) -> Option<String> {
+    (cost.priced > 0 || cost.replayed > 0).then(|| cell(cost))
+}
+
+/// Whether something is shown of what calls cost: where tokens are known, or the cost itself.
+pub fn is_shown(cost: &CostSum, tokens: &Usage) -> bool {
+    let has_tokens = [
+        tokens.prompt_tokens,
+        tokens.completion_tokens,
+        tokens.total_tokens,
+    ];
+    cost.priced > 0 || cost.replayed > 0 || has_tokens.iter().any(Option::is_some)
+}
+
+/// What one call costs, in its row: `$0.0021`, `$0 replayed`; `None` where it is not known.
+pub fn of_call(cost: CallCost) -> Option<String> {
+    match cost.usd() {
+        Ok(usd) if cost.is_replayed => Some(format!("{usd} replayed")),
+        Ok(usd) => Some(usd.to_string()),
+        Err(_) => None,
+    }
+}
+
+/// The same with what is known besides, for its page: `cost $0.0021`, `cost unknown: no price of this model`,
+/// `cost $0: replayed, it would have cost $0.0021`.
+pub fn of_call_in_full(cost: CallCost) -> String {
+    match (cost.is_replayed, cost.priced) {
+        (false, Ok(usd)) => format!("cost {usd}"),
+        (false, Err(unknown)) => format!("cost unknown: {unknown}"),
+        (true, Ok(usd)) => format!("cost {}: replayed, it would have cost {usd}", Usd::ZERO),
+        (true, Err(unknown)) => format!("cost {}: replayed, its price is unknown: {unknown}", Usd::ZERO),
+    }
+}
+
+/// What model calls cost, as JSON has it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CostReport {
+    /// US dollars; null where the price of a call is not known.
+    pub usd: Option<Usd>,
+    /// US dollars of the calls whose price is known: the cost is at least this.
+    pub known_usd: Usd,
+    /// How many calls have no known price.
+    pub unpriced_calls: u64,
+    /// How many calls were answered from a recording, so that they cost nothing.
+    pub replayed_calls: u64,
+    /// US dollars that these would have cost; null where there is none, or the price of one is not known.
+    pub replayed_usd: Option<Usd>,
+    /// All of it in words: `at least $0.12, 2 of 9 calls have no price`; null where no call was made.
+    pub words: Option<String>,
+}
+
+impl From<&CostSum> for CostReport {
+    fn from(cost: &CostSum) -> Self {
+        let is_known = cost.replayed > 0 && cost.replayed_unpriced == 0;
+        Self {
+            usd: cost.usd(),
+            known_usd: cost.known,
+            unpriced_calls: cost.unpriced,
+            replayed_calls: cost.replayed,
+            replayed_usd: is_known.then_some(cost.replayed_known),
+            words: words(cost),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracer_sdk::prices::NoPrice;
+
+    use super::*;
+
+    fn sum(priced: &[u64], unpriced: usize, replayed: &[Option<u64>]) -> CostSum {
+        let call = |priced, is_replayed| CallCost { priced, is_replayed };
+        let mut sum = CostSum::default();
+        sum.extend(
+            priced
+                .iter()
+                .map(|cents| call(Ok(Usd::from_cents(*cents)), false)),
+        );
+        sum.extend((0..unpriced).map(|_| call(Err(NoPrice::UnknownModel), false)));
+        let replayed = replayed
+            .iter()
+            .map(|cents| call(cents.map(Usd::from_cents).ok_or(NoPrice::NoUsage), true));
+        sum.extend(replayed);
+        sum
+    }
+
+    #[test]
+    fn what_is_not_known_is_never_zero() {
+        for (sum, in_words, in_a_cell) in [
+            (sum(&[], 0, &[]), None, ""),
+            (sum(&[12], 0, &[]), Some("$0.12"), "$0.12"),
+            (sum(&[0], 0, &[]), Some("$0"), "$0"),
+            (sum(&[], 3, &[]), Some("cost unknown"), "?"),
+            (
+                sum(&[12], 1, &[]),
+                Some("at least $0.12, 1 of 2 calls has no price"),
+                "≥ $0.12",
+            ),
+            (
+                sum(&[5, 7], 2, &[]),
+                Some("at least $0.12, 2 of 4 calls have no price"),
+                "≥ $0.12",
+            ),
+            (
+                sum(&[], 0, &[Some(30), Some(1)]),
+                Some("$0, 2 replayed calls would have cost $0.31"),
+                "$0",
+            ),
+            (
+                sum(&[], 1, &[Some(30)]),
+                Some("cost unknown, 1 replayed call would have cost $0.30"),
+                "?",
+            ),
+            (
+                sum(&[2], 0, &[None]),
+                Some("$0.02, 1 replayed call would have an unknown cost"),
+                "$0.02",
+            ),
+            (
+                sum(&[2], 0, &[None, Some(4)]),
+                Some("$0.02, 2 replayed calls would have cost at least $0.04"),
+                "$0.02",
+            ),
+        ] {
+            assert_eq!(
+                (words(&sum).as_deref(), cell(&sum).as_str()),
+                (in_words, in_a_cell)
+            );
+            let report = CostReport::from(&sum);
+            assert_eq!(report.usd.is_none(), sum.unpriced > 0, "{report:?}");
+        }
+    }
+}

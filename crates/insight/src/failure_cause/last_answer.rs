@@ -1,0 +1,113 @@
+//! What can be wrong with the last answer of a model although its call did not fail.
+
+use serde_json::Value;
+use tracer_sdk::format::{EventType, Payload};
+
+use super::CauseKind;
+use crate::conversation::{Conversation, MessagePart, answer_messages};
+use crate::steps::Step;
+
+/// Finish reasons in lower case, without `_`.
+const CUT: [&str; 6] = [
+    "length",
+    "maxtokens",
+    "maxoutputtokens",
+    "modellength",
+    "incomplete",
+    "modelcontextwindowexceeded",
+];
+const FILTERED: [&str; 7] = [
+    "contentfilter",
+    "contentfiltered",
+    "safety",
+    "recitation",
+    "blocklist",
+    "prohibitedcontent",
+    "guardrailintervened",
+];
+const REFUSED: [&str; 1] = ["refusal"];
+const ASKS_FOR_TOOLS: [&str; 4] = ["toolcalls", "tooluse", "functioncall", "toolcall"];
+
+/// Something wrong with the last answer.
+#[derive(Debug)]
+pub(super) struct AnswerProblem<'a> {
+    pub(super) kind: CauseKind,
+    /// The model call.
+    pub(super) step: &'a Step<'a>,
+    /// The tool that was asked for, where nothing followed; the words of a refusal.
+    pub(super) detail: Option<String>,
+}
+
+/// What is wrong with the last answer; nothing when it cannot be known, or when its call failed.
+pub(super) fn problem<'a>(steps: &'a [Step<'a>]) -> Option<AnswerProblem<'a>> {
+    let is_model = |step: &&Step<'_>| step.record.event_type() == EventType::LlmCall;
+    let step = steps.iter().filter(is_model).max_by_key(|step| step.number)?;
+    if step.failed() || step.in_flight {
+        return None;
+    }
+    let found = |kind, detail| Some(AnswerProblem { kind, step, detail });
+    let Payload::LlmCall { response, .. } = &step.record.payload else {
+        return None;
+    };
+    let Conversation {
+        answer,
+        finish_reason,
+        ..
+    } = Conversation::from_payload(&step.record.payload)?;
+    let parts = || answer.iter().flat_map(|message| &message.parts);
+    let is_one_of = |words: &[&str]| {
+        let reasons = finish_reason.as_deref().unwrap_or_default().split(',');
+        let mut reasons = reasons.map(|reason| reason.trim().to_lowercase().replace(['_', '-'], ""));
+        reasons.any(|reason| words.contains(&reason.as_str()))
+    };
+    let refusal = parts().find_map(|part| match part {
+        MessagePart::Refusal(words) => Some(words.clone()),
+        _ => None,
+    });
+    if refusal.is_some() || is_one_of(&REFUSED) {
+        return found(CauseKind::Refused, refusal);
+    }
+    if is_one_of(&FILTERED) {
+        return found(CauseKind::ContentFilter, None);
+    }
+    if is_one_of(&CUT) {
+        return found(CauseKind::CutAnswer, None);
+    }
+    let follows = |other: &Step<'_>| other.number > step.number && other.is_call();
+    if steps.iter().any(follows) {
+        return None;
+    }
+    let asked = parts().find_map(|part| match part {
+        MessagePart::ToolCall { name, .. } => Some(name.clone()),
+        _ => None,
+    });
+    if let Some(tool) = asked {
+        // A tool that was never run may be the form of the answer itself.
+        return is_run(&tool, step, steps).then(|| found(CauseKind::NoAnswer, Some(tool)))?;
+    }
+    let is_empty = |part: &MessagePart| match part {
+        MessagePart::Text(text) => text.trim().is_empty(),
+        MessagePart::Reasoning(_) => true,
+        MessagePart::Unknown(value) => value.is_null(),
+        _ => false,
+    };
+    // An answer that was not recorded is not known to be empty.
+    let is_recorded = !matches!(response, Value::Null);
+    if is_recorded && parts().all(is_empty) && !is_one_of(&ASKS_FOR_TOOLS) {
+        return found(CauseKind::EmptyAnswer, None);
+    }
+    None
+}
+
+/// Whether a tool was run before, or asked for in an earlier answer, after which the run went on.
+fn is_run(tool: &str, last: &Step<'_>, steps: &[Step<'_>]) -> bool {
+    let earlier = steps.iter().filter(|step| step.number < last.number);
+    earlier.into_iter().any(|step| match &step.record.payload {
+        Payload::ToolCall { tool_name, .. } => tool_name == tool,
+        Payload::LlmCall { response, .. } => answer_messages(response)
+            .iter()
+            .flat_map(|message| &message.parts)
+            .any(|part| matches!(part, MessagePart::ToolCall { name, .. } if name == tool)),
+        _ => false,
+    })
+}

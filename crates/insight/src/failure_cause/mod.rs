@@ -1,0 +1,315 @@
+//! Why a run failed, looped or was interrupted, in one sentence with the steps that show it; nothing for a healthy run.
+
+mod classify;
+mod kind;
+mod last_answer;
+#[cfg(test)]
+mod tests;
+
+use tracer_sdk::format::{ErrorPayload, EventType, RunMeta};
+
+use crate::loops;
+use crate::marked_text::MarkedText;
+use crate::run_head::RunHead;
+use crate::status::RunStatus;
+use crate::steps::Step;
+use crate::{step_summary, summary, text};
+
+use classify::{FailedPart, error_kind};
+pub use kind::CauseKind;
+use last_answer::AnswerProblem;
+
+/// Bytes of a name, of a message, and of a type in a sentence.
+const MAX_NAME_BYTES: usize = 80;
+const MAX_MESSAGE_BYTES: usize = 300;
+/// Steps that are named as evidence of a loop.
+const MAX_EVIDENCE: usize = 24;
+
+/// A cause of what went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailureCause {
+    /// Its kind.
+    pub kind: CauseKind,
+    /// It in one sentence.
+    pub sentence: MarkedText,
+    /// The numbers of the steps that show it, in ascending order.
+    pub steps: Vec<usize>,
+}
+
+impl FailureCause {
+    fn new(kind: CauseKind, sentence: MarkedText, mut steps: Vec<usize>) -> Self {
+        steps.sort_unstable();
+        steps.dedup();
+        Self {
+            kind,
+            sentence,
+            steps,
+        }
+    }
+}
+
+/// What went wrong in a run, the cause first, then what else is missing or damaged; nothing for a healthy run. `steps` are all
+/// steps, or the key steps of a long run; `meta` is its metadata, where that can be read.
+///
+/// ```
+/// # use tracer_insight::{failure_cause, run_steps::RunSteps, steps};
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
+/// # let directory = tracer_sdk::read::RunStore::new(folder.path()).newest()?;
+/// let mut run = RunSteps::open(&directory, tracer_sdk::prices::Prices::default())?;
+/// let sources = run.read_all(&run.key_steps())?;
+/// let steps = steps::steps(&sources, run.started());
+/// assert_eq!(failure_cause::explain(&run.head(), run.run.meta.as_ref(), &steps), []);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn explain(head: &RunHead, meta: Option<&RunMeta>, steps: &[Step<'_>]) -> Vec<FailureCause> {
+    let mut causes = Vec::new();
+    match head.status {
+        RunStatus::Failed => causes.push(of_failed_run(steps)),
+        RunStatus::Looped => causes.push(of_loop(steps)),
+        RunStatus::Interrupted => causes.push(of_interrupted_run(steps)),
+        RunStatus::Ok => causes.extend(last_answer::problem(steps).map(|found| of_answer(&found, None))),
+        RunStatus::Running | RunStatus::Damaged => {}
+    }
+    causes.extend(of_recording(head, meta));
+    causes
+}
+
+/// What is damaged or missing.
+fn of_recording(head: &RunHead, meta: Option<&RunMeta>) -> Vec<FailureCause> {
+    let mut causes = Vec::new();
+    let mut push = |kind: CauseKind, sentence: MarkedText| {
+        causes.push(FailureCause::new(kind, sentence, Vec::new()));
+    };
+    let problems = head.problem_count();
+    if problems > 0 || head.status == RunStatus::Damaged {
+        let kind = CauseKind::DamagedLog;
+        let sentence = MarkedText::own(kind.words());
+        push(
+            kind,
+            match head.problems.first() {
+                Some(first) => sentence
+                    .with(format!(" ({}): ", text::counted(problems, "problem")))
+                    .with_content(&first.to_string(), MAX_MESSAGE_BYTES)
+                    .with("."),
+                None => sentence.with("."),
+            },
+        );
+    }
+    // Of a run that goes on, the last line may be about to be written.
+    if let Some(bytes) = head.cut_tail.filter(|_| head.status != RunStatus::Running) {
+        let kind = CauseKind::TornTail;
+        let left_out = text::counted(bytes, "byte");
+        push(
+            kind,
+            MarkedText::own(format!("{} and left out ({left_out}).", kind.words())),
+        );
+    }
+    let Some(meta) = meta else { return causes };
+    if let Some(dropped) = meta.dropped() {
+        let kind = CauseKind::LostSpans;
+        let sentence = MarkedText::own(format!("{} ({}): ", kind.words(), dropped.spans));
+        push(
+            kind,
+            sentence
+                .with_content(&dropped.reason, MAX_MESSAGE_BYTES)
+                .with("."),
+        );
+    }
+    let counts = [
+        (CauseKind::UnattachedRecords, meta.unattached_records()),
+        (CauseKind::UnfinishedSpans, meta.unfinished_spans()),
+    ];
+    for (kind, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+        push(kind, MarkedText::own(format!("{} ({count}).", kind.words())));
+    }
+    causes
+}
+
+fn of_failed_run(steps: &[Step<'_>]) -> FailureCause {
+    let ended_with = summary::error_step(steps);
+    let error = ended_with.and_then(summary::error_of);
+    let last_call = summary::last(steps, |step| step.is_call() && step.attempt_of.is_none());
+    if let Some(error) = error {
+        let class = error.error_type.rsplit(['.', ':']).next().unwrap_or_default();
+        let kind = match class {
+            "LoopAbort" => Some(CauseKind::GuardrailLoop),
+            "GuardrailExceeded" => Some(CauseKind::of_guardrail(&error.message)),
+            "Cancelled" | "CancelledError" | "KeyboardInterrupt" | "AbortError" => Some(CauseKind::Cancelled),
+            "panic" => Some(CauseKind::Panic),
+            _ => None,
+        };
+        if let Some(kind) = kind {
+            return of_ended_run(kind, error, ended_with, last_call, steps);
+        }
+    }
+    // The call whose failure is passed on, else a failure that nothing came after.
+    let passed_on =
+        error.and_then(|error| summary::last(steps, |step| step.is_call() && summary::caused(step, error)));
+    if let Some(call) = passed_on.or(last_call.filter(|step| step.failed())) {
+        let then = error.filter(|error| !summary::caused(call, error));
+        return of_call(call, then, ended_with);
+    }
+    let evidence = |step: Option<&Step<'_>>| step.map(|step| step.number);
+    let Some(error) = error else {
+        let kind = CauseKind::Unknown;
+        let sentence = MarkedText::own(kind.words()).and(after(last_call)).with(".");
+        return FailureCause::new(kind, sentence, evidence(last_call).into_iter().collect());
+    };
+    let kind = error_kind(error, FailedPart::Program);
+    let problem = last_answer::problem(steps)
+        .filter(|found| last_call.is_some_and(|call| call.number == found.step.number));
+    if let (None, Some(found)) = (kind, problem.filter(|found| found.kind != CauseKind::NoAnswer)) {
+        return of_answer(&found, Some(error));
+    }
+    let kind = kind.unwrap_or(CauseKind::ProgramError);
+    of_ended_run(kind, error, ended_with, last_call, steps)
+}
+
+/// A run that ended with an error of its own, not of a call.
+fn of_ended_run(
+    kind: CauseKind,
+    error: &ErrorPayload,
+    ended_with: Option<&Step<'_>>,
+    last_call: Option<&Step<'_>>,
+    steps: &[Step<'_>],
+) -> FailureCause {
+    let mut evidence: Vec<usize> = [ended_with, last_call]
+        .into_iter()
+        .flatten()
+        .map(|step| step.number)
+        .collect();
+    let mut sentence = MarkedText::own(kind.words())
+        .and(after(last_call))
+        .with(": ")
+        .and(failure(error));
+    let loops = loops::find(steps);
+    if let Some(found) = loops.iter().find(|found| found.likeness.is_loop()) {
+        let (repeated, numbers) = repetitions(found);
+        sentence = sentence.with(", while it repeated ").and(repeated);
+        evidence.extend(numbers);
+    }
+    FailureCause::new(kind, sentence.with("."), evidence)
+}
+
+/// A call that failed; `then` is the error that ended the run, where that is another one.
+fn of_call(call: &Step<'_>, then: Option<&ErrorPayload>, ended_with: Option<&Step<'_>>) -> FailureCause {
+    let is_model = call.record.event_type() == EventType::LlmCall;
+    let (part, other) = if is_model {
+        (FailedPart::Model, CauseKind::ModelError)
+    } else {
+        (FailedPart::Tool, CauseKind::ToolError)
+    };
+    let failed_with = step_summary::failure(&call.record.payload);
+    let kind = failed_with
+        .and_then(|error| error_kind(error, part))
+        .unwrap_or(other);
+    let mut sentence = MarkedText::own(kind.words()).with(" at ").and(reference(call));
+    if call.attempts > 1 {
+        sentence = sentence.with(format!(", after {} attempts", call.attempts));
+    }
+    if let Some(error) = failed_with {
+        sentence = sentence.with(": ").and(failure(error));
+    }
+    if let Some(error) = then {
+        sentence = sentence.with("; then the run ended with ").and(failure(error));
+    }
+    let evidence = [Some(call.number), ended_with.map(|step| step.number)];
+    FailureCause::new(kind, sentence.with("."), evidence.into_iter().flatten().collect())
+}
+
+/// An answer that is no answer; `then` is the error that ended the run.
+fn of_answer(found: &AnswerProblem<'_>, then: Option<&ErrorPayload>) -> FailureCause {
+    let mut sentence = MarkedText::own(found.kind.words())
+        .with(" at ")
+        .and(reference(found.step));
+    if let Some(detail) = &found.detail {
+        let before = match found.kind {
+            CauseKind::NoAnswer => ": the model asked for the tool ",
+            _ => ": ",
+        };
+        sentence = sentence.with(before).with_content(detail, MAX_MESSAGE_BYTES);
+        if found.kind == CauseKind::NoAnswer {
+            sentence = sentence.with(", and nothing followed");
+        }
+    }
+    if let Some(error) = then {
+        sentence = sentence.with("; then the run ended with ").and(failure(error));
+    }
+    FailureCause::new(found.kind, sentence.with("."), vec![found.step.number])
+}
+
+fn of_loop(steps: &[Step<'_>]) -> FailureCause {
+    let loops = loops::find(steps);
+    let Some(found) = loops
+        .iter()
+        .find(|found| found.likeness.is_loop())
+        .or(loops.first())
+    else {
+        let kind = CauseKind::LoopIdentical;
+        let sentence = MarkedText::own(kind.words()).with("; the warning itself is not in the log.");
+        return FailureCause::new(kind, sentence, Vec::new());
+    };
+    let kind = match found.repetitions.first() {
+        Some(block) if block.len() > 1 => CauseKind::LoopAlternating,
+        _ => CauseKind::LoopIdentical,
+    };
+    let (repeated, mut numbers) = repetitions(found);
+    numbers.push(found.warning.number);
+    let sentence = MarkedText::own(kind.words()).with(": ").and(repeated).with(".");
+    FailureCause::new(kind, sentence, numbers)
+}
+
+/// `⟦search → read⟧ 5 times (#2–#11)`.
+fn repetitions(found: &loops::Loop<'_>) -> (MarkedText, Vec<usize>) {
+    let times = found.repetitions.len();
+    let numbers = found.repetitions.iter().flatten().map(|step| step.number);
+    let numbers: Vec<usize> = numbers.take(MAX_EVIDENCE).collect();
+    let words = MarkedText::default().with_content(&found.block(), MAX_NAME_BYTES);
+    let words = if numbers.is_empty() {
+        words
+    } else {
+        words.with(format!(" {times} times (from {})", text::step_ranges(&numbers)))
+    };
+    (words, numbers)
+}
+
+fn of_interrupted_run(steps: &[Step<'_>]) -> FailureCause {
+    let kind = CauseKind::Killed;
+    let sentence = MarkedText::own(kind.words());
+    let in_flight = summary::last(steps, |step| step.in_flight);
+    let step = in_flight.or_else(|| summary::last(steps, |_| true));
+    let sentence = match (in_flight, step) {
+        (Some(step), _) => sentence
+            .with(" in ")
+            .and(reference(step))
+            .with(", which had not ended."),
+        (None, Some(step)) => sentence.with(" after ").and(reference(step)).with("."),
+        (None, None) => sentence.with(" before any step ended."),
+    };
+    FailureCause::new(kind, sentence, step.map(|step| step.number).into_iter().collect())
+}
+
+/// ` after #4 ⟦search⟧`; nothing without a step.
+fn after(step: Option<&Step<'_>>) -> MarkedText {
+    step.map_or_else(MarkedText::default, |step| {
+        MarkedText::own(" after ").and(reference(step))
+    })
+}
+
+/// `#4 ⟦search⟧`.
+fn reference(step: &Step<'_>) -> MarkedText {
+    MarkedText::own(format!("#{} ", step.number)).with_content(&step.name(), MAX_NAME_BYTES)
+}
+
+/// `⟦Timeout: no answer in 10 s⟧`.
+fn failure(error: &ErrorPayload) -> MarkedText {
+    let words = match (
+        error.error_type.trim(),
+        text::beginning(error.message.trim(), 4 * MAX_MESSAGE_BYTES),
+    ) {
+        (error_type, "") => error_type.to_owned(),
+        ("", message) => message.to_owned(),
+        (error_type, message) => format!("{}: {message}", text::one_line(error_type, MAX_NAME_BYTES)),
+    };
+    MarkedText::default().with_content(&words, MAX_MESSAGE_BYTES)
+}

@@ -1,0 +1,285 @@
+//! A run, or one of its steps, as a text for a model: within a budget of tokens, and with all content of the trace marked.
+
+mod budget;
+mod further;
+mod rows;
+mod step;
+#[cfg(test)]
+mod tests;
+
+use tracer_sdk::format::{Payload, RunMeta, TraceId};
+use tracer_sdk::read::RecordError;
+
+use crate::conversation::{Conversation, Message, MessagePart, Speaker};
+use crate::failure_cause::{self, FailureCause};
+use crate::marked_text::{LEGEND, MarkedText};
+use crate::run_head::{RunHead, UNNAMED};
+use crate::run_steps::RunSteps;
+use crate::status::RunStatus;
+use crate::steps::{self, Step};
+use crate::{summary, text, units};
+
+pub use budget::TokenBudget;
+pub use further::FurtherDetail;
+use rows::rows;
+use step::StepOutline;
+pub use step::{InvalidCursor, StepCursor};
+
+/// Further causes that are shown of one run.
+const MAX_FURTHER_CAUSES: usize = 4;
+/// Precedes the steps that show a cause.
+const EVIDENCE: &str = "evidence:";
+
+/// A run as a text for a model: its status, why it ended so, what it was asked and answered, its steps as far as these fit.
+///
+/// ```
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
+/// # let directory = tracer_sdk::read::RunStore::new(folder.path()).newest()?;
+/// use tracer_insight::outline::{self, FurtherDetail, TokenBudget};
+/// use tracer_insight::run_steps::RunSteps;
+///
+/// let mut run = RunSteps::open(&directory, tracer_sdk::prices::Prices::default())?;
+/// let ask = FurtherDetail::by_command("tracer show", "latest");
+/// let text = outline::of_run(&mut run, directory.trace_id, TokenBudget::new(500), &ask)?;
+/// assert!(text.contains("⟦support-agent⟧: ok"), "{text}");
+/// assert!(text.len() <= 2_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`RecordError`]: the log was changed meanwhile.
+pub fn of_run(
+    run: &mut RunSteps,
+    run_id: TraceId,
+    budget: TokenBudget,
+    further: &FurtherDetail,
+) -> Result<String, RecordError> {
+    outlined(run, run_id, further, |outline| outline.text(budget))
+}
+
+/// Why a run failed, looped or was interrupted, as a text for a model: a sentence for each cause, and the steps that show it.
+///
+/// # Errors
+///
+/// [`RecordError`]: the log was changed meanwhile.
+pub fn of_failure(
+    run: &mut RunSteps,
+    run_id: TraceId,
+    budget: TokenBudget,
+    further: &FurtherDetail,
+) -> Result<String, RecordError> {
+    outlined(run, run_id, further, |outline| outline.failure(budget))
+}
+
+/// Composes a text of a run whose key steps are read.
+fn outlined(
+    run: &mut RunSteps,
+    run_id: TraceId,
+    further: &FurtherDetail,
+    compose: impl FnOnce(&RunOutline<'_>) -> String,
+) -> Result<String, RecordError> {
+    let sources = run.read_all(&run.key_steps())?;
+    Ok(compose(&RunOutline {
+        run_id,
+        head: &run.head(),
+        meta: run.run.meta.as_ref(),
+        steps: &steps::steps(&sources, run.started()),
+        further,
+    }))
+}
+
+/// A step as a text for a model, from a cursor on; `None` when the run has no such step.
+///
+/// # Errors
+///
+/// [`RecordError`]: the log was changed meanwhile. [`InvalidCursor`]: the cursor is none of this step.
+pub fn of_step(
+    run: &mut RunSteps,
+    run_id: TraceId,
+    (number, cursor): (usize, StepCursor),
+    budget: TokenBudget,
+    further: &FurtherDetail,
+) -> Result<Option<Result<String, InvalidCursor>>, RecordError> {
+    let step_count = run.len();
+    let started = run.started();
+    let Some((source, span)) = run.read_with_span(number)? else {
+        return Ok(None);
+    };
+    let sources = [source];
+    let steps = steps::steps(&sources, started);
+    Ok(steps.first().map(|step| {
+        let outline = StepOutline {
+            run_id,
+            step,
+            span: span.as_ref(),
+            step_count,
+            further,
+        };
+        outline.text(cursor, budget)
+    }))
+}
+
+/// What an outline is made from.
+struct RunOutline<'a> {
+    run_id: TraceId,
+    head: &'a RunHead,
+    meta: Option<&'a RunMeta>,
+    steps: &'a [Step<'a>],
+    further: &'a FurtherDetail,
+}
+
+impl RunOutline<'_> {
+    fn text(&self, budget: TokenBudget) -> String {
+        let bytes = budget.bytes();
+        let causes = failure_cause::explain(self.head, self.meta, self.steps);
+        let mut lines = self.first_lines(&causes, bytes);
+        let more = self.more();
+        let mut room = bytes.saturating_sub(size(&lines) + more.len() + 1);
+        let mut add = |line: String| {
+            if line.len() < room {
+                room -= line.len() + 1;
+                lines.push(line);
+            }
+        };
+        for cause in causes.iter().skip(1).take(MAX_FURTHER_CAUSES) {
+            add(format!("also: {}", cause.sentence.marked_within(bytes / 10)));
+        }
+        add(format!("counts: {}", self.head.facts().join(", ")));
+        if let Some(task) = self.task() {
+            let task = MarkedText::own("asked: ").with_content(&task, (bytes / 10).min(1_000));
+            add(task.marked());
+        }
+        if let Some(answer) = self.answer() {
+            let answer = MarkedText::own("last answer: ").with_content(&answer, (bytes / 8).min(2_000));
+            add(answer.marked());
+        }
+        let all = self.head.totals.steps;
+        let heading = if (self.steps.len() as u64) < all {
+            let read = text::counted(self.steps.len() as u64, "step");
+            format!("{read} of {all}, the first, the last, the failed and those around loops:")
+        } else {
+            "steps:".to_owned()
+        };
+        let wanted: Vec<usize> = causes
+            .iter()
+            .flat_map(|cause| cause.steps.iter().copied())
+            .collect();
+        let (shown, is_part) = rows(self.steps, &wanted, room.saturating_sub(heading.len() + 2));
+        if !shown.is_empty() {
+            lines.push(heading);
+            lines.push(shown.trim_end_matches('\n').to_owned());
+        } else if is_part {
+            lines.push("steps: left out".to_owned());
+        }
+        lines.push(more);
+        lines.join("\n") + "\n"
+    }
+
+    fn failure(&self, budget: TokenBudget) -> String {
+        let bytes = budget.bytes();
+        let causes = failure_cause::explain(self.head, self.meta, self.steps);
+        let mut lines = self.first_lines(&causes, bytes);
+        let more = self.more();
+        let mut room = bytes.saturating_sub(size(&lines) + more.len() + 1);
+        for cause in causes.iter().skip(1).take(MAX_FURTHER_CAUSES) {
+            let line = format!("also: {}", cause.sentence.marked_within(bytes / 10));
+            if line.len() < room {
+                room -= line.len() + 1;
+                lines.push(line);
+            }
+        }
+        let wanted: Vec<usize> = causes
+            .iter()
+            .flat_map(|cause| cause.steps.iter().copied())
+            .collect();
+        let evidence: Vec<Step<'_>> = self
+            .steps
+            .iter()
+            .filter(|step| wanted.contains(&step.number))
+            .map(|step| Step {
+                depth: 0,
+                ..step.clone()
+            })
+            .collect();
+        let (shown, _) = rows(&evidence, &wanted, room.saturating_sub(EVIDENCE.len() + 2));
+        if !shown.is_empty() {
+            lines.push(EVIDENCE.to_owned());
+            lines.push(shown.trim_end_matches('\n').to_owned());
+        }
+        lines.push(more);
+        lines.join("\n") + "\n"
+    }
+
+    /// What no budget leaves out: the legend, what the run is, and why it ended so. At most a third of the budget is the cause.
+    fn first_lines(&self, causes: &[FailureCause], bytes: usize) -> Vec<String> {
+        let head = self.head;
+        let name = head.name.as_deref().unwrap_or(UNNAMED);
+        let mut run = MarkedText::own(format!("run {} ", self.run_id))
+            .with_content(name, bytes / 12)
+            .with(format!(": {}", head.status.as_str()));
+        if let Some(started) = head.started {
+            run = run.with(format!(", started {}", units::moment(started)));
+        }
+        if let Some(duration) = head.duration {
+            let took = if head.status == RunStatus::Running {
+                "for"
+            } else {
+                "took"
+            };
+            run = run.with(format!(", {took} {}", units::duration(duration)));
+        }
+        let why = match (causes.first(), head.status) {
+            (Some(cause), _) => {
+                let sentence = cause.sentence.marked_within((bytes / 3).saturating_sub(40));
+                format!("cause ({}): {sentence}", cause.kind.code())
+            }
+            (None, RunStatus::Running) => "cause: none, it has not ended".to_owned(),
+            (None, _) => "cause: none, nothing is wrong with this run".to_owned(),
+        };
+        vec![LEGEND.to_owned(), run.marked(), why]
+    }
+
+    fn more(&self) -> String {
+        format!(
+            "more: {}; {}",
+            self.further.step("N"),
+            self.further.larger_budget()
+        )
+    }
+
+    /// The first text of a user in the first prompt.
+    fn task(&self) -> Option<String> {
+        let is_model = |step: &&Step<'_>| matches!(step.record.payload, Payload::LlmCall { .. });
+        let first = self
+            .steps
+            .iter()
+            .filter(is_model)
+            .min_by_key(|step| step.number)?;
+        let prompt = Conversation::from_payload(&first.record.payload)?.prompt;
+        let by_user = prompt.iter().find(|message| message.speaker() == Speaker::User);
+        first_text(by_user.into_iter())
+    }
+
+    /// The text of the last answer.
+    fn answer(&self) -> Option<String> {
+        let is_model = |step: &Step<'_>| matches!(step.record.payload, Payload::LlmCall { .. });
+        let last = summary::last(self.steps, is_model)?;
+        let answer = Conversation::from_payload(&last.record.payload)?.answer;
+        first_text(answer.iter())
+    }
+}
+
+/// The bytes of lines with their line breaks.
+fn size(lines: &[String]) -> usize {
+    lines.iter().map(|line| line.len() + 1).sum()
+}
+
+fn first_text<'a>(messages: impl Iterator<Item = &'a Message>) -> Option<String> {
+    messages
+        .flat_map(|message| &message.parts)
+        .find_map(|part| match part {
+            MessagePart::Text(text) if !text.trim().is_empty() => Some(text.clone()),
+            _ => None,
+        })
+}
