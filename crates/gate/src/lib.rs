@@ -32,9 +32,9 @@ mod verdict;
 pub mod words;
 
 pub use baseline::{
-    Acceptance, AcceptanceSource, AcceptanceVerdict, Baseline, BaselineError, BaselineErrorCode,
-    BaselineSummary, EnvironmentFingerprint, PreviousBaseline, Provenance, PullRequest, TrialSample, moment,
-    usual_path,
+    Acceptance, AcceptanceSource, AcceptanceVerdict, BASELINES_FOLDER, Baseline, BaselineError,
+    BaselineErrorCode, BaselineSummary, EnvironmentFingerprint, PreviousBaseline, Provenance, PullRequest,
+    TrialSample, moment, usual_path,
 };
 pub use decide::{Gate, StopReason};
 pub use independence::Independence;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use tracer_insight::profile::{Bounds, Metric, RunProfile};
+use tracer_insight::profile::{Bounds, Metric, MissingSpans, RunProfile};
 
 /// One trial: a process that should have left one completed run (`spec/gate.md`, sections 1 and 3).
 ///
@@ -96,6 +96,38 @@ impl Trial {
     /// ```
     pub fn fail(&mut self, failure: TrialFailure) {
         self.failure.get_or_insert(failure);
+    }
+
+    /// It could not go on as it would have: what it did counts, what it did not do and how it ended say nothing.
+    ///
+    /// ```
+    /// use tracer_gate::{FailureReason, Trial, TrialFailure};
+    ///
+    /// let mut trial = Trial::failed(1, TrialFailure::new(FailureReason::ProcessFailed));
+    /// trial.cut_short("call 4 was not answered");
+    /// assert_eq!(trial.failure.unwrap().to_string(), "it was cut short: call 4 was not answered");
+    /// ```
+    pub fn cut_short(&mut self, reason: &str) {
+        self.failure = Some(TrialFailure::new(FailureReason::CutShort).with(reason));
+        if let Some(metrics) = &mut self.metrics {
+            metrics.missing.get_or_insert_with(|| MissingSpans {
+                spans: None,
+                reason: reason.to_owned(),
+            });
+        }
+    }
+
+    /// Whether it was [cut short](Self::cut_short).
+    ///
+    /// ```
+    /// use tracer_gate::{FailureReason, Trial, TrialFailure};
+    ///
+    /// assert!(!Trial::failed(1, TrialFailure::new(FailureReason::Timeout)).is_cut_short());
+    /// ```
+    #[must_use]
+    pub fn is_cut_short(&self) -> bool {
+        let failure = self.failure.as_ref();
+        failure.is_some_and(|failure| failure.reason == FailureReason::CutShort)
     }
 
     /// Between which numbers a metric lies; `None` when nothing is known of it. A run that claims to have been longer than
@@ -274,6 +306,8 @@ pub enum FailureReason {
     MalformedTrace,
     /// The run is not a new one: another trial's, or one that was there before.
     NotIndependent,
+    /// It could not go on as it would have: what it needed was not there.
+    CutShort,
 }
 
 impl FailureReason {
@@ -296,6 +330,7 @@ impl FailureReason {
             Self::UnfinishedTrace => "its trace has no end",
             Self::MalformedTrace => "its trace is not valid",
             Self::NotIndependent => "its trace is not its own",
+            Self::CutShort => "it was cut short",
         }
     }
 }

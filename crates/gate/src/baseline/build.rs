@@ -75,10 +75,10 @@ impl Baseline {
         let verdict = report.verdict();
         let forced = verdict != Some(Verdict::Pass);
         if forced && !force {
-            let told = verdict.map_or("missing", Verdict::as_str);
+            let reported = verdict.map_or("missing", Verdict::as_str);
             return Err(BaselineError::new(
                 BaselineErrorCode::NotPassed,
-                format!("verdict: the gate of this report did not pass, it is {told}"),
+                format!("verdict: the gate of this report did not pass, it is {reported}"),
             ));
         }
         if let Some((trial, missing)) = report.incomplete_trial()

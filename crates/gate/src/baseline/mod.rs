@@ -15,7 +15,7 @@ pub use ended::moment;
 pub use error::{BaselineError, BaselineErrorCode};
 #[cfg(feature = "schema")]
 pub(super) use read::SCHEMA_VERSION;
-pub use usual_path::usual_path;
+pub use usual_path::{BASELINES_FOLDER, usual_path};
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -29,7 +29,7 @@ impl Baseline {
     ///
     /// [`BaselineError`] that says what is wrong and where.
     pub fn parse(text: &[u8]) -> Result<Self, BaselineError> {
-        let head: Versioned = from_json(text, BaselineErrorCode::NotJson)?;
+        let head: BaselineVersion = from_json(text, BaselineErrorCode::NotJson)?;
         check_version(&head.schema_version)?;
         let baseline: Self = from_json(text, BaselineErrorCode::WrongShape)?;
         baseline.check()?;
@@ -145,7 +145,7 @@ impl Baseline {
 
 /// What is looked at first: a file of another version may have any form.
 #[derive(Deserialize)]
-struct Versioned {
+struct BaselineVersion {
     #[serde(default)]
     schema_version: Value,
 }
@@ -188,10 +188,10 @@ pub(super) fn from_json<'de, T: Deserialize<'de>>(
         ));
     }
     serde_json::from_slice(text).map_err(|error| {
-        let told = error.to_string();
-        let what = if told.starts_with("missing field") {
-            told.split(" at line").next().unwrap_or_default().to_owned()
-        } else if let Some((_, expected)) = told.rsplit_once(", expected ") {
+        let reported = error.to_string();
+        let what = if reported.starts_with("missing field") {
+            reported.split(" at line").next().unwrap_or_default().to_owned()
+        } else if let Some((_, expected)) = reported.rsplit_once(", expected ") {
             format!(
                 "expected {}",
                 expected.split(" at line").next().unwrap_or_default()

@@ -18,7 +18,7 @@ use tracer_insight::signature::Signature;
 
 /// What is looked at first: a report of another version may have any form.
 #[derive(Deserialize)]
-struct Versioned {
+struct ReportVersion {
     #[serde(default)]
     report_version: Value,
     #[serde(default)]
@@ -115,7 +115,7 @@ struct SampleLoss {
 }
 
 /// The trials of a report, and what is known of them as a whole.
-pub(super) struct Sample {
+pub(super) struct ReportSample {
     pub(super) runs: Vec<Sampled>,
     pub(super) environment: Option<EnvironmentFingerprint>,
     pub(super) repeated_calls: Option<u64>,
@@ -126,7 +126,7 @@ pub(super) struct Sample {
 impl SampleReport {
     /// Reads a report, and refuses one that is not whole, was edited, or contradicts itself.
     pub(super) fn parse(text: &[u8]) -> Result<Self, BaselineError> {
-        let head: Versioned = from_json(text, BaselineErrorCode::NotJson)?;
+        let head: ReportVersion = from_json(text, BaselineErrorCode::NotJson)?;
         check_version(&head.report_version)?;
         if head.trials.is_empty() {
             return Err(BaselineError::new(
@@ -149,17 +149,17 @@ impl SampleReport {
     pub(super) fn incomplete_trial(&self) -> Option<(u64, String)> {
         self.trials.iter().find_map(|trial| {
             let loss = trial.details.as_ref()?.missing_spans.as_ref()?;
-            let told = loss
+            let reported = loss
                 .spans
                 .map_or_else(|| "spans are".to_owned(), |spans| format!("{spans} spans are"));
             Some((
                 trial.trial,
-                format!("{told} missing, so it does not show what is usual"),
+                format!("{reported} missing, so it does not show what is usual"),
             ))
         })
     }
 
-    pub(super) fn into_sample(self) -> Result<Sample, BaselineError> {
+    pub(super) fn into_sample(self) -> Result<ReportSample, BaselineError> {
         let details = || self.trials.iter().map(|trial| trial.details.as_ref());
         let loops: Option<Vec<u64>> = details()
             .map(|details| {
@@ -170,7 +170,7 @@ impl SampleReport {
         let tools = details()
             .flatten()
             .flat_map(|details| details.possible_tools.keys().cloned());
-        Ok(Sample {
+        Ok(ReportSample {
             repeated_calls: loops.and_then(|loops| loops.into_iter().max()),
             possible_tools: tools.collect(),
             environment: self
@@ -246,13 +246,13 @@ impl SampleReport {
         }
         let rows = self.aggregate_results.iter().filter_map(|check| check.verdict);
         let composed = Verdict::all(rows);
-        let told = if verdict == Verdict::Inconclusive && composed == Verdict::Pass {
+        let reported = if verdict == Verdict::Inconclusive && composed == Verdict::Pass {
             // A gate that was interrupted does not pass.
             Verdict::Pass
         } else {
             verdict
         };
-        if !self.aggregate_results.is_empty() && composed != told {
+        if !self.aggregate_results.is_empty() && composed != reported {
             return Err(wrong(format!(
                 "verdict is {}, the checks give {}",
                 verdict.as_str(),
@@ -280,8 +280,8 @@ impl SampleReport {
         }
         let outcomes = self.trials.iter().zip(&check.trial_outcomes);
         for (trial, outcome) in outcomes {
-            let told = trial.invariant_outcomes.get(&check.check_name);
-            if told.is_some_and(|told| told != outcome) {
+            let reported = trial.invariant_outcomes.get(&check.check_name);
+            if reported.is_some_and(|reported| reported != outcome) {
                 let number = trial.trial;
                 return Err(wrong(format!(
                     "aggregate_results: {name} contradicts trial {number}"

@@ -30,7 +30,7 @@ fn refused_without_digest(change: impl FnOnce(&mut Value)) -> BaselineErrorCode 
 }
 
 /// Asserts that a baseline is the vector's, without what only we write.
-fn assert_told_alike(baseline: &Baseline, vector: &Vector) {
+fn assert_reported_alike(baseline: &Baseline, vector: &Vector) {
     let mut document = serde_json::to_value(baseline).unwrap();
     document.as_object_mut().unwrap().remove("x_tracer").unwrap();
     assert_eq!(floats(&document), floats(&vector.expected), "{}", vector.name);
@@ -39,7 +39,7 @@ fn assert_told_alike(baseline: &Baseline, vector: &Vector) {
 #[test]
 fn a_run_gives_the_baseline_of_the_vector() {
     for vector in measured("create_baseline") {
-        assert_told_alike(&good(), &vector);
+        assert_reported_alike(&good(), &vector);
     }
 }
 
@@ -51,7 +51,7 @@ fn a_report_gives_the_baseline_of_the_vector() {
         vector.expected["source_run_id"] = ids[0].clone();
         vector.expected["source_run_ids"] = json!(ids);
         let baseline = Baseline::of_report(report.to_string().as_bytes(), NOW, false).unwrap();
-        assert_told_alike(&baseline, &vector);
+        assert_reported_alike(&baseline, &vector);
         assert_eq!(Baseline::parse(baseline.to_json().as_bytes()).unwrap(), baseline);
     }
 }
@@ -116,7 +116,7 @@ fn versions_of_the_vectors_are_read_or_refused() {
 
 // gate-contract 15.1 P10
 #[test]
-fn a_report_that_did_not_pass_becomes_a_baseline_only_when_that_is_meant_and_it_tells_so() {
+fn a_failed_report_becomes_a_baseline_only_on_request_and_is_marked() {
     for verdict in [json!("fail"), json!("inconclusive"), Value::Null] {
         let mut failed = report();
         failed["verdict"] = verdict;
@@ -221,7 +221,7 @@ fn an_old_file_knows_the_numbers_of_its_run_and_not_the_order_of_its_tools() {
 }
 
 #[test]
-fn what_is_wrong_is_told_by_its_place_and_never_quoted() {
+fn a_problem_is_reported_by_its_place_and_never_quoted() {
     let error = Baseline::parse(b"{\"schema_version\": \"0.3.1\",\n \"summary\": \"a secret\"}").unwrap_err();
     assert_eq!(error.code, BaselineErrorCode::WrongShape);
     assert!(error.to_string().starts_with("line 2, column "), "{error}");

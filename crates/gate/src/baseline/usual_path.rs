@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Baseline;
 
 /// The folder of baselines, beside the policy.
-const FOLDER: &str = ".tracer/baselines";
+pub const BASELINES_FOLDER: &str = ".tracer/baselines";
 /// A longer name is cut.
 const MAX_LENGTH: usize = 64;
 
@@ -16,7 +16,7 @@ pub fn usual_path(baseline: &Baseline) -> PathBuf {
         let id: String = baseline.source_run_id.chars().take(8).collect();
         file_name(&format!("run-{id}"))
     });
-    Path::new(FOLDER).join(format!("{name}.json"))
+    Path::new(BASELINES_FOLDER).join(format!("{name}.json"))
 }
 
 /// A name that every file system takes: without anything but letters, digits, dots, dashes and underscores.

@@ -2,7 +2,9 @@
 
 use super::outcome::{Decision, count};
 use crate::policy::Distributional;
-use crate::statistics::{IntervalMethod, RateInterval, Target, chance_of_exceeding, minimum_baseline_trials};
+use crate::statistics::{
+    IntervalMethod, RateInterval, RateTarget, chance_of_exceeding, minimum_baseline_trials,
+};
 use crate::{
     ConfidenceBounds, DecisionRule, Direction, DistributionalEvidence, Evidence, SingleTrialEvidence,
     Threshold, Verdict,
@@ -29,8 +31,8 @@ fn is_beyond(rule: &Distributional, bound: f64, value: f64) -> bool {
 }
 
 /// What is demanded of the share of trials that lie beyond the bound.
-pub(super) fn target(rule: &Distributional) -> Target {
-    Target::AtMost(1.0 - rule.coverage)
+pub(super) fn target(rule: &Distributional) -> RateTarget {
+    RateTarget::AtMost(1.0 - rule.coverage)
 }
 
 /// What this many trials beyond the bound say.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::outcome::{Outcome, count, count_of, values};
+use super::outcome::{TrialOutcome, count, count_of, values};
 use super::outcomes::Outcomes;
 use super::plan::{Planned, plan};
-use super::rows::{Rows, stopping_rule};
+use super::rows::{CheckRows, stopping_rule};
 use super::{distributional, measured, statistical};
 use crate::policy::{Policy, PolicyError, Rule};
 use crate::statistics::IntervalMethod;
@@ -137,12 +137,16 @@ impl<'a> Gate<'a> {
         if !self.policy.fail_fast || trials.is_empty() {
             return None;
         }
-        if trials.iter().any(|trial| !trial.is_sound()) {
+        if trials
+            .iter()
+            .any(|trial| !trial.is_sound() && !trial.is_cut_short())
+        {
             return Some(StopReason::AgentProcessFailure);
         }
         let outcomes = self.outcomes(trials);
-        let violated =
-            |planned: &Planned<'_>| planned.is_gating() && outcomes.of(planned).contains(&Outcome::Broken);
+        let violated = |planned: &Planned<'_>| {
+            planned.is_gating() && outcomes.of(planned).contains(&TrialOutcome::Broken)
+        };
         let is_invariant = |planned: &&Planned<'_>| matches!(planned.check.rule, Rule::Invariant(_));
         if self.checks.iter().filter(is_invariant).any(violated) {
             return Some(StopReason::InvariantViolation);
@@ -170,7 +174,7 @@ impl<'a> Gate<'a> {
     #[must_use]
     pub fn judge(&self, trials: &[Trial]) -> Judgement {
         let outcomes = self.outcomes(trials);
-        let rows = Rows {
+        let rows = CheckRows {
             policy: self.policy,
             baseline: self.baseline,
             trials,
@@ -205,7 +209,7 @@ impl<'a> Gate<'a> {
 }
 
 /// The outcomes of one trial as a judgement has them.
-fn known(outcomes: BTreeMap<String, Outcome>) -> BTreeMap<String, Option<bool>> {
+fn known(outcomes: BTreeMap<String, TrialOutcome>) -> BTreeMap<String, Option<bool>> {
     outcomes
         .into_iter()
         .map(|(name, outcome)| (name, outcome.known()))
@@ -242,8 +246,8 @@ fn must_fail(
             .as_deref()
             .is_some_and(|sample| distributional::must_fail(rule, method, sample, &possible(), all)),
         Rule::Statistical(rule) => {
-            let successes = count_of(&outcomes.successes, Outcome::Kept);
-            let open = left + count_of(&outcomes.successes, Outcome::Unknown);
+            let successes = count_of(&outcomes.successes, TrialOutcome::Kept);
+            let open = left + count_of(&outcomes.successes, TrialOutcome::Unknown);
             // A trial that does not succeed fails the gate by itself, unless what it violates is left to the rate.
             let least_more = if outcomes.is_rate_free { 0 } else { open };
             let successes = successes + least_more..=successes + open;

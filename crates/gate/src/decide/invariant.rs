@@ -1,6 +1,6 @@
 //! Properties that must hold in every trial (the contract of the gate, sections 3.2 and 7.1).
 
-use super::outcome::Outcome;
+use super::outcome::TrialOutcome;
 use crate::Baseline;
 use crate::policy::{Invariant, ToolGlobs};
 use tracer_insight::profile::RunProfile;
@@ -8,15 +8,15 @@ use tracer_sdk::format::RecordedStatus;
 
 /// What a run did to an invariant. Where spans are missing, what they would have shown is not known: what is forbidden
 /// may be among them, and what is demanded, too.
-pub(super) fn outcome(invariant: &Invariant, run: &RunProfile, baseline: Option<&Baseline>) -> Outcome {
+pub(super) fn outcome(invariant: &Invariant, run: &RunProfile, baseline: Option<&Baseline>) -> TrialOutcome {
     let unless_missing = |is_kept: bool| match &run.missing {
-        Some(_) if is_kept => Outcome::Unknown,
-        _ => Outcome::of(is_kept),
+        Some(_) if is_kept => TrialOutcome::Unknown,
+        _ => TrialOutcome::of(is_kept),
     };
     match invariant {
         // The root holds the status, and the root is there.
         Invariant::StopConditionReached(required) => {
-            Outcome::of((run.status == RecordedStatus::Ok) == *required)
+            TrialOutcome::of((run.status == RecordedStatus::Ok) == *required)
         }
         Invariant::ForbiddenTools(_) | Invariant::KnownTools { .. } => {
             unless_missing(tools_against(invariant, run, baseline).is_empty())
@@ -28,15 +28,15 @@ pub(super) fn outcome(invariant: &Invariant, run: &RunProfile, baseline: Option<
                 .as_ref()
                 .is_some_and(|missing| missing.spans.is_none_or(|spans| spans >= not_called));
             match not_called {
-                0 => Outcome::Kept,
-                _ if may_be_missing => Outcome::Unknown,
-                _ => Outcome::Broken,
+                0 => TrialOutcome::Kept,
+                _ if may_be_missing => TrialOutcome::Unknown,
+                _ => TrialOutcome::Broken,
             }
         }
         Invariant::NoLoops { shape: true } => unless_missing(!run.has_repeated_shapes()),
         Invariant::NoLoops { shape: false } => match run.has_looped() {
             Some(looped) => unless_missing(!looped),
-            None => Outcome::Unknown,
+            None => TrialOutcome::Unknown,
         },
         Invariant::NoGuardrails => unless_missing(run.guardrail_stops.is_empty()),
     }

@@ -6,7 +6,7 @@ use crate::{DecisionRule, Evidence, Trial, Verdict};
 
 /// What a trial did to an invariant, or to all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum TrialOutcome {
     /// It kept it.
     Kept,
     /// It broke it.
@@ -15,7 +15,7 @@ pub(super) enum Outcome {
     Unknown,
 }
 
-impl Outcome {
+impl TrialOutcome {
     pub(super) const fn of(is_kept: bool) -> Self {
         if is_kept { Self::Kept } else { Self::Broken }
     }
@@ -31,7 +31,7 @@ impl Outcome {
 }
 
 /// How many of the outcomes are of a kind.
-pub(super) fn count_of(outcomes: &[Outcome], kind: Outcome) -> u32 {
+pub(super) fn count_of(outcomes: &[TrialOutcome], kind: TrialOutcome) -> u32 {
     count(outcomes.iter().filter(|outcome| **outcome == kind).count())
 }
 

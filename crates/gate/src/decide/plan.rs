@@ -46,7 +46,7 @@ pub(super) fn plan<'a>(
     for check in &policy.checks {
         checks.extend(planner.check(check)?);
     }
-    planner.tell_unknown_noise();
+    planner.report_unknown_noise();
     planner.refuse_an_idle_rate(&checks)?;
     planner.refuse_nothing(&checks)?;
     Ok((checks, planner.notices))
@@ -286,7 +286,7 @@ impl<'a> Planner<'a, '_> {
 
     /// Silence would mean that a tolerance seldom fails an agent that did not change; where nobody knows, that is said,
     /// once for all checks.
-    fn tell_unknown_noise(&mut self) {
+    fn report_unknown_noise(&mut self) {
         let Some(worst) = self
             .unknown_noise
             .iter()

@@ -1,6 +1,6 @@
 //! The rows of a report: each check with what its rule made of the trials.
 
-use super::outcome::{Decision, Outcome, count, count_of, judged_run, unknown_trials, values};
+use super::outcome::{Decision, TrialOutcome, count, count_of, judged_run, unknown_trials, values};
 use super::outcomes::Outcomes;
 use super::plan::Planned;
 use super::{distributional, invariant, measured, statistical};
@@ -11,18 +11,23 @@ use crate::{
 };
 
 /// What the rows of a gate are made of.
-pub(super) struct Rows<'a> {
+pub(super) struct CheckRows<'a> {
     pub(super) policy: &'a Policy,
     pub(super) baseline: Option<&'a Baseline>,
     pub(super) trials: &'a [Trial],
     pub(super) outcomes: &'a Outcomes,
 }
 
-impl Rows<'_> {
+impl CheckRows<'_> {
     /// The row that every gate has: whether each trial counts at all.
     pub(super) fn agent_process(&self) -> CheckResult {
-        let outcomes = self.trials.iter().map(|trial| Outcome::of(trial.is_sound()));
-        let outcomes: Vec<Outcome> = outcomes.collect();
+        let outcomes = self.trials.iter().map(|trial| {
+            if trial.is_cut_short() {
+                return TrialOutcome::Unknown;
+            }
+            TrialOutcome::of(trial.is_sound())
+        });
+        let outcomes: Vec<TrialOutcome> = outcomes.collect();
         let description = "the process ends well and leaves exactly one completed trace";
         let decision = invariant_decision(&outcomes, description.to_owned(), Vec::new());
         self.row("agent_process", CheckKind::Invariant, CheckMode::Gating, decision)
@@ -73,21 +78,21 @@ impl Rows<'_> {
     }
 
     /// The numbers of the trials without an outcome.
-    fn undecided(&self, outcomes: &[Outcome]) -> Vec<u32> {
+    fn undecided(&self, outcomes: &[TrialOutcome]) -> Vec<u32> {
         let undecided = self.trials.iter().zip(outcomes);
-        let undecided = undecided.filter(|(_, outcome)| **outcome == Outcome::Unknown);
+        let undecided = undecided.filter(|(_, outcome)| **outcome == TrialOutcome::Unknown);
         undecided.map(|(trial, _)| trial.number).collect()
     }
 
     fn tools_against(&self, invariant: &Invariant) -> Vec<TrialTools> {
-        let told = |trial: &Trial| {
+        let reported = |trial: &Trial| {
             let tools = invariant::tools_against(invariant, judged_run(trial)?, self.baseline);
             (!tools.is_empty()).then(|| TrialTools {
                 trial: trial.number,
                 tools: tools.into_iter().cloned().collect(),
             })
         };
-        self.trials.iter().filter_map(told).collect()
+        self.trials.iter().filter_map(reported).collect()
     }
 
     fn row(&self, name: &str, kind: CheckKind, mode: CheckMode, decision: Decision) -> CheckResult {
@@ -113,13 +118,16 @@ impl Rows<'_> {
 }
 
 /// For each trial, whether it kept it for certain.
-fn are_kept(outcomes: &[Outcome]) -> Vec<bool> {
-    outcomes.iter().map(|outcome| *outcome == Outcome::Kept).collect()
+fn are_kept(outcomes: &[TrialOutcome]) -> Vec<bool> {
+    outcomes
+        .iter()
+        .map(|outcome| *outcome == TrialOutcome::Kept)
+        .collect()
 }
 
-fn invariant_decision(outcomes: &[Outcome], description: String, tools: Vec<TrialTools>) -> Decision {
-    let violations = count_of(outcomes, Outcome::Broken);
-    let is_known = !outcomes.is_empty() && !outcomes.contains(&Outcome::Unknown);
+fn invariant_decision(outcomes: &[TrialOutcome], description: String, tools: Vec<TrialTools>) -> Decision {
+    let violations = count_of(outcomes, TrialOutcome::Broken);
+    let is_known = !outcomes.is_empty() && !outcomes.contains(&TrialOutcome::Unknown);
     let verdict = match (violations, is_known) {
         (0, true) => Verdict::Pass,
         // Nothing was seen, or not enough.

@@ -2,9 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use super::outcome::{Outcome, count, count_of};
+use super::outcome::{TrialOutcome, count, count_of};
 use crate::policy::Statistical;
-use crate::statistics::{IntervalMethod, RateInterval, Target};
+use crate::statistics::{IntervalMethod, RateInterval, RateTarget};
 use crate::{ConfidenceBounds, DecisionRule, StatisticalEvidence, Threshold, Verdict};
 
 /// The rule as a report names it.
@@ -51,11 +51,11 @@ pub(super) fn verdict_between(
 pub(super) fn decide(
     rule: &Statistical,
     method: IntervalMethod,
-    outcomes: &[Outcome],
+    outcomes: &[TrialOutcome],
 ) -> (Verdict, StatisticalEvidence) {
     let trials = count(outcomes.len());
-    let successes = count_of(outcomes, Outcome::Kept);
-    let unknown = count_of(outcomes, Outcome::Unknown);
+    let successes = count_of(outcomes, TrialOutcome::Kept);
+    let unknown = count_of(outcomes, TrialOutcome::Unknown);
     // Without a trial nothing is known of the rate.
     let everything = RateInterval {
         lower: 0.0,
@@ -67,8 +67,8 @@ pub(super) fn decide(
         failures: trials - successes - unknown,
         observed_rate: rate(successes, trials),
         threshold: match rule.target {
-            Target::AtLeast(rate) | Target::AtMost(rate) => Threshold::One(rate),
-            Target::Within { lower, upper } => Threshold::Range { lower, upper },
+            RateTarget::AtLeast(rate) | RateTarget::AtMost(rate) => Threshold::One(rate),
+            RateTarget::Within { lower, upper } => Threshold::Range { lower, upper },
         },
         confidence: rule.confidence,
         confidence_bounds: ConfidenceBounds {

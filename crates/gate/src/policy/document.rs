@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::fields::{Field, Fields};
-use super::metrics::{self, Names};
-use super::yaml::Entry;
+use super::fields::{PolicyField, PolicyFields};
+use super::metrics::{self, MetricNames};
+use super::yaml::YamlEntry;
 use super::{
     Check, Invariant, OnInconclusive, Policy, PolicyError, PolicyErrorCode as Code, PolicySource,
     PolicyVersion, Rule, ToolGlobs,
@@ -16,7 +16,7 @@ const KEYS: &[&str] = &["version", "trials", "fail_fast", "metrics", "x_tracer"]
 const DEFAULT_TRIALS: u32 = 3;
 
 /// The policy that a file of version 2 states.
-pub(super) fn read(root: &Fields<'_>, version: PolicyVersion) -> Result<Policy, PolicyError> {
+pub(super) fn read(root: &PolicyFields<'_>, version: PolicyVersion) -> Result<Policy, PolicyError> {
     root.only(KEYS)?;
     let trials = match root.get("trials") {
         Some(trials) => trials.count(Code::TrialsInvalid)?,
@@ -29,7 +29,7 @@ pub(super) fn read(root: &Fields<'_>, version: PolicyVersion) -> Result<Policy, 
     let metrics = root.get("metrics").ok_or_else(|| {
         PolicyError::new(Code::MetricsNotMapping, "metrics", "is missing").at(root.position)
     })?;
-    let checks = metrics::read(&metrics, version, Names::Contract, Code::MetricsNotMapping)?;
+    let checks = metrics::read(&metrics, version, MetricNames::Contract, Code::MetricsNotMapping)?;
 
     let mut policy = empty(PolicySource::V2, version, trials, fail_fast);
     policy.checks = checks;
@@ -77,8 +77,8 @@ const CHECKS: [(&str, Make); 2] = [
 ];
 
 /// Takes over what `x_tracer` says.
-fn read_extension(ours: &Field<'_>, policy: &mut Policy) -> Result<(), PolicyError> {
-    let fields = Fields::of(ours.node, &ours.path, Code::NotMapping)?;
+fn read_extension(ours: &PolicyField<'_>, policy: &mut Policy) -> Result<(), PolicyError> {
+    let fields = PolicyFields::of(ours.node, &ours.path, Code::NotMapping)?;
     fields.only(EXTENSION_KEYS)?;
     if let Some(field) = fields.get("inconclusive") {
         let words = [("pass", OnInconclusive::Pass), ("fail", OnInconclusive::Fail)];
@@ -98,7 +98,7 @@ fn read_extension(ours: &Field<'_>, policy: &mut Policy) -> Result<(), PolicyErr
         policy.timeout = timeout(&field)?;
     }
     if let Some(field) = fields.get("metrics") {
-        let more = metrics::read(&field, policy.version, Names::Tracer, Code::NotMapping)?;
+        let more = metrics::read(&field, policy.version, MetricNames::Tracer, Code::NotMapping)?;
         policy.checks.extend(more);
     }
     if let Some(field) = fields.get("checks") {
@@ -110,9 +110,9 @@ fn read_extension(ours: &Field<'_>, policy: &mut Policy) -> Result<(), PolicyErr
     Ok(())
 }
 
-fn checks(field: &Field<'_>) -> Result<Vec<Check>, PolicyError> {
-    let fields = Fields::of(field.node, &field.path, Code::NotMapping)?;
-    let check = |entry: &Entry| {
+fn checks(field: &PolicyField<'_>) -> Result<Vec<Check>, PolicyError> {
+    let fields = PolicyFields::of(field.node, &field.path, Code::NotMapping)?;
+    let check = |entry: &YamlEntry| {
         let path = fields.path_of(&entry.key);
         let Some((_, invariant)) = CHECKS.iter().find(|(name, _)| *name == entry.key) else {
             let names: Vec<_> = CHECKS.iter().map(|(name, _)| *name).collect();
@@ -122,7 +122,7 @@ fn checks(field: &Field<'_>) -> Result<Vec<Check>, PolicyError> {
                     .hint(format!("these are {}", names.join(", "))),
             );
         };
-        let fields = Fields::of(&entry.value, path, Code::NotMapping)?;
+        let fields = PolicyFields::of(&entry.value, path, Code::NotMapping)?;
         fields.only(&["allow"])?;
         let allow = fields.get("allow").map(|field| field.texts()).transpose()?;
         Ok(Check {
@@ -135,7 +135,7 @@ fn checks(field: &Field<'_>) -> Result<Vec<Check>, PolicyError> {
     fields.entries().iter().map(check).collect()
 }
 
-fn timeout(field: &Field<'_>) -> Result<Duration, PolicyError> {
+fn timeout(field: &PolicyField<'_>) -> Result<Duration, PolicyError> {
     Duration::try_from_secs_f64(field.finite()?)
         .ok()
         .filter(|timeout| !timeout.is_zero())
@@ -143,7 +143,7 @@ fn timeout(field: &Field<'_>) -> Result<Duration, PolicyError> {
 }
 
 /// The invariants that a rate judges; without the rate they would be judged by nobody.
-fn judged_by_rate(field: &Field<'_>, policy: &Policy) -> Result<Vec<String>, PolicyError> {
+fn judged_by_rate(field: &PolicyField<'_>, policy: &Policy) -> Result<Vec<String>, PolicyError> {
     let names = field.texts()?;
     for name in &names {
         if !matches!(
@@ -174,8 +174,8 @@ impl Policy {
             let Rule::Statistical(rate) = &check.rule else {
                 continue;
             };
-            let told = check.ignored || rate.mode == Some(CheckMode::ReportOnly);
-            if !told && minimum_trials(self.decision, rate.target, rate.confidence).is_none() {
+            let reported = check.ignored || rate.mode == Some(CheckMode::ReportOnly);
+            if !reported && minimum_trials(self.decision, rate.target, rate.confidence).is_none() {
                 let message = "demands a rate that no number of trials that anybody makes can show";
                 let path = format!("metrics.{}.threshold", check.name);
                 return Err(PolicyError::new(Code::ThresholdUnreachable, path, message)

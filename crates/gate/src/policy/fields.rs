@@ -1,26 +1,26 @@
 //! Typed looks into the tree of a policy file; each says what it wants when it does not get it.
 
-use super::yaml::{Entry, Node, Value};
+use super::yaml::{YamlEntry, YamlNode, YamlValue};
 use super::{PolicyError, PolicyErrorCode as Code};
 use tracer_sdk::settings::Position;
 
 /// A mapping of the policy file and its path, `metrics.step_count`.
-pub(super) struct Fields<'tree> {
+pub(super) struct PolicyFields<'tree> {
     path: String,
-    entries: &'tree [Entry],
+    entries: &'tree [YamlEntry],
     pub(super) position: Option<Position>,
 }
 
-impl<'tree> Fields<'tree> {
+impl<'tree> PolicyFields<'tree> {
     /// The mapping that `node` must be.
     pub(super) fn of(
-        node: &'tree Node,
+        node: &'tree YamlNode,
         path: impl Into<String>,
         otherwise: Code,
     ) -> Result<Self, PolicyError> {
         let path = path.into();
         match &node.value {
-            Value::Mapping(entries) => Ok(Self {
+            YamlValue::Mapping(entries) => Ok(Self {
                 path,
                 entries,
                 position: node.position,
@@ -29,7 +29,7 @@ impl<'tree> Fields<'tree> {
         }
     }
 
-    pub(super) fn entries(&self) -> &'tree [Entry] {
+    pub(super) fn entries(&self) -> &'tree [YamlEntry] {
         self.entries
     }
 
@@ -43,18 +43,18 @@ impl<'tree> Fields<'tree> {
     }
 
     /// The value of a key, `null` included.
-    pub(super) fn get(&self, key: &str) -> Option<Field<'tree>> {
+    pub(super) fn get(&self, key: &str) -> Option<PolicyField<'tree>> {
         let entry = self.entries.iter().find(|entry| entry.key == key)?;
-        Some(Field {
+        Some(PolicyField {
             path: self.path_of(key),
             node: &entry.value,
         })
     }
 
     /// The value of a key, where `null` means that it is not there.
-    pub(super) fn some(&self, key: &str) -> Option<Field<'tree>> {
+    pub(super) fn some(&self, key: &str) -> Option<PolicyField<'tree>> {
         self.get(key)
-            .filter(|field| !matches!(field.node.value, Value::Null))
+            .filter(|field| !matches!(field.node.value, YamlValue::Null))
     }
 
     /// Refuses every key that is not in `allowed`.
@@ -86,19 +86,19 @@ impl<'tree> Fields<'tree> {
 }
 
 /// A value of the policy file and its path.
-pub(super) struct Field<'tree> {
+pub(super) struct PolicyField<'tree> {
     pub(super) path: String,
-    pub(super) node: &'tree Node,
+    pub(super) node: &'tree YamlNode,
 }
 
-impl Field<'_> {
+impl PolicyField<'_> {
     pub(super) fn error(&self, code: Code, message: impl Into<String>) -> PolicyError {
         PolicyError::new(code, &self.path, message).at(self.node.position)
     }
 
     pub(super) fn boolean(&self) -> Result<bool, PolicyError> {
         match self.node.value {
-            Value::Bool(value) => Ok(value),
+            YamlValue::Bool(value) => Ok(value),
             _ => Err(self.error(Code::NotBool, "must be true or false")),
         }
     }
@@ -109,8 +109,8 @@ impl Field<'_> {
                 clippy::cast_precision_loss,
                 reason = "a bound past 2^53 is no less right when rounded"
             )]
-            Value::Integer(value) => Ok(value as f64),
-            Value::Number(value) if value.is_finite() => Ok(value),
+            YamlValue::Integer(value) => Ok(value as f64),
+            YamlValue::Number(value) if value.is_finite() => Ok(value),
             _ => Err(self.error(Code::NotFiniteNumber, "must be a finite number")),
         }
     }
@@ -141,7 +141,7 @@ impl Field<'_> {
     /// A whole number, at least 1.
     pub(super) fn count(&self, otherwise: Code) -> Result<u32, PolicyError> {
         match self.node.value {
-            Value::Integer(value) if value >= 1 => u32::try_from(value).ok(),
+            YamlValue::Integer(value) if value >= 1 => u32::try_from(value).ok(),
             _ => None,
         }
         .ok_or_else(|| self.error(otherwise, "must be a whole number, at least 1"))
@@ -150,7 +150,7 @@ impl Field<'_> {
     /// One of the words of a table.
     pub(super) fn word<T: Copy>(&self, words: &[(&str, T)], otherwise: Code) -> Result<T, PolicyError> {
         let found = match &self.node.value {
-            Value::Text(text) => words.iter().find(|(word, _)| word == text),
+            YamlValue::Text(text) => words.iter().find(|(word, _)| word == text),
             _ => None,
         };
         found.map(|(_, value)| *value).ok_or_else(|| {
@@ -161,7 +161,7 @@ impl Field<'_> {
 
     /// A list of texts that are not empty.
     pub(super) fn texts(&self) -> Result<Vec<String>, PolicyError> {
-        let wrong = |node: &Node| {
+        let wrong = |node: &YamlNode| {
             PolicyError::new(
                 Code::NotStringList,
                 &self.path,
@@ -169,27 +169,27 @@ impl Field<'_> {
             )
             .at(node.position)
         };
-        let Value::List(items) = &self.node.value else {
+        let YamlValue::List(items) = &self.node.value else {
             return Err(wrong(self.node));
         };
         items
             .iter()
             .map(|item| match &item.value {
-                Value::Text(text) if !text.is_empty() => Ok(text.clone()),
+                YamlValue::Text(text) if !text.is_empty() => Ok(text.clone()),
                 _ => Err(wrong(item)),
             })
             .collect()
     }
 
     /// A mapping of exactly `lower` and `upper`.
-    pub(super) fn range(&self) -> Result<(Field<'_>, Field<'_>), PolicyError> {
+    pub(super) fn range(&self) -> Result<(PolicyField<'_>, PolicyField<'_>), PolicyError> {
         let wrong = || {
             self.error(
                 Code::RangeRequired,
                 "must be a mapping of exactly lower and upper",
             )
         };
-        let fields = Fields::of(self.node, &self.path, Code::RangeRequired).map_err(|_| wrong())?;
+        let fields = PolicyFields::of(self.node, &self.path, Code::RangeRequired).map_err(|_| wrong())?;
         match (fields.get("lower"), fields.get("upper"), fields.entries().len()) {
             (Some(lower), Some(upper), 2) => Ok((lower, upper)),
             _ => Err(wrong()),

@@ -1,15 +1,15 @@
 //! Files of version 1, and gates without a file, as metrics (the contract of the gate, section 4).
 
-use super::fields::{Field, Fields};
+use super::fields::{PolicyField, PolicyFields};
 use super::overrides::{BOUNDED_NUMBERS, Bound, OLD_CHECKS, added, as_number};
 use super::rules::{Check, Invariant, Measured, Rule, Statistical, Tolerance};
-use super::yaml::Value;
+use super::yaml::YamlValue;
 use super::{
     ExpectedStatus, Overrides, Policy, PolicyError, PolicyErrorCode as Code, PolicySource, PolicyVersion,
     PolicyWarning, document,
 };
 use crate::Direction;
-use crate::statistics::{Aggregate, Target};
+use crate::statistics::{Aggregate, RateTarget};
 
 const KEYS: &[&str] = &[
     "trials",
@@ -36,9 +36,9 @@ const DEFAULT_CONFIDENCE: f64 = 0.95;
 const DEFAULT_PASS_RATE: f64 = 0.9;
 
 /// What a file of version 1 says, and what its user should know.
-pub(super) fn read(root: &Fields<'_>) -> Result<(Overrides, Vec<PolicyWarning>), PolicyError> {
+pub(super) fn read(root: &PolicyFields<'_>) -> Result<(Overrides, Vec<PolicyWarning>), PolicyError> {
     if let Some(metrics) = root.get("metrics")
-        && !matches!(&metrics.node.value, Value::Mapping(entries) if entries.is_empty())
+        && !matches!(&metrics.node.value, YamlValue::Mapping(entries) if entries.is_empty())
     {
         return Err(metrics
             .error(
@@ -55,8 +55,8 @@ pub(super) fn read(root: &Fields<'_>) -> Result<(Overrides, Vec<PolicyWarning>),
         .collect();
     let file = match root.get("assert") {
         // Anything else in its place was taken for an empty mapping.
-        Some(field) if matches!(field.node.value, Value::Mapping(_)) => {
-            let fields = Fields::of(field.node, &field.path, Code::NotMapping)?;
+        Some(field) if matches!(field.node.value, YamlValue::Mapping(_)) => {
+            let fields = PolicyFields::of(field.node, &field.path, Code::NotMapping)?;
             let keys = fields.entries().iter().map(|entry| entry.key.clone());
             unknown.extend(keys.filter(|key| !KEYS.contains(&key.as_str())));
             stated(&fields)?
@@ -70,7 +70,7 @@ pub(super) fn read(root: &Fields<'_>) -> Result<(Overrides, Vec<PolicyWarning>),
     Ok((file, warnings))
 }
 
-fn stated(fields: &Fields<'_>) -> Result<Overrides, PolicyError> {
+fn stated(fields: &PolicyFields<'_>) -> Result<Overrides, PolicyError> {
     let bound = |max, tolerance| -> Result<Bound, PolicyError> {
         Ok(Bound {
             max: fields.some(max).map(|field| maximum(&field)).transpose()?,
@@ -112,23 +112,23 @@ fn stated(fields: &Fields<'_>) -> Result<Overrides, PolicyError> {
     })
 }
 
-fn maximum(field: &Field<'_>) -> Result<u64, PolicyError> {
+fn maximum(field: &PolicyField<'_>) -> Result<u64, PolicyError> {
     match field.node.value {
-        Value::Integer(value) => {
+        YamlValue::Integer(value) => {
             u64::try_from(value).map_err(|_| field.error(Code::NegativeValue, "must not be negative"))
         }
         _ => Err(field.error(Code::NotAllowed, "must be a whole number, zero or more")),
     }
 }
 
-fn expected_status(field: &Field<'_>) -> Result<ExpectedStatus, PolicyError> {
+fn expected_status(field: &PolicyField<'_>) -> Result<ExpectedStatus, PolicyError> {
     field.word(
         &[("ok", ExpectedStatus::Ok), ("error", ExpectedStatus::Error)],
         Code::NotAllowed,
     )
 }
 
-fn ignored_checks(field: &Field<'_>) -> Result<Vec<String>, PolicyError> {
+fn ignored_checks(field: &PolicyField<'_>) -> Result<Vec<String>, PolicyError> {
     let checks = field.texts()?;
     match checks
         .iter()
@@ -200,7 +200,7 @@ pub(super) fn migrate(
     policy.checks.push(Check {
         name: "task_pass_rate".to_owned(),
         rule: Rule::Statistical(Statistical {
-            target: Target::AtLeast(threshold),
+            target: RateTarget::AtLeast(threshold),
             confidence: overrides
                 .confidence_level
                 .or(file.confidence_level)

@@ -1,15 +1,15 @@
 //! The metrics of a file: their names, and what each kind can say (the contract of the gate, sections 3.1 to 3.5).
 
-use super::fields::{Field, Fields};
+use super::fields::{PolicyField, PolicyFields};
 use super::rules::{Check, Distributional, Invariant, Measured, Rule, Statistical, Tolerance};
-use super::yaml::Entry;
+use super::yaml::YamlEntry;
 use super::{PolicyError, PolicyErrorCode as Code, PolicyVersion};
-use crate::statistics::{Aggregate, Target};
+use crate::statistics::{Aggregate, RateTarget};
 use crate::{CheckKind as Kind, CheckMode, Direction};
 
 /// Which names a mapping of metrics can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Names {
+pub(super) enum MetricNames {
     /// Those of the contract, under `metrics`.
     Contract,
     /// Those that only this gate has, under `x_tracer.metrics`.
@@ -61,13 +61,13 @@ const KINDS: &[(&str, Kind)] = &[
 
 /// The metrics of a mapping, in its order.
 pub(super) fn read(
-    mapping: &Field<'_>,
+    mapping: &PolicyField<'_>,
     version: PolicyVersion,
-    names: Names,
+    names: MetricNames,
     otherwise: Code,
 ) -> Result<Vec<Check>, PolicyError> {
-    let fields = Fields::of(mapping.node, &mapping.path, otherwise)?;
-    let check_of = |entry: &Entry| {
+    let fields = PolicyFields::of(mapping.node, &mapping.path, otherwise)?;
+    let check_of = |entry: &YamlEntry| {
         let path = fields.path_of(&entry.key);
         check(entry, kinds_of(entry, version, names, &path)?, &path)
     };
@@ -76,9 +76,9 @@ pub(super) fn read(
 
 /// The kinds that a metric can have, or why there is no such metric here.
 fn kinds_of(
-    entry: &Entry,
+    entry: &YamlEntry,
     version: PolicyVersion,
-    names: Names,
+    names: MetricNames,
     path: &str,
 ) -> Result<&'static [Kind], PolicyError> {
     const NUMERIC: &[Kind] = &[Kind::Measured, Kind::Distributional];
@@ -89,11 +89,11 @@ fn kinds_of(
             .is_some_and(|tool| !tool.is_empty());
     let wrong = |code, message: &str| PolicyError::new(code, path, message).at(entry.position);
     match names {
-        Names::Contract if INVARIANTS.contains(&name) => Ok(&[Kind::Invariant]),
-        Names::Contract if NUMBERS.contains(&name) => Ok(NUMERIC),
-        Names::Contract if name == RATE => Ok(&[Kind::Statistical]),
-        Names::Tracer if ours => Ok(NUMERIC),
-        Names::Contract if name.starts_with("plan_") => Err(if version.minor == 0 {
+        MetricNames::Contract if INVARIANTS.contains(&name) => Ok(&[Kind::Invariant]),
+        MetricNames::Contract if NUMBERS.contains(&name) => Ok(NUMERIC),
+        MetricNames::Contract if name == RATE => Ok(&[Kind::Statistical]),
+        MetricNames::Tracer if ours => Ok(NUMERIC),
+        MetricNames::Contract if name.starts_with("plan_") => Err(if version.minor == 0 {
             wrong(
                 Code::MetricNeedsMinorOne,
                 "is a plan metric: it needs version 2.1, and this gate has none",
@@ -104,14 +104,14 @@ fn kinds_of(
                 "is a plan metric: this gate has none",
             )
         }),
-        Names::Contract if ours => Err(wrong(Code::UnknownMetric, "is not a metric of the contract")
+        MetricNames::Contract if ours => Err(wrong(Code::UnknownMetric, "is not a metric of the contract")
             .hint(format!("state it under x_tracer: x_tracer.metrics.{name}"))),
-        Names::Contract => Err(wrong(Code::UnknownMetric, "is not a metric").hint(format!(
+        MetricNames::Contract => Err(wrong(Code::UnknownMetric, "is not a metric").hint(format!(
             "the metrics are {}, {}, {RATE}",
             INVARIANTS.join(", "),
             NUMBERS.join(", ")
         ))),
-        Names::Tracer => Err(
+        MetricNames::Tracer => Err(
             wrong(Code::UnknownMetric, "is not a metric of x_tracer").hint(format!(
                 "these are {}, {CALLS_OF_ONE_TOOL}<tool>",
                 MORE_NUMBERS.join(", ")
@@ -120,8 +120,8 @@ fn kinds_of(
     }
 }
 
-fn check(entry: &Entry, allowed: &[Kind], path: &str) -> Result<Check, PolicyError> {
-    let fields = Fields::of(&entry.value, path, Code::NotMapping)?;
+fn check(entry: &YamlEntry, allowed: &[Kind], path: &str) -> Result<Check, PolicyError> {
+    let fields = PolicyFields::of(&entry.value, path, Code::NotMapping)?;
     // What only this gate has says of itself that it is one.
     let is_shape = fields.get("shape").is_some() && fields.get("kind").is_none();
     if is_shape && entry.key == NO_LOOPS {
@@ -161,7 +161,7 @@ fn check(entry: &Entry, allowed: &[Kind], path: &str) -> Result<Check, PolicyErr
     })
 }
 
-fn invariant(name: &str, fields: &Fields<'_>) -> Result<Invariant, PolicyError> {
+fn invariant(name: &str, fields: &PolicyFields<'_>) -> Result<Invariant, PolicyError> {
     fields.only(INVARIANT_KEYS)?;
     let own: &[&str] = match name {
         "forbidden_tools" => &["none_of"],
@@ -184,7 +184,7 @@ fn invariant(name: &str, fields: &Fields<'_>) -> Result<Invariant, PolicyError> 
         None => Err(fields.error(missing, format!("needs {key}: a list of tool names"))),
     };
     let require = fields.get("require");
-    let required = require.as_ref().map_or(Ok(true), Field::boolean)?;
+    let required = require.as_ref().map_or(Ok(true), PolicyField::boolean)?;
     if let Some(field) = require.filter(|_| !required && name != "stop_condition_reached") {
         return Err(field
             .error(
@@ -197,14 +197,17 @@ fn invariant(name: &str, fields: &Fields<'_>) -> Result<Invariant, PolicyError> 
         "forbidden_tools" => Invariant::ForbiddenTools(tools("none_of", Code::MissingNoneOf)?),
         "required_tools" => Invariant::RequiredTools(tools("all_of", Code::MissingAllOf)?),
         NO_LOOPS => Invariant::NoLoops {
-            shape: fields.get("shape").as_ref().map_or(Ok(false), Field::boolean)?,
+            shape: fields
+                .get("shape")
+                .as_ref()
+                .map_or(Ok(false), PolicyField::boolean)?,
         },
         "no_guardrails" => Invariant::NoGuardrails,
         _ => Invariant::StopConditionReached(required),
     })
 }
 
-fn direction(fields: &Fields<'_>) -> Result<Direction, PolicyError> {
+fn direction(fields: &PolicyFields<'_>) -> Result<Direction, PolicyError> {
     let missing = || {
         let path = fields.path_of("direction");
         PolicyError::new(Code::DirectionInvalid, path, "is missing").at(fields.position)
@@ -215,7 +218,7 @@ fn direction(fields: &Fields<'_>) -> Result<Direction, PolicyError> {
         .word(DIRECTIONS, Code::DirectionInvalid)
 }
 
-fn measured(fields: &Fields<'_>) -> Result<Measured, PolicyError> {
+fn measured(fields: &PolicyFields<'_>) -> Result<Measured, PolicyError> {
     fields.only(MEASURED_KEYS)?;
     let direction = direction(fields)?;
     let tolerance = fields
@@ -266,8 +269,8 @@ fn measured(fields: &Fields<'_>) -> Result<Measured, PolicyError> {
     })
 }
 
-fn tolerance(field: &Field<'_>) -> Result<Tolerance, PolicyError> {
-    let fields = Fields::of(field.node, &field.path, Code::NotMapping)?;
+fn tolerance(field: &PolicyField<'_>) -> Result<Tolerance, PolicyError> {
+    let fields = PolicyFields::of(field.node, &field.path, Code::NotMapping)?;
     fields.only(&["relative", "absolute"])?;
     let part = |key| fields.get(key).map(|part| part.not_negative()).transpose();
     let tolerance = Tolerance {
@@ -280,7 +283,7 @@ fn tolerance(field: &Field<'_>) -> Result<Tolerance, PolicyError> {
     Ok(tolerance)
 }
 
-fn distributional(fields: &Fields<'_>) -> Result<Distributional, PolicyError> {
+fn distributional(fields: &PolicyFields<'_>) -> Result<Distributional, PolicyError> {
     fields.only(DISTRIBUTIONAL_KEYS)?;
     let direction = direction(fields)?;
     if direction == Direction::Both {
@@ -295,22 +298,22 @@ fn distributional(fields: &Fields<'_>) -> Result<Distributional, PolicyError> {
     })
 }
 
-fn statistical(fields: &Fields<'_>) -> Result<Statistical, PolicyError> {
+fn statistical(fields: &PolicyFields<'_>) -> Result<Statistical, PolicyError> {
     fields.only(STATISTICAL_KEYS)?;
     let direction = direction(fields)?;
     let threshold = fields
         .some("threshold")
         .ok_or_else(|| fields.error(Code::MissingThreshold, "needs a threshold"))?;
     let target = match direction {
-        Direction::Lower => Target::AtLeast(threshold.closed_fraction()?),
-        Direction::Upper => Target::AtMost(threshold.closed_fraction()?),
+        Direction::Lower => RateTarget::AtLeast(threshold.closed_fraction()?),
+        Direction::Upper => RateTarget::AtMost(threshold.closed_fraction()?),
         Direction::Both => {
             let (lower, upper) = threshold.range()?;
             let (lower, upper) = (lower.closed_fraction()?, upper.closed_fraction()?);
             if lower > upper {
                 return Err(threshold.error(Code::RangeReversed, "has a lower end above its upper one"));
             }
-            Target::Within { lower, upper }
+            RateTarget::Within { lower, upper }
         }
     };
     if let Some(field) = fields.get("success_predicate") {
@@ -323,13 +326,13 @@ fn statistical(fields: &Fields<'_>) -> Result<Statistical, PolicyError> {
     })
 }
 
-fn fraction(fields: &Fields<'_>, key: &str) -> Result<f64, PolicyError> {
+fn fraction(fields: &PolicyFields<'_>, key: &str) -> Result<f64, PolicyError> {
     fields
         .get(key)
         .map_or(Ok(DEFAULT_FRACTION), |field| field.open_fraction())
 }
 
-fn mode(fields: &Fields<'_>) -> Result<Option<CheckMode>, PolicyError> {
+fn mode(fields: &PolicyFields<'_>) -> Result<Option<CheckMode>, PolicyError> {
     fields
         .some("mode")
         .map(|field| field.word(MODES, Code::NotAllowed))

@@ -43,7 +43,7 @@ use serde::Serialize;
 pub use crate::statistics::Aggregate;
 use crate::statistics::IntervalMethod;
 pub use error::{PolicyError, PolicyErrorCode};
-use fields::Fields;
+use fields::PolicyFields;
 pub use globs::ToolGlobs;
 #[cfg(test)]
 pub(super) use overrides::OLD_CHECKS;
@@ -196,13 +196,14 @@ impl Policy {
     pub fn parse(text: &str, overrides: &Overrides) -> Result<Self, PolicyError> {
         overrides.check()?;
         let mut root = yaml::parse(text)?;
-        if matches!(root.value, yaml::Value::Null) {
-            root.value = yaml::Value::Mapping(Vec::new());
+        if matches!(root.value, yaml::YamlValue::Null) {
+            root.value = yaml::YamlValue::Mapping(Vec::new());
         }
-        let root = Fields::of(&root, "", PolicyErrorCode::RootNotMapping).map_err(|error| PolicyError {
-            path: "the policy".to_owned(),
-            ..error
-        })?;
+        let root =
+            PolicyFields::of(&root, "", PolicyErrorCode::RootNotMapping).map_err(|error| PolicyError {
+                path: "the policy".to_owned(),
+                ..error
+            })?;
         let version = version::declared_version(text, &root)?;
         let policy = if version.major == 1 {
             let (file, warnings) = legacy::read(&root)?;

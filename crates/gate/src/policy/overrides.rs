@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::rules::{Check, Invariant, Rule};
 use super::{OnInconclusive, Policy, PolicyError, PolicyErrorCode as Code, ToolGlobs};
 use crate::Direction;
-use crate::statistics::Target;
+use crate::statistics::RateTarget;
 
 /// The options of the command line that change a policy; what is left out changes nothing.
 ///
@@ -244,9 +244,9 @@ impl Overrides {
         rate.confidence = self.confidence_level.unwrap_or(rate.confidence);
         if let Some(threshold) = self.pass_rate_threshold {
             rate.target = match rate.target {
-                Target::AtLeast(_) => Target::AtLeast(threshold),
-                Target::AtMost(_) => Target::AtMost(threshold),
-                Target::Within { .. } => {
+                RateTarget::AtLeast(_) => RateTarget::AtLeast(threshold),
+                RateTarget::AtMost(_) => RateTarget::AtMost(threshold),
+                RateTarget::Within { .. } => {
                     let message = "is one number, and the threshold of task_pass_rate is a range";
                     let hint = "change the range in the policy file";
                     return Err(

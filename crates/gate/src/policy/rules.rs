@@ -1,7 +1,7 @@
 //! What one metric of a policy demands (gate, section 2).
 
 use super::ToolGlobs;
-use crate::statistics::{Aggregate, Target};
+use crate::statistics::{Aggregate, RateTarget};
 use crate::{CheckKind, CheckMode, Direction};
 use tracer_sdk::settings::Position;
 
@@ -24,7 +24,7 @@ pub struct Check {
     pub name: String,
     /// What is demanded.
     pub rule: Rule,
-    /// Told and not judged: `--ignore-check`, or `ignored_checks` of an old policy.
+    /// Reported and not judged: `--ignore-check`, or `ignored_checks` of an old policy.
     pub ignored: bool,
     /// Where the policy file states it; nothing when no file does.
     pub position: Option<Position>,
@@ -234,15 +234,15 @@ pub struct Distributional {
 /// ```
 /// use tracer_gate::Direction;
 /// use tracer_gate::policy::Statistical;
-/// use tracer_gate::statistics::Target;
+/// use tracer_gate::statistics::RateTarget;
 ///
-/// let nine_of_ten = Statistical { target: Target::AtLeast(0.9), confidence: 0.95, mode: None };
+/// let nine_of_ten = Statistical { target: RateTarget::AtLeast(0.9), confidence: 0.95, mode: None };
 /// assert_eq!(nine_of_ten.direction(), Direction::Lower);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statistical {
     /// The share of successful trials that is demanded.
-    pub target: Target,
+    pub target: RateTarget,
     /// How sure a verdict must be, between 0 and 1.
     pub confidence: f64,
     /// Whether it gates; nothing: when this many trials can reach PASS.
@@ -255,17 +255,17 @@ impl Statistical {
     /// ```
     /// use tracer_gate::Direction;
     /// use tracer_gate::policy::Statistical;
-    /// use tracer_gate::statistics::Target;
+    /// use tracer_gate::statistics::RateTarget;
     ///
-    /// let target = Target::Within { lower: 0.2, upper: 0.8 };
+    /// let target = RateTarget::Within { lower: 0.2, upper: 0.8 };
     /// assert_eq!(Statistical { target, confidence: 0.95, mode: None }.direction(), Direction::Both);
     /// ```
     #[must_use]
     pub const fn direction(&self) -> Direction {
         match self.target {
-            Target::AtLeast(_) => Direction::Lower,
-            Target::AtMost(_) => Direction::Upper,
-            Target::Within { .. } => Direction::Both,
+            RateTarget::AtLeast(_) => Direction::Lower,
+            RateTarget::AtMost(_) => Direction::Upper,
+            RateTarget::Within { .. } => Direction::Both,
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use tracer_sdk::settings::Position;
 
-use super::fields::Fields;
-use super::yaml::Entry;
+use super::fields::PolicyFields;
+use super::yaml::YamlEntry;
 use super::{PolicyError, PolicyErrorCode as Code};
 
 /// The version of the grammar that a policy is written in.
@@ -30,8 +30,8 @@ impl PolicyVersion {
 /// The declared version; nothing said means the old format.
 ///
 /// The version is read from the text, not from the value: `2.10` is not the number 2.1.
-pub(super) fn declared_version(text: &str, root: &Fields<'_>) -> Result<PolicyVersion, PolicyError> {
-    let Some(Entry { position, .. }) = root.entries().iter().find(|entry| entry.key == "version") else {
+pub(super) fn declared_version(text: &str, root: &PolicyFields<'_>) -> Result<PolicyVersion, PolicyError> {
+    let Some(YamlEntry { position, .. }) = root.entries().iter().find(|entry| entry.key == "version") else {
         return Ok(PolicyVersion::OLD);
     };
     let Some((line, token)) = token(text) else {

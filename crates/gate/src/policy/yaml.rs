@@ -11,37 +11,37 @@ use tracer_sdk::settings::Position;
 
 /// A value and its position.
 #[derive(Debug, Clone)]
-pub(super) struct Node {
-    pub(super) value: Value,
+pub(super) struct YamlNode {
+    pub(super) value: YamlValue,
     pub(super) position: Option<Position>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Value {
+pub(super) enum YamlValue {
     Null,
     Bool(bool),
     Integer(i64),
     Number(f64),
     Text(String),
-    List(Vec<Node>),
-    Mapping(Vec<Entry>),
+    List(Vec<YamlNode>),
+    Mapping(Vec<YamlEntry>),
 }
 
 /// A key of a mapping, its value, and the position of the key.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct YamlEntry {
     pub(super) key: String,
     pub(super) position: Option<Position>,
-    pub(super) value: Node,
+    pub(super) value: YamlNode,
 }
 
 /// The tree of a text. Duplicate keys are errors; `yes`, `no`, `on` and `off` are booleans, as YAML 1.1 has them.
-pub(super) fn parse(text: &str) -> Result<Node, PolicyError> {
+pub(super) fn parse(text: &str) -> Result<YamlNode, PolicyError> {
     let options = serde_saphyr::options! {
         non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
         with_snippet: false,
     };
-    let tree: Spanned<Value> =
+    let tree: Spanned<YamlValue> =
         serde_saphyr::from_str_with_options(text, options).map_err(|error| not_yaml(&error))?;
     Ok(tree.into())
 }
@@ -74,8 +74,8 @@ fn position(location: Location) -> Option<Position> {
     Some(Position { line, column })
 }
 
-impl From<Spanned<Value>> for Node {
-    fn from(spanned: Spanned<Value>) -> Self {
+impl From<Spanned<YamlValue>> for YamlNode {
+    fn from(spanned: Spanned<YamlValue>) -> Self {
         Self {
             value: spanned.value,
             position: position(spanned.referenced),
@@ -83,67 +83,67 @@ impl From<Spanned<Value>> for Node {
     }
 }
 
-impl<'de> Deserialize<'de> for Value {
+impl<'de> Deserialize<'de> for YamlValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyValue)
+        deserializer.deserialize_any(AnyYaml)
     }
 }
 
-struct AnyValue;
+struct AnyYaml;
 
-impl<'de> Visitor<'de> for AnyValue {
-    type Value = Value;
+impl<'de> Visitor<'de> for AnyYaml {
+    type Value = YamlValue;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a value")
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+    fn visit_unit<E>(self) -> Result<YamlValue, E> {
+        Ok(YamlValue::Null)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
+    fn visit_bool<E>(self, value: bool) -> Result<YamlValue, E> {
+        Ok(YamlValue::Bool(value))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::Integer(value))
+    fn visit_i64<E>(self, value: i64) -> Result<YamlValue, E> {
+        Ok(YamlValue::Integer(value))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+    fn visit_u64<E>(self, value: u64) -> Result<YamlValue, E> {
         // Past the range of `i64` nothing in a policy means an exact integer.
         #[expect(
             clippy::cast_precision_loss,
             reason = "a bound of that size is no less right when rounded"
         )]
-        Ok(i64::try_from(value).map_or(Value::Number(value as f64), Value::Integer))
+        Ok(i64::try_from(value).map_or(YamlValue::Number(value as f64), YamlValue::Integer))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Value::Number(value))
+    fn visit_f64<E>(self, value: f64) -> Result<YamlValue, E> {
+        Ok(YamlValue::Number(value))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::Text(value.to_owned()))
+    fn visit_str<E>(self, value: &str) -> Result<YamlValue, E> {
+        Ok(YamlValue::Text(value.to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<YamlValue, A::Error> {
         let mut list = Vec::new();
-        while let Some(item) = items.next_element::<Spanned<Value>>()? {
+        while let Some(item) = items.next_element::<Spanned<YamlValue>>()? {
             list.push(item.into());
         }
-        Ok(Value::List(list))
+        Ok(YamlValue::List(list))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<YamlValue, A::Error> {
         let mut mapping = Vec::new();
-        while let Some((key, value)) = entries.next_entry::<Spanned<String>, Spanned<Value>>()? {
-            mapping.push(Entry {
+        while let Some((key, value)) = entries.next_entry::<Spanned<String>, Spanned<YamlValue>>()? {
+            mapping.push(YamlEntry {
                 position: position(key.referenced),
                 key: key.value,
                 value: value.into(),
             });
         }
-        Ok(Value::Mapping(mapping))
+        Ok(YamlValue::Mapping(mapping))
     }
 }

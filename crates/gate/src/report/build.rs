@@ -126,7 +126,7 @@ fn details(trial: &Trial) -> TrialDetails {
         .extend(trial.outlived_by().map(|(run, process)| CountMismatch {
             source: "the run",
             field: "its duration in ms",
-            told: run.to_string(),
+            reported: run.to_string(),
             found: process.to_string(),
             found_by: "its process took",
         }));

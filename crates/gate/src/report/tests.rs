@@ -1,4 +1,4 @@
-//! Reports: what trials give, and what is told of the baseline.
+//! Reports: what trials give, and what is reported of the baseline.
 
 use serde_json::{Map, Value, json};
 
@@ -62,24 +62,24 @@ fn a_report_gives_the_baseline_that_its_trials_are() {
 }
 
 #[test]
-fn a_trial_that_left_nothing_is_told_with_its_reason_and_unknown_numbers() {
+fn a_trial_that_left_nothing_has_a_reason_and_unknown_numbers() {
     let mut trial = Trial::failed(1, TrialFailure::new(FailureReason::Timeout).with("after 600 s"));
     trial.exit = Some(ProcessExit::Signal(9));
     trial.stderr_tail = "thread 'main' panicked".to_owned();
     let report = serde_json::to_value(report_of(trial, None, Map::new())).unwrap();
-    let told = &report["trials"][0];
-    assert_eq!(told["passed"], false);
+    let reported = &report["trials"][0];
+    assert_eq!(reported["passed"], false);
     assert_eq!(
-        (&told["process_exit_code"], &told["details"]["signal"]),
+        (&reported["process_exit_code"], &reported["details"]["signal"]),
         (&json!(-9), &json!(9))
     );
     assert_eq!(
-        told["details"]["failure"],
+        reported["details"]["failure"],
         json!({"reason": "timeout", "detail": "after 600 s"})
     );
-    assert_eq!(told["details"]["stderr_tail"], "thread 'main' panicked");
-    assert_eq!(told["metric_values"]["cost_tokens"], Value::Null);
-    assert_eq!(told["structural_signature"], Value::Null);
+    assert_eq!(reported["details"]["stderr_tail"], "thread 'main' panicked");
+    assert_eq!(reported["metric_values"]["cost_tokens"], Value::Null);
+    assert_eq!(reported["structural_signature"], Value::Null);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_trial_passes_when_it_counts_and_keeps_every_invariant() {
 }
 
 #[test]
-fn what_is_found_in_a_trial_stands_in_its_details() {
+fn what_is_found_in_a_trial_is_in_its_details() {
     let run = recorded(|| (0..3).try_for_each(|_| llm_call("m").prompt("and now?").record()));
     let report = report_of(Trial::of_run(1, run), None, Map::new());
     let details = &report.trials[0].details;
@@ -113,7 +113,7 @@ fn what_is_found_in_a_trial_stands_in_its_details() {
 
 // gate-contract 15.1 P11
 #[test]
-fn another_environment_than_that_of_the_baseline_is_told() {
+fn an_environment_unlike_the_baseline_s_is_reported() {
     let text = serde_json::to_string(&report_of(
         Trial::of_run(1, letters("ab")),
         None,
@@ -139,7 +139,7 @@ fn another_environment_than_that_of_the_baseline_is_told() {
 
 // gate-contract 15.1 P10
 #[test]
-fn a_baseline_that_nobody_can_vouch_for_is_told() {
+fn a_baseline_that_nobody_accepted_is_reported() {
     let mut baseline = Baseline::of_run(&letters("ab"), NOW);
     baseline.x_tracer.as_mut().unwrap().forced = true;
     let notices = |baseline: &Baseline| {

@@ -13,13 +13,13 @@ use crate::Verdict;
 /// A demand on a rate, from 0 to 1.
 ///
 /// ```
-/// use tracer_gate::statistics::Target;
+/// use tracer_gate::statistics::RateTarget;
 ///
-/// let nine_of_ten = Target::AtLeast(0.9);
-/// assert_ne!(nine_of_ten, Target::AtMost(0.9));
+/// let nine_of_ten = RateTarget::AtLeast(0.9);
+/// assert_ne!(nine_of_ten, RateTarget::AtMost(0.9));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Target {
+pub enum RateTarget {
     /// The rate is at least this.
     AtLeast(f64),
     /// The rate is at most this.
@@ -72,14 +72,14 @@ impl IntervalMethod {
 ///
 /// ```
 /// use tracer_gate::Verdict;
-/// use tracer_gate::statistics::{IntervalMethod, RateInterval, Target};
+/// use tracer_gate::statistics::{IntervalMethod, RateInterval, RateTarget};
 ///
 /// let wilson = RateInterval::of(IntervalMethod::Wilson, 25, 25, 0.95).unwrap();
 /// assert!((wilson.lower - 0.9023).abs() < 1e-4);
-/// assert_eq!(wilson.verdict(Target::AtLeast(0.9)), Verdict::Pass);
+/// assert_eq!(wilson.verdict(RateTarget::AtLeast(0.9)), Verdict::Pass);
 ///
 /// let exact = RateInterval::of(IntervalMethod::Exact, 25, 25, 0.95).unwrap();
-/// assert_eq!(exact.verdict(Target::AtLeast(0.9)), Verdict::Inconclusive);
+/// assert_eq!(exact.verdict(RateTarget::AtLeast(0.9)), Verdict::Inconclusive);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateInterval {
@@ -151,19 +151,19 @@ impl RateInterval {
     ///
     /// ```
     /// use tracer_gate::Verdict;
-    /// use tracer_gate::statistics::{RateInterval, Target};
+    /// use tracer_gate::statistics::{RateInterval, RateTarget};
     ///
     /// let interval = RateInterval { lower: 0.6, upper: 0.8 };
-    /// assert_eq!(interval.verdict(Target::AtMost(0.9)), Verdict::Pass);
-    /// assert_eq!(interval.verdict(Target::AtLeast(0.9)), Verdict::Fail);
-    /// assert_eq!(interval.verdict(Target::Within { lower: 0.7, upper: 0.9 }), Verdict::Inconclusive);
+    /// assert_eq!(interval.verdict(RateTarget::AtMost(0.9)), Verdict::Pass);
+    /// assert_eq!(interval.verdict(RateTarget::AtLeast(0.9)), Verdict::Fail);
+    /// assert_eq!(interval.verdict(RateTarget::Within { lower: 0.7, upper: 0.9 }), Verdict::Inconclusive);
     /// ```
     #[must_use]
-    pub fn verdict(&self, target: Target) -> Verdict {
+    pub fn verdict(&self, target: RateTarget) -> Verdict {
         let (met, missed) = match target {
-            Target::AtLeast(rate) => (self.lower >= rate, self.upper < rate),
-            Target::AtMost(rate) => (self.upper <= rate, self.lower > rate),
-            Target::Within { lower, upper } => (
+            RateTarget::AtLeast(rate) => (self.lower >= rate, self.upper < rate),
+            RateTarget::AtMost(rate) => (self.upper <= rate, self.lower > rate),
+            RateTarget::Within { lower, upper } => (
                 self.lower >= lower && self.upper <= upper,
                 self.upper < lower || self.lower > upper,
             ),

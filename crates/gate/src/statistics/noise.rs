@@ -144,7 +144,7 @@ pub(crate) fn runs_that_tell(share: f64, trials: u32, by: Aggregate) -> Option<u
     Some(enough)
 }
 
-/// So many of the trials must lie beyond before their aggregate does.
+/// This many of the trials must lie beyond before their aggregate does.
 fn needed(trials: u32, by: Aggregate) -> u32 {
     match by {
         Aggregate::Median => trials.div_ceil(2),

@@ -1,6 +1,6 @@
 //! Sample sizes: the trials that a verdict needs, and how likely each verdict is.
 
-use super::interval::{IntervalMethod, RateInterval, StatisticsError, Target, exactly, normal_quantile};
+use super::interval::{IntervalMethod, RateInterval, RateTarget, StatisticsError, exactly, normal_quantile};
 use crate::Verdict;
 
 /// More trials than this nobody makes; a demand that needs more counts as impossible.
@@ -9,23 +9,23 @@ const MAX_TRIALS: u32 = 100_000;
 /// The least number of trials with which PASS can be reached; `None` when none can, or none that anybody would make.
 ///
 /// ```
-/// use tracer_gate::statistics::{IntervalMethod, Target, minimum_trials};
+/// use tracer_gate::statistics::{IntervalMethod, RateTarget, minimum_trials};
 ///
 /// let wilson = |target| minimum_trials(IntervalMethod::Wilson, target, 0.95);
-/// assert_eq!(wilson(Target::AtMost(0.05)), Some(52));
-/// assert_eq!(wilson(Target::Within { lower: 0.2, upper: 0.8 }), Some(6));
-/// assert_eq!(wilson(Target::AtLeast(1.0)), None); // nothing ever shows certainty
-/// assert_eq!(wilson(Target::Within { lower: 0.9, upper: 0.9 }), None);
+/// assert_eq!(wilson(RateTarget::AtMost(0.05)), Some(52));
+/// assert_eq!(wilson(RateTarget::Within { lower: 0.2, upper: 0.8 }), Some(6));
+/// assert_eq!(wilson(RateTarget::AtLeast(1.0)), None); // nothing ever shows certainty
+/// assert_eq!(wilson(RateTarget::Within { lower: 0.9, upper: 0.9 }), None);
 /// ```
 #[must_use]
-pub fn minimum_trials(method: IntervalMethod, target: Target, confidence: f64) -> Option<u32> {
+pub fn minimum_trials(method: IntervalMethod, target: RateTarget, confidence: f64) -> Option<u32> {
     match target {
-        Target::AtLeast(rate) => all_alike(method, rate, confidence),
-        Target::AtMost(rate) => all_alike(method, 1.0 - rate, confidence),
+        RateTarget::AtLeast(rate) => all_alike(method, rate, confidence),
+        RateTarget::AtMost(rate) => all_alike(method, 1.0 - rate, confidence),
         // A range that is open at one end asks no more than its other end does.
-        Target::Within { lower, upper } if upper >= 1.0 => all_alike(method, lower, confidence),
-        Target::Within { lower, upper } if lower <= 0.0 => all_alike(method, 1.0 - upper, confidence),
-        Target::Within { lower, upper } => within(method, lower, upper, confidence),
+        RateTarget::Within { lower, upper } if upper >= 1.0 => all_alike(method, lower, confidence),
+        RateTarget::Within { lower, upper } if lower <= 0.0 => all_alike(method, 1.0 - upper, confidence),
+        RateTarget::Within { lower, upper } => within(method, lower, upper, confidence),
     }
 }
 
@@ -136,9 +136,9 @@ pub fn chance_of_exceeding(exceeding: u32, candidates: u32, baseline: u32) -> f6
 /// How likely each verdict is when the true rate is known.
 ///
 /// ```
-/// use tracer_gate::statistics::{IntervalMethod, Target, operating_characteristic};
+/// use tracer_gate::statistics::{IntervalMethod, RateTarget, operating_characteristic};
 ///
-/// let nine_of_ten = Target::AtLeast(0.9);
+/// let nine_of_ten = RateTarget::AtLeast(0.9);
 /// let wilson = operating_characteristic(IntervalMethod::Wilson, nine_of_ten, 0.95, 25, 0.9).unwrap();
 /// assert!((wilson.fail - 0.098).abs() < 1e-3); // an agent that is just good enough fails in 98 of 1,000 gates
 /// let exact = operating_characteristic(IntervalMethod::Exact, nine_of_ten, 0.95, 29, 0.9).unwrap();
@@ -157,14 +157,14 @@ pub struct OperatingCharacteristic {
 /// How likely each verdict on `target` is after `trials` trials of an agent that succeeds at `true_rate`.
 ///
 /// ```
-/// use tracer_gate::statistics::{IntervalMethod, Target, operating_characteristic};
+/// use tracer_gate::statistics::{IntervalMethod, RateTarget, operating_characteristic};
 ///
-/// let sure = operating_characteristic(IntervalMethod::Wilson, Target::AtLeast(0.9), 0.95, 25, 1.0).unwrap();
+/// let sure = operating_characteristic(IntervalMethod::Wilson, RateTarget::AtLeast(0.9), 0.95, 25, 1.0).unwrap();
 /// assert_eq!((sure.pass, sure.fail), (1.0, 0.0));
 /// ```
 pub fn operating_characteristic(
     method: IntervalMethod,
-    target: Target,
+    target: RateTarget,
     confidence: f64,
     trials: u32,
     true_rate: f64,

@@ -120,8 +120,8 @@ fn changes(comparison: &Comparison) -> Vec<String> {
             number(change.after)
         )
     };
-    let told = |change: &&MetricChange| change.is_changed() && change.metric != "latency_ms";
-    changes.extend(comparison.metrics.iter().filter(told).map(metric));
+    let reported = |change: &&MetricChange| change.is_changed() && change.metric != "latency_ms";
+    changes.extend(comparison.metrics.iter().filter(reported).map(metric));
     let names = [
         ("new tools", &comparison.tools.added),
         ("tools no longer called", &comparison.tools.removed),

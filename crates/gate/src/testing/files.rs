@@ -38,11 +38,11 @@ impl BaselineFile {
 
     /// The baseline; nothing when there is no file.
     pub(super) fn read(&self) -> Result<Option<Baseline>, String> {
-        let told = |error: &dyn std::fmt::Display| format!("{}: {error}", self.path.display());
+        let reported = |error: &dyn std::fmt::Display| format!("{}: {error}", self.path.display());
         match read_input(&self.path, Baseline::MAX_BYTES) {
-            Ok(text) => Baseline::parse(&text).map(Some).map_err(|error| told(&error)),
+            Ok(text) => Baseline::parse(&text).map(Some).map_err(|error| reported(&error)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(told(&error)),
+            Err(error) => Err(reported(&error)),
         }
     }
 

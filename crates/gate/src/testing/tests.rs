@@ -200,7 +200,7 @@ fn a_baseline_that_is_no_small_regular_file_fails_the_test_at_once_and_by_name()
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         put(&path);
         let message = test(package.path()).outcome_where(good, true).unwrap_err();
-        let told = format!("support-agent.json: it is {what}; a regular file of at most 64 MiB is read");
-        assert!(message.contains(&told), "{message}");
+        let reported = format!("support-agent.json: it is {what}; a regular file of at most 64 MiB is read");
+        assert!(message.contains(&reported), "{message}");
     }
 }

@@ -9,12 +9,13 @@ use std::time::Duration;
 use crate::{FailureReason, ProcessExit, Trial, TrialFailure};
 use tracer_sdk::read::RunDirectory;
 
-use super::evidence::Evidence;
-use super::output::Output;
-use super::process::{self, End, Ended, Launch, Marker};
-use super::program::Program;
+use super::environment::{PreparedTrial, TrialEnd, TrialEnvironment, TrialStart};
+use super::evidence::TrialEvidence;
+use super::output::OutputCleaner;
+use super::process::{self, EndedProgram, Launch, Marker, ProgramEnd};
+use super::program::TrialProgram;
 use super::scratch::Scratch;
-use super::stop::{Stop, StopReason};
+use super::stop::{Stop, TrialsStop};
 use super::workspace::{self, Workspace};
 use tracer_insight::units;
 
@@ -41,7 +42,7 @@ pub struct TrialCommand {
     /// The gate.
     pub gate: String,
     /// The program.
-    pub program: Program,
+    pub program: TrialProgram,
     /// Its arguments.
     pub arguments: Vec<OsString>,
     /// Where it is called.
@@ -51,7 +52,9 @@ pub struct TrialCommand {
     /// How long a trial may take.
     pub timeout: Duration,
     /// What makes output fit to be kept.
-    pub output: Output,
+    pub output: OutputCleaner,
+    /// What its process is started with besides.
+    pub environment: Box<dyn TrialEnvironment>,
 }
 
 /// A trial that is over, with what it left as long as this is there.
@@ -78,12 +81,41 @@ impl TrialCommand {
             Ok(prepared) => prepared,
             Err(error) => return not_started(number, &error, None, stop),
         };
-        let ended = match process::run(&self.launch(number, &scratch, directory), stop) {
-            Ok(ended) => ended,
+        let mut launch = self.launch(number, &scratch, directory);
+        let prepared = match self.prepare_environment(number, &scratch, &mut launch) {
+            Ok(prepared) => prepared,
             Err(error) => return not_started(number, &error, Some(scratch), stop),
         };
-        let Evidence { runs, mut trial } = Evidence::collect(number, &scratch.data_dir());
-        self.tell_process(&mut trial, &ended);
+        let ended = match process::run(&launch, stop) {
+            Ok(ended) => ended,
+            Err(error) => {
+                prepared.finish(TrialEnd {
+                    exit: None,
+                    took: Duration::ZERO,
+                });
+                return not_started(number, &error, Some(scratch), stop);
+            }
+        };
+        let remarks = prepared.finish(TrialEnd {
+            exit: match ended.end {
+                ProgramEnd::Exited(status) => Some(exit(status)),
+                ProgramEnd::TimedOut | ProgramEnd::Stopped(_) => None,
+            },
+            took: ended.took,
+        });
+        let TrialEvidence { runs, mut trial } = TrialEvidence::collect(number, &scratch.data_dir());
+        if let (Some(failure), Some(no_run)) = (&mut trial.failure, remarks.no_run)
+            && failure.reason == FailureReason::NoTrace
+            && failure.detail.is_empty()
+        {
+            failure.detail = no_run;
+        }
+        self.record_process(&mut trial, &ended);
+        if let Some(reason) = remarks.cut_short
+            && !matches!(ended.end, ProgramEnd::Stopped(_))
+        {
+            trial.cut_short(&reason);
+        }
         trial.stderr_tail = if trial.is_sound() {
             self.output.last_lines(&ended.stderr)
         } else {
@@ -126,25 +158,44 @@ impl TrialCommand {
         }
     }
 
+    /// Prepares the environment of a trial, and adds it to what its process is started with.
+    fn prepare_environment(
+        &self,
+        number: u32,
+        scratch: &Scratch,
+        launch: &mut Launch,
+    ) -> io::Result<Box<dyn PreparedTrial>> {
+        let prepared = self.environment.prepare(&TrialStart {
+            number,
+            data_dir: &scratch.data_dir(),
+            directory: &launch.directory,
+            program: &launch.program,
+            arguments: &launch.arguments,
+        })?;
+        launch.environment.extend(prepared.variables());
+        launch.arguments = prepared.arguments(std::mem::take(&mut launch.arguments));
+        Ok(prepared)
+    }
+
     /// Adds what the process tells; that it failed comes before what is wrong with its trace.
-    fn tell_process(&self, trial: &mut Trial, ended: &Ended) {
+    fn record_process(&self, trial: &mut Trial, ended: &EndedProgram) {
         trial.wall_time_ms = u64::try_from(ended.took.as_millis()).ok();
         let failure = match ended.end {
-            End::Exited(status) if status.success() => {
+            ProgramEnd::Exited(status) if status.success() => {
                 trial.exit = Some(ProcessExit::Code(0));
                 return;
             }
-            End::Exited(status) => {
+            ProgramEnd::Exited(status) => {
                 let exit = exit(status);
                 trial.exit = Some(exit);
                 TrialFailure::new(FailureReason::ProcessFailed).with(exit.to_string())
             }
-            End::TimedOut => {
+            ProgramEnd::TimedOut => {
                 let limit = u64::try_from(self.timeout.as_micros()).unwrap_or(u64::MAX);
                 TrialFailure::new(FailureReason::Timeout)
                     .with(format!("ended after {}", units::duration(limit)))
             }
-            End::Stopped(StopReason::Interrupted | StopReason::Decided) => {
+            ProgramEnd::Stopped(TrialsStop::Interrupted | TrialsStop::Decided) => {
                 TrialFailure::new(FailureReason::Interrupted)
             }
         };

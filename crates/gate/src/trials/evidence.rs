@@ -11,22 +11,22 @@ const MAX_NAMED: usize = 3;
 
 /// The runs that a trial left, and the trial as far as they tell it.
 #[derive(Debug)]
-pub(super) struct Evidence {
+pub(super) struct TrialEvidence {
     /// All of them, whatever state they are in.
     pub(super) runs: Vec<RunDirectory>,
     /// The trial.
     pub(super) trial: Trial,
 }
 
-impl Evidence {
+impl TrialEvidence {
     /// Looks at what is there.
     pub(super) fn collect(number: u32, data_dir: &Path) -> Self {
-        let (runs, trial) = match RunStore::new(data_dir).directories() {
+        let (runs, trial) = match RunStore::new(data_dir).list_directories() {
             Ok(runs) => {
-                let trial = told_by(number, &runs);
+                let trial = trial_from_runs(number, &runs);
                 (runs, trial)
             }
-            Err(StoreError::Missing { .. }) => (Vec::new(), told_by(number, &[])),
+            Err(StoreError::Missing { .. }) => (Vec::new(), trial_from_runs(number, &[])),
             Err(error) => {
                 let failure = TrialFailure::new(FailureReason::NoTrace).with(error.to_string());
                 (Vec::new(), Trial::failed(number, failure))
@@ -36,10 +36,10 @@ impl Evidence {
     }
 }
 
-fn told_by(number: u32, runs: &[RunDirectory]) -> Trial {
+fn trial_from_runs(number: u32, runs: &[RunDirectory]) -> Trial {
     match runs {
         [] => Trial::failed(number, TrialFailure::new(FailureReason::NoTrace)),
-        [run] => told_by_run(number, run),
+        [run] => trial_from_run(number, run),
         several => {
             let mut named: Vec<String> = several.iter().map(|run| run.trace_id.to_string()).collect();
             let more = named.len().saturating_sub(MAX_NAMED);
@@ -56,7 +56,7 @@ fn told_by(number: u32, runs: &[RunDirectory]) -> Trial {
     }
 }
 
-fn told_by_run(number: u32, directory: &RunDirectory) -> Trial {
+fn trial_from_run(number: u32, directory: &RunDirectory) -> Trial {
     let malformed = |detail: String| Trial {
         trace_id: Some(directory.trace_id.to_string()),
         ..Trial::failed(

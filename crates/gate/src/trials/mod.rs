@@ -5,12 +5,14 @@
 //! | what belongs to the workspace, and a copy of it | `workspace` |
 //! | the program that a command names | `program` |
 //! | the folder of a trial | `scratch` |
+//! | what else its process is started with | `environment` |
 //! | running a program, and ending it with all that it started | `process` |
 //! | what the trial left | `evidence`, `output` |
 //! | one trial | `attempt` |
 //! | trials side by side, in order | `schedule`, `stop` |
 
 mod attempt;
+mod environment;
 mod evidence;
 mod output;
 mod process;
@@ -21,10 +23,13 @@ mod stop;
 mod workspace;
 
 pub use attempt::{Attempt, TrialCommand};
-pub use output::Output;
+pub use environment::{
+    PlainEnvironment, PreparedTrial, TrialEnd, TrialEnvironment, TrialRemarks, TrialStart,
+};
+pub use output::OutputCleaner;
 pub use process::Orphans;
-pub use program::Program;
-pub use schedule::{Next, Plan, Watcher, run_trials};
+pub use program::TrialProgram;
+pub use schedule::{AfterTrial, TrialPlan, Watcher, run_trials};
 pub use scratch::Scratch;
-pub use stop::{Stop, StopReason};
+pub use stop::{Stop, TrialsStop};
 pub use workspace::{Workspace, fingerprint};

@@ -12,11 +12,11 @@ const CUT: &str = "…";
 
 /// Makes output fit to be kept.
 #[derive(Debug)]
-pub struct Output {
+pub struct OutputCleaner {
     redaction: Redaction,
 }
 
-impl Output {
+impl OutputCleaner {
     /// With the rules that recording follows. The trials have the environment of this process, and with it its secrets.
     pub fn new(settings: &Settings) -> Self {
         Self {
@@ -24,11 +24,11 @@ impl Output {
         }
     }
 
-    /// What a trial that failed said last: on standard error, or else on standard output, told as such.
+    /// What a trial that failed said last: on standard error, or else on standard output, reported as such.
     pub fn last_words(&self, stderr: &str, stdout: &str) -> String {
-        let told = self.last_lines(stderr);
-        if !told.is_empty() {
-            return told;
+        let reported = self.last_lines(stderr);
+        if !reported.is_empty() {
+            return reported;
         }
         match self.last_lines(stdout).as_str() {
             "" => String::new(),
@@ -68,38 +68,38 @@ fn environment() -> impl Iterator<Item = (String, String)> {
 mod tests {
     use super::*;
 
-    fn told(stderr: &str, stdout: &str) -> String {
-        Output::new(&Settings::with_data_dir("unused")).last_words(stderr, stdout)
+    fn reported(stderr: &str, stdout: &str) -> String {
+        OutputCleaner::new(&Settings::with_data_dir("unused")).last_words(stderr, stdout)
     }
 
     #[test]
     fn the_last_lines_are_kept_and_long_ones_cut() {
         let many: Vec<String> = (1..=30).map(|number| format!("line {number}")).collect();
-        let kept = told(&many.join("\n"), "ignored");
+        let kept = reported(&many.join("\n"), "ignored");
         assert!(
             kept.starts_with("line 11\n") && kept.ends_with("line 30"),
             "{kept}"
         );
-        assert_eq!(told(&"ü".repeat(500), "").chars().count(), MAX_CHARACTERS + 1);
+        assert_eq!(reported(&"ü".repeat(500), "").chars().count(), MAX_CHARACTERS + 1);
     }
 
     #[test]
     fn secrets_are_replaced_before_lines_are_cut() {
         let line = format!("{} DB_PASSWORD=hunter2-and-more", "x".repeat(380));
-        let kept = told(&line, "");
+        let kept = reported(&line, "");
         assert!(
             !kept.contains("hunter2") && kept.contains("DB_PASSWORD=_"),
             "{kept}"
         );
     }
 
-    // gate-contract 15.3 E1: whichever stream the program complains on, it is told.
+    // gate-contract 15.3 E1: whichever stream the program complains on, it is reported.
     #[test]
-    fn where_standard_error_says_nothing_standard_output_is_told() {
+    fn an_empty_standard_error_is_replaced_by_standard_output() {
         assert_eq!(
-            told(" \n", "Traceback\nboom\n"),
+            reported(" \n", "Traceback\nboom\n"),
             "(nothing on standard error; standard output ended with)\nTraceback\nboom"
         );
-        assert_eq!(told("", ""), "");
+        assert_eq!(reported("", ""), "");
     }
 }

@@ -9,7 +9,7 @@ use tracer_insight::text::shell_quoted;
 
 /// A program that was found before the first trial is paid for.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Program {
+pub enum TrialProgram {
     /// A file of the workspace, named relative to it: each trial calls its own copy.
     OfWorkspace(PathBuf),
     /// A file elsewhere, or one that is made from the workspace: it is called where it is.
@@ -18,7 +18,7 @@ pub enum Program {
     Named(OsString),
 }
 
-impl Program {
+impl TrialProgram {
     /// Finds the program of a command.
     pub fn find(name: &OsStr, workspace: &Workspace) -> Result<Self, InputError> {
         let path = Path::new(name);
@@ -112,7 +112,7 @@ mod tests {
     fn a_file_of_the_workspace_is_called_in_each_copy() {
         let (_folder, workspace) = workspace();
         for name in ["./agent.sh", "././agent.sh"] {
-            let program = Program::find(name.as_ref(), &workspace).unwrap();
+            let program = TrialProgram::find(name.as_ref(), &workspace).unwrap();
             assert_eq!(program.called_in(Path::new("/copy")), Path::new("/copy/agent.sh"));
         }
     }
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn what_the_workspace_ignores_is_called_where_it_is() {
         let (_folder, workspace) = workspace();
-        let program = Program::find("target/agent".as_ref(), &workspace).unwrap();
+        let program = TrialProgram::find("target/agent".as_ref(), &workspace).unwrap();
         assert_eq!(
             program.called_in(Path::new("/copy")),
             workspace.root().join("target/agent")
@@ -132,12 +132,12 @@ mod tests {
     fn a_path_from_the_root_or_out_of_the_workspace_is_called_where_it_leads() {
         let (_folder, workspace) = workspace();
         let absolute = workspace.root().join("agent.sh");
-        let program = Program::find(absolute.as_os_str(), &workspace).unwrap();
+        let program = TrialProgram::find(absolute.as_os_str(), &workspace).unwrap();
         assert_eq!(program.called_in(Path::new("/copy")), absolute);
 
         let parent = workspace.root().file_name().unwrap().to_str().unwrap();
         let outward = format!("../{parent}/agent.sh");
-        let program = Program::find(outward.as_ref(), &workspace).unwrap();
+        let program = TrialProgram::find(outward.as_ref(), &workspace).unwrap();
         assert_eq!(
             program.called_in(Path::new("/copy")).canonicalize().unwrap(),
             absolute
@@ -147,14 +147,14 @@ mod tests {
     #[test]
     fn a_name_is_looked_for_on_the_path() {
         let (_folder, workspace) = workspace();
-        let program = Program::find("sh".as_ref(), &workspace).unwrap();
+        let program = TrialProgram::find("sh".as_ref(), &workspace).unwrap();
         assert_eq!(program.called_in(Path::new("/copy")), Path::new("sh"));
         for (name, said) in [
             ("agent.sh", "there is no program agent.sh on the PATH"),
             ("./absent", "there is no program ./absent"),
             ("./notes.txt", "./notes.txt is not executable"),
         ] {
-            let error = Program::find(name.as_ref(), &workspace).unwrap_err();
+            let error = TrialProgram::find(name.as_ref(), &workspace).unwrap_err();
             assert_eq!(error.message(), said);
             assert!(!error.hints().is_empty());
         }

@@ -7,14 +7,14 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use super::stop::{Stop, StopReason};
+use super::stop::{Stop, TrialsStop};
 
-/// How often whoever watches is told that time goes by.
+/// How often a watcher is notified that time goes by.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Whether to go on after a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum AfterTrial {
     /// There is more to find out.
     GoOn,
     /// The verdict is known.
@@ -23,7 +23,7 @@ pub enum Next {
 
 /// How many trials there are at most, and how many at once.
 #[derive(Debug, Clone, Copy)]
-pub struct Plan {
+pub struct TrialPlan {
     /// At most.
     pub trials: u32,
     /// At once.
@@ -39,13 +39,13 @@ pub trait Watcher<Outcome> {
     /// Time goes by.
     fn tick(&mut self);
     /// The outcomes, in the order of the numbers. When the user stops, also what ended out of order, with gaps.
-    fn take(&mut self, outcome: Outcome) -> Next;
+    fn take(&mut self, outcome: Outcome) -> AfterTrial;
 }
 
 /// Runs trials, numbered from 1; `run` runs one, on a thread of its own. One that ended is taken before another one
 /// starts in its place: no trial is paid for when the verdict is known.
 pub fn run_trials<Outcome: Send>(
-    plan: Plan,
+    plan: TrialPlan,
     stop: &Stop,
     run: impl Fn(u32) -> Outcome + Sync,
     watcher: &mut impl Watcher<Outcome>,
@@ -77,13 +77,13 @@ pub fn run_trials<Outcome: Send>(
                     break;
                 };
                 awaited += 1;
-                if watcher.take(outcome) == Next::Enough {
+                if watcher.take(outcome) == AfterTrial::Enough {
                     stop.decide();
                 }
             }
         }
     });
-    if stop.reason() == Some(StopReason::Interrupted) {
+    if stop.reason() == Some(TrialsStop::Interrupted) {
         for outcome in waiting.into_values() {
             watcher.take(outcome);
         }
@@ -113,19 +113,19 @@ mod tests {
 
         fn tick(&mut self) {}
 
-        fn take(&mut self, number: u32) -> Next {
+        fn take(&mut self, number: u32) -> AfterTrial {
             self.taken.push(number);
             if self.enough_after == Some(number) {
-                Next::Enough
+                AfterTrial::Enough
             } else {
-                Next::GoOn
+                AfterTrial::GoOn
             }
         }
     }
 
-    fn plan(trials: u32, jobs: u32) -> Plan {
+    fn plan(trials: u32, jobs: u32) -> TrialPlan {
         let jobs = NonZeroU32::new(jobs).unwrap();
-        Plan { trials, jobs }
+        TrialPlan { trials, jobs }
     }
 
     fn taken(trials: u32, jobs: u32, enough_after: u32) -> Vec<u32> {

@@ -16,7 +16,7 @@ pub struct Stop {
 
 /// Why to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StopReason {
+pub enum TrialsStop {
     /// The user pressed Ctrl-C, or the process was asked to end.
     Interrupted,
     /// No trial that is still running can change the verdict.
@@ -57,11 +57,11 @@ impl Stop {
     }
 
     /// Whether and why to stop.
-    pub fn reason(&self) -> Option<StopReason> {
+    pub fn reason(&self) -> Option<TrialsStop> {
         if self.interrupts.load(Ordering::Relaxed) > 0 {
-            Some(StopReason::Interrupted)
+            Some(TrialsStop::Interrupted)
         } else if self.decided.load(Ordering::Relaxed) {
-            Some(StopReason::Decided)
+            Some(TrialsStop::Decided)
         } else {
             None
         }

@@ -20,7 +20,7 @@ pub fn change_phrases(report: &Report) -> Vec<Phrase> {
     if diffs.is_empty() {
         return Vec::new();
     }
-    let mut told = tools(&diffs);
+    let mut reported = tools(&diffs);
     for (what, names) in [
         (
             comparison::NEW_MODEL,
@@ -31,16 +31,16 @@ pub fn change_phrases(report: &Report) -> Vec<Phrase> {
             named(&diffs, |diff| &diff.model_changes.removed),
         ),
     ] {
-        told.extend(each(what, &names, diffs.len()));
+        reported.extend(each(what, &names, diffs.len()));
     }
-    told.extend(endings(&diffs));
-    told.extend(guardrails(&diffs));
-    told.extend(
+    reported.extend(endings(&diffs));
+    reported.extend(guardrails(&diffs));
+    reported.extend(
         SUMMARY_METRICS
             .iter()
             .filter_map(|(key, metric)| number(key, metric, report)),
     );
-    told
+    reported
 }
 
 /// How many things changed in a trial, time not counted; empty without a baseline.
@@ -65,12 +65,12 @@ pub fn count(trial: &ReportedTrial) -> String {
 }
 
 fn tools(diffs: &[&CountedDiff]) -> Vec<Phrase> {
-    let mut told = each(
+    let mut reported = each(
         comparison::NEW_TOOL,
         &named(diffs, |diff| &diff.new_tools),
         diffs.len(),
     );
-    told.extend(each(
+    reported.extend(each(
         comparison::REMOVED_TOOL,
         &named(diffs, |diff| &diff.removed_tools),
         diffs.len(),
@@ -81,7 +81,7 @@ fn tools(diffs: &[&CountedDiff]) -> Vec<Phrase> {
         let known = repeated.entry(tool).or_insert((*before, *now, 0));
         *known = (known.0, known.1.max(*now), known.2 + 1);
     }
-    told.extend(repeated.into_iter().map(|(tool, (before, now, trials))| {
+    reported.extend(repeated.into_iter().map(|(tool, (before, now, trials))| {
         let times = format!(" up to {}", comparison::times_called(before, now));
         Phrase::words("calls ")
             .and_value(tool)
@@ -89,11 +89,11 @@ fn tools(diffs: &[&CountedDiff]) -> Vec<Phrase> {
     }));
     let reordered = diffs.iter().filter(|diff| diff.reordered_tools).count();
     if reordered > 0 {
-        told.push(Phrase::words(
+        reported.push(Phrase::words(
             comparison::REORDERED_TOOLS.to_owned() + &in_trials(reordered, diffs.len()),
         ));
     }
-    told
+    reported
 }
 
 fn endings(diffs: &[&CountedDiff]) -> Vec<Phrase> {
@@ -101,14 +101,14 @@ fn endings(diffs: &[&CountedDiff]) -> Vec<Phrase> {
     for [now, before] in diffs.iter().filter_map(|diff| diff.terminal_status_diff.as_ref()) {
         *endings.entry([now, before]).or_default() += 1;
     }
-    let told = endings.into_iter().map(|([now, before], trials)| {
+    let reported = endings.into_iter().map(|([now, before], trials)| {
         Phrase::words("ends ")
             .and_value(now)
             .and(" (was ")
             .and_value(before)
             .and(")".to_owned() + &in_trials(trials, diffs.len()))
     });
-    told.collect()
+    reported.collect()
 }
 
 fn guardrails(diffs: &[&CountedDiff]) -> Option<Phrase> {
@@ -198,13 +198,13 @@ const MAX_TOOLS: usize = 50;
 /// The changes: tools, then numbers by their medians.
 pub fn replacement_phrases(old: &Baseline, new: &Baseline) -> Vec<Phrase> {
     let (before, after) = (all_tools(old), all_tools(new));
-    let mut told: Vec<Phrase> = Vec::new();
+    let mut reported: Vec<Phrase> = Vec::new();
     for (what, tools) in [
         (comparison::NEW_TOOL, after.difference(&before)),
         (comparison::REMOVED_TOOL, before.difference(&after)),
     ] {
         let phrases = tools.take(MAX_TOOLS);
-        told.extend(phrases.map(|tool| Phrase::words(what).and_value(*tool)));
+        reported.extend(phrases.map(|tool| Phrase::words(what).and_value(*tool)));
     }
     for metric in &Metric::RECORDED {
         let name = metric.to_string();
@@ -212,7 +212,7 @@ pub fn replacement_phrases(old: &Baseline, new: &Baseline) -> Vec<Phrase> {
         let (before, after) = (of(old), of(new));
         let change = metric_words::change(&name, before, after);
         if !change.is_empty() {
-            told.push(Phrase::words(format!(
+            reported.push(Phrase::words(format!(
                 "{}: {} → {}, {change}",
                 metric_words::label(&name),
                 metric_words::value(&name, before),
@@ -221,13 +221,13 @@ pub fn replacement_phrases(old: &Baseline, new: &Baseline) -> Vec<Phrase> {
         }
     }
     if old.trials() != new.trials() {
-        told.push(Phrase::words(format!(
+        reported.push(Phrase::words(format!(
             "runs: {} → {}",
             old.trials(),
             new.trials()
         )));
     }
-    told
+    reported
 }
 
 /// The tools of all runs of a baseline.

@@ -19,7 +19,7 @@ const MAX_NAME_LENGTH: usize = 60;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum CheckOutcome {
     /// It does not hold.
     Failed,
     /// The evidence does not decide.
@@ -30,7 +30,7 @@ pub enum Outcome {
     Reported,
 }
 
-impl Outcome {
+impl CheckOutcome {
     /// The outcome of a check.
     pub fn of(check: &CheckResult) -> Self {
         match (check.mode, check.verdict) {
@@ -76,7 +76,7 @@ impl Outcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckRow {
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
     /// The metric as the policy names it.
     pub name: String,
     /// What was allowed.
@@ -117,25 +117,25 @@ pub fn check_rows(report: &Report) -> Vec<CheckRow> {
 
 /// `2 checks failed, 1 undecided, 5 passed`.
 pub fn tally(checks: &[CheckRow]) -> String {
-    let count = |outcome: Outcome| checks.iter().filter(|check| check.outcome == outcome).count() as u64;
-    let mut told = Vec::new();
+    let count = |outcome: CheckOutcome| checks.iter().filter(|check| check.outcome == outcome).count() as u64;
+    let mut described = Vec::new();
     for outcome in [
-        Outcome::Failed,
-        Outcome::Undecided,
-        Outcome::Passed,
-        Outcome::Reported,
+        CheckOutcome::Failed,
+        CheckOutcome::Undecided,
+        CheckOutcome::Passed,
+        CheckOutcome::Reported,
     ] {
         let number = count(outcome);
         if number > 0 {
-            let noun = if told.is_empty() {
+            let noun = if described.is_empty() {
                 text::counted(number, "check")
             } else {
                 number.to_string()
             };
-            told.push(format!("{noun} {}", outcome.word()));
+            described.push(format!("{noun} {}", outcome.word()));
         }
     }
-    told.join(", ")
+    described.join(", ")
 }
 
 /// Numbers of trials, neighbours joined: `1–3, 5`.
@@ -149,7 +149,7 @@ pub fn ranges(numbers: &[u32]) -> String {
         }
     }
     let hidden = spans.len() > MAX_RANGES;
-    let told: Vec<String> = spans
+    let described: Vec<String> = spans
         .into_iter()
         .take(MAX_RANGES)
         .map(|(start, end)| match end.checked_sub(start) {
@@ -158,7 +158,7 @@ pub fn ranges(numbers: &[u32]) -> String {
             _ => format!("{start}–{end}"),
         })
         .collect();
-    told.join(", ") + if hidden { ", …" } else { "" }
+    described.join(", ") + if hidden { ", …" } else { "" }
 }
 
 fn check_row(check: &CheckResult, report: &Report) -> CheckRow {
@@ -171,7 +171,7 @@ fn check_row(check: &CheckResult, report: &Report) -> CheckRow {
         Evidence::Distributional(evidence) => distributional(check, evidence),
     };
     CheckRow {
-        outcome: Outcome::of(check),
+        outcome: CheckOutcome::of(check),
         name: check.check_name.clone(),
         allowed,
         seen: match missing(check, report) {
@@ -262,8 +262,8 @@ fn how_broken(check: &CheckResult, evidence: &InvariantEvidence, trial: &Reporte
     if let Some(failure) = &trial.details.failure {
         return Phrase::value(failure.to_string());
     }
-    let told = trial.checks.iter().find(|check| check.check_name == name);
-    if let Some(actual) = told.and_then(|check| check.actual.as_deref()) {
+    let described = trial.checks.iter().find(|check| check.check_name == name);
+    if let Some(actual) = described.and_then(|check| check.actual.as_deref()) {
         return Phrase::value(actual);
     }
     match name {

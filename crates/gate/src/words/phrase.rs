@@ -9,11 +9,11 @@ const MAX_VALUE_LENGTH: usize = 80;
 /// Words and values in the order in which they are read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Phrase {
-    parts: Vec<Part>,
+    parts: Vec<PhrasePart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum PhrasePart {
     /// Ours, safe everywhere.
     Words(String),
     /// From a trace, a policy or a process: whatever it holds, it is only shown.
@@ -34,14 +34,14 @@ impl Phrase {
     /// The phrase with more of our own words.
     #[must_use]
     pub fn and(mut self, words: impl Into<String>) -> Self {
-        self.parts.push(Part::Words(words.into()));
+        self.parts.push(PhrasePart::Words(words.into()));
         self
     }
 
     /// The phrase with a value from elsewhere.
     #[must_use]
     pub fn and_value(mut self, value: impl Into<String>) -> Self {
-        self.parts.push(Part::Value(value.into()));
+        self.parts.push(PhrasePart::Value(value.into()));
         self
     }
 
@@ -59,18 +59,20 @@ impl Phrase {
 
     /// As plain text on one line.
     pub fn text(&self) -> String {
-        let part = |part: &Part| match part {
-            Part::Words(words) => words.clone(),
-            Part::Value(value) => text::printable(&text::one_line(value, MAX_VALUE_LENGTH)).into_owned(),
+        let part = |part: &PhrasePart| match part {
+            PhrasePart::Words(words) => words.clone(),
+            PhrasePart::Value(value) => {
+                text::printable(&text::one_line(value, MAX_VALUE_LENGTH)).into_owned()
+            }
         };
         self.parts.iter().map(part).collect()
     }
 
     /// As Markdown on one line, the values inert.
     pub fn markdown(&self) -> String {
-        let part = |part: &Part| match part {
-            Part::Words(words) => words.clone(),
-            Part::Value(value) => markdown::code(value),
+        let part = |part: &PhrasePart| match part {
+            PhrasePart::Words(words) => words.clone(),
+            PhrasePart::Value(value) => markdown::code(value),
         };
         self.parts.iter().map(part).collect()
     }

@@ -28,14 +28,14 @@ pub fn why(trial: &ReportedTrial) -> String {
         let found = trial.checks.iter().filter(|check| is_wanted(check));
         found.map(|check| check.check_name.as_str()).collect()
     };
-    let mut told = with(|check| !check.passed && !is_unknown(check)).join(", ");
+    let mut reported = with(|check| !check.passed && !is_unknown(check)).join(", ");
     if let Some(missing) = &trial.details.missing_spans {
-        if !told.is_empty() {
-            told.push_str("; ");
+        if !reported.is_empty() {
+            reported.push_str("; ");
         }
-        told.push_str(&missing.to_string());
+        reported.push_str(&missing.to_string());
     }
-    told
+    reported
 }
 
 /// Whether a trial did nothing wrong as far as is known, and not everything is known.

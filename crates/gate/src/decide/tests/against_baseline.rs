@@ -137,7 +137,7 @@ fn they_can_be_left_to_the_rate() {
 }
 
 #[test]
-fn mistakes_in_them_are_told() {
+fn mistakes_in_them_are_reported() {
     for (ours, code) in [
         ("{checks: {no_tools: {}}}", "unknown_metric"),
         ("{checks: {no_new_tools: {none_of: [a]}}}", "unknown_key"),

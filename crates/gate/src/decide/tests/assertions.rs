@@ -90,7 +90,10 @@ fn assert_judged_alike(judgement: &Judgement, result: &Value, name: &str) {
     let old_name = result["check_name"].as_str().unwrap();
     let check = found(judgement, old_name);
     if result["ignored"] == true {
-        assert_eq!(check.verdict, None, "{name}: {old_name} is told and not judged");
+        assert_eq!(
+            check.verdict, None,
+            "{name}: {old_name} is reported and not judged"
+        );
         return;
     }
     let passed = if result["passed"] == true {
@@ -109,9 +112,9 @@ fn assert_judged_alike(judgement: &Judgement, result: &Value, name: &str) {
         None => (passed, result["expected"].as_str().unwrap_or_default()),
     };
     assert_eq!(check.verdict, Some(verdict), "{name}: {old_name}: {check:#?}");
-    if let Some(told) = limit_and_value(check) {
+    if let Some(reported) = limit_and_value(check) {
         assert_eq!(
-            told,
+            reported,
             [limit, result["actual"].as_str().unwrap()],
             "{name}: {old_name}"
         );

@@ -55,7 +55,7 @@ fn a_check_fails_when_no_value_that_is_not_known_could_save_it() {
 
 // gate-contract 15.1 P1: an unfinished trace passed, with zeros for its numbers.
 #[test]
-fn a_run_without_an_end_fails_the_gate_and_tells_no_number() {
+fn a_run_without_an_end_fails_the_gate_and_has_no_numbers() {
     let mut unfinished = run(0, Some(0));
     unfinished.status = RecordedStatus::Running;
     let policy = policy(
@@ -71,7 +71,7 @@ fn a_run_without_an_end_fails_the_gate_and_tells_no_number() {
 }
 
 #[test]
-fn a_trial_without_a_trace_fails_the_gate_and_the_others_are_still_told() {
+fn a_trial_without_a_trace_fails_the_gate_and_the_others_are_reported() {
     let mut all = of_steps(&[4, 5]);
     all.push(crashed(3));
     let policy = Policy::parse(
@@ -193,7 +193,7 @@ fn the_exact_rule_takes_into_account_that_the_baselines_bound_is_a_draw() {
             "{trials}"
         );
     }
-    // Wilson's rule does not, and with so many trials it may gate: `docs/what-the-gate-promises.md` tells.
+    // Wilson's rule does not, and with this many trials it may gate: see `docs/what-the-gate-promises.md`.
     assert!(false_alarms(IntervalMethod::Wilson, 52) > 0.1);
 }
 
@@ -256,9 +256,9 @@ fn the_tools_that_broke_an_invariant_are_named_trial_by_trial() {
     let policy = Policy::without_file(&no_new_tools).unwrap().for_one_run();
     let gate = Gate::new(&policy, Some(&known)).unwrap();
     let judgement = gate.judge(&[trial(1, calling("delete"))]);
-    let told = serde_json::to_value(&row(&judgement, "forbidden_tools").evidence).unwrap();
+    let reported = serde_json::to_value(&row(&judgement, "forbidden_tools").evidence).unwrap();
     assert_eq!(
-        told["tools"],
+        reported["tools"],
         serde_json::json!([{"trial": 1, "tools": ["delete"]}])
     );
 }

@@ -163,7 +163,7 @@ fn a_distributional_check_is_undecided_only_where_the_value_could_lie_on_either_
 }
 
 #[test]
-fn whatever_stands_in_the_metadata_for_spans_that_were_lost_is_understood() {
+fn any_form_of_lost_spans_in_the_metadata_is_understood() {
     let spans = |dropped: Value| run(&["read"], &dropped).missing.map(|missing| missing.spans);
     assert_eq!(spans(lost(3)), Some(Some(3)));
     assert_eq!(
@@ -171,7 +171,7 @@ fn whatever_stands_in_the_metadata_for_spans_that_were_lost_is_understood() {
         Some(Some(3))
     );
     assert_eq!(spans(json!(4)), Some(Some(4)));
-    // How many is not told: any number.
+    // How many is not reported: any number.
     for unknown in [
         json!({}),
         json!({"spans": "many"}),

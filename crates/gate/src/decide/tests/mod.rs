@@ -14,7 +14,7 @@ use crate::{Baseline, FailureReason, ProcessExit, Trial, TrialFailure};
 use tracer_insight::profile::{Bounds, RunProfile};
 use tracer_insight::testing::recorded;
 
-/// A completed run of so many steps and tokens.
+/// A completed run of this many steps and tokens.
 fn run(steps: u64, tokens: Option<u64>) -> RunProfile {
     let mut run = recorded(|| Ok(()));
     run.step_count = steps;
@@ -42,7 +42,7 @@ fn trials(runs: impl IntoIterator<Item = RunProfile>) -> Vec<Trial> {
     (1..).zip(runs).map(|(number, run)| trial(number, run)).collect()
 }
 
-/// Trials of so many steps.
+/// Trials of this many steps.
 fn of_steps(steps: &[u64]) -> Vec<Trial> {
     trials(steps.iter().map(|steps| run(*steps, Some(1))))
 }
@@ -64,7 +64,7 @@ fn exactly(values: impl IntoIterator<Item = f64>) -> Vec<Option<Bounds>> {
         .collect()
 }
 
-/// A policy of version 2 with so many trials and these metrics.
+/// A policy of version 2 with this many trials and these metrics.
 fn policy(trials: u32, metrics: &str) -> Policy {
     with_ours(trials, metrics, "{}")
 }

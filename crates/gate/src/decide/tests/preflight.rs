@@ -1,4 +1,4 @@
-//! What is refused, or told, before the first trial is paid for.
+//! What is refused, or reported, before the first trial is paid for.
 
 use super::{baseline_of_steps, policy, run, with_ours};
 use crate::decide::measured;
@@ -118,7 +118,7 @@ fn a_check_that_needs_a_baseline_is_refused_without_one() {
 }
 
 #[test]
-fn a_tolerance_that_is_not_applied_is_told() {
+fn a_tolerance_that_is_not_applied_is_reported() {
     let tokens = policy(
         3,
         "cost_tokens: {kind: measured, direction: upper, tolerance: {relative: 0.5}, limit: 900}",
@@ -146,11 +146,11 @@ fn an_explicitly_gating_check_needs_a_baseline_of_enough_runs() {
         )
     );
     assert!(Gate::new(&gating, Some(&baseline_of_steps(1..=19))).is_ok());
-    // Left to itself it is told instead, and says why.
+    // Left to itself it is reported instead, and says why.
     let automatic = policy(1, &format!("{SPREAD}, no_loops: {{kind: invariant}}"));
-    let told = notices(&automatic, Some(&baseline_of_steps(1..=18)));
+    let shown = notices(&automatic, Some(&baseline_of_steps(1..=18)));
     assert_eq!(
-        told,
+        shown,
         ["step_count: reported only, because the baseline has 18 runs and 19 are needed"]
     );
 }
@@ -173,9 +173,9 @@ fn a_tolerance_that_often_fails_an_unchanged_agent_says_so() {
     );
     // The median is 10 and the bound 12.5: three runs of nine lie beyond.
     let spread = baseline_of_steps([8, 8, 9, 10, 10, 11, 14, 15, 16]);
-    let told = notices(&narrow, Some(&spread));
+    let shown = notices(&narrow, Some(&spread));
     assert_eq!(
-        told,
+        shown,
         [
             "step_count: an agent that did not change fails this check in about 26 of 100 gates, as far as the baseline's 9 \
           runs tell, and in at most 73; more trials or a wider tolerance make that rarer"
@@ -251,10 +251,10 @@ fn silence_is_seldom_wrong_whatever_the_agent() {
                     upper_limit: None,
                     aggregate: Aggregate::Median,
                 };
-                let told = measured::false_alarms(&rule, &sample, trials);
+                let shown = measured::false_alarms(&rule, &sample, trials);
                 let bound = 1.25 * crate::statistics::aggregate(&sample, Aggregate::Median).unwrap();
                 let truth = chance_beyond(&population, trials, Aggregate::Median, |value| value > bound);
-                silent_and_wrong += u32::from(told.at_most <= 0.05 && truth.estimate > 0.05);
+                silent_and_wrong += u32::from(shown.at_most <= 0.05 && truth.estimate > 0.05);
             }
             assert!(
                 silent_and_wrong * 20 <= rounds,
@@ -297,9 +297,9 @@ fn one_run_is_judged_without_the_rate() {
 }
 
 #[test]
-fn an_old_policy_is_told_to_be_one() {
+fn an_old_policy_is_reported_as_old() {
     let policy = Policy::parse("assert: {no_loops: true, colour: red}\n", &Overrides::default()).unwrap();
-    let told = notices(&policy, None);
-    assert!(told[0].contains("old format"), "{told:?}");
-    assert!(told[1].ends_with("colour"), "{told:?}");
+    let shown = notices(&policy, None);
+    assert!(shown[0].contains("old format"), "{shown:?}");
+    assert!(shown[1].ends_with("colour"), "{shown:?}");
 }

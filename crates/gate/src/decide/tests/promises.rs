@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::decide::{distributional, measured};
 use crate::policy::{Aggregate, Distributional, Measured, Tolerance};
 use crate::statistics::{
-    IntervalMethod, Target, chance_of_exceeding, minimum_trials, noise, operating_characteristic,
+    IntervalMethod, RateTarget, chance_of_exceeding, minimum_trials, noise, operating_characteristic,
     runs_that_tell,
 };
 use crate::{Direction, Verdict};
@@ -82,7 +82,7 @@ fn how_often_the_least_number_of_trials_passes_a_bad_agent_is_documented() {
     for rate in [0.7, 0.8, 0.9, 0.95, 0.99] {
         let mut cells = vec![format!("{rate}")];
         for method in METHODS {
-            let target = Target::AtLeast(rate);
+            let target = RateTarget::AtLeast(rate);
             let trials = minimum_trials(method, target, CONFIDENCE).unwrap();
             let chances = operating_characteristic(method, target, CONFIDENCE, trials, rate).unwrap();
             cells.extend([trials.to_string(), percent(chances.pass)]);
@@ -105,7 +105,7 @@ fn how_often_each_verdict_is_given_is_documented() {
     ])];
     for rate in [1.0, 0.99, 0.97, 0.95, 0.9, 0.85, 0.8, 0.7, 0.5] {
         let chances = [(IntervalMethod::Wilson, 25), (IntervalMethod::Exact, 29)].map(|(method, trials)| {
-            operating_characteristic(method, Target::AtLeast(0.9), CONFIDENCE, trials, rate).unwrap()
+            operating_characteristic(method, RateTarget::AtLeast(0.9), CONFIDENCE, trials, rate).unwrap()
         });
         let chances = chances
             .iter()
@@ -218,10 +218,22 @@ fn what_a_small_baseline_cannot_rule_out_is_documented() {
 fn how_checks_and_reruns_add_up_is_documented() {
     let many = [1, 2, 4, 8];
     let at_least_once = |chance: f64| many.map(|times| 1.0 - (1.0 - chance).powi(times));
-    let wilson =
-        operating_characteristic(IntervalMethod::Wilson, Target::AtLeast(0.9), CONFIDENCE, 25, 0.9).unwrap();
-    let exact =
-        operating_characteristic(IntervalMethod::Exact, Target::AtLeast(0.9), CONFIDENCE, 29, 0.9).unwrap();
+    let wilson = operating_characteristic(
+        IntervalMethod::Wilson,
+        RateTarget::AtLeast(0.9),
+        CONFIDENCE,
+        25,
+        0.9,
+    )
+    .unwrap();
+    let exact = operating_characteristic(
+        IntervalMethod::Exact,
+        RateTarget::AtLeast(0.9),
+        CONFIDENCE,
+        29,
+        0.9,
+    )
+    .unwrap();
     assert_documented(&[
         head(&["chance that it happens at least once in", "1", "2", "4", "8"]),
         row(

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{calling, crashed, of_steps, policy, run, trials, with_ours};
 use crate::decide::statistical;
 use crate::policy::{Policy, Statistical};
-use crate::statistics::{IntervalMethod, Target};
+use crate::statistics::{IntervalMethod, RateTarget};
 use crate::{Gate, StopReason, Trial, Verdict};
 use tracer_insight::testing::{Vector, computed};
 
@@ -67,7 +67,7 @@ fn one_value_over_the_limit_of_a_maximum_stops_the_gate() {
 }
 
 #[test]
-fn a_check_that_is_only_told_stops_nothing() {
+fn a_report_only_check_stops_nothing() {
     let policy = policy(
         9,
         "task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9}, no_loops: {kind: invariant}",
@@ -91,7 +91,7 @@ fn a_rate_that_can_no_longer_be_reached_stops_the_gate() {
 /// The verdict that no further outcome can change, if there is one.
 fn settled(failures: u32, made: u32, budget: u32) -> Option<Verdict> {
     let rule = Statistical {
-        target: Target::AtLeast(0.9),
+        target: RateTarget::AtLeast(0.9),
         confidence: 0.95,
         mode: None,
     };
@@ -131,7 +131,7 @@ fn stopping_early_saves_the_trials_that_the_exact_computation_names() {
         }
         let rate = vector.input["true_pass_rate"].as_f64().unwrap();
         let expected = vector.expected["expected_trials"].as_f64().unwrap();
-        // The chance of having made so many trials with so many failures, without having stopped.
+        // The chance of having made this many trials with this many failures, without having stopped.
         let mut open = vec![1.0];
         let mut made_on_average = 0.0;
         for made in 1..=25_u32 {

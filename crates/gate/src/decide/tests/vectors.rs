@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{baseline_of_steps, exactly, policy, run};
-use crate::decide::outcome::Outcome;
+use crate::decide::outcome::TrialOutcome;
 use crate::decide::plan::plan;
 use crate::decide::{distributional, invariant, measured, statistical};
 use crate::policy::{Aggregate, Distributional, Invariant, Measured, Statistical, Tolerance, ToolGlobs};
-use crate::statistics::{IntervalMethod, Target};
+use crate::statistics::{IntervalMethod, RateTarget};
 use crate::{Baseline, CheckMode, DecisionRule, Direction, Verdict};
 use tracer_insight::profile::RunProfile;
 use tracer_insight::testing::metrics_of_vector;
@@ -83,9 +83,9 @@ fn statistical_checks_decide_as_the_contract_has_it() {
         let input = &vector.input;
         let threshold = &input["threshold"];
         let target = match direction(input) {
-            Direction::Lower => Target::AtLeast(number(threshold)),
-            Direction::Upper => Target::AtMost(number(threshold)),
-            Direction::Both => Target::Within {
+            Direction::Lower => RateTarget::AtLeast(number(threshold)),
+            Direction::Upper => RateTarget::AtMost(number(threshold)),
+            Direction::Both => RateTarget::Within {
                 lower: number(&threshold[0]),
                 upper: number(&threshold[1]),
             },
@@ -99,9 +99,11 @@ fn statistical_checks_decide_as_the_contract_has_it() {
             input["successes"].as_u64().unwrap(),
             input["trials"].as_u64().unwrap(),
         );
-        let outcomes: Vec<_> = (0..trials).map(|trial| Outcome::of(trial < successes)).collect();
+        let outcomes: Vec<_> = (0..trials)
+            .map(|trial| TrialOutcome::of(trial < successes))
+            .collect();
         let (verdict, evidence) = statistical::decide(&rule, IntervalMethod::Wilson, &outcomes);
-        // What a check in the mode `report_only` would have decided is not told: its row has no verdict.
+        // What a check in the mode `report_only` would have decided is not reported: its row has no verdict.
         if let Some(expected) = vector.expected["verdict"].as_str() {
             assert_eq!(verdict.as_str(), expected, "{}", vector.name);
             assert_eq!(

@@ -1,11 +1,11 @@
-//! Mistakes in a policy file: each is found, and told with its place.
+//! Mistakes in a policy file: each is found, and reported with its place.
 
 use super::{mistake, read, with_metrics};
 use crate::policy::{OnInconclusive, PolicySource};
 use crate::statistics::IntervalMethod;
 
 #[test]
-fn every_mistake_is_told_with_its_line_and_column() {
+fn every_mistake_is_reported_with_line_and_column() {
     let text = with_metrics("  step_count:\n    kind: measured\n    direction: upper\n    limit: many\n");
     assert_eq!(
         mistake(&text),
@@ -35,7 +35,7 @@ fn every_mistake_is_told_with_its_line_and_column() {
 }
 
 #[test]
-fn text_that_is_not_yaml_is_told_with_its_place() {
+fn text_that_is_not_yaml_is_reported_with_its_place() {
     let (code, (line, _), message) = mistake("version: 2\nmetrics: {no_loops: [}\n");
     assert_eq!((code, line), ("malformed_yaml", 2));
     assert!(message.contains("is not YAML"), "{message}");
@@ -117,7 +117,7 @@ fn require_false_is_refused_where_there_is_no_opposite() {
 
 // gate-contract 15.2 F9: a threshold of 1 was found out only after every trial was paid for.
 #[test]
-fn a_rate_that_nothing_can_show_is_refused_unless_it_is_only_told() {
+fn a_rate_that_nothing_can_show_is_refused_unless_it_is_report_only() {
     let rate = |rest: &str| with_metrics(&format!("  task_pass_rate: {{kind: statistical, {rest}}}\n"));
     assert_eq!(
         mistake(&rate("direction: lower, threshold: 1.0")).0,
@@ -236,7 +236,7 @@ fn x_tracer_is_as_strict_as_the_rest() {
 }
 
 #[test]
-fn a_metric_of_x_tracer_is_told_to_stand_there() {
+fn a_metric_of_x_tracer_is_refused_elsewhere() {
     let text = with_metrics("  error_count: {kind: measured, direction: upper, limit: 0}\n");
     let error = read(&text).unwrap_err();
     assert_eq!(

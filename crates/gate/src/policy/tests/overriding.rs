@@ -7,7 +7,7 @@ use crate::Direction;
 use crate::policy::{
     Bound, ExpectedStatus, Invariant, OnInconclusive, Overrides, Policy, PolicyError, Rule, ToolGlobs,
 };
-use crate::statistics::Target;
+use crate::statistics::RateTarget;
 
 const STEPS: &str =
     "  step_count: {kind: measured, direction: upper, tolerance: {relative: 0.5, absolute: 1}}\n";
@@ -157,7 +157,7 @@ fn a_switch_of_the_command_line_does_not_turn_the_files_off() {
 }
 
 #[test]
-fn an_ignored_check_is_told_and_not_judged_by_its_old_name_or_its_new() {
+fn an_ignored_check_is_reported_by_either_name_and_not_judged() {
     for name in ["duration", "latency_ms"] {
         let overrides = Overrides {
             ignored_checks: vec![name.to_owned()],
@@ -279,7 +279,7 @@ assert:
     let Rule::Statistical(rate) = &policy.checks[7].rule else {
         panic!()
     };
-    assert_eq!((rate.target, rate.confidence), (Target::AtLeast(0.7), 0.9));
+    assert_eq!((rate.target, rate.confidence), (RateTarget::AtLeast(0.7), 0.9));
     assert_eq!(
         read("assert: {max_steps: -1}\n").unwrap_err().code.as_str(),
         "negative_value"

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::policy::{
     Bound, Check, Invariant, Overrides, Policy, PolicyError, PolicySource, PolicyWarning, Rule,
 };
-use crate::statistics::Target;
+use crate::statistics::RateTarget;
 use tracer_insight::testing::{Vector, measured};
 
 /// Where this gate differs from the existing one: the vector, the code here, and why.
@@ -118,13 +118,13 @@ fn assert_read_alike(policy: &Policy, vector: &Vector) {
     let found: Map<String, Value> = policy
         .checks
         .iter()
-        .map(|check| (check.name.clone(), as_the_vectors_tell_it(check)))
+        .map(|check| (check.name.clone(), as_the_vectors_describe_it(check)))
         .collect();
     assert_eq!(expected["metrics"], Value::Object(found), "{name}");
 }
 
-fn as_the_vectors_tell_it(check: &Check) -> Value {
-    let mut told = json!({
+fn as_the_vectors_describe_it(check: &Check) -> Value {
+    let mut reported = json!({
         "name": check.name,
         "kind": check.rule.kind(),
         "mode": null,
@@ -132,33 +132,33 @@ fn as_the_vectors_tell_it(check: &Check) -> Value {
         "coverage": 0.95,
     });
     if let Some(direction) = check.rule.direction() {
-        told["direction"] = json!(direction);
+        reported["direction"] = json!(direction);
     }
     match &check.rule {
         Rule::Invariant(
             Invariant::ForbiddenTools(_) | Invariant::RequiredTools(_) | Invariant::KnownTools { .. },
         ) => {}
         Rule::Invariant(invariant) => {
-            told["require"] = json!(*invariant != Invariant::StopConditionReached(false));
+            reported["require"] = json!(*invariant != Invariant::StopConditionReached(false));
         }
         Rule::Measured(measured) => {
-            told["aggregate"] = json!(measured.aggregate.as_str());
+            reported["aggregate"] = json!(measured.aggregate.as_str());
             if let Some(tolerance) = measured.tolerance {
-                told["tolerance_relative"] = json!(tolerance.relative);
+                reported["tolerance_relative"] = json!(tolerance.relative);
             }
             if let Some(limit) = measured.upper_limit {
-                told["limit"] = json!(limit);
+                reported["limit"] = json!(limit);
             }
         }
-        Rule::Distributional(rule) => told["mode"] = json!(rule.mode),
+        Rule::Distributional(rule) => reported["mode"] = json!(rule.mode),
         Rule::Statistical(rule) => {
-            told["mode"] = json!(rule.mode);
-            told["success_predicate"] = json!("all_invariants_passed");
-            told["threshold"] = match rule.target {
-                Target::AtLeast(rate) | Target::AtMost(rate) => json!(rate),
-                Target::Within { lower, upper } => json!([lower, upper]),
+            reported["mode"] = json!(rule.mode);
+            reported["success_predicate"] = json!("all_invariants_passed");
+            reported["threshold"] = match rule.target {
+                RateTarget::AtLeast(rate) | RateTarget::AtMost(rate) => json!(rate),
+                RateTarget::Within { lower, upper } => json!([lower, upper]),
             };
         }
     }
-    told
+    reported
 }

@@ -12,7 +12,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How long killing is tried: a program that starts processes faster than they can be killed must not hold up the gate.
 const KILLING: Duration = Duration::from_secs(5);
 /// How often it is looked whether processes are gone.
-const GLANCE: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Ends every process of a trial, and tells whether none is left. A second Ctrl-C ends the patience with them.
 pub(super) fn end(leader: &mut Child, members: &Members, stop: &Stop) -> bool {
@@ -30,7 +30,7 @@ pub(super) fn end(leader: &mut Child, members: &Members, stop: &Stop) -> bool {
         if are_gone(leader) {
             return true;
         }
-        thread::sleep(GLANCE);
+        thread::sleep(POLL_INTERVAL);
     }
     let killing = Instant::now();
     while killing.elapsed() < KILLING {
@@ -40,7 +40,7 @@ pub(super) fn end(leader: &mut Child, members: &Members, stop: &Stop) -> bool {
         if are_gone(leader) {
             return true;
         }
-        thread::sleep(GLANCE);
+        thread::sleep(POLL_INTERVAL);
     }
     false
 }

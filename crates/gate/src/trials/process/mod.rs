@@ -16,4 +16,4 @@ mod tests;
 
 pub(super) use marker::Marker;
 pub use orphans::Orphans;
-pub(super) use run::{End, Ended, Launch, run};
+pub(super) use run::{EndedProgram, Launch, ProgramEnd, run};

@@ -13,7 +13,7 @@ use super::strays::{self, Process};
 /// How long killing is tried.
 const KILLING: Duration = Duration::from_secs(2);
 /// How often it is looked whether they are gone.
-const GLANCE: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The orphans that trials leave, from now on until they are ended.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Orphans {
             for orphan in orphans {
                 let _ = kill(orphan.id, Signal::SIGKILL);
             }
-            thread::sleep(GLANCE);
+            thread::sleep(POLL_INTERVAL);
         }
         !self.are_adopted
     }

@@ -11,10 +11,10 @@ use super::Marker;
 use super::group;
 use super::members::{Members, lead_a_group};
 use super::tail::Tail;
-use crate::trials::stop::{Stop, StopReason};
+use crate::trials::stop::{Stop, TrialsStop};
 
 /// How often it is looked whether a program has ended.
-const GLANCE: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// How long the end of the output is waited for when every process is gone.
 const OUTPUT_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -29,7 +29,7 @@ pub(crate) struct Launch {
     pub(crate) directory: PathBuf,
     /// What its environment has besides that of this process.
     pub(crate) environment: Vec<(&'static str, OsString)>,
-    /// What its environment does not have.
+    /// What its environment does not have of this process's, unless it is set.
     pub(crate) removed: &'static [&'static str],
     /// What tells its processes.
     pub(crate) marker: Marker,
@@ -39,20 +39,20 @@ pub(crate) struct Launch {
 
 /// Why a program is no longer running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum ProgramEnd {
     /// It ended.
     Exited(ExitStatus),
     /// It took too long.
     TimedOut,
     /// It was not needed or not wanted any more.
-    Stopped(StopReason),
+    Stopped(TrialsStop),
 }
 
 /// What became of a program.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct EndedProgram {
     /// Why it is no longer running.
-    pub(crate) end: End,
+    pub(crate) end: ProgramEnd,
     /// How long it ran.
     pub(crate) took: Duration,
     /// Whether some of its processes could not be ended.
@@ -64,8 +64,12 @@ pub(crate) struct Ended {
 }
 
 /// Runs a program. When this returns, nothing that it started is running any more, as far as the system tells.
-pub(crate) fn run(launch: &Launch, stop: &Stop) -> io::Result<Ended> {
+pub(crate) fn run(launch: &Launch, stop: &Stop) -> io::Result<EndedProgram> {
     let mut command = Command::new(&launch.program);
+    // First: what is set may be among them.
+    for name in launch.removed {
+        command.env_remove(name);
+    }
     command
         .args(&launch.arguments)
         .current_dir(&launch.directory)
@@ -74,12 +78,9 @@ pub(crate) fn run(launch: &Launch, stop: &Stop) -> io::Result<Ended> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    for name in launch.removed {
-        command.env_remove(name);
-    }
     lead_a_group(&mut command);
     let started = Instant::now();
-    let mut child = command.spawn()?;
+    let mut child = spawn(&mut command)?;
     let members = Members::new(&child, &launch.marker);
     let waited = read_output(&mut child)
         .and_then(|output| Ok((wait(&mut child, launch.timeout, started, stop)?, output)));
@@ -87,7 +88,7 @@ pub(crate) fn run(launch: &Launch, stop: &Stop) -> io::Result<Ended> {
     // Whatever went wrong: no process stays.
     let are_gone = group::end(&mut child, &members, stop);
     let (end, (stdout, stderr)) = waited?;
-    Ok(Ended {
+    Ok(EndedProgram {
         end,
         took,
         has_survivors: !are_gone,
@@ -103,17 +104,37 @@ fn read_output(child: &mut Child) -> io::Result<(Tail, Tail)> {
     }
 }
 
-fn wait(child: &mut Child, timeout: Duration, started: Instant, stop: &Stop) -> io::Result<End> {
+fn wait(child: &mut Child, timeout: Duration, started: Instant, stop: &Stop) -> io::Result<ProgramEnd> {
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(End::Exited(status));
+            return Ok(ProgramEnd::Exited(status));
         }
         if let Some(reason) = stop.reason() {
-            return Ok(End::Stopped(reason));
+            return Ok(ProgramEnd::Stopped(reason));
         }
         if started.elapsed() >= timeout {
-            return Ok(End::TimedOut);
+            return Ok(ProgramEnd::TimedOut);
         }
-        thread::sleep(GLANCE);
+        thread::sleep(POLL_INTERVAL);
+    }
+}
+
+/// How long a program that is being written is waited for, and how far apart it is tried.
+const BUSY_PATIENCE: Duration = Duration::from_secs(1);
+const BUSY_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Starts a command. The copy of a program cannot be run for a moment where another trial started while it was written:
+/// that trial's process has the file open until it runs its own program.
+fn spawn(command: &mut Command) -> io::Result<Child> {
+    let started = Instant::now();
+    loop {
+        match command.spawn() {
+            Err(error)
+                if error.kind() == io::ErrorKind::ExecutableFileBusy && started.elapsed() < BUSY_PATIENCE =>
+            {
+                thread::sleep(BUSY_INTERVAL);
+            }
+            spawned => return spawned,
+        }
     }
 }

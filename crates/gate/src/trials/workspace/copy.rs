@@ -16,7 +16,7 @@ use super::files::{Listed, look_at};
 /// what was removed, what lies behind a link, and other repositories in it. A link into the workspace becomes one into
 /// the copy.
 pub(crate) fn copy(workspace: &Workspace, target: &Path, is_stopped: impl Fn() -> bool) -> io::Result<()> {
-    let mut copy = Copy {
+    let mut copy = WorkspaceCopy {
         root: &workspace.root,
         target,
         folders: BTreeSet::new(),
@@ -31,14 +31,14 @@ pub(crate) fn copy(workspace: &Workspace, target: &Path, is_stopped: impl Fn() -
     Ok(())
 }
 
-struct Copy<'a> {
+struct WorkspaceCopy<'a> {
     root: &'a Path,
     target: &'a Path,
     /// The folders that this copy made, relative to the target.
     folders: BTreeSet<PathBuf>,
 }
 
-impl Copy<'_> {
+impl WorkspaceCopy<'_> {
     fn take(&mut self, file: &Path) -> io::Result<()> {
         let listed = look_at(self.root, file)?;
         if matches!(listed, Listed::Nothing) {

@@ -1,4 +1,4 @@
-//! Which files belong to a folder: Git knows it, or else it is told from their names. What was listed may have been
+//! Which files belong to a folder: Git knows it, or else their names decide. What was listed may have been
 //! replaced since, so it is looked at again when it is needed.
 
 use std::fs::{self, File};
@@ -34,8 +34,8 @@ pub(super) fn listed_by_git(root: &Path) -> Result<Vec<PathBuf>, InputError> {
 
 /// The commit that is checked out; `None` before the first one.
 pub(super) fn commit(root: &Path) -> Option<String> {
-    let told = git(root, &["rev-parse", "--verify", "--quiet", "HEAD"]).ok()?;
-    Some(String::from_utf8(told).ok()?.trim().to_owned())
+    let reported = git(root, &["rev-parse", "--verify", "--quiet", "HEAD"]).ok()?;
+    Some(String::from_utf8(reported).ok()?.trim().to_owned())
 }
 
 fn git(root: &Path, arguments: &[&str]) -> io::Result<Vec<u8>> {

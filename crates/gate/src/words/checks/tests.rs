@@ -1,4 +1,4 @@
-//! How single checks are told.
+//! How single checks are reported.
 
 use super::*;
 use crate::words::samples::{crashed, good, metrics, report, trial, worse};
@@ -7,7 +7,7 @@ use tracer_sdk::format::Usage;
 
 use tracer_insight::sample_run::{Sample, llm};
 
-/// How the check of the first rule is told.
+/// How the check of the first rule is reported.
 fn only(rule: &str, baseline: Option<&Baseline>, trials: &[Trial]) -> [String; 4] {
     let policy = format!(
         "version: 2\ntrials: {}\nfail_fast: false\nmetrics:\n  {rule}\n",
@@ -26,7 +26,7 @@ fn only(rule: &str, baseline: Option<&Baseline>, trials: &[Trial]) -> [String; 4
     ]
 }
 
-/// A run that used so many tokens.
+/// A run that used this many tokens.
 fn with_tokens(tokens: u64) -> Sample {
     Sample::new().step(llm("ask", "answer", Usage::new(tokens, 0)))
 }
@@ -39,7 +39,7 @@ fn baseline_of(tokens: std::ops::RangeInclusive<u64>) -> Baseline {
 }
 
 #[test]
-fn a_broken_invariant_tells_how_it_was_broken() {
+fn a_broken_invariant_says_how_it_was_broken() {
     let [outcome, allowed, seen, trials] = only(
         "no_loops: {kind: invariant}",
         None,
@@ -51,7 +51,7 @@ fn a_broken_invariant_tells_how_it_was_broken() {
 }
 
 #[test]
-fn a_list_of_tools_tells_which_of_them_is_meant() {
+fn a_list_of_tools_says_which_of_them_is_meant() {
     let worse = [trial(1, &worse())];
     let required = only(
         "required_tools: {kind: invariant, all_of: [search_kb, send_reply]}",
@@ -67,7 +67,7 @@ fn a_list_of_tools_tells_which_of_them_is_meant() {
 }
 
 #[test]
-fn a_distributional_check_tells_the_bound_and_not_a_rate_of_passing() {
+fn a_distributional_check_shows_the_bound_and_no_pass_rate() {
     // gate-contract 15.3 E6
     let rule = "cost_tokens: {kind: distributional, direction: upper}";
     let usual = baseline_of(1..=19);
@@ -91,16 +91,16 @@ fn a_distributional_check_tells_the_bound_and_not_a_rate_of_passing() {
 }
 
 #[test]
-fn what_is_not_known_is_told_with_its_trials() {
+fn unknown_values_are_shown_with_their_trials() {
     let silent = Sample::new().step(llm("ask", "answer", Usage::default()));
     let trials = [trial(1, &with_tokens(5)), trial(2, &silent), crashed(3)];
-    let told = only(
+    let described = only(
         "cost_tokens: {kind: measured, direction: upper, limit: 9}",
         None,
         &trials,
     );
     assert_eq!(
-        told,
+        described,
         [
             "undecided",
             "at most 9",
@@ -111,7 +111,7 @@ fn what_is_not_known_is_told_with_its_trials() {
 }
 
 #[test]
-fn a_rate_tells_what_it_shows_and_with_which_confidence() {
+fn a_rate_is_shown_with_its_confidence() {
     let trials = [1, 2, 3].map(|number| trial(number, &good()));
     let rule = "task_pass_rate: {kind: statistical, direction: lower, threshold: 0.9}\n  \
         no_guardrails: {kind: invariant}";
@@ -122,7 +122,7 @@ fn a_rate_tells_what_it_shows_and_with_which_confidence() {
 }
 
 #[test]
-fn many_trials_are_told_in_ranges_that_end() {
+fn many_trials_are_shown_as_ranges_with_a_limit() {
     assert_eq!(ranges(&[1, 2, 3, 5, 8, 9]), "1–3, 5, 8, 9");
     let even: Vec<u32> = (1..=50).map(|number| number * 2).collect();
     assert!(ranges(&even).ends_with("24, …"));

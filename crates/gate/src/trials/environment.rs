@@ -1,0 +1,105 @@
+//! [`TrialEnvironment`]: what a trial's process is started with besides its workspace, and what becomes of it when the process
+//! has ended. The command supplies it, so that the gate knows nothing of how runs are captured.
+
+use std::ffi::OsString;
+use std::fmt::Debug;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::ProcessExit;
+
+/// What the process of every trial is started with.
+pub trait TrialEnvironment: Debug + Sync {
+    /// Prepares a trial, before its process is started.
+    ///
+    /// # Errors
+    ///
+    /// What keeps the trial from being started.
+    fn prepare(&self, trial: &TrialStart<'_>) -> io::Result<Box<dyn PreparedTrial>>;
+}
+
+/// A trial whose process is about to be started.
+#[derive(Debug)]
+pub struct TrialStart<'a> {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Where its run belongs.
+    pub data_dir: &'a Path,
+    /// The working directory of its process.
+    pub directory: &'a Path,
+    /// The program.
+    pub program: &'a Path,
+    /// Its arguments.
+    pub arguments: &'a [OsString],
+}
+
+/// What was prepared for one trial.
+pub trait PreparedTrial {
+    /// Variables that its process gets.
+    fn variables(&self) -> Vec<(&'static str, OsString)>;
+
+    /// What its program is started with: its own arguments, and those that lead it to what captures.
+    fn arguments(&self, own: Vec<OsString>) -> Vec<OsString>;
+
+    /// Ends it, when the process has: its run is complete in the data directory then, if there is one.
+    fn finish(self: Box<Self>, ended: TrialEnd) -> TrialRemarks;
+}
+
+/// What an environment knows of a trial that its run does not say.
+///
+/// ```
+/// use tracer_gate::trials::TrialRemarks;
+///
+/// assert_eq!(TrialRemarks::default().cut_short, None);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TrialRemarks {
+    /// Why there may be no run.
+    pub no_run: Option<String>,
+    /// Why the trial could not go on as it would have, so that what it did not do says nothing, nor does how it ended.
+    pub cut_short: Option<String>,
+}
+
+/// How the process of a trial ended.
+#[derive(Debug, Clone, Copy)]
+pub struct TrialEnd {
+    /// Its exit; `None` when it was ended, or could not be started.
+    pub exit: Option<ProcessExit>,
+    /// How long it ran.
+    pub took: Duration,
+}
+
+/// Nothing but the workspace and the data directory: the program records its own run.
+///
+/// ```
+/// use std::path::Path;
+/// use tracer_gate::trials::{PlainEnvironment, TrialEnvironment, TrialStart};
+///
+/// let here = Path::new(".");
+/// let trial = TrialStart { number: 1, data_dir: here, directory: here, program: Path::new("agent"), arguments: &[] };
+/// assert!(PlainEnvironment.prepare(&trial)?.variables().is_empty());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PlainEnvironment;
+
+impl TrialEnvironment for PlainEnvironment {
+    fn prepare(&self, _: &TrialStart<'_>) -> io::Result<Box<dyn PreparedTrial>> {
+        Ok(Box::new(Self))
+    }
+}
+
+impl PreparedTrial for PlainEnvironment {
+    fn variables(&self) -> Vec<(&'static str, OsString)> {
+        Vec::new()
+    }
+
+    fn arguments(&self, own: Vec<OsString>) -> Vec<OsString> {
+        own
+    }
+
+    fn finish(self: Box<Self>, _: TrialEnd) -> TrialRemarks {
+        TrialRemarks::default()
+    }
+}
