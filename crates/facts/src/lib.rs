@@ -1,0 +1,31 @@
+//! All runs at once: the facts of every run, kept in an embedded database, and questions over them.
+//!
+//! [`FactsStore`] gives the [`RunFacts`] of every run of a data directory. What was computed once is kept in a database
+//! that is never believed over the files: a run is read again when one of its files is another one, and where the
+//! database is missing, damaged, locked or cannot be written, answers are the same and only take longer.
+//! [`query`] is the language in which runs and steps are asked for, wherever that is: `list`, `search`, `stats`, the page.
+
+mod database;
+mod files_stamp;
+mod latencies;
+mod order;
+pub mod query;
+mod run_facts;
+mod search;
+mod snapshot;
+pub mod stats;
+mod store;
+mod workers;
+
+#[cfg(test)]
+mod test_support;
+#[cfg(test)]
+mod tests;
+
+pub use database::DatabaseError;
+pub use latencies::Latencies;
+pub use order::{PlaceInThread, RunOrder, group_threads, threads};
+pub use run_facts::{CallTotals, ErrorCount, RunDetails, RunFacts, TokenTotals};
+pub use search::{RunHits, StepHit, match_steps, search};
+pub use snapshot::FactsSnapshot;
+pub use store::{FactsStore, ListedRun, ReadingProgress, SnapshotLook, StoreFacts, Survey};

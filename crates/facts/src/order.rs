@@ -1,0 +1,244 @@
+//! [`RunOrder`]: what runs are sorted by, wherever they are listed; [`threads`]: runs of one conversation.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use tracer_sdk::format::Timestamp;
+
+use crate::store::ListedRun;
+
+/// What runs are sorted by. Numbers come from the largest to the smallest, runs whose number is not known last.
+///
+/// ```
+/// use tracer_facts::RunOrder;
+///
+/// assert_eq!(RunOrder::from_word("tokens"), Some(RunOrder::Tokens));
+/// assert_eq!(RunOrder::from_word("size"), None);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RunOrder {
+    /// The newest first.
+    #[default]
+    Started,
+    /// How long it took, or has been going on.
+    Duration,
+    /// Number of steps.
+    Steps,
+    /// All tokens.
+    Tokens,
+    /// What its model calls cost, as far as that is known.
+    Cost,
+    /// Failed calls.
+    Failures,
+    /// Recorded errors.
+    Errors,
+    /// Calls that were tried again.
+    Retries,
+    /// The label, from A to Z.
+    Name,
+    /// The status, what asks for a look first.
+    Status,
+}
+
+impl RunOrder {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 10] = [
+        Self::Started,
+        Self::Duration,
+        Self::Steps,
+        Self::Tokens,
+        Self::Cost,
+        Self::Failures,
+        Self::Errors,
+        Self::Retries,
+        Self::Name,
+        Self::Status,
+    ];
+
+    /// Its word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Started => "started",
+            Self::Duration => "duration",
+            Self::Steps => "steps",
+            Self::Tokens => "tokens",
+            Self::Cost => "cost",
+            Self::Failures => "failures",
+            Self::Errors => "errors",
+            Self::Retries => "retries",
+            Self::Name => "name",
+            Self::Status => "status",
+        }
+    }
+
+    /// Whether the details of runs have to be known.
+    #[must_use]
+    pub const fn needs_details(self) -> bool {
+        matches!(self, Self::Cost)
+    }
+
+    /// The order of a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|order| order.as_str() == word)
+    }
+
+    /// Sorts runs, which come newest first; `is_reversed` turns the order round.
+    pub fn sort(self, runs: &mut [&ListedRun], is_reversed: bool, now: Timestamp) {
+        let number = |run: &ListedRun| {
+            let facts = &run.facts;
+            match self {
+                Self::Duration => run.duration_until(now),
+                Self::Steps => Some(facts.steps),
+                Self::Tokens => facts.tokens.total,
+                Self::Failures => Some(facts.failed_calls),
+                Self::Errors => Some(facts.errors),
+                Self::Retries => Some(facts.retries),
+                Self::Started | Self::Name | Self::Status | Self::Cost => None,
+            }
+        };
+        match self {
+            Self::Started => {}
+            Self::Cost => runs.sort_by_key(|run| {
+                // By what is known of it: a run with an unknown part costs at least that.
+                let cost = run.details.as_ref().map(|details| details.cost);
+                let known = cost.filter(|cost| cost.unpriced == 0 || cost.priced > 0);
+                (known.is_none(), known.map(|cost| Reverse(cost.known)))
+            }),
+            Self::Status => runs.sort_by_key(|run| run.status),
+            Self::Name => runs.sort_by_cached_key(|run| {
+                let name = run.facts.name.as_ref().map(|name| name.to_lowercase());
+                (name.is_none(), name)
+            }),
+            _ => runs.sort_by_key(|run| {
+                let number = number(run);
+                (number.is_none(), number.map(Reverse))
+            }),
+        }
+        if is_reversed {
+            runs.reverse();
+        }
+    }
+}
+
+/// The place of a run in its thread: the runs that share its session or conversation ID.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlaceInThread<'a> {
+    /// The session or conversation ID.
+    pub thread: &'a str,
+    /// Its number, from 1 for the one that started first.
+    pub number: usize,
+    /// How many runs there are in the thread.
+    pub count: usize,
+}
+
+/// The places of runs in their threads. A run that is alone in its session has none.
+#[must_use]
+pub fn threads(runs: &[ListedRun]) -> HashMap<tracer_sdk::format::TraceId, PlaceInThread<'_>> {
+    let mut by_session: HashMap<&str, Vec<&ListedRun>> = HashMap::new();
+    // The newest come first.
+    for run in runs.iter().rev() {
+        if let Some(session) = run.facts.session.as_deref() {
+            by_session.entry(session).or_default().push(run);
+        }
+    }
+    let shared = by_session.into_iter().filter(|(_, runs)| runs.len() > 1);
+    let places = shared.flat_map(|(thread, runs)| {
+        let count = runs.len();
+        (1..).zip(runs).map(move |(number, run)| {
+            let place = PlaceInThread {
+                thread,
+                number,
+                count,
+            };
+            (run.directory.trace_id, place)
+        })
+    });
+    places.collect()
+}
+
+/// Puts the runs of each thread together, where the first of them is.
+pub fn group_threads(runs: &mut Vec<&ListedRun>) {
+    let mut of_session: HashMap<&str, Vec<&ListedRun>> = HashMap::new();
+    for run in runs.iter() {
+        if let Some(session) = run.facts.session.as_deref() {
+            of_session.entry(session).or_default().push(run);
+        }
+    }
+    let ordered = std::mem::take(runs);
+    for run in ordered {
+        match run.facts.session.as_deref() {
+            None => runs.push(run),
+            // Those behind the first were pushed with it.
+            Some(session) => runs.extend(of_session.remove(session).unwrap_or_default()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tracer_insight::units;
+
+    use super::*;
+    use crate::FactsStore;
+    use crate::test_support::{SampleRun, SampleSpan, Sandbox};
+
+    fn store() -> Vec<ListedRun> {
+        let sandbox = Sandbox::new();
+        let tool = |number| SampleSpan::tool(number, "search", &json!({}), &json!({}));
+        let chat =
+            |number, session| SampleRun::new(number, "chat").attribute("gen_ai.conversation.id", session);
+        sandbox.write(&chat(1, "a").span(tool(1)));
+        sandbox.write(&chat(2, "b"));
+        sandbox.write(&SampleRun::new(3, "Alone").span(tool(1)).span(tool(2)));
+        sandbox.write(&chat(4, "a"));
+        sandbox.write(&chat(5, "c"));
+        sandbox.write(&chat(6, "b").failed("Timeout", "late"));
+        FactsStore::new(sandbox.path()).all(false).unwrap().runs
+    }
+
+    fn seconds(runs: &[&ListedRun]) -> Vec<i64> {
+        let second = |run: &&ListedRun| run.facts.started_us.unwrap() / 1_000_000 % 86_400;
+        runs.iter().map(second).collect()
+    }
+
+    #[test]
+    fn runs_are_sorted_both_ways() {
+        let runs = store();
+        for (order, expected) in [
+            (RunOrder::Started, [6, 5, 4, 3, 2, 1]),
+            (RunOrder::Steps, [3, 6, 1, 5, 4, 2]),
+            (RunOrder::Name, [3, 6, 5, 4, 2, 1]),
+            (RunOrder::Errors, [6, 5, 4, 3, 2, 1]),
+        ] {
+            let mut listed: Vec<&ListedRun> = runs.iter().collect();
+            order.sort(&mut listed, false, units::now());
+            assert_eq!(seconds(&listed), expected, "{order:?}");
+            let mut reversed: Vec<&ListedRun> = runs.iter().collect();
+            order.sort(&mut reversed, true, units::now());
+            listed.reverse();
+            assert_eq!(seconds(&reversed), seconds(&listed));
+        }
+        for order in RunOrder::ALL {
+            assert_eq!(RunOrder::from_word(order.as_str()), Some(order));
+        }
+    }
+
+    #[test]
+    fn runs_of_a_session_are_one_thread() {
+        let runs = store();
+        let places = threads(&runs);
+        let of = |second: usize| {
+            let place = places.get(&runs[6 - second].directory.trace_id)?;
+            Some((place.thread, place.number, place.count))
+        };
+        assert_eq!((of(1), of(4)), (Some(("a", 1, 2)), Some(("a", 2, 2))));
+        assert_eq!((of(2), of(6)), (Some(("b", 1, 2)), Some(("b", 2, 2))));
+        assert_eq!((of(3), of(5)), (None, None));
+        let mut listed: Vec<&ListedRun> = runs.iter().collect();
+        group_threads(&mut listed);
+        assert_eq!(seconds(&listed), [6, 2, 5, 4, 1, 3]);
+    }
+}

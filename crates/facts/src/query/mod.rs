@@ -1,0 +1,175 @@
+//! The query language: what runs and steps are asked for in `list`, `search`, `stats`, the page, and by coding agents.
+//!
+//! ```text
+//! tool:search_kb args~refund model:gpt-5* error:Timeout status:failed tokens>10k duration>30s since:7d -name:test "free text"
+//! ```
+//!
+//! All terms have to hold; `-` before one negates it. `field:value` compares the whole value, ignoring case, where `*` stands
+//! for any text and `?` for any character; `field~value` finds a part. A text without a field is anywhere in a step.
+//!
+//! A run matches when each term holds somewhere in it. `args` and `result` are those of a call of `tool`, `prompt` and `answer`
+//! those of a call of `model`. What is not known matches neither a comparison nor its negation.
+
+mod fields;
+mod parse;
+mod run_match;
+mod since;
+mod step_match;
+
+#[cfg(test)]
+mod tests;
+
+use std::str::FromStr;
+
+use tracer_insight::status::RunStatus;
+use tracer_insight::step_kind::StepKind;
+
+pub use fields::{Feature, NumberField, TextField};
+pub use parse::QueryError;
+pub use run_match::RunMatch;
+pub use since::{InvalidSince, Since};
+pub use step_match::{RunTest, StepTest};
+
+/// A query: terms that all have to hold. Without any, every run matches.
+///
+/// ```
+/// use tracer_facts::query::RunQuery;
+///
+/// let query: RunQuery = "tool:search_kb tokens>10k -name:test".parse()?;
+/// assert_eq!(query.to_string(), "tool:search_kb tokens>10000 -name:test");
+///
+/// let refused = "tol:search_kb".parse::<RunQuery>().unwrap_err();
+/// assert_eq!(
+///     refused.to_string(),
+///     "there is no field `tol`, did you mean `tool`?; in quotes it is a text: \"tol:search_kb\""
+/// );
+/// # Ok::<(), tracer_facts::query::QueryError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunQuery {
+    /// The terms.
+    pub terms: Vec<QueryTerm>,
+}
+
+/// A condition, or its negation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryTerm {
+    /// Whether it must not hold.
+    pub is_negated: bool,
+    /// The condition.
+    pub condition: Condition,
+}
+
+/// What has to hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    /// A text is anywhere in a step.
+    Text(String),
+    /// A name or a text is like this.
+    Field {
+        /// Which.
+        field: TextField,
+        /// In whole or in part.
+        comparison: TextComparison,
+        /// What it is compared with.
+        value: String,
+    },
+    /// A number compares like this.
+    Number {
+        /// Which.
+        field: NumberField,
+        /// How.
+        comparison: NumberComparison,
+        /// With what: a count, microseconds, or millionths of a dollar.
+        number: u64,
+    },
+    /// The run has one of these statuses.
+    Status(Vec<RunStatus>),
+    /// A step has one of these kinds.
+    Kind(Vec<StepKind>),
+    /// The run has something.
+    Has(Feature),
+    /// The run started then or later.
+    Since(Since),
+    /// The run started before.
+    Until(Since),
+}
+
+/// How a name is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextComparison {
+    /// All of it, with `*` and `?`.
+    Is,
+    /// A part of it.
+    Contains,
+}
+
+/// How a number is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NumberComparison {
+    /// `:`
+    Exactly,
+    /// `>`
+    MoreThan,
+    /// `>=`
+    AtLeast,
+    /// `<`
+    LessThan,
+    /// `<=`
+    AtMost,
+}
+
+impl NumberComparison {
+    fn holds<Number: PartialOrd + Copy>(self, value: Number, number: Number) -> bool {
+        match self {
+            Self::Exactly => value == number,
+            Self::MoreThan => value > number,
+            Self::AtLeast => value >= number,
+            Self::LessThan => value < number,
+            Self::AtMost => value <= number,
+        }
+    }
+}
+
+impl FromStr for RunQuery {
+    type Err = QueryError;
+
+    fn from_str(text: &str) -> Result<Self, QueryError> {
+        parse::parse(text)
+    }
+}
+
+impl RunQuery {
+    /// Whether every run matches.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// Whether the details of runs have to be known.
+    #[must_use]
+    pub fn needs_details(&self) -> bool {
+        self.terms.iter().any(|term| match &term.condition {
+            Condition::Text(_) | Condition::Kind(_) => true,
+            Condition::Number { field, .. } => *field == NumberField::Cost,
+            Condition::Field { field, .. } => !matches!(
+                field,
+                TextField::Name | TextField::Agent | TextField::Id | TextField::Session
+            ),
+            Condition::Has(feature) => {
+                matches!(feature, Feature::Answer | Feature::Error | Feature::Tag)
+            }
+            _ => false,
+        })
+    }
+
+    /// Whether the steps of runs have to be read.
+    #[must_use]
+    pub fn needs_steps(&self) -> bool {
+        self.terms.iter().any(|term| match &term.condition {
+            Condition::Text(_) | Condition::Kind(_) => true,
+            Condition::Field { field, .. } => field.is_in_steps(),
+            _ => false,
+        })
+    }
+}

@@ -1,0 +1,285 @@
+//! Whether a step is a hit of a query, and whether the steps of a run make the run match.
+
+use tracer_insight::step_filter::{StepFilter, value_contains};
+use tracer_insight::step_kind::StepKind;
+use tracer_insight::step_summary;
+use tracer_sdk::format::{EventType, Payload, Record};
+
+use super::run_match::TextMatch;
+use super::{Condition, RunQuery, TextField};
+
+/// The conditions of a query on steps.
+#[derive(Debug, Clone)]
+pub struct StepTest {
+    conditions: Vec<(bool, StepCondition)>,
+    /// Texts that a run must hold, in lower case, as any JSON has them: see [`plain_part`].
+    needles: Vec<String>,
+    /// The texts that are looked for, in lower case.
+    texts: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+enum StepCondition {
+    Text(StepFilter),
+    Kind(Vec<StepKind>),
+    Tool(TextMatch),
+    Model(TextMatch),
+    Error(TextMatch),
+    /// In lower case.
+    Args(String),
+    Result(String),
+    Prompt(String),
+    Answer(String),
+}
+
+/// Conditions that one step must meet together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TestedPart {
+    ToolCall,
+    ModelCall,
+    /// This one alone.
+    Alone,
+}
+
+impl StepCondition {
+    fn of(condition: &Condition) -> Option<Self> {
+        Some(match condition {
+            Condition::Text(text) => Self::Text(StepFilter::new(&[], false, Some(text))),
+            Condition::Kind(kinds) => Self::Kind(kinds.clone()),
+            Condition::Field {
+                field,
+                comparison,
+                value,
+            } => {
+                let name = || TextMatch::new(*comparison, value);
+                match field {
+                    TextField::Tool => Self::Tool(name()),
+                    TextField::Model => Self::Model(name()),
+                    TextField::Error => Self::Error(name()),
+                    TextField::Args => Self::Args(value.to_lowercase()),
+                    TextField::Result => Self::Result(value.to_lowercase()),
+                    TextField::Prompt => Self::Prompt(value.to_lowercase()),
+                    TextField::Answer => Self::Answer(value.to_lowercase()),
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    fn group(&self) -> TestedPart {
+        match self {
+            Self::Tool(_) | Self::Args(_) | Self::Result(_) => TestedPart::ToolCall,
+            Self::Model(_) | Self::Prompt(_) | Self::Answer(_) => TestedPart::ModelCall,
+            Self::Text(_) | Self::Kind(_) | Self::Error(_) => TestedPart::Alone,
+        }
+    }
+
+    fn holds(&self, record: &Record) -> bool {
+        match (self, &record.payload) {
+            (Self::Text(text), _) => text.passes(record),
+            (Self::Kind(kinds), payload) => kinds.contains(&payload.event_type().into()),
+            (Self::Error(error), payload) => {
+                step_summary::failure(payload).is_some_and(|failure| error.holds_error(&failure.error_type))
+            }
+            (Self::Tool(tool), Payload::ToolCall { tool_name, .. }) => tool.holds(tool_name),
+            (Self::Model(name), Payload::LlmCall { model, .. }) => name.holds(model),
+            (Self::Args(text), Payload::ToolCall { args, .. }) => value_contains(args, text),
+            (Self::Result(text), Payload::ToolCall { result, .. }) => value_contains(result, text),
+            (Self::Prompt(text), Payload::LlmCall { prompt, .. }) => value_contains(prompt, text),
+            (Self::Answer(text), Payload::LlmCall { response, .. }) => value_contains(response, text),
+            _ => false,
+        }
+    }
+}
+
+impl StepTest {
+    /// The conditions of a query on steps.
+    #[must_use]
+    pub fn new(query: &RunQuery) -> Self {
+        let conditions = query
+            .terms
+            .iter()
+            .filter_map(|term| Some((term.is_negated, StepCondition::of(&term.condition)?)));
+        let texts = query
+            .terms
+            .iter()
+            .filter(|term| !term.is_negated)
+            .filter_map(|term| {
+                let text = match &term.condition {
+                    Condition::Text(text) => text,
+                    Condition::Field { field, value, .. } if field.is_in_steps() => value,
+                    _ => return None,
+                };
+                Some(text.to_lowercase()).filter(|text| !text.is_empty())
+            });
+        let texts: Vec<String> = texts.collect();
+        let needles = texts.iter().map(|text| plain_part(text).to_owned());
+        Self {
+            conditions: conditions.collect(),
+            needles: needles.filter(|part| !part.is_empty()).collect(),
+            texts,
+        }
+    }
+
+    /// Whether there is nothing to look for in steps.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.conditions.iter().all(|(is_negated, _)| *is_negated)
+    }
+
+    /// Texts that the log of every matching run holds, in lower case.
+    #[must_use]
+    pub fn needles(&self) -> &[String] {
+        &self.needles
+    }
+
+    /// The texts that are looked for, in lower case.
+    #[must_use]
+    pub fn texts(&self) -> &[String] {
+        &self.texts
+    }
+
+    /// A text that the line of every hit holds, in lower case; `None` where lines say it another way, or there are several
+    /// kinds of hits.
+    #[must_use]
+    pub fn needle_of_hits(&self) -> Option<&str> {
+        let has = |group| self.positive().any(|condition| condition.group() == group);
+        if has(TestedPart::ToolCall) && has(TestedPart::ModelCall) {
+            return None;
+        }
+        self.needles
+            .iter()
+            .map(String::as_str)
+            .max_by_key(|needle| needle.len())
+    }
+
+    fn positive(&self) -> impl Iterator<Item = &StepCondition> {
+        let positive = self.conditions.iter().filter(|(is_negated, _)| !is_negated);
+        positive.map(|(_, condition)| condition)
+    }
+
+    fn all(&self, group: TestedPart, record: &Record) -> Option<bool> {
+        let mut conditions = self
+            .positive()
+            .filter(|condition| condition.group() == group)
+            .peekable();
+        conditions.peek()?;
+        Some(conditions.all(|condition| condition.holds(record)))
+    }
+
+    /// Whether a step is a hit: all conditions on steps hold in it, those on tool calls and on model calls in calls of their
+    /// kind.
+    #[must_use]
+    pub fn is_hit(&self, record: &Record) -> bool {
+        if matches!(record.event_type(), EventType::RunStart | EventType::RunEnd) {
+            return false;
+        }
+        let excluded = self
+            .conditions
+            .iter()
+            .any(|(is_negated, condition)| *is_negated && condition.holds(record));
+        let calls = [TestedPart::ToolCall, TestedPart::ModelCall].map(|group| self.all(group, record));
+        let is_such_a_call = calls == [None, None] || calls.contains(&Some(true));
+        !excluded && is_such_a_call && self.all(TestedPart::Alone, record) != Some(false)
+    }
+
+    /// Whether a step may be a hit, as far as it is known without reading it: its type, whether it failed, and the name of its
+    /// model or tool.
+    #[must_use]
+    pub fn may_be_hit(&self, event_type: EventType, failed: bool, name: &str) -> bool {
+        let may = |condition: &StepCondition| match condition {
+            StepCondition::Kind(kinds) => kinds.contains(&event_type.into()),
+            StepCondition::Tool(tool) => event_type == EventType::ToolCall && tool.holds(name),
+            StepCondition::Model(model) => event_type == EventType::LlmCall && model.holds(name),
+            StepCondition::Error(_) => failed || event_type == EventType::Error,
+            StepCondition::Args(_) | StepCondition::Result(_) => event_type == EventType::ToolCall,
+            StepCondition::Prompt(_) | StepCondition::Answer(_) => event_type == EventType::LlmCall,
+            StepCondition::Text(_) => true,
+        };
+        let all = |group| {
+            let mut conditions = self
+                .positive()
+                .filter(|condition| condition.group() == group)
+                .peekable();
+            conditions.peek()?;
+            Some(conditions.all(may))
+        };
+        let calls = [all(TestedPart::ToolCall), all(TestedPart::ModelCall)];
+        (calls == [None, None] || calls.contains(&Some(true))) && all(TestedPart::Alone) != Some(false)
+    }
+
+    /// Begins with the steps of a run.
+    #[must_use]
+    pub fn begin(&self) -> RunTest<'_> {
+        RunTest {
+            test: self,
+            found: vec![false; self.conditions.len()],
+            tool_call: false,
+            model_call: false,
+        }
+    }
+}
+
+/// Whether the steps of one run make it match.
+#[derive(Debug, Clone)]
+pub struct RunTest<'a> {
+    test: &'a StepTest,
+    /// Whether each condition was found, negated ones as they are without the negation.
+    found: Vec<bool>,
+    tool_call: bool,
+    model_call: bool,
+}
+
+impl RunTest<'_> {
+    /// Looks at the next step.
+    pub fn add(&mut self, record: &Record) {
+        if matches!(record.event_type(), EventType::RunStart | EventType::RunEnd) {
+            return;
+        }
+        self.tool_call |= self.test.all(TestedPart::ToolCall, record) == Some(true);
+        self.model_call |= self.test.all(TestedPart::ModelCall, record) == Some(true);
+        for (found, (_, condition)) in self.found.iter_mut().zip(&self.test.conditions) {
+            *found = *found || condition.holds(record);
+        }
+    }
+
+    /// Whether the run matches, as far as it was looked at; `None` while further steps may change that.
+    #[must_use]
+    pub fn settled(&self) -> Option<bool> {
+        let excluded = self
+            .conditions()
+            .any(|(found, is_negated, _)| found && is_negated);
+        if excluded {
+            return Some(false);
+        }
+        let may_be_excluded = self.conditions().any(|(_, is_negated, _)| is_negated);
+        (!may_be_excluded && self.matches()).then_some(true)
+    }
+
+    /// Whether the run matches, when all its steps were looked at.
+    #[must_use]
+    pub fn matches(&self) -> bool {
+        self.conditions().all(
+            |(found, is_negated, condition)| match (is_negated, condition.group()) {
+                (true, _) => !found,
+                (false, TestedPart::ToolCall) => self.tool_call,
+                (false, TestedPart::ModelCall) => self.model_call,
+                (false, TestedPart::Alone) => found,
+            },
+        )
+    }
+
+    fn conditions(&self) -> impl Iterator<Item = (bool, bool, &StepCondition)> {
+        let conditions = self.found.iter().zip(&self.test.conditions);
+        conditions.map(|(found, (is_negated, condition))| (*found, *is_negated, condition))
+    }
+}
+
+/// The longest part of a text that any JSON holds as it is: neither escaped nor written another way.
+fn plain_part(text: &str) -> &str {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || " _-.,:;!?=+*()[]{}<>@#$%^~|".contains(char);
+    text.split(|char| !is_plain(char))
+        .max_by_key(|part| part.len())
+        .unwrap_or_default()
+}

@@ -1,0 +1,394 @@
+//! Queries: how they read, what they match, and that no text breaks them.
+
+use std::time::Instant;
+
+use proptest::prelude::*;
+use serde_json::json;
+use tracer_insight::status::RunStatus;
+use tracer_insight::step_summary;
+use tracer_sdk::format::Timestamp;
+use tracer_sdk::read::{RunReader, Strictness};
+
+use super::run_match::RunMatch;
+use super::*;
+use crate::test_support::{SampleRun, SampleSpan, Sandbox};
+use crate::{FactsStore, ListedRun};
+
+fn parse(text: &str) -> RunQuery {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn store() -> (Sandbox, Vec<ListedRun>) {
+    let sandbox = Sandbox::new();
+    let refunds = SampleRun::new(1, "support-agent")
+        .span(SampleSpan::model(
+            1,
+            "gpt-5-mini",
+            "Where is my refund?",
+            "I look it up.",
+        ))
+        .span(SampleSpan::tool(
+            2,
+            "search_kb",
+            &json!({"query": "refund policy"}),
+            &json!({"hits": 0}),
+        ))
+        .span(SampleSpan::tool(
+            3,
+            "write_mail",
+            &json!({"to": "ada"}),
+            &json!({}),
+        ))
+        .span(SampleSpan::model(4, "gpt-5-mini", "Write", "Dear Ada"))
+        .attribute("tracer.tag.commit", "3f2a91c")
+        .attribute("tracer.tag.customer", "Ada")
+        .attribute("session.id", "chat-1");
+    sandbox.write(&refunds);
+    let failing = SampleRun::new(2, "billing-agent - 2026-01-01 08:00")
+        .span(
+            SampleSpan::tool(1, "search_kb", &json!({"query": "invoice"}), &json!({}))
+                .failed("asyncio.TimeoutError", "no answer"),
+        )
+        .span(SampleSpan::tool(
+            2,
+            "search_kb",
+            &json!({"query": "invoice"}),
+            &json!({"hits": 2}),
+        ))
+        .span(SampleSpan::tool(
+            3,
+            "refund_api",
+            &json!({"order": "refund 7"}),
+            &json!({}),
+        ))
+        .failed("AgentError", "gave up");
+    sandbox.write(&failing);
+    sandbox.write(&SampleRun::new(3, "test"));
+    let runs = FactsStore::new(sandbox.path()).all(true).unwrap().runs;
+    (sandbox, runs)
+}
+
+/// The numbers of the runs that match, in their order.
+fn matching(runs: &[ListedRun], query: &str) -> String {
+    let query = parse(query);
+    let test = StepTest::new(&query);
+    let now: Timestamp = "2026-01-01T00:01:00Z".parse().unwrap();
+    let mut numbers: Vec<String> = Vec::new();
+    for run in runs {
+        let is_one = match query.matches(run, now) {
+            RunMatch::No => false,
+            RunMatch::Yes => true,
+            RunMatch::IfSteps => {
+                let mut steps = test.begin();
+                for record in RunReader::open(&run.directory.path, Strictness::Lenient)
+                    .unwrap()
+                    .records
+                {
+                    steps.add(&record.unwrap());
+                }
+                assert!(steps.settled().is_none_or(|settled| settled == steps.matches()));
+                steps.matches()
+            }
+        };
+        if is_one {
+            numbers.push(run.directory.trace_id.to_string()[7..8].to_owned());
+        }
+    }
+    numbers.sort();
+    numbers.join("")
+}
+
+#[test]
+fn a_running_run_has_taken_until_now_and_an_interrupted_one_what_nobody_knows() {
+    let (_sandbox, mut runs) = store();
+    let run = &mut runs[0];
+    run.facts.duration_us = None;
+    run.status = RunStatus::Running;
+    assert_eq!(matching(&runs[..1], "duration>1s").len(), 1);
+    runs[0].status = RunStatus::Interrupted;
+    assert_eq!(matching(&runs[..1], "duration>1s"), "");
+    assert_eq!(matching(&runs[..1], "duration<1s"), "");
+}
+
+#[test]
+fn runs_match_when_every_term_holds() {
+    let (_sandbox, runs) = store();
+    for (query, expected) in [
+        ("", "123"),
+        ("name:test", "3"),
+        ("-name:test", "12"),
+        ("name:agent", ""),
+        ("name~AGENT", "12"),
+        ("name:*agent", "1"),
+        ("agent:billing-agent", "2"),
+        ("id:00000002", "2"),
+        ("status:failed", "2"),
+        ("status:ok,failed -status:ok", "2"),
+        ("tool:search_kb", "12"),
+        ("tool:search", ""),
+        ("tool:search* tool:write_mail", "1"),
+        ("-tool:search_kb", "3"),
+        ("model:gpt-5*", "1"),
+        ("model:gpt-5", ""),
+        ("error:Timeout", "2"),
+        ("error:timeouterror", "2"),
+        ("error:AgentError", "2"),
+        ("error:Agent status:failed", "2"),
+        ("error:Time", ""),
+        ("commit:3f2a", "1"),
+        ("tag:commit", "1"),
+        ("tag:customer=ada", "1"),
+        ("tag:customer=bob", ""),
+        ("session:chat-1", "1"),
+        ("has:answer", "1"),
+        ("-has:answer", "23"),
+        ("has:retry", "2"),
+        ("has:error", "2"),
+        ("tokens>800", "1"),
+        ("tokens>=870 tokens<=870 tokens:870", "1"),
+        // What is not known is neither more nor not more.
+        ("-tokens>10k", "1"),
+        ("cached:200", "1"),
+        ("cost>0", ""),
+        ("-cost>0", "23"),
+        ("duration>300ms", "123"),
+        ("duration:>0.4s", ""),
+        ("steps:4", "12"),
+        ("llm_calls:2 tool_calls<3", "1"),
+        ("failures:1 retries:1 errors:1", "2"),
+        ("since:2026-01-01T00:00:02Z", "23"),
+        ("since:59s", "123"),
+        ("until:2026-01-01T00:00:02Z", "1"),
+        // In the steps.
+        ("args~refund", "12"),
+        ("tool:search_kb args~refund", "1"),
+        ("-args~refund", "3"),
+        ("result~hits", "12"),
+        ("prompt~\"my refund\" answer~ada", ""),
+        ("prompt~\"my refund\" model:gpt-5-mini", "1"),
+        ("\"gave up\"", "2"),
+        ("refund invoice", "2"),
+        ("refund -invoice", "1"),
+        ("kind:llm", "1"),
+        ("-kind:llm,tool", "3"),
+        ("\"Where is my refund?\" tool:search_kb error:Timeout", ""),
+    ] {
+        assert_eq!(matching(&runs, query), expected, "{query}");
+    }
+}
+
+#[test]
+fn a_hit_meets_all_conditions_on_steps() {
+    let (_sandbox, runs) = store();
+    let hits = |query: &str| {
+        let test = StepTest::new(&parse(query));
+        let mut hits = Vec::new();
+        for run in &runs {
+            for record in RunReader::open(&run.directory.path, Strictness::Lenient)
+                .unwrap()
+                .records
+            {
+                let record = record.unwrap();
+                let failed = step_summary::failed(&record.payload);
+                let may_be = test.may_be_hit(record.event_type(), failed, &record.name);
+                assert!(may_be || !test.is_hit(&record), "{query}");
+                if test.is_hit(&record) {
+                    hits.push(record.name);
+                }
+            }
+        }
+        hits.join(" ")
+    };
+    assert_eq!(hits("refund"), "refund_api gpt-5-mini search_kb");
+    assert_eq!(hits("tool:search_kb args~refund"), "search_kb");
+    assert_eq!(hits("tool:search_kb refund"), "search_kb");
+    assert_eq!(hits("error:Timeout"), "search_kb");
+    assert_eq!(
+        hits("tool:write_mail model:gpt*"),
+        "gpt-5-mini write_mail gpt-5-mini"
+    );
+    assert_eq!(hits("kind:llm -refund"), "gpt-5-mini");
+    assert_eq!(hits("kind:error"), "billing-agent - 2026-01-01 08:00");
+    assert!(StepTest::new(&parse("status:failed -refund")).is_empty());
+}
+
+#[test]
+fn what_cannot_be_meant_says_what_can() {
+    for (query, expected) in [
+        ("tol:x", "did you mean `tool`?"),
+        ("tokns>10k", "did you mean `tokens`?"),
+        ("latency>1s", "did you mean `duration`?"),
+        ("tol:\"a b\" c", r#"in quotes it is a text: "tol:\"a b\"""#),
+        ("zebra:stripes", "only name, agent, id"),
+        ("status:fine", "`status` takes one of these"),
+        ("status~ok", "`status` takes one of these"),
+        ("kind:run", "`kind` takes one of these"),
+        ("has:wings", "`has` takes one of answer"),
+        ("since:soon", "`since` takes an age (30m"),
+        ("tokens>many", "`tokens` takes a number: >10k"),
+        ("tokens>1.5", "`tokens` takes a number"),
+        ("tokens~3", "`tokens` takes a number"),
+        ("duration>3 apples", ""),
+        ("duration>3x", "`duration` takes a duration"),
+        ("cost>0.0000001", "`cost` takes dollars"),
+        ("tokens>99999999999999999999", "`tokens` takes a number"),
+        ("name>a", "`name` takes a text: name:TEXT"),
+        ("\"open", "a quotation is not closed"),
+        ("name:\"open", "a quotation is not closed"),
+    ] {
+        let read = query.parse::<RunQuery>();
+        if expected.is_empty() {
+            assert!(read.is_ok(), "{query}");
+        } else {
+            let message = read.expect_err(query).to_string();
+            assert!(message.contains(expected), "{query}: {message}");
+        }
+    }
+    assert_eq!("x".repeat(1_001).parse::<RunQuery>(), Err(QueryError::TooLong));
+}
+
+#[test]
+fn a_text_with_a_sign_is_no_field() {
+    for text in [
+        "https://a.example/b",
+        "std::io",
+        "10:30",
+        "TimeoutError:",
+        "main.rs:12",
+        "C:\\agent",
+        "Vec<u8>",
+        "a->b",
+        "x=1",
+        "-",
+        ":",
+        "größe:1",
+        "==",
+    ] {
+        assert_eq!(
+            parse(text).terms[0].condition,
+            Condition::Text(text.to_owned()),
+            "{text}"
+        );
+    }
+    assert_eq!(parse("\"model:gpt-5\" error: no").terms.len(), 3);
+}
+
+#[test]
+fn a_query_prints_in_one_form() {
+    for (query, printed) in [
+        ("  tool:search_kb   tokens>10k ", "tool:search_kb tokens>10000"),
+        (
+            "TOOL:x duration:>1.5s duration<20ms",
+            "tool:x duration>1500ms duration<20ms",
+        ),
+        ("cost>=$0.05", "cost>=0.050000"),
+        ("since:7d -status:error", "since:604800s -status:failed"),
+        ("args:refund", "args~refund"),
+        (
+            "\"free text\" \"word\" \"-dash\" \"a:b\"",
+            "\"free text\" word \"-dash\" \"a:b\"",
+        ),
+        ("name:\"C:\\dir\"", "name:\"C:\\\\dir\""),
+    ] {
+        assert_eq!(parse(query).to_string(), printed);
+    }
+}
+
+#[test]
+fn hostile_patterns_cost_little() {
+    let sandbox = Sandbox::new();
+    sandbox.write(&SampleRun::new(1, &"a".repeat(20_000)));
+    let runs = FactsStore::new(sandbox.path()).all(true).unwrap().runs;
+    let begun = Instant::now();
+    for pattern in [
+        format!("name:{}b", "*a".repeat(490)),
+        format!("name:{}b", "a*".repeat(490)),
+        format!("name:*{}b", "a".repeat(900)),
+        format!("name:{}b*", "?*".repeat(490)),
+        format!("name~{}b", "a".repeat(900)),
+    ] {
+        assert_eq!(matching(&runs, &pattern), "");
+    }
+    // Seconds would be exponential; this is a bound on no machine's speed.
+    assert!(begun.elapsed().as_secs() < 20);
+}
+
+fn any_condition() -> impl Strategy<Value = Condition> {
+    let text = || prop_oneof!["[ -~]{1,12}", "\\PC{1,8}", "[a-z]{1,6}[:~<>][a-z\"0-9 ]{0,5}"];
+    let since = prop_oneof![
+        (0_i64..1_000_000).prop_map(|seconds| Since::Ago(seconds * 1_000_000)),
+        (0_i64..2_000_000_000_000_000).prop_map(|at| Since::At(Timestamp::from_unix_microseconds(at))),
+    ];
+    prop_oneof![
+        text().prop_map(Condition::Text),
+        (
+            prop::sample::select(TextField::ALL.to_vec()),
+            any::<bool>(),
+            text()
+        )
+            .prop_map(|(field, whole, value)| {
+                let is = whole && !field.is_in_steps();
+                Condition::Field {
+                    field,
+                    comparison: if is {
+                        TextComparison::Is
+                    } else {
+                        TextComparison::Contains
+                    },
+                    value,
+                }
+            }),
+        (
+            prop::sample::select(NumberField::ALL.to_vec()),
+            prop::sample::select(vec![
+                NumberComparison::Exactly,
+                NumberComparison::MoreThan,
+                NumberComparison::AtLeast,
+                NumberComparison::LessThan,
+                NumberComparison::AtMost,
+            ]),
+            any::<u64>(),
+        )
+            .prop_map(|(field, comparison, number)| Condition::Number {
+                field,
+                comparison,
+                number
+            }),
+        prop::collection::vec(prop::sample::select(RunStatus::ALL.to_vec()), 1..4)
+            .prop_map(Condition::Status),
+        prop::collection::vec(prop::sample::select(StepKind::OF_STEPS.to_vec()), 1..4)
+            .prop_map(Condition::Kind),
+        prop::sample::select(Feature::ALL.to_vec()).prop_map(Condition::Has),
+        since.clone().prop_map(Condition::Since),
+        since.prop_map(Condition::Until),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in "\\PC{0,60}") {
+        if let Ok(query) = text.parse::<RunQuery>() {
+            prop_assert_eq!(query.to_string().parse::<RunQuery>(), Ok(query));
+        }
+    }
+
+    #[test]
+    fn a_query_reads_as_what_it_prints(
+        terms in prop::collection::vec((any::<bool>(), any_condition()), 0..6),
+    ) {
+        let terms = terms.into_iter().map(|(is_negated, condition)| QueryTerm { is_negated, condition });
+        let query = RunQuery { terms: terms.collect() };
+        let printed = query.to_string();
+        prop_assume!(printed.chars().count() <= 1_000);
+        prop_assert_eq!(printed.parse::<RunQuery>(), Ok(query), "{}", printed);
+    }
+
+    #[test]
+    fn texts_like_queries_read_or_are_refused(
+        text in "(-?(tool|args|tokens|since|status|tol)?[:~<>]=?(\"[a-z ]*\"?|[a-z0-9*.]*) ?){0,5}",
+    ) {
+        if let Ok(query) = text.parse::<RunQuery>() {
+            prop_assert_eq!(query.to_string().parse::<RunQuery>(), Ok(query));
+        }
+    }
+}

@@ -1,0 +1,577 @@
+//! [`RunFacts`] and [`RunDetails`]: what is known of a run without opening it, and the one full reading that finds it out.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tracer_insight::conversation::{MessagePart, answer_messages};
+use tracer_insight::profile::agent_of;
+use tracer_insight::run_head::recording_remarks;
+use tracer_insight::run_preview::PreviewReading;
+use tracer_insight::status::RunStatus;
+use tracer_insight::step_kind::StepKind;
+use tracer_insight::steps::{ATTEMPT_OF, StepSource};
+use tracer_insight::{step_summary, text, units};
+use tracer_sdk::format::names::tag_key;
+use tracer_sdk::format::{Counts, Payload, Record, RunMeta, SpanRecord, Tags, Timestamp, Usage};
+use tracer_sdk::prices::{CallGroups, CostSum, Prices};
+use tracer_sdk::read::{Liveness, RunDirectory, RunReader, RunSummary, Strictness, probe_liveness};
+
+use crate::latencies::Latencies;
+
+/// Distinct tools, models or errors that are kept of a run; calls of further ones are counted under [`FURTHER`].
+const MAX_NAMES: usize = 1_000;
+/// Groups of model calls that are kept of a run; calls of further ones have no price.
+const MAX_CALL_GROUPS: usize = 1_000;
+/// The name of what is beyond that.
+pub(crate) const FURTHER: &str = "…";
+/// Longest name and longest text that are kept, in columns.
+const MAX_TEXT_COLUMNS: usize = 200;
+/// The attributes that name the conversation of a run, the most certain first.
+const SESSION_KEYS: [&str; 4] = [
+    "gen_ai.conversation.id",
+    "session.id",
+    "langfuse.session.id",
+    "thread_id",
+];
+/// The tag that holds the commit of the program.
+pub(crate) const COMMIT_TAG: &str = "commit";
+
+/// What is known of a run without its details: numbers, times, status. Everything is exact, whatever the size of the run,
+/// and what is not known is `None`, never zero.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFacts {
+    /// Its label.
+    pub name: Option<String>,
+    /// When it started, in microseconds since 1970; `None` when its metadata cannot be read.
+    #[serde(rename = "at")]
+    pub started_us: Option<i64>,
+    /// How long it took, in microseconds; `None` when it has no end.
+    #[serde(rename = "us")]
+    pub duration_us: Option<u64>,
+    /// The status, as far as the files say it: `running` of a run that has no end.
+    #[serde(rename = "st", with = "status_word")]
+    status: RunStatus,
+    /// Whether it is a trial of a gate.
+    #[serde(rename = "tr", default, skip_serializing_if = "is_default")]
+    pub is_trial: bool,
+    /// Model calls, as `meta.json` counts them; counted from the spans while the run has not ended.
+    #[serde(rename = "lc", default, skip_serializing_if = "is_default")]
+    pub llm_calls: u64,
+    /// Tool calls, counted likewise.
+    #[serde(rename = "tc", default, skip_serializing_if = "is_default")]
+    pub tool_calls: u64,
+    /// Recorded errors, counted likewise.
+    #[serde(rename = "er", default, skip_serializing_if = "is_default")]
+    pub errors: u64,
+    /// Loop warnings, counted likewise.
+    #[serde(rename = "lw", default, skip_serializing_if = "is_default")]
+    pub loop_warnings: u64,
+    /// Steps: all records but the start and the end.
+    #[serde(rename = "n", default, skip_serializing_if = "is_default")]
+    pub steps: u64,
+    /// Model and tool calls that failed.
+    #[serde(rename = "fc", default, skip_serializing_if = "is_default")]
+    pub failed_calls: u64,
+    /// Failed calls that were tried again.
+    #[serde(rename = "re", default, skip_serializing_if = "is_default")]
+    pub retries: u64,
+    /// The tokens of all model calls.
+    #[serde(rename = "tk", default, skip_serializing_if = "is_default")]
+    pub tokens: TokenTotals,
+    /// The conversation or session that it belongs to: runs that share one are one thread.
+    #[serde(rename = "x", default, skip_serializing_if = "is_default")]
+    pub session: Option<String>,
+    /// What is wrong with its metadata or the ends of its log; `None` when nothing is.
+    #[serde(rename = "pr", default, skip_serializing_if = "is_default")]
+    pub problem: Option<String>,
+    /// Gaps in its recording, and spans after its end, each a sentence without its full stop.
+    #[serde(rename = "rm", default, skip_serializing_if = "is_default")]
+    pub remarks: Vec<String>,
+}
+
+impl RunFacts {
+    /// When it started, if that can be read.
+    #[must_use]
+    pub fn started(&self) -> Option<Timestamp> {
+        self.started_us.map(Timestamp::from_unix_microseconds)
+    }
+
+    /// The counts that every list of runs shows.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        Counts {
+            llm_calls: self.llm_calls,
+            tool_calls: self.tool_calls,
+            errors: self.errors,
+            loop_warnings: self.loop_warnings,
+        }
+    }
+
+    /// Whether its files say that it has not ended: whether its process lives must be asked anew then.
+    pub(crate) fn is_open(&self) -> bool {
+        self.status.is_open()
+    }
+
+    /// The status now: files say whether a run has ended, and its process whether it goes on.
+    pub(crate) fn status_now(&self, directory: &RunDirectory) -> RunStatus {
+        if !self.is_open() {
+            return self.status;
+        }
+        let recorded = tracer_sdk::format::RecordedStatus::Running;
+        match probe_liveness(&directory.path, recorded) {
+            Liveness::Interrupted => RunStatus::Interrupted,
+            _ => RunStatus::Running,
+        }
+    }
+}
+
+/// What else is known of a run: its tools, its models, its texts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunDetails {
+    /// Distinguishes it from other runs of its name: why it failed, what it repeated, what it was asked.
+    #[serde(rename = "s", default, skip_serializing_if = "is_default")]
+    pub subtitle: Option<String>,
+    /// The kinds of its steps in the order of time, in at most twelve cells of all its steps; of those that share one, the
+    /// worst.
+    #[serde(
+        rename = "p",
+        default,
+        skip_serializing_if = "is_default",
+        with = "kind_words"
+    )]
+    pub path: Vec<StepKind>,
+    /// What it was asked first.
+    #[serde(rename = "q", default, skip_serializing_if = "is_default")]
+    pub prompt: Option<String>,
+    /// The text of its last model call; `None` when that gave none.
+    #[serde(rename = "a", default, skip_serializing_if = "is_default")]
+    pub answer: Option<String>,
+    /// The command that was run.
+    #[serde(rename = "c", default, skip_serializing_if = "is_default")]
+    pub command: Option<String>,
+    /// Its tags.
+    #[serde(rename = "g", default, skip_serializing_if = "is_default")]
+    pub tags: BTreeMap<String, String>,
+    /// Its tool calls, by the name of the tool.
+    #[serde(rename = "t", default, skip_serializing_if = "is_default")]
+    pub tools: BTreeMap<String, CallTotals>,
+    /// Its model calls, by the name of the model.
+    #[serde(rename = "m", default, skip_serializing_if = "is_default")]
+    pub models: BTreeMap<String, CallTotals>,
+    /// Its model calls by what decides their price.
+    #[serde(rename = "$", default, skip_serializing_if = "is_default")]
+    pub model_calls: CallGroups,
+    /// What these cost, by the prices of the [`FactsStore`](crate::FactsStore) that gave it; never kept.
+    #[serde(skip)]
+    pub cost: CostSum,
+    /// The errors in it, by their type: of failed calls and recorded for themselves.
+    #[serde(rename = "e", default, skip_serializing_if = "is_default")]
+    pub failures: BTreeMap<String, ErrorCount>,
+    /// The type of the error that ended it.
+    #[serde(rename = "f", default, skip_serializing_if = "is_default")]
+    pub error: Option<String>,
+}
+
+impl RunDetails {
+    /// Computes what its calls cost.
+    pub(crate) fn price(&mut self, prices: &Prices) {
+        self.cost = self.model_calls.cost(prices);
+        for calls in self.models.values_mut() {
+            calls.cost = None;
+        }
+        for (model, cost) in self.model_calls.cost_by_model(prices) {
+            let name = short(model);
+            let name = if self.models.contains_key(&name) {
+                &name
+            } else {
+                FURTHER
+            };
+            if let Some(calls) = self.models.get_mut(name) {
+                calls.cost.get_or_insert_default().add(&cost);
+            }
+        }
+    }
+
+    /// The commit of the program, as its tag says.
+    #[must_use]
+    pub fn commit(&self) -> Option<&str> {
+        self.tags.get(COMMIT_TAG).map(String::as_str)
+    }
+}
+
+/// The agent of a run with a name: the name without its time stamp.
+pub(crate) fn agent(name: Option<&str>) -> Option<&str> {
+    agent_of(name?)
+}
+
+/// How often an error occurred, and the message of the first one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorCount {
+    /// How often.
+    #[serde(rename = "n")]
+    pub count: u64,
+    /// The message of the first one.
+    #[serde(rename = "m", default, skip_serializing_if = "is_default")]
+    pub message: String,
+}
+
+/// The calls of one tool or one model in a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallTotals {
+    /// How many there are.
+    #[serde(rename = "n")]
+    pub calls: u64,
+    /// How many of them failed.
+    #[serde(rename = "f", default, skip_serializing_if = "is_default")]
+    pub failed: u64,
+    /// How long they took together, in microseconds, as far as they ended.
+    #[serde(rename = "us", default, skip_serializing_if = "is_default")]
+    pub time_us: u64,
+    /// How long each took.
+    #[serde(rename = "l", default, skip_serializing_if = "is_default")]
+    pub latencies: Latencies,
+    /// Their tokens.
+    #[serde(rename = "k", default, skip_serializing_if = "is_default")]
+    pub tokens: TokenTotals,
+    /// What calls of a model cost; never kept.
+    #[serde(skip)]
+    pub cost: Option<CostSum>,
+}
+
+/// Sums of tokens, each of the calls that say it; `None` where none does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenTotals {
+    /// Tokens of prompts, those read from the cache included.
+    #[serde(rename = "i", default, skip_serializing_if = "is_default")]
+    pub input: Option<u64>,
+    /// Tokens of answers, those of reasoning included.
+    #[serde(rename = "o", default, skip_serializing_if = "is_default")]
+    pub output: Option<u64>,
+    /// All tokens.
+    #[serde(rename = "t", default, skip_serializing_if = "is_default")]
+    pub total: Option<u64>,
+    /// Tokens of prompts that were read from the provider's cache.
+    #[serde(rename = "r", default, skip_serializing_if = "is_default")]
+    pub cache_read: Option<u64>,
+    /// Tokens of prompts that were written to the provider's cache.
+    #[serde(rename = "w", default, skip_serializing_if = "is_default")]
+    pub cache_write: Option<u64>,
+    /// Tokens of answers that were used for reasoning.
+    #[serde(rename = "z", default, skip_serializing_if = "is_default")]
+    pub reasoning: Option<u64>,
+}
+
+impl TokenTotals {
+    fn each(&mut self) -> [&mut Option<u64>; 6] {
+        [
+            &mut self.input,
+            &mut self.output,
+            &mut self.total,
+            &mut self.cache_read,
+            &mut self.cache_write,
+            &mut self.reasoning,
+        ]
+    }
+
+    /// Adds the tokens of others.
+    pub fn add(&mut self, mut others: Self) {
+        for (sum, part) in self.each().into_iter().zip(others.each()) {
+            if let Some(part) = part {
+                *sum = Some(sum.unwrap_or(0).saturating_add(*part));
+            }
+        }
+    }
+
+    /// The same as the format's sums.
+    #[must_use]
+    pub fn usage(self) -> Usage {
+        let mut usage = Usage::default();
+        usage.prompt_tokens = self.input;
+        usage.completion_tokens = self.output;
+        usage.total_tokens = self.total;
+        usage.cache_read_tokens = self.cache_read;
+        usage.cache_write_tokens = self.cache_write;
+        usage.reasoning_tokens = self.reasoning;
+        usage
+    }
+
+    /// The share of prompts that was read from the cache, between 0 and 1; `None` where that is not known.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a share")]
+    pub fn cached_share(&self) -> Option<f64> {
+        let input = self.input.filter(|input| *input > 0)?;
+        Some((self.cache_read? as f64 / input as f64).min(1.0))
+    }
+}
+
+impl From<Usage> for TokenTotals {
+    fn from(usage: Usage) -> Self {
+        Self {
+            input: usage.prompt_tokens,
+            output: usage.completion_tokens,
+            total: usage.total_tokens,
+            cache_read: usage.cache_read_tokens,
+            cache_write: usage.cache_write_tokens,
+            reasoning: usage.reasoning_tokens,
+        }
+    }
+}
+
+/// A run as it is found by reading all of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FullReading {
+    pub(crate) facts: RunFacts,
+    pub(crate) details: RunDetails,
+    /// Whether every record could be read: one that could not is read again the next time.
+    pub(crate) is_complete: bool,
+}
+
+/// Reads all of a run, however it is damaged.
+pub(crate) fn read(directory: &RunDirectory) -> FullReading {
+    let summary = directory.clone().read_summary();
+    let status = match summary.status() {
+        // Whether its process lives is asked anew whenever it is listed.
+        RunStatus::Interrupted => RunStatus::Running,
+        status => status,
+    };
+    let mut reading = Reading::new(status);
+    let opened = RunReader::open(&directory.path, Strictness::Lenient);
+    let mut counted = None;
+    if let Ok(mut run) = opened {
+        counted = Some(run.counts());
+        for number in 0..run.records.record_count() {
+            match run.records.read_record_with_span(number) {
+                Ok(Some((record, span))) => reading.add(number, &record, span.as_ref()),
+                Ok(None) => {}
+                Err(_) => reading.is_complete = false,
+            }
+        }
+        if let Some(last) = reading.last_answered
+            && let Ok(Some(record)) = run.records.read_record(last)
+        {
+            reading.details.answer = answer(&record);
+        }
+        reading.tags.extend(&run.read_tags());
+    }
+    reading.finish(&summary, status, counted)
+}
+
+/// The sums while a run is read.
+struct Reading {
+    preview: PreviewReading,
+    details: RunDetails,
+    failed_calls: u64,
+    retries: u64,
+    tokens: TokenTotals,
+    session: Option<String>,
+    /// Tags of runs that became spans of this one; its own win over them.
+    tags: Tags,
+    /// The last model call that did not fail.
+    last_answered: Option<usize>,
+    is_complete: bool,
+}
+
+impl Reading {
+    fn new(status: RunStatus) -> Self {
+        Self {
+            preview: PreviewReading::of(status),
+            details: RunDetails::default(),
+            failed_calls: 0,
+            retries: 0,
+            tokens: TokenTotals::default(),
+            session: None,
+            tags: Tags::default(),
+            last_answered: None,
+            is_complete: true,
+        }
+    }
+
+    fn add(&mut self, number: usize, record: &Record, span: Option<&SpanRecord>) {
+        self.preview.add(record);
+        if let Some(span) = span {
+            self.attributes(span);
+        }
+        if let Some(error) = step_summary::failure(&record.payload) {
+            let entry = named(&mut self.details.failures, &error.error_type);
+            entry.count += 1;
+            if entry.count == 1 {
+                entry.message = text::one_line(&error.message, MAX_TEXT_COLUMNS);
+            }
+            if matches!(record.payload, Payload::Error(_)) || self.details.error.is_none() {
+                self.details.error = Some(short(&error.error_type));
+            }
+        }
+        let totals = match &record.payload {
+            Payload::LlmCall {
+                model, usage, prompt, ..
+            } => {
+                let tokens = TokenTotals::from(*usage);
+                self.tokens.add(tokens);
+                self.details.model_calls.add(record);
+                if !step_summary::failed(&record.payload) {
+                    self.last_answered = Some(number);
+                }
+                if self.details.prompt.is_none() && !prompt.is_null() {
+                    let input = step_summary::StepSummary::from_payload(&record.payload).input;
+                    self.details.prompt = Some(text::one_line(&input, MAX_TEXT_COLUMNS));
+                }
+                let totals = named(&mut self.details.models, model);
+                totals.tokens.add(tokens);
+                totals
+            }
+            Payload::ToolCall { tool_name, .. } => named(&mut self.details.tools, tool_name),
+            Payload::RunStart { argv, .. } => {
+                if !argv.is_empty() {
+                    self.details.command = Some(text::one_line(&argv.join(" "), MAX_TEXT_COLUMNS));
+                }
+                return;
+            }
+            _ => return,
+        };
+        totals.calls += 1;
+        if step_summary::failed(&record.payload) {
+            totals.failed += 1;
+            self.failed_calls += 1;
+        }
+        let duration = StepSource::duration_of(record, span);
+        if let Some(duration) = duration {
+            totals.time_us = totals.time_us.saturating_add(duration);
+            totals.latencies.add(duration);
+        }
+        self.retries += u64::from(record.meta.contains_key(ATTEMPT_OF));
+    }
+
+    fn attributes(&mut self, span: &SpanRecord) {
+        if self.session.is_none() {
+            self.session = session(&span.attributes);
+        }
+        if !span.is_root() && span.attributes.keys().any(|key| tag_key(key).is_some()) {
+            let mut tags = Tags::of_attributes(&span.attributes);
+            tags.extend(&self.tags);
+            self.tags = tags;
+        }
+    }
+
+    fn finish(mut self, summary: &RunSummary, status: RunStatus, counted: Option<Counts>) -> FullReading {
+        let tags = self.tags.iter().map(|(key, value)| (short(key), short(value)));
+        self.details.tags = tags.collect();
+        let preview = self.preview.finish();
+        self.details.subtitle = preview.subtitle;
+        self.details.model_calls.truncate(MAX_CALL_GROUPS);
+        self.details.path = preview.path;
+        if status != RunStatus::Failed {
+            // A failure that did not end the run.
+            self.details.error = None;
+        }
+        let meta = summary.meta.as_ref().ok();
+        let counts = match (meta, status.is_open()) {
+            // The metadata of a run that goes on is older than its spans.
+            (Some(meta), false) => meta.counts,
+            (Some(meta), true) => counted.unwrap_or(meta.counts),
+            (None, _) => Counts::default(),
+        };
+        let facts = RunFacts {
+            name: meta.and_then(|meta| meta.run_name.clone()),
+            started_us: summary.started().map(Timestamp::unix_microseconds),
+            duration_us: meta.and_then(units::run_duration),
+            status,
+            is_trial: meta.is_some_and(|meta: &RunMeta| meta.gate().is_some()),
+            llm_calls: counts.llm_calls,
+            tool_calls: counts.tool_calls,
+            errors: counts.errors,
+            loop_warnings: counts.loop_warnings,
+            steps: preview.steps,
+            failed_calls: self.failed_calls,
+            retries: self.retries,
+            tokens: self.tokens,
+            session: self.session,
+            problem: summary.problems().first().map(ToString::to_string),
+            remarks: meta.map(recording_remarks).unwrap_or_default(),
+        };
+        FullReading {
+            facts,
+            details: self.details,
+            is_complete: self.is_complete,
+        }
+    }
+}
+
+/// The text of a model call's answer; nothing when it only calls tools.
+fn answer(record: &Record) -> Option<String> {
+    let Payload::LlmCall { response, .. } = &record.payload else {
+        return None;
+    };
+    let plain = response.as_str().map(str::to_owned);
+    let messages = answer_messages(response);
+    let said = messages.iter().flat_map(|message| &message.parts);
+    let text = said.filter_map(|part| match part {
+        MessagePart::Text(text) | MessagePart::Refusal(text) => Some(text.clone()),
+        _ => None,
+    });
+    let text = text.chain(plain).find(|text| !text.trim().is_empty())?;
+    Some(text::one_line(&text, MAX_TEXT_COLUMNS))
+}
+
+fn session(attributes: &Map<String, Value>) -> Option<String> {
+    SESSION_KEYS.iter().find_map(|key| {
+        let value = as_text(attributes.get(*key)?);
+        (!value.trim().is_empty()).then(|| short(&value))
+    })
+}
+
+/// A string as it is, anything else as JSON.
+fn as_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn short(name: &str) -> String {
+    text::one_line(name, MAX_TEXT_COLUMNS)
+}
+
+/// The entry of a name, or the one for all that are too many.
+fn named<'a, Entry: Default>(entries: &'a mut BTreeMap<String, Entry>, name: &str) -> &'a mut Entry {
+    let name = short(name);
+    let is_further = entries.len() >= MAX_NAMES && !entries.contains_key(&name);
+    entries
+        .entry(if is_further { FURTHER.to_owned() } else { name })
+        .or_default()
+}
+
+fn is_default<Value: Default + PartialEq>(value: &Value) -> bool {
+    *value == Value::default()
+}
+
+/// A status as its word.
+mod status_word {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+    use tracer_insight::status::RunStatus;
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+    pub(super) fn serialize<S: Serializer>(status: &RunStatus, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(status.as_str())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RunStatus, D::Error> {
+        let word = <&str>::deserialize(deserializer)?;
+        RunStatus::from_word(word).ok_or_else(|| de::Error::custom("no such status"))
+    }
+}
+
+/// Kinds of steps as their words.
+mod kind_words {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+    use tracer_insight::step_kind::StepKind;
+
+    pub(super) fn serialize<S: Serializer>(kinds: &[StepKind], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(kinds.iter().map(|kind| kind.as_str()))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<StepKind>, D::Error> {
+        let words = Vec::<&str>::deserialize(deserializer)?;
+        let kinds = words.into_iter().map(StepKind::from_word);
+        kinds
+            .collect::<Option<_>>()
+            .ok_or_else(|| de::Error::custom("no such kind"))
+    }
+}

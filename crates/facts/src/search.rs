@@ -1,0 +1,445 @@
+//! Search: the steps that a query is about, in many runs at once. There is no text index: logs are scanned, in parallel.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+use memchr::memmem::Finder;
+use serde_json::Value;
+use tracer_insight::indexed_steps::{IndexedSteps, ReadRow, RowSource, TimelineRow};
+use tracer_insight::step_kind::StepKind;
+use tracer_insight::{step_summary, steps, text};
+use tracer_sdk::format::{Record, SPANS_FILE};
+use tracer_sdk::prices::Prices;
+use tracer_sdk::read::{CancelToken, RunReader, Strictness};
+
+use crate::query::StepTest;
+use crate::store::ListedRun;
+use crate::workers;
+
+/// Bytes of a log that are looked at together.
+const BLOCK_BYTES: usize = 1024 * 1024;
+/// Longest line: readers read no further than one that is longer.
+const MAX_LINE_BYTES: u64 = 128 * 1024 * 1024;
+/// Columns of an excerpt.
+const EXCERPT_COLUMNS: usize = 120;
+/// Columns of it before the text that was looked for.
+const COLUMNS_BEFORE: usize = 30;
+
+/// A step that was looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepHit {
+    /// The number of the step, as every list of steps has it.
+    pub step: usize,
+    /// The ID of its record.
+    pub event_id: Option<String>,
+    /// Its kind.
+    pub kind: StepKind,
+    /// Its name: of the model, the tool, the span.
+    pub name: String,
+    /// Whether it failed.
+    pub failed: bool,
+    /// Where in it the text is, or the step in one line.
+    pub excerpt: String,
+}
+
+/// The hits in a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunHits {
+    /// The first hits, in the order of time.
+    pub hits: Vec<StepHit>,
+    /// Whether there may be more.
+    pub more: bool,
+    /// Bytes of the log.
+    pub bytes: u64,
+}
+
+/// Searches runs in several threads. `found` is called for each run, with its place among `runs`, as soon as it is searched;
+/// of a run at most `limit` hits are given. What cannot be read has no hits.
+pub fn search(
+    runs: &[&ListedRun],
+    test: &StepTest,
+    limit: usize,
+    cancel: &CancelToken,
+    found: impl FnMut(usize, RunHits),
+) {
+    let search = |run: &&ListedRun| hits(run, test, limit).unwrap_or_default();
+    workers::each(runs, workers::processors(), cancel, search, found);
+}
+
+/// Finds out which runs match a query by their steps, in several threads. `found` is called for each run, with its place among
+/// `runs`, whether it matches, and the bytes of its log.
+pub fn match_steps(
+    runs: &[&ListedRun],
+    test: &StepTest,
+    cancel: &CancelToken,
+    mut found: impl FnMut(usize, bool, u64),
+) {
+    let check = |run: &&ListedRun| matches_by_steps(run, test);
+    workers::each(
+        runs,
+        workers::processors(),
+        cancel,
+        check,
+        |at, (matches, bytes)| {
+            found(at, matches, bytes);
+        },
+    );
+}
+
+fn matches_by_steps(run: &ListedRun, test: &StepTest) -> (bool, u64) {
+    let path = &run.directory.path;
+    let scanned = scan(path, test.needles(), None);
+    let bytes = scanned.as_ref().map_or(0, |scanned| scanned.bytes);
+    if scanned.is_ok_and(|scanned| !scanned.has_all) {
+        return (false, bytes);
+    }
+    let Ok(reader) = RunReader::open(path, Strictness::Lenient) else {
+        return (false, bytes);
+    };
+    let mut steps = test.begin();
+    for record in reader.records {
+        let Ok(record) = record else { continue };
+        steps.add(&record);
+        if let Some(settled) = steps.settled() {
+            return (settled, bytes);
+        }
+    }
+    (steps.matches(), bytes)
+}
+
+fn hits(run: &ListedRun, test: &StepTest, limit: usize) -> io::Result<RunHits> {
+    let is_open = run.facts.is_open();
+    let needle = test.needle_of_hits();
+    let scanned = match scan(&run.directory.path, test.needles(), needle) {
+        Ok(scanned) => scanned,
+        // Of a run that has only begun there are the calls in flight.
+        Err(_) if is_open => Scanned::default(),
+        Err(error) => return Err(error),
+    };
+    let mut found = RunHits {
+        bytes: scanned.bytes,
+        ..RunHits::default()
+    };
+    if !scanned.has_all && !is_open {
+        return Ok(found);
+    }
+    let steps = IndexedSteps::open(&run.directory, is_open, Prices::default())?;
+    let candidates = match &needle {
+        Some(_) => rows_at(&steps, &scanned.places),
+        None => rows_like(&steps, test),
+    };
+    for (_, row) in candidates {
+        if found.hits.len() >= limit {
+            found.more = true;
+            break;
+        }
+        let Some(read) = steps
+            .timeline
+            .get(row)
+            .and_then(|row| Some((row, steps.read_row(row).ok()??)))
+        else {
+            continue;
+        };
+        let (row, ReadRow { record, .. }) = read;
+        if row.number > 0 && test.is_hit(&record) {
+            found.hits.push(StepHit {
+                step: row.number as usize,
+                event_id: steps.event_id(row),
+                kind: record.event_type().into(),
+                name: steps::name(&record),
+                failed: step_summary::failed(&record.payload),
+                excerpt: excerpt(&record, test.texts()),
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// The rows of the spans whose lines hold these places, and those that are in no line, by the numbers of their steps.
+fn rows_at(steps: &IndexedSteps, places: &[u64]) -> BTreeSet<(u32, usize)> {
+    let mut spans = BTreeSet::new();
+    for place in places {
+        // The line that begins last before the place.
+        let position = steps.index.place_from(place.saturating_add(1)).checked_sub(1);
+        spans.extend(position);
+    }
+    let numbered = |row: usize, item: &TimelineRow| (item.number, row);
+    let mut rows = BTreeSet::new();
+    for span in &spans {
+        if let Some(row) = steps.timeline.row_of_span(*span)
+            && let Some(item) = steps.timeline.get(row)
+        {
+            rows.insert(numbered(row, item));
+        }
+    }
+    for (row, item) in steps.timeline.rows.iter().enumerate() {
+        let is_wanted = match item.source {
+            RowSource::InFlight(_) => true,
+            // What is promoted from a root is in the line of the root.
+            RowSource::Promoted(number) => steps
+                .promoted
+                .get(number as usize)
+                .is_some_and(|promoted| spans.contains(&promoted.span)),
+            RowSource::Run | RowSource::Span(_) => false,
+        };
+        if is_wanted {
+            rows.insert(numbered(row, item));
+        }
+    }
+    rows
+}
+
+/// The rows that may be hits, as far as the index says.
+fn rows_like(steps: &IndexedSteps, test: &StepTest) -> BTreeSet<(u32, usize)> {
+    let rows = steps.timeline.rows.iter().enumerate();
+    let like = rows.filter(|(_, row)| {
+        let Some((event_type, failed)) = steps.header(row) else {
+            return false;
+        };
+        let name = match row.source {
+            RowSource::Span(position) => steps
+                .index
+                .span(position as usize)
+                .map(|span| steps.index.name(&span).to_owned()),
+            RowSource::InFlight(number) => steps.in_flight.get(number as usize).map(|call| call.name.clone()),
+            RowSource::Run | RowSource::Promoted(_) => None,
+        };
+        test.may_be_hit(event_type, failed, &name.unwrap_or_default())
+    });
+    like.map(|(at, row)| (row.number, at)).collect()
+}
+
+/// What a look at the bytes of a log finds.
+#[derive(Debug, Default)]
+struct Scanned {
+    /// Whether all texts are in it.
+    has_all: bool,
+    /// Where one of them is.
+    places: Vec<u64>,
+    bytes: u64,
+}
+
+/// Looks for texts, which are in lower case, in the bytes of a log, whatever the case there.
+fn scan(directory: &Path, needles: &[String], placed: Option<&str>) -> io::Result<Scanned> {
+    let path = directory.join(SPANS_FILE);
+    // A pipe would be waited for; what the readers of runs refuse has no steps either.
+    if !fs::symlink_metadata(&path)?.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    let mut file = File::open(path)?;
+    let mut scanned = Scanned {
+        has_all: needles.is_empty(),
+        bytes: file.metadata()?.len(),
+        ..Scanned::default()
+    };
+    if needles.is_empty() {
+        return Ok(scanned);
+    }
+    let overlap = needles.iter().map(String::len).max().unwrap_or(1) - 1;
+    let finders: Vec<Finder<'_>> = needles.iter().map(Finder::new).collect();
+    let placing = placed.map(Finder::new);
+    let mut found = vec![false; needles.len()];
+    let mut block: Vec<u8> = Vec::new();
+    let mut start = 0_u64;
+    let mut line = 0;
+    loop {
+        let kept = block.len();
+        let read = file.by_ref().take(BLOCK_BYTES as u64).read_to_end(&mut block)?;
+        line = if memchr::memchr(b'\n', block.get(kept..).unwrap_or_default()).is_some() {
+            0
+        } else {
+            line + read as u64
+        };
+        if read == 0 || line > MAX_LINE_BYTES {
+            break;
+        }
+        if let Some(fresh) = block.get_mut(kept..) {
+            fresh.make_ascii_lowercase();
+        }
+        for (found, finder) in found.iter_mut().zip(&finders) {
+            *found = *found || finder.find(&block).is_some();
+        }
+        if let Some(placing) = &placing {
+            let hits = placing.find_iter(&block).map(|at| start + at as u64);
+            scanned.places.extend(hits);
+        } else if found.iter().all(|found| *found) {
+            break;
+        }
+        let rest = block.len().saturating_sub(overlap);
+        start += rest as u64;
+        block.drain(..rest);
+    }
+    scanned.has_all = found.iter().all(|found| *found);
+    Ok(scanned)
+}
+
+/// The text around the first of `texts`, which are in lower case, with the field that holds it; without any, the step in one
+/// line.
+fn excerpt(record: &Record, texts: &[String]) -> String {
+    let value = serde_json::to_value(&record.payload).unwrap_or_default();
+    let mut leaves = Vec::new();
+    collect("", &value, &mut leaves);
+    let hit = leaves.iter().find_map(|(field, said)| {
+        let lower = said.to_lowercase();
+        let text = texts
+            .iter()
+            .find(|text| !text.is_empty() && lower.contains(text.as_str()))?;
+        Some(format!("{field}: {}", around(said, text)))
+    });
+    hit.unwrap_or_else(|| step_summary::StepSummary::from_payload(&record.payload).fitted(EXCERPT_COLUMNS))
+}
+
+/// The leaves of a value, each with the field that it is in.
+fn collect(field: &str, value: &Value, leaves: &mut Vec<(String, String)>) {
+    match value {
+        Value::Null | Value::Bool(_) => {}
+        Value::Number(number) => leaves.push((field.to_owned(), number.to_string())),
+        Value::String(text) => leaves.push((field.to_owned(), text.clone())),
+        Value::Array(items) => items.iter().for_each(|item| collect(field, item, leaves)),
+        Value::Object(map) => {
+            for (name, value) in map {
+                let inner = if field.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{field}.{name}")
+                };
+                leaves.push((field.to_owned(), name.clone()));
+                collect(&inner, value, leaves);
+            }
+        }
+    }
+}
+
+/// The part of `said` around a text in lower case, on one line.
+fn around(said: &str, text: &str) -> String {
+    // Lower case may have another length: the place is one of characters then, as near as it can be.
+    let lower = said.to_lowercase();
+    let before = lower
+        .find(text)
+        .map_or(0, |at| lower.get(..at).map_or(0, |before| before.chars().count()));
+    let skipped = before.saturating_sub(COLUMNS_BEFORE);
+    let part: String = said.chars().skip(skipped).take(EXCERPT_COLUMNS * 4).collect();
+    let begins = if skipped > 0 { "…" } else { "" };
+    format!("{begins}{}", text::one_line(&part, EXCERPT_COLUMNS))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::FactsStore;
+    use crate::query::RunQuery;
+    use crate::test_support::{SampleRun, SampleSpan, Sandbox};
+
+    fn test(query: &str) -> StepTest {
+        StepTest::new(&query.parse::<RunQuery>().unwrap())
+    }
+
+    fn store() -> Sandbox {
+        let sandbox = Sandbox::new();
+        let padding = "x".repeat(700_000);
+        let sample = SampleRun::new(1, "support-agent")
+            .span(SampleSpan::model(1, "gpt-5", "Where is my Refund?", "I look."))
+            .span(SampleSpan::tool(
+                2,
+                "search_kb",
+                &json!({"query": "refund policy", "text": padding}),
+                &json!(7),
+            ))
+            .span(SampleSpan::tool(
+                3,
+                "search_kb",
+                &json!({"query": "shipping", "text": padding}),
+                &json!({}),
+            ))
+            .span(
+                SampleSpan::tool(4, "mail", &json!({"to": "\"Ada\"\nrefund"}), &json!({}))
+                    .failed("Timeout", "late"),
+            )
+            .failed("AgentError", "no refund today");
+        sandbox.write(&sample);
+        sandbox.write(&SampleRun::new(2, "idle"));
+        sandbox
+    }
+
+    fn found(sandbox: &Sandbox, query: &str, limit: usize) -> Vec<(usize, String)> {
+        let runs = FactsStore::new(sandbox.path()).all(true).unwrap().runs;
+        let runs: Vec<&ListedRun> = runs.iter().collect();
+        let mut found = Vec::new();
+        search(&runs, &test(query), limit, &CancelToken::default(), |_, run| {
+            found.extend(run.hits.into_iter().map(|hit| (hit.step, hit.excerpt)));
+        });
+        found
+    }
+
+    #[test]
+    fn a_hit_is_a_step_with_the_text_around() {
+        let sandbox = store();
+        let hits = found(&sandbox, "refund", 10);
+        let steps: Vec<usize> = hits.iter().map(|(step, _)| *step).collect();
+        // The error is recorded by the root, which ends first in this sample.
+        assert_eq!(steps, [1, 2, 3, 5]);
+        assert!(
+            hits.contains(&(2, "prompt: Where is my Refund?".to_owned()))
+                || hits.contains(&(1, "prompt: Where is my Refund?".to_owned()))
+        );
+        assert!(
+            hits.iter().any(|(_, text)| text == "args.query: refund policy"),
+            "{hits:?}"
+        );
+        assert!(
+            hits.iter().any(|(_, text)| text == "args.to: \"Ada\" refund"),
+            "{hits:?}"
+        );
+        assert!(
+            hits.iter().any(|(_, text)| text == "message: no refund today"),
+            "{hits:?}"
+        );
+        assert_eq!(found(&sandbox, "tool:search_kb -refund", 10).len(), 1);
+        assert_eq!(found(&sandbox, "error:Timeout", 10).len(), 1);
+        assert_eq!(found(&sandbox, "refund shipping", 10).len(), 0);
+        assert_eq!(found(&sandbox, "refund", 2).len(), 2);
+    }
+
+    #[test]
+    fn a_text_at_the_edge_of_a_block_is_found() {
+        for length in [BLOCK_BYTES - 3, BLOCK_BYTES - 1, BLOCK_BYTES, 2 * BLOCK_BYTES - 2] {
+            let folder = tempfile::tempdir().unwrap();
+            let text = "x".repeat(length) + "NEEDLE" + &"y".repeat(10);
+            std::fs::write(folder.path().join(SPANS_FILE), text).unwrap();
+            let needles = ["needle".to_owned(), "xn".to_owned()];
+            let scanned = scan(folder.path(), &needles, Some("needle")).unwrap();
+            assert!(scanned.has_all);
+            assert_eq!(scanned.places, [length as u64], "once, though blocks overlap");
+        }
+    }
+
+    #[test]
+    fn runs_match_by_their_steps() {
+        let sandbox = store();
+        let runs = FactsStore::new(sandbox.path()).all(true).unwrap().runs;
+        let runs: Vec<&ListedRun> = runs.iter().collect();
+        let matching = |query: &str| {
+            let mut matching = vec![false; runs.len()];
+            let cancel = CancelToken::default();
+            match_steps(&runs, &test(query), &cancel, |at, matches, _| {
+                matching[at] = matches;
+            });
+            matching
+        };
+        assert_eq!(matching("refund shipping"), [false, true]);
+        assert_eq!(matching("-refund"), [true, false]);
+        assert_eq!(matching("args~refund"), [false, true]);
+        assert_eq!(matching("nowhere"), [false, false]);
+    }
+
+    #[test]
+    fn an_excerpt_of_odd_letters_is_text() {
+        assert_eq!(around("İİİİ refund", "refund"), "İİİİ refund");
+        let long = "ß".repeat(100) + "REFUND" + &"é".repeat(300);
+        assert!(around(&long, "refund").starts_with('…'));
+    }
+}

@@ -1,0 +1,355 @@
+//! Statistics over runs: how many, how they ended, how long they took, what they used; as a whole, or by group.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Serialize;
+use tracer_insight::status::RunStatus;
+use tracer_sdk::format::Usd;
+use tracer_sdk::prices::CostSum;
+
+use crate::latencies::{Latencies, rank};
+use crate::run_facts::{CallTotals, TokenTotals, agent};
+use crate::store::ListedRun;
+
+/// By what runs, or calls, are grouped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grouping {
+    /// The agent: the name of the run without its time stamp.
+    Name,
+    /// The model: calls are counted, not runs.
+    Model,
+    /// The tool: calls are counted, not runs.
+    Tool,
+    /// The day of the start, in UTC.
+    Day,
+    /// Each tag.
+    Tag,
+    /// The commit of the program, by the tag `commit`.
+    Commit,
+    /// The type of the error.
+    Error,
+}
+
+impl Grouping {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Name,
+        Self::Model,
+        Self::Tool,
+        Self::Day,
+        Self::Tag,
+        Self::Commit,
+        Self::Error,
+    ];
+
+    /// Its word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Model => "model",
+            Self::Tool => "tool",
+            Self::Day => "day",
+            Self::Tag => "tag",
+            Self::Commit => "commit",
+            Self::Error => "error",
+        }
+    }
+
+    /// Whether single calls are counted: their number, failures, durations and tokens.
+    #[must_use]
+    pub const fn is_of_calls(self) -> bool {
+        matches!(self, Self::Model | Self::Tool)
+    }
+}
+
+/// The statistics of a group, or of all runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GroupStats {
+    /// The name of the group; null of all runs together, and of runs that are in no group.
+    pub group: Option<String>,
+    /// Number of runs.
+    pub runs: u64,
+    /// Runs that have ended: those with another status than `running` and `damaged`.
+    pub ended_runs: u64,
+    /// Runs that failed or were interrupted.
+    pub failed_runs: u64,
+    /// Their share of the runs that ended, between 0 and 1; null where none did.
+    pub failure_rate: Option<f64>,
+    /// Runs with the status `loop`.
+    pub loops: u64,
+    /// Number of calls: of the group's model or tool, else all model and tool calls.
+    pub calls: u64,
+    /// Calls that failed.
+    pub failed_calls: u64,
+    /// The median duration, in microseconds: of runs, or of the calls of a model or a tool, of these within half a percent.
+    pub p50_us: Option<u64>,
+    /// The duration that 95 % do not exceed, in microseconds.
+    pub p95_us: Option<u64>,
+    /// Tokens of prompts; null where they are not known.
+    pub input_tokens: Option<u64>,
+    /// Tokens of answers.
+    pub output_tokens: Option<u64>,
+    /// All tokens.
+    pub total_tokens: Option<u64>,
+    /// Tokens of prompts that were read from the provider's cache.
+    pub cached_tokens: Option<u64>,
+    /// Their share of the tokens of prompts, between 0 and 1.
+    pub cached_share: Option<f64>,
+    /// What the model calls cost, in US dollars; null where the price of one is not known, and of tools.
+    pub cost_usd: Option<Usd>,
+    /// What those cost whose price is known: the cost is at least this.
+    pub known_cost_usd: Usd,
+    /// Model calls without a known price.
+    pub unpriced_calls: u64,
+    /// All that is known of the cost; `None` of tools.
+    #[serde(skip)]
+    pub cost: Option<CostSum>,
+    /// Runs, or calls of a model or a tool, on each day that has some.
+    pub days: BTreeMap<String, u64>,
+}
+
+/// The statistics of runs: of all, then of each group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoreStats {
+    /// All runs together.
+    pub all: GroupStats,
+    /// The groups: days in their order, else the largest first.
+    pub groups: Vec<GroupStats>,
+}
+
+/// The statistics of runs, which have their details where these are needed: see [`needs_details`].
+pub fn stats<'a>(runs: impl IntoIterator<Item = &'a ListedRun>, by: Option<Grouping>) -> StoreStats {
+    let mut all = Sums::default();
+    let mut groups: HashMap<Option<String>, Sums> = HashMap::new();
+    for run in runs {
+        all.add(run, None);
+        let Some(by) = by else { continue };
+        let details = run.details.as_ref();
+        let mut in_group = |group: Option<String>, calls: Option<&CallTotals>| {
+            groups.entry(group).or_default().add(run, calls);
+        };
+        let calls = match by {
+            Grouping::Model => details.map(|details| &details.models),
+            Grouping::Tool => details.map(|details| &details.tools),
+            _ => None,
+        };
+        if by.is_of_calls() {
+            for (name, calls) in calls.into_iter().flatten() {
+                in_group(Some(name.clone()), Some(calls));
+            }
+            continue;
+        }
+        match by {
+            Grouping::Name => in_group(agent(run.facts.name.as_deref()).map(str::to_owned), None),
+            Grouping::Day => in_group(day(run), None),
+            Grouping::Commit => {
+                in_group(
+                    details.and_then(|details| details.commit()).map(str::to_owned),
+                    None,
+                );
+            }
+            Grouping::Tag => {
+                let tags = details.map(|details| &details.tags).into_iter().flatten();
+                let mut names = tags.map(|(key, value)| format!("{key}={value}")).peekable();
+                if names.peek().is_none() {
+                    in_group(None, None);
+                }
+                names.for_each(|name| in_group(Some(name), None));
+            }
+            Grouping::Error => {
+                let errors = details.map(|details| &details.failures).into_iter().flatten();
+                errors.for_each(|(error, _)| in_group(Some(error.clone()), None));
+            }
+            Grouping::Model | Grouping::Tool => {}
+        }
+    }
+    let mut groups: Vec<GroupStats> = groups
+        .into_iter()
+        .map(|(group, sums)| sums.finish(group, by.is_some_and(Grouping::is_of_calls)))
+        .collect();
+    groups.sort_by(|one, other| {
+        let by_name = || one.group.cmp(&other.group);
+        match by {
+            Some(Grouping::Day) => by_name(),
+            Some(by) if by.is_of_calls() => other.calls.cmp(&one.calls).then_with(by_name),
+            _ => other.runs.cmp(&one.runs).then_with(by_name),
+        }
+    });
+    StoreStats {
+        all: all.finish(None, false),
+        groups,
+    }
+}
+
+/// Whether statistics need the details of runs: all do, for their cost.
+#[must_use]
+pub fn needs_details(_: Option<Grouping>) -> bool {
+    true
+}
+
+/// The day on which a run started, in UTC.
+fn day(run: &ListedRun) -> Option<String> {
+    let started = run.started()?.to_string();
+    started.get(..10).map(str::to_owned)
+}
+
+#[derive(Default)]
+struct Sums {
+    runs: u64,
+    ended: u64,
+    failed: u64,
+    loops: u64,
+    calls: u64,
+    failed_calls: u64,
+    /// Of runs.
+    durations: Vec<u64>,
+    /// Of calls.
+    latencies: Latencies,
+    tokens: TokenTotals,
+    cost: Option<CostSum>,
+    days: BTreeMap<String, u64>,
+}
+
+impl Sums {
+    /// Adds a run, or its calls of one model or tool.
+    fn add(&mut self, run: &ListedRun, calls: Option<&CallTotals>) {
+        let facts = &run.facts;
+        self.runs += 1;
+        self.ended += u64::from(!matches!(run.status, RunStatus::Running | RunStatus::Damaged));
+        self.failed += u64::from(matches!(run.status, RunStatus::Failed | RunStatus::Interrupted));
+        self.loops += u64::from(run.status == RunStatus::Looped);
+        let count = if let Some(calls) = calls {
+            self.calls = self.calls.saturating_add(calls.calls);
+            self.failed_calls = self.failed_calls.saturating_add(calls.failed);
+            self.latencies.merge(&calls.latencies);
+            self.tokens.add(calls.tokens);
+            if let Some(cost) = &calls.cost {
+                self.cost.get_or_insert_default().add(cost);
+            }
+            calls.calls
+        } else {
+            let calls = facts.llm_calls.saturating_add(facts.tool_calls);
+            self.calls = self.calls.saturating_add(calls);
+            self.failed_calls = self.failed_calls.saturating_add(facts.failed_calls);
+            self.durations.extend(facts.duration_us);
+            self.tokens.add(facts.tokens);
+            let cost = self.cost.get_or_insert_default();
+            match &run.details {
+                Some(details) => cost.add(&details.cost),
+                None => cost.unpriced = cost.unpriced.saturating_add(facts.llm_calls),
+            }
+            1
+        };
+        if let Some(day) = day(run) {
+            *self.days.entry(day).or_default() += count;
+        }
+    }
+
+    fn finish(mut self, group: Option<String>, is_of_calls: bool) -> GroupStats {
+        self.durations.sort_unstable();
+        let percentile = |percent: f64| {
+            if is_of_calls {
+                return self.latencies.percentile(percent);
+            }
+            let place = usize::try_from(rank(self.durations.len() as u64, percent)?).ok()?;
+            self.durations.get(place).copied()
+        };
+        #[expect(clippy::cast_precision_loss, reason = "a share")]
+        let failure_rate = (self.ended > 0).then(|| self.failed as f64 / self.ended as f64);
+        GroupStats {
+            group,
+            runs: self.runs,
+            ended_runs: self.ended,
+            failed_runs: self.failed,
+            failure_rate,
+            loops: self.loops,
+            calls: self.calls,
+            failed_calls: self.failed_calls,
+            p50_us: percentile(50.0),
+            p95_us: percentile(95.0),
+            input_tokens: self.tokens.input,
+            output_tokens: self.tokens.output,
+            total_tokens: self.tokens.total,
+            cached_tokens: self.tokens.cache_read,
+            cached_share: self.tokens.cached_share(),
+            cost_usd: self.cost.and_then(|cost| cost.usd()),
+            known_cost_usd: self.cost.unwrap_or_default().known,
+            unpriced_calls: self.cost.unwrap_or_default().unpriced,
+            cost: self.cost,
+            days: self.days,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::FactsStore;
+    use crate::test_support::{SampleRun, SampleSpan, Sandbox};
+
+    fn runs() -> Vec<ListedRun> {
+        let sandbox = Sandbox::new();
+        let search = |number| SampleSpan::tool(number, "search", &json!({"n": number}), &json!({}));
+        let well = SampleRun::new(1, "support - 2026-01-01 08:00")
+            .span(SampleSpan::model(1, "gpt-5", "Hello", "Hi"))
+            .span(search(2))
+            .span(search(3))
+            .attribute("tracer.tag.commit", "aaa");
+        sandbox.write(&well);
+        let failed = SampleRun::new(2, "support - 2026-01-01 09:00")
+            .span(search(1).failed("Timeout", "late"))
+            .attribute("tracer.tag.commit", "bbb")
+            .failed("AgentError", "gave up");
+        sandbox.write(&failed);
+        sandbox.write(&SampleRun::new(3, "billing").running());
+        FactsStore::new(sandbox.path()).all(true).unwrap().runs
+    }
+
+    fn groups(by: Grouping) -> Vec<(Option<String>, u64, u64, u64)> {
+        let stats = stats(&runs(), Some(by)).groups.into_iter();
+        stats
+            .map(|group| (group.group, group.runs, group.calls, group.failed_calls))
+            .collect()
+    }
+
+    #[test]
+    fn all_runs_together() {
+        let all = stats(&runs(), None).all;
+        assert_eq!((all.runs, all.ended_runs, all.failed_runs), (3, 2, 1));
+        assert_eq!(all.failure_rate, Some(0.5));
+        assert_eq!((all.calls, all.failed_calls), (4, 1));
+        assert_eq!((all.p50_us, all.p95_us), (Some(400_000), Some(400_000)));
+        assert_eq!((all.total_tokens, all.cached_share), (Some(435), Some(0.25)));
+        assert_eq!((all.cost_usd, all.unpriced_calls), (None, 1), "nobody sells it");
+        assert_eq!(all.days, BTreeMap::from([("2026-01-01".to_owned(), 3)]));
+        assert_eq!(stats(&[], None).all.failure_rate, None);
+    }
+
+    #[test]
+    fn groups_are_of_runs_or_of_calls() {
+        let named = |name: &str| Some(name.to_owned());
+        assert_eq!(
+            groups(Grouping::Name),
+            [(named("support"), 2, 4, 1), (named("billing"), 1, 0, 0)]
+        );
+        assert_eq!(groups(Grouping::Tool), [(named("search"), 2, 3, 1)]);
+        assert_eq!(groups(Grouping::Model), [(named("gpt-5"), 1, 1, 0)]);
+        assert_eq!(groups(Grouping::Day), [(named("2026-01-01"), 3, 4, 1)]);
+        let commits = [(None, 1, 0, 0), (named("aaa"), 1, 3, 0), (named("bbb"), 1, 1, 1)];
+        assert_eq!(groups(Grouping::Commit), commits);
+        let errors = [(named("AgentError"), 1, 1, 1), (named("Timeout"), 1, 1, 1)];
+        assert_eq!(groups(Grouping::Error), errors);
+        assert_eq!(groups(Grouping::Tag).len(), 3);
+    }
+
+    #[test]
+    fn the_latency_of_a_tool_is_that_of_its_calls() {
+        let tools = stats(&runs(), Some(Grouping::Tool)).groups;
+        assert!(tools[0].p50_us.unwrap().abs_diff(20_000) <= 100);
+        assert_eq!(tools[0].days.values().sum::<u64>(), 3);
+    }
+}

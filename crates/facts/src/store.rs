@@ -1,0 +1,655 @@
+//! [`FactsStore`]: the facts of every run of a data directory, as its files are now.
+
+use std::collections::HashMap;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tracer_insight::status::RunStatus;
+use tracer_sdk::format::{Timestamp, TraceId};
+use tracer_sdk::prices::Prices;
+use tracer_sdk::read::{CancelToken, RunDirectory, RunStore, StoreError};
+
+use crate::database::{Database, DatabaseError, KeptRun, RunToStore};
+use crate::files_stamp::FilesStamp;
+use crate::run_facts::{self, FullReading, RunDetails, RunFacts};
+use crate::workers;
+
+/// Threads that look at the files of runs: a disk answers many questions at once.
+const MAX_LOOKING: usize = 16;
+/// Runs that are kept in one transaction, and how long that may wait: what was read is kept when reading is cancelled.
+const RUNS_PER_WRITE: usize = 500;
+const MAX_UNWRITTEN: Duration = Duration::from_secs(1);
+/// Runs that were just read whose details stay in memory though nobody asked for those of all.
+const MAX_DETAILS: usize = 1_000;
+/// A run whose reading takes longer, and that goes on, is not read again at every look …
+const EXPENSIVE_READING: Duration = Duration::from_millis(50);
+/// … but when as many times its reading have passed: reading takes a part of the time only.
+#[cfg(not(test))]
+const REST_FACTOR: u32 = 4;
+/// Tests change runs at once after they were read.
+#[cfg(test)]
+const REST_FACTOR: u32 = 0;
+
+/// The facts of the runs of a data directory.
+///
+/// ```
+/// # let (folder, _) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tracer-sdk/docs/stored.rs"));
+/// # let data_dir = folder.path();
+/// use tracer_facts::FactsStore;
+///
+/// let listed = FactsStore::new(data_dir).all(false)?;
+/// assert_eq!(listed.runs[0].facts.name.as_deref(), Some("support-agent"));
+/// assert_eq!(listed.runs[0].facts.tool_calls, 1);
+/// # Ok::<(), tracer_sdk::read::StoreError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct FactsStore {
+    runs: RunStore,
+    keeps: bool,
+    prices: Prices,
+}
+
+/// A run of a store, with what is known of it.
+#[derive(Debug, Clone)]
+pub struct ListedRun {
+    /// Where it lies.
+    pub directory: RunDirectory,
+    /// Its status now.
+    pub status: RunStatus,
+    /// Its numbers and times.
+    pub facts: RunFacts,
+    /// Its details, where they were asked for: see [`FactsStore::read_details`].
+    pub details: Option<RunDetails>,
+    /// By which it is placed: its start, or else when its directory was last changed.
+    placed: Option<Timestamp>,
+    /// What its files looked like.
+    files: Box<[u8]>,
+    /// When it was read, and for how long; `None` when its files say all that a look needs.
+    unsettled: Option<(Instant, Duration)>,
+}
+
+/// What is known of them is the same; when they were read says nothing.
+impl PartialEq for ListedRun {
+    fn eq(&self, other: &Self) -> bool {
+        (
+            &self.directory,
+            self.status,
+            &self.facts,
+            &self.details,
+            self.placed,
+        ) == (
+            &other.directory,
+            other.status,
+            &other.facts,
+            &other.details,
+            other.placed,
+        )
+    }
+}
+
+impl ListedRun {
+    /// The start of the run, if it can be read.
+    #[must_use]
+    pub fn started(&self) -> Option<Timestamp> {
+        self.facts.started()
+    }
+
+    /// How long the run took, or has taken until now if it is running, in microseconds. Nobody knows it of an interrupted one.
+    #[must_use]
+    pub fn duration_until(&self, now: Timestamp) -> Option<u64> {
+        let so_far = || u64::try_from(now.microseconds_since(self.started()?)).ok();
+        self.facts
+            .duration_us
+            .or_else(|| so_far().filter(|_| self.status == RunStatus::Running))
+    }
+
+    /// A number that changes when the run does.
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.directory.trace_id, self.status.as_str(), &self.files).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// A look at its files: what has become of it since they were looked at.
+    fn look_again(&self) -> Again {
+        let is_open = self.facts.is_open();
+        let files = FilesStamp::of(&self.directory.path, is_open);
+        match self.unsettled {
+            Some((read, took))
+                if took >= EXPENSIVE_READING && read.elapsed() < took.saturating_mul(REST_FACTOR) => {}
+            // Its files may have changed within the resolution of their clock.
+            Some(_) => return Again::Changed,
+            None if files.bytes() != &*self.files => return Again::Changed,
+            None => {}
+        }
+        // One without a readable start has its place by the time of its folder.
+        if self.facts.started_us.is_none() && placed(&self.directory, &self.facts) != self.placed {
+            return Again::Changed;
+        }
+        match self.facts.status_now(&self.directory) {
+            status if status == self.status => Again::Same,
+            status => Again::Status(status),
+        }
+    }
+}
+
+/// What another look at the files of a run finds.
+#[derive(Clone, Copy)]
+enum Again {
+    Same,
+    /// Its process has died.
+    Status(RunStatus),
+    Changed,
+}
+
+/// What another look at the files of all runs finds.
+#[derive(Debug)]
+pub enum SnapshotLook {
+    /// Nothing has changed.
+    Same,
+    /// What is known now, and what has to be read.
+    Changed(Survey),
+}
+
+/// The runs of a store, the newest first, those of one instant by ID: the order of
+/// [`RunStore::list`](tracer_sdk::read::RunStore::list).
+#[derive(Debug, Default)]
+pub struct StoreFacts {
+    /// The runs.
+    pub runs: Vec<ListedRun>,
+    /// Runs that are missing because reading was cancelled.
+    pub unread: usize,
+    /// Why facts could not be kept; they are read again the next time then.
+    pub not_kept: Option<DatabaseError>,
+}
+
+/// How far reading is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ReadingProgress {
+    /// Runs that had to be read.
+    pub runs: usize,
+    /// Those that are read.
+    pub read_runs: usize,
+    /// Bytes of the logs of all of them.
+    pub bytes: u64,
+    /// Bytes of the logs that are read.
+    pub read_bytes: u64,
+}
+
+/// The runs of a store after a look at their files alone: what is known of them, and what has to be read.
+#[derive(Debug)]
+pub struct Survey {
+    known: Vec<ListedRun>,
+    /// The newest first.
+    unread: Vec<UnreadRun>,
+    gone: Vec<TraceId>,
+    database: Result<Database, Option<DatabaseError>>,
+    with_details: bool,
+    prices: Prices,
+}
+
+#[derive(Debug)]
+struct UnreadRun {
+    directory: RunDirectory,
+    newest: Option<SystemTime>,
+    bytes: u64,
+}
+
+/// What a look at the files of a run finds.
+enum Look {
+    Known(Box<ListedRun>),
+    Unread(UnreadRun),
+}
+
+impl FactsStore {
+    /// The store in a data directory. Facts are kept there, in `cache/`, where that is possible.
+    pub fn new(data_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            runs: RunStore::new(data_dir),
+            keeps: true,
+            prices: Prices::default(),
+        }
+    }
+
+    /// The same without keeping anything: every run is read each time.
+    #[must_use]
+    pub fn without_database(self) -> Self {
+        Self { keeps: false, ..self }
+    }
+
+    /// The same with other prices than the release's. What runs cost is computed with them whenever details are read.
+    #[must_use]
+    pub fn with_prices(self, prices: Prices) -> Self {
+        Self { prices, ..self }
+    }
+
+    /// The runs themselves.
+    #[must_use]
+    pub fn runs(&self) -> &RunStore {
+        &self.runs
+    }
+
+    /// The facts of all runs, as their files are now.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the folder of runs is missing or cannot be read.
+    pub fn all(&self, with_details: bool) -> Result<StoreFacts, StoreError> {
+        Ok(self.survey(with_details)?.read(&CancelToken::default(), |_| ()))
+    }
+
+    /// Looks at the files of all runs, and at what is kept of them, and reads none.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the folder of runs is missing or cannot be read.
+    pub fn survey(&self, with_details: bool) -> Result<Survey, StoreError> {
+        let (directories, opened) = thread::scope(|scope| {
+            let loading = thread::Builder::new().spawn_scoped(scope, || self.load(with_details));
+            let directories = self.runs.list_directories();
+            let loaded = loading.ok().and_then(|loading| loading.join().ok());
+            (directories, loaded.unwrap_or((Err(None), HashMap::new())))
+        });
+        let directories = directories?;
+        let (database, mut kept) = opened;
+        let items: Vec<(RunDirectory, Option<KeptRun>)> = directories
+            .into_iter()
+            .map(|directory| {
+                let kept = kept.remove(&directory.trace_id);
+                (directory, kept)
+            })
+            .collect();
+        let gone = kept.into_keys().collect();
+        let threads = items.len().div_ceil(64).min(MAX_LOOKING);
+        let (mut known, mut unread) = (Vec::with_capacity(items.len()), Vec::new());
+        workers::each(
+            &items,
+            threads,
+            &CancelToken::default(),
+            |(directory, kept)| look(directory, kept.as_ref(), with_details),
+            |_, found| match found {
+                Look::Known(run) => known.push(*run),
+                Look::Unread(run) => unread.push(run),
+            },
+        );
+        Ok(Survey {
+            known,
+            unread: newest_first(unread),
+            gone,
+            database,
+            with_details,
+            prices: self.prices.clone(),
+        })
+    }
+
+    /// The same where the runs were known before: what is kept of them is not read, and those that are as they were are
+    /// taken over.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the folder of runs is missing or cannot be read.
+    pub(crate) fn look_again(
+        &self,
+        before: &[ListedRun],
+        with_details: bool,
+    ) -> Result<SnapshotLook, StoreError> {
+        let mut by_id: HashMap<TraceId, &ListedRun> =
+            before.iter().map(|run| (run.directory.trace_id, run)).collect();
+        let items: Vec<(RunDirectory, Option<&ListedRun>)> = self
+            .runs
+            .list_directories()?
+            .into_iter()
+            .map(|directory| {
+                let before = by_id.remove(&directory.trace_id);
+                (directory, before)
+            })
+            .collect();
+        let gone: Vec<TraceId> = by_id.into_keys().collect();
+        let threads = items.len().div_ceil(64).min(MAX_LOOKING);
+        let mut looks = vec![Again::Changed; items.len()];
+        workers::each(
+            &items,
+            threads,
+            &CancelToken::default(),
+            |(_, before)| before.map_or(Again::Changed, ListedRun::look_again),
+            |at, found| {
+                if let Some(look) = looks.get_mut(at) {
+                    *look = found;
+                }
+            },
+        );
+        if gone.is_empty() && looks.iter().all(|look| matches!(look, Again::Same)) {
+            return Ok(SnapshotLook::Same);
+        }
+        let (mut known, mut unread) = (Vec::with_capacity(items.len()), Vec::new());
+        for ((directory, before), look) in items.into_iter().zip(looks) {
+            match (before, look) {
+                (Some(run), Again::Same) => known.push(run.clone()),
+                (Some(run), Again::Status(status)) => known.push(ListedRun {
+                    status,
+                    ..run.clone()
+                }),
+                (None, _) | (_, Again::Changed) => unread.push(UnreadRun::of(directory)),
+            }
+        }
+        let is_written = !unread.is_empty() || !gone.is_empty();
+        let database = if self.keeps && is_written && self.runs.runs_dir().is_dir() {
+            Database::open(self.runs.data_dir()).map_err(Some)
+        } else {
+            Err(None)
+        };
+        Ok(SnapshotLook::Changed(Survey {
+            known,
+            unread: newest_first(unread),
+            gone,
+            database,
+            with_details,
+            prices: self.prices.clone(),
+        }))
+    }
+
+    fn load(
+        &self,
+        with_details: bool,
+    ) -> (Result<Database, Option<DatabaseError>>, HashMap<TraceId, KeptRun>) {
+        if !self.keeps || !self.runs.runs_dir().is_dir() {
+            return (Err(None), HashMap::new());
+        }
+        // A file that turns out to be damaged is gone then, and there is a new one the second time.
+        let mut failure = None;
+        for _ in 0..2 {
+            match Database::open(self.runs.data_dir()) {
+                Ok(database) => match database.load(with_details) {
+                    Ok(kept) => return (Ok(database), kept),
+                    Err(error) => failure = Some(error),
+                },
+                Err(error) => return (Err(Some(error)), HashMap::new()),
+            }
+        }
+        (Err(failure), HashMap::new())
+    }
+
+    /// The facts of some runs, read from their files.
+    pub fn read(directories: impl IntoIterator<Item = RunDirectory>) -> Vec<ListedRun> {
+        let read = |directory: RunDirectory| {
+            let files = FilesStamp::of(&directory.path, true);
+            let mut run = listed(&directory, run_facts::read(&directory), true, &files, None);
+            if let Some(details) = &mut run.details {
+                details.price(&Prices::default());
+            }
+            run
+        };
+        directories.into_iter().map(read).collect()
+    }
+
+    /// Gives the runs their details that have none yet: from what is kept, or from their files.
+    pub fn read_details<'a>(&self, runs: impl IntoIterator<Item = &'a mut ListedRun>) {
+        let mut database = None;
+        for run in runs.into_iter().filter(|run| run.details.is_none()) {
+            let database = database.get_or_insert_with(|| {
+                let kept = self.keeps.then(|| Database::open(self.runs.data_dir()));
+                kept.and_then(Result::ok)
+            });
+            let files = FilesStamp::of(&run.directory.path, run.facts.is_open());
+            let kept = database
+                .as_ref()
+                .and_then(|database| database.details(run.directory.trace_id, files.bytes()).ok()?);
+            let details = kept.and_then(|details| serde_json::from_str(&details).ok());
+            let mut details = details.unwrap_or_else(|| run_facts::read(&run.directory).details);
+            details.price(&self.prices);
+            run.details = Some(details);
+        }
+    }
+
+    /// Forgets what is kept of runs that were deleted. What cannot be forgotten now is forgotten by the next listing.
+    pub fn forget(&self, runs: &[TraceId]) {
+        if self.keeps && !runs.is_empty() && Database::is_there(self.runs.data_dir()) {
+            let _ = Database::open(self.runs.data_dir()).and_then(|mut database| database.write(&[], runs));
+        }
+    }
+}
+
+impl Survey {
+    /// Number of runs that have to be read, and the bytes of their logs.
+    #[must_use]
+    pub fn unread(&self) -> (usize, u64) {
+        (self.unread.len(), self.unread.iter().map(|run| run.bytes).sum())
+    }
+
+    /// No runs.
+    pub(crate) fn empty(with_details: bool) -> Self {
+        Self {
+            known: Vec::new(),
+            unread: Vec::new(),
+            gone: Vec::new(),
+            database: Err(None),
+            with_details,
+            prices: Prices::default(),
+        }
+    }
+
+    /// Whether all runs get their details.
+    pub(crate) fn has_details(&self) -> bool {
+        self.with_details
+    }
+
+    /// Number of all runs.
+    #[must_use]
+    pub fn run_count(&self) -> usize {
+        self.known.len() + self.unread.len()
+    }
+
+    /// Reads the runs that have to be read, the newest first, in several threads, and keeps their facts as it goes. When
+    /// `cancel` is cancelled, what was read until then is given, and kept.
+    pub fn read(mut self, cancel: &CancelToken, mut progress: impl FnMut(ReadingProgress)) -> StoreFacts {
+        let (count, bytes) = self.unread();
+        let mut reading = ReadingProgress {
+            runs: count,
+            bytes,
+            ..ReadingProgress::default()
+        };
+        let mut keeping = Keeping::new(self.database, std::mem::take(&mut self.gone));
+        let with_details = self.with_details || count <= MAX_DETAILS;
+        let mut runs = self.known;
+        let mut left = count;
+        workers::each(
+            &self.unread,
+            workers::processors(),
+            cancel,
+            |run| read_settled(&run.directory),
+            |at, read| {
+                left -= 1;
+                reading.read_runs += 1;
+                reading.read_bytes += self.unread.get(at).map_or(0, |run| run.bytes);
+                if let (Some(run), Some(settled)) = (self.unread.get(at), read) {
+                    let SettledReading {
+                        read,
+                        files,
+                        unsettled,
+                    } = settled;
+                    if unsettled.is_none() {
+                        keeping.add(&run.directory, &files, &read);
+                    }
+                    runs.push(listed(&run.directory, read, with_details, &files, unsettled));
+                }
+                progress(reading);
+            },
+        );
+        let not_kept = keeping.finish();
+        for details in runs.iter_mut().filter_map(|run| run.details.as_mut()) {
+            details.price(&self.prices);
+        }
+        runs.sort_unstable_by(|one, other| {
+            let by_id = || one.directory.trace_id.cmp(&other.directory.trace_id);
+            other.placed.cmp(&one.placed).then_with(by_id)
+        });
+        StoreFacts {
+            runs,
+            unread: left,
+            not_kept,
+        }
+    }
+}
+
+/// What waits to be written to the database.
+struct Keeping {
+    database: Result<Database, Option<DatabaseError>>,
+    waiting: Vec<RunToStore>,
+    gone: Vec<TraceId>,
+    last_write: Instant,
+}
+
+impl Keeping {
+    fn new(database: Result<Database, Option<DatabaseError>>, gone: Vec<TraceId>) -> Self {
+        Self {
+            database,
+            waiting: Vec::new(),
+            gone,
+            last_write: Instant::now(),
+        }
+    }
+
+    fn add(&mut self, directory: &RunDirectory, files: &FilesStamp, read: &FullReading) {
+        if self.database.is_err() {
+            return;
+        }
+        let texts = serde_json::to_string(&read.facts)
+            .ok()
+            .zip(serde_json::to_string(&read.details).ok());
+        if let Some((facts, details)) = texts {
+            self.waiting.push(RunToStore {
+                trace_id: directory.trace_id,
+                files: files.bytes().to_vec(),
+                facts,
+                details,
+            });
+        }
+        if self.waiting.len() >= RUNS_PER_WRITE || self.last_write.elapsed() >= MAX_UNWRITTEN {
+            self.write();
+        }
+    }
+
+    /// Writes what waits. After a failure nothing more is kept: a disk is full, or another process writes.
+    fn write(&mut self) {
+        if let Ok(database) = &mut self.database
+            && let Err(error) = database.write(&self.waiting, &self.gone)
+        {
+            self.database = Err(Some(error));
+        }
+        self.waiting.clear();
+        self.gone.clear();
+        self.last_write = Instant::now();
+    }
+
+    fn finish(mut self) -> Option<DatabaseError> {
+        self.write();
+        self.database.err().flatten()
+    }
+}
+
+/// A run as it is kept, when its files are still what they were.
+fn look(directory: &RunDirectory, kept: Option<&KeptRun>, with_details: bool) -> Look {
+    let known = kept.and_then(|kept| {
+        let facts: RunFacts = serde_json::from_str(&kept.facts).ok()?;
+        let files = FilesStamp::of(&directory.path, facts.is_open());
+        if files.bytes() != kept.files {
+            return None;
+        }
+        let details = match (&kept.details, with_details) {
+            (Some(details), _) => Some(serde_json::from_str(details).ok()?),
+            (None, true) => return None,
+            (None, false) => None,
+        };
+        Some(ListedRun {
+            status: facts.status_now(directory),
+            placed: placed(directory, &facts),
+            directory: directory.clone(),
+            facts,
+            details,
+            files: files.bytes().into(),
+            unsettled: None,
+        })
+    });
+    if let Some(run) = known {
+        return Look::Known(Box::new(run));
+    }
+    Look::Unread(UnreadRun::of(directory.clone()))
+}
+
+impl UnreadRun {
+    fn of(directory: RunDirectory) -> Self {
+        let files = FilesStamp::of(&directory.path, true);
+        Self {
+            directory,
+            newest: files.newest(),
+            bytes: files.log_bytes,
+        }
+    }
+}
+
+fn newest_first(mut unread: Vec<UnreadRun>) -> Vec<UnreadRun> {
+    unread.sort_by(|one, other| {
+        let newest_first = other.newest.cmp(&one.newest);
+        newest_first.then_with(|| one.directory.trace_id.cmp(&other.directory.trace_id))
+    });
+    unread
+}
+
+/// A run that was read, and what its files looked like.
+struct SettledReading {
+    read: FullReading,
+    files: FilesStamp,
+    /// When it was read, and for how long, when its files changed meanwhile or just before: it is read again the next time.
+    unsettled: Option<(Instant, Duration)>,
+}
+
+/// Reads a run; `None` when it was deleted.
+fn read_settled(directory: &RunDirectory) -> Option<SettledReading> {
+    let began = Instant::now();
+    let before = FilesStamp::of(&directory.path, true);
+    let is_settled = before.is_settled();
+    let read = run_facts::read(directory);
+    if !directory.path.is_dir() {
+        return None;
+    }
+    let is_open = read.facts.is_open();
+    let is_same = FilesStamp::of(&directory.path, true) == before;
+    let files = FilesStamp::of(&directory.path, is_open);
+    let is_kept = is_same && read.is_complete && is_settled;
+    Some(SettledReading {
+        read,
+        files,
+        unsettled: (!is_kept).then(|| (Instant::now(), began.elapsed())),
+    })
+}
+
+fn listed(
+    directory: &RunDirectory,
+    read: FullReading,
+    with_details: bool,
+    files: &FilesStamp,
+    unsettled: Option<(Instant, Duration)>,
+) -> ListedRun {
+    ListedRun {
+        status: read.facts.status_now(directory),
+        placed: placed(directory, &read.facts),
+        directory: directory.clone(),
+        facts: read.facts,
+        details: with_details.then_some(read.details),
+        files: files.bytes().into(),
+        unsettled,
+    }
+}
+
+fn placed(directory: &RunDirectory, facts: &RunFacts) -> Option<Timestamp> {
+    facts.started().or_else(|| {
+        let changed = fs::metadata(&directory.path).ok()?.modified().ok()?;
+        let since = changed.duration_since(UNIX_EPOCH).ok()?;
+        let microseconds = i64::try_from(since.as_micros()).ok()?;
+        Some(Timestamp::from_unix_microseconds(microseconds))
+    })
+}

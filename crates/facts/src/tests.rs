@@ -1,0 +1,651 @@
+//! Facts are those of a full reading, whatever happened to the runs and to the database.
+
+use std::fs;
+use std::io::Write;
+
+use proptest::prelude::*;
+use rusqlite::Connection;
+use serde_json::json;
+use tracer_insight::status::RunStatus;
+use tracer_sdk::read::{CancelToken, RunStore, StoreError};
+
+use crate::test_support::{SampleRun, SampleSpan, Sandbox};
+use crate::{DatabaseError, FactsSnapshot, FactsStore, ListedRun, SnapshotLook, TokenTotals};
+
+fn facts(sandbox: &Sandbox) -> Vec<ListedRun> {
+    FactsStore::new(sandbox.path()).all(true).unwrap().runs
+}
+
+/// What a full reading gives.
+fn read(sandbox: &Sandbox) -> Vec<ListedRun> {
+    FactsStore::new(sandbox.path())
+        .without_database()
+        .all(true)
+        .unwrap()
+        .runs
+}
+
+/// Number of runs that a listing would have to read.
+fn unread(sandbox: &Sandbox) -> usize {
+    FactsStore::new(sandbox.path()).survey(true).unwrap().unread().0
+}
+
+fn refund_agent(number: u32) -> SampleRun {
+    SampleRun::new(number, "refund-agent")
+        .span(SampleSpan::model(
+            1,
+            "gpt-5",
+            "Where is my refund?",
+            "I look it up.",
+        ))
+        .span(
+            SampleSpan::tool(2, "refund_api", &json!({"order": "ORD-1"}), &json!({}))
+                .failed("Timeout", "no answer"),
+        )
+        .span(SampleSpan::tool(
+            3,
+            "refund_api",
+            &json!({"order": "ORD-1"}),
+            &json!({"ok": true}),
+        ))
+        .span(SampleSpan::model(4, "gpt-5-mini", "Write to Ada", "Dear Ada"))
+}
+
+#[test]
+fn facts_are_what_a_run_did() {
+    let sandbox = Sandbox::new();
+    let run = refund_agent(7)
+        .failed("AgentError", "gave up")
+        .attribute("tracer.tag.commit", "3f2a")
+        .attribute("gen_ai.conversation.id", "chat-1");
+    sandbox.write(&run);
+    let [run] = facts(&sandbox).try_into().unwrap();
+    assert_eq!(run.status, RunStatus::Failed);
+    assert_eq!(run.facts.name.as_deref(), Some("refund-agent"));
+    assert_eq!(run.facts.duration_us, Some(400_000));
+    assert_eq!(
+        (run.facts.llm_calls, run.facts.tool_calls, run.facts.errors),
+        (2, 2, 1)
+    );
+    assert_eq!(
+        (run.facts.steps, run.facts.failed_calls, run.facts.retries),
+        (5, 1, 1)
+    );
+    let tokens = TokenTotals {
+        input: Some(800),
+        output: Some(70),
+        total: Some(870),
+        cache_read: Some(200),
+        ..TokenTotals::default()
+    };
+    assert_eq!(run.facts.tokens, tokens);
+    assert_eq!(run.facts.tokens.cached_share(), Some(0.25));
+    let details = run.details.unwrap();
+    assert_eq!(details.subtitle.as_deref(), Some("AgentError: gave up"));
+    assert_eq!(details.prompt.as_deref(), Some("\"Where is my refund?\""));
+    assert_eq!(details.answer.as_deref(), Some("Dear Ada"));
+    assert_eq!(details.error.as_deref(), Some("AgentError"));
+    assert_eq!(run.facts.session.as_deref(), Some("chat-1"));
+    assert_eq!(details.commit(), Some("3f2a"));
+    assert_eq!(details.models.keys().collect::<Vec<_>>(), ["gpt-5", "gpt-5-mini"]);
+    let tool = &details.tools["refund_api"];
+    assert_eq!((tool.calls, tool.failed, tool.time_us), (2, 1, 40_000));
+    assert_eq!(details.failures["Timeout"].message, "no answer");
+}
+
+#[test]
+fn the_order_is_that_of_the_store() {
+    let sandbox = Sandbox::new();
+    for number in [3, 1, 2] {
+        sandbox.write(&SampleRun::new(number, "agent"));
+    }
+    fs::write(sandbox.directory(2).join("meta.json"), "{").unwrap();
+    let listed = RunStore::new(sandbox.path()).list().unwrap();
+    let expected: Vec<_> = listed
+        .iter()
+        .map(|run| (run.directory.clone(), run.status()))
+        .collect();
+    let facts: Vec<_> = facts(&sandbox)
+        .into_iter()
+        .map(|run| (run.directory, run.status))
+        .collect();
+    assert_eq!(facts, expected);
+}
+
+#[test]
+fn a_run_is_read_once_and_again_when_it_changes() {
+    let sandbox = Sandbox::new();
+    sandbox.write(&refund_agent(1));
+    sandbox.write(&refund_agent(2));
+    assert_eq!(unread(&sandbox), 2);
+    facts(&sandbox);
+    assert_eq!(unread(&sandbox), 0);
+    let store = FactsStore::new(sandbox.path());
+    let mut listed = store.all(false).unwrap().runs;
+    assert!(
+        listed.iter().all(|run| run.details.is_none()),
+        "they were kept, and not asked for"
+    );
+    store.read_details(&mut listed);
+    assert_eq!(listed, read(&sandbox));
+    fs::OpenOptions::new()
+        .append(true)
+        .open(sandbox.directory(2).join("spans.jsonl"))
+        .unwrap()
+        .write_all(b"\n")
+        .unwrap();
+    assert_eq!(unread(&sandbox), 1);
+}
+
+#[test]
+fn what_was_read_is_kept_when_reading_is_cancelled() {
+    let sandbox = Sandbox::new();
+    for number in 0..40 {
+        sandbox.write(&refund_agent(number));
+    }
+    let cancel = CancelToken::default();
+    let survey = FactsStore::new(sandbox.path()).survey(true).unwrap();
+    let some = survey.read(&cancel, |progress| {
+        assert_eq!(progress.runs, 40);
+        if progress.read_runs == 5 {
+            cancel.cancel();
+        }
+    });
+    assert!(some.runs.len() >= 5 && some.unread > 0);
+    assert_eq!(some.runs.len() + some.unread, 40);
+    assert_eq!(unread(&sandbox), some.unread);
+    assert_eq!(facts(&sandbox), read(&sandbox));
+}
+
+#[test]
+fn a_deleted_run_is_forgotten() {
+    let sandbox = Sandbox::new();
+    let run = refund_agent(1).attribute("tracer.tag.customer", "Ada-Lovelace-1815");
+    sandbox.write(&run);
+    sandbox.write(&refund_agent(2));
+    facts(&sandbox);
+    let holds = || {
+        let bytes = fs::read(sandbox.database()).unwrap();
+        memchr::memmem::find(&bytes, b"Ada-Lovelace-1815").is_some()
+    };
+    assert!(holds());
+    fs::remove_dir_all(sandbox.directory(1)).unwrap();
+    assert_eq!(facts(&sandbox).len(), 1);
+    assert!(!holds());
+
+    sandbox.write(&run);
+    let listed = facts(&sandbox);
+    assert!(holds());
+    fs::remove_dir_all(sandbox.directory(1)).unwrap();
+    FactsStore::new(sandbox.path()).forget(&[listed[1].directory.trace_id]);
+    assert!(!holds());
+}
+
+/// The next snapshot; `None` where nothing has changed.
+fn next(sandbox: &Sandbox, before: Option<&FactsSnapshot>, with_details: bool) -> Option<FactsSnapshot> {
+    let store = FactsStore::new(sandbox.path());
+    match FactsSnapshot::look(&store, before, with_details).unwrap() {
+        SnapshotLook::Same => None,
+        SnapshotLook::Changed(survey) => FactsSnapshot::read(survey, &CancelToken::default(), |_| ()),
+    }
+}
+
+#[test]
+fn a_snapshot_is_the_same_until_a_run_changes() {
+    let sandbox = Sandbox::new();
+    sandbox.write(&refund_agent(1));
+    sandbox.write(&refund_agent(2));
+    let first = next(&sandbox, None, true).unwrap();
+    assert!(next(&sandbox, Some(&first), true).is_none());
+    sandbox.write(&refund_agent(2).failed("AgentError", "gave up"));
+    let second = next(&sandbox, Some(&first), true).unwrap();
+    assert_eq!(second.runs, read(&sandbox));
+    assert_ne!(second.version(), first.version());
+    fs::remove_dir_all(sandbox.directory(1)).unwrap();
+    let third = next(&sandbox, Some(&second), true).unwrap();
+    assert_eq!(third.runs, read(&sandbox));
+    assert_eq!(
+        unread(&sandbox),
+        0,
+        "what was read is kept, and what is gone is not"
+    );
+}
+
+#[test]
+fn a_snapshot_gets_details_when_they_are_needed() {
+    let sandbox = Sandbox::new();
+    sandbox.write(&refund_agent(1));
+    facts(&sandbox);
+    let without = next(&sandbox, None, false).unwrap();
+    assert!(without.runs[0].details.is_none());
+    let with = next(&sandbox, Some(&without), true).unwrap();
+    assert_eq!(with.runs, read(&sandbox));
+    assert!(next(&sandbox, Some(&with), false).is_none(), "they stay");
+}
+
+#[test]
+fn a_folder_without_runs_has_an_empty_snapshot() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = FactsStore::new(folder.path());
+    let Ok(SnapshotLook::Changed(survey)) = FactsSnapshot::look(&store, None, false) else {
+        panic!("there was nothing before");
+    };
+    let empty = FactsSnapshot::read(survey, &CancelToken::default(), |_| ()).unwrap();
+    assert!(empty.runs.is_empty());
+}
+
+#[test]
+fn no_runs_make_no_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = FactsStore::new(folder.path());
+    assert!(matches!(store.all(false), Err(StoreError::Missing { .. })));
+    store.forget(&["1".repeat(32).parse().unwrap()]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn only_the_user_can_read_what_is_kept() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = Sandbox::new();
+    sandbox.write(&refund_agent(1));
+    facts(&sandbox);
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&sandbox.database()), 0o600);
+    assert_eq!(mode(sandbox.database().parent().unwrap()), 0o700);
+}
+
+/// How a database is made useless, and whether a new one takes its place.
+type Fault = (&'static str, fn(&Sandbox) -> Option<Connection>, bool);
+
+const FAULTS: [Fault; 10] = [
+    ("deleted", |sandbox| remove(sandbox), true),
+    ("empty", |sandbox| replace(sandbox, b""), true),
+    (
+        "something else",
+        |sandbox| replace(sandbox, b"hello, this is no database at all"),
+        true,
+    ),
+    (
+        "torn",
+        |sandbox| {
+            let bytes = fs::read(sandbox.database()).unwrap();
+            replace(sandbox, &bytes[..bytes.len() / 2 + 100])
+        },
+        true,
+    ),
+    (
+        "zeroed in the middle",
+        |sandbox| {
+            let mut bytes = fs::read(sandbox.database()).unwrap();
+            let end = bytes.len();
+            bytes[4096..end].fill(0);
+            replace(sandbox, &bytes)
+        },
+        true,
+    ),
+    (
+        "of a newer version",
+        |sandbox| change(sandbox, "PRAGMA user_version = 99"),
+        true,
+    ),
+    (
+        "of other tables",
+        |sandbox| {
+            change(
+                sandbox,
+                "DROP TABLE runs; CREATE TABLE runs (number INTEGER, other TEXT)",
+            )
+        },
+        true,
+    ),
+    (
+        "changed by somebody",
+        |sandbox| {
+            change(
+                sandbox,
+                "UPDATE runs SET facts = replace(facts, 'refund-agent', 'evil'); UPDATE details SET details = '{}'",
+            )
+        },
+        true,
+    ),
+    (
+        "locked",
+        |sandbox| {
+            let connection = Connection::open(sandbox.database()).unwrap();
+            connection.execute_batch("BEGIN EXCLUSIVE").unwrap();
+            Some(connection)
+        },
+        false,
+    ),
+    (
+        "a folder",
+        |sandbox| {
+            remove(sandbox);
+            fs::create_dir(sandbox.database()).unwrap();
+            None
+        },
+        false,
+    ),
+];
+
+fn remove(sandbox: &Sandbox) -> Option<Connection> {
+    fs::remove_file(sandbox.database()).unwrap();
+    None
+}
+
+fn replace(sandbox: &Sandbox, bytes: &[u8]) -> Option<Connection> {
+    fs::write(sandbox.database(), bytes).unwrap();
+    None
+}
+
+fn change(sandbox: &Sandbox, statements: &str) -> Option<Connection> {
+    Connection::open(sandbox.database())
+        .unwrap()
+        .execute_batch(statements)
+        .unwrap();
+    None
+}
+
+#[test]
+fn a_database_that_is_wrong_costs_time_only() {
+    for (fault, make, is_replaced) in FAULTS {
+        let sandbox = Sandbox::new();
+        for number in 0..30 {
+            sandbox.write(&refund_agent(number));
+        }
+        let expected = read(&sandbox);
+        assert_eq!(facts(&sandbox), expected);
+        let _held = make(&sandbox);
+        let listed = FactsStore::new(sandbox.path()).all(true).unwrap();
+        assert_eq!(listed.runs, expected, "{fault}");
+        assert_eq!(
+            listed.not_kept.is_none(),
+            is_replaced,
+            "{fault}: {:?}",
+            listed.not_kept
+        );
+        assert_eq!(facts(&sandbox), expected, "{fault}, the second time");
+        let again = FactsStore::new(sandbox.path()).survey(true).unwrap();
+        assert_eq!(again.unread().0 == 0, is_replaced, "{fault}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_place_of_the_database_is_refused() {
+    for link in ["cache", "cache/facts-2.sqlite"] {
+        let sandbox = Sandbox::new();
+        sandbox.write(&refund_agent(1));
+        let elsewhere = tempfile::tempdir().unwrap();
+        fs::write(elsewhere.path().join("file"), "mine").unwrap();
+        let target = if link == "cache" {
+            elsewhere.path().to_owned()
+        } else {
+            fs::create_dir(sandbox.path().join("cache")).unwrap();
+            elsewhere.path().join("file")
+        };
+        std::os::unix::fs::symlink(target, sandbox.path().join(link)).unwrap();
+        let listed = FactsStore::new(sandbox.path()).all(true).unwrap();
+        assert_eq!(listed.runs, read(&sandbox));
+        assert!(
+            matches!(listed.not_kept, Some(DatabaseError::SymbolicLink { .. })),
+            "{link}"
+        );
+        assert_eq!(fs::read_to_string(elsewhere.path().join("file")).unwrap(), "mine");
+        assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
+    }
+}
+
+/// What may happen between two listings.
+#[derive(Debug, Clone)]
+enum Event {
+    Write(u32, u8),
+    Append(u32),
+    Tear(u32),
+    Garbage(u32, &'static str),
+    Delete(u32),
+    Kill(u32),
+    End(u32),
+    DeleteDatabase,
+    TearDatabase(prop::sample::Index),
+    List,
+    ListTwice,
+    ListCancelled,
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let run = 0_u32..6;
+    let event = prop_oneof![
+        4 => (run.clone(), 0_u8..5).prop_map(|(run, kind)| Event::Write(run, kind)),
+        2 => run.clone().prop_map(Event::Append),
+        1 => run.clone().prop_map(Event::Tear),
+        1 => (run.clone(), prop::sample::select(vec!["meta.json", "spans.jsonl", ".live"]))
+            .prop_map(|(run, file)| Event::Garbage(run, file)),
+        1 => run.clone().prop_map(Event::Delete),
+        1 => run.clone().prop_map(Event::Kill),
+        1 => run.prop_map(Event::End),
+        1 => Just(Event::DeleteDatabase),
+        1 => any::<prop::sample::Index>().prop_map(Event::TearDatabase),
+        3 => Just(Event::List),
+        2 => Just(Event::ListTwice),
+        1 => Just(Event::ListCancelled),
+    ];
+    prop::collection::vec(event, 1..25)
+}
+
+fn happen(sandbox: &Sandbox, event: &Event, step: usize) {
+    let append = |run: u32, text: &[u8]| {
+        let log = fs::OpenOptions::new()
+            .append(true)
+            .open(sandbox.directory(run).join("spans.jsonl"));
+        let _ = log.and_then(|mut log| log.write_all(text));
+    };
+    match event {
+        Event::Write(run, kind) => {
+            let name = format!("agent{}", "x".repeat(step));
+            let sample = SampleRun {
+                name,
+                ..refund_agent(*run)
+            };
+            sandbox.write(&match kind {
+                0 => sample,
+                1 => sample.failed("AgentError", "gave up"),
+                2 => sample.running(),
+                3 => (0..5).fold(sample, |sample, number| {
+                    sample.span(SampleSpan::tool(10 + number, "search", &json!({}), &json!({})))
+                }),
+                _ => sample.attribute("tracer.tag.step", "1"),
+            });
+        }
+        Event::Append(run) => {
+            let number = 100 + u32::try_from(step).unwrap();
+            let more = SampleRun::new(*run, "").running().span(SampleSpan::tool(
+                number,
+                "late",
+                &json!({}),
+                &json!({}),
+            ));
+            append(*run, more.log().as_bytes());
+        }
+        Event::Tear(run) => {
+            let path = sandbox.directory(*run).join("spans.jsonl");
+            if let Ok(bytes) = fs::read(&path) {
+                fs::write(&path, &bytes[..bytes.len() * 2 / 3]).unwrap();
+            }
+        }
+        Event::Garbage(run, file) => {
+            let _ = fs::create_dir(sandbox.directory(*run));
+            fs::write(sandbox.directory(*run).join(file), "x".repeat(step + 1)).unwrap();
+        }
+        Event::Delete(run) => {
+            let _ = fs::remove_dir_all(sandbox.directory(*run));
+        }
+        Event::Kill(run) => {
+            sandbox.write(&refund_agent(*run).running());
+            let live = format!("{{\"run_name\":\"killed{}\"}}\n", "x".repeat(step));
+            fs::write(sandbox.directory(*run).join(".live"), live).unwrap();
+        }
+        Event::End(run) => {
+            let ended = SampleRun {
+                name: format!("ended{}", "x".repeat(step)),
+                ..refund_agent(*run)
+            };
+            if let Ok(directory) = fs::canonicalize(sandbox.directory(*run)) {
+                fs::write(directory.join("new"), ended.meta().to_string()).unwrap();
+                fs::rename(directory.join("new"), directory.join("meta.json")).unwrap();
+            }
+        }
+        Event::DeleteDatabase => {
+            let _ = fs::remove_file(sandbox.database());
+        }
+        Event::TearDatabase(place) => {
+            if let Ok(mut bytes) = fs::read(sandbox.database())
+                && !bytes.is_empty()
+            {
+                let at = place.index(bytes.len());
+                let end = bytes.len().min(at + 700);
+                bytes[at..end].fill(0x5a);
+                fs::write(sandbox.database(), bytes).unwrap();
+            }
+        }
+        Event::List => {
+            facts(sandbox);
+        }
+        Event::ListTwice => std::thread::scope(|scope| {
+            let other = scope.spawn(|| facts(sandbox));
+            let one = facts(sandbox);
+            assert_eq!(one, other.join().unwrap());
+        }),
+        Event::ListCancelled => {
+            let cancel = CancelToken::default();
+            let survey = FactsStore::new(sandbox.path()).survey(false).unwrap();
+            survey.read(&cancel, |_| cancel.cancel());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn facts_are_those_of_a_full_reading_whatever_happened(events in events()) {
+        let sandbox = Sandbox::new();
+        let mut snapshot = None;
+        for (step, event) in events.iter().enumerate() {
+            happen(&sandbox, event, step);
+            if matches!(event, Event::List | Event::ListTwice) {
+                snapshot = next(&sandbox, snapshot.as_ref(), step % 2 == 0).or(snapshot);
+            }
+        }
+        let expected = read(&sandbox);
+        let snapshot = next(&sandbox, snapshot.as_ref(), true).or(snapshot);
+        prop_assert_eq!(&snapshot.unwrap().runs, &expected, "what a viewer knows");
+        prop_assert_eq!(facts(&sandbox), expected.clone());
+        prop_assert_eq!(facts(&sandbox), expected.clone(), "from the database");
+        let _ = fs::remove_dir_all(sandbox.path().join("cache"));
+        prop_assert_eq!(facts(&sandbox), expected, "without it");
+    }
+}
+
+/// How many runs the mixed store has: few by default, and 10,000 in the slow step of CI.
+fn mixed_runs() -> u32 {
+    let given = std::env::var("TRACER_TEST_RUNS").ok();
+    given.and_then(|count| count.parse().ok()).unwrap_or(130)
+}
+
+/// Writes a run of a mixed store: well, failed, running, killed, torn, without metadata, of garbage, of another emitter,
+/// large, hostile, of another ID, empty, or with a folder in the place of its log.
+fn write_mixed(sandbox: &Sandbox, number: u32) {
+    let sample = refund_agent(number);
+    let directory = sandbox.directory(number);
+    let log = directory.join("spans.jsonl");
+    match number % 13 {
+        0 => sandbox.write(&sample.failed("AgentError", "gave up")),
+        1 => sandbox.write(&sample.running()),
+        2 => {
+            sandbox.write(&sample.running());
+            fs::write(directory.join(".live"), "{\"run_name\":\"killed\"}\n").unwrap();
+        }
+        3 => {
+            sandbox.write(&sample);
+            let bytes = fs::read(&log).unwrap();
+            fs::write(&log, &bytes[..bytes.len() / 2]).unwrap();
+        }
+        4 => {
+            sandbox.write(&sample);
+            fs::remove_file(directory.join("meta.json")).unwrap();
+        }
+        5 => {
+            sandbox.write(&sample);
+            fs::write(&log, [0xff, 0x00, b'\n', b'{', b'\n']).unwrap();
+        }
+        6 => {
+            sandbox.write(&sample);
+            let text = fs::read_to_string(&log).unwrap();
+            fs::write(&log, text.replace("tracer.", "maida.")).unwrap();
+        }
+        7 if number % 130 == 7 => sandbox.write(&(0..1_500).fold(sample, |sample, call| {
+            sample.span(SampleSpan::tool(
+                10 + call,
+                &format!("tool {call}"),
+                &json!({}),
+                &json!({}),
+            ))
+        })),
+        8 => {
+            let hostile = "'; DROP TABLE runs; -- \u{1b}[2J \u{202e} \0 %s".repeat(40);
+            let hostile = SampleRun {
+                name: hostile.clone(),
+                ..sample
+            }
+            .attribute("tracer.tag.\u{7}", &hostile)
+            .attribute("session.id", &hostile);
+            sandbox.write(&hostile);
+        }
+        9 => {
+            sandbox.write(&sample);
+            fs::write(
+                directory.join("meta.json"),
+                refund_agent(number + 1).meta().to_string(),
+            )
+            .unwrap();
+        }
+        10 => fs::create_dir(directory).unwrap(),
+        11 => {
+            sandbox.write(&sample);
+            fs::remove_file(&log).unwrap();
+            fs::create_dir(log).unwrap();
+        }
+        _ => sandbox.write(&sample),
+    }
+}
+
+#[test]
+fn facts_of_a_mixed_store_are_those_of_a_full_reading() {
+    let sandbox = Sandbox::new();
+    let count = mixed_runs();
+    (0..count).for_each(|number| write_mixed(&sandbox, number));
+    let expected = read(&sandbox);
+    assert_eq!(expected.len(), count as usize);
+    let first = next(&sandbox, None, true).unwrap();
+    assert!(first.runs == expected, "the first time");
+    assert!(facts(&sandbox) == expected, "from the database");
+    // Another process lists while runs change, come and go.
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| facts(&sandbox).len());
+        for number in (0..count).step_by(7) {
+            let _ = fs::remove_dir_all(sandbox.directory(number));
+            if number % 2 == 0 {
+                write_mixed(&sandbox, number + 13 * (count / 13 + 1));
+            }
+        }
+        other.join().unwrap();
+    });
+    let expected = read(&sandbox);
+    let second = next(&sandbox, Some(&first), true).unwrap();
+    assert!(second.runs == expected, "after changes");
+    assert!(facts(&sandbox) == expected, "after changes, from the database");
+    fs::remove_dir_all(sandbox.path().join("cache")).unwrap();
+    assert!(facts(&sandbox) == expected, "without the database");
+}
