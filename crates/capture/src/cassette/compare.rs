@@ -1,0 +1,484 @@
+//! In what two requests differ, and where in the agent that comes from.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde_json::Value;
+use tracer_insight::text::one_line;
+
+use super::normalise::{NormalRequest, TOOL_LISTS, tool_name};
+use super::shapes::{self, MarkedPiece};
+
+/// The longest text of a difference that is shown, in characters.
+const MAX_SHOWN: usize = 160;
+/// How many characters before the first difference are shown.
+const BEFORE_DIFFERENCE: usize = 40;
+/// Differences are counted up to here.
+const MAX_DIFFERENCES: usize = 1000;
+
+/// The first place in which a request differs from a recorded one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Difference {
+    /// Where: `messages[5].content`.
+    pub path: String,
+    /// What that is.
+    pub origin: DifferenceOrigin,
+    /// What was recorded there; `None` for nothing.
+    pub recorded: Option<String>,
+    /// What is there now; `None` for nothing.
+    pub now: Option<String>,
+}
+
+/// Which part of an agent a place in a request comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DifferenceOrigin {
+    /// The model that is asked.
+    Model,
+    /// The system prompt.
+    SystemPrompt,
+    /// The definition of a tool; `None` for the tools as a whole.
+    ToolDefinition(Option<String>),
+    /// The result of a tool.
+    ToolResult {
+        /// The tool, if the request says.
+        tool: Option<String>,
+        /// The identifier of the call.
+        call_id: Option<String>,
+        /// The recorded call whose answer asked for it.
+        call: Option<u64>,
+    },
+    /// A message of the user.
+    UserMessage,
+    /// An answer of the model, as the agent hands it back.
+    Answer,
+    /// A parameter, such as the temperature.
+    Parameter(String),
+    /// The path of the request.
+    Path,
+}
+
+impl std::fmt::Display for DifferenceOrigin {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Model => formatter.write_str("the model"),
+            Self::SystemPrompt => formatter.write_str("system prompt"),
+            Self::ToolDefinition(Some(tool)) => write!(formatter, "definition of tool {tool}"),
+            Self::ToolDefinition(None) => formatter.write_str("the tools"),
+            Self::ToolResult { tool, call, .. } => {
+                formatter.write_str("result of ")?;
+                match tool {
+                    Some(tool) => write!(formatter, "tool {tool}")?,
+                    None => formatter.write_str("a tool")?,
+                }
+                match call {
+                    Some(call) => write!(formatter, ", call {call}"),
+                    None => Ok(()),
+                }
+            }
+            Self::UserMessage => formatter.write_str("message of the user"),
+            Self::Answer => formatter.write_str("earlier answer of the model"),
+            Self::Parameter(name) => write!(formatter, "parameter {name}"),
+            Self::Path => formatter.write_str("path of the request"),
+        }
+    }
+}
+
+/// How two requests differ.
+#[derive(Debug)]
+pub(super) struct RequestComparison {
+    /// How many leaves differ.
+    pub(super) count: usize,
+    /// How many messages are equal, from the first one.
+    pub(super) common_messages: usize,
+    pub(super) first: Option<Difference>,
+}
+
+/// Compares a recorded request with one that is asked now.
+pub(super) fn compare(recorded: &NormalRequest, now: &NormalRequest) -> RequestComparison {
+    let mut comparer = Comparer::default();
+    if recorded.place != now.place {
+        comparer.note(Vec::new(), Some(&recorded.place), Some(&now.place));
+    }
+    comparer.values(&recorded.body, &now.body);
+    // What the agent sets itself comes before what follows from it.
+    let first = comparer
+        .differences
+        .iter()
+        .min_by_key(|found| (found.rank(), found.order));
+    let common_messages = messages(&recorded.body)
+        .iter()
+        .zip(messages(&now.body))
+        .take_while(|(left, right)| {
+            let mut comparer = Comparer::default();
+            comparer.values(left, right);
+            comparer.differences.is_empty()
+        })
+        .count();
+    RequestComparison {
+        count: comparer.count,
+        common_messages,
+        first: first.map(|found| found.difference(&recorded.body, &now.body)),
+    }
+}
+
+fn messages(body: &Value) -> &[Value] {
+    let lists = ["messages", "input", "contents"];
+    let list = lists.iter().find_map(|list| body.get(*list)?.as_array());
+    list.map_or(&[], Vec::as_slice)
+}
+
+/// A step from a value to one within it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum PlaceStep {
+    Member(String),
+    Item(usize),
+}
+
+#[derive(Debug)]
+struct Found {
+    path: Vec<PlaceStep>,
+    recorded: Option<String>,
+    now: Option<String>,
+    order: usize,
+}
+
+#[derive(Debug, Default)]
+struct Comparer {
+    path: Vec<PlaceStep>,
+    differences: Vec<Found>,
+    count: usize,
+    /// Which identifier stands for which.
+    ids: HashMap<String, String>,
+    back: HashMap<String, String>,
+}
+
+impl Comparer {
+    fn note(&mut self, path: Vec<PlaceStep>, recorded: Option<&str>, now: Option<&str>) {
+        self.count += 1;
+        if self.differences.len() < MAX_DIFFERENCES {
+            self.differences.push(Found {
+                path,
+                recorded: recorded.map(str::to_owned),
+                now: now.map(str::to_owned),
+                order: self.count,
+            });
+        }
+    }
+
+    fn differ(&mut self, recorded: Option<&Value>, now: Option<&Value>) {
+        let text = |value: Option<&Value>| {
+            value.map(|value| match value {
+                Value::String(text) => unmarked(text),
+                value => unmarked(&value.to_string()),
+            })
+        };
+        let (recorded, now) = (text(recorded), text(now));
+        self.note(self.path.clone(), recorded.as_deref(), now.as_deref());
+    }
+
+    fn values(&mut self, recorded: &Value, now: &Value) {
+        match (recorded, now) {
+            (Value::Object(left), Value::Object(right)) => {
+                let keys: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
+                for key in keys {
+                    self.path.push(PlaceStep::Member(key.clone()));
+                    match (left.get(key), right.get(key)) {
+                        (Some(left), Some(right)) => self.values(left, right),
+                        (left, right) => self.differ(left, right),
+                    }
+                    self.path.pop();
+                }
+            }
+            (Value::Array(left), Value::Array(right)) => {
+                let is_tools = matches!(self.path.last(), Some(PlaceStep::Member(key)) if TOOL_LISTS.contains(&key.as_str()));
+                if is_tools {
+                    self.tools(left, right);
+                } else {
+                    self.items(left, right);
+                }
+            }
+            (Value::String(left), Value::String(right)) => {
+                if !self.is_same_text(left, right) {
+                    self.differ(Some(recorded), Some(now));
+                }
+            }
+            (Value::Number(left), Value::Number(right)) if left.as_f64() == right.as_f64() => {}
+            (left, right) if left == right => {}
+            (left, right) => self.differ(Some(left), Some(right)),
+        }
+    }
+
+    fn items(&mut self, left: &[Value], right: &[Value]) {
+        for position in 0..left.len().max(right.len()) {
+            self.path.push(PlaceStep::Item(position));
+            match (left.get(position), right.get(position)) {
+                (Some(left), Some(right)) => self.values(left, right),
+                (left, right) => self.differ(left, right),
+            }
+            self.path.pop();
+        }
+    }
+
+    /// Tools are compared by name; a place is that in the request of now, of a tool that is gone the recorded one.
+    fn tools(&mut self, left: &[Value], right: &[Value]) {
+        let mut gone: Vec<(usize, &Value)> = left.iter().enumerate().collect();
+        for (position, tool) in right.iter().enumerate() {
+            let same = gone
+                .iter()
+                .position(|(_, other)| tool_name(other) == tool_name(tool));
+            self.path.push(PlaceStep::Item(position));
+            match same.map(|same| gone.remove(same)) {
+                Some((_, recorded)) => self.values(recorded, tool),
+                None => self.differ(None, Some(tool)),
+            }
+            self.path.pop();
+        }
+        for (position, tool) in gone {
+            self.path.push(PlaceStep::Item(position));
+            self.differ(Some(tool), None);
+            self.path.pop();
+        }
+    }
+
+    /// Whether two texts are the same but for identifiers that stand for each other.
+    fn is_same_text(&mut self, left: &str, right: &str) -> bool {
+        let (left, right) = (shapes::divided(left), shapes::divided(right));
+        if left.len() != right.len() {
+            return false;
+        }
+        left.iter().zip(&right).all(|pair| match pair {
+            (MarkedPiece::Text(left), MarkedPiece::Text(right)) => left == right,
+            (MarkedPiece::Id(left), MarkedPiece::Id(right)) => {
+                let known = self
+                    .ids
+                    .entry((*left).to_owned())
+                    .or_insert_with(|| (*right).to_owned());
+                let known_back = self
+                    .back
+                    .entry((*right).to_owned())
+                    .or_insert_with(|| (*left).to_owned());
+                known == right && known_back == left
+            }
+            _ => false,
+        })
+    }
+}
+
+impl Found {
+    /// What an agent sets by itself comes first, then what follows from other things.
+    fn rank(&self) -> usize {
+        match self.path.first() {
+            None => 0,
+            Some(PlaceStep::Member(key)) => match key.as_str() {
+                "model" => 1,
+                "system" | "instructions" | "systemInstruction" | "system_instruction" => 2,
+                "tools" | "functions" => 3,
+                "messages" | "input" | "contents" | "prompt" => 4,
+                _ => 5,
+            },
+            Some(PlaceStep::Item(_)) => 6,
+        }
+    }
+
+    fn difference(&self, recorded: &Value, now: &Value) -> Difference {
+        let body = if self.now.is_some() { now } else { recorded };
+        let (recorded, now) = excerpts(self.recorded.as_deref(), self.now.as_deref());
+        Difference {
+            path: path_text(&self.path),
+            origin: self.origin(body),
+            recorded,
+            now,
+        }
+    }
+
+    fn origin(&self, body: &Value) -> DifferenceOrigin {
+        let Some(PlaceStep::Member(first)) = self.path.first() else {
+            return DifferenceOrigin::Path;
+        };
+        // Code Assist wraps Gemini's request.
+        if first == "request" && self.path.len() > 1 {
+            let inner = Self {
+                path: self.path.get(1..).unwrap_or_default().to_vec(),
+                recorded: None,
+                now: None,
+                order: 0,
+            };
+            return inner.origin(body.get("request").unwrap_or(body));
+        }
+        match first.as_str() {
+            "model" => DifferenceOrigin::Model,
+            "system" | "instructions" | "systemInstruction" | "system_instruction" => {
+                DifferenceOrigin::SystemPrompt
+            }
+            "tools" | "functions" => DifferenceOrigin::ToolDefinition(self.tool(body)),
+            "prompt" => DifferenceOrigin::UserMessage,
+            "messages" | "input" | "contents" => self.message_origin(body, first),
+            name => DifferenceOrigin::Parameter(name.to_owned()),
+        }
+    }
+
+    /// The innermost tool on the way.
+    fn tool(&self, body: &Value) -> Option<String> {
+        let mut value = body;
+        let mut found = None;
+        for step in &self.path {
+            value = match step {
+                PlaceStep::Member(key) => value.get(key)?,
+                PlaceStep::Item(position) => {
+                    let Some(item) = value.get(position) else { break };
+                    let name = item.get("name").or_else(|| item.get("function")?.get("name"));
+                    found = name
+                        .or_else(|| item.get("type"))
+                        .and_then(Value::as_str)
+                        .or(found);
+                    item
+                }
+            };
+            if found.is_some()
+                && !matches!(step, PlaceStep::Member(key) if TOOL_LISTS.contains(&key.as_str()))
+            {
+                break;
+            }
+        }
+        found.map(str::to_owned)
+    }
+
+    fn message_origin(&self, body: &Value, list: &str) -> DifferenceOrigin {
+        let Some(PlaceStep::Item(position)) = self.path.get(1) else {
+            return DifferenceOrigin::UserMessage;
+        };
+        let Some(message) = body.get(list).and_then(|list| list.get(position)) else {
+            return DifferenceOrigin::UserMessage;
+        };
+        let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
+        let part = match (self.path.get(2), self.path.get(3)) {
+            (Some(PlaceStep::Member(parts)), Some(PlaceStep::Item(part))) => {
+                message.get(parts).and_then(|parts| parts.get(part))
+            }
+            _ => None,
+        };
+        // A message of results may be replaced as a whole.
+        let first_part = ["content", "parts"]
+            .iter()
+            .find_map(|parts| message.get(*parts)?.get(0))
+            .filter(|_| self.path.len() <= 3);
+        if let Some(result) = [Some(message), part, first_part]
+            .into_iter()
+            .flatten()
+            .find(|part| is_result(part))
+        {
+            let call_id = ["tool_call_id", "tool_use_id", "call_id"]
+                .iter()
+                .find_map(|key| result.get(*key)?.as_str())
+                .map(|id| {
+                    id.trim_start_matches(shapes::ID_OPEN)
+                        .trim_end_matches(shapes::CLOSE)
+                        .to_owned()
+                });
+            let named = ["tool_name", "name"]
+                .iter()
+                .find_map(|key| result.get(*key)?.as_str());
+            let named = named.or_else(|| result.get("functionResponse")?.get("name")?.as_str());
+            let tool = named
+                .map(str::to_owned)
+                .or_else(|| call_id.as_deref().and_then(|id| name_of_call(body, id)));
+            return DifferenceOrigin::ToolResult {
+                tool,
+                call_id,
+                call: None,
+            };
+        }
+        match role {
+            "system" | "developer" => DifferenceOrigin::SystemPrompt,
+            "assistant" | "model" => DifferenceOrigin::Answer,
+            _ if message
+                .get("type")
+                .and_then(Value::as_str)
+                .is_some_and(|kind| kind != "message") =>
+            {
+                DifferenceOrigin::Answer
+            }
+            _ => DifferenceOrigin::UserMessage,
+        }
+    }
+}
+
+/// The text with its identifiers as they are.
+fn unmarked(text: &str) -> String {
+    let pieces = shapes::divided(text).into_iter();
+    pieces
+        .map(|piece| match piece {
+            MarkedPiece::Text(text) | MarkedPiece::Id(text) => text,
+        })
+        .collect()
+}
+
+fn is_result(value: &Value) -> bool {
+    let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
+    let role = value.get("role").and_then(Value::as_str).unwrap_or_default();
+    matches!(role, "tool" | "function")
+        || matches!(
+            kind,
+            "tool_result" | "function_call_output" | "custom_tool_call_output"
+        )
+        || value.get("functionResponse").is_some()
+}
+
+/// The name of the tool that a call with this identifier, marked or not, is of.
+fn name_of_call(value: &Value, id: &str) -> Option<String> {
+    match value {
+        Value::Array(items) => items.iter().find_map(|item| name_of_call(item, id)),
+        Value::Object(members) => {
+            let is_id = |key: &str| {
+                let text = members.get(key).and_then(Value::as_str).unwrap_or_default();
+                text.trim_start_matches(shapes::ID_OPEN)
+                    .trim_end_matches(shapes::CLOSE)
+                    == id
+            };
+            let name = members
+                .get("name")
+                .or_else(|| members.get("function")?.get("name"))
+                .and_then(Value::as_str);
+            match name {
+                Some(name) if is_id("id") || is_id("call_id") => Some(name.to_owned()),
+                _ => members.values().find_map(|member| name_of_call(member, id)),
+            }
+        }
+        _ => None,
+    }
+}
+
+fn path_text(path: &[PlaceStep]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step {
+            PlaceStep::Member(key) if text.is_empty() => text.push_str(key),
+            PlaceStep::Member(key) => {
+                text.push('.');
+                text.push_str(key);
+            }
+            PlaceStep::Item(position) => text.extend(["[", &position.to_string(), "]"]),
+        }
+    }
+    if text.is_empty() { "path".to_owned() } else { text }
+}
+
+/// The texts from shortly before where they begin to differ.
+fn excerpts(recorded: Option<&str>, now: Option<&str>) -> (Option<String>, Option<String>) {
+    let common = match (recorded, now) {
+        (Some(left), Some(right)) => left
+            .chars()
+            .zip(right.chars())
+            .take_while(|(a, b)| a == b)
+            .count(),
+        _ => 0,
+    };
+    let skipped = common.saturating_sub(BEFORE_DIFFERENCE);
+    let excerpt = |text: &str| {
+        let shown: String = text.chars().skip(skipped).take(MAX_SHOWN + 1).collect();
+        let start = if skipped > 0 { "…" } else { "" };
+        format!("{start}{}", one_line(&shown, MAX_SHOWN))
+    };
+    (recorded.map(excerpt), now.map(excerpt))
+}

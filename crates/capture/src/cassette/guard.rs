@@ -1,0 +1,161 @@
+//! [`Replay`]: a cassette for one test of `cargo test`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
+use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
+use tracer_insight::units;
+use tracer_sdk::settings::{self, Config};
+
+use super::error::CassetteError;
+use super::file::Cassette;
+use super::keeping::Scrubbing;
+use super::replayer::{ReplayOptions, ReplayOutcome, Replayer};
+use crate::exchange::Responder;
+use crate::proxy::{ModelProxy, ProxyContext, ProxyError, ProxyHooks};
+use crate::runs::RunIdentity;
+use crate::sink::{Accepted, OtlpSink, Refused};
+
+/// A test could not be given its cassette.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// The cassette cannot be used.
+    #[error("failed to read the cassette: {0}")]
+    Cassette(#[from] CassetteError),
+    /// What answers from it cannot be started.
+    #[error("failed to start the replay: {0}")]
+    Server(#[from] ProxyError),
+}
+
+/// Answers the calls of models of a test from a cassette, on a port of its own: no provider is asked, and no key is needed.
+///
+/// When it is dropped, a request without a recorded answer fails the test, and so does a recorded call that was never
+/// asked. A test that fails already is left as it is.
+///
+/// ```
+/// use tracer_capture::cassette::Replay;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("refund.jsonl");
+/// # std::fs::write(&path, concat!(r#"{"cassette":1}"#, "\n", r#"{"n":1,"api":"openai.chat","provider":"openai","#,
+/// #     r#""path":"/v1/chat/completions","request":{"model":"gpt-5"},"response":{"status":200,"text":"{}"}}"#, "\n"))?;
+/// # std::env::set_current_dir(&folder)?;
+/// let replay = Replay::start("refund.jsonl")?;
+/// let base_url = replay.base_url("openai"); // for the client: http://127.0.0.1:…/openai/v1
+/// assert!(base_url.ends_with("/openai/v1"));
+/// // … the agent under test runs here, with this base URL …
+/// let outcome = replay.finish(); // reports instead of failing the test
+/// assert_eq!(outcome.unused, [1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Replay {
+    replayer: Arc<Replayer>,
+    proxy: Option<ModelProxy>,
+}
+
+impl Replay {
+    /// Answers from the cassette at `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`ReplayError`] when it cannot be read, or no port is free.
+    pub fn start(path: impl AsRef<Path>) -> Result<Self, ReplayError> {
+        Self::start_with(path, ReplayOptions::default())
+    }
+
+    /// Answers from the cassette at `path`, as these options say.
+    ///
+    /// # Errors
+    ///
+    /// [`ReplayError`] when it cannot be read, or no port is free.
+    pub fn start_with(path: impl AsRef<Path>, options: ReplayOptions) -> Result<Self, ReplayError> {
+        let cassette = Arc::new(Cassette::read_filled(path.as_ref())?);
+        // The same as the command that recorded it had.
+        let (settings, _) = settings::load(&Config::new());
+        let directory = std::env::current_dir().unwrap_or_default();
+        let scrubbing = Scrubbing::of_program(&settings, &directory);
+        let replayer = Arc::new(Replayer::new(cassette, scrubbing, options));
+        let hooks = ProxyHooks {
+            responder: Some(Arc::clone(&replayer) as Arc<dyn Responder>),
+            is_offline: true,
+            ..ProxyHooks::default()
+        };
+        let proxy = ModelProxy::start_with(no_run(), |_| None, Arc::new(Nowhere), hooks)?;
+        Ok(Self {
+            replayer,
+            proxy: Some(proxy),
+        })
+    }
+
+    /// The base URL for clients of a provider: `openai`, `anthropic`, `gemini`, `ollama`, as a cassette's lines name it.
+    #[must_use]
+    pub fn base_url(&self, provider: &str) -> String {
+        let base = self.proxy.as_ref().map_or("", ModelProxy::base);
+        crate::proxy::provider_base_url(base, provider)
+    }
+
+    /// The variables that lead clients here, with their values, for a program that is started.
+    #[must_use]
+    pub fn variables(&self) -> Vec<(&'static str, String)> {
+        let base = self.proxy.as_ref().map_or("", ModelProxy::base);
+        let providers = self.replayer.cassette_providers();
+        crate::proxy::replay_base_urls(|_| None, &providers, base)
+    }
+
+    /// Ends the replay, and gives what came of it.
+    #[must_use]
+    pub fn finish(mut self) -> ReplayOutcome {
+        self.end()
+    }
+
+    fn end(&mut self) -> ReplayOutcome {
+        if let Some(proxy) = self.proxy.take() {
+            let _ = proxy.shut_down();
+        }
+        self.replayer.outcome()
+    }
+}
+
+impl Drop for Replay {
+    #[expect(clippy::panic, reason = "a guard of a test fails the test")]
+    fn drop(&mut self) {
+        if self.proxy.is_none() {
+            return;
+        }
+        let outcome = self.end();
+        if std::thread::panicking() || outcome.is_complete() {
+            return;
+        }
+        let mut problems: Vec<String> = outcome.misses.iter().map(ToString::to_string).collect();
+        problems.extend(outcome.unused_sentence());
+        panic!(
+            "replay of {}: {}",
+            outcome.cassette.display(),
+            problems.join("\n")
+        );
+    }
+}
+
+/// The calls of a test belong to a run that nobody writes.
+fn no_run() -> ProxyContext {
+    let identity = RunIdentity::new("test", units::now());
+    ProxyContext {
+        trace_id: identity.trace_id,
+        root_span_id: identity.root_span_id,
+    }
+}
+
+struct Nowhere;
+
+impl OtlpSink for Nowhere {
+    fn accept_spans(&self, _: Vec<ResourceSpans>) -> Result<Accepted, Refused> {
+        Ok(Accepted::default())
+    }
+
+    fn accept_logs(&self, _: Vec<ResourceLogs>) -> Result<Accepted, Refused> {
+        Ok(Accepted::default())
+    }
+}

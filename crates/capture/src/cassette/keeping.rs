@@ -1,0 +1,413 @@
+//! Exchanges on their way to the disk: redacted, divided into frames, and appended to the run's own file and to a cassette.
+
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use sha2::{Digest, Sha256};
+use tracer_insight::units;
+use tracer_sdk::redaction::Redaction;
+use tracer_sdk::settings::Settings;
+
+use super::error::CassetteError;
+use super::file::Cassette;
+use super::format::Head;
+use super::frames::{self, Framing, StreamFrame};
+use super::recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
+use super::replacing;
+use super::shapes::Places;
+use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, kept_query};
+
+/// The file beside a run's log that holds its exchanges.
+pub const EXCHANGES_FILE: &str = "exchanges.jsonl";
+/// Places of secrets that are listed; more are counted.
+const MAX_REPLACED: usize = 100;
+/// How the paths end of requests that ask nothing of a model, and can be answered again any number of times.
+const REPEATABLE: [&str; 4] = ["/count_tokens", ":countTokens", "/api/show", "/tokenize"];
+
+/// What redacts exchanges, and names the folders of the program that made them: the same for recording and for replay.
+#[derive(Debug, Clone)]
+pub struct Scrubbing {
+    /// What replaces secrets.
+    pub redaction: Arc<Redaction>,
+    /// The folders of the program.
+    pub places: Places,
+}
+
+impl Scrubbing {
+    /// That of a program that runs in `directory`, with these settings and the environment of this process.
+    #[must_use]
+    pub fn of_program(settings: &Settings, directory: &Path) -> Self {
+        let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        let environment = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
+        let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+        Self {
+            redaction: Arc::new(Redaction::new(settings, environment)),
+            places: Places {
+                directory: Some(directory.display().to_string()),
+                home: std::env::home_dir().map(|home| home.display().to_string()),
+            },
+        }
+    }
+
+    /// A request as a cassette holds it: what a recorded one is compared with.
+    #[must_use]
+    pub fn request(&self, body: &[u8]) -> RecordedRequest {
+        replacing::request(body, digest, &self.redaction, &self.places)
+    }
+
+    /// The head of what this version records of a command.
+    #[must_use]
+    pub fn head(&self, command: impl IntoIterator<Item = String>) -> Head {
+        let command = self.redaction.arguments(command).into_iter();
+        Head {
+            tracer: env!("CARGO_PKG_VERSION").to_owned(),
+            recorded_at: units::now().to_string(),
+            command: command.map(|word| self.places.text(&word).into_owned()).collect(),
+            ..Head::default()
+        }
+    }
+}
+
+/// A file that exchanges are appended to.
+#[derive(Debug)]
+pub struct CassetteFile {
+    path: PathBuf,
+    head: Option<Head>,
+    file: Option<File>,
+    next: u64,
+    takes_replayed: bool,
+    /// It lies beside the log of a run.
+    is_of_run: bool,
+}
+
+impl CassetteFile {
+    /// The file beside the log of a run in `directory`, which is made at the first exchange, readable for its user alone.
+    #[must_use]
+    pub fn beside_run(directory: &Path, head: Head) -> Self {
+        Self {
+            path: directory.join(EXCHANGES_FILE),
+            head: Some(head),
+            file: None,
+            next: 1,
+            takes_replayed: true,
+            is_of_run: true,
+        }
+    }
+
+    /// A new cassette; one that is there is replaced only when `replaces`.
+    ///
+    /// # Errors
+    ///
+    /// [`CassetteError::Exists`], and [`CassetteError::Io`] when it cannot be made.
+    pub fn create(path: &Path, head: &Head, replaces: bool) -> Result<Self, CassetteError> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(CassetteError::at(path))?;
+        }
+        let mut options = OpenOptions::new();
+        options.write(true);
+        if replaces {
+            options.create(true).truncate(true);
+        } else {
+            options.create_new(true);
+        }
+        let mut file = options.open(path).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => CassetteError::Exists {
+                path: path.to_owned(),
+            },
+            _ => CassetteError::at(path)(source),
+        })?;
+        write_line(&mut file, &head.line()).map_err(CassetteError::at(path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            head: None,
+            file: Some(file),
+            next: 1,
+            takes_replayed: true,
+            is_of_run: false,
+        })
+    }
+
+    /// Goes on with a cassette: what was not in it is appended.
+    ///
+    /// # Errors
+    ///
+    /// [`CassetteError::Io`] when it cannot be written.
+    pub fn append(cassette: &Cassette) -> Result<Self, CassetteError> {
+        let path = &cassette.path;
+        if cassette.is_torn {
+            std::fs::write(path, cassette.text()).map_err(CassetteError::at(path))?;
+        }
+        let file = OpenOptions::new()
+            .append(true)
+            .open(path)
+            .map_err(CassetteError::at(path))?;
+        let last = cassette.exchanges.iter().map(|exchange| exchange.number).max();
+        Ok(Self {
+            path: path.clone(),
+            head: None,
+            file: Some(file),
+            next: last.unwrap_or(0) + 1,
+            takes_replayed: false,
+            is_of_run: false,
+        })
+    }
+
+    /// Writes exchanges that are redacted already.
+    ///
+    /// # Errors
+    ///
+    /// [`CassetteError::Io`] when the file cannot be written.
+    pub fn copy(&mut self, exchanges: &[RecordedExchange]) -> Result<(), CassetteError> {
+        let path = self.path.clone();
+        for exchange in exchanges {
+            self.write(exchange).map_err(CassetteError::at(&path))?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, exchange: &RecordedExchange) -> io::Result<()> {
+        let file = if let Some(file) = &mut self.file {
+            file
+        } else {
+            let mut file = private(OpenOptions::new().write(true).create_new(true)).open(&self.path)?;
+            if let Some(head) = &self.head {
+                write_line(&mut file, &head.line())?;
+            }
+            self.file.insert(file)
+        };
+        let numbered = RecordedExchange {
+            number: self.next,
+            ..exchange.clone()
+        };
+        write_line(file, &numbered.line())?;
+        self.next += 1;
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+    options.mode(0o600)
+}
+
+#[cfg(not(unix))]
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+/// A line in one write, so that what is there ends with a whole line unless the disk is full.
+fn write_line(file: &mut File, line: &str) -> io::Result<()> {
+    file.write_all(format!("{line}\n").as_bytes())
+}
+
+/// What was kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeptSummary {
+    /// Calls of models that were kept.
+    pub calls: u64,
+    /// Exchanges of which no content was kept, so that they cannot be replayed.
+    pub without_content: u64,
+    /// Secrets that were replaced in answers: the number of the exchange, and the place.
+    pub replaced: Vec<(u64, String)>,
+    /// Why the first one was not written.
+    pub error: Option<String>,
+}
+
+/// Keeps the exchanges of a proxy in files.
+#[derive(Debug)]
+pub struct ExchangeKeeper {
+    scrubbing: Scrubbing,
+    files: Vec<CassetteFile>,
+    summary: Arc<Mutex<KeptSummary>>,
+    count: u64,
+}
+
+/// What a keeper has kept so far, and at its end.
+#[derive(Debug, Clone)]
+pub struct KeptHandle(Arc<Mutex<KeptSummary>>);
+
+impl KeptHandle {
+    /// What was kept.
+    #[must_use]
+    pub fn read(&self) -> KeptSummary {
+        self.0.lock().clone()
+    }
+}
+
+impl ExchangeKeeper {
+    /// Keeps exchanges in these files.
+    #[must_use]
+    pub fn new(scrubbing: Scrubbing, files: Vec<CassetteFile>) -> (Self, KeptHandle) {
+        let summary = Arc::new(Mutex::new(KeptSummary::default()));
+        let handle = KeptHandle(Arc::clone(&summary));
+        let keeper = Self {
+            scrubbing,
+            files,
+            summary,
+            count: 0,
+        };
+        (keeper, handle)
+    }
+}
+
+impl ExchangeSink for ExchangeKeeper {
+    fn keep(&mut self, exchange: &FinishedExchange<'_>) -> Option<u64> {
+        let recorded = recorded(exchange, &self.scrubbing)?;
+        self.count += 1;
+        let mut summary = self.summary.lock();
+        summary.calls += u64::from(recorded.api.is_some());
+        summary.without_content += u64::from(recorded.response.is_cut);
+        for place in &recorded.replaced {
+            if summary.replaced.len() < MAX_REPLACED {
+                summary.replaced.push((self.count, place.clone()));
+            }
+        }
+        let mut number = None;
+        for file in self
+            .files
+            .iter_mut()
+            .filter(|file| file.takes_replayed || !exchange.is_replayed)
+        {
+            match file.write(&recorded) {
+                Ok(()) if file.is_of_run && recorded.api.is_some() => number = Some(summary.calls),
+                Ok(()) => {}
+                Err(error) => {
+                    let path = file.path.display();
+                    summary.error.get_or_insert_with(|| format!("{path}: {error}"));
+                }
+            }
+        }
+        number
+    }
+}
+
+/// The exchange as a cassette has it; `None` when there is nothing to keep, as the client was gone before the answer came.
+fn recorded(exchange: &FinishedExchange<'_>, scrubbing: &Scrubbing) -> Option<RecordedExchange> {
+    let request = exchange.request;
+    if exchange.status.is_none() && exchange.end == ExchangeEnd::ClientGone {
+        return None;
+    }
+    let repeats = request.api.is_none()
+        && (request.method == "GET" || REPEATABLE.iter().any(|ending| request.path.ends_with(ending)));
+    let has_content = (request.api.is_some() || repeats) && !exchange.is_cut;
+    let mut response = if has_content {
+        response(exchange)
+    } else {
+        RecordedResponse {
+            status: exchange.status.unwrap_or(UNREACHABLE),
+            headers: Vec::new(),
+            body: RecordedBody::Text(String::new()),
+            breaks_off: false,
+            is_cut: true,
+        }
+    };
+    let replaced = replacing::body(&mut response.body, &scrubbing.redaction);
+    for (_, value) in &mut response.headers {
+        *value = scrubbing.redaction.text(value).into_owned();
+    }
+    let body = if request.api.is_some() || repeats {
+        replacing::request(request.body, digest, &scrubbing.redaction, &scrubbing.places)
+    } else {
+        RecordedRequest::Digest(digest(request.body))
+    };
+    let took = exchange
+        .ended
+        .duration_since(exchange.arrived)
+        .unwrap_or_default();
+    Some(RecordedExchange {
+        number: 0,
+        api: request.api,
+        provider: request.provider.to_owned(),
+        method: request.method.to_owned(),
+        path: scrubbing.redaction.text(request.path).into_owned(),
+        query: kept_query(request.query.unwrap_or_default()),
+        request: body,
+        response,
+        first: exchange.arrivals.first().map_or(took, |(_, time)| *time),
+        total: took,
+        replaced,
+        repeats,
+    })
+}
+
+/// The status that a client gets when the provider cannot be reached.
+const UNREACHABLE: u16 = 502;
+
+fn response(exchange: &FinishedExchange<'_>) -> RecordedResponse {
+    let Some(status) = exchange.status else {
+        let body = serde_json::json!({"error": {"type": "upstream_failed", "message": "tracer: the provider could not be reached"}});
+        return RecordedResponse {
+            status: UNREACHABLE,
+            headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+            body: RecordedBody::Text(body.to_string()),
+            breaks_off: false,
+            is_cut: false,
+        };
+    };
+    RecordedResponse {
+        status,
+        headers: exchange.headers.to_vec(),
+        body: body(exchange),
+        breaks_off: exchange.end != ExchangeEnd::Whole,
+        is_cut: false,
+    }
+}
+
+fn body(exchange: &FinishedExchange<'_>) -> RecordedBody {
+    let bytes = exchange.response;
+    let content_type = exchange.headers.iter().find(|(name, _)| name == "content-type");
+    let content_type = content_type.map_or("", |(_, value)| value.as_str());
+    if let Some(framing) = frames::framing_of(exchange.request.api, content_type, bytes) {
+        return stream(framing, exchange);
+    }
+    match std::str::from_utf8(bytes) {
+        // An answer that broke off in a document is sent again in the chunks that it came in.
+        Ok(text) => match text
+            .starts_with(['{', '['])
+            .then(|| serde_json::from_str::<frames::Json>(text))
+        {
+            Some(Ok(json)) if json.get() == text && !text.contains(['\n', '\r']) => RecordedBody::Json(json),
+            _ => RecordedBody::Text(text.to_owned()),
+        },
+        Err(_) => RecordedBody::Bytes(bytes.to_vec()),
+    }
+}
+
+fn stream(framing: Framing, exchange: &FinishedExchange<'_>) -> RecordedBody {
+    let (line_end, divided) = frames::divide(framing, exchange.response);
+    let mut arrivals = exchange.arrivals.iter().peekable();
+    let mut last = Duration::ZERO;
+    let frames: Vec<(Duration, StreamFrame)> = divided
+        .into_iter()
+        .map(|(frame, end)| {
+            // The frame was there when its last byte was.
+            while arrivals.next_if(|(until, _)| *until < end).is_some() {}
+            let at = arrivals.peek().map_or(last, |(_, time)| *time).max(last);
+            let after = at.saturating_sub(last);
+            last = at;
+            (after, frame)
+        })
+        .collect();
+    RecordedBody::Stream {
+        framing,
+        line_end,
+        frames,
+    }
+}
+
+/// SHA-256 in hexadecimal digits.
+pub(super) fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}

@@ -1,0 +1,51 @@
+//! Cassettes: recorded exchanges with models as a file to keep in a repository, and answers from it instead of a provider's
+//! (`docs/spec/capture.md`, section 6).
+//!
+//! | what | where |
+//! |---|---|
+//! | the file: a head, and an exchange per line | `format`, `file`, `recorded`, `frames` |
+//! | how exchanges get there: without secrets, as they end | `keeping`, `replacing` |
+//! | when two requests are the same | `normalise`, `shapes`, `rules` |
+//! | in what they differ, where not | `compare` |
+//! | which exchange answers a request | `pool`, `replayer` |
+//! | which of them answer a run that is forked, and what then | `fork_plan`, `forker` |
+//! | the same for a test of `cargo test` | `guard` |
+
+mod compare;
+mod error;
+mod file;
+mod fork_plan;
+mod forker;
+mod format;
+mod frames;
+mod guard;
+mod keeping;
+mod normalise;
+mod pool;
+mod recorded;
+mod replacing;
+mod replayer;
+mod rules;
+mod shapes;
+
+#[cfg(test)]
+mod forker_tests;
+#[cfg(test)]
+mod mutation_tests;
+#[cfg(test)]
+mod tests;
+
+pub use compare::{Difference, DifferenceOrigin};
+pub use error::CassetteError;
+pub use file::Cassette;
+pub use fork_plan::{CallFault, ForkError, ForkPlan, UnknownCallFault};
+pub use forker::{ForkOutcome, Forker};
+pub use format::{FORMAT_VERSION, Head};
+pub use frames::{Framing, Json, LineEnd, StreamFrame};
+pub use guard::{Replay, ReplayError};
+pub use keeping::{CassetteFile, EXCHANGES_FILE, ExchangeKeeper, KeptHandle, KeptSummary, Scrubbing};
+pub use pool::{Matching, Miss, MissReason, Nearest, Pool, PoolLookup};
+pub use recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
+pub use replayer::{OnMiss, ReplayOptions, ReplayOutcome, Replayer};
+pub use rules::Rules;
+pub use shapes::Places;

@@ -1,0 +1,167 @@
+//! An exchange as a cassette holds it.
+
+use std::time::Duration;
+
+use axum::body::Bytes;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::frames::{Framing, Json, LineEnd, StreamFrame};
+use crate::exchange::{AnswerChunk, PreparedAnswer};
+use crate::model_api::ModelApi;
+
+/// A request and its answer, without credentials.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RecordedExchange {
+    /// Its number, from 1.
+    pub number: u64,
+    /// The API; `None` for what is no call of a model, such as a list of models.
+    pub api: Option<ModelApi>,
+    /// The segment of the proxy's path that leads to the provider: `openai`.
+    pub provider: String,
+    /// The method.
+    pub method: String,
+    /// The path, behind the provider's segment.
+    pub path: String,
+    /// The parameters of the query that say what is asked for.
+    pub query: String,
+    /// What was asked.
+    pub request: RecordedRequest,
+    /// What was answered.
+    pub response: RecordedResponse,
+    /// How long after the request the answer began.
+    pub first: Duration,
+    /// How long the exchange took.
+    pub total: Duration,
+    /// Where recording had to replace a secret, in words of this format: `response.frames[3].delta.text`.
+    pub replaced: Vec<String>,
+    /// Whether it answers any number of requests.
+    pub repeats: bool,
+}
+
+/// The body of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RecordedRequest {
+    /// There was none.
+    Empty,
+    /// JSON, redacted.
+    Json(Value),
+    /// Anything else: its SHA-256, in hexadecimal digits.
+    Digest(String),
+}
+
+/// An answer.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RecordedResponse {
+    /// The status code.
+    pub status: u16,
+    /// The headers that are kept.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: RecordedBody,
+    /// Whether it broke off.
+    pub breaks_off: bool,
+    /// Whether it was not kept whole, so that it cannot be replayed.
+    pub is_cut: bool,
+}
+
+/// The body of an answer.
+#[derive(Debug, Clone)]
+pub enum RecordedBody {
+    /// An object or an array in one line.
+    Json(Json),
+    /// Text.
+    Text(String),
+    /// What is no text.
+    Bytes(Vec<u8>),
+    /// A stream.
+    Stream {
+        /// How it is divided.
+        framing: Framing,
+        /// What ends its lines.
+        line_end: LineEnd,
+        /// Its frames, each with how long after the one before it came.
+        frames: Vec<(Duration, StreamFrame)>,
+    },
+}
+
+impl RecordedBody {
+    /// The body as it was sent.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Json(json) => json.get().as_bytes().to_vec(),
+            Self::Text(text) => text.clone().into_bytes(),
+            Self::Bytes(bytes) => bytes.clone(),
+            Self::Stream { line_end, frames, .. } => frames
+                .iter()
+                .flat_map(|(_, frame)| frame.bytes(*line_end))
+                .collect(),
+        }
+    }
+}
+
+impl RecordedResponse {
+    /// The value of a header; `name` is in small letters.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
+impl RecordedExchange {
+    /// The answer to give again. `pace` stretches the time between its frames: 0 for none, 1 for the recorded time.
+    #[must_use]
+    pub fn answer(&self, pace: f64) -> PreparedAnswer {
+        let wait =
+            |time: Duration| Duration::try_from_secs_f64(time.as_secs_f64() * pace).unwrap_or_default();
+        let chunks = match &self.response.body {
+            RecordedBody::Stream { line_end, frames, .. } => frames
+                .iter()
+                .map(|(after, frame)| AnswerChunk {
+                    wait: wait(*after),
+                    bytes: Bytes::from(frame.bytes(*line_end)),
+                })
+                .collect(),
+            body => vec![AnswerChunk {
+                wait: wait(self.total),
+                bytes: Bytes::from(body.bytes()),
+            }],
+        };
+        PreparedAnswer {
+            status: self.response.status,
+            headers: self.response.headers.clone(),
+            chunks,
+            breaks_off: self.response.breaks_off,
+            is_replayed: true,
+            delay: Duration::ZERO,
+        }
+    }
+
+    /// The model that was asked, if the request names one.
+    #[must_use]
+    pub fn model(&self) -> Option<&str> {
+        let in_body = match &self.request {
+            RecordedRequest::Json(body) => body.get("model").and_then(Value::as_str),
+            _ => None,
+        };
+        in_body.or_else(|| self.api?.model_in_path(&self.path))
+    }
+
+    /// Whether this text is anywhere in the answer.
+    pub(super) fn answer_contains(&self, text: &str) -> bool {
+        let raw = |json: &RawValue| json.get().contains(text);
+        match &self.response.body {
+            RecordedBody::Json(json) => raw(json),
+            RecordedBody::Text(body) => body.contains(text),
+            RecordedBody::Bytes(_) => false,
+            RecordedBody::Stream { frames, .. } => frames.iter().any(|(_, frame)| match frame {
+                StreamFrame::Text(body) => body.contains(text),
+                frame => frame.json().is_some_and(|json| raw(json)),
+            }),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Requests for models and their answers as plain data: what the proxy hands over when an exchange has ended, and what may
+//! answer a request instead of the provider.
+
+use std::time::{Duration, SystemTime};
+
+use axum::body::Bytes;
+
+use crate::model_api::ModelApi;
+
+/// A request that has come in whole, before it is passed on.
+#[derive(Debug, Clone, Copy)]
+pub struct IncomingRequest<'a> {
+    /// The method, in capital letters.
+    pub method: &'a str,
+    /// The provider whose clients this path of the proxy belongs to: `openai`.
+    pub provider: &'a str,
+    /// The path behind the provider's own segment: `/v1/chat/completions`.
+    pub path: &'a str,
+    /// The query, which may hold a key.
+    pub query: Option<&'a str>,
+    /// The API, if it is a call of a model.
+    pub api: Option<ModelApi>,
+    /// The body.
+    pub body: &'a [u8],
+}
+
+/// An answer that is given without asking the provider.
+#[derive(Debug, Clone, Default)]
+pub struct PreparedAnswer {
+    /// The status code.
+    pub status: u16,
+    /// The headers.
+    pub headers: Vec<(String, String)>,
+    /// The body, in the chunks that it is written in.
+    pub chunks: Vec<AnswerChunk>,
+    /// Whether the connection breaks off behind the last chunk, as the recorded one did.
+    pub breaks_off: bool,
+    /// Whether it was recorded earlier; an answer of our own, such as an error, was not.
+    pub is_replayed: bool,
+    /// How long nothing comes at all, before even the status does.
+    pub delay: Duration,
+}
+
+/// A chunk of an answer.
+#[derive(Debug, Clone)]
+pub struct AnswerChunk {
+    /// How long to wait before it is written.
+    pub wait: Duration,
+    /// What is written.
+    pub bytes: Bytes,
+}
+
+/// A request that goes on to the provider in place of the one that the client sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedRequest {
+    /// The path behind the provider's own segment, if it is another one.
+    pub path: Option<String>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// What becomes of a request.
+#[derive(Debug)]
+pub enum RequestDecision {
+    /// It goes on to the provider as it is.
+    PassOn,
+    /// It goes on to the provider changed.
+    PassOnAs(ChangedRequest),
+    /// It is answered here.
+    Answer(PreparedAnswer),
+}
+
+/// What decides whether a request goes on to the provider. Called by many threads at once; what is slow belongs elsewhere.
+pub trait Responder: Send + Sync + 'static {
+    /// What becomes of this request.
+    fn respond(&self, request: &IncomingRequest<'_>) -> RequestDecision;
+}
+
+/// How an exchange ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExchangeEnd {
+    /// The answer came to its end.
+    Whole,
+    /// The client hung up before that.
+    ClientGone,
+    /// The provider could not be reached, or broke off.
+    BrokenOff,
+}
+
+/// A request that went through the proxy, and its answer.
+#[derive(Debug, Clone, Copy)]
+pub struct FinishedExchange<'a> {
+    /// The request.
+    pub request: IncomingRequest<'a>,
+    /// When it had arrived.
+    pub arrived: SystemTime,
+    /// The status code; `None` when there was no answer.
+    pub status: Option<u16>,
+    /// Headers of the answer that say something about it: never a credential.
+    pub headers: &'a [(String, String)],
+    /// The body of the answer.
+    pub response: &'a [u8],
+    /// Up to which byte the answer had come, how long after the request.
+    pub arrivals: &'a [(usize, Duration)],
+    /// When the answer had ended.
+    pub ended: SystemTime,
+    /// How it ended.
+    pub end: ExchangeEnd,
+    /// Parts of the bodies are missing: they were too large.
+    pub is_cut: bool,
+    /// The answer was a recorded one.
+    pub is_replayed: bool,
+}
+
+/// What keeps exchanges. Called by the one thread that records, after the client has its answer.
+pub trait ExchangeSink: Send + 'static {
+    /// Keeps an exchange. Gives the number of the call, from 1, among the calls of models that are kept beside the run;
+    /// `None` when it is not kept there, or is no call of a model.
+    fn keep(&mut self, exchange: &FinishedExchange<'_>) -> Option<u64>;
+}
+
+/// Keeps each exchange in all of several.
+impl ExchangeSink for Vec<Box<dyn ExchangeSink>> {
+    fn keep(&mut self, exchange: &FinishedExchange<'_>) -> Option<u64> {
+        let numbers: Vec<Option<u64>> = self.iter_mut().map(|sink| sink.keep(exchange)).collect();
+        numbers.into_iter().flatten().next()
+    }
+}
+
+/// Headers of answers that are kept.
+const KEPT_HEADERS: [&str; 11] = [
+    "cache-control",
+    "content-type",
+    "openai-processing-ms",
+    "openai-version",
+    "request-id",
+    "retry-after",
+    "retry-after-ms",
+    "warning",
+    "x-accel-buffering",
+    "x-request-id",
+    "x-should-retry",
+];
+/// How the names of others begin that are kept.
+const KEPT_PREFIXES: [&str; 2] = ["anthropic-ratelimit-", "x-ratelimit-"];
+
+/// Whether a header of an answer is kept, and may be replayed; `name` is in small letters.
+///
+/// ```
+/// use tracer_capture::exchange::is_kept_header;
+///
+/// assert!(is_kept_header("content-type") && is_kept_header("x-ratelimit-remaining-tokens"));
+/// assert!(!is_kept_header("set-cookie") && !is_kept_header("openai-organization"));
+/// ```
+#[must_use]
+pub fn is_kept_header(name: &str) -> bool {
+    KEPT_HEADERS.contains(&name) || KEPT_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Parameters of a query that say what is asked for; others may be keys.
+const KEPT_PARAMETERS: [&str; 3] = ["alt", "api-version", "beta"];
+
+/// The parameters of a query that are no credentials, in alphabetical order.
+///
+/// ```
+/// assert_eq!(tracer_capture::exchange::kept_query("key=AIza&alt=sse"), "alt=sse");
+/// ```
+#[must_use]
+pub fn kept_query(query: &str) -> String {
+    let mut kept: Vec<&str> = query
+        .split('&')
+        .filter(|pair| KEPT_PARAMETERS.contains(&pair.split('=').next().unwrap_or_default()))
+        .collect();
+    kept.sort_unstable();
+    kept.join("&")
+}

@@ -1,0 +1,17 @@
+//! What records without code: spans and logs that other programs send become runs, and runs are sent on
+//! (`docs/spec/capture.md`).
+//!
+//! OTLP comes in over HTTP and gRPC, or from files; [`OtlpSink`] is the seam between the wire and the runs.
+
+pub mod cassette;
+pub mod exchange;
+pub mod model_api;
+pub mod otlp;
+pub mod proxy;
+pub mod push;
+pub mod record;
+pub mod runs;
+pub mod server;
+mod sink;
+
+pub use sink::{Accepted, OtlpSink, Refused};

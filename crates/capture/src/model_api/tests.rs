@@ -1,0 +1,349 @@
+//! Every API, streamed and not: the document is what the stream's own end says.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+const STREAM: &str = "text/event-stream";
+
+fn events(values: &[Value]) -> String {
+    let event = |value: &Value| match value.get("type").and_then(Value::as_str) {
+        Some(name) => format!("event: {name}\ndata: {value}\n\n"),
+        None => format!("data: {value}\n\n"),
+    };
+    values.iter().map(event).collect()
+}
+
+fn chat_stream() -> String {
+    let chunk = |delta: Value, finish: Value| {
+        json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "model": "gpt-5-2026", "usage": null,
+            "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+    };
+    let call = |call: Value| chunk(json!({"tool_calls": [call]}), Value::Null);
+    events(&[
+        chunk(json!({"role": "assistant", "content": ""}), Value::Null),
+        chunk(json!({"reasoning_content": "Hm"}), Value::Null),
+        chunk(json!({"content": "Let me "}), Value::Null),
+        chunk(json!({"content": "look."}), Value::Null),
+        call(
+            json!({"index": 0, "id": "call_1", "type": "function", "function": {"name": "weather", "arguments": ""}}),
+        ),
+        call(json!({"index": 0, "function": {"arguments": "{\"city\":"}})),
+        call(
+            json!({"index": 1, "id": "call_2", "type": "function", "function": {"name": "time", "arguments": "{}"}}),
+        ),
+        call(json!({"index": 0, "id": "", "function": {"name": "", "arguments": "\"Oslo\"}"}})),
+        chunk(json!({}), json!("tool_calls")),
+        json!({"id": "chatcmpl-1", "choices": [], "usage": {"prompt_tokens": 50, "completion_tokens": 7, "total_tokens": 57,
+            "prompt_tokens_details": {"cached_tokens": 40}, "completion_tokens_details": {"reasoning_tokens": 3}}}),
+    ]) + ": keep-alive\n\ndata: [DONE]\n\n"
+}
+
+#[test]
+fn chat_completions_are_put_together() {
+    let answer = assemble(ModelApi::ChatCompletions, STREAM, chat_stream().as_bytes());
+    assert!(answer.is_complete);
+    assert_eq!(answer.chunks, 10);
+    let message = &answer.body["choices"][0]["message"];
+    assert_eq!(message["content"], "Let me look.");
+    assert_eq!(message["reasoning_content"], "Hm");
+    let calls: Vec<(&str, &str, &str)> = message["tool_calls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|call| {
+            let text = |place: &str| call.pointer(place).and_then(Value::as_str).unwrap();
+            (text("/id"), text("/function/name"), text("/function/arguments"))
+        })
+        .collect();
+    assert_eq!(
+        calls,
+        [
+            ("call_1", "weather", "{\"city\":\"Oslo\"}"),
+            ("call_2", "time", "{}")
+        ]
+    );
+    let facts = ResponseFacts::from_answer(&answer);
+    assert_eq!(facts.id.as_deref(), Some("chatcmpl-1"));
+    assert_eq!(facts.model.as_deref(), Some("gpt-5-2026"));
+    assert_eq!(facts.finish_reasons, ["tool_calls"]);
+    let expected = CallUsage {
+        input_tokens: Some(50),
+        output_tokens: Some(7),
+        total_tokens: Some(57),
+        cache_read_tokens: Some(40),
+        cache_write_tokens: None,
+        reasoning_tokens: Some(3),
+    };
+    assert_eq!(facts.usage, expected);
+}
+
+#[test]
+fn whole_calls_under_one_index_stay_several() {
+    let call = |id: &str, name: &str| {
+        json!({"choices": [{"index": 0, "delta": {"tool_calls": [
+            {"index": 0, "id": id, "type": "function", "function": {"name": name, "arguments": "{}"}}]}}]})
+    };
+    let stream = events(&[call("a", "one"), call("b", "two")]);
+    let answer = assemble(ModelApi::ChatCompletions, STREAM, stream.as_bytes());
+    assert_eq!(
+        answer.body["choices"][0]["message"]["tool_calls"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    assert!(!answer.is_complete, "no finish reason, no end");
+}
+
+#[test]
+fn the_last_event_of_responses_has_it_all() {
+    let response = json!({"id": "resp_1", "model": "gpt-5", "status": "completed",
+        "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hello"}]}],
+        "usage": {"input_tokens": 9, "input_tokens_details": {"cached_tokens": 4}, "output_tokens": 2,
+            "output_tokens_details": {"reasoning_tokens": 1}, "total_tokens": 11}});
+    let mut stream = vec![
+        json!({"type": "response.created", "response": {"id": "resp_1", "model": "gpt-5", "output": []}}),
+        json!({"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "role": "assistant", "content": []}}),
+        json!({"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": "Hel"}),
+        json!({"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": "lo"}),
+        json!({"type": "response.output_item.added", "output_index": 1, "item": {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": ""}}),
+        json!({"type": "response.function_call_arguments.delta", "output_index": 1, "delta": "{\"city\":\"Oslo\"}"}),
+    ];
+    let cut = assemble(ModelApi::Responses, STREAM, events(&stream).as_bytes());
+    assert!(!cut.is_complete);
+    assert_eq!(cut.body["id"], "resp_1");
+    assert_eq!(cut.body["output"][0]["content"][0]["text"], "Hello");
+    assert_eq!(cut.body["output"][1]["arguments"], "{\"city\":\"Oslo\"}");
+
+    stream.push(json!({"type": "response.completed", "response": response}));
+    let whole = assemble(ModelApi::Responses, STREAM, events(&stream).as_bytes());
+    assert!(whole.is_complete);
+    assert_eq!(whole.body, response);
+    let facts = ResponseFacts::from_answer(&whole);
+    assert_eq!(facts.usage.cache_read_tokens, Some(4));
+    assert_eq!(facts.finish_reasons, ["completed"]);
+}
+
+fn anthropic_stream() -> Vec<Value> {
+    vec![
+        json!({"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude", "content": [],
+            "usage": {"input_tokens": 10, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 5, "output_tokens": 1}}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}}),
+        json!({"type": "ping"}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm"}}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "c2ln"}}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {}}}),
+        json!({"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": ""}}),
+        json!({"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": "{\"city\":"}}),
+        json!({"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": "\"Oslo\"}"}}),
+        json!({"type": "content_block_start", "index": 2, "content_block": {"type": "tool_use", "id": "toolu_2", "name": "time", "input": {}}}),
+        json!({"type": "content_block_delta", "index": 2, "delta": {"type": "input_json_delta", "partial_json": ""}}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 20}}),
+        json!({"type": "message_delta", "delta": {}, "usage": {"output_tokens": 30}}),
+        json!({"type": "message_stop"}),
+    ]
+}
+
+#[test]
+fn anthropic_messages_are_put_together() {
+    let answer = assemble(ModelApi::Messages, STREAM, events(&anthropic_stream()).as_bytes());
+    assert!(answer.is_complete);
+    assert_eq!(
+        answer.body["content"],
+        json!([
+            {"type": "thinking", "thinking": "Hm", "signature": "c2ln"},
+            {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Oslo"}},
+            {"type": "tool_use", "id": "toolu_2", "name": "time", "input": {}},
+        ])
+    );
+    let facts = ResponseFacts::from_answer(&answer);
+    assert_eq!(facts.finish_reasons, ["tool_use"]);
+    let expected = CallUsage {
+        input_tokens: Some(105),
+        output_tokens: Some(30),
+        total_tokens: None,
+        cache_read_tokens: Some(90),
+        cache_write_tokens: Some(5),
+        reasoning_tokens: None,
+    };
+    assert_eq!(facts.usage, expected);
+}
+
+#[test]
+fn an_error_in_a_stream_is_its_end() {
+    let mut stream = anthropic_stream();
+    stream.truncate(4);
+    stream.push(json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}));
+    let answer = assemble(ModelApi::Messages, STREAM, events(&stream).as_bytes());
+    let facts = ResponseFacts::from_answer(&answer);
+    assert_eq!(
+        facts.error,
+        Some(("overloaded_error".to_owned(), "Overloaded".to_owned()))
+    );
+    assert_eq!(answer.body["content"][0]["thinking"], "Hm");
+}
+
+#[test]
+fn gemini_streams_in_both_framings() {
+    let chunk = |text: &str, finish: Option<&str>, tokens: u64| {
+        let mut candidate = json!({"index": 0, "content": {"role": "model", "parts": [{"text": text}]}});
+        if let Some(finish) = finish {
+            candidate["finishReason"] = json!(finish);
+        }
+        json!({"candidates": [candidate], "modelVersion": "gemini-3", "responseId": "r1",
+            "usageMetadata": {"promptTokenCount": 8, "candidatesTokenCount": tokens, "thoughtsTokenCount": 4, "totalTokenCount": 12 + tokens}})
+    };
+    let mut call = chunk("", Some("STOP"), 5);
+    call["candidates"][0]["content"]["parts"] =
+        json!([{"functionCall": {"name": "weather", "args": {"city": "Oslo"}}}]);
+    let chunks = [chunk("Let me ", None, 1), chunk("look.", None, 3), call];
+    let array = Value::Array(chunks.to_vec()).to_string();
+    for (content_type, text) in [
+        (STREAM, events(&chunks).replace('\n', "\r\n")),
+        ("application/json", array),
+    ] {
+        let answer = assemble(ModelApi::GenerateContent, content_type, text.as_bytes());
+        assert!(answer.is_complete, "{content_type}");
+        assert_eq!(
+            answer.body["candidates"][0]["content"]["parts"],
+            json!([{"text": "Let me look."}, {"functionCall": {"name": "weather", "args": {"city": "Oslo"}}}])
+        );
+        let facts = ResponseFacts::from_answer(&answer);
+        assert_eq!(facts.id.as_deref(), Some("r1"));
+        assert_eq!(
+            (facts.usage.input_tokens, facts.usage.output_tokens),
+            (Some(8), Some(9))
+        );
+        assert_eq!(facts.finish_reasons, ["STOP"]);
+    }
+}
+
+#[test]
+fn ollama_lines_are_put_together() {
+    let lines = [
+        json!({"model": "qwen3", "message": {"role": "assistant", "content": "Hel", "thinking": "Hm"}, "done": false}),
+        json!({"model": "qwen3", "message": {"role": "assistant", "content": "lo", "tool_calls": [{"function": {"name": "ls", "arguments": {}}}]}, "done": false}),
+        json!({"model": "qwen3", "message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop", "prompt_eval_count": 11, "eval_count": 4}),
+    ];
+    let text: String = lines
+        .iter()
+        .fold(String::new(), |text, line| text + &line.to_string() + "\n");
+    let answer = assemble(ModelApi::OllamaChat, "application/x-ndjson", text.as_bytes());
+    assert!(answer.is_complete);
+    assert_eq!(answer.body["message"]["content"], "Hello");
+    assert_eq!(answer.body["message"]["tool_calls"].as_array().unwrap().len(), 1);
+    let facts = ResponseFacts::from_answer(&answer);
+    assert_eq!(
+        (facts.usage.input_tokens, facts.usage.output_tokens),
+        (Some(11), Some(4))
+    );
+    assert_eq!(facts.finish_reasons, ["stop"]);
+}
+
+#[test]
+fn documents_stay_as_they_are() {
+    for (api, body) in [
+        (
+            ModelApi::ChatCompletions,
+            json!({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}),
+        ),
+        (
+            ModelApi::Messages,
+            json!({"type": "message", "content": [], "usage": {"input_tokens": 1, "output_tokens": 1}}),
+        ),
+        (
+            ModelApi::Messages,
+            json!({"type": "error", "error": {"type": "invalid_request_error", "message": "no"}}),
+        ),
+        (
+            ModelApi::Embeddings,
+            json!({"data": [], "usage": {"prompt_tokens": 3}}),
+        ),
+        (ModelApi::GenerateContent, json!({"candidates": []})),
+        (
+            ModelApi::OllamaChat,
+            json!({"message": {"content": "Hi"}, "done": true}),
+        ),
+    ] {
+        let answer = assemble(api, "application/json", body.to_string().as_bytes());
+        assert_eq!(answer.body, body, "{api:?}");
+        assert_eq!((answer.chunks, answer.is_complete), (0, true), "{api:?}");
+    }
+    let wrapped = json!({"response": {"candidates": []}, "traceId": "t"}).to_string();
+    assert_eq!(
+        assemble(ModelApi::GenerateContent, "", wrapped.as_bytes()).body,
+        json!({"candidates": []})
+    );
+    assert_eq!(
+        assemble(ModelApi::ChatCompletions, "text/html", b"<h1>Bad gateway</h1>").body,
+        json!("<h1>Bad gateway</h1>")
+    );
+    assert_eq!(assemble(ModelApi::ChatCompletions, STREAM, b"").body, Value::Null);
+}
+
+#[test]
+fn paths_say_the_api() {
+    for (path, api) in [
+        ("/v1/chat/completions", Some(ModelApi::ChatCompletions)),
+        (
+            "/openai/deployments/gpt-5/chat/completions",
+            Some(ModelApi::ChatCompletions),
+        ),
+        ("/v1/responses", Some(ModelApi::Responses)),
+        ("/v1/responses/resp_1/cancel", None),
+        ("/v1/completions", Some(ModelApi::Completions)),
+        ("/v1/messages", Some(ModelApi::Messages)),
+        ("/messages/", Some(ModelApi::Messages)),
+        ("/v1/messages/count_tokens", None),
+        (
+            "/v1beta/models/gemini-3:generateContent",
+            Some(ModelApi::GenerateContent),
+        ),
+        (
+            "/v1internal:streamGenerateContent",
+            Some(ModelApi::GenerateContent),
+        ),
+        ("/api/chat", Some(ModelApi::OllamaChat)),
+        ("/v1/models", None),
+    ] {
+        assert_eq!(ModelApi::from_path(path), api, "{path}");
+    }
+    let azure = "/openai/deployments/my-gpt/chat/completions";
+    assert_eq!(ModelApi::ChatCompletions.model_in_path(azure), Some("my-gpt"));
+}
+
+proptest! {
+    /// Cut anywhere, a stream loses its end and nothing before.
+    #[test]
+    fn a_cut_stream_keeps_what_came(cut in 0usize..2_000) {
+        for (api, stream) in [
+            (ModelApi::ChatCompletions, chat_stream()),
+            (ModelApi::Messages, events(&anthropic_stream())),
+        ] {
+            let part = &stream.as_bytes()[..cut.min(stream.len())];
+            let answer = assemble(api, STREAM, part);
+            let whole = assemble(api, STREAM, stream.as_bytes());
+            if let Some(text) = answer.body.pointer("/choices/0/message/content").and_then(Value::as_str) {
+                let all = whole.body.pointer("/choices/0/message/content").and_then(Value::as_str).unwrap();
+                prop_assert!(all.starts_with(text));
+            }
+            prop_assert!(answer.chunks <= whole.chunks);
+        }
+    }
+
+    #[test]
+    fn hostile_streams_are_survived(
+        values in proptest::collection::vec("\\{\"(type|index|output_index|choices|delta|candidates)\":[0-9]{1,19}\\}", 0..8),
+    ) {
+        let stream = values.iter().fold(String::new(), |text, value| text + "data: " + value + "
+
+");
+        for api in [ModelApi::ChatCompletions, ModelApi::Responses, ModelApi::Messages, ModelApi::GenerateContent, ModelApi::OllamaChat] {
+            let answer = assemble(api, STREAM, stream.as_bytes());
+            let _ = ResponseFacts::from_answer(&answer);
+        }
+    }
+}

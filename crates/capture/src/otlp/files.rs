@@ -1,0 +1,560 @@
+//! Files of OTLP, as collectors and SDKs write them: JSON documents, JSON lines, protobuf; plain or compressed with gzip.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use flate2::bufread::MultiGzDecoder;
+use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
+use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
+
+use super::decode::{DecodeError, Encoding, decode_logs, decode_spans};
+use super::json;
+
+/// The largest document of a file, in bytes: a line, a message, or the file when it is one document.
+pub const MAX_DOCUMENT_BYTES: usize = 256 * 1024 * 1024;
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// How much of a file is looked at to find out what it is.
+const HEAD_BYTES: u64 = 64 * 1024;
+
+/// What a document holds.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum FileContent {
+    /// Spans.
+    Spans(Vec<ResourceSpans>),
+    /// Log records.
+    Logs(Vec<ResourceLogs>),
+    /// Metrics, which no run needs.
+    Metrics,
+}
+
+/// What is wrong with a document. The ones after it can be read all the same, unless reading the file failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// The file cannot be read, or its compressed stream is damaged or cut.
+    #[error("failed to read the file")]
+    Unreadable(#[source] io::Error),
+    /// The document is no OTLP.
+    #[error("{place}: {source}")]
+    Malformed {
+        /// Which document.
+        place: DocumentPlace,
+        /// What is wrong with it.
+        #[source]
+        source: DecodeError,
+    },
+    /// The document holds neither spans nor logs nor metrics.
+    #[error("{place}: neither spans (resourceSpans) nor logs (resourceLogs)")]
+    Foreign {
+        /// Which document.
+        place: DocumentPlace,
+    },
+    /// A message ends before its length does: the file was cut.
+    #[error("{place}: the file ends within a message")]
+    Cut {
+        /// Which document.
+        place: DocumentPlace,
+    },
+    /// The document is too large.
+    #[error("{place}: larger than {MAX_DOCUMENT_BYTES} bytes")]
+    TooLarge {
+        /// Which document.
+        place: DocumentPlace,
+    },
+}
+
+/// Where a document is in its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DocumentPlace {
+    /// The file is one document.
+    File,
+    /// A line, from 1.
+    Line(u64),
+    /// A message, from 1.
+    Message(u64),
+}
+
+impl std::fmt::Display for DocumentPlace {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::File => formatter.write_str("the file"),
+            Self::Line(number) => write!(formatter, "line {number}"),
+            Self::Message(number) => write!(formatter, "message {number}"),
+        }
+    }
+}
+
+/// Reads the documents of a file one by one, whatever its form is: the content decides, not its name.
+///
+/// ```
+/// use tracer_capture::otlp::files::{FileContent, OtlpFile};
+///
+/// let lines = br#"{"resourceSpans": [{"scopeSpans": []}]}
+/// {"resourceLogs": []}
+/// "#;
+/// let documents: Vec<FileContent> = OtlpFile::new(&lines[..]).collect::<Result<_, _>>()?;
+/// assert!(matches!(documents[0], FileContent::Spans(_)));
+/// assert!(matches!(documents[1], FileContent::Logs(_)));
+/// # Ok::<(), tracer_capture::otlp::files::FileError>(())
+/// ```
+pub struct OtlpFile<'a> {
+    reader: Box<dyn BufRead + 'a>,
+    form: Option<DocumentForm>,
+    next_number: u64,
+    has_ended: bool,
+}
+
+impl std::fmt::Debug for OtlpFile<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("OtlpFile")
+            .field("form", &self.form)
+            .field("next_number", &self.next_number)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DocumentForm {
+    JsonDocument,
+    JsonLines,
+    Protobuf,
+    /// Each message after its length: the Collector's four bytes, or a varint.
+    ProtobufMessages(Prefix),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prefix {
+    FourBytes,
+    Varint,
+}
+
+impl<'a> OtlpFile<'a> {
+    /// The documents of `reader`, which may be compressed with gzip.
+    pub fn new(reader: impl Read + 'a) -> Self {
+        Self {
+            reader: Box::new(BufReader::with_capacity(64 * 1024, reader)),
+            form: None,
+            next_number: 1,
+            has_ended: false,
+        }
+    }
+
+    /// Finds out what the file is, once.
+    fn form(&mut self) -> Result<DocumentForm, FileError> {
+        if let Some(form) = self.form {
+            return Ok(form);
+        }
+        let head = self.reader.fill_buf().map_err(FileError::Unreadable)?;
+        if head.starts_with(&GZIP_MAGIC) {
+            let compressed = std::mem::replace(&mut self.reader, Box::new(io::empty()));
+            self.reader = Box::new(BufReader::with_capacity(
+                64 * 1024,
+                MultiGzDecoder::new(compressed),
+            ));
+        }
+        let form = self.plain_form()?;
+        self.form = Some(form);
+        Ok(form)
+    }
+
+    fn plain_form(&mut self) -> Result<DocumentForm, FileError> {
+        let reader = std::mem::replace(&mut self.reader, Box::new(io::empty()));
+        // What is looked at is read again afterwards.
+        let (head, reader) = looked_at(reader).map_err(FileError::Unreadable)?;
+        self.reader = reader;
+        Ok(form_of(&head))
+    }
+
+    fn document(&mut self) -> Option<Result<FileContent, FileError>> {
+        let form = match self.form() {
+            Ok(form) => form,
+            Err(error) => return Some(self.ended_with(error)),
+        };
+        match form {
+            DocumentForm::JsonDocument => self.whole(Encoding::Json),
+            DocumentForm::Protobuf => self.whole(Encoding::Protobuf),
+            DocumentForm::JsonLines => self.line(),
+            DocumentForm::ProtobufMessages(prefix) => self.message(prefix),
+        }
+    }
+
+    /// Nothing after it can be read.
+    fn ended_with(&mut self, error: FileError) -> Result<FileContent, FileError> {
+        self.has_ended = true;
+        Err(error)
+    }
+
+    fn whole(&mut self, encoding: Encoding) -> Option<Result<FileContent, FileError>> {
+        self.has_ended = true;
+        let mut bytes = Vec::new();
+        match read_at_most(&mut self.reader, MAX_DOCUMENT_BYTES, &mut bytes) {
+            Err(error) => return Some(Err(FileError::Unreadable(error))),
+            Ok(false) => {
+                return Some(Err(FileError::TooLarge {
+                    place: DocumentPlace::File,
+                }));
+            }
+            Ok(true) => {}
+        }
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return None;
+        }
+        Some(content(encoding, &bytes, DocumentPlace::File))
+    }
+
+    fn line(&mut self) -> Option<Result<FileContent, FileError>> {
+        loop {
+            let place = DocumentPlace::Line(self.next_number);
+            let mut line = Vec::new();
+            let limit = u64::try_from(MAX_DOCUMENT_BYTES).unwrap_or(u64::MAX);
+            match self.reader.by_ref().take(limit).read_until(b'\n', &mut line) {
+                Err(error) => return Some(self.ended_with(FileError::Unreadable(error))),
+                Ok(0) => {
+                    self.has_ended = true;
+                    return None;
+                }
+                Ok(_) => {}
+            }
+            if line.len() == MAX_DOCUMENT_BYTES && line.last() != Some(&b'\n') {
+                return Some(self.ended_with(FileError::TooLarge { place }));
+            }
+            self.next_number += 1;
+            if !line.iter().all(u8::is_ascii_whitespace) {
+                return Some(content(Encoding::Json, &line, place));
+            }
+        }
+    }
+
+    fn message(&mut self, prefix: Prefix) -> Option<Result<FileContent, FileError>> {
+        let place = DocumentPlace::Message(self.next_number);
+        let length = match length(&mut self.reader, prefix) {
+            Ok(Some(length)) => length,
+            Ok(None) => {
+                self.has_ended = true;
+                return None;
+            }
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Some(self.ended_with(FileError::Cut { place }));
+            }
+            Err(error) => return Some(self.ended_with(FileError::Unreadable(error))),
+        };
+        let Some(length) = usize::try_from(length)
+            .ok()
+            .filter(|length| *length <= MAX_DOCUMENT_BYTES)
+        else {
+            return Some(self.ended_with(FileError::TooLarge { place }));
+        };
+        let mut bytes = Vec::new();
+        match read_at_most(&mut self.reader.by_ref().take(length as u64), length, &mut bytes) {
+            Err(error) => return Some(self.ended_with(FileError::Unreadable(error))),
+            Ok(_) if bytes.len() < length => return Some(self.ended_with(FileError::Cut { place })),
+            Ok(_) => {}
+        }
+        self.next_number += 1;
+        Some(content(Encoding::Protobuf, &bytes, place))
+    }
+}
+
+impl Iterator for OtlpFile<'_> {
+    type Item = Result<FileContent, FileError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.has_ended {
+            return None;
+        }
+        self.document()
+    }
+}
+
+/// The beginning of a file; of JSON the whole first line, because its end decides between lines and one document.
+fn looked_at<'a>(mut reader: Box<dyn BufRead + 'a>) -> io::Result<(Vec<u8>, Box<dyn BufRead + 'a>)> {
+    let mut head = Vec::new();
+    reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
+    if is_json(&head) && !first_line(&head).ends_with(b"\n") {
+        let limit = u64::try_from(MAX_DOCUMENT_BYTES).unwrap_or(u64::MAX);
+        reader.by_ref().take(limit).read_until(b'\n', &mut head)?;
+    }
+    let again = io::Cursor::new(head.clone()).chain(reader);
+    Ok((head, Box::new(again)))
+}
+
+/// The first line that is not empty.
+fn first_line(head: &[u8]) -> &[u8] {
+    let mut lines = head.split_inclusive(|byte| *byte == b'\n');
+    lines
+        .find(|line| !line.iter().all(u8::is_ascii_whitespace))
+        .unwrap_or_default()
+}
+
+fn form_of(head: &[u8]) -> DocumentForm {
+    if head.iter().all(u8::is_ascii_whitespace) {
+        return DocumentForm::JsonLines;
+    }
+    if !is_json(head) {
+        return protobuf_form(head);
+    }
+    match first_line(head).trim_ascii_end().last() {
+        Some(b'}') => DocumentForm::JsonLines,
+        _ => DocumentForm::JsonDocument,
+    }
+}
+
+/// Whether it is JSON. A message of protobuf may begin with a line feed and a brace too, but holds control characters.
+fn is_json(head: &[u8]) -> bool {
+    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
+    let is_text = |byte: &u8| *byte >= b' ' || byte.is_ascii_whitespace();
+    first == Some(&b'{') && text.iter().all(is_text)
+}
+
+/// How protobuf is written. The first field of spans and logs alike is the list of resources, so that a message begins
+/// with its tag, then the length of a resource's part, then one of that part's tags.
+fn protobuf_form(head: &[u8]) -> DocumentForm {
+    const RESOURCES: u8 = 0x0a;
+    const PARTS: [u8; 3] = [0x0a, 0x12, 0x1a];
+    match head {
+        // No tag, and no message that is worth a length.
+        [0, ..] => DocumentForm::ProtobufMessages(Prefix::FourBytes),
+        [RESOURCES, rest @ ..] => {
+            let mut after_length = rest;
+            let part = length(&mut after_length, Prefix::Varint);
+            match (part, after_length.first()) {
+                (Ok(Some(0)), _) => DocumentForm::Protobuf,
+                (Ok(Some(_)), Some(tag)) if PARTS.contains(tag) => DocumentForm::Protobuf,
+                // A message of ten bytes.
+                _ => DocumentForm::ProtobufMessages(Prefix::Varint),
+            }
+        }
+        [_, second, _, _, RESOURCES, ..] if *second != RESOURCES => {
+            DocumentForm::ProtobufMessages(Prefix::FourBytes)
+        }
+        _ => DocumentForm::ProtobufMessages(Prefix::Varint),
+    }
+}
+
+/// The next length; none at the end.
+fn length(reader: &mut (impl Read + ?Sized), prefix: Prefix) -> io::Result<Option<u64>> {
+    let mut byte = [0];
+    if reader.read(&mut byte)? == 0 {
+        return Ok(None);
+    }
+    let [first] = byte;
+    match prefix {
+        Prefix::FourBytes => {
+            let mut rest = [0; 3];
+            reader.read_exact(&mut rest)?;
+            let [b, c, d] = rest;
+            Ok(Some(u64::from(u32::from_be_bytes([first, b, c, d]))))
+        }
+        Prefix::Varint => {
+            let mut length = u64::from(first & 0x7f);
+            let mut last = first;
+            let mut shift = 7;
+            while last & 0x80 != 0 {
+                if shift > 56 {
+                    return Err(io::Error::new(
+                        io::ErrorKind::InvalidData,
+                        "a length of more than 64 bits",
+                    ));
+                }
+                reader.read_exact(&mut byte)?;
+                [last] = byte;
+                length |= u64::from(last & 0x7f) << shift;
+                shift += 7;
+            }
+            Ok(Some(length))
+        }
+    }
+}
+
+/// Reads to the end, or `limit` bytes; whether the end was reached within them.
+fn read_at_most(reader: &mut (impl Read + ?Sized), limit: usize, bytes: &mut Vec<u8>) -> io::Result<bool> {
+    let allowed = u64::try_from(limit).unwrap_or(u64::MAX);
+    let before = bytes.len();
+    reader.take(allowed.saturating_add(1)).read_to_end(bytes)?;
+    Ok(bytes.len() - before <= limit)
+}
+
+fn content(encoding: Encoding, bytes: &[u8], place: DocumentPlace) -> Result<FileContent, FileError> {
+    match decode_spans(encoding, bytes) {
+        Ok(spans) if !spans.is_empty() => return Ok(FileContent::Spans(spans)),
+        Err(DecodeError::LogsAmongSpans) => {
+            let logs = decode_logs(encoding, bytes);
+            return logs
+                .map(FileContent::Logs)
+                .map_err(|source| FileError::Malformed { place, source });
+        }
+        Err(DecodeError::NoIds(_)) if encoding == Encoding::Protobuf => {
+            return Err(FileError::Foreign { place });
+        }
+        Err(source) => return Err(FileError::Malformed { place, source }),
+        Ok(_) => {}
+    }
+    // Without spans: which list is there, even if it is empty?
+    match encoding {
+        Encoding::Protobuf => Ok(FileContent::Spans(Vec::new())),
+        Encoding::Json if json::has_key(bytes, &["resourceSpans", "resource_spans"]) => {
+            Ok(FileContent::Spans(Vec::new()))
+        }
+        Encoding::Json if json::has_key(bytes, &["resourceLogs", "resource_logs"]) => {
+            Ok(FileContent::Logs(Vec::new()))
+        }
+        Encoding::Json if json::has_key(bytes, &["resourceMetrics", "resource_metrics"]) => {
+            Ok(FileContent::Metrics)
+        }
+        Encoding::Json => Err(FileError::Foreign { place }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use flate2::write::GzEncoder;
+    use opentelemetry_proto::tonic::logs::v1::{LogRecord, LogsData, ScopeLogs};
+    use opentelemetry_proto::tonic::trace::v1::{ScopeSpans, Span, TracesData};
+    use prost::Message as _;
+    use rstest::rstest;
+
+    use super::*;
+
+    const SPAN_LINE: &str = r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b174","name":"a"}]}]}]}"#;
+    const LOG_LINE: &str = r#"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"timeUnixNano":"5"}]}]}]}"#;
+
+    fn traces(name_length: usize) -> TracesData {
+        let span = Span {
+            trace_id: vec![7; 16],
+            span_id: vec![8; 8],
+            name: "n".repeat(name_length),
+            start_time_unix_nano: 5,
+            ..Span::default()
+        };
+        TracesData {
+            resource_spans: vec![ResourceSpans {
+                scope_spans: vec![ScopeSpans {
+                    spans: vec![span],
+                    ..ScopeSpans::default()
+                }],
+                ..ResourceSpans::default()
+            }],
+        }
+    }
+
+    fn logs() -> LogsData {
+        LogsData {
+            resource_logs: vec![ResourceLogs {
+                scope_logs: vec![ScopeLogs {
+                    log_records: vec![LogRecord {
+                        observed_time_unix_nano: 9,
+                        ..LogRecord::default()
+                    }],
+                    ..ScopeLogs::default()
+                }],
+                ..ResourceLogs::default()
+            }],
+        }
+    }
+
+    /// What each document is, as one letter: spans, logs, metrics, or an error.
+    fn kinds(bytes: &[u8]) -> String {
+        OtlpFile::new(bytes)
+            .map(|document| match document {
+                Ok(FileContent::Spans(_)) => 's',
+                Ok(FileContent::Logs(_)) => 'l',
+                Ok(FileContent::Metrics) => 'm',
+                Err(_) => 'e',
+            })
+            .collect()
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn four_bytes(message: &[u8]) -> Vec<u8> {
+        [&u32::try_from(message.len()).unwrap().to_be_bytes(), message].concat()
+    }
+
+    #[rstest]
+    #[case::lines(format!("{SPAN_LINE}\n\n{LOG_LINE}\r\n{{\"resourceMetrics\":[{{}}]}}"), "slm")]
+    #[case::one_line(SPAN_LINE.to_owned(), "s")]
+    #[case::document(SPAN_LINE.replace(':', ":\n  "), "s")]
+    #[case::behind_empty_lines(format!("\n\n{LOG_LINE}\n"), "l")]
+    #[case::marked(format!("\u{feff}{SPAN_LINE}"), "s")]
+    #[case::torn_at_the_end(format!("{SPAN_LINE}\n{}", &LOG_LINE[..30]), "se")]
+    #[case::damaged_in_the_middle(format!("{SPAN_LINE}\n}}{{\n{LOG_LINE}\n"), "sel")]
+    #[case::foreign("{\"data\": []}\n".to_owned(), "e")]
+    #[case::empty(String::new(), "")]
+    #[case::blank(" \n\n".to_owned(), "")]
+    #[case::text("no OTLP at all".to_owned(), "e")]
+    fn json_files_are_read_by_content(#[case] text: String, #[case] expected: &str) {
+        assert_eq!(kinds(text.as_bytes()), expected);
+        assert_eq!(kinds(&gzip(text.as_bytes())), expected, "compressed");
+    }
+
+    #[test]
+    fn protobuf_files_are_read_by_content() {
+        // Lengths of each kind, so that no prefix is taken for another: one byte, ten bytes, a brace, several bytes.
+        for name_length in [0, 1, 60, 62, 63, 64, 65, 66, 67, 68, 69, 70, 200, 70_000] {
+            let traces = traces(name_length);
+            let logs = logs();
+            let single = traces.encode_to_vec();
+            assert_eq!(kinds(&single), "s", "{name_length}");
+            assert_eq!(kinds(&gzip(&single)), "s", "{name_length}");
+            let varint = [
+                traces.encode_length_delimited_to_vec(),
+                logs.encode_length_delimited_to_vec(),
+            ]
+            .concat();
+            assert_eq!(kinds(&varint), "sl", "{name_length}");
+            let fixed = [four_bytes(&single), four_bytes(&logs.encode_to_vec())].concat();
+            assert_eq!(kinds(&fixed), "sl", "{name_length}");
+        }
+        assert_eq!(kinds(&logs().encode_to_vec()), "l");
+        let tiny = TracesData {
+            resource_spans: vec![ResourceSpans {
+                schema_url: "s".repeat(6),
+                ..ResourceSpans::default()
+            }],
+        };
+        let tiny = tiny.encode_length_delimited_to_vec();
+        assert_eq!(tiny[0], 10);
+        assert_eq!(kinds(&tiny), "s");
+    }
+
+    #[test]
+    fn cut_files_say_so() {
+        let message = traces(30).encode_to_vec();
+        for whole in [four_bytes(&message), traces(30).encode_length_delimited_to_vec()] {
+            let torn = [&whole[..], &whole[..whole.len() - 3]].concat();
+            let documents: Vec<_> = OtlpFile::new(&torn[..]).collect();
+            assert_eq!(documents.len(), 2);
+            let error = documents[1].as_ref().unwrap_err();
+            assert!(
+                matches!(
+                    error,
+                    FileError::Cut {
+                        place: DocumentPlace::Message(2)
+                    }
+                ),
+                "{error}"
+            );
+        }
+        let compressed = gzip(SPAN_LINE.as_bytes());
+        assert_eq!(kinds(&compressed[..compressed.len() - 6]), "e");
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let text = format!("{SPAN_LINE}\n{{\"resourceSpans\": [{{\"scopeSpans\": \"secret\"}}]}}\n");
+        let error = OtlpFile::new(text.as_bytes()).nth(1).unwrap().unwrap_err();
+        let report = error.to_string();
+        assert!(report.starts_with("line 2: "), "{report}");
+        assert!(!report.contains("secret"), "{report}");
+    }
+}

@@ -1,0 +1,270 @@
+//! The messages of OTLP and their fields, as tables: the JSON's names of a field, the field, how it is read.
+
+use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::common::v1::{
+    AnyValue, ArrayValue, EntityRef, InstrumentationScope, KeyValue, KeyValueList,
+};
+use opentelemetry_proto::tonic::logs::v1::{LogRecord, ResourceLogs, ScopeLogs, SeverityNumber};
+use opentelemetry_proto::tonic::resource::v1::Resource;
+use opentelemetry_proto::tonic::trace::v1::span::{Event, Link, SpanKind};
+use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess};
+
+use super::values::{Bytes, EnumNames, EnumValue, FieldName, FromJson, Id, ProtoScalar, Unsigned, read};
+
+/// Reads an object field by field. Both spellings of a name count; unknown fields are ignored.
+macro_rules! message {
+    ($message:ty, $($rest:tt)*) => { message!(@ $message, "an object", "a list of objects", $($rest)*); };
+    (@ $message:ty, $expected:literal, $list:literal,
+     $($field:ident: $reader:ty = $name:literal $(| $other:literal)*,)*) => {
+        impl FromJson for $message {
+            const EXPECTED: &'static str = $expected;
+            const LIST_EXPECTED: &'static str = $list;
+
+            fn from_object<'de, A: MapAccess<'de>>(_: &'static str, mut object: A) -> Result<Self, A::Error> {
+                let mut message = Self::default();
+                while let Some(key) = object.next_key_seed(FieldName)? {
+                    match key.as_ref() {
+                        $($name $(| $other)* => message.$field = read::<$reader, A>(&mut object, $name)?.into(),)*
+                        _ => {
+                            object.next_value::<IgnoredAny>()?;
+                        }
+                    }
+                }
+                Ok(message)
+            }
+        }
+    };
+}
+
+message! { ExportTraceServiceRequest,
+    resource_spans: Vec<ResourceSpans> = "resourceSpans" | "resource_spans",
+}
+
+message! { ResourceSpans,
+    resource: Option<Resource> = "resource",
+    // The second spelling is that of 2021, before the libraries became scopes.
+    scope_spans: Vec<ScopeSpans> = "scopeSpans" | "scope_spans" | "instrumentationLibrarySpans",
+    schema_url: String = "schemaUrl" | "schema_url",
+}
+
+message! { ScopeSpans,
+    scope: Option<InstrumentationScope> = "scope" | "instrumentationLibrary",
+    spans: Vec<Span> = "spans",
+    schema_url: String = "schemaUrl" | "schema_url",
+}
+
+message! { Span,
+    trace_id: Id<16> = "traceId" | "trace_id",
+    span_id: Id<8> = "spanId" | "span_id",
+    trace_state: String = "traceState" | "trace_state",
+    parent_span_id: Id<8> = "parentSpanId" | "parent_span_id",
+    flags: Unsigned<u32> = "flags",
+    name: String = "name",
+    kind: EnumValue<SpanKind> = "kind",
+    start_time_unix_nano: Unsigned<u64> = "startTimeUnixNano" | "start_time_unix_nano",
+    end_time_unix_nano: Unsigned<u64> = "endTimeUnixNano" | "end_time_unix_nano",
+    attributes: Vec<KeyValue> = "attributes",
+    dropped_attributes_count: Unsigned<u32> = "droppedAttributesCount" | "dropped_attributes_count",
+    events: Vec<Event> = "events",
+    dropped_events_count: Unsigned<u32> = "droppedEventsCount" | "dropped_events_count",
+    links: Vec<Link> = "links",
+    dropped_links_count: Unsigned<u32> = "droppedLinksCount" | "dropped_links_count",
+    status: Option<Status> = "status",
+}
+
+message! { Event,
+    time_unix_nano: Unsigned<u64> = "timeUnixNano" | "time_unix_nano",
+    name: String = "name",
+    attributes: Vec<KeyValue> = "attributes",
+    dropped_attributes_count: Unsigned<u32> = "droppedAttributesCount" | "dropped_attributes_count",
+}
+
+message! { Link,
+    trace_id: Id<16> = "traceId" | "trace_id",
+    span_id: Id<8> = "spanId" | "span_id",
+    trace_state: String = "traceState" | "trace_state",
+    attributes: Vec<KeyValue> = "attributes",
+    dropped_attributes_count: Unsigned<u32> = "droppedAttributesCount" | "dropped_attributes_count",
+    flags: Unsigned<u32> = "flags",
+}
+
+message! { Status,
+    message: String = "message",
+    code: EnumValue<StatusCode> = "code",
+}
+
+message! { ExportLogsServiceRequest,
+    resource_logs: Vec<ResourceLogs> = "resourceLogs" | "resource_logs",
+}
+
+message! { ResourceLogs,
+    resource: Option<Resource> = "resource",
+    scope_logs: Vec<ScopeLogs> = "scopeLogs" | "scope_logs" | "instrumentationLibraryLogs",
+    schema_url: String = "schemaUrl" | "schema_url",
+}
+
+message! { ScopeLogs,
+    scope: Option<InstrumentationScope> = "scope" | "instrumentationLibrary",
+    log_records: Vec<LogRecord> = "logRecords" | "log_records" | "logs",
+    schema_url: String = "schemaUrl" | "schema_url",
+}
+
+message! { LogRecord,
+    time_unix_nano: Unsigned<u64> = "timeUnixNano" | "time_unix_nano",
+    observed_time_unix_nano: Unsigned<u64> = "observedTimeUnixNano" | "observed_time_unix_nano",
+    severity_number: EnumValue<SeverityNumber> = "severityNumber" | "severity_number",
+    severity_text: String = "severityText" | "severity_text",
+    body: Option<AnyValue> = "body",
+    attributes: Vec<KeyValue> = "attributes",
+    dropped_attributes_count: Unsigned<u32> = "droppedAttributesCount" | "dropped_attributes_count",
+    flags: Unsigned<u32> = "flags",
+    trace_id: Id<16> = "traceId" | "trace_id",
+    span_id: Id<8> = "spanId" | "span_id",
+    event_name: String = "eventName" | "event_name",
+}
+
+message! { Resource,
+    attributes: Vec<KeyValue> = "attributes",
+    dropped_attributes_count: Unsigned<u32> = "droppedAttributesCount" | "dropped_attributes_count",
+    entity_refs: Vec<EntityRef> = "entityRefs" | "entity_refs",
+}
+
+message! { EntityRef,
+    schema_url: String = "schemaUrl" | "schema_url",
+    r#type: String = "type",
+    id_keys: Vec<String> = "idKeys" | "id_keys",
+    description_keys: Vec<String> = "descriptionKeys" | "description_keys",
+}
+
+message! { InstrumentationScope,
+    name: String = "name",
+    version: String = "version",
+    attributes: Vec<KeyValue> = "attributes",
+    dropped_attributes_count: Unsigned<u32> = "droppedAttributesCount" | "dropped_attributes_count",
+}
+
+message! { @ KeyValue, "an object with key and value",
+    r#"a list of objects such as {"key": "http.method", "value": {"stringValue": "GET"}}"#,
+    key: String = "key",
+    value: Option<AnyValue> = "value",
+}
+
+impl FromJson for AnyValue {
+    const EXPECTED: &'static str = r#"an object such as {"stringValue": "text"}"#;
+    const IS_NULL_KEPT: bool = true;
+
+    /// A value without the object that names its type, as senders with encoders of their own write it.
+    fn from_scalar(scalar: &ProtoScalar<'_>) -> Option<Self> {
+        let value = match scalar {
+            ProtoScalar::Bool(value) => Value::BoolValue(*value),
+            ProtoScalar::Signed(number) => Value::IntValue(*number),
+            ProtoScalar::Unsigned(number) => match i64::try_from(*number) {
+                Ok(number) => Value::IntValue(number),
+                Err(_) => Value::DoubleValue(f64::from_scalar(scalar)?),
+            },
+            ProtoScalar::Float(number) => Value::DoubleValue(*number),
+            ProtoScalar::Text(text) => Value::StringValue((*text).to_owned()),
+        };
+        Some(Self { value: Some(value) })
+    }
+
+    fn from_list<'de, A: SeqAccess<'de>>(field: &'static str, list: A) -> Result<Self, A::Error> {
+        let values = Vec::from_list(field, list)?;
+        Ok(Self {
+            value: Some(Value::ArrayValue(ArrayValue { values })),
+        })
+    }
+
+    fn from_object<'de, A: MapAccess<'de>>(_: &'static str, mut object: A) -> Result<Self, A::Error> {
+        let mut value = None;
+        while let Some(key) = object.next_key_seed(FieldName)? {
+            let read = match key.as_ref() {
+                "stringValue" | "string_value" => {
+                    read::<Option<String>, A>(&mut object, "stringValue")?.map(Value::StringValue)
+                }
+                "boolValue" | "bool_value" => {
+                    read::<Option<bool>, A>(&mut object, "boolValue")?.map(Value::BoolValue)
+                }
+                "intValue" | "int_value" => {
+                    read::<Option<i64>, A>(&mut object, "intValue")?.map(Value::IntValue)
+                }
+                "doubleValue" | "double_value" => {
+                    read::<Option<f64>, A>(&mut object, "doubleValue")?.map(Value::DoubleValue)
+                }
+                "bytesValue" | "bytes_value" => read::<Option<Bytes>, A>(&mut object, "bytesValue")?
+                    .map(|bytes| Value::BytesValue(bytes.0)),
+                "arrayValue" | "array_value" => {
+                    read::<Option<ArrayValue>, A>(&mut object, "arrayValue")?.map(Value::ArrayValue)
+                }
+                "kvlistValue" | "kvlist_value" => {
+                    read::<Option<KeyValueList>, A>(&mut object, "kvlistValue")?.map(Value::KvlistValue)
+                }
+                _ => {
+                    object.next_value::<IgnoredAny>()?;
+                    None
+                }
+            };
+            // `null` in one of them does not take away what another one holds.
+            value = read.or(value);
+        }
+        Ok(Self { value })
+    }
+}
+
+/// The values of a list, within an object or as they are.
+macro_rules! listed {
+    ($message:ty) => {
+        impl FromJson for $message {
+            const EXPECTED: &'static str = r#"an object such as {"values": []}"#;
+
+            fn from_list<'de, A: SeqAccess<'de>>(field: &'static str, list: A) -> Result<Self, A::Error> {
+                let values = Vec::from_list(field, list)?;
+                Ok(Self { values })
+            }
+
+            fn from_object<'de, A: MapAccess<'de>>(_: &'static str, mut object: A) -> Result<Self, A::Error> {
+                let mut values = Vec::new();
+                while let Some(key) = object.next_key_seed(FieldName)? {
+                    match key.as_ref() {
+                        "values" => values = read(&mut object, "values")?,
+                        _ => {
+                            object.next_value::<IgnoredAny>()?;
+                        }
+                    }
+                }
+                Ok(Self { values })
+            }
+        }
+    };
+}
+
+listed!(ArrayValue);
+listed!(KeyValueList);
+
+impl EnumNames for SpanKind {
+    const PREFIX: &'static str = "SPAN_KIND_";
+
+    fn number(name: &str) -> Option<i32> {
+        Self::from_str_name(name).map(|kind| kind as i32)
+    }
+}
+
+impl EnumNames for StatusCode {
+    const PREFIX: &'static str = "STATUS_CODE_";
+
+    fn number(name: &str) -> Option<i32> {
+        Self::from_str_name(name).map(|code| code as i32)
+    }
+}
+
+impl EnumNames for SeverityNumber {
+    const PREFIX: &'static str = "SEVERITY_NUMBER_";
+
+    fn number(name: &str) -> Option<i32> {
+        Self::from_str_name(name).map(|severity| severity as i32)
+    }
+}

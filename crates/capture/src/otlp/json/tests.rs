@@ -1,0 +1,247 @@
+//! Every odd encoding that senders use, and what is none.
+
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::trace::v1::Span;
+use rstest::rstest;
+
+use super::*;
+
+const TRACE_ID: [u8; 16] = [
+    0x5b, 0x8e, 0xff, 0xf7, 0x98, 0x03, 0x81, 0x03, 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c,
+];
+const SPAN_ID: [u8; 8] = [0xee, 0xe1, 0x9b, 0x7e, 0xc3, 0xc1, 0xb1, 0x74];
+
+fn request(span: &str) -> String {
+    format!(r#"{{"resourceSpans": [{{"scopeSpans": [{{"spans": [{span}]}}]}}]}}"#)
+}
+
+fn span(fields: &str) -> Span {
+    let mut request = read_spans(request(&format!("{{{fields}}}")).as_bytes()).unwrap();
+    request
+        .resource_spans
+        .remove(0)
+        .scope_spans
+        .remove(0)
+        .spans
+        .remove(0)
+}
+
+fn value(json: &str) -> Option<Value> {
+    let mut attributes = span(&format!(r#""attributes": [{{"key": "k", "value": {json}}}]"#)).attributes;
+    attributes.remove(0).value.and_then(|value| value.value)
+}
+
+#[rstest]
+#[case::lower(r#""traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174""#)]
+#[case::upper(r#""traceId": "5B8EFFF798038103D269B633813FC60C", "spanId": "EEE19B7EC3C1B174""#)]
+#[case::snake(r#""trace_id": "5b8efff798038103d269b633813fc60c", "span_id": "eee19b7ec3c1b174""#)]
+#[case::base64(r#""traceId": "W47/95gDgQPSabYzgT/GDA==", "spanId": "7uGbfsPBsXQ=""#)]
+#[case::base64_of_addresses(r#""traceId": "W47_95gDgQPSabYzgT_GDA==", "spanId": "7uGbfsPBsXQ=""#)]
+fn ids_are_hexadecimal_or_base64(#[case] fields: &str) {
+    let span = span(fields);
+    assert_eq!(
+        (span.trace_id, span.span_id),
+        (TRACE_ID.to_vec(), SPAN_ID.to_vec())
+    );
+}
+
+#[rstest]
+#[case::empty("", 0)]
+#[case::odd("abc", 1)]
+#[case::no_digits("zzzzzzzz", 1)]
+#[case::of_another_length("eee19b", 3)]
+fn no_text_of_another_kind_becomes_an_id(#[case] text: &str, #[case] length: usize) {
+    let span = span(&format!(r#""parentSpanId": "{text}""#));
+    assert_eq!(span.parent_span_id.len(), length);
+}
+
+#[rstest]
+#[case::number("3", 3)]
+#[case::text(r#""3""#, 3)]
+#[case::name(r#""SPAN_KIND_CLIENT""#, 3)]
+#[case::short_name(r#""client""#, 3)]
+#[case::unknown_name(r#""SPAN_KIND_OF_TOMORROW""#, 0)]
+#[case::null("null", 0)]
+fn kinds_are_numbers_or_names(#[case] json: &str, #[case] kind: i32) {
+    assert_eq!(span(&format!(r#""kind": {json}"#)).kind, kind);
+}
+
+#[rstest]
+#[case::text(r#""1544712660300000001""#, 1_544_712_660_300_000_001)]
+#[case::number("1544712660300000001", 1_544_712_660_300_000_001)]
+#[case::floating("1.5e18", 1_500_000_000_000_000_000)]
+#[case::largest(r#""18446744073709551615""#, u64::MAX)]
+#[case::negative("-5", 0)]
+#[case::null("null", 0)]
+fn times_are_texts_or_numbers(#[case] json: &str, #[case] time: u64) {
+    assert_eq!(
+        span(&format!(r#""startTimeUnixNano": {json}"#)).start_time_unix_nano,
+        time
+    );
+}
+
+#[test]
+fn a_count_of_minus_one_is_zero() {
+    let span = span(r#""droppedAttributesCount": -1, "droppedEventsCount": "-1", "dropped_links_count": 7"#);
+    let counts = (
+        span.dropped_attributes_count,
+        span.dropped_events_count,
+        span.dropped_links_count,
+    );
+    assert_eq!(counts, (0, 0, 7));
+}
+
+#[rstest]
+#[case::name(r#"{"code": "STATUS_CODE_ERROR", "message": "m"}"#, 2)]
+#[case::number(r#"{"code": 2, "message": "m"}"#, 2)]
+#[case::none(r#"{"message": "m"}"#, 0)]
+fn statuses_are_read(#[case] json: &str, #[case] code: i32) {
+    let status = span(&format!(r#""status": {json}"#)).status.unwrap();
+    assert_eq!((status.code, status.message.as_str()), (code, "m"));
+}
+
+#[rstest]
+#[case(r#"{"stringValue": "a"}"#, Some(Value::StringValue("a".to_owned())))]
+#[case(r#"{"string_value": "a"}"#, Some(Value::StringValue("a".to_owned())))]
+#[case(r#"{"boolValue": true}"#, Some(Value::BoolValue(true)))]
+#[case(r#"{"intValue": "9223372036854775807"}"#, Some(Value::IntValue(i64::MAX)))]
+#[case(r#"{"intValue": -7}"#, Some(Value::IntValue(-7)))]
+#[case(r#"{"doubleValue": 1}"#, Some(Value::DoubleValue(1.0)))]
+#[case(
+    r#"{"doubleValue": "-Infinity"}"#,
+    Some(Value::DoubleValue(f64::NEG_INFINITY))
+)]
+#[case(r#"{"bytesValue": "AAH/"}"#, Some(Value::BytesValue(vec![0, 1, 255])))]
+#[case(r#"{"bytesValue": "AAH_"}"#, Some(Value::BytesValue(vec![0, 1, 255])))]
+#[case(r#"{"stringValue": "a", "intValue": null}"#, Some(Value::StringValue("a".to_owned())))]
+#[case(r#"{"valueOfTomorrow": {"deep": [1]}}"#, None)]
+#[case("{}", None)]
+#[case("null", None)]
+#[case(r#""plain""#, Some(Value::StringValue("plain".to_owned())))]
+#[case("12", Some(Value::IntValue(12)))]
+fn values_have_the_name_of_their_type(#[case] json: &str, #[case] expected: Option<Value>) {
+    assert_eq!(value(json), expected);
+}
+
+#[test]
+fn not_a_number_is_a_number() {
+    assert!(
+        matches!(value(r#"{"doubleValue": "NaN"}"#), Some(Value::DoubleValue(number)) if number.is_nan())
+    );
+}
+
+#[test]
+fn lists_and_maps_nest() {
+    let json = r#"{"kvlistValue": {"values": [{"key": "list", "value": {"arrayValue": {"values": [
+        {"intValue": 1}, null, {"stringValue": "two"}]}}}]}}"#;
+    let Some(Value::KvlistValue(map)) = value(json) else {
+        panic!("no map")
+    };
+    let Some(Value::ArrayValue(list)) = map.values[0].value.clone().unwrap().value else {
+        panic!("no list")
+    };
+    let values: Vec<_> = list.values.into_iter().map(|value| value.value).collect();
+    let two = Some(Value::StringValue("two".to_owned()));
+    assert_eq!(values, [Some(Value::IntValue(1)), None, two]);
+}
+
+#[test]
+fn unknown_and_absent_fields_cost_nothing() {
+    let span = span(
+        r#""name": "n", "fieldOfTomorrow": {"a": [1, {}]}, "attributes": null, "events": [null], "status": null,
+           "links": [], "parentSpanId": null"#,
+    );
+    assert_eq!(
+        span,
+        Span {
+            name: "n".to_owned(),
+            ..Span::default()
+        }
+    );
+}
+
+#[test]
+fn half_a_character_does_not_cost_the_batch() {
+    assert_eq!(span(r#""name": "cut \ud83d""#).name, "cut \u{fffd}");
+    assert_eq!(span(r#""name": "whole \ud83d\ude00""#).name, "whole \u{1f600}");
+}
+
+#[test]
+fn a_mark_before_the_document_is_ignored() {
+    assert_eq!(
+        read_spans(b"\xef\xbb\xbf{\"resourceSpans\": [{}]}")
+            .unwrap()
+            .resource_spans
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn libraries_of_2021_are_scopes() {
+    let body = br#"{"resourceSpans": [{"instrumentationLibrarySpans": [
+        {"instrumentationLibrary": {"name": "lib"}, "spans": [{"name": "n"}]}]}]}"#;
+    let request = read_spans(body).unwrap();
+    let scope = &request.resource_spans[0].scope_spans[0];
+    assert_eq!(
+        (
+            scope.scope.as_ref().unwrap().name.as_str(),
+            scope.spans[0].name.as_str()
+        ),
+        ("lib", "n")
+    );
+}
+
+#[rstest]
+#[case::attributes_as_object(
+    r#""attributes": {"secret": 1}"#,
+    r#"`attributes` is an object, and must be a list of objects such as {"key""#
+)]
+#[case::id_as_number(
+    r#""traceId": 12"#,
+    "`traceId` is a number, and must be a text of hexadecimal digits"
+)]
+#[case::name_as_list(r#""name": ["secret"]"#, "`name` is a list, and must be a text")]
+#[case::time_as_date(
+    r#""startTimeUnixNano": "2026-11-22""#,
+    "`startTimeUnixNano` is a text, and must be a whole number or its text"
+)]
+#[case::bytes(
+    r#""attributes": [{"key": "k", "value": {"bytesValue": "secret!"}}]"#,
+    "`bytesValue` is a text, and must be a text in base64"
+)]
+#[case::status(r#""status": "secret""#, "`status` is a text, and must be an object")]
+fn errors_name_the_field_and_no_value(#[case] fields: &str, #[case] expected: &str) {
+    let error = read_spans(request(&format!("{{{fields}}}")).as_bytes())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains(expected), "{error}");
+    assert!(error.contains(" at line 1 column "), "{error}");
+    assert!(!error.contains("secret"), "{error}");
+}
+
+#[rstest]
+#[case::text("secret")]
+#[case::torn(r#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "secret"#)]
+#[case::list("[]")]
+#[case::number("12")]
+#[case::two("{} {}")]
+fn what_is_no_document_is_refused(#[case] body: &str) {
+    let error = read_spans(body.as_bytes()).unwrap_err().to_string();
+    assert!(!error.contains("secret"), "{error}");
+}
+
+#[test]
+fn depth_has_a_limit_and_needs_no_stack() {
+    let nested = |depth: usize| {
+        let open = r#"{"arrayValue":{"values":["#.repeat(depth);
+        let close = "]}}".repeat(depth);
+        request(&format!(
+            r#"{{"attributes": [{{"key": "k", "value": {open}{close}}}]}}"#
+        ))
+    };
+    assert!(read_spans(nested(20).as_bytes()).is_ok());
+    let error = read_spans(nested(100_000).as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("recursion limit"), "{error}");
+    assert!(read_spans("[".repeat(1_000_000).as_bytes()).is_err());
+}

@@ -1,0 +1,16 @@
+//! OpenTelemetry's protocol: spans and logs as the wire and files have them (capture, sections 2 and 7).
+
+mod compression;
+mod decode;
+pub mod encode;
+pub mod files;
+mod json;
+
+pub use compression::{Compression, DecompressError};
+pub use decode::{DecodeError, Encoding, decode_logs, decode_spans};
+pub use json::JsonError;
+
+#[cfg(test)]
+mod official_examples;
+#[cfg(test)]
+mod round_trip;

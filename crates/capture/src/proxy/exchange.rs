@@ -1,0 +1,428 @@
+//! One request and its answer, and the span that is recorded of it.
+
+use std::borrow::Cow;
+use std::time::{Duration, SystemTime};
+
+use axum::body::Bytes;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
+use opentelemetry_proto::tonic::trace::v1::{Span, Status, span, status};
+use serde_json::Value;
+use tracer_sdk::format::names::{self, event_keys, events};
+use tracer_sdk::format::{SpanId, TraceId};
+
+use super::ProxyContext;
+use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, IncomingRequest};
+use crate::model_api::{Assembled, CallUsage, ModelApi, RequestFacts, ResponseFacts, assemble};
+use crate::otlp::{Compression, DecompressError};
+
+/// How an exchange ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ExchangeOutcome {
+    /// The answer came to its end.
+    Answered,
+    /// The client hung up before that.
+    ClientGone,
+    /// The upstream could not be reached, or broke off; in its words, which hold no content.
+    UpstreamFailed(String),
+}
+
+/// A request that went through the proxy, with copies of both bodies.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) span_id: SpanId,
+    /// The trace and the span that the client says it is in (W3C Trace Context).
+    pub(super) sent_context: Option<(TraceId, SpanId)>,
+    /// What the client calls itself.
+    pub(super) user_agent: String,
+    pub(super) api: Option<ModelApi>,
+    pub(super) provider: &'static str,
+    /// The provider's segment of the proxy's path.
+    pub(super) segment: &'static str,
+    pub(super) server: String,
+    pub(super) method: String,
+    /// Behind the provider's segment, without the query: keys stand in queries.
+    pub(super) path: String,
+    /// As it came: it may hold a key.
+    pub(super) query: Option<String>,
+    pub(super) request: Bytes,
+    pub(super) arrived: SystemTime,
+    pub(super) status: Option<u16>,
+    pub(super) content_type: String,
+    pub(super) content_encoding: String,
+    /// Headers of the answer that are no credentials.
+    pub(super) headers: Vec<(String, String)>,
+    /// As it was sent, compressed where the upstream compresses although it is asked not to.
+    pub(super) response: Vec<u8>,
+    /// Up to which byte the answer had come, how long after the request.
+    pub(super) arrivals: Vec<(usize, Duration)>,
+    /// The copy ends before the answer does: it would have become too large.
+    pub(super) is_cut: bool,
+    pub(super) first_byte: Option<SystemTime>,
+    pub(super) ended: SystemTime,
+    pub(super) outcome: ExchangeOutcome,
+    /// The answer was a recorded one.
+    pub(super) is_replayed: bool,
+    /// Its number among the calls of models that are kept beside the run.
+    pub(super) call_number: Option<u64>,
+}
+
+impl Exchange {
+    /// Hands it over to what keeps exchanges, its answer unpacked.
+    pub(super) fn hand_over(&mut self, sink: &mut dyn ExchangeSink) {
+        let response = unpacked(self);
+        let took = self.ended.duration_since(self.arrived).unwrap_or_default();
+        let whole = [(response.as_ref().map_or(0, |response| response.len()), took)];
+        let number = sink.keep(&FinishedExchange {
+            request: IncomingRequest {
+                method: &self.method,
+                provider: self.segment,
+                path: &self.path,
+                query: self.query.as_deref(),
+                api: self.api,
+                body: &self.request,
+            },
+            arrived: self.arrived,
+            status: self.status,
+            headers: &self.headers,
+            response: response.as_deref().unwrap_or_default(),
+            // Of what was compressed nobody knows which part came when.
+            arrivals: if self.content_encoding.is_empty() {
+                &self.arrivals
+            } else {
+                &whole
+            },
+            ended: self.ended,
+            end: match self.outcome {
+                ExchangeOutcome::Answered => ExchangeEnd::Whole,
+                ExchangeOutcome::ClientGone => ExchangeEnd::ClientGone,
+                ExchangeOutcome::UpstreamFailed(_) => ExchangeEnd::BrokenOff,
+            },
+            is_cut: self.is_cut || response.is_none(),
+            is_replayed: self.is_replayed,
+        });
+        self.call_number = number;
+    }
+}
+
+impl Exchange {
+    /// The span that the client says it is in, if it is of this run's trace.
+    pub(super) fn parent_in(&self, context: &ProxyContext) -> Option<SpanId> {
+        let (trace_id, span_id) = self.sent_context?;
+        (trace_id == context.trace_id).then_some(span_id)
+    }
+}
+
+/// The class of the error of a call whose client hung up.
+const ABORTED: &str = "aborted";
+/// The most that is unpacked of an answer, in bytes.
+const MAX_UNPACKED_BYTES: usize = 128 * 1024 * 1024;
+/// How an answer is compressed whose copy could not be read.
+const UNREAD_ENCODING: &str = "tracer.unread_encoding";
+const UPSTREAM_FAILED: &str = "upstream_failed";
+const CUT_SHORT: &str = "cut_short";
+
+/// What an exchange says once its bodies are read.
+#[derive(Debug)]
+pub(super) struct ModelCall {
+    pub(super) request: Value,
+    pub(super) answer: Assembled,
+    pub(super) facts: ResponseFacts,
+}
+
+impl ModelCall {
+    /// Reads the bodies of a model call.
+    pub(super) fn read(exchange: &Exchange, api: ModelApi) -> Self {
+        let answer = match unpacked(exchange) {
+            Some(response) => assemble(api, &exchange.content_type, &response),
+            None => assemble(api, &exchange.content_type, b""),
+        };
+        Self {
+            request: json_or_text(&exchange.request),
+            facts: ResponseFacts::from_answer(&answer),
+            answer,
+        }
+    }
+}
+
+/// The answer as it was before it was compressed; none where that is not known here.
+fn unpacked(exchange: &Exchange) -> Option<Cow<'_, [u8]>> {
+    match Compression::from_name(&exchange.content_encoding)? {
+        Compression::Identity => Some(Cow::Borrowed(&exchange.response)),
+        compression => compression
+            .unpack::<DecompressError>(&exchange.response, MAX_UNPACKED_BYTES, |_| Ok(()))
+            .ok()
+            .map(Cow::Owned),
+    }
+}
+
+fn json_or_text(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).unwrap_or_else(|_| match String::from_utf8_lossy(bytes).as_ref() {
+        "" => Value::Null,
+        text => Value::from(text),
+    })
+}
+
+/// The span of a model call.
+pub(super) fn model_span(
+    context: &ProxyContext,
+    exchange: &Exchange,
+    api: ModelApi,
+    call: &ModelCall,
+    parent: SpanId,
+) -> Span {
+    let asked = RequestFacts::from_body(&call.request);
+    let facts = &call.facts;
+    let model = asked
+        .model
+        .as_deref()
+        .or_else(|| api.model_in_path(&exchange.path))
+        .or(facts.model.as_deref())
+        .unwrap_or("UNKNOWN");
+    let mut span = base_span(context, exchange, parent, format!("{} {model}", api.operation()));
+    let attributes = &mut span.attributes;
+    attributes.push(text(names::OPERATION.written(), api.operation()));
+    attributes.push(text(names::PROVIDER.written(), exchange.provider));
+    attributes.push(text(names::REQUEST_MODEL.written(), model));
+    attributes.extend(
+        asked
+            .temperature
+            .map(|value| double(names::TEMPERATURE.written(), value)),
+    );
+    attributes.extend(asked.top_p.map(|value| double("gen_ai.request.top_p", value)));
+    attributes.extend(
+        asked
+            .max_tokens
+            .and_then(|value| number("gen_ai.request.max_tokens", value)),
+    );
+    attributes.push(flag(
+        "gen_ai.request.stream",
+        asked.stream || call.answer.chunks > 0,
+    ));
+    attributes.extend(facts.id.as_deref().map(|id| text("gen_ai.response.id", id)));
+    attributes.extend(
+        facts
+            .model
+            .as_deref()
+            .map(|model| text(names::RESPONSE_MODEL.written(), model)),
+    );
+    if !facts.finish_reasons.is_empty() {
+        let reasons = Value::from(facts.finish_reasons.clone()).to_string();
+        attributes.push(text(names::FINISH_REASONS.written(), &reasons));
+    }
+    push_usage(attributes, &facts.usage);
+    if call.answer.chunks > 0 {
+        attributes.extend(number(names::CHUNKS.written(), call.answer.chunks));
+        let first = exchange
+            .first_byte
+            .and_then(|first| first.duration_since(exchange.arrived).ok());
+        attributes.extend(first.map(|first| {
+            double(
+                names::TIME_TO_FIRST_CHUNK.written(),
+                first.as_secs_f64() * 1_000.0,
+            )
+        }));
+    }
+    if let Some((class, message)) = failure(exchange, call) {
+        set_failure(&mut span, &class, &message);
+    }
+    let (start, end) = (span.start_time_unix_nano, span.end_time_unix_nano);
+    span.events
+        .extend(content(events::PROMPT.written(), start, &call.request));
+    if !has_only_an_error(call) && api != ModelApi::Embeddings {
+        span.events
+            .extend(content(events::RESPONSE.written(), end, &call.answer.body));
+    }
+    span
+}
+
+/// The span of an exchange with no API that is known: without content.
+pub(super) fn plain_span(context: &ProxyContext, exchange: &Exchange, parent: SpanId) -> Span {
+    let mut span = base_span(
+        context,
+        exchange,
+        parent,
+        format!("{} {}", exchange.method, exchange.path),
+    );
+    span.attributes
+        .push(text("http.request.method", &exchange.method));
+    span.attributes.push(text("url.path", &exchange.path));
+    match (&exchange.outcome, exchange.status) {
+        (ExchangeOutcome::Answered, Some(status)) if status < 400 => {}
+        (outcome, status) => {
+            let (class, message) = outcome_failure(outcome, status);
+            set_failure(&mut span, &class, &message);
+        }
+    }
+    span
+}
+
+fn base_span(context: &ProxyContext, exchange: &Exchange, parent: SpanId, name: String) -> Span {
+    let mut span = Span {
+        trace_id: context.trace_id.to_bytes().to_vec(),
+        span_id: exchange.span_id.to_bytes().to_vec(),
+        parent_span_id: parent.to_bytes().to_vec(),
+        name,
+        kind: span::SpanKind::Client.into(),
+        start_time_unix_nano: nanoseconds(exchange.arrived),
+        end_time_unix_nano: nanoseconds(exchange.ended),
+        ..Span::default()
+    };
+    span.attributes.push(text(SOURCE, SOURCE_PROXY));
+    span.attributes.push(text("server.address", &exchange.server));
+    span.attributes.extend(
+        exchange
+            .status
+            .and_then(|status| number("http.response.status_code", status.into())),
+    );
+    if exchange.is_cut && exchange.api.is_some() {
+        span.attributes.push(flag("tracer.copy_cut", true));
+    }
+    if exchange.api.is_some() && unpacked(exchange).is_none() {
+        span.attributes
+            .push(text(UNREAD_ENCODING, &exchange.content_encoding));
+    }
+    if exchange.is_replayed {
+        span.attributes.push(flag(REPLAYED, true));
+    }
+    span.attributes
+        .extend(exchange.call_number.and_then(|call| number(CALL_NUMBER, call)));
+    span
+}
+
+/// The mark of a call that a recorded answer answered.
+const REPLAYED: &str = "tracer.replayed";
+
+/// Which of the calls of models it is that are kept beside the run, from 1: what `tracer fork --at` takes.
+const CALL_NUMBER: &str = "tracer.call_number";
+
+/// Who saw the call, where that is not the program itself.
+pub(super) const SOURCE: &str = "tracer.source";
+pub(super) const SOURCE_PROXY: &str = "proxy";
+
+/// Why a model call failed, if it did.
+fn failure(exchange: &Exchange, call: &ModelCall) -> Option<(String, String)> {
+    if let Some((class, message)) = &call.facts.error {
+        let class = match exchange.status {
+            Some(status) if status >= 400 && class == "error" => status.to_string(),
+            _ => class.clone(),
+        };
+        return Some((class, message.clone()));
+    }
+    match (&exchange.outcome, exchange.status) {
+        (ExchangeOutcome::Answered, Some(status)) if status < 400 => {
+            let is_cut_short = !call.answer.is_complete && call.answer.chunks > 0 && !exchange.is_cut;
+            is_cut_short.then(|| {
+                (
+                    CUT_SHORT.to_owned(),
+                    "the stream ended before its last event".to_owned(),
+                )
+            })
+        }
+        (outcome, status) => Some(outcome_failure(outcome, status)),
+    }
+}
+
+fn outcome_failure(outcome: &ExchangeOutcome, status: Option<u16>) -> (String, String) {
+    match (outcome, status) {
+        (ExchangeOutcome::ClientGone, _) => (ABORTED.to_owned(), "the client hung up".to_owned()),
+        (ExchangeOutcome::UpstreamFailed(reason), _) => (UPSTREAM_FAILED.to_owned(), reason.clone()),
+        (ExchangeOutcome::Answered, Some(status)) => (status.to_string(), format!("HTTP status {status}")),
+        (ExchangeOutcome::Answered, None) => (UPSTREAM_FAILED.to_owned(), "no answer".to_owned()),
+    }
+}
+
+/// An error body is in the span's error already.
+fn has_only_an_error(call: &ModelCall) -> bool {
+    let has_error = call.facts.error.is_some();
+    let has_answer = [
+        "choices",
+        "content",
+        "output",
+        "candidates",
+        "message",
+        "response",
+    ]
+    .iter()
+    .any(|key| match call.answer.body.get(*key) {
+        Some(Value::Array(items)) => !items.is_empty(),
+        Some(value) => !value.is_null(),
+        None => false,
+    });
+    call.answer.body.is_null() || (has_error && !has_answer)
+}
+
+pub(super) fn set_failure(span: &mut Span, class: &str, message: &str) {
+    span.attributes.push(text(names::ERROR_TYPE.written(), class));
+    span.attributes
+        .push(text(names::ERROR_MESSAGE.written(), message));
+    span.status = Some(Status {
+        message: message.to_owned(),
+        code: status::StatusCode::Error.into(),
+    });
+}
+
+fn push_usage(attributes: &mut Vec<KeyValue>, usage: &CallUsage) {
+    for (key, value) in [
+        (names::INPUT_TOKENS.written(), usage.input_tokens),
+        (names::OUTPUT_TOKENS.written(), usage.output_tokens),
+        (names::TOTAL_TOKENS.written(), usage.total_tokens),
+        ("gen_ai.usage.cache_read.input_tokens", usage.cache_read_tokens),
+        (
+            "gen_ai.usage.cache_creation.input_tokens",
+            usage.cache_write_tokens,
+        ),
+        ("gen_ai.usage.reasoning.output_tokens", usage.reasoning_tokens),
+    ] {
+        attributes.extend(value.and_then(|value| number(key, value)));
+    }
+}
+
+/// A prompt or an answer as the format has it: JSON text that says that it is JSON.
+fn content(name: &str, time: u64, value: &Value) -> Option<span::Event> {
+    let (content, is_json) = match value {
+        Value::Null => return None,
+        Value::String(text) => (text.clone(), false),
+        value => (value.to_string(), true),
+    };
+    let mut attributes = vec![text(event_keys::CONTENT, &content)];
+    if is_json {
+        attributes.push(text(event_keys::FORMAT, event_keys::FORMAT_JSON));
+    }
+    Some(span::Event {
+        time_unix_nano: time,
+        name: name.to_owned(),
+        attributes,
+        dropped_attributes_count: 0,
+    })
+}
+
+/// Nanoseconds after 1970; the protocol has none before.
+pub(super) fn nanoseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn key_value(key: &str, value: any_value::Value) -> KeyValue {
+    KeyValue {
+        key: key.to_owned(),
+        value: Some(AnyValue { value: Some(value) }),
+        ..KeyValue::default()
+    }
+}
+
+pub(super) fn text(key: &str, value: &str) -> KeyValue {
+    key_value(key, any_value::Value::StringValue(value.to_owned()))
+}
+
+pub(super) fn flag(key: &str, value: bool) -> KeyValue {
+    key_value(key, any_value::Value::BoolValue(value))
+}
+
+pub(super) fn number(key: &str, value: u64) -> Option<KeyValue> {
+    let value = i64::try_from(value).ok()?;
+    Some(key_value(key, any_value::Value::IntValue(value)))
+}
+
+fn double(key: &str, value: f64) -> KeyValue {
+    key_value(key, any_value::Value::DoubleValue(value))
+}

@@ -1,0 +1,463 @@
+//! Passing requests on: nothing is changed but what belongs to the connection, and nothing waits for what is recorded.
+
+use std::error::Error as _;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+use tracer_sdk::format::{SpanId, TraceId};
+
+use super::exchange::{Exchange, ExchangeOutcome};
+use super::providers::Route;
+use super::recorder::{ExchangeReport, ReportSender};
+use super::{ProxyCounters, headers, new_span_id};
+use crate::exchange::{AnswerChunk, IncomingRequest, PreparedAnswer, RequestDecision, Responder};
+use crate::model_api::ModelApi;
+
+/// The largest request that is passed on: it is held whole, because it is recorded.
+const MAX_REQUEST_BYTES: usize = 256 * 1024 * 1024;
+/// The most of an answer that is copied; the client gets all of it.
+const MAX_COPY_BYTES: usize = 32 * 1024 * 1024;
+/// The same of what is no model call.
+const MAX_OTHER_COPY_BYTES: usize = 1024 * 1024;
+/// How long the upstream may take to accept a connection. Nothing else has a time-out here: clients have theirs.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What says why a request was not passed on.
+const REFUSAL_HEADER: &str = "x-tracer-refused";
+
+#[derive(Clone)]
+pub(super) struct Forwarder {
+    client: reqwest::Client,
+    address: SocketAddr,
+    token: Arc<str>,
+    routes: Arc<[Route]>,
+    reports: ReportSender,
+    counters: Arc<ProxyCounters>,
+    answering: ProxyAnswering,
+}
+
+/// What may answer requests instead of the provider, and whether anything else may.
+#[derive(Clone, Default)]
+pub(super) struct ProxyAnswering {
+    pub(super) responder: Option<Arc<dyn Responder>>,
+    pub(super) is_offline: bool,
+}
+
+impl Forwarder {
+    pub(super) fn new(
+        address: SocketAddr,
+        token: String,
+        routes: Arc<[Route]>,
+        reports: ReportSender,
+        counters: Arc<ProxyCounters>,
+        answering: ProxyAnswering,
+    ) -> Result<Self, reqwest::Error> {
+        // TLS needs one provider of cryptography per process. Another part of the program may have chosen one first.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
+            // A redirect is the client's to follow.
+            .redirect(reqwest::redirect::Policy::none())
+            .build()?;
+        Ok(Self {
+            client,
+            address,
+            token: token.into(),
+            routes,
+            reports,
+            counters,
+            answering,
+        })
+    }
+
+    pub(super) fn into_service(self) -> Router {
+        Router::new().fallback(pass_on).with_state(self)
+    }
+
+    /// The provider and the rest of the path, if the request may be passed on.
+    fn admit<'a>(&self, request: &'a HeaderMap, path: &'a str) -> Result<(Route, &'a str), ForwardRefusal> {
+        // A page in a browser can post here: it cannot know the token, and it cannot leave out its origin.
+        let host = headers::text(request, "host").unwrap_or_default();
+        let is_ours = host.parse() == Ok(self.address)
+            || host.strip_prefix("localhost:").and_then(|port| port.parse().ok())
+                == Some(self.address.port());
+        if !is_ours || request.contains_key(header::ORIGIN) {
+            return Err(ForwardRefusal::Foreign);
+        }
+        let rest = path.strip_prefix("/r/").ok_or(ForwardRefusal::Unknown)?;
+        let (token, rest) = rest.split_once('/').ok_or(ForwardRefusal::Unknown)?;
+        if !is_same(token.as_bytes(), self.token.as_bytes()) {
+            return Err(ForwardRefusal::Foreign);
+        }
+        let (segment, _) = rest.split_once('/').unwrap_or((rest, ""));
+        let behind = rest.get(segment.len()..).unwrap_or_default();
+        let route = self.routes.iter().find(|route| route.provider.segment == segment);
+        Ok((route.ok_or(ForwardRefusal::Unknown)?.clone(), behind))
+    }
+}
+
+/// Compares without an early end, so that time tells nothing of the token.
+fn is_same(left: &[u8], right: &[u8]) -> bool {
+    left.len() == right.len() && left.iter().zip(right).fold(0, |all, (a, b)| all | (a ^ b)) == 0
+}
+
+/// Why a request is not passed on.
+#[derive(Debug, Clone, Copy)]
+enum ForwardRefusal {
+    Foreign,
+    Unknown,
+    WebSocket,
+    Signed,
+    TooLarge,
+    Unreadable,
+}
+
+impl IntoResponse for ForwardRefusal {
+    fn into_response(self) -> Response {
+        let (status, reason) = match self {
+            Self::Foreign => (
+                StatusCode::FORBIDDEN,
+                "only programs that tracer gave this address may use the proxy",
+            ),
+            Self::Unknown => (StatusCode::NOT_FOUND, "no provider has this path"),
+            Self::WebSocket => (
+                StatusCode::UPGRADE_REQUIRED,
+                "WebSockets cannot be recorded; use the HTTP API, or leave out the proxy (tracer record --no-proxy)",
+            ),
+            Self::Signed => (
+                StatusCode::MISDIRECTED_REQUEST,
+                "the request is signed for the provider's own address, as Bedrock's are, and would be refused there; leave \
+                 out the proxy, and record OpenTelemetry",
+            ),
+            Self::TooLarge => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "the request is larger than 256 MiB",
+            ),
+            Self::Unreadable => (StatusCode::BAD_REQUEST, "the request broke off"),
+        };
+        (status, [(REFUSAL_HEADER, reason)], reason).into_response()
+    }
+}
+
+async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result<Response, ForwardRefusal> {
+    let arrived = SystemTime::now();
+    let (head, body) = request.into_parts();
+    let path = head.uri.path().to_owned();
+    let (route, rest) = forwarder.admit(&head.headers, &path)?;
+    if head.headers.contains_key(header::UPGRADE) {
+        forwarder.reports.send(ExchangeReport::RefusedUpgrade);
+        return Err(ForwardRefusal::WebSocket);
+    }
+    if headers::is_signed(&head.headers) {
+        forwarder.reports.send(ExchangeReport::RefusedSigned);
+        return Err(ForwardRefusal::Signed);
+    }
+    let body = match Limited::new(body, MAX_REQUEST_BYTES).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(error) if error.is::<LengthLimitError>() => return Err(ForwardRefusal::TooLarge),
+        Err(_) => return Err(ForwardRefusal::Unreadable),
+    };
+    let mut url = route.target(rest, head.uri.query());
+    let api = (head.method == axum::http::Method::POST)
+        .then(|| ModelApi::from_path(rest))
+        .flatten();
+    let is_kept = api.is_some() || body.len() <= MAX_OTHER_COPY_BYTES;
+    let is_head = head.method == axum::http::Method::HEAD;
+    forwarder.counters.begin();
+    let mut copy = ExchangeCopy {
+        counters: Arc::clone(&forwarder.counters),
+        reports: forwarder.reports.clone(),
+        left: None,
+        exchange: Some(Box::new(Exchange {
+            span_id: new_span_id(),
+            sent_context: sent_context(&head.headers),
+            user_agent: headers::text(&head.headers, "user-agent")
+                .unwrap_or_default()
+                .to_owned(),
+            api,
+            provider: route.provider.name,
+            segment: route.provider.segment,
+            server: url.host_str().unwrap_or_default().to_owned(),
+            method: head.method.to_string(),
+            path: rest.to_owned(),
+            query: head.uri.query().map(str::to_owned),
+            request: if is_kept { body.clone() } else { Bytes::new() },
+            arrived,
+            status: None,
+            content_type: String::new(),
+            content_encoding: String::new(),
+            headers: Vec::new(),
+            response: Vec::new(),
+            arrivals: Vec::new(),
+            is_cut: !is_kept,
+            first_byte: None,
+            ended: arrived,
+            outcome: ExchangeOutcome::ClientGone,
+            is_replayed: false,
+            call_number: None,
+        })),
+    };
+    let incoming = IncomingRequest {
+        method: head.method.as_str(),
+        provider: route.provider.segment,
+        path: rest,
+        query: head.uri.query(),
+        api,
+        body: &body,
+    };
+    let responder = forwarder.answering.responder.as_ref();
+    let body = match responder.map(|responder| responder.respond(&incoming)) {
+        Some(RequestDecision::Answer(answer)) => {
+            // A client that hangs up meanwhile drops this future, and the copy with it.
+            tokio::time::sleep(answer.delay).await;
+            return Ok(answered(answer, copy));
+        }
+        _ if forwarder.answering.is_offline => {
+            let reason = "no provider is asked in a replay";
+            copy.end(ExchangeOutcome::UpstreamFailed(reason.to_owned()));
+            return Ok(bad_gateway(reason));
+        }
+        Some(RequestDecision::PassOnAs(changed)) => {
+            if let Some(path) = &changed.path {
+                url = route.target(path, head.uri.query());
+            }
+            let body = Bytes::from(changed.body);
+            copy.replace_request(changed.path, &body);
+            body
+        }
+        Some(RequestDecision::PassOn) | None => body,
+    };
+    let request = forwarder
+        .client
+        .request(head.method, url)
+        .headers(headers::to_upstream(&head.headers))
+        .body(body);
+    // From here to the end of the answer a client that hangs up drops this future or the body: the upstream request is
+    // dropped with it, and so is the copy, which reports what came until then.
+    let answer = match request.send().await {
+        Ok(answer) => answer,
+        Err(error) => {
+            let reason = reason(&error);
+            copy.end(ExchangeOutcome::UpstreamFailed(reason.clone()));
+            return Ok(bad_gateway(&reason));
+        }
+    };
+    let status = answer.status();
+    let passed = headers::to_client(answer.headers());
+    let is_empty = is_head || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    copy.begin(
+        status.as_u16(),
+        headers::kept(answer.headers()),
+        headers::text(answer.headers(), "content-encoding").unwrap_or_default(),
+        if is_empty {
+            Some(0)
+        } else {
+            answer.content_length()
+        },
+    );
+    let chunks = stream::unfold((answer, copy), |(mut answer, mut copy)| async move {
+        match answer.chunk().await {
+            Ok(Some(chunk)) => {
+                copy.add(&chunk);
+                Some((Ok(chunk), (answer, copy)))
+            }
+            Ok(None) => {
+                copy.end(ExchangeOutcome::Answered);
+                None
+            }
+            // A broken answer is passed on as a broken one: a clean end would be taken for a whole answer.
+            Err(error) => {
+                let reason = reason(&error);
+                copy.end(ExchangeOutcome::UpstreamFailed(reason.clone()));
+                // So that what came before is written out first.
+                tokio::task::yield_now().await;
+                Some((Err::<Bytes, _>(std::io::Error::other(reason)), (answer, copy)))
+            }
+        }
+    });
+    let mut response = Response::new(Body::from_stream(chunks));
+    *response.status_mut() = status;
+    *response.headers_mut() = passed;
+    Ok(response)
+}
+
+/// An answer that was prepared, and the copy of it.
+fn answered(answer: PreparedAnswer, mut copy: ExchangeCopy) -> Response {
+    let length =
+        (!answer.breaks_off).then(|| answer.chunks.iter().map(|chunk| chunk.bytes.len() as u64).sum());
+    copy.begin(answer.status, answer.headers.clone(), "", length);
+    copy.is_replayed(answer.is_replayed);
+    let breaks_off = answer.breaks_off;
+    let chunks = answer.chunks.into_iter();
+    let chunks = stream::unfold(
+        (chunks, copy, breaks_off),
+        |(mut chunks, mut copy, breaks_off)| async move {
+            match chunks.next() {
+                Some(AnswerChunk { wait, bytes }) => {
+                    if !wait.is_zero() {
+                        tokio::time::sleep(wait).await;
+                    }
+                    copy.add(&bytes);
+                    Some((Ok(bytes), (chunks, copy, breaks_off)))
+                }
+                None if breaks_off => {
+                    let reason = "the answer broke off, as the recorded one did";
+                    copy.end(ExchangeOutcome::UpstreamFailed(reason.to_owned()));
+                    // So that what came before is written out first.
+                    tokio::task::yield_now().await;
+                    Some((
+                        Err::<Bytes, _>(std::io::Error::other(reason)),
+                        (chunks, copy, false),
+                    ))
+                }
+                None => {
+                    copy.end(ExchangeOutcome::Answered);
+                    None
+                }
+            }
+        },
+    );
+    let mut response = Response::new(Body::from_stream(chunks));
+    *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::BAD_GATEWAY);
+    for (name, value) in answer.headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            response.headers_mut().append(name, value);
+        }
+    }
+    response
+}
+
+/// The trace and the span that the client says it is in (W3C Trace Context).
+fn sent_context(request: &HeaderMap) -> Option<(TraceId, SpanId)> {
+    let parts: Vec<&str> = headers::text(request, "traceparent")?.trim().split('-').collect();
+    let [_, trace, span, ..] = parts.as_slice() else {
+        return None;
+    };
+    Some((trace.parse().ok()?, span.parse().ok()?))
+}
+
+/// What failed, with its causes and without the address, which may hold a key.
+fn reason(error: &reqwest::Error) -> String {
+    let mut words = match error {
+        error if error.is_connect() => "the provider cannot be reached",
+        error if error.is_timeout() => "the provider did not answer in time",
+        error if error.is_body() || error.is_decode() => "the answer broke off",
+        _ => "the request failed",
+    }
+    .to_owned();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        if cause.source().is_none() {
+            words.push_str(": ");
+            words.push_str(&cause.to_string());
+        }
+        source = cause.source();
+    }
+    words
+}
+
+fn bad_gateway(reason: &str) -> Response {
+    let body =
+        serde_json::json!({"error": {"type": "upstream_failed", "message": format!("tracer: {reason}")}});
+    (StatusCode::BAD_GATEWAY, axum::Json(body)).into_response()
+}
+
+/// The copy of an exchange, which is reported when it ends, however it ends.
+struct ExchangeCopy {
+    counters: Arc<ProxyCounters>,
+    reports: ReportSender,
+    exchange: Option<Box<Exchange>>,
+    /// How many bytes of the answer are missing, where its length is known.
+    left: Option<u64>,
+}
+
+impl ExchangeCopy {
+    fn begin(
+        &mut self,
+        status: u16,
+        headers: Vec<(String, String)>,
+        content_encoding: &str,
+        length: Option<u64>,
+    ) {
+        self.left = length;
+        if let Some(exchange) = &mut self.exchange {
+            exchange.status = Some(status);
+            content_encoding.clone_into(&mut exchange.content_encoding);
+            let content_type = headers.iter().find(|(name, _)| name == "content-type");
+            exchange.content_type = content_type.map(|(_, value)| value.clone()).unwrap_or_default();
+            exchange.headers = headers;
+        }
+    }
+
+    /// The provider gets another request than the client sent, and that is what is recorded.
+    fn replace_request(&mut self, path: Option<String>, body: &Bytes) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.request = body.clone();
+            if let Some(path) = path {
+                exchange.path = path;
+            }
+        }
+    }
+
+    fn is_replayed(&mut self, is_replayed: bool) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.is_replayed = is_replayed;
+        }
+    }
+
+    fn add(&mut self, chunk: &[u8]) {
+        self.left = self.left.map(|left| left.saturating_sub(chunk.len() as u64));
+        let Some(exchange) = &mut self.exchange else {
+            return;
+        };
+        let now = SystemTime::now();
+        exchange.first_byte.get_or_insert(now);
+        let most = if exchange.api.is_some() {
+            MAX_COPY_BYTES
+        } else {
+            MAX_OTHER_COPY_BYTES
+        };
+        let room = most - exchange.response.len();
+        exchange.is_cut |= chunk.len() > room;
+        exchange
+            .response
+            .extend_from_slice(chunk.get(..chunk.len().min(room)).unwrap_or_default());
+        let after = now.duration_since(exchange.arrived).unwrap_or_default();
+        let until = exchange.response.len();
+        match exchange.arrivals.last_mut() {
+            // Times are kept in milliseconds.
+            Some((last, time)) if time.as_millis() == after.as_millis() => *last = until,
+            _ => exchange.arrivals.push((until, after)),
+        }
+    }
+
+    fn end(&mut self, outcome: ExchangeOutcome) {
+        if let Some(mut exchange) = self.exchange.take() {
+            exchange.ended = SystemTime::now();
+            exchange.outcome = outcome;
+            self.reports.send(ExchangeReport::Exchange(exchange));
+            self.counters.end();
+        }
+    }
+}
+
+impl Drop for ExchangeCopy {
+    fn drop(&mut self) {
+        // Of an answer whose length is known the server asks for no more than that, and never sees its end.
+        let is_whole = self.left == Some(0);
+        self.end(if is_whole {
+            ExchangeOutcome::Answered
+        } else {
+            ExchangeOutcome::ClientGone
+        });
+    }
+}

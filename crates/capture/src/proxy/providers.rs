@@ -1,0 +1,340 @@
+//! Which providers can be reached through the proxy: the variable that their clients read, and where requests go on to
+//! (`docs/spec/capture-facts.md`, section D.4).
+
+use reqwest::Url;
+
+/// A provider whose clients take their base URL from the environment.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Provider {
+    /// The segment of the proxy's path.
+    pub(super) segment: &'static str,
+    /// `gen_ai.provider.name` of its calls.
+    pub(super) name: &'static str,
+    /// The variables that clients read, the first one that is set counts.
+    pub(super) variables: &'static [&'static str],
+    /// What the value of these variables ends in.
+    pub(super) base_path: &'static str,
+    /// Where requests go when no variable is set; without one the provider is offered only where a variable is set.
+    pub(super) vendor: Option<&'static str>,
+}
+
+/// All of them. A compatible server is reached as the provider whose variable names it.
+pub(super) const PROVIDERS: [Provider; 13] = [
+    provider(
+        "openai",
+        "openai",
+        &["OPENAI_BASE_URL", "OPENAI_API_BASE"],
+        "/v1",
+        Some("https://api.openai.com/v1"),
+    ),
+    provider(
+        "anthropic",
+        "anthropic",
+        &["ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE", "ANTHROPIC_API_URL"],
+        "",
+        Some("https://api.anthropic.com"),
+    ),
+    provider(
+        "gemini",
+        "gcp.gemini",
+        &["GOOGLE_GEMINI_BASE_URL", "GEMINI_API_BASE"],
+        "",
+        Some("https://generativelanguage.googleapis.com"),
+    ),
+    provider("vertex", "gcp.vertex_ai", &["GOOGLE_VERTEX_BASE_URL"], "", None),
+    provider(
+        "code-assist",
+        "gcp.gemini",
+        &["CODE_ASSIST_ENDPOINT"],
+        "",
+        Some("https://cloudcode-pa.googleapis.com"),
+    ),
+    provider(
+        "ollama",
+        "ollama",
+        &["OLLAMA_HOST", "OLLAMA_API_BASE_URL", "OLLAMA_API_BASE"],
+        "",
+        Some("http://127.0.0.1:11434"),
+    ),
+    provider(
+        "azure",
+        "azure.ai.openai",
+        &["AZURE_OPENAI_ENDPOINT", "AZURE_ENDPOINT"],
+        "",
+        None,
+    ),
+    provider(
+        "mistral",
+        "mistral_ai",
+        &["MISTRAL_BASE_URL", "MISTRAL_API_BASE"],
+        "/v1",
+        Some("https://api.mistral.ai/v1"),
+    ),
+    provider(
+        "groq",
+        "groq",
+        &["GROQ_BASE_URL"],
+        "",
+        Some("https://api.groq.com"),
+    ),
+    provider(
+        "deepseek",
+        "deepseek",
+        &["DEEPSEEK_BASE_URL", "DEEPSEEK_API_BASE"],
+        "",
+        Some("https://api.deepseek.com"),
+    ),
+    provider(
+        "xai",
+        "x_ai",
+        &["XAI_BASE_URL", "XAI_API_BASE"],
+        "/v1",
+        Some("https://api.x.ai/v1"),
+    ),
+    provider(
+        "openrouter",
+        "openrouter",
+        &["OPENROUTER_BASE_URL", "OPENROUTER_API_BASE"],
+        "/api/v1",
+        Some("https://openrouter.ai/api/v1"),
+    ),
+    provider(
+        "cohere",
+        "cohere",
+        &["CO_API_URL"],
+        "",
+        Some("https://api.cohere.com"),
+    ),
+];
+
+const fn provider(
+    segment: &'static str,
+    name: &'static str,
+    variables: &'static [&'static str],
+    base_path: &'static str,
+    vendor: Option<&'static str>,
+) -> Provider {
+    Provider {
+        segment,
+        name,
+        variables,
+        base_path,
+        vendor,
+    }
+}
+
+/// A provider, and where its requests go on to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Route {
+    pub(super) provider: &'static Provider,
+    pub(super) upstream: Url,
+    /// The variable that names the upstream.
+    pub(super) named_by: Option<&'static str>,
+}
+
+/// A variable that names no address.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{variable} holds no http or https address, so its model calls are not recorded")]
+pub struct UnusableBaseUrl {
+    /// The variable.
+    pub variable: &'static str,
+}
+
+/// The routes that an environment gives: a base URL that the user set already is the upstream. What names no address is
+/// left as it is, and reported.
+pub(super) fn routes(variable: impl Fn(&str) -> Option<String>) -> (Vec<Route>, Vec<UnusableBaseUrl>) {
+    let mut routes = Vec::new();
+    let mut unusable = Vec::new();
+    for provider in &PROVIDERS {
+        let set = provider.variables.iter().find_map(|name| {
+            let value = variable(name).filter(|value| !value.trim().is_empty())?;
+            Some((*name, value))
+        });
+        let upstream = match &set {
+            Some((name, value)) => {
+                let url = base_url(value);
+                if url.is_none() {
+                    unusable.push(UnusableBaseUrl { variable: name });
+                }
+                url
+            }
+            None => provider.vendor.and_then(base_url),
+        };
+        let named_by = set.as_ref().map(|(name, _)| *name);
+        routes.extend(upstream.map(|upstream| Route {
+            provider,
+            upstream,
+            named_by,
+        }));
+    }
+    (routes, unusable)
+}
+
+/// A route for every provider, none of which leads anywhere.
+pub(super) fn offline_routes() -> Vec<Route> {
+    // A name that no server can have (RFC 2606).
+    let upstream = base_url("http://replay.invalid");
+    let upstream = upstream.into_iter();
+    upstream
+        .flat_map(|upstream| {
+            PROVIDERS.iter().map(move |provider| Route {
+                provider,
+                upstream: upstream.clone(),
+                named_by: None,
+            })
+        })
+        .collect()
+}
+
+/// An address, also one without a scheme, as Ollama has it: `localhost:11434`, `0.0.0.0`.
+fn base_url(text: &str) -> Option<Url> {
+    let text = text.trim().trim_end_matches('/');
+    let with_scheme = if text.contains("://") {
+        text.to_owned()
+    } else {
+        let port = if text.rsplit(']').next()?.contains(':') {
+            ""
+        } else {
+            ":11434"
+        };
+        format!("http://{text}{port}")
+    };
+    let mut url: Url = with_scheme.parse().ok()?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return None;
+    }
+    if url.host_str() == Some("0.0.0.0") {
+        url.set_host(Some("127.0.0.1")).ok()?;
+    }
+    Some(url)
+}
+
+impl Route {
+    /// Where a request goes: its path behind the provider's segment, and its query.
+    pub(super) fn target(&self, path: &str, query: Option<&str>) -> Url {
+        let base = self.upstream.path().trim_end_matches('/');
+        let rest = path.strip_prefix(self.provider.base_path).unwrap_or(path);
+        // Clients disagree whether Anthropic's base URL has the version.
+        let needs_version =
+            self.provider.name == "anthropic" && rest.starts_with("/messages") && !base.ends_with("/v1");
+        let version = if needs_version { "/v1" } else { "" };
+        let mut url = self.upstream.clone();
+        url.set_path(&format!("{base}{version}{rest}"));
+        url.set_query(query);
+        url
+    }
+
+    /// The variable that names the upstream, and its host; the rest of an address may hold a key.
+    pub(super) fn named_upstream(&self) -> Option<(&'static str, String)> {
+        let host = self.upstream.host_str()?;
+        let port = self
+            .upstream
+            .port()
+            .map(|port| format!(":{port}"))
+            .unwrap_or_default();
+        Some((self.named_by?, format!("{host}{port}")))
+    }
+
+    /// What the variables of this provider are set to, when the proxy is at `base`.
+    pub(super) fn values(&self, base: &str) -> impl Iterator<Item = (&'static str, String)> {
+        let value = format!("{base}/{}{}", self.provider.segment, self.provider.base_path);
+        self.provider
+            .variables
+            .iter()
+            .map(move |name| (*name, value.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route(segment: &str, environment: &[(&str, &str)]) -> Option<Route> {
+        let find = |name: &str| {
+            let found = environment.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let (routes, _) = routes(find);
+        routes.into_iter().find(|route| route.provider.segment == segment)
+    }
+
+    #[test]
+    fn requests_go_on_to_the_vendor_or_to_what_the_user_named() {
+        for (segment, environment, path, target) in [
+            (
+                "openai",
+                &[][..],
+                "/v1/responses",
+                "https://api.openai.com/v1/responses",
+            ),
+            (
+                "openai",
+                &[("OPENAI_BASE_URL", "http://localhost:8000/api/v1/")],
+                "/v1/chat/completions",
+                "http://localhost:8000/api/v1/chat/completions",
+            ),
+            (
+                "anthropic",
+                &[],
+                "/v1/messages",
+                "https://api.anthropic.com/v1/messages",
+            ),
+            (
+                "anthropic",
+                &[],
+                "/messages",
+                "https://api.anthropic.com/v1/messages",
+            ),
+            (
+                "anthropic",
+                &[("ANTHROPIC_BASE_URL", "https://a.b/v1")],
+                "/messages",
+                "https://a.b/v1/messages",
+            ),
+            (
+                "ollama",
+                &[("OLLAMA_HOST", "0.0.0.0")],
+                "/api/chat",
+                "http://127.0.0.1:11434/api/chat",
+            ),
+            (
+                "ollama",
+                &[("OLLAMA_HOST", "gpu:1234")],
+                "/api/chat",
+                "http://gpu:1234/api/chat",
+            ),
+            (
+                "azure",
+                &[("AZURE_OPENAI_ENDPOINT", "https://me.openai.azure.com")],
+                "/openai/deployments/d/chat/completions",
+                "https://me.openai.azure.com/openai/deployments/d/chat/completions",
+            ),
+        ] {
+            let route = route(segment, environment).unwrap();
+            assert_eq!(route.target(path, None).as_str(), target, "{segment} {path}");
+        }
+        assert_eq!(route("azure", &[]), None);
+    }
+
+    #[test]
+    fn what_is_no_address_is_reported_and_left_alone() {
+        let (routes, unusable) = routes(|name| (name == "OPENAI_BASE_URL").then(|| "ftp://x".to_owned()));
+        assert!(routes.iter().all(|route| route.provider.segment != "openai"));
+        assert_eq!(
+            unusable,
+            [UnusableBaseUrl {
+                variable: "OPENAI_BASE_URL"
+            }]
+        );
+    }
+
+    #[test]
+    fn clients_get_the_path_that_their_variable_ends_in() {
+        let base = "http://127.0.0.1:1/r/t";
+        let values: Vec<_> = route("openai", &[]).unwrap().values(base).collect();
+        assert_eq!(
+            values[0],
+            ("OPENAI_BASE_URL", "http://127.0.0.1:1/r/t/openai/v1".to_owned())
+        );
+    }
+}

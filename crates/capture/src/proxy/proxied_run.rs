@@ -1,0 +1,200 @@
+//! The calls of one run: which conversation each belongs to, where it is in the tree, and the tools that ran between them.
+//!
+//! A conversation that begins while another one waits for a tool is that tool's: a sub-agent. What places a call there is
+//! inferred, and marked as that.
+
+use opentelemetry_proto::tonic::trace::v1::{Span, span};
+use tracer_insight::conversation::{answer_messages, offered_tools, prompt_messages};
+use tracer_sdk::format::SpanId;
+use tracer_sdk::format::names;
+
+use super::ProxyContext;
+use super::derived_tools::DerivedTools;
+use super::exchange::{
+    Exchange, ModelCall, SOURCE, SOURCE_PROXY, model_span, nanoseconds, number, plain_span, text,
+};
+use super::threads::{RequestHistory, ThreadNumber, Threads};
+use crate::model_api::ModelApi;
+
+/// The number of the conversation that a call belongs to, from 1.
+const THREAD: &str = "tracer.thread";
+/// The name of the span around the calls of a conversation that is not the run's main one.
+const SUB_AGENT: &str = "sub-agent";
+
+/// What is known of the calls of a run.
+#[derive(Debug)]
+pub(super) struct ProxiedRun {
+    pub(super) context: ProxyContext,
+    threads: Threads,
+    /// Where the calls of each conversation are, by its number.
+    places: Vec<ThreadPlace>,
+    /// The first conversation that offers tools.
+    main: Option<ThreadNumber>,
+    tools: DerivedTools,
+}
+
+/// Where the calls of a conversation are.
+#[derive(Debug)]
+struct ThreadPlace {
+    parent: SpanId,
+    /// The span around them, as long as it is not written.
+    sub_agent: Option<SubAgent>,
+}
+
+/// A span that is written when its conversation has ended.
+#[derive(Debug)]
+struct SubAgent {
+    span_id: SpanId,
+    parent: SpanId,
+    /// The tool that the conversation works for.
+    tool: Option<SpanId>,
+    start: u64,
+    end: u64,
+}
+
+impl ProxiedRun {
+    pub(super) fn new(context: ProxyContext) -> Self {
+        Self {
+            context,
+            threads: Threads::default(),
+            places: Vec::new(),
+            main: None,
+            tools: DerivedTools::default(),
+        }
+    }
+
+    /// Whether a request continues a conversation of this run.
+    pub(super) fn is_continued_by(&self, history: &RequestHistory) -> bool {
+        self.threads.continued_by(history).is_some()
+    }
+
+    /// Whether an answer asked for tools whose results have not come.
+    pub(super) fn waits_for_tools(&self) -> bool {
+        self.tools.waits()
+    }
+
+    /// The span of an exchange with no API that is known.
+    pub(super) fn other(&self, exchange: &Exchange) -> Span {
+        let parent = exchange.parent_in(&self.context);
+        plain_span(
+            &self.context,
+            exchange,
+            parent.unwrap_or(self.context.root_span_id),
+        )
+    }
+
+    /// The spans of a model call, and of the tools whose results it brings.
+    pub(super) fn model_call(&mut self, exchange: &Exchange, api: ModelApi, call: &ModelCall) -> Vec<Span> {
+        let messages = prompt_messages(&call.request);
+        let history = RequestHistory::of_request(&call.request, &messages);
+        let arrived = nanoseconds(exchange.arrived);
+        let mut spans = self.tools.settle(&self.context, &messages, arrived);
+        let settled: Vec<&[u8]> = spans.iter().map(|span| span.span_id.as_slice()).collect();
+        let is_settled = |tool: SpanId| settled.contains(&tool.to_bytes().as_slice());
+        let sub_agents = self.ended_sub_agents(|tool| tool.is_some_and(is_settled));
+        spans.extend(sub_agents);
+        let has_thread = api != ModelApi::Embeddings && !history.is_empty();
+        let thread = has_thread.then(|| {
+            let known = self.threads.continued_by(&history);
+            let thread = known.unwrap_or_else(|| self.begin(&history, call, arrived));
+            self.threads.note_request(thread, &history);
+            thread
+        });
+        let ended = nanoseconds(exchange.ended);
+        let inferred = self.place(thread, ended);
+        let sent = exchange.parent_in(&self.context);
+        let parent = sent.or(inferred).unwrap_or(self.context.root_span_id);
+        let mut span = model_span(&self.context, exchange, api, call, parent);
+        span.attributes
+            .extend(thread.and_then(|thread| number(THREAD, thread.0 as u64 + 1)));
+        if sent.is_none() && inferred.is_some_and(|parent| parent != self.context.root_span_id) {
+            span.attributes.push(text(names::INFERRED.written(), "parent"));
+        }
+        spans.push(span);
+        let answer = answer_messages(&call.answer.body);
+        if let Some(thread) = thread {
+            self.threads
+                .note_answer(thread, call.facts.id.as_deref(), &answer);
+        }
+        self.tools.ask(&answer, ended, parent);
+        spans
+    }
+
+    /// The spans of what has not ended: tools without a result, and sub-agents.
+    pub(super) fn finish(&mut self) -> Vec<Span> {
+        let mut spans = self.tools.unanswered(&self.context);
+        spans.extend(self.ended_sub_agents(|_| true));
+        spans
+    }
+
+    /// Begins a conversation: the first one with tools is the run's own; of another one the calls are in a span of their
+    /// own, in the tool that waits for it.
+    fn begin(&mut self, history: &RequestHistory, call: &ModelCall, arrived: u64) -> ThreadNumber {
+        let thread = self.threads.begin();
+        let root = self.context.root_span_id;
+        let offers_tools = !offered_tools(&call.request, None).is_empty();
+        let tool = self.tools.asking_for(&history.question);
+        let parent = tool.unwrap_or(root);
+        let is_main = offers_tools && self.main.is_none();
+        if is_main {
+            self.main = Some(thread);
+        }
+        let place = if offers_tools && !is_main {
+            let span_id = super::new_span_id();
+            ThreadPlace {
+                parent: span_id,
+                sub_agent: Some(SubAgent {
+                    span_id,
+                    parent,
+                    tool,
+                    start: arrived,
+                    end: arrived,
+                }),
+            }
+        } else {
+            ThreadPlace {
+                parent,
+                sub_agent: None,
+            }
+        };
+        self.places.push(place);
+        thread
+    }
+
+    /// Where the calls of a conversation are, which has one that ended at `ended`.
+    fn place(&mut self, thread: Option<ThreadNumber>, ended: u64) -> Option<SpanId> {
+        let place = self.places.get_mut(thread?.0)?;
+        if let Some(sub_agent) = &mut place.sub_agent {
+            sub_agent.end = sub_agent.end.max(ended);
+        }
+        Some(place.parent)
+    }
+
+    /// The spans of the sub-agents that have ended, by the tool that they work for.
+    fn ended_sub_agents(&mut self, has_ended: impl Fn(Option<SpanId>) -> bool) -> Vec<Span> {
+        let context = self.context;
+        let ended = self.places.iter_mut().filter_map(|place| {
+            let sub_agent = place.sub_agent.take_if(|sub_agent| has_ended(sub_agent.tool))?;
+            Some(sub_agent_span(&context, &sub_agent))
+        });
+        ended.collect()
+    }
+}
+
+fn sub_agent_span(context: &ProxyContext, sub_agent: &SubAgent) -> Span {
+    Span {
+        trace_id: context.trace_id.to_bytes().to_vec(),
+        span_id: sub_agent.span_id.to_bytes().to_vec(),
+        parent_span_id: sub_agent.parent.to_bytes().to_vec(),
+        name: SUB_AGENT.to_owned(),
+        kind: span::SpanKind::Internal.into(),
+        start_time_unix_nano: sub_agent.start,
+        end_time_unix_nano: sub_agent.end,
+        attributes: vec![
+            text(names::OPERATION.written(), "invoke_agent"),
+            text(SOURCE, SOURCE_PROXY),
+            text(names::INFERRED.written(), "span"),
+        ],
+        ..Span::default()
+    }
+}

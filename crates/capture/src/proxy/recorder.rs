@@ -1,0 +1,258 @@
+//! The thread that turns exchanges into spans: reading bodies and writing files never holds up a request.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use axum::body::Bytes;
+use opentelemetry_proto::tonic::common::v1::InstrumentationScope;
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
+
+use tracer_insight::text::counted;
+
+use super::ProxyCounters;
+use super::exchange::{Exchange, ModelCall};
+use super::run_groups::RunGroups;
+use crate::exchange::ExchangeSink;
+use crate::model_api::is_auxiliary;
+use crate::{OtlpSink, Refused};
+
+/// What went through a proxy.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProxySummary {
+    /// Model calls that were recorded.
+    pub model_calls: u64,
+    /// Requests of APIs that are not known: passed on, and recorded without content.
+    pub other_requests: u64,
+    /// Those of them that ask for something, but of an API that is not known.
+    pub unknown_requests: u64,
+    /// Requests to open a `WebSocket`, which were refused.
+    pub refused_upgrades: u64,
+    /// Requests that are signed for the provider's address, such as Bedrock's, which were refused.
+    pub refused_signed: u64,
+    /// Spans that could not be written.
+    pub lost: u64,
+    /// Bodies that were left out because too much waited to be written.
+    pub without_content: u64,
+}
+
+impl ProxySummary {
+    /// What the user should know of it, a sentence each; none when everything was recorded.
+    ///
+    /// ```
+    /// let summary = tracer_capture::proxy::ProxySummary::default();
+    /// assert!(summary.notes().is_empty());
+    /// ```
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let mut note = |count: u64, noun: &str, what: &str| {
+            if count > 0 {
+                notes.push(format!("{} {what}", counted(count, noun)));
+            }
+        };
+        note(
+            self.refused_upgrades,
+            "request",
+            "to open a WebSocket refused, which cannot be recorded: tracer record --no-proxy lets them through",
+        );
+        note(
+            self.refused_signed,
+            "request",
+            "refused that is signed for the provider's own address, as Bedrock's are: tracer record --no-proxy lets them through",
+        );
+        note(
+            self.unknown_requests,
+            "request",
+            "of an API that is not known, passed on and recorded without content",
+        );
+        note(self.lost, "model or tool call", "could not be written");
+        note(
+            self.without_content,
+            "model call",
+            "recorded without messages: too much waited to be written",
+        );
+        notes
+    }
+}
+
+/// How many bytes of bodies may wait to be recorded; beyond that exchanges are recorded without content.
+const MAX_WAITING_BYTES: usize = 256 * 1024 * 1024;
+
+/// How often a span that the sink does not take at once is tried again, and how long apart.
+const TRIES: usize = 20;
+const RETRY: Duration = Duration::from_millis(100);
+
+/// How often to look which runs have ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+
+/// What the forwarder reports.
+#[derive(Debug)]
+pub(super) enum ExchangeReport {
+    Exchange(Box<Exchange>),
+    RefusedUpgrade,
+    RefusedSigned,
+    /// Nothing comes any more.
+    End,
+}
+
+/// Hands exchanges to the thread.
+#[derive(Debug, Clone)]
+pub(super) struct ReportSender {
+    sender: mpsc::Sender<ExchangeReport>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl ReportSender {
+    /// Never waits. After the end of the recorder nothing is recorded.
+    pub(super) fn send(&self, mut report: ExchangeReport) {
+        if let ExchangeReport::Exchange(exchange) = &mut report {
+            let size = exchange.request.len() + exchange.response.len();
+            if self.waiting.fetch_add(size, Ordering::Relaxed) + size > MAX_WAITING_BYTES {
+                self.waiting.fetch_sub(size, Ordering::Relaxed);
+                exchange.request = Bytes::new();
+                exchange.response = Vec::new();
+                exchange.is_cut = true;
+            }
+        }
+        let _ = self.sender.send(report);
+    }
+}
+
+/// The thread, and the way to it.
+#[derive(Debug)]
+pub(super) struct ExchangeRecorder {
+    sender: ReportSender,
+    thread: thread::JoinHandle<ProxySummary>,
+}
+
+impl ExchangeRecorder {
+    pub(super) fn start(
+        runs: RunGroups,
+        sink: Arc<dyn OtlpSink>,
+        counters: Arc<ProxyCounters>,
+        exchanges: Option<Box<dyn ExchangeSink>>,
+    ) -> io::Result<Self> {
+        let (sender, reports) = mpsc::channel();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let sender = ReportSender {
+            sender,
+            waiting: Arc::clone(&waiting),
+        };
+        let state = ExchangeRecorderState {
+            runs,
+            sink,
+            exchanges,
+            summary: ProxySummary::default(),
+        };
+        let thread = thread::Builder::new()
+            .name("tracer-proxy".to_owned())
+            .spawn(move || state.record_all(&reports, &waiting, &counters))?;
+        Ok(Self { sender, thread })
+    }
+
+    pub(super) fn sender(&self) -> ReportSender {
+        self.sender.clone()
+    }
+
+    /// Waits until everything is recorded that was reported before.
+    pub(super) fn finish(self) -> ProxySummary {
+        self.sender.send(ExchangeReport::End);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+struct ExchangeRecorderState {
+    runs: RunGroups,
+    sink: Arc<dyn OtlpSink>,
+    exchanges: Option<Box<dyn ExchangeSink>>,
+    summary: ProxySummary,
+}
+
+impl ExchangeRecorderState {
+    /// Records what is reported until the end.
+    fn record_all(
+        mut self,
+        reports: &mpsc::Receiver<ExchangeReport>,
+        waiting: &AtomicUsize,
+        counters: &ProxyCounters,
+    ) -> ProxySummary {
+        loop {
+            match reports.recv_timeout(POLL_INTERVAL) {
+                Ok(ExchangeReport::Exchange(mut exchange)) => {
+                    let size = exchange.request.len() + exchange.response.len();
+                    self.record(&mut exchange);
+                    drop(exchange);
+                    waiting.fetch_sub(size, Ordering::Relaxed);
+                }
+                Ok(ExchangeReport::RefusedUpgrade) => self.summary.refused_upgrades += 1,
+                Ok(ExchangeReport::RefusedSigned) => self.summary.refused_signed += 1,
+                Ok(ExchangeReport::End) | Err(RecvTimeoutError::Disconnected) => break,
+                // As long as an answer is on its way, nothing is idle.
+                Err(RecvTimeoutError::Timeout) if counters.read().open_requests == 0 => {
+                    let spans = self.runs.end_idle(SystemTime::now());
+                    self.write(spans);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+        let spans = self.runs.finish();
+        self.write(spans);
+        self.summary
+    }
+
+    fn record(&mut self, exchange: &mut Exchange) {
+        if let Some(exchanges) = &mut self.exchanges {
+            exchange.hand_over(exchanges.as_mut());
+        }
+        let Some(api) = exchange.api else {
+            self.summary.other_requests += 1;
+            let is_unknown = exchange.method == "POST" && !is_auxiliary(&exchange.path);
+            self.summary.unknown_requests += u64::from(is_unknown);
+            let spans = self.runs.spans(exchange, None);
+            self.write(spans);
+            return;
+        };
+        self.summary.model_calls += 1;
+        if exchange.is_cut && exchange.request.is_empty() {
+            self.summary.without_content += 1;
+        }
+        let call = ModelCall::read(exchange, api);
+        let spans = self.runs.spans(exchange, Some((api, &call)));
+        self.write(spans);
+    }
+
+    fn write(&mut self, spans: Vec<Span>) {
+        if spans.is_empty() {
+            return;
+        }
+        let count = spans.len() as u64;
+        let request = ResourceSpans {
+            resource: None,
+            scope_spans: vec![ScopeSpans {
+                scope: Some(InstrumentationScope {
+                    name: "tracer.proxy".to_owned(),
+                    ..InstrumentationScope::default()
+                }),
+                spans,
+                ..ScopeSpans::default()
+            }],
+            ..ResourceSpans::default()
+        };
+        for _ in 0..TRIES {
+            match self.sink.accept_spans(vec![request.clone()]) {
+                Ok(accepted) => {
+                    self.summary.lost += accepted.rejected;
+                    return;
+                }
+                Err(Refused::Busy { .. }) => thread::sleep(RETRY),
+                Err(Refused::Storage(_)) => break,
+            }
+        }
+        self.summary.lost += count;
+    }
+}

@@ -1,0 +1,353 @@
+//! The runs that exchanges belong to: the one of a recorded command, or, for a proxy on its own, one for each agent.
+//!
+//! A proxy on its own knows no command. In this order, the first that fits: the trace that the client sends, a
+//! conversation that the request continues, the run whose calls are less than the idle time away, a new run.
+
+use std::time::{Duration, SystemTime};
+
+use opentelemetry_proto::tonic::trace::v1::{Span, span};
+use tracer_insight::conversation::prompt_messages;
+use tracer_sdk::format::{TraceId, names};
+
+use super::exchange::{Exchange, ModelCall, SOURCE, SOURCE_PROXY, nanoseconds, text};
+use super::proxied_run::ProxiedRun;
+use super::threads::RequestHistory;
+use super::{ProxyContext, RunGrouping, new_span_id};
+use crate::model_api::ModelApi;
+
+/// How many runs are known at once, those that have ended among them: their conversations may go on.
+const MAX_RUNS: usize = 256;
+/// How long a tool may take whose result an agent is waiting for.
+const MAX_TOOL_TIME: Duration = Duration::from_secs(600);
+/// The longest name that is taken from what a client calls itself, in characters.
+const MAX_CLIENT_NAME: usize = 60;
+
+/// The runs.
+#[derive(Debug)]
+pub(super) enum RunGroups {
+    /// Everything is in one run, which somebody else begins and ends.
+    One(ProxiedRun),
+    /// Each agent has a run of its own.
+    PerAgent(AgentRuns),
+}
+
+/// The runs of a proxy on its own, the one with the latest call last.
+#[derive(Debug)]
+pub(super) struct AgentRuns {
+    grouping: RunGrouping,
+    runs: Vec<AgentRun>,
+}
+
+#[derive(Debug)]
+struct AgentRun {
+    calls: ProxiedRun,
+    name: String,
+    model_calls: u64,
+    first: SystemTime,
+    last: SystemTime,
+    /// Its root is written; what comes later is late.
+    has_root: bool,
+    /// Nothing came since it was ended.
+    has_ended: bool,
+}
+
+impl RunGroups {
+    pub(super) fn one(context: ProxyContext) -> Self {
+        Self::One(ProxiedRun::new(context))
+    }
+
+    pub(super) fn per_agent(grouping: RunGrouping) -> Self {
+        Self::PerAgent(AgentRuns {
+            grouping,
+            runs: Vec::new(),
+        })
+    }
+
+    /// The spans of an exchange; `call` is what its bodies say, if it is a model call.
+    pub(super) fn spans(&mut self, exchange: &Exchange, call: Option<(ModelApi, &ModelCall)>) -> Vec<Span> {
+        let calls = match self {
+            Self::One(calls) => calls,
+            Self::PerAgent(runs) => &mut runs.run_of(exchange, call.map(|(_, call)| call)).calls,
+        };
+        match call {
+            Some((api, call)) => calls.model_call(exchange, api, call),
+            None => vec![calls.other(exchange)],
+        }
+    }
+
+    /// The last spans of the runs that are over.
+    pub(super) fn end_idle(&mut self, now: SystemTime) -> Vec<Span> {
+        match self {
+            Self::One(_) => Vec::new(),
+            Self::PerAgent(runs) => runs.end(Some(now)),
+        }
+    }
+
+    /// The last spans of every run.
+    pub(super) fn finish(&mut self) -> Vec<Span> {
+        match self {
+            Self::One(calls) => calls.finish(),
+            Self::PerAgent(runs) => runs.end(None),
+        }
+    }
+}
+
+impl AgentRuns {
+    /// The run of an exchange, which becomes the last one.
+    fn run_of(&mut self, exchange: &Exchange, call: Option<&ModelCall>) -> &mut AgentRun {
+        let place = self.place_of(exchange, call);
+        let mut run = match place {
+            Some(place) => self.runs.remove(place),
+            None => self.begin(exchange),
+        };
+        run.first = run.first.min(exchange.arrived);
+        run.last = run.last.max(exchange.ended);
+        run.has_ended = false;
+        run.model_calls += u64::from(call.is_some());
+        if self.runs.len() >= MAX_RUNS
+            && let Some(oldest) = self.runs.iter().position(|run| run.has_ended)
+        {
+            self.runs.remove(oldest);
+        }
+        self.runs.push(run);
+        let last = self.runs.len() - 1;
+        &mut self.runs[last]
+    }
+
+    fn place_of(&self, exchange: &Exchange, call: Option<&ModelCall>) -> Option<usize> {
+        let latest = |is_it: &dyn Fn(&AgentRun) -> bool| self.runs.iter().rposition(is_it);
+        if let Some((trace_id, _)) = exchange.sent_context {
+            return latest(&|run| run.calls.context.trace_id == trace_id);
+        }
+        let history =
+            call.map(|call| RequestHistory::of_request(&call.request, &prompt_messages(&call.request)));
+        let continued = history.and_then(|history| latest(&|run| run.calls.is_continued_by(&history)));
+        continued.or_else(|| latest(&|run| !run.has_root && distance(exchange, run) <= self.grouping.idle))
+    }
+
+    fn begin(&self, exchange: &Exchange) -> AgentRun {
+        let trace_id = exchange
+            .sent_context
+            .map_or_else(new_trace_id, |(trace_id, _)| trace_id);
+        let context = ProxyContext {
+            trace_id,
+            root_span_id: new_span_id(),
+        };
+        let name = self.grouping.name.clone();
+        AgentRun {
+            calls: ProxiedRun::new(context),
+            name: name.unwrap_or_else(|| client_name(&exchange.user_agent)),
+            model_calls: 0,
+            first: exchange.arrived,
+            last: exchange.ended,
+            has_root: false,
+            has_ended: false,
+        }
+    }
+
+    /// Ends the runs that are idle at `now`, or all of them.
+    fn end(&mut self, now: Option<SystemTime>) -> Vec<Span> {
+        let idle = self.grouping.idle;
+        let is_over = |run: &AgentRun| {
+            now.is_none_or(|now| {
+                let quiet = now.duration_since(run.last).unwrap_or_default();
+                let patience = if run.calls.waits_for_tools() {
+                    idle.max(MAX_TOOL_TIME)
+                } else {
+                    idle
+                };
+                quiet > patience
+            })
+        };
+        let mut spans = Vec::new();
+        for run in &mut self.runs {
+            if run.has_ended || !is_over(run) {
+                continue;
+            }
+            run.has_ended = true;
+            spans.extend(run.calls.finish());
+            if !run.has_root {
+                run.has_root = true;
+                spans.push(root(run));
+            }
+        }
+        spans
+    }
+}
+
+/// How far an exchange is from those of a run; nothing where it overlaps with them.
+fn distance(exchange: &Exchange, run: &AgentRun) -> Duration {
+    let after = exchange.arrived.duration_since(run.last).unwrap_or_default();
+    let before = run.first.duration_since(exchange.ended).unwrap_or_default();
+    after.max(before)
+}
+
+/// The span around all calls of a run. What holds no model call is no agent's, and gets no name that would make it one.
+fn root(run: &AgentRun) -> Span {
+    let context = run.calls.context;
+    let mut attributes = vec![
+        text(SOURCE, SOURCE_PROXY),
+        text(names::INFERRED.written(), "span"),
+    ];
+    if run.model_calls > 0 {
+        attributes.push(text(names::RUN_NAME.written(), &run.name));
+    }
+    Span {
+        trace_id: context.trace_id.to_bytes().to_vec(),
+        span_id: context.root_span_id.to_bytes().to_vec(),
+        name: run.name.clone(),
+        kind: span::SpanKind::Internal.into(),
+        start_time_unix_nano: nanoseconds(run.first),
+        end_time_unix_nano: nanoseconds(run.last),
+        attributes,
+        ..Span::default()
+    }
+}
+
+/// The product of a `User-Agent` header: `OpenAI/Python`, `python-httpx`, `claude-cli`.
+fn client_name(user_agent: &str) -> String {
+    let product = user_agent.split_whitespace().next().unwrap_or_default();
+    let has_version = |text: &str| text.starts_with(|char: char| char.is_ascii_digit());
+    let name = match product.rsplit_once('/') {
+        Some((name, version)) if has_version(version) => name,
+        _ => product,
+    };
+    let is_plain = |char: &char| char.is_ascii_alphanumeric() || "-_./@".contains(*char);
+    let name: String = name.chars().filter(is_plain).take(MAX_CLIENT_NAME).collect();
+    if name.is_empty() { "agent".to_owned() } else { name }
+}
+
+fn new_trace_id() -> TraceId {
+    loop {
+        if let Some(id) = TraceId::from_u128(uuid::Uuid::new_v4().as_u128()) {
+            return id;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::proxy::exchange::ExchangeOutcome;
+
+    /// An exchange of a chat that takes a second, `at` seconds after the first one.
+    fn exchange(at: u64, messages: &Value, answer: &Value) -> Exchange {
+        let arrived = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + at);
+        Exchange {
+            segment: "openai",
+            query: None,
+            headers: Vec::new(),
+            arrivals: Vec::new(),
+            is_replayed: false,
+            call_number: None,
+            span_id: new_span_id(),
+            sent_context: None,
+            user_agent: "OpenAI/Python 3.54.0".to_owned(),
+            api: Some(ModelApi::ChatCompletions),
+            provider: "openai",
+            server: "api.openai.com".to_owned(),
+            method: "POST".to_owned(),
+            path: "/v1/chat/completions".to_owned(),
+            request: json!({"model": "m", "messages": messages})
+                .to_string()
+                .into_bytes()
+                .into(),
+            arrived,
+            status: Some(200),
+            content_type: "application/json".to_owned(),
+            content_encoding: String::new(),
+            response: json!({"choices": [{"index": 0, "message": answer, "finish_reason": "stop"}]})
+                .to_string()
+                .into_bytes(),
+            is_cut: false,
+            first_byte: None,
+            ended: arrived + Duration::from_secs(1),
+            outcome: ExchangeOutcome::Answered,
+        }
+    }
+
+    fn groups(name: Option<&str>) -> RunGroups {
+        RunGroups::per_agent(RunGrouping {
+            name: name.map(str::to_owned),
+            idle: Duration::from_secs(10),
+        })
+    }
+
+    /// Records an exchange; the run's trace ID.
+    fn record(groups: &mut RunGroups, exchange: &Exchange) -> Vec<u8> {
+        let api = ModelApi::ChatCompletions;
+        let call = ModelCall::read(exchange, api);
+        let spans = groups.spans(exchange, Some((api, &call)));
+        spans.last().unwrap().trace_id.clone()
+    }
+
+    fn user(text: &str) -> Value {
+        json!([{"role": "user", "content": text}])
+    }
+
+    fn said(text: &str) -> Value {
+        json!({"role": "assistant", "content": text})
+    }
+
+    #[test]
+    fn an_idle_time_separates_runs() {
+        let mut groups = groups(None);
+        let first = record(&mut groups, &exchange(0, &user("A"), &said("a")));
+        let soon = record(&mut groups, &exchange(8, &user("B"), &said("b")));
+        let later = record(&mut groups, &exchange(60, &user("C"), &said("c")));
+        assert_eq!(first, soon);
+        assert_ne!(first, later);
+    }
+
+    #[test]
+    fn a_conversation_goes_on_in_its_run() {
+        let mut groups = groups(None);
+        let first = record(&mut groups, &exchange(0, &user("A"), &said("a")));
+        let end = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_030);
+        assert_eq!(groups.end_idle(end).len(), 1, "the root");
+        let next = json!([{"role": "user", "content": "A"}, said("a"), {"role": "user", "content": "And?"}]);
+        let later = record(&mut groups, &exchange(600, &next, &said("b")));
+        assert_eq!(first, later);
+        assert!(groups.finish().is_empty(), "there is one root");
+    }
+
+    #[test]
+    fn a_trace_that_is_sent_is_the_run() {
+        let mut groups = groups(None);
+        record(&mut groups, &exchange(0, &user("A"), &said("a")));
+        let mut sent = exchange(1, &user("B"), &said("b"));
+        sent.sent_context = Some(("ab".repeat(16).parse().unwrap(), "cd".repeat(8).parse().unwrap()));
+        assert_eq!(record(&mut groups, &sent), [0xab; 16]);
+    }
+
+    #[test]
+    fn a_run_waits_for_its_tools() {
+        let mut groups = groups(Some("refunds"));
+        let asks = json!({"role": "assistant", "tool_calls": [
+            {"id": "call_1", "type": "function", "function": {"name": "build", "arguments": "{}"}}]});
+        record(&mut groups, &exchange(0, &user("A"), &asks));
+        let at = |seconds: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + seconds);
+        assert!(groups.end_idle(at(120)).is_empty());
+        let names: Vec<String> = groups
+            .end_idle(at(1_000))
+            .into_iter()
+            .map(|span| span.name)
+            .collect();
+        assert_eq!(names, ["build", "refunds"]);
+    }
+
+    #[test]
+    fn clients_are_named_by_their_product() {
+        for (user_agent, name) in [
+            ("OpenAI/Python 3.54.0", "OpenAI/Python"),
+            ("claude-cli/2.1.330 (external, cli)", "claude-cli"),
+            ("python-httpx/0.28.1", "python-httpx"),
+            ("\u{1b}[31m", "31m"),
+            ("", "agent"),
+        ] {
+            assert_eq!(client_name(user_agent), name, "{user_agent:?}");
+        }
+    }
+}

@@ -1,0 +1,655 @@
+//! The proxy between a client and a scripted upstream, both over real connections.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use opentelemetry_proto::tonic::common::v1::any_value;
+use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, Span};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{Accepted, Refused};
+
+/// Keeps what it gets.
+#[derive(Default)]
+struct Spans(Mutex<Vec<Span>>);
+
+impl OtlpSink for Spans {
+    fn accept_spans(&self, spans: Vec<ResourceSpans>) -> Result<Accepted, Refused> {
+        let spans = spans.into_iter().flat_map(|resource| resource.scope_spans);
+        self.0.lock().extend(spans.flat_map(|scope| scope.spans));
+        Ok(Accepted::default())
+    }
+
+    fn accept_logs(&self, _: Vec<ResourceLogs>) -> Result<Accepted, Refused> {
+        Ok(Accepted::default())
+    }
+}
+
+fn context() -> ProxyContext {
+    ProxyContext {
+        trace_id: "ab".repeat(16).parse().unwrap(),
+        root_span_id: "cd".repeat(8).parse().unwrap(),
+    }
+}
+
+/// Reads one request: its head, and its body by the length.
+fn read_request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4096];
+    let end = loop {
+        if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            break end + 4;
+        }
+        let read = stream.read(&mut buffer).ok().filter(|read| *read > 0)?;
+        bytes.extend_from_slice(&buffer[..read]);
+    };
+    let head = String::from_utf8_lossy(&bytes[..end]).to_ascii_lowercase();
+    let length = head
+        .split("content-length: ")
+        .nth(1)
+        .and_then(|rest| rest.lines().next());
+    let length: usize = length.map_or(0, |length| length.trim().parse().unwrap());
+    while bytes.len() < end + length {
+        let read = stream.read(&mut buffer).ok().filter(|read| *read > 0)?;
+        bytes.extend_from_slice(&buffer[..read]);
+    }
+    Some((head, bytes[end..].to_vec()))
+}
+
+/// An upstream that treats each connection with `answer`, and gives the head of each request.
+fn upstream(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> (String, mpsc::Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (heads, requests) = mpsc::channel();
+    let answer = Arc::new(answer);
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let (heads, answer) = (heads.clone(), Arc::clone(&answer));
+            thread::spawn(move || {
+                let mut stream = stream;
+                stream.set_nodelay(true).unwrap();
+                while let Some((head, _)) = read_request(&mut stream) {
+                    let _ = heads.send(head);
+                    answer(&mut stream);
+                }
+            });
+        }
+    });
+    (format!("http://{address}/v1"), requests)
+}
+
+fn whole(content_type: &str, body: &str) -> Vec<u8> {
+    format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+const CHUNKED: &[u8] =
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+
+fn chunk(bytes: &[u8]) -> Vec<u8> {
+    [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat()
+}
+
+struct Proxied {
+    proxy: Option<ModelProxy>,
+    spans: Arc<Spans>,
+    base: String,
+}
+
+impl Proxied {
+    fn new(upstream: &str) -> Self {
+        let spans = Arc::new(Spans::default());
+        let upstream = upstream.to_owned();
+        let sink: Arc<dyn OtlpSink> = Arc::clone(&spans) as Arc<dyn OtlpSink>;
+        let variable = |name: &str| (name == "OPENAI_BASE_URL").then(|| upstream.clone());
+        let proxy = ModelProxy::start(context(), variable, sink).unwrap();
+        let base = format!("{}/openai/v1", proxy.base());
+        Self {
+            proxy: Some(proxy),
+            spans,
+            base,
+        }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.proxy.as_ref().unwrap().address()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream
+    }
+
+    /// Sends a request as a client would; the answer is read by the caller.
+    fn send(&self, path: &str, headers: &str, body: &str) -> TcpStream {
+        let mut stream = self.connect();
+        let url = format!("{}{path}", self.base);
+        let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+        let request = format!(
+            "POST /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {}\r\n{headers}\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        stream
+    }
+
+    fn ask(&self, path: &str, headers: &str, body: &str) -> String {
+        let mut answer = Vec::new();
+        let _ = self.send(path, headers, body).read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    fn finish(mut self) -> (ProxySummary, Vec<Span>) {
+        let summary = self.proxy.take().unwrap().shut_down();
+        let spans = std::mem::take(&mut *self.spans.0.lock());
+        (summary, spans)
+    }
+}
+
+fn attribute(span: &Span, key: &str) -> Option<Value> {
+    let found = span.attributes.iter().find(|attribute| attribute.key == key)?;
+    Some(match found.value.as_ref()?.value.as_ref()? {
+        any_value::Value::StringValue(text) => json!(text),
+        any_value::Value::BoolValue(flag) => json!(flag),
+        any_value::Value::IntValue(int) => json!(int),
+        any_value::Value::DoubleValue(double) => json!(double),
+        _ => return None,
+    })
+}
+
+fn event_content(span: &Span, name: &str) -> Option<String> {
+    let event = span.events.iter().find(|event| event.name == name)?;
+    match event.attributes.first()?.value.as_ref()?.value.as_ref()? {
+        any_value::Value::StringValue(text) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+const QUESTION: &str = r#"{"model":"gpt-5","temperature":0.5,"messages":[{"role":"user","content":"Hi"}]}"#;
+const ANSWER: &str = r#"{"id":"chatcmpl-1","model":"gpt-5-2026","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":8,"completion_tokens":2,"total_tokens":10}}"#;
+
+#[test]
+fn a_call_is_passed_on_and_recorded() {
+    let (address, requests) =
+        upstream(|stream| stream.write_all(&whole("application/json", ANSWER)).unwrap());
+    let proxied = Proxied::new(&address);
+    let answer = proxied.ask(
+        "/chat/completions?key=sk-secret-in-query",
+        "authorization: Bearer sk-secret\r\n",
+        QUESTION,
+    );
+    assert!(
+        answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with(ANSWER),
+        "{answer}"
+    );
+    let head = requests.recv().unwrap();
+    assert!(
+        head.starts_with("post /v1/chat/completions?key=sk-secret-in-query http/1.1"),
+        "{head}"
+    );
+    assert!(head.contains("authorization: bearer sk-secret") && head.contains("accept-encoding: identity"));
+    let (summary, spans) = proxied.finish();
+    assert_eq!((summary.model_calls, summary.lost), (1, 0));
+    let [span] = spans.as_slice() else {
+        panic!("{spans:#?}")
+    };
+    assert_eq!(span.trace_id, context().trace_id.to_bytes());
+    assert_eq!(span.parent_span_id, context().root_span_id.to_bytes());
+    for (key, value) in [
+        ("gen_ai.operation.name", json!("chat")),
+        ("gen_ai.request.model", json!("gpt-5")),
+        ("gen_ai.response.model", json!("gpt-5-2026")),
+        ("gen_ai.response.id", json!("chatcmpl-1")),
+        ("gen_ai.usage.input_tokens", json!(8)),
+        ("gen_ai.usage.output_tokens", json!(2)),
+        ("gen_ai.response.finish_reasons", json!("[\"stop\"]")),
+        ("http.response.status_code", json!(200)),
+    ] {
+        assert_eq!(attribute(span, key), Some(value), "{key}");
+    }
+    assert_eq!(
+        event_content(span, "gen_ai.user.message").map(|text| text.len()),
+        serde_json::from_str::<Value>(QUESTION)
+            .ok()
+            .map(|value| value.to_string().len())
+    );
+    assert!(
+        event_content(span, "gen_ai.assistant.message")
+            .unwrap()
+            .contains("Hello")
+    );
+    assert!(
+        !format!("{span:?}").contains("secret"),
+        "no header and no query is recorded"
+    );
+}
+
+/// Reads until a text has come.
+fn read_until(stream: &mut TcpStream, text: &str) -> String {
+    let mut seen = String::new();
+    let mut buffer = [0; 1024];
+    while !seen.contains(text) {
+        let read = stream.read(&mut buffer).unwrap();
+        assert!(read > 0, "{seen}");
+        seen.push_str(&String::from_utf8_lossy(&buffer[..read]));
+    }
+    seen
+}
+
+#[test]
+fn chunks_arrive_before_the_answer_ends() {
+    let (ready, wait) = mpsc::channel::<()>();
+    let wait = Mutex::new(wait);
+    let (address, _requests) = upstream(move |stream| {
+        stream.write_all(CHUNKED).unwrap();
+        stream
+            .write_all(&chunk(
+                b"data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n",
+            ))
+            .unwrap();
+        // Only when the client has the first chunk comes the second.
+        wait.lock().recv().unwrap();
+        stream.write_all(&chunk(b"data: {\"choices\":[{\"delta\":{\"content\":\"B\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")).unwrap();
+        stream.write_all(b"0\r\n\r\n").unwrap();
+    });
+    let proxied = Proxied::new(&address);
+    let mut stream = proxied.send("/chat/completions", "", QUESTION);
+    let mut seen = read_until(&mut stream, "\"A\"");
+    ready.send(()).unwrap();
+    stream.read_to_string(&mut seen).unwrap();
+    assert!(seen.contains("\"B\"") && seen.contains("[DONE]"));
+    let (_, spans) = proxied.finish();
+    assert!(
+        event_content(&spans[0], "gen_ai.assistant.message")
+            .unwrap()
+            .contains("\"AB\"")
+    );
+    assert_eq!(attribute(&spans[0], "tracer.error_type"), None);
+    assert_eq!(attribute(&spans[0], "tracer.chunks"), Some(json!(2)));
+    assert!(attribute(&spans[0], "tracer.time_to_first_chunk_ms").is_some());
+}
+
+#[test]
+fn a_client_that_hangs_up_stops_the_upstream() {
+    let (gone, is_gone) = mpsc::channel();
+    let (address, _requests) = upstream(move |stream| {
+        stream.write_all(CHUNKED).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while Instant::now() < deadline {
+            if stream
+                .write_all(&chunk(
+                    b"data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n",
+                ))
+                .is_err()
+            {
+                let _ = gone.send(());
+                return;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    });
+    let proxied = Proxied::new(&address);
+    let mut stream = proxied.send("/chat/completions", "", QUESTION);
+    read_until(&mut stream, "\"A\"");
+    drop(stream);
+    is_gone
+        .recv_timeout(Duration::from_secs(10))
+        .expect("the upstream connection is closed");
+    let (_, spans) = proxied.finish();
+    assert_eq!(attribute(&spans[0], "tracer.error_type"), Some(json!("aborted")));
+    assert!(
+        event_content(&spans[0], "gen_ai.assistant.message")
+            .unwrap()
+            .contains('A')
+    );
+    assert!(event_content(&spans[0], "gen_ai.user.message").is_some());
+}
+
+#[test]
+fn a_broken_answer_is_broken_for_the_client_too() {
+    let (address, _requests) = upstream(|stream| {
+        stream.write_all(CHUNKED).unwrap();
+        stream
+            .write_all(&chunk(
+                b"data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n",
+            ))
+            .unwrap();
+        stream.shutdown(std::net::Shutdown::Both).unwrap();
+    });
+    let proxied = Proxied::new(&address);
+    let answer = proxied.ask("/chat/completions", "", QUESTION);
+    assert!(
+        answer.contains("\"A\"") && !answer.ends_with("0\r\n\r\n"),
+        "no clean end: {answer}"
+    );
+    let (_, spans) = proxied.finish();
+    assert_eq!(
+        attribute(&spans[0], "tracer.error_type"),
+        Some(json!("upstream_failed"))
+    );
+    assert!(
+        event_content(&spans[0], "gen_ai.assistant.message")
+            .unwrap()
+            .contains('A')
+    );
+}
+
+#[test]
+fn an_error_is_a_failed_call() {
+    let body = r#"{"error":{"type":"rate_limit_error","message":"slow down"}}"#;
+    let (address, _requests) = upstream(move |stream| {
+        let answer = format!(
+            "HTTP/1.1 429 Too Many Requests\r\nretry-after: 1\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(answer.as_bytes()).unwrap();
+    });
+    let proxied = Proxied::new(&address);
+    let answer = proxied.ask("/chat/completions", "", QUESTION);
+    assert!(answer.starts_with("HTTP/1.1 429") && answer.contains("retry-after: 1"));
+    let (_, spans) = proxied.finish();
+    assert_eq!(
+        attribute(&spans[0], "tracer.error_type"),
+        Some(json!("rate_limit_error"))
+    );
+    assert_eq!(
+        attribute(&spans[0], "tracer.error_message"),
+        Some(json!("slow down"))
+    );
+    assert!(event_content(&spans[0], "gen_ai.assistant.message").is_none());
+}
+
+#[test]
+fn an_upstream_that_is_not_there_is_reported() {
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let proxied = Proxied::new(&format!("http://{unused}/v1"));
+    let answer = proxied.ask("/chat/completions", "", QUESTION);
+    assert!(
+        answer.starts_with("HTTP/1.1 502") && answer.contains("cannot be reached"),
+        "{answer}"
+    );
+    let (summary, spans) = proxied.finish();
+    assert_eq!(summary.model_calls, 1);
+    assert_eq!(
+        attribute(&spans[0], "tracer.error_type"),
+        Some(json!("upstream_failed"))
+    );
+}
+
+#[test]
+fn only_the_recorded_program_gets_through() {
+    let (address, requests) =
+        upstream(|stream| stream.write_all(&whole("application/json", ANSWER)).unwrap());
+    let proxied = Proxied::new(&address);
+    let port = proxied.proxy.as_ref().unwrap().address();
+    let ask = |text: String| {
+        let mut stream = proxied.connect();
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer);
+        answer.lines().next().unwrap_or_default().to_owned()
+    };
+    let path = proxied.base.split_once("/r/").unwrap().1.to_owned();
+    let head = |path: &str, host: &str, more: &str| {
+        format!(
+            "POST {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: 0\r\n{more}\r\n"
+        )
+    };
+    let host = port.to_string();
+    let good = format!("/r/{path}/chat/completions");
+    for (request, status) in [
+        (head("/r/0123/openai/v1/chat/completions", &host, ""), "403"),
+        (head("/v1/chat/completions", &host, ""), "404"),
+        (head(&good, "evil.example", ""), "403"),
+        (head(&good, &host, "origin: https://evil.example\r\n"), "403"),
+        (head(&good.replace("/openai/", "/nobody/"), &host, ""), "404"),
+        (
+            head(&good, &host, "connection: upgrade\r\nupgrade: websocket\r\n"),
+            "426",
+        ),
+    ] {
+        let answer = ask(request.clone());
+        assert!(answer.contains(status), "{answer} to {request}");
+    }
+    assert!(requests.try_recv().is_err(), "nothing reached the provider");
+    let (summary, spans) = proxied.finish();
+    assert_eq!((summary.refused_upgrades, spans.len()), (1, 0));
+}
+
+#[test]
+fn what_is_no_model_call_has_no_content() {
+    let (address, _requests) = upstream(|stream| {
+        stream
+            .write_all(&whole("application/json", "{\"data\":\"private\"}"))
+            .unwrap();
+    });
+    let proxied = Proxied::new(&address);
+    proxied.ask("/files", "", "private upload");
+    let (summary, spans) = proxied.finish();
+    assert_eq!((summary.model_calls, summary.other_requests), (0, 1));
+    assert_eq!(spans[0].name, "POST /v1/files");
+    assert!(!format!("{spans:?}").contains("private"));
+}
+
+#[test]
+fn calls_are_where_the_client_says_and_tools_are_derived() {
+    let answers = Mutex::new(vec![
+        ANSWER.to_owned(),
+        r#"{"id":"c1","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}}]},"finish_reason":"tool_calls"}]}"#.to_owned(),
+    ]);
+    let (address, _requests) = upstream(move |stream| {
+        let body = answers.lock().pop().unwrap();
+        stream.write_all(&whole("application/json", &body)).unwrap();
+    });
+    let proxied = Proxied::new(&address);
+    let trace = "ab".repeat(16);
+    proxied.ask(
+        "/chat/completions",
+        &format!("traceparent: 00-{trace}-1234567890abcdef-01\r\n"),
+        QUESTION,
+    );
+    let next = r#"{"model":"gpt-5","messages":[{"role":"user","content":"Hi"},{"role":"assistant","tool_calls":[{"id":"call_1","type":"function","function":{"name":"weather","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_1","content":"7 C"}]}"#;
+    proxied.ask(
+        "/chat/completions",
+        &format!("traceparent: 00-{}-1234567890abcdef-01\r\n", "99".repeat(16)),
+        next,
+    );
+    let (_, spans) = proxied.finish();
+    let names: Vec<&str> = spans.iter().map(|span| span.name.as_str()).collect();
+    assert_eq!(names, ["chat gpt-5", "weather", "chat gpt-5"]);
+    assert_eq!(spans[0].parent_span_id, 0x1234_5678_90ab_cdef_u64.to_be_bytes());
+    assert_eq!(spans[1].parent_span_id, spans[0].parent_span_id);
+    assert_eq!(
+        spans[2].parent_span_id,
+        context().root_span_id.to_bytes(),
+        "another trace is not ours"
+    );
+    assert!(spans[1].start_time_unix_nano >= spans[0].end_time_unix_nano);
+    assert!(spans[1].end_time_unix_nano <= spans[2].end_time_unix_nano);
+}
+
+/// A request of a conversation with tools.
+fn with_tools(messages: &Value) -> String {
+    let tool =
+        json!({"type": "function", "function": {"name": "research", "parameters": {"type": "object"}}});
+    json!({"model": "gpt-5", "messages": messages, "tools": [tool]}).to_string()
+}
+
+fn answering(message: &Value) -> String {
+    json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).to_string()
+}
+
+#[test]
+fn a_conversation_that_a_tool_begins_is_in_it() {
+    let call = |id: &str, topic: &str| json!({"id": id, "type": "function", "function": {"name": "research", "arguments": json!({"topic": topic}).to_string()}});
+    let delegates =
+        json!({"role": "assistant", "content": null, "tool_calls": [call("call_1", "the fjords of Norway")]});
+    let looks_up =
+        json!({"role": "assistant", "content": null, "tool_calls": [call("call_2", "depth of fjords")]});
+    let main = json!([{"role": "user", "content": "Write about Norway."}]);
+    let inner = json!([{"role": "system", "content": "You research."}, {"role": "user", "content": "Topic: the fjords of Norway"}]);
+    let then = |messages: &Value, more: &[Value]| {
+        let mut messages = messages.as_array().unwrap().clone();
+        messages.extend_from_slice(more);
+        Value::Array(messages)
+    };
+    let result = |id: &str, text: &str| json!({"role": "tool", "tool_call_id": id, "content": text});
+    let found = json!({"role": "assistant", "content": "1308 m"});
+    let requests = [
+        (with_tools(&main), answering(&delegates)),
+        (with_tools(&inner), answering(&looks_up)),
+        (
+            with_tools(&then(&inner, &[looks_up.clone(), result("call_2", "1308 m")])),
+            answering(&found),
+        ),
+        (
+            with_tools(&then(&main, &[delegates.clone(), result("call_1", "1308 m")])),
+            answering(&found),
+        ),
+    ];
+    let answers: Vec<String> = requests.iter().rev().map(|(_, answer)| answer.clone()).collect();
+    let answers = Mutex::new(answers);
+    let (address, _requests) = upstream(move |stream| {
+        let body = answers.lock().pop().unwrap();
+        stream.write_all(&whole("application/json", &body)).unwrap();
+    });
+    let proxied = Proxied::new(&address);
+    for (request, _) in &requests {
+        proxied.ask("/chat/completions", "", request);
+    }
+    let (_, spans) = proxied.finish();
+    let name_of = |id: &[u8]| {
+        let parent = spans.iter().find(|span| span.span_id == id);
+        parent.map_or("root", |span| span.name.as_str())
+    };
+    let tree: Vec<(&str, &str, Option<Value>)> = spans
+        .iter()
+        .map(|span| {
+            (
+                span.name.as_str(),
+                name_of(&span.parent_span_id),
+                attribute(span, "tracer.thread"),
+            )
+        })
+        .collect();
+    assert_eq!(
+        tree,
+        [
+            ("chat gpt-5", "root", Some(json!(1))),
+            ("chat gpt-5", "sub-agent", Some(json!(2))),
+            ("research", "sub-agent", None),
+            ("chat gpt-5", "sub-agent", Some(json!(2))),
+            ("research", "root", None),
+            ("sub-agent", "research", None),
+            ("chat gpt-5", "root", Some(json!(1))),
+        ]
+    );
+    let sub_agent = spans.iter().find(|span| span.name == "sub-agent").unwrap();
+    assert_eq!(attribute(sub_agent, "tracer.inferred"), Some(json!("span")));
+    assert_eq!(attribute(&spans[1], "tracer.inferred"), Some(json!("parent")));
+    assert_eq!(attribute(&spans[0], "tracer.inferred"), None);
+}
+
+#[test]
+fn an_answer_that_is_compressed_anyway_is_read_and_passed_on() {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(ANSWER.as_bytes()).unwrap();
+    let packed = gzip.finish().unwrap();
+    let sent = packed.clone();
+    let (address, _requests) = upstream(move |stream| {
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\n\r\n",
+            sent.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(&sent).unwrap();
+    });
+    let proxied = Proxied::new(&address);
+    let mut answer = Vec::new();
+    proxied
+        .send("/chat/completions", "", QUESTION)
+        .read_to_end(&mut answer)
+        .unwrap();
+    assert!(answer.ends_with(&packed), "the client gets what was sent");
+    let (_, spans) = proxied.finish();
+    assert!(
+        event_content(&spans[0], "gen_ai.assistant.message")
+            .unwrap()
+            .contains("Hello")
+    );
+}
+
+#[test]
+fn an_encoding_that_is_not_known_is_passed_on_and_named() {
+    let (address, _requests) = upstream(|stream| {
+        let answer = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: br\r\ncontent-length: 4\r\n\r\n\x0b\x01\x80\x03";
+        stream.write_all(answer).unwrap();
+    });
+    let proxied = Proxied::new(&address);
+    let mut answer = Vec::new();
+    proxied
+        .send("/chat/completions", "", QUESTION)
+        .read_to_end(&mut answer)
+        .unwrap();
+    assert!(answer.ends_with(b"\x0b\x01\x80\x03"));
+    let (_, spans) = proxied.finish();
+    assert_eq!(attribute(&spans[0], "tracer.unread_encoding"), Some(json!("br")));
+    assert!(event_content(&spans[0], "gen_ai.assistant.message").is_none());
+}
+
+#[test]
+fn signed_requests_are_refused_and_counted() {
+    let (address, requests) =
+        upstream(|stream| stream.write_all(&whole("application/json", ANSWER)).unwrap());
+    let proxied = Proxied::new(&address);
+    let signature =
+        "authorization: AWS4-HMAC-SHA256 Credential=AKIA/20260101/eu-west-1/bedrock/aws4_request\r\n";
+    let answer = proxied.ask("/model/claude/converse", signature, QUESTION);
+    assert!(
+        answer.starts_with("HTTP/1.1 421") && answer.contains("signed"),
+        "{answer}"
+    );
+    assert!(requests.try_recv().is_err(), "nothing reached the provider");
+    let (summary, spans) = proxied.finish();
+    assert_eq!((summary.refused_signed, spans.len()), (1, 0));
+    assert!(
+        summary.notes()[0].starts_with("1 request refused"),
+        "{:?}",
+        summary.notes()
+    );
+}
+
+#[test]
+fn a_hundred_calls_at_once_are_all_recorded() {
+    let (address, _requests) =
+        upstream(|stream| stream.write_all(&whole("application/json", ANSWER)).unwrap());
+    let proxied = Proxied::new(&address);
+    thread::scope(|scope| {
+        for _ in 0..100 {
+            scope.spawn(|| assert!(proxied.ask("/chat/completions", "", QUESTION).ends_with(ANSWER)));
+        }
+    });
+    let (summary, spans) = proxied.finish();
+    assert_eq!((summary.model_calls, summary.lost, spans.len()), (100, 0, 100));
+}
+
+#[test]
+fn an_api_that_nobody_knows_is_reported() {
+    let (address, _requests) = upstream(|stream| stream.write_all(&whole("application/json", "{}")).unwrap());
+    let proxied = Proxied::new(&address);
+    assert!(proxied.ask("/rerank", "", "{}").starts_with("HTTP/1.1 200"));
+    assert!(
+        proxied
+            .ask("/messages/count_tokens", "", "{}")
+            .starts_with("HTTP/1.1 200")
+    );
+    let (summary, _) = proxied.finish();
+    assert_eq!((summary.other_requests, summary.unknown_requests), (2, 1));
+    assert!(summary.notes()[0].contains("of an API that is not known"));
+}

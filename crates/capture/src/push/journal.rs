@@ -1,0 +1,345 @@
+//! [`Journal`]: what one endpoint has acknowledged, in a file of the data directory.
+//!
+//! Each acknowledgement is one line that is appended; a line that a crash has torn is sent again. The file is written
+//! anew, beside the old one and renamed into its place, when it is opened and when it has grown.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tracer_sdk::format::TraceId;
+use tracer_sdk::read::read_input;
+
+use super::endpoint::PushEndpoint;
+use super::error::PushError;
+
+/// Folder of the journals in the data directory.
+const FOLDER: &str = "pushed";
+/// Version of the journal's format.
+const VERSION: u32 = 1;
+/// Bytes of a journal that is read: about a million runs.
+const MAX_BYTES: u64 = 256 * 1024 * 1024;
+/// Lines beyond those that are needed, with which it is written anew.
+const MAX_EXTRA_LINES: usize = 10_000;
+
+/// How far a run is sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SentPart {
+    /// Bytes of its log.
+    pub(super) bytes: u64,
+    /// Number of spans in them.
+    pub(super) spans: u64,
+    /// Hash of the end of those bytes: tells a log that has grown from another one.
+    pub(super) end: u64,
+    /// Whether the run has ended, and all of it is sent.
+    pub(super) complete: bool,
+}
+
+/// What an endpoint has acknowledged. While it is open no other process can open it.
+#[derive(Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+    file: File,
+    /// Keeps the lock.
+    _lock: File,
+    head: JournalHead,
+    runs: HashMap<TraceId, SentPart>,
+    lines: usize,
+}
+
+/// The first line.
+#[derive(Debug, Serialize, Deserialize)]
+struct JournalHead {
+    version: u32,
+    endpoint: String,
+    /// Whether the user agreed to send runs there.
+    confirmed: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct JournalLine {
+    run: TraceId,
+    #[serde(flatten)]
+    part: SentPart,
+}
+
+impl Journal {
+    /// Opens the journal of an endpoint, and forgets the runs that do not `exist` any more.
+    pub(super) fn open(
+        data_dir: &Path,
+        endpoint: &PushEndpoint,
+        exists: impl Fn(TraceId) -> bool,
+    ) -> Result<Self, PushError> {
+        let folder = data_dir.join(FOLDER);
+        let path = folder.join(format!("{}.jsonl", endpoint.key()));
+        let failed = |source| PushError::Journal {
+            path: path.clone(),
+            source,
+        };
+        create_folder(&folder).map_err(failed)?;
+        let lock = options()
+            .create(true)
+            .truncate(false)
+            .open(path.with_extension("lock"))
+            .map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(PushError::Locked),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        let (head, mut runs) = match read_input(&path, MAX_BYTES) {
+            Ok(bytes) => parse(&bytes).ok_or_else(|| PushError::JournalDamaged { path: path.clone() })?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let head = JournalHead {
+                    version: VERSION,
+                    endpoint: endpoint.to_string(),
+                    confirmed: false,
+                };
+                (head, HashMap::new())
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        runs.retain(|run, _| exists(*run));
+        let file = write_anew(&path, &head, &runs).map_err(failed)?;
+        Ok(Self {
+            lines: runs.len(),
+            path,
+            file,
+            _lock: lock,
+            head,
+            runs,
+        })
+    }
+
+    pub(super) fn is_confirmed(&self) -> bool {
+        self.head.confirmed
+    }
+
+    /// Remembers that the user agreed to send runs to this endpoint.
+    pub(super) fn confirm(&mut self) -> Result<(), PushError> {
+        self.head.confirmed = true;
+        self.write_anew()
+    }
+
+    /// How far a run is sent.
+    pub(super) fn sent(&self, run: TraceId) -> SentPart {
+        self.runs.get(&run).copied().unwrap_or_default()
+    }
+
+    /// Remembers how far a run is sent.
+    pub(super) fn record(&mut self, run: TraceId, part: SentPart) -> Result<(), PushError> {
+        self.runs.insert(run, part);
+        self.lines += 1;
+        if self.lines > 2 * self.runs.len() + MAX_EXTRA_LINES {
+            return self.write_anew();
+        }
+        // One write for the line: a crash leaves all of it, or a torn one that nothing follows.
+        serde_json::to_vec(&JournalLine { run, part })
+            .map_err(io::Error::from)
+            .and_then(|mut line| {
+                line.push(b'\n');
+                self.file.write_all(&line)
+            })
+            .map_err(|source| self.failed(source))
+    }
+
+    /// Forgets that a run was sent.
+    pub(super) fn forget(&mut self, run: TraceId) -> Result<(), PushError> {
+        if !self.runs.contains_key(&run) {
+            return Ok(());
+        }
+        self.record(run, SentPart::default())
+    }
+
+    fn write_anew(&mut self) -> Result<(), PushError> {
+        self.file = write_anew(&self.path, &self.head, &self.runs).map_err(|source| self.failed(source))?;
+        self.lines = self.runs.len();
+        Ok(())
+    }
+
+    fn failed(&self, source: io::Error) -> PushError {
+        PushError::Journal {
+            path: self.path.clone(),
+            source,
+        }
+    }
+}
+
+/// The head and the last line of each run; `None` without a head of this version.
+fn parse(bytes: &[u8]) -> Option<(JournalHead, HashMap<TraceId, SentPart>)> {
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let head: JournalHead = serde_json::from_slice(lines.next()?).ok()?;
+    if head.version != VERSION {
+        return None;
+    }
+    // A line that cannot be read was torn: its spans are sent again.
+    let lines = lines.filter_map(|line| serde_json::from_slice::<JournalLine>(line).ok());
+    Some((head, lines.map(|line| (line.run, line.part)).collect()))
+}
+
+/// Replaces the journal; the file is at its end.
+fn write_anew(path: &Path, head: &JournalHead, runs: &HashMap<TraceId, SentPart>) -> io::Result<File> {
+    let mut text = serde_json::to_vec(head)?;
+    text.push(b'\n');
+    for (run, part) in runs {
+        serde_json::to_writer(
+            &mut text,
+            &JournalLine {
+                run: *run,
+                part: *part,
+            },
+        )?;
+        text.push(b'\n');
+    }
+    // Only whoever has the lock writes it.
+    let new = path.with_extension("new");
+    let mut file = options().create(true).truncate(true).open(&new)?;
+    file.write_all(&text)?;
+    file.sync_all()?;
+    fs::rename(&new, path)?;
+    Ok(file)
+}
+
+/// Files that only their owner reads: they name endpoints.
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+fn create_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: &str = "10000000000000000000000000000001";
+    const SECOND: &str = "20000000000000000000000000000002";
+
+    fn endpoint() -> PushEndpoint {
+        PushEndpoint::from_base("https://me:s3cret@a.test?key=s3cret", "").unwrap()
+    }
+
+    fn open(data_dir: &Path) -> Result<Journal, PushError> {
+        Journal::open(data_dir, &endpoint(), |_| true)
+    }
+
+    fn id(text: &str) -> TraceId {
+        text.parse().unwrap()
+    }
+
+    fn part(bytes: u64) -> SentPart {
+        SentPart {
+            bytes,
+            spans: 1,
+            end: u64::MAX,
+            complete: false,
+        }
+    }
+
+    #[test]
+    fn what_was_recorded_is_remembered_and_the_last_line_counts() {
+        let data_dir = tempfile::tempdir().unwrap();
+        let mut journal = open(data_dir.path()).unwrap();
+        assert_eq!(journal.sent(id(FIRST)), SentPart::default());
+        journal.record(id(FIRST), part(10)).unwrap();
+        journal.record(id(SECOND), part(5)).unwrap();
+        journal.record(id(FIRST), part(20)).unwrap();
+        journal.confirm().unwrap();
+        journal.forget(id(SECOND)).unwrap();
+        drop(journal);
+        let journal = open(data_dir.path()).unwrap();
+        assert!(journal.is_confirmed());
+        assert_eq!(journal.sent(id(FIRST)), part(20));
+        assert_eq!(journal.sent(id(SECOND)), SentPart::default());
+    }
+
+    #[test]
+    fn a_torn_line_is_forgotten_alone() {
+        let data_dir = tempfile::tempdir().unwrap();
+        let mut journal = open(data_dir.path()).unwrap();
+        journal.record(id(FIRST), part(10)).unwrap();
+        let path = journal.path.clone();
+        drop(journal);
+        let mut text = fs::read(&path).unwrap();
+        text.extend_from_slice(br#"{"run":"2000000000000"#);
+        fs::write(&path, &text).unwrap();
+        let mut journal = open(data_dir.path()).unwrap();
+        assert_eq!(journal.sent(id(FIRST)), part(10));
+        journal.record(id(SECOND), part(7)).unwrap();
+        drop(journal);
+        assert_eq!(open(data_dir.path()).unwrap().sent(id(SECOND)), part(7));
+    }
+
+    #[test]
+    fn one_process_at_a_time_has_a_journal() {
+        let data_dir = tempfile::tempdir().unwrap();
+        let first = open(data_dir.path()).unwrap();
+        assert!(matches!(open(data_dir.path()), Err(PushError::Locked)));
+        let other = PushEndpoint::from_base("https://b.test", "").unwrap();
+        assert!(Journal::open(data_dir.path(), &other, |_| true).is_ok());
+        drop(first);
+        assert!(open(data_dir.path()).is_ok());
+    }
+
+    #[test]
+    fn a_newer_or_damaged_journal_is_refused() {
+        for head in [r#"{"version":2,"endpoint":"","confirmed":false}"#, "", "garbage"] {
+            let data_dir = tempfile::tempdir().unwrap();
+            let path = open(data_dir.path()).unwrap().path.clone();
+            fs::write(&path, head).unwrap();
+            assert!(
+                matches!(open(data_dir.path()), Err(PushError::JournalDamaged { path: damaged }) if damaged == path)
+            );
+        }
+    }
+
+    #[test]
+    fn runs_that_are_gone_are_forgotten() {
+        let data_dir = tempfile::tempdir().unwrap();
+        let mut journal = open(data_dir.path()).unwrap();
+        journal.record(id(FIRST), part(10)).unwrap();
+        drop(journal);
+        drop(Journal::open(data_dir.path(), &endpoint(), |_| false).unwrap());
+        assert_eq!(
+            open(data_dir.path()).unwrap().sent(id(FIRST)),
+            SentPart::default()
+        );
+    }
+
+    #[test]
+    fn it_is_rewritten_before_it_grows_large() {
+        let data_dir = tempfile::tempdir().unwrap();
+        let mut journal = open(data_dir.path()).unwrap();
+        for bytes in 0..=(MAX_EXTRA_LINES as u64 + 5) {
+            journal.record(id(FIRST), part(bytes)).unwrap();
+        }
+        let length = fs::metadata(&journal.path).unwrap().len();
+        assert!(length < 1_000, "{length}");
+        drop(journal);
+        let sent = open(data_dir.path()).unwrap().sent(id(FIRST));
+        assert_eq!(sent, part(MAX_EXTRA_LINES as u64 + 5));
+    }
+
+    #[test]
+    fn no_secret_is_written() {
+        let data_dir = tempfile::tempdir().unwrap();
+        let path = open(data_dir.path()).unwrap().path.clone();
+        assert!(!fs::read_to_string(&path).unwrap().contains("s3cret"));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+}

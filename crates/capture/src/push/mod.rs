@@ -1,0 +1,28 @@
+//! Runs on their way to an OpenTelemetry collector or back end: OTLP over HTTP, at least once, safe to repeat (capture,
+//! section 7).
+//!
+//! [`PushSettings`] says where to and how, [`Pusher`] reads the logs of runs from where it stopped last time and sends
+//! what was added. A journal in the data directory, one for each endpoint, remembers what was acknowledged.
+
+mod answer;
+mod batch;
+mod client;
+mod content;
+mod endpoint;
+mod error;
+mod event;
+mod headers;
+mod journal;
+mod pusher;
+mod repeats;
+mod retry;
+mod settings;
+mod tail;
+
+pub use endpoint::PushEndpoint;
+pub use error::PushError;
+pub use event::{PushEvent, PushSummary};
+pub use headers::PushHeaders;
+pub use pusher::{FollowedRuns, PushOptions, Pusher};
+pub use retry::RetryPolicy;
+pub use settings::{Protocol, PushOverrides, PushSettings, TlsFiles};

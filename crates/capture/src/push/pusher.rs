@@ -1,0 +1,607 @@
+//! [`Pusher`]: reads what was recorded since the last push and sends it, batch by batch.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::mem;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use tracer_sdk::format::{SpanId, SpanRecord, Timestamp, TraceId};
+use tracer_sdk::read::{RunDirectory, RunStore, StoreError};
+
+use super::answer::Answer;
+use super::batch::{MAX_BYTES, Mark, SpanBatch};
+use super::client::{Client, NoAnswer, encode};
+use super::content;
+use super::endpoint::PushEndpoint;
+use super::error::PushError;
+use super::event::{PushEvent, PushSummary};
+use super::journal::Journal;
+use super::repeats::RepeatedSpans;
+use super::retry::RetryPolicy;
+use super::settings::{Protocol, PushSettings};
+use super::tail::{RunTail, RunTailPart, log_bytes};
+use crate::otlp;
+
+/// How long a request that is under way may take once the push is stopped.
+const GRACE: Duration = Duration::from_secs(5);
+/// Failures to connect, before the endpoint has answered at all, with which a push gives up: it is not there.
+const MAX_FIRST_FAILURES: u32 = 3;
+/// Number of answers in a row by which the server reports a defect of its own.
+const MAX_SERVER_FAILURES: u32 = 5;
+/// The longest wait that an endpoint can ask for.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
+/// One of this number of looks at the data directory includes the runs of which everything was sent: they can get late spans.
+const LOOKS_PER_LATE_SPAN: u32 = 20;
+
+/// Options of a push.
+///
+/// ```
+/// use tracer_capture::push::PushOptions;
+///
+/// assert!(PushOptions::default().with_content);
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct PushOptions {
+    /// Whether what was said is sent: messages, arguments, results, descriptions of errors. Without it names, numbers and
+    /// times remain.
+    pub with_content: bool,
+    /// Whether runs are sent although they were sent before.
+    pub again: bool,
+    /// When a request is repeated.
+    pub retry: RetryPolicy,
+    /// How often [`Pusher::follow`] looks at the data directory.
+    pub poll_interval: Duration,
+}
+
+impl Default for PushOptions {
+    fn default() -> Self {
+        Self {
+            with_content: true,
+            again: false,
+            retry: RetryPolicy::default(),
+            poll_interval: Duration::from_millis(500),
+        }
+    }
+}
+
+/// The runs that [`Pusher::follow`] sends.
+///
+/// ```
+/// use tracer_capture::push::FollowedRuns;
+///
+/// assert!(matches!(FollowedRuns::default(), FollowedRuns::All { since: None }));
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum FollowedRuns {
+    /// All runs of the data directory, those that are recorded meanwhile included, until it is stopped.
+    All {
+        /// Only runs that started then or later.
+        since: Option<Timestamp>,
+    },
+    /// These runs, until each has ended.
+    These(Vec<RunDirectory>),
+}
+
+impl Default for FollowedRuns {
+    fn default() -> Self {
+        Self::All { since: None }
+    }
+}
+
+/// Sends runs of a data directory to an endpoint. Another process cannot push to the same endpoint meanwhile.
+///
+/// ```no_run
+/// use tracer_capture::push::{PushOptions, PushOverrides, PushSettings, Pusher};
+/// use tracer_sdk::read::RunStore;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let settings = PushSettings::resolve(&PushOverrides::default(), |name| std::env::var(name).ok())?;
+/// let data_dir = "/home/me/.tracer";
+/// let mut pusher = Pusher::open(data_dir, &settings, PushOptions::default())?;
+/// let newest = RunStore::new(data_dir).newest()?;
+/// let summary = pusher.push(&[newest], std::future::pending(), &mut |_| {}).await?;
+/// println!("{} spans sent", summary.sent_spans);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Pusher {
+    store: RunStore,
+    endpoint: PushEndpoint,
+    client: Client,
+    protocol: Protocol,
+    journal: Journal,
+    options: PushOptions,
+    batch: SpanBatch,
+    summary: PushSummary,
+    /// Runs of which something was acknowledged.
+    sent_runs: HashSet<TraceId>,
+    /// Runs that were forgotten so that they are sent again.
+    forgotten_runs: HashSet<TraceId>,
+    unreadable_runs: HashSet<TraceId>,
+    /// Of each run that goes on, its calls that are recorded several times.
+    repeated_calls: HashMap<TraceId, RepeatedSpans>,
+    /// Whether the endpoint has answered anything.
+    has_answered: bool,
+    stopping: watch::Receiver<bool>,
+}
+
+/// What became of a request.
+enum Delivery {
+    Answered(Answer),
+    /// The push is stopped.
+    Stopped,
+}
+
+/// Who is notified.
+type Observer<'a> = &'a mut dyn FnMut(PushEvent);
+
+impl Pusher {
+    /// Opens the journal of the endpoint in a data directory.
+    ///
+    /// ```
+    /// use tracer_capture::push::{PushError, PushOptions, PushOverrides, PushSettings, Pusher};
+    ///
+    /// let settings = PushSettings::resolve(&PushOverrides::default(), |_| None)?;
+    /// let data_dir = tempfile::tempdir().unwrap();
+    /// let pusher = Pusher::open(data_dir.path(), &settings, PushOptions::default())?;
+    /// let other = Pusher::open(data_dir.path(), &settings, PushOptions::default());
+    /// assert!(matches!(other, Err(PushError::Locked)));
+    /// # Ok::<(), PushError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`PushError`]: the journal cannot be used or another process has it, or a certificate cannot be used.
+    pub fn open(
+        data_dir: impl Into<PathBuf>,
+        settings: &PushSettings,
+        options: PushOptions,
+    ) -> Result<Self, PushError> {
+        let store = RunStore::new(data_dir);
+        let client = Client::new(settings)?;
+        // Runs are only forgotten when the folder can be listed: it may be on a disk that is not there now.
+        let known: Option<HashSet<TraceId>> = store
+            .list_directories()
+            .ok()
+            .map(|directories| directories.iter().map(|directory| directory.trace_id).collect());
+        let exists = |run: TraceId| known.as_ref().is_none_or(|known| known.contains(&run));
+        let journal = Journal::open(store.data_dir(), &settings.endpoint, exists)?;
+        Ok(Self {
+            store,
+            endpoint: settings.endpoint.clone(),
+            client,
+            protocol: settings.protocol,
+            journal,
+            options,
+            batch: SpanBatch::default(),
+            summary: PushSummary::default(),
+            sent_runs: HashSet::new(),
+            forgotten_runs: HashSet::new(),
+            unreadable_runs: HashSet::new(),
+            repeated_calls: HashMap::new(),
+            has_answered: false,
+            stopping: watch::channel(false).1,
+        })
+    }
+
+    /// Whether the user has to agree first: the endpoint is on another machine, and nobody has agreed yet.
+    ///
+    /// ```
+    /// # use tracer_capture::push::{PushOptions, PushOverrides, PushSettings, Pusher};
+    /// # let data_dir = tempfile::tempdir().unwrap();
+    /// let endpoint = Some("https://example.test".to_owned());
+    /// let settings = PushSettings::resolve(&PushOverrides { endpoint, ..PushOverrides::default() }, |_| None)?;
+    /// let mut pusher = Pusher::open(data_dir.path(), &settings, PushOptions::default())?;
+    /// assert!(pusher.needs_confirmation());
+    /// pusher.confirm()?;
+    /// assert!(!pusher.needs_confirmation());
+    /// # Ok::<(), tracer_capture::push::PushError>(())
+    /// ```
+    #[must_use]
+    pub fn needs_confirmation(&self) -> bool {
+        !self.endpoint.is_loopback() && !self.journal.is_confirmed()
+    }
+
+    /// Remembers that the user has agreed to send runs to this endpoint.
+    ///
+    /// # Errors
+    ///
+    /// [`PushError::Journal`]: the journal cannot be written.
+    pub fn confirm(&mut self) -> Result<(), PushError> {
+        self.journal.confirm()
+    }
+
+    /// Sends what these runs have recorded and was not sent before, and what is recorded until it gets to them.
+    /// It ends early, without an error, when `stop` is ready.
+    ///
+    /// # Errors
+    ///
+    /// [`PushError`]. What was acknowledged before is remembered.
+    pub async fn push(
+        &mut self,
+        runs: &[RunDirectory],
+        stop: impl Future<Output = ()>,
+        observe: &mut dyn FnMut(PushEvent),
+    ) -> Result<PushSummary, PushError> {
+        let (stopper, stopping) = watch::channel(false);
+        self.stopping = stopping;
+        until_stopped(self.push_all(runs, observe), stop, stopper).await?;
+        Ok(self.take_summary())
+    }
+
+    /// Sends what runs record, as they do: spans that have ended, the root at the run's end. It ends when `stop` is ready,
+    /// or when each of [`FollowedRuns::These`] has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`PushError`]. What was acknowledged before is remembered.
+    pub async fn follow(
+        &mut self,
+        runs: &FollowedRuns,
+        stop: impl Future<Output = ()>,
+        observe: &mut dyn FnMut(PushEvent),
+    ) -> Result<PushSummary, PushError> {
+        let (stopper, stopping) = watch::channel(false);
+        self.stopping = stopping;
+        until_stopped(self.follow_all(runs, observe), stop, stopper).await?;
+        Ok(self.take_summary())
+    }
+
+    fn take_summary(&mut self) -> PushSummary {
+        // What was not acknowledged is read again by the next push.
+        self.batch = SpanBatch::default();
+        self.summary.is_stopped = self.is_stopping();
+        self.summary.runs = mem::take(&mut self.sent_runs).len() as u64;
+        mem::take(&mut self.summary)
+    }
+
+    async fn push_all(&mut self, runs: &[RunDirectory], observe: Observer<'_>) -> Result<(), PushError> {
+        for run in runs {
+            self.read_run(run, observe).await?;
+        }
+        self.flush(observe).await
+    }
+
+    async fn follow_all(&mut self, runs: &FollowedRuns, observe: Observer<'_>) -> Result<(), PushError> {
+        let mut selection = Selection::default();
+        let mut look = 0_u32;
+        loop {
+            let directories = selection.directories(runs, &self.store)?;
+            let mut open_runs = 0;
+            for run in &directories {
+                let sent = self.journal.sent(run.trace_id);
+                if sent.complete && !look.is_multiple_of(LOOKS_PER_LATE_SPAN) {
+                    continue;
+                }
+                open_runs += u64::from(self.read_run(run, observe).await? == TailState::Open);
+            }
+            self.flush(observe).await?;
+            self.summary.open_runs = open_runs;
+            self.summary.runs_sent_before = 0;
+            let is_over = open_runs == 0 && matches!(runs, FollowedRuns::These(_));
+            if is_over || self.pause(self.options.poll_interval).await {
+                return Ok(());
+            }
+            look = look.wrapping_add(1);
+        }
+    }
+
+    /// Puts what was not sent of a run into batches, and sends those that are full.
+    async fn read_run(&mut self, run: &RunDirectory, observe: Observer<'_>) -> Result<TailState, PushError> {
+        if self.options.again && self.forgotten_runs.insert(run.trace_id) {
+            self.journal.forget(run.trace_id)?;
+        }
+        let before = self.journal.sent(run.trace_id);
+        if before.complete && before.bytes == log_bytes(&run.path) {
+            self.summary.runs_sent_before += 1;
+            return Ok(TailState::Ended);
+        }
+        let mut tail = match RunTail::open(run, before) {
+            Ok(tail) => tail,
+            Err(error) => return Ok(self.note_unreadable(run, &error, observe)),
+        };
+        let mut repeated = self
+            .repeated_calls
+            .remove(&run.trace_id)
+            .unwrap_or_else(|| RepeatedSpans::new(tail.sent_bytes()));
+        loop {
+            let part = match tail.next_part() {
+                Ok(part) => part,
+                Err(error) => return Ok(self.note_unreadable(run, &error, observe)),
+            };
+            let RunTailPart {
+                spans,
+                unreadable_lines,
+                sent,
+                is_to_end,
+            } = part;
+            repeated.read(run, &spans);
+            for span in spans {
+                if self.is_stopping() {
+                    return Ok(TailState::Open);
+                }
+                let counted_in = repeated.counted_in(span.span_id);
+                self.add(span, counted_in, tail.name.as_deref(), observe).await?;
+            }
+            if sent != before {
+                self.summary.unreadable_lines += unreadable_lines;
+                self.batch.mark_sent(Mark {
+                    run: run.trace_id,
+                    name: tail.name.clone(),
+                    part: sent,
+                });
+            }
+            if is_to_end {
+                break;
+            }
+        }
+        if tail.is_ended {
+            return Ok(TailState::Ended);
+        }
+        self.repeated_calls.insert(run.trace_id, repeated);
+        self.summary.open_runs += 1;
+        Ok(TailState::Open)
+    }
+
+    fn note_unreadable(&mut self, run: &RunDirectory, error: &io::Error, observe: Observer<'_>) -> TailState {
+        if self.unreadable_runs.insert(run.trace_id) {
+            self.summary.unreadable_runs += 1;
+            observe(PushEvent::Unreadable {
+                run: run.trace_id,
+                reason: error.to_string(),
+            });
+        }
+        TailState::Ended
+    }
+
+    async fn add(
+        &mut self,
+        span: SpanRecord,
+        counted_in: Option<SpanId>,
+        run_name: Option<&str>,
+        observe: Observer<'_>,
+    ) -> Result<(), PushError> {
+        let resource = otlp::encode::resource_of(&span, run_name);
+        let mut span = match counted_in {
+            Some(call) => otlp::encode::repeated_span(span, call),
+            None => otlp::encode::span(span),
+        };
+        if !self.options.with_content {
+            content::strip(&mut span);
+        }
+        if !self.batch.has_room(prost::Message::encoded_len(&span)) {
+            self.flush(observe).await?;
+        }
+        self.batch.push(&resource, span);
+        Ok(())
+    }
+
+    /// Sends the batch. Stopped, it leaves it unsent.
+    async fn flush(&mut self, observe: Observer<'_>) -> Result<(), PushError> {
+        let mut waiting = vec![mem::take(&mut self.batch)];
+        while let Some(batch) = waiting.pop() {
+            if batch.is_empty() {
+                continue;
+            }
+            if batch.span_count() == 0 {
+                self.remember(batch, observe)?;
+                continue;
+            }
+            // Bytes that were just encoded in memory; only that memory can fail.
+            let body = encode(batch.request(), self.protocol)
+                .map_err(|error| PushError::Client(error.to_string()))?;
+            let is_too_large = body.len() > MAX_BYTES && batch.span_count() > 1;
+            let delivery = if is_too_large {
+                Delivery::Answered(Answer::TooLarge)
+            } else {
+                self.deliver(body, observe).await?
+            };
+            match delivery {
+                Delivery::Answered(Answer::TooLarge) if batch.span_count() > 1 => {
+                    let (first, second) = batch.halves();
+                    waiting.push(second);
+                    waiting.push(first);
+                }
+                Delivery::Answered(Answer::UnknownEncoding { message }) => {
+                    if self.protocol == Protocol::HttpJson {
+                        return Err(PushError::NoCommonEncoding { message });
+                    }
+                    self.protocol = Protocol::HttpJson;
+                    observe(PushEvent::SwitchedToJson);
+                    waiting.push(batch);
+                }
+                Delivery::Answered(answer) => self.settle(batch, answer, observe)?,
+                Delivery::Stopped => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts what an answer says of a batch, and remembers the batch: none of it is sent again.
+    fn settle(&mut self, batch: SpanBatch, answer: Answer, observe: Observer<'_>) -> Result<(), PushError> {
+        let spans = batch.span_count() as u64;
+        let (refused, message) = match answer {
+            Answer::Taken { rejected, message } => (rejected.min(spans), message),
+            Answer::Refused { message } => (spans, message),
+            Answer::TooLarge => (spans, "the span is too large for the endpoint".to_owned()),
+            // The others are dealt with where they are received.
+            Answer::TryAgain { .. }
+            | Answer::UnknownEncoding { .. }
+            | Answer::Failed { .. }
+            | Answer::Stop { .. } => (0, String::new()),
+        };
+        let sent = spans - refused;
+        self.summary.sent_spans += sent;
+        self.summary.refused_spans += refused;
+        self.summary.add_message(&message);
+        if sent > 0 {
+            observe(PushEvent::Sent { spans: sent });
+        }
+        if refused > 0 {
+            observe(PushEvent::Refused {
+                spans: refused,
+                message,
+            });
+        } else if !message.is_empty() {
+            observe(PushEvent::Warning { message });
+        }
+        self.remember(batch, observe)
+    }
+
+    fn remember(&mut self, batch: SpanBatch, observe: Observer<'_>) -> Result<(), PushError> {
+        for Mark { run, name, part } in batch.into_marks() {
+            let before = self.journal.sent(run);
+            self.journal.record(run, part)?;
+            if part.spans != before.spans {
+                self.sent_runs.insert(run);
+            }
+            if part.complete {
+                observe(PushEvent::Completed {
+                    run,
+                    name,
+                    spans: part.spans,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a request until it is answered for good.
+    async fn deliver(&mut self, body: Vec<u8>, observe: Observer<'_>) -> Result<Delivery, PushError> {
+        let body = self
+            .client
+            .compressed(body)
+            .map_err(|error| PushError::Client(error.to_string()))?;
+        let started = Instant::now();
+        let (mut failures, mut server_failures) = (0, 0);
+        loop {
+            if self.is_stopping() {
+                return Ok(Delivery::Stopped);
+            }
+            let answer = self.client.send(body.clone(), self.protocol).await;
+            self.has_answered |= answer.is_ok();
+            let (reason, after) = match answer {
+                Ok(Answer::Stop { error }) | Err(NoAnswer::Never(error)) => return Err(error),
+                Ok(Answer::Failed { error }) => {
+                    server_failures += 1;
+                    if server_failures >= MAX_SERVER_FAILURES {
+                        return Err(error);
+                    }
+                    (error.to_string(), None)
+                }
+                Ok(Answer::TryAgain { reason, after }) => (reason, after),
+                Ok(answer) => {
+                    if failures > 0 {
+                        observe(PushEvent::Resumed);
+                    }
+                    return Ok(Delivery::Answered(answer));
+                }
+                Err(NoAnswer::Unreachable(reason)) => {
+                    let is_patient = self.has_answered || self.options.retry.patience.is_none();
+                    if !is_patient && failures + 1 >= MAX_FIRST_FAILURES {
+                        return Err(PushError::Unreachable { reason });
+                    }
+                    (reason, None)
+                }
+                Err(NoAnswer::Broken(reason)) => (reason, None),
+            };
+            failures += 1;
+            let delay = after.map_or_else(
+                || self.options.retry.delay(failures),
+                |asked| asked.min(MAX_RETRY_AFTER),
+            );
+            let after = started.elapsed();
+            let patience = self.options.retry.patience;
+            if patience.is_some_and(|patience| after + delay > patience) {
+                return Err(PushError::GaveUp { reason, after });
+            }
+            observe(PushEvent::Waiting { reason, delay });
+            if self.pause(delay).await {
+                return Ok(Delivery::Stopped);
+            }
+        }
+    }
+
+    fn is_stopping(&self) -> bool {
+        *self.stopping.borrow()
+    }
+
+    /// Waits; `true` when it is stopped meanwhile.
+    async fn pause(&mut self, delay: Duration) -> bool {
+        let stopped = async {
+            // Without anybody who could stop it, it is never stopped.
+            if self.stopping.wait_for(|stopping| *stopping).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            () = tokio::time::sleep(delay) => false,
+            () = stopped => true,
+        }
+    }
+}
+
+/// Whether a run has more to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TailState {
+    Ended,
+    Open,
+}
+
+/// The runs to look at.
+#[derive(Default)]
+struct Selection {
+    /// Whether a run started late enough.
+    chosen: HashMap<TraceId, bool>,
+}
+
+impl Selection {
+    fn directories(&mut self, runs: &FollowedRuns, store: &RunStore) -> Result<Vec<RunDirectory>, PushError> {
+        let since = match runs {
+            FollowedRuns::These(runs) => return Ok(runs.clone()),
+            FollowedRuns::All { since } => *since,
+        };
+        let mut directories = match store.list_directories() {
+            Ok(directories) => directories,
+            // Nothing is recorded yet.
+            Err(StoreError::Missing { .. }) => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
+        };
+        let Some(since) = since else {
+            return Ok(directories);
+        };
+        directories.retain(|run| {
+            if let Some(chosen) = self.chosen.get(&run.trace_id) {
+                return *chosen;
+            }
+            // A run whose start cannot be read yet is looked at again.
+            let Some(started) = run.clone().read_summary().started() else {
+                return false;
+            };
+            self.chosen.insert(run.trace_id, started >= since);
+            started >= since
+        });
+        Ok(directories)
+    }
+}
+
+/// Does the work until it ends; once `stop` is ready, what is under way may end within the grace.
+async fn until_stopped(
+    work: impl Future<Output = Result<(), PushError>>,
+    stop: impl Future<Output = ()>,
+    stopper: watch::Sender<bool>,
+) -> Result<(), PushError> {
+    let mut work = pin!(work);
+    tokio::select! {
+        result = &mut work => return result,
+        () = stop => {}
+    }
+    // The work listens as long as it goes on.
+    let _ = stopper.send(true);
+    tokio::time::timeout(GRACE, work).await.unwrap_or(Ok(()))
+}

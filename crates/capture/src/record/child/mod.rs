@@ -1,0 +1,286 @@
+//! The recorded command as a process: started with the streams, the terminal and the process group of this one, waited for,
+//! and sent the signals that reach this process alone.
+
+#[cfg_attr(not(unix), path = "signals_elsewhere.rs")]
+mod signals;
+#[cfg_attr(not(target_os = "linux"), path = "survivors_elsewhere.rs")]
+mod survivors;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::Arc;
+
+use shared_child::SharedChild;
+use tracer_insight::text::shell_quoted;
+
+pub use signals::Signals;
+pub use survivors::{Survivor, survivors};
+
+/// Exit code of a command that is there and cannot be run (decisions, section 11).
+pub const NOT_EXECUTABLE: u8 = 126;
+/// Exit code of a command that is not there.
+pub const NOT_FOUND: u8 = 127;
+
+/// Why a command was not started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// There is no such program.
+    #[error("there is no program {}", name.display())]
+    NotFound {
+        /// As the command names it.
+        name: PathBuf,
+    },
+    /// There is a file that cannot be run.
+    #[error("{} cannot be run", name.display())]
+    NotExecutable {
+        /// As the command names it.
+        name: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The system has no room for another process.
+    #[error("failed to start {}", name.display())]
+    Failed {
+        /// As the command names it.
+        name: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl StartError {
+    fn new(name: &Path, source: io::Error) -> Self {
+        let name = name.to_owned();
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::NotFound { name },
+            io::ErrorKind::PermissionDenied
+            | io::ErrorKind::ExecutableFileBusy
+            | io::ErrorKind::ArgumentListTooLong
+            | io::ErrorKind::InvalidInput => Self::NotExecutable { name, source },
+            // A file of another format or for another machine has no kind of its own.
+            _ if name.is_file() => Self::NotExecutable { name, source },
+            _ => Self::Failed { name, source },
+        }
+    }
+
+    /// The exit code that shells give: 127, 126; `None` for what is no fault of the command.
+    #[must_use]
+    pub fn exit_code(&self) -> Option<u8> {
+        match self {
+            Self::NotFound { .. } => Some(NOT_FOUND),
+            Self::NotExecutable { .. } => Some(NOT_EXECUTABLE),
+            Self::Failed { .. } => None,
+        }
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NotFound { name } if name.components().count() == 1 => {
+                let shown = shell_quoted(&name.display().to_string());
+                format!("check the name, or name a file with its path: ./{shown}")
+            }
+            Self::NotFound { .. } => "check the path; it is seen from the current directory".to_owned(),
+            Self::NotExecutable { name, .. } => {
+                let shown = shell_quoted(&name.display().to_string());
+                format!("allow it with chmod +x {shown}, or name the program that runs it: python3, node, sh")
+            }
+            Self::Failed { .. } => "close other programs, and try again".to_owned(),
+        }
+    }
+}
+
+/// Checks that a program can be started, before anything is recorded of it.
+///
+/// # Errors
+///
+/// [`StartError`] when it is not there or is no program.
+pub fn check_program(name: &OsString) -> Result<(), StartError> {
+    let path = Path::new(name);
+    let error = |kind: io::ErrorKind| Err(StartError::new(path, kind.into()));
+    if path.components().count() != 1 || path.file_name() != Some(name) {
+        return match path.metadata() {
+            Ok(_) if is_program(path) => Ok(()),
+            Ok(_) => error(io::ErrorKind::PermissionDenied),
+            Err(_) => error(io::ErrorKind::NotFound),
+        };
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found: Vec<PathBuf> = std::env::split_paths(&folders)
+        .map(|folder| folder.join(path))
+        .filter(|path| path.is_file() || path.with_extension("exe").is_file())
+        .collect();
+    match found.as_slice() {
+        // The system has folders of its own where there is no PATH, and looks for scripts of other kinds on Windows.
+        [] if folders.is_empty() || cfg!(windows) => Ok(()),
+        [] => error(io::ErrorKind::NotFound),
+        found if found.iter().any(|path| is_program(path)) => Ok(()),
+        _ => error(io::ErrorKind::PermissionDenied),
+    }
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file() || path.with_extension("exe").is_file()
+}
+
+/// How a recorded command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// With this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+impl Exit {
+    /// The exit code for a shell: that of the command, or 128 and the number of the signal (decisions, section 11).
+    ///
+    /// ```
+    /// use tracer_capture::record::Exit;
+    ///
+    /// assert_eq!(Exit::Code(3).shell_code(), 3);
+    /// assert_eq!(Exit::Signal(9).shell_code(), 137);
+    /// ```
+    #[must_use]
+    pub fn shell_code(self) -> u8 {
+        let code = match self {
+            Self::Code(code) => code,
+            Self::Signal(signal) => signal.saturating_add(128),
+        };
+        // A code that has no room, as on Windows, is still a failure.
+        u8::try_from(code).unwrap_or(u8::MAX)
+    }
+
+    /// Whether the command succeeded.
+    #[must_use]
+    pub fn is_success(self) -> bool {
+        self == Self::Code(0)
+    }
+
+    #[cfg(unix)]
+    fn of(status: ExitStatus) -> Self {
+        use std::os::unix::process::ExitStatusExt;
+        match (status.code(), status.signal()) {
+            (None, Some(signal)) => Self::Signal(signal),
+            (code, _) => Self::Code(code.unwrap_or(-1)),
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn of(status: ExitStatus) -> Self {
+        Self::Code(status.code().unwrap_or(-1))
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(formatter, "exit code {code}"),
+            Self::Signal(signal) => match signals::name(*signal) {
+                Some(name) => write!(formatter, "{name}"),
+                None => write!(formatter, "signal {signal}"),
+            },
+        }
+    }
+}
+
+/// A command that is running.
+#[derive(Debug)]
+pub struct RunningCommand {
+    child: Arc<SharedChild>,
+}
+
+impl RunningCommand {
+    /// Starts a command; from now on it gets the signals that `signals` keeps from this process.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError`] when it cannot be started.
+    pub fn start(mut command: Command, signals: Signals) -> Result<Self, StartError> {
+        let (started, caught) = signals.start(|| SharedChild::spawn(&mut command));
+        let child = started.map_err(|source| StartError::new(Path::new(command.get_program()), source))?;
+        let child = Arc::new(child);
+        signals.forward_to(Arc::clone(&child), caught);
+        Ok(Self { child })
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    ///
+    /// What the system says when it cannot be waited for.
+    pub fn wait(&self) -> io::Result<Exit> {
+        self.child.wait().map(Exit::of)
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn code(name: &Path) -> Option<u8> {
+        check_program(&name.as_os_str().to_owned())
+            .err()
+            .and_then(|error| error.exit_code())
+    }
+
+    #[test]
+    fn what_cannot_be_started_is_known_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("agent");
+        fs::write(&file, "#!/bin/sh\n").unwrap();
+        assert_eq!(code(&file), Some(NOT_EXECUTABLE));
+        assert_eq!(code(folder.path()), Some(NOT_EXECUTABLE), "a folder");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(code(&file), None);
+        assert_eq!(code(&folder.path().join("missing")), Some(NOT_FOUND));
+        assert_eq!(code(Path::new("no-such-program-anywhere")), Some(NOT_FOUND));
+        assert_eq!(code(Path::new("sh")), None);
+        assert_eq!(code(Path::new("")), Some(NOT_FOUND));
+    }
+
+    #[test]
+    fn what_the_check_misses_has_the_same_code() {
+        let folder = tempfile::tempdir().unwrap();
+        let lost = folder.path().join("lost");
+        fs::write(&lost, "#!/nonexistent/interpreter\n").unwrap();
+        fs::set_permissions(&lost, fs::Permissions::from_mode(0o755)).unwrap();
+        let broken = folder.path().join("broken");
+        fs::write(&broken, b"\x7fELF broken").unwrap();
+        fs::set_permissions(&broken, fs::Permissions::from_mode(0o755)).unwrap();
+        for (file, expected) in [(&lost, NOT_FOUND), (&broken, NOT_EXECUTABLE)] {
+            let error = Command::new(file).spawn().map(drop);
+            if let Err(error) = error {
+                assert_eq!(
+                    StartError::new(file, error).exit_code(),
+                    Some(expected),
+                    "{file:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn signals_have_their_names() {
+        assert_eq!(Exit::Signal(9).to_string(), "SIGKILL");
+        assert_eq!(Exit::Signal(64).to_string(), "signal 64");
+        assert_eq!(Exit::Code(7).to_string(), "exit code 7");
+        assert_eq!(Exit::Code(-1).shell_code(), 255);
+    }
+}

@@ -1,0 +1,197 @@
+//! Which signals reach the recorded command, on Unix. It is in the process group of this process, so that what a terminal
+//! sends (Ctrl-C, a hang-up) reaches both, and the command alone decides what it means. What another process sends to this
+//! process alone is sent on.
+
+use std::sync::Arc;
+#[cfg(target_os = "linux")]
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
+use shared_child::SharedChild;
+use shared_child::unix::SharedChildExt;
+
+/// What ends or interrupts a program, or means something to it.
+const FORWARDED: [Signal; 6] = [
+    Signal::SIGINT,
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+    Signal::SIGQUIT,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+];
+
+/// The signals that this process keeps for the command that it starts.
+#[derive(Debug)]
+pub struct Signals {
+    kept: SigSet,
+    /// What was blocked before: it is for the command as well.
+    original: SigSet,
+}
+
+impl Signals {
+    /// Keeps them from now on, before there is a command. To be called before any thread is started: a thread that was
+    /// there would still take them, and die of them.
+    #[must_use]
+    pub fn keep() -> Self {
+        let kept = SigSet::from_iter(FORWARDED);
+        // Where it is refused, which no system does, signals end this process as they would without it.
+        let original = kept.thread_swap_mask(SigmaskHow::SIG_BLOCK);
+        Self {
+            kept,
+            original: original.unwrap_or_else(|_| SigSet::empty()),
+        }
+    }
+
+    /// Starts a command that blocks and ignores what this process was started to block and ignore (`nohup`), and nothing
+    /// else. Returns the signals that came meanwhile.
+    pub(super) fn start<T>(&self, start: impl FnOnce() -> T) -> (T, Vec<Signal>) {
+        let caught = Caught::begin();
+        // A command starts with what its parent's thread blocks.
+        let _ = self.original.thread_set_mask();
+        let started = start();
+        let _ = self.kept.thread_block();
+        (started, caught.signals())
+    }
+
+    /// Sends them on to a command, the first ones at once.
+    pub(super) fn forward_to(self, child: Arc<SharedChild>, first: Vec<Signal>) {
+        let forward = move || {
+            for signal in first {
+                let _ = child.send_signal(signal as i32);
+            }
+            let Some(mut incoming) = Incoming::of(self.kept) else {
+                return;
+            };
+            while let Some((signal, is_of_terminal)) = incoming.next() {
+                if !is_of_terminal {
+                    // Nobody is there to get it: the command has ended.
+                    let _ = child.send_signal(signal as i32);
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("signals".to_owned());
+        // Without the thread the command gets what the terminal sends, and nothing else.
+        let _ = thread.spawn(forward);
+    }
+}
+
+/// Catches signals for the moment in which they are not blocked, so that this process does not die of them while the command
+/// starts.
+#[cfg(target_os = "linux")]
+struct Caught {
+    flags: Vec<(Signal, Arc<AtomicBool>)>,
+}
+
+#[cfg(target_os = "linux")]
+impl Caught {
+    fn begin() -> Self {
+        let ignored = ignored_signals();
+        let catch = |signal: Signal| {
+            // A handler would make the command heed a signal that it is to ignore.
+            if ignored & (1 << (signal as i32 - 1)) != 0 {
+                return None;
+            }
+            let flag = Arc::new(AtomicBool::new(false));
+            signal_hook::flag::register(signal as i32, Arc::clone(&flag)).ok()?;
+            Some((signal, flag))
+        };
+        Self {
+            flags: FORWARDED.into_iter().filter_map(catch).collect(),
+        }
+    }
+
+    fn signals(self) -> Vec<Signal> {
+        let caught = self
+            .flags
+            .into_iter()
+            .filter(|(_, flag)| flag.load(Ordering::SeqCst));
+        caught.map(|(signal, _)| signal).collect()
+    }
+}
+
+/// The signals that this process ignores, as a mask: signal 1 is the lowest bit.
+#[cfg(target_os = "linux")]
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or_default()
+}
+
+/// Where nothing tells which signals this process ignores, a signal in the moment in which the command starts ends this
+/// process.
+#[cfg(not(target_os = "linux"))]
+struct Caught;
+
+#[cfg(not(target_os = "linux"))]
+impl Caught {
+    fn begin() -> Self {
+        Self
+    }
+
+    fn signals(self) -> Vec<Signal> {
+        Vec::new()
+    }
+}
+
+/// The signals as they come, each with whether the terminal sent it to the command as well.
+#[cfg(target_os = "linux")]
+struct Incoming {
+    signals: nix::sys::signalfd::SignalFd,
+}
+
+#[cfg(target_os = "linux")]
+impl Incoming {
+    fn of(kept: SigSet) -> Option<Self> {
+        use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+        let signals = SignalFd::with_flags(&kept, SfdFlags::SFD_CLOEXEC).ok()?;
+        Some(Self { signals })
+    }
+
+    fn next(&mut self) -> Option<(Signal, bool)> {
+        /// `si_code` of what the kernel sends, a terminal's driver among it; of what processes send it is 0 or less.
+        const FROM_KERNEL: i32 = 0x80;
+
+        loop {
+            match self.signals.read_signal() {
+                Ok(Some(info)) => {
+                    let signal = i32::try_from(info.ssi_signo).ok()?;
+                    let signal = Signal::try_from(signal).ok()?;
+                    return Some((signal, info.ssi_code == FROM_KERNEL));
+                }
+                Ok(None) | Err(nix::errno::Errno::EINTR) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+/// The signals as they come, each with whether the terminal sent it to the command as well: only the terminal of those in its
+/// foreground interrupts.
+#[cfg(not(target_os = "linux"))]
+struct Incoming {
+    kept: SigSet,
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Incoming {
+    fn of(kept: SigSet) -> Option<Self> {
+        Some(Self { kept })
+    }
+
+    fn next(&mut self) -> Option<(Signal, bool)> {
+        use nix::unistd::{getpgrp, tcgetpgrp};
+
+        let signal = self.kept.wait().ok()?;
+        let is_of_keyboard = matches!(signal, Signal::SIGINT | Signal::SIGQUIT);
+        let is_in_foreground = tcgetpgrp(std::io::stdin()).is_ok_and(|group| group == getpgrp());
+        Some((signal, is_of_keyboard && is_in_foreground))
+    }
+}
+
+/// The name of a signal.
+pub(super) fn name(signal: i32) -> Option<&'static str> {
+    Signal::try_from(signal).ok().map(Signal::as_str)
+}

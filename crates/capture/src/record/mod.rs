@@ -1,0 +1,35 @@
+//! Recording a command that knows nothing of it: what it is started with, how it is run, and why nothing may have arrived
+//! (capture, section 4).
+//!
+//! | what | where |
+//! |---|---|
+//! | the variables that the command is started with | `environment`, `codex` |
+//! | what can be seen of the program, and of its environment | `program`, `findings` |
+//! | the process | `child` |
+//! | what sees the command: the receiver, the proxy for model APIs | `source`, `model_source` |
+//! | all of it together | `recording` |
+//! | why there is no model call | `reasons`, `instrumentations` |
+
+mod child;
+mod codex;
+mod environment;
+mod findings;
+mod instrumentations;
+mod model_source;
+mod program;
+mod reasons;
+mod recording;
+mod source;
+
+pub use child::{
+    Exit, NOT_EXECUTABLE, NOT_FOUND, RunningCommand, Signals, StartError, Survivor, check_program, survivors,
+};
+pub use codex::codex_options;
+pub use environment::{ChildEnvironment, Inherited, NamedEndpoints, OtlpEndpoints, Variable};
+pub use findings::EnvironmentFindings;
+pub use model_source::model_base_urls;
+pub use program::{Program, ProgramKind};
+pub use reasons::{Observation, likely_reasons};
+pub use recording::{
+    CommandEnd, FinishedRecording, RecordOptions, Recording, RecordingError, RecordingHooks,
+};

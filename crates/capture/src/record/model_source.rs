@@ -1,0 +1,174 @@
+//! The proxy for model APIs as something that a recorded command is pointed at: calls of programs without any telemetry
+//! (capture, section 5).
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use super::environment::{ChildEnvironment, Inherited};
+use super::program::{Program, ProgramKind};
+use super::source::{CaptureSource, SourceActivity};
+use crate::proxy::{self, ModelProxy, ProxyContext, ProxyError, ProxyHooks};
+use crate::sink::OtlpSink;
+
+/// The proxy, on a port of its own.
+pub(super) struct ModelSource {
+    proxy: ModelProxy,
+    base_urls: Vec<(&'static str, String)>,
+}
+
+/// The variables that lead a program's calls of models to a proxy at `base`, with their values: of every provider that has
+/// an address, but of those whose calls would come by in part only.
+///
+/// ```
+/// use std::path::Path;
+/// use tracer_capture::record::{Inherited, Program, model_base_urls};
+///
+/// let program = Program::of_command(&["codex".into()], Path::new("."));
+/// let urls = model_base_urls(&program, &Inherited::default(), "http://127.0.0.1:1/r/TOKEN");
+/// assert!(urls.contains(&("ANTHROPIC_BASE_URL", "http://127.0.0.1:1/r/TOKEN/anthropic".to_owned())));
+/// assert!(urls.iter().all(|(name, _)| *name != "OPENAI_BASE_URL")); // Codex opens a WebSocket
+/// ```
+#[must_use]
+pub fn model_base_urls(program: &Program, inherited: &Inherited, base: &str) -> Vec<(&'static str, String)> {
+    let variable = |name: &str| inherited.get(name).map(str::to_owned);
+    let urls = proxy::base_urls(variable, base).into_iter();
+    let is_past_codex = |name: &str| program.kind == ProgramKind::Codex && name.starts_with(PAST_CODEX);
+    let is_of_server = |name: &str| program.name == "ollama" && name == OLLAMA_SERVER;
+    urls.filter(|(name, _)| !is_past_codex(name) && !is_of_server(name))
+        .collect()
+}
+
+/// Of Codex only the REST calls would come by, after seven attempts at a `WebSocket`; its logs have the calls.
+const PAST_CODEX: &str = "OPENAI_";
+/// The variable that tells Ollama's server where to listen, too.
+const OLLAMA_SERVER: &str = "OLLAMA_HOST";
+
+/// What Claude Code leaves out when its base URL is not Anthropic's, although the proxy changes nothing.
+const CLAUDE_CODE: [(&str, &str); 2] = [
+    ("ENABLE_TOOL_SEARCH", "true"),
+    ("CLAUDE_CODE_PROPAGATE_TRACEPARENT", "1"),
+];
+/// What a replayed command finds instead of a key.
+const PLACEHOLDER_KEY: &str = "replayed-without-a-key";
+/// The variables that hold keys, by the provider's segment; the first one is that which most clients ask for.
+const KEYS: [(&str, &[&str]); 13] = [
+    ("openai", &["OPENAI_API_KEY"]),
+    ("anthropic", &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"]),
+    ("gemini", &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+    ("vertex", &["GOOGLE_CLOUD_ACCESS_TOKEN"]),
+    ("code-assist", &["GOOGLE_CLOUD_ACCESS_TOKEN"]),
+    ("ollama", &["OLLAMA_API_KEY"]),
+    ("azure", &["AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"]),
+    ("mistral", &["MISTRAL_API_KEY"]),
+    ("groq", &["GROQ_API_KEY"]),
+    ("deepseek", &["DEEPSEEK_API_KEY"]),
+    ("xai", &["XAI_API_KEY"]),
+    ("openrouter", &["OPENROUTER_API_KEY"]),
+    ("cohere", &["CO_API_KEY", "COHERE_API_KEY"]),
+];
+/// As the Gemini CLI starts itself again, and loses what it was given.
+const GEMINI_CLI: (&str, &str) = ("GEMINI_CLI_NO_RELAUNCH", "true");
+
+impl ModelSource {
+    /// Starts it. A base URL that the environment names already is where requests go on to; in a replay, of calls of
+    /// `replayed` providers, none do.
+    pub(super) fn start(
+        context: ProxyContext,
+        sink: Arc<dyn OtlpSink>,
+        inherited: &Inherited,
+        program: &Program,
+        hooks: ProxyHooks,
+        replayed: Option<&[String]>,
+    ) -> Result<Self, ProxyError> {
+        let variable = |name: &str| inherited.get(name).map(str::to_owned);
+        let proxy = ModelProxy::start_with(context, variable, sink, hooks)?;
+        let base_urls = match replayed {
+            None => model_base_urls(program, inherited, proxy.base()),
+            Some(providers) => proxy::replay_base_urls(variable, providers, proxy.base()),
+        };
+        Ok(Self { proxy, base_urls })
+    }
+}
+
+impl CaptureSource for ModelSource {
+    fn environment(&self, inherited: &Inherited) -> ChildEnvironment {
+        ChildEnvironment::of_models(inherited, self.base_urls.clone())
+    }
+
+    fn options(&self, _: &Program, _: &[OsString]) -> Vec<OsString> {
+        Vec::new()
+    }
+
+    fn notices(&self) -> Vec<String> {
+        self.proxy.unusable().iter().map(ToString::to_string).collect()
+    }
+
+    fn activity(&self) -> SourceActivity {
+        let statistics = self.proxy.statistics();
+        SourceActivity {
+            open_connections: statistics.open_requests,
+            proxied_requests: statistics.requests,
+            ..SourceActivity::default()
+        }
+    }
+
+    fn stop(self: Box<Self>) -> Vec<String> {
+        self.proxy.shut_down().notes()
+    }
+}
+
+impl ChildEnvironment {
+    /// What keeps a replayed command from asking anybody but the replay: placeholders instead of keys, for clients that refuse
+    /// to start without one, and no export of metrics.
+    ///
+    /// ```
+    /// use tracer_capture::record::{ChildEnvironment, Inherited};
+    ///
+    /// let inherited = Inherited::new([("MISTRAL_API_KEY", "real")]);
+    /// let environment = ChildEnvironment::of_replay(&inherited, &["openai".to_owned()]);
+    /// assert!(environment.value("OPENAI_API_KEY").is_some());
+    /// assert_ne!(environment.value("MISTRAL_API_KEY"), Some("real"));
+    /// assert_eq!(environment.value("XAI_API_KEY"), None);
+    /// ```
+    #[must_use]
+    pub fn of_replay(inherited: &Inherited, providers: &[String]) -> Self {
+        let mut environment = Self::default();
+        for (provider, variables) in KEYS {
+            let is_replayed = providers.iter().any(|replayed| replayed == provider);
+            for (position, variable) in variables.iter().enumerate() {
+                if inherited.get(variable).is_some() || (is_replayed && position == 0) {
+                    environment.set(variable, PLACEHOLDER_KEY);
+                }
+            }
+        }
+        environment.set("OTEL_METRICS_EXPORTER", "none");
+        environment
+    }
+
+    /// What leads the clients of model APIs through the proxy. What they were set to already is where the proxy passes
+    /// requests on to.
+    ///
+    /// ```
+    /// use tracer_capture::record::{ChildEnvironment, Inherited};
+    ///
+    /// let base = "http://127.0.0.1:1/r/TOKEN/openai/v1".to_owned();
+    /// let environment = ChildEnvironment::of_models(&Inherited::default(), [("OPENAI_BASE_URL", base)]);
+    /// assert!(environment.value("OPENAI_BASE_URL").is_some());
+    /// assert_eq!(environment.value("ENABLE_TOOL_SEARCH"), Some("true"));
+    /// ```
+    #[must_use]
+    pub fn of_models(
+        inherited: &Inherited,
+        base_urls: impl IntoIterator<Item = (&'static str, String)>,
+    ) -> Self {
+        let mut environment = Self::default();
+        for (name, value) in base_urls {
+            environment.set(name, value);
+        }
+        for (name, value) in CLAUDE_CODE.into_iter().chain([GEMINI_CLI]) {
+            environment.add_unless_set(inherited, name, value);
+        }
+        environment.exempt_loopback(inherited);
+        environment
+    }
+}

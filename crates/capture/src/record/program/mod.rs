@@ -1,0 +1,454 @@
+//! What kind of program a command starts, and what can be seen of it without running it: which model libraries it uses, and
+//! whether somebody instrumented it. It decides what is added for it, and the reasons when nothing arrives.
+
+mod node;
+mod python;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// How much of a source file is looked at, in bytes.
+const MAX_SOURCE_BYTES: u64 = 256 * 1024;
+/// How many programs start one another before nobody looks any further: `env uv run …`.
+const MAX_WRAPPERS: usize = 8;
+
+/// What a command starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProgramKind {
+    /// Python code.
+    Python,
+    /// JavaScript or TypeScript, in Node.js, Bun or Deno.
+    Node,
+    /// Claude Code.
+    ClaudeCode,
+    /// The Codex CLI.
+    Codex,
+    /// The Gemini CLI.
+    GeminiCli,
+    /// A container, whose environment is its own.
+    Container,
+    /// A shell, a build tool: what matters is what it starts.
+    Launcher,
+    /// A compiled program: Rust, Go, C.
+    Native,
+    /// Something else, or nothing that could be read.
+    Unknown,
+}
+
+/// What can be seen of the program that a command starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// What it is called: the script if there is one, the file name of the program otherwise.
+    pub name: String,
+    /// Its kind.
+    pub kind: ProgramKind,
+    /// The libraries for models and agents that its sources name, in the order of the names.
+    pub libraries: Vec<String>,
+    /// Whether its command or its sources name a library of OpenTelemetry.
+    pub is_instrumented: bool,
+    /// The position of the program itself in the command, behind what only starts it (`env`, `uv run`).
+    pub position: usize,
+}
+
+impl Program {
+    /// Looks at the program of a command that is started in `directory`. Nothing is run; what cannot be read is not known.
+    #[must_use]
+    pub fn of_command(command: &[OsString], directory: &Path) -> Self {
+        let words: Vec<String> = command
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        let mut is_instrumented = false;
+        let mut position = 0;
+        for _ in 0..MAX_WRAPPERS {
+            let Some(word) = words.get(position) else { break };
+            let name = file_name(word);
+            is_instrumented |= matches!(name, "opentelemetry-instrument" | "logfire");
+            match behind_wrapper(name, words.get(position + 1..).unwrap_or_default()) {
+                Some(skipped) => position += 1 + skipped,
+                None => break,
+            }
+        }
+        let rest = words.get(position..).unwrap_or_default();
+        let mut program = Self::of_words(rest, directory);
+        program.is_instrumented |= is_instrumented;
+        program.position = position;
+        program
+    }
+
+    /// What a run of the command is called when nobody names it: the program and what it is to run, without options, which may
+    /// be secret, and without prompts.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use tracer_capture::record::Program;
+    ///
+    /// let command = ["uv", "run", "/usr/bin/python3", "-u", "agent.py", "--key", "k-123"].map(Into::into);
+    /// let program = Program::of_command(&command, Path::new("."));
+    /// assert_eq!(program.run_name(&command), "python3 agent.py");
+    /// ```
+    #[must_use]
+    pub fn run_name(&self, command: &[OsString]) -> String {
+        let mut words = command.get(self.position..).unwrap_or_default().iter();
+        let program = words
+            .next()
+            .map(|word| word.to_string_lossy())
+            .unwrap_or_default();
+        let mut name = file_name(&program).to_owned();
+        let is_interpreter = matches!(
+            self.kind,
+            ProgramKind::Python | ProgramKind::Node | ProgramKind::Native
+        );
+        for word in words {
+            let word = word.to_string_lossy();
+            let is_code = matches!(&*word, "-c" | "-e" | "--eval");
+            if is_code || !word.starts_with('-') && word.contains(char::is_whitespace) {
+                break;
+            }
+            if !word.starts_with('-') {
+                name.push(' ');
+                name.push_str(&word);
+                break;
+            }
+            // What is behind another program's option may be its value.
+            if !is_interpreter {
+                break;
+            }
+        }
+        name
+    }
+
+    fn of_words(words: &[String], directory: &Path) -> Self {
+        let Some((first, arguments)) = words.split_first() else {
+            return Self::new("", ProgramKind::Unknown);
+        };
+        let name = file_name(first);
+        if let Some(kind) = kind_by_name(name) {
+            return Self::of_kind(kind, name, arguments, directory);
+        }
+        if python::is_script(name) {
+            return Self::python(first, directory);
+        }
+        if node::is_script(name) {
+            return Self::node(first, directory);
+        }
+        let file = found(first, directory);
+        let interpreter = file.as_deref().and_then(beginning);
+        match interpreter {
+            Some(FileStart::Interpreter(interpreter)) => match kind_by_name(file_name(&interpreter)) {
+                Some(ProgramKind::Python) => Self::python(&shown(file.as_deref(), first), directory),
+                Some(ProgramKind::Node) => Self::node(&shown(file.as_deref(), first), directory),
+                Some(kind) => Self::new(name, kind),
+                None => Self::new(name, ProgramKind::Unknown),
+            },
+            Some(FileStart::MachineCode) => Self::new(name, ProgramKind::Native),
+            None => Self::new(name, ProgramKind::Unknown),
+        }
+    }
+
+    fn of_kind(kind: ProgramKind, name: &str, arguments: &[String], directory: &Path) -> Self {
+        match kind {
+            ProgramKind::Python => match python::script(name, arguments, directory) {
+                Some(script) => Self::python(&script.display().to_string(), directory),
+                None => Self::new(name, kind),
+            },
+            ProgramKind::Node => match arguments.iter().find(|word| !word.starts_with('-')) {
+                Some(script) => Self::node(script, directory),
+                None => Self::new(name, kind),
+            },
+            _ => Self::new(name, kind),
+        }
+    }
+
+    fn python(script: &str, directory: &Path) -> Self {
+        let mut program = Self::new(script, ProgramKind::Python);
+        let imports = python::imports(&directory.join(script));
+        program.is_instrumented = imports.iter().any(|name| python::is_instrumentation(name));
+        program.libraries = imports.into_iter().collect();
+        program
+    }
+
+    fn node(script: &str, directory: &Path) -> Self {
+        let mut program = Self::new(script, ProgramKind::Node);
+        let dependencies = node::dependencies(&directory.join(script), directory);
+        program.is_instrumented = dependencies
+            .iter()
+            .any(|name| name.starts_with("@opentelemetry/"));
+        program.libraries = dependencies;
+        program
+    }
+
+    fn new(name: &str, kind: ProgramKind) -> Self {
+        Self {
+            name: name.to_owned(),
+            kind,
+            libraries: Vec::new(),
+            is_instrumented: false,
+            position: 0,
+        }
+    }
+}
+
+fn shown(file: Option<&Path>, word: &str) -> String {
+    file.map_or_else(|| word.to_owned(), |file| file.display().to_string())
+}
+
+/// The last part of a path, without `.exe`.
+fn file_name(word: &str) -> &str {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    name.strip_suffix(".exe").unwrap_or(name)
+}
+
+/// What programs are by their names, packages of npm among them: `npx @openai/codex`.
+fn kind_by_name(name: &str) -> Option<ProgramKind> {
+    let without_version = name.split_once('@').map_or(name, |(name, _)| name);
+    let numbers = |prefix| {
+        let rest: Option<&str> = name.strip_prefix(prefix);
+        rest.is_some_and(|rest| rest.chars().all(|char| char.is_ascii_digit() || char == '.'))
+    };
+    if numbers("python") || numbers("pypy") {
+        return Some(ProgramKind::Python);
+    }
+    let kind = match without_version {
+        "uvicorn" | "gunicorn" | "hypercorn" | "fastapi" | "flask" | "streamlit" | "chainlit" | "pytest"
+        | "ipython" | "jupyter" | "langgraph" | "adk" | "crewai" | "celery" => ProgramKind::Python,
+        "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" | "npm" | "pnpm" | "yarn" | "next"
+        | "vite" | "mastra" | "genkit" => ProgramKind::Node,
+        "claude" | "claude-code" => ProgramKind::ClaudeCode,
+        "codex" => ProgramKind::Codex,
+        "gemini" | "gemini-cli" => ProgramKind::GeminiCli,
+        "docker" | "podman" | "nerdctl" | "kubectl" => ProgramKind::Container,
+        "sh" | "bash" | "zsh" | "dash" | "fish" | "ksh" | "make" | "just" | "task" | "sudo" | "doas"
+        | "su" | "ssh" | "tmux" | "screen" | "xargs" | "parallel" => ProgramKind::Launcher,
+        "cargo" => ProgramKind::Native,
+        _ => return None,
+    };
+    Some(kind)
+}
+
+/// How many words behind `name` belong to it, when it only starts the program behind them; `None` when it is the program.
+fn behind_wrapper(name: &str, rest: &[String]) -> Option<usize> {
+    let subcommand = |expected: &[&str]| {
+        let first = rest.first()?;
+        expected.contains(&first.as_str()).then_some(1)
+    };
+    let skipped = match name {
+        "env"
+        | "nohup"
+        | "nice"
+        | "ionice"
+        | "time"
+        | "stdbuf"
+        | "setsid"
+        | "command"
+        | "exec"
+        | "opentelemetry-instrument"
+        | "dotenv"
+        | "npx"
+        | "bunx"
+        | "uvx"
+        | "pipx" => 0,
+        "uv" | "poetry" | "pipenv" | "pdm" | "rye" | "hatch" | "conda" | "mamba" | "logfire" => {
+            subcommand(&["run"])?
+        }
+        "timeout" => 1,
+        "npm" | "pnpm" | "yarn" => subcommand(&["exec", "dlx"])?,
+        _ => return None,
+    };
+    let own = rest.iter().skip(skipped);
+    let options = own.take_while(|word| word.starts_with('-') || is_assignment(word));
+    let words = skipped + options.count();
+    // Nothing behind it: whatever it is, it is the program.
+    (words < rest.len()).then_some(words)
+}
+
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    })
+}
+
+/// The file of a program, as the system finds it.
+fn found(word: &str, directory: &Path) -> Option<PathBuf> {
+    if word.contains(['/', '\\']) {
+        return Some(directory.join(word));
+    }
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders)
+        .map(|folder| folder.join(word))
+        .find(|path| path.is_file())
+}
+
+/// How programs for the machine begin: ELF, PE, Mach-O.
+const MAGIC: [&[u8]; 5] = [
+    b"\x7fELF",
+    b"MZ",
+    b"\xcf\xfa\xed\xfe",
+    b"\xce\xfa\xed\xfe",
+    b"\xca\xfe\xba\xbe",
+];
+
+/// What a file begins with.
+enum FileStart {
+    /// A line that names who runs the file.
+    Interpreter(String),
+    /// The magic number of a program for the machine.
+    MachineCode,
+}
+
+fn beginning(file: &Path) -> Option<FileStart> {
+    if !file.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    File::open(file).ok()?.take(256).read_to_end(&mut bytes).ok()?;
+    if MAGIC.iter().any(|magic| bytes.starts_with(magic)) {
+        return Some(FileStart::MachineCode);
+    }
+    let line = bytes.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line);
+    let mut words = line.split_whitespace().filter(|word| file_name(word) != "env");
+    let interpreter = words.find(|word| !word.starts_with('-') && !is_assignment(word))?;
+    Some(FileStart::Interpreter(interpreter.to_owned()))
+}
+
+/// The beginning of a source file, as text; `None` for what is no file or cannot be read.
+fn source(path: &Path) -> Option<String> {
+    if !path.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).ok()?;
+    file.take(MAX_SOURCE_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn program(command: &str) -> Program {
+        program_in(command, Path::new("/nonexistent"))
+    }
+
+    fn program_in(command: &str, directory: &Path) -> Program {
+        let words: Vec<OsString> = command.split_whitespace().map(OsString::from).collect();
+        Program::of_command(&words, directory)
+    }
+
+    #[test]
+    fn programs_are_known_by_their_names() {
+        for (command, kind) in [
+            ("python agent.py", ProgramKind::Python),
+            ("/opt/venv/bin/python3.12 -m agent", ProgramKind::Python),
+            ("uvicorn app:app", ProgramKind::Python),
+            ("./agent.py", ProgramKind::Python),
+            ("node agent.mjs", ProgramKind::Node),
+            ("npm start", ProgramKind::Node),
+            ("claude -p hello", ProgramKind::ClaudeCode),
+            ("codex exec hello", ProgramKind::Codex),
+            ("gemini -p hello", ProgramKind::GeminiCli),
+            ("docker run agent", ProgramKind::Container),
+            ("sh -c agent", ProgramKind::Launcher),
+            ("cargo run", ProgramKind::Native),
+            ("pythonista", ProgramKind::Unknown),
+            ("", ProgramKind::Unknown),
+        ] {
+            assert_eq!(program(command).kind, kind, "{command}");
+        }
+    }
+
+    #[test]
+    fn what_only_starts_a_program_is_looked_through() {
+        for (command, position, kind) in [
+            ("env A=1 B=2 python agent.py", 3, ProgramKind::Python),
+            ("uv run --with openai agent.py", 3, ProgramKind::Unknown),
+            ("uv run agent.py", 2, ProgramKind::Python),
+            ("poetry run python agent.py", 2, ProgramKind::Python),
+            ("npx -y @openai/codex exec", 2, ProgramKind::Codex),
+            ("npx @anthropic-ai/claude-code@2.1.0", 1, ProgramKind::ClaudeCode),
+            ("timeout 10 claude", 2, ProgramKind::ClaudeCode),
+            ("nohup nice -n5 node a.js", 3, ProgramKind::Node),
+        ] {
+            let program = program(command);
+            assert_eq!((program.position, program.kind), (position, kind), "{command}");
+        }
+        // Nothing is behind them: they are the program.
+        for command in ["env", "uv pip list"] {
+            assert_eq!(program(command).position, 0, "{command}");
+        }
+        let endless = "env ".repeat(50);
+        assert!(program(&endless).position <= MAX_WRAPPERS);
+    }
+
+    #[test]
+    fn a_run_is_named_without_options_and_prompts() {
+        for (command, expected) in [
+            (&["python", "agent.py"][..], "python agent.py"),
+            (
+                &["python", "-m", "agents.main", "--token", "x"],
+                "python agents.main",
+            ),
+            (&["python", "-c", "print()"], "python"),
+            (&["./bin/agent", "--api-key", "secret"], "agent"),
+            (&["claude", "-p", "fix it"], "claude"),
+            (&["codex", "exec", "fix it"], "codex exec"),
+            (&["gemini", "fix the bug"], "gemini"),
+            (&["env", "A=1", "node", "src/agent.mjs"], "node src/agent.mjs"),
+        ] {
+            let words: Vec<OsString> = command.iter().map(OsString::from).collect();
+            let program = Program::of_command(&words, Path::new("/nonexistent"));
+            assert_eq!(program.run_name(&words), expected);
+        }
+    }
+
+    #[test]
+    fn instrumented_commands_and_sources_are_known() {
+        assert!(program("opentelemetry-instrument python agent.py").is_instrumented);
+        assert!(!program("python agent.py").is_instrumented);
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("agent.py"), "import openai\nimport logfire\n").unwrap();
+        let program = program_in("python agent.py", folder.path());
+        assert!(program.is_instrumented);
+        assert_eq!(program.libraries, ["logfire", "openai"]);
+    }
+
+    #[test]
+    fn a_file_says_by_its_beginning_what_runs_it() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, content, kind) in [
+            (
+                "a",
+                &b"#!/usr/bin/env -S python3 -u\nimport anthropic\n"[..],
+                ProgramKind::Python,
+            ),
+            ("b", b"#! /usr/bin/node\n", ProgramKind::Node),
+            ("c", b"\x7fELF\x02", ProgramKind::Native),
+            ("d", b"#!/bin/sh\n", ProgramKind::Launcher),
+            ("e", b"#!", ProgramKind::Unknown),
+            ("f", b"", ProgramKind::Unknown),
+        ] {
+            fs::write(folder.path().join(name), content).unwrap();
+            let program = program_in(&format!("./{name}"), folder.path());
+            assert_eq!(program.kind, kind, "{name}");
+            if name == "a" {
+                assert_eq!(program.libraries, ["anthropic"]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_folder_or_nothing_in_the_place_of_a_program_is_unknown() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("agent.py")).unwrap();
+        assert_eq!(program_in("./agent.py", folder.path()).libraries, [""; 0]);
+        assert_eq!(program_in("./nothing", folder.path()).kind, ProgramKind::Unknown);
+    }
+}

@@ -1,0 +1,441 @@
+//! Why a recording saw no model call: the likely reasons for one command, from what was observed (capture, section 4). Pure.
+
+use super::findings::EnvironmentFindings;
+use super::instrumentations::{self, Instrumentation};
+use super::program::{Program, ProgramKind};
+use tracer_insight::text::counted;
+
+/// What was observed of a command that has ended.
+#[derive(Debug, Clone)]
+pub struct Observation<'a> {
+    /// What it started.
+    pub program: &'a Program,
+    /// What its environment says.
+    pub environment: &'a EnvironmentFindings,
+    /// Whether there was a receiver.
+    pub receives_otlp: bool,
+    /// Whether there was a proxy for model APIs.
+    pub proxies_models: bool,
+    /// Requests that went through it.
+    pub proxied_requests: u64,
+    /// Connections that the receiver took.
+    pub connections: u64,
+    /// Spans that arrived.
+    pub spans: u64,
+    /// Log records that arrived.
+    pub logs: u64,
+    /// Spans and log records that could not be taken.
+    pub rejected: u64,
+    /// Model calls in the run, whoever recorded them.
+    pub model_calls: u64,
+}
+
+/// The likely reasons why there is no model call, the likeliest first; empty when there is one. Each says what to do.
+///
+/// ```
+/// use std::path::Path;
+/// use tracer_capture::record::{EnvironmentFindings, Inherited, Observation, Program, likely_reasons};
+///
+/// let command = ["uvicorn".into(), "app:app".into()];
+/// let environment = Inherited::new([("OTEL_SDK_DISABLED", "true")]);
+/// let reasons = likely_reasons(&Observation {
+///     program: &Program::of_command(&command, Path::new(".")),
+///     environment: &EnvironmentFindings::new(&environment, ""),
+///     receives_otlp: true,
+///     proxies_models: true,
+///     proxied_requests: 0,
+///     connections: 0,
+///     spans: 0,
+///     logs: 0,
+///     rejected: 0,
+///     model_calls: 0,
+/// });
+/// assert!(reasons[0].starts_with("OTEL_SDK_DISABLED=true"));
+/// ```
+#[must_use]
+pub fn likely_reasons(observed: &Observation<'_>) -> Vec<String> {
+    if observed.model_calls > 0 {
+        return Vec::new();
+    }
+    let sees_nothing = !observed.receives_otlp && !observed.proxies_models;
+    if observed.environment.recording_is_off && sees_nothing {
+        return vec![RECORDING_OFF.to_owned(), NOT_RECEIVED.to_owned()];
+    }
+    if sees_nothing {
+        return vec![
+            "neither OpenTelemetry (--no-otel) nor calls of models (--no-proxy) were received, so that only what tracer's own \
+             SDK records can be seen"
+                .to_owned(),
+        ];
+    }
+    let mut reasons = Vec::new();
+    if !observed.receives_otlp {
+        reasons.extend(of_proxy(observed));
+        reasons.push(NOT_RECEIVED.to_owned());
+        return reasons;
+    }
+    if observed.rejected > 0 {
+        reasons.push(format!(
+            "{} could not be read: they are no valid OTLP",
+            counted(observed.rejected, "span or log record")
+        ));
+    }
+    if observed.spans > 0 || observed.logs > 0 {
+        reasons.push(format!(
+            "{} and {} arrived, none of a model call: something else of the program is instrumented",
+            counted(observed.spans, "span"),
+            counted(observed.logs, "log record"),
+        ));
+        reasons.extend(of_proxy(observed));
+        reasons.extend(of_program(observed.program, true));
+        return reasons;
+    }
+    reasons.extend(of_environment(observed.environment));
+    reasons.extend(of_proxy(observed));
+    if observed.connections > 0 {
+        reasons.push(format!(
+            "an exporter connected ({}) and sent no span: the program recorded none, or was killed before it sent them",
+            counted(observed.connections, "connection")
+        ));
+    }
+    reasons.extend(of_program(observed.program, observed.connections > 0));
+    reasons
+}
+
+/// What the proxy for model APIs did not see.
+fn of_proxy(observed: &Observation<'_>) -> Option<String> {
+    if !observed.proxies_models {
+        return None;
+    }
+    if observed.proxied_requests > 0 {
+        return Some(format!(
+            "{} went to a provider, none to an API for models that is known here",
+            counted(observed.proxied_requests, "request")
+        ));
+    }
+    Some(
+        "no request for a model came through the proxy: the program made none, or its base URL is set in code or in a \
+         file instead of the environment"
+            .to_owned(),
+    )
+}
+
+const NOT_RECEIVED: &str = "OpenTelemetry was not received: leave out --no-otel";
+
+const RECORDING_OFF: &str = "TRACER_ENABLED turns off the recording of annotated programs: unset it";
+
+fn of_environment(environment: &EnvironmentFindings) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if environment.sdk_is_disabled {
+        reasons.push("OTEL_SDK_DISABLED=true turns OpenTelemetry off in the program: unset it".to_owned());
+    }
+    if let Some(exporter) = &environment.traces_exporter {
+        reasons.push(format!(
+            "OTEL_TRACES_EXPORTER={exporter} sends spans elsewhere: unset it, or add otlp"
+        ));
+    }
+    if let Some(sampler) = &environment.sampler {
+        reasons.push(format!(
+            "OTEL_TRACES_SAMPLER leaves traces out ({sampler}): set it to always_on"
+        ));
+    }
+    if environment.parent_is_unsampled {
+        reasons.push(
+            "TRACEPARENT names a trace that is not sampled (its last field is even): unset it".to_owned(),
+        );
+    }
+    if environment.recording_is_off {
+        reasons.push(RECORDING_OFF.to_owned());
+    }
+    if !environment.dotenv.is_empty() {
+        reasons.push(format!(
+            "the file .env sets {}; a program that loads it with override=True does not see what record sets: remove it \
+             there",
+            environment.dotenv.join(", ")
+        ));
+    }
+    reasons
+}
+
+/// What the kind of program suggests; `is_exporting` when it has an exporter already.
+fn of_program(program: &Program, is_exporting: bool) -> Vec<String> {
+    let name = &program.name;
+    match program.kind {
+        ProgramKind::Python => python(program, is_exporting),
+        ProgramKind::Node => node(program, is_exporting),
+        ProgramKind::ClaudeCode => vec![
+            "Claude Code takes its telemetry settings from managed settings or ~/.claude/settings.json before the \
+             environment: look for OTEL_ and CLAUDE_CODE_ENABLE_TELEMETRY there"
+                .to_owned(),
+        ],
+        ProgramKind::Codex => vec![
+            "Codex reads its telemetry settings from config.toml and -c otel.…, which record adds where the command is \
+             codex itself: start codex directly"
+                .to_owned(),
+        ],
+        ProgramKind::GeminiCli => vec![
+            "the Gemini CLI takes \"telemetry\" of ~/.gemini/settings.json or .gemini/settings.json: remove it there, or \
+             enable it"
+                .to_owned(),
+        ],
+        ProgramKind::Container => vec![format!(
+            "a container started by {name} has an environment and a loopback address of its own: run tracer record inside \
+             it, or tracer receive --listen outside"
+        )],
+        ProgramKind::Launcher => vec![format!(
+            "what {name} started exports no OpenTelemetry, or got another environment (sudo, ssh, env -i): record the \
+             agent's own command to learn more"
+        )],
+        ProgramKind::Native | ProgramKind::Unknown => vec![format!(
+            "{name} exports no OpenTelemetry: if it is yours and in Rust, add tracer_sdk::layer() or #[tracer_sdk::trace]; \
+             otherwise look for its telemetry switch"
+        )],
+    }
+}
+
+fn python(program: &Program, is_exporting: bool) -> Vec<String> {
+    let name = &program.name;
+    let Some(instrumentation) = instrumentations::for_python(&program.libraries) else {
+        return vec![format!(
+            "{name} imports no library for models that is known here: install the OpenTelemetry instrumentation of the one it \
+             uses, and start it with: tracer record -- opentelemetry-instrument python …"
+        )];
+    };
+    let Instrumentation {
+        libraries,
+        packages,
+        switches,
+    } = instrumentation;
+    let mut reasons = Vec::new();
+    if !switches.is_empty() {
+        reasons.push(format!(
+            "{name} imports {}, whose telemetry is off by default: call {}",
+            libraries.join(", "),
+            switches.join(" and ")
+        ));
+    }
+    let needs_exporter = !is_exporting && !program.is_instrumented;
+    if !packages.is_empty() || needs_exporter {
+        let exporter = ["opentelemetry-distro", "opentelemetry-exporter-otlp"];
+        let mut install: Vec<&str> = if needs_exporter {
+            exporter.to_vec()
+        } else {
+            Vec::new()
+        };
+        install.extend(packages);
+        reasons.push(format!(
+            "{name} imports {}, and nothing exports what it calls: pip install {}, and start it with: tracer record -- \
+             opentelemetry-instrument python …",
+            libraries.join(", "),
+            install.join(" ")
+        ));
+    }
+    if program.is_instrumented {
+        reasons.push(format!(
+            "{name} sets up OpenTelemetry itself: an exporter or endpoint in its code wins over the environment"
+        ));
+    }
+    if reasons.is_empty() {
+        reasons.push(format!(
+            "{name} exports, but called no model, or not through {}",
+            libraries.join(", ")
+        ));
+    }
+    reasons
+}
+
+fn node(program: &Program, is_exporting: bool) -> Vec<String> {
+    let name = &program.name;
+    let mut reasons = Vec::new();
+    let chosen = instrumentations::for_node(&program.libraries).unwrap_or_default();
+    if !chosen.switches.is_empty() {
+        reasons.push(format!(
+            "{name} uses {}, whose telemetry is off by default: pass {} with each call",
+            chosen.libraries.join(", "),
+            chosen.switches.join(", ")
+        ));
+    }
+    if !chosen.packages.is_empty() {
+        reasons.push(format!(
+            "{name} uses {}, which exports nothing itself: npm install {}, and register it",
+            chosen.libraries.join(", "),
+            chosen.packages.join(" ")
+        ));
+    }
+    if program.is_instrumented {
+        reasons.push(format!(
+            "{name} sets up OpenTelemetry itself: an exporter or endpoint in its code wins over the environment"
+        ));
+    } else if !is_exporting {
+        reasons.push(
+            "Node.js exports nothing by itself: npm install @opentelemetry/auto-instrumentations-node, and set \
+             NODE_OPTIONS=--import=@opentelemetry/auto-instrumentations-node/register"
+                .to_owned(),
+        );
+    }
+    if reasons.is_empty() {
+        reasons.push(format!(
+            "{name} exports, but called no model through a library that is instrumented"
+        ));
+    }
+    reasons
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::environment::Inherited;
+
+    fn program(kind: ProgramKind, libraries: &[&str]) -> Program {
+        Program {
+            name: "agent".to_owned(),
+            kind,
+            libraries: libraries.iter().map(|name| (*name).to_owned()).collect(),
+            is_instrumented: false,
+            position: 0,
+        }
+    }
+
+    fn observed<'a>(program: &'a Program, environment: &'a EnvironmentFindings) -> Observation<'a> {
+        Observation {
+            program,
+            environment,
+            receives_otlp: true,
+            proxies_models: false,
+            proxied_requests: 0,
+            connections: 0,
+            spans: 0,
+            logs: 0,
+            rejected: 0,
+            model_calls: 0,
+        }
+    }
+
+    fn reasons(kind: ProgramKind, libraries: &[&str]) -> String {
+        let program = program(kind, libraries);
+        likely_reasons(&observed(&program, &EnvironmentFindings::default())).join("\n")
+    }
+
+    #[test]
+    fn a_recorded_model_call_needs_no_reason() {
+        let program = program(ProgramKind::Python, &["openai"]);
+        let environment = EnvironmentFindings::default();
+        let seen = Observation {
+            model_calls: 1,
+            ..observed(&program, &environment)
+        };
+        assert_eq!(likely_reasons(&seen), [""; 0]);
+    }
+
+    #[test]
+    fn every_kind_of_program_has_a_reason() {
+        for (kind, expected) in [
+            (ProgramKind::Python, "opentelemetry-instrument"),
+            (ProgramKind::Node, "NODE_OPTIONS"),
+            (ProgramKind::ClaudeCode, "settings.json"),
+            (ProgramKind::Codex, "config.toml"),
+            (ProgramKind::GeminiCli, ".gemini/settings.json"),
+            (ProgramKind::Container, "loopback"),
+            (ProgramKind::Launcher, "sudo"),
+            (ProgramKind::Native, "tracer_sdk::layer()"),
+            (ProgramKind::Unknown, "telemetry switch"),
+        ] {
+            let reasons = reasons(kind, &[]);
+            assert!(reasons.contains(expected), "{kind:?}: {reasons}");
+        }
+    }
+
+    #[test]
+    fn python_names_the_packages_of_what_is_imported() {
+        let reasons = reasons(ProgramKind::Python, &["os", "openai"]);
+        assert!(
+            reasons.contains(
+                "pip install opentelemetry-distro opentelemetry-exporter-otlp opentelemetry-instrumentation-genai-openai"
+            ),
+            "{reasons}"
+        );
+    }
+
+    #[test]
+    fn a_library_with_a_switch_of_its_own_names_it() {
+        assert!(reasons(ProgramKind::Python, &["pydantic_ai"]).contains("Agent.instrument_all()"));
+        assert!(reasons(ProgramKind::Node, &["ai"]).contains("experimental_telemetry"));
+    }
+
+    #[test]
+    fn what_the_environment_says_comes_before_guesses() {
+        let program = program(ProgramKind::Python, &["openai"]);
+        let inherited = Inherited::new([
+            ("OTEL_TRACES_EXPORTER", "console"),
+            ("OTEL_TRACES_SAMPLER", "always_off"),
+            ("OTEL_SDK_DISABLED", "true"),
+            ("TRACER_ENABLED", "0"),
+        ]);
+        let environment = EnvironmentFindings::new(&inherited, "OTEL_EXPORTER_OTLP_ENDPOINT=https://a");
+        let reasons = likely_reasons(&observed(&program, &environment));
+        for (reason, expected) in reasons.iter().zip([
+            "OTEL_SDK_DISABLED=true",
+            "OTEL_TRACES_EXPORTER=console",
+            "always_off",
+            "TRACER_ENABLED",
+            "override=True",
+            "pip install",
+        ]) {
+            assert!(reason.contains(expected), "{expected}: {reason}");
+        }
+        assert_eq!(reasons.len(), 6);
+    }
+
+    #[test]
+    fn spans_without_a_model_call_are_counted() {
+        let program = program(ProgramKind::Python, &["openai"]);
+        let environment = EnvironmentFindings::new(&Inherited::new([("OTEL_SDK_DISABLED", "true")]), "");
+        let seen = Observation {
+            connections: 1,
+            spans: 12,
+            logs: 1,
+            rejected: 2,
+            ..observed(&program, &environment)
+        };
+        let reasons = likely_reasons(&seen).join("\n");
+        assert!(
+            reasons.contains("2 span or log records could not be read"),
+            "{reasons}"
+        );
+        assert!(reasons.contains("12 spans and 1 log record arrived"), "{reasons}");
+        assert!(
+            !reasons.contains("OTEL_SDK_DISABLED"),
+            "it is not disabled: {reasons}"
+        );
+        assert!(
+            !reasons.contains("opentelemetry-distro"),
+            "it has an exporter: {reasons}"
+        );
+    }
+
+    #[test]
+    fn a_connection_without_spans_is_named() {
+        let program = program(ProgramKind::Native, &[]);
+        let environment = EnvironmentFindings::default();
+        let seen = Observation {
+            connections: 2,
+            ..observed(&program, &environment)
+        };
+        assert!(likely_reasons(&seen)[0].contains("2 connections"));
+    }
+
+    #[test]
+    fn without_a_receiver_that_is_the_reason() {
+        let program = program(ProgramKind::Python, &["openai"]);
+        for (inherited, count) in [(&[][..], 1), (&[("TRACER_ENABLED", "0")][..], 2)] {
+            let environment = EnvironmentFindings::new(&Inherited::new(inherited.iter().copied()), "");
+            let seen = Observation {
+                receives_otlp: false,
+                ..observed(&program, &environment)
+            };
+            let reasons = likely_reasons(&seen);
+            assert_eq!(reasons.len(), count);
+            assert!(reasons.join("\n").contains("--no-otel"));
+        }
+    }
+}

@@ -1,0 +1,491 @@
+//! [`Recording`]: the run of a command, from before it starts until what it sent is on the disk.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value};
+use tracer_insight::run_preview::RunPreview;
+use tracer_insight::units;
+use tracer_sdk::format::{ForkOrigin, RUNS_FOLDER, Timestamp, TraceId};
+use tracer_sdk::read::{RunStatus, RunStore};
+use tracer_sdk::settings::Settings;
+
+use super::child::{Exit, Survivor, survivors};
+use super::environment::{ChildEnvironment, Inherited, OTLP_ENDPOINT, RUN_PARENT, Variable};
+use super::findings::EnvironmentFindings;
+use super::model_source::ModelSource;
+use super::program::Program;
+use super::reasons::{Observation, likely_reasons};
+use super::source::{CaptureSource, OtlpSource, SourceActivity};
+use crate::cassette::{CassetteFile, ExchangeKeeper, Head, KeptHandle, KeptSummary, Scrubbing};
+use crate::exchange::Responder;
+use crate::proxy::{ProxyContext, ProxyError, ProxyHooks};
+use crate::runs::{
+    CaptureError, CollectorOptions, CollectorSummary, Destination, RunCollector, RunEnding, RunIdentity,
+};
+use crate::server::ServerError;
+use crate::sink::OtlpSink;
+
+/// How long an exporter that outlives the command is waited for: some send every five seconds, and when they end.
+const MAX_FLUSH: Duration = Duration::from_secs(5);
+/// How long no connection must be open before the command is taken to have sent everything: one that the command opened last
+/// may not have been noticed yet.
+const SETTLED: Duration = Duration::from_millis(20);
+/// Poll interval of open connections.
+const POLL: Duration = Duration::from_millis(5);
+/// Runs of which a summary is read, where each trace is a run.
+const MAX_SUMMARIES: usize = 1000;
+
+/// What to record, and how.
+#[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a choice of its own, and any combination has a meaning"
+)]
+pub struct RecordOptions {
+    /// The data directory, redaction and limits.
+    pub settings: Settings,
+    /// The name of the run.
+    pub name: String,
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// Whether OTLP is received.
+    pub receives_otlp: bool,
+    /// Whether calls of model APIs go through the recording proxy; never where each trace is a run.
+    pub proxies_models: bool,
+    /// Whether each trace is a run of its own, as for a server, instead of the command.
+    pub per_trace: bool,
+    /// Whether the calls that go through the proxy are kept beside the run's log, so that it can be replayed.
+    pub keeps_exchanges: bool,
+}
+
+/// What takes part in a recording beside the run.
+#[derive(Default)]
+#[non_exhaustive]
+pub struct RecordingHooks {
+    /// A cassette that the calls of models are written to.
+    pub cassette: Option<CassetteFile>,
+    /// What answers calls of models instead of the provider.
+    pub responder: Option<Arc<dyn Responder>>,
+    /// No provider is asked: the command gets placeholders for keys, and nothing is forwarded. These are the providers that
+    /// the recorded calls are of.
+    pub offline: Option<Vec<String>>,
+    /// What else the root of the run says.
+    pub attributes: Map<String, Value>,
+    /// The run that it is forked from.
+    pub fork: Option<ForkOrigin>,
+}
+
+impl std::fmt::Debug for RecordingHooks {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("RecordingHooks")
+            .field("cassette", &self.cassette)
+            .field("responder", &self.responder.is_some())
+            .field("offline", &self.offline)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a recording could not begin.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordingError {
+    /// The run cannot be written.
+    #[error("failed to begin the run")]
+    Run(#[from] CaptureError),
+    /// The receiver cannot be started.
+    #[error("failed to start the receiver")]
+    Receiver(#[from] ServerError),
+    /// The proxy for model APIs cannot be started.
+    #[error("failed to start the proxy for model APIs")]
+    Proxy(#[from] ProxyError),
+}
+
+/// A command that is being recorded: its run has begun, and what it is to be started with is known.
+///
+/// Dropping it leaves the run as it is, and readers see it as interrupted.
+///
+/// ```
+/// use tracer_capture::record::{CommandEnd, Exit, Inherited, RecordOptions, Recording};
+/// use tracer_sdk::settings::Settings;
+///
+/// let folder = tempfile::tempdir()?;
+/// let recording = Recording::start(
+///     RecordOptions {
+///         settings: Settings::with_data_dir(folder.path()),
+///         name: "agent".to_owned(),
+///         command: vec!["true".into()],
+///         directory: std::env::current_dir()?,
+///         receives_otlp: true,
+///         proxies_models: true,
+///         per_trace: false,
+///         keeps_exchanges: true,
+///     },
+///     &Inherited::default(),
+/// )?;
+/// assert!(recording.command().status()?.success());
+/// let recorded = recording.end(CommandEnd::now(Some(Exit::Code(0))));
+/// assert_eq!((recorded.runs.len(), recorded.model_calls), (1, 0));
+/// assert!(!recorded.reasons.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Recording {
+    options: RecordOptions,
+    collector: Arc<RunCollector>,
+    identity: Option<RunIdentity>,
+    sources: Vec<Box<dyn CaptureSource>>,
+    program: Program,
+    findings: EnvironmentFindings,
+    environment: ChildEnvironment,
+    added: Vec<OsString>,
+    kept: Option<KeptHandle>,
+}
+
+impl std::fmt::Debug for Recording {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Recording")
+            .field("options", &self.options)
+            .field("program", &self.program)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How a recorded command ended.
+#[derive(Debug, Clone, Copy)]
+pub struct CommandEnd {
+    /// Its exit; `None` when it was not started, or when nobody waited for it.
+    pub exit: Option<Exit>,
+    /// When it ended.
+    pub at: Timestamp,
+}
+
+impl CommandEnd {
+    /// One that has ended now.
+    #[must_use]
+    pub fn now(exit: Option<Exit>) -> Self {
+        Self {
+            exit,
+            at: units::now(),
+        }
+    }
+}
+
+/// What a recording left.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct FinishedRecording {
+    /// The runs, in the order of their beginning: one, unless each trace is one.
+    pub runs: Vec<TraceId>,
+    /// How many runs there are.
+    pub run_count: u64,
+    /// The status of the run; `None` when there are several, or when it cannot be read.
+    pub status: Option<RunStatus>,
+    /// Model calls of all runs.
+    pub model_calls: u64,
+    /// Tool calls of all runs.
+    pub tool_calls: u64,
+    /// Their tokens; `None` when no model call says.
+    pub tokens: Option<u64>,
+    /// Whether there may be more tokens: not the whole of every run was read.
+    pub has_more_tokens: bool,
+    /// Steps of all runs; of a long run at least those of its beginning.
+    pub steps: u64,
+    /// The likely reasons why there is no model call; empty when there is one.
+    pub reasons: Vec<String>,
+    /// What the user should know of what was captured.
+    pub notes: Vec<String>,
+    /// Processes that the command started and that are still running.
+    pub survivors: Vec<Survivor>,
+    /// Requests that the endpoint which the environment names did not take.
+    pub unforwarded: u64,
+    /// The exchanges that were kept, beside the run or in a cassette.
+    pub kept: KeptSummary,
+    /// Why the run could not be completed.
+    pub error: Option<String>,
+}
+
+impl FinishedRecording {
+    /// Whether anything of the command was seen but that it ran.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.steps == 0 && !self.has_more_tokens
+    }
+}
+
+impl Recording {
+    /// Begins the run and starts what captures. Nothing is left when it fails.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordingError`] when the data directory cannot be written, or the receiver cannot be started.
+    pub fn start(options: RecordOptions, inherited: &Inherited) -> Result<Self, RecordingError> {
+        Self::start_with(options, inherited, RecordingHooks::default())
+    }
+
+    /// As [`Recording::start`], with what takes part in it.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordingError`] when the data directory cannot be written, or the receiver or the proxy cannot be started.
+    pub fn start_with(
+        options: RecordOptions,
+        inherited: &Inherited,
+        hooks: RecordingHooks,
+    ) -> Result<Self, RecordingError> {
+        let program = Program::of_command(&options.command, &options.directory);
+        let findings = EnvironmentFindings::of_command(inherited, &options.directory);
+        let identity = (!options.per_trace).then(|| identity(&options, &hooks));
+        let mut into_options = CollectorOptions::new(&options.settings);
+        if let Some(identity) = &identity {
+            into_options.into = Destination::OneRun(identity.clone());
+        }
+        let collector = RunCollector::open(into_options)?;
+        let mut sources: Vec<Box<dyn CaptureSource>> = Vec::new();
+        if options.receives_otlp {
+            let sink: Arc<dyn OtlpSink> = Arc::clone(&collector) as Arc<dyn OtlpSink>;
+            let upstreams = if hooks.offline.is_some() {
+                &Inherited::default()
+            } else {
+                inherited
+            };
+            sources.push(Box::new(OtlpSource::start(sink, upstreams)?));
+        }
+        let mut kept = None;
+        let data_dir = &options.settings.data_dir;
+        let mut environment = ChildEnvironment::default();
+        if let Some(providers) = &hooks.offline {
+            environment.extend(ChildEnvironment::of_replay(inherited, providers));
+        }
+        if let (Some(identity), true) = (&identity, options.proxies_models) {
+            let mut files: Vec<CassetteFile> = hooks.cassette.into_iter().collect();
+            if options.keeps_exchanges {
+                let run = data_dir.join(RUNS_FOLDER).join(identity.trace_id.to_string());
+                files.push(CassetteFile::beside_run(&run, head_of_command(&options)));
+            }
+            let mut proxy_hooks = ProxyHooks::default();
+            if !files.is_empty() {
+                let scrubbing = Scrubbing::of_program(&options.settings, &options.directory);
+                let (keeper, handle) = ExchangeKeeper::new(scrubbing, files);
+                proxy_hooks.exchanges = Some(Box::new(keeper));
+                kept = Some(handle);
+            }
+            proxy_hooks.responder = hooks.responder;
+            proxy_hooks.is_offline = hooks.offline.is_some();
+            let context = ProxyContext {
+                trace_id: identity.trace_id,
+                root_span_id: identity.root_span_id,
+            };
+            let sink: Arc<dyn OtlpSink> = Arc::clone(&collector) as Arc<dyn OtlpSink>;
+            let providers = hooks.offline.as_deref();
+            let source = ModelSource::start(context, sink, inherited, &program, proxy_hooks, providers)?;
+            sources.push(Box::new(source));
+        }
+        let parent = identity.as_ref().map(RunIdentity::traceparent);
+        environment.extend(ChildEnvironment::of_run(data_dir, parent.as_deref(), inherited));
+        let mut added = Vec::new();
+        for source in &sources {
+            environment.extend(source.environment(inherited));
+            added.extend(source.options(&program, &options.command));
+        }
+        Ok(Self {
+            options,
+            collector,
+            identity,
+            sources,
+            program,
+            findings,
+            environment,
+            added,
+            kept,
+        })
+    }
+
+    /// The run; `None` where each trace is one.
+    #[must_use]
+    pub fn trace_id(&self) -> Option<TraceId> {
+        self.identity.as_ref().map(|identity| identity.trace_id)
+    }
+
+    /// What the command's environment gets.
+    #[must_use]
+    pub fn environment(&self) -> &ChildEnvironment {
+        &self.environment
+    }
+
+    /// Options that the command gets behind its program, without which it would not export.
+    #[must_use]
+    pub fn added_options(&self) -> &[OsString] {
+        &self.added
+    }
+
+    /// Where the options go: the number of words of the command before them.
+    #[must_use]
+    pub fn options_position(&self) -> usize {
+        (self.program.position + 1).min(self.options.command.len())
+    }
+
+    /// What the user should know before the command starts.
+    #[must_use]
+    pub fn notices(&self) -> Vec<String> {
+        self.sources.iter().flat_map(|source| source.notices()).collect()
+    }
+
+    /// The command as it is to be started: with the streams and the working directory of this process.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        let mut words = self.options.command.clone();
+        let position = self.options_position();
+        words.splice(position..position, self.added.iter().cloned());
+        let mut words = words.into_iter();
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words);
+        for Variable { name, value } in &self.environment.variables {
+            command.env(name, value);
+        }
+        command
+    }
+
+    /// Waits until the exporters of a command that has ended have sent everything, and ends its run.
+    #[must_use]
+    pub fn end(mut self, end: CommandEnd) -> FinishedRecording {
+        wait_until_settled(|| activity_of(&self.sources).open_connections);
+        let survivors = survivors(&self.marks());
+        let seen = activity_of(&self.sources);
+        let notes = std::mem::take(&mut self.sources)
+            .into_iter()
+            .flat_map(CaptureSource::stop)
+            .collect();
+        let ended = self.collector.end_run(&ending(end));
+        let summary = self.collector.close();
+        let mut recorded = self.read_back(&summary);
+        recorded.error = match ended {
+            Err(error) => Some(error.to_string()),
+            Ok(()) => summary.last_error,
+        };
+        recorded.notes = notes;
+        recorded.kept = self.kept.as_ref().map(KeptHandle::read).unwrap_or_default();
+        recorded.survivors = survivors;
+        recorded.unforwarded = seen.unforwarded;
+        recorded.reasons = likely_reasons(&Observation {
+            program: &self.program,
+            environment: &self.findings,
+            receives_otlp: self.options.receives_otlp,
+            proxies_models: self.options.proxies_models && !self.options.per_trace,
+            proxied_requests: seen.proxied_requests,
+            connections: seen.connections,
+            spans: seen.spans,
+            logs: seen.logs,
+            rejected: seen.rejected,
+            model_calls: recorded.model_calls,
+        });
+        recorded
+    }
+
+    /// What the runs hold, as readers see them.
+    fn read_back(&self, summary: &CollectorSummary) -> FinishedRecording {
+        let store = RunStore::new(&self.options.settings.data_dir);
+        let mut recorded = FinishedRecording {
+            runs: summary.runs.clone(),
+            run_count: summary.started_runs,
+            ..FinishedRecording::default()
+        };
+        for trace_id in summary.runs.iter().take(MAX_SUMMARIES) {
+            let Ok(directory) = store.select(&trace_id.to_string()) else {
+                continue;
+            };
+            let run = directory.read_summary();
+            if let Ok(meta) = &run.meta {
+                recorded.model_calls += meta.counts.llm_calls;
+                recorded.tool_calls += meta.counts.tool_calls;
+            }
+            if summary.started_runs == 1 {
+                recorded.status = Some(run.status());
+            }
+            let preview = RunPreview::read(&run);
+            recorded.has_more_tokens |= preview.as_ref().is_none_or(|preview| !preview.is_whole);
+            recorded.steps += preview.as_ref().map_or(0, |preview| preview.steps);
+            if let Some(tokens) = preview.and_then(|preview| preview.tokens) {
+                recorded.tokens = Some(recorded.tokens.unwrap_or(0).saturating_add(tokens));
+            }
+        }
+        recorded
+    }
+
+    /// The variables that only processes of the command have: the port of the receiver, the run.
+    fn marks(&self) -> Vec<(&str, &str)> {
+        let marks = [OTLP_ENDPOINT, RUN_PARENT];
+        let variables = &self.environment.variables;
+        let marks = variables.iter().filter(|variable| marks.contains(&variable.name));
+        marks
+            .map(|variable| (variable.name, variable.value.as_str()))
+            .collect()
+    }
+}
+
+fn identity(options: &RecordOptions, hooks: &RecordingHooks) -> RunIdentity {
+    let mut identity = RunIdentity::new(&options.name, units::now());
+    identity.attributes.clone_from(&hooks.attributes);
+    identity.fork.clone_from(&hooks.fork);
+    let words = options.command.iter();
+    identity.arguments = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    identity.working_directory = options.directory.display().to_string();
+    identity
+}
+
+/// The head of the file of exchanges, with the command as the run has it.
+fn head_of_command(options: &RecordOptions) -> Head {
+    let scrubbing = Scrubbing::of_program(&options.settings, &options.directory);
+    scrubbing.head(
+        options
+            .command
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned()),
+    )
+}
+
+fn ending(end: CommandEnd) -> RunEnding {
+    let mut ending = RunEnding::new(end.at);
+    match end.exit {
+        Some(Exit::Code(code)) => {
+            ending
+                .attributes
+                .insert("process.exit.code".to_owned(), code.into());
+            if code != 0 {
+                ending = ending.failed("ExitCode", &format!("the command ended with exit code {code}"));
+            }
+        }
+        Some(exit @ Exit::Signal(_)) => {
+            ending = ending.failed("Signal", &format!("the command was ended by {exit}"));
+        }
+        None => ending = ending.failed("Interrupted", "the command was ended before it had done its work"),
+    }
+    ending
+}
+
+fn activity_of(sources: &[Box<dyn CaptureSource>]) -> SourceActivity {
+    sources
+        .iter()
+        .fold(SourceActivity::default(), |all, source| all + source.activity())
+}
+
+/// Waits until no connection was open for a moment, and not longer than exporters take to send.
+fn wait_until_settled(open_connections: impl Fn() -> u64) {
+    let started = Instant::now();
+    let mut closed_since = Instant::now();
+    while started.elapsed() < MAX_FLUSH {
+        if open_connections() > 0 {
+            closed_since = Instant::now();
+        } else if closed_since.elapsed() >= SETTLED {
+            return;
+        }
+        thread::sleep(POLL);
+    }
+}

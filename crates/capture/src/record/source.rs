@@ -1,0 +1,190 @@
+//! [`CaptureSource`]: something that a recorded command is pointed at and that sees what it does. The receiver is one, and the
+//! proxy for model APIs another.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
+use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
+
+use super::codex::codex_options;
+use super::environment::{ChildEnvironment, Inherited, NamedEndpoints, OtlpEndpoints};
+use super::program::Program;
+use crate::server::{OtlpServer, ServerError, ServerOptions, Upstream};
+use crate::sink::{Accepted, OtlpSink, Refused};
+
+/// How long the end of a source is waited for: what it passes on may be on its way.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Something that a recorded command is pointed at and that sees what it does.
+pub(super) trait CaptureSource: Send {
+    /// What leads the command here.
+    fn environment(&self, inherited: &Inherited) -> ChildEnvironment;
+
+    /// Options that lead the command here, to be put behind its program; most programs need none.
+    fn options(&self, program: &Program, command: &[OsString]) -> Vec<OsString>;
+
+    /// What the user should know before the command starts.
+    fn notices(&self) -> Vec<String>;
+
+    /// What has arrived so far.
+    fn activity(&self) -> SourceActivity;
+
+    /// Ends it, and says what the user should know of it.
+    fn stop(self: Box<Self>) -> Vec<String>;
+}
+
+/// What arrived through sources.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct SourceActivity {
+    /// Connections that are open now.
+    pub(super) open_connections: u64,
+    /// Connections that were opened.
+    pub(super) connections: u64,
+    /// Spans that arrived.
+    pub(super) spans: u64,
+    /// Log records that arrived.
+    pub(super) logs: u64,
+    /// What could not be taken.
+    pub(super) rejected: u64,
+    /// Requests that the upstream did not take.
+    pub(super) unforwarded: u64,
+    /// Requests that went through the proxy for model APIs.
+    pub(super) proxied_requests: u64,
+}
+
+impl std::ops::Add for SourceActivity {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            open_connections: self.open_connections + other.open_connections,
+            connections: self.connections + other.connections,
+            spans: self.spans + other.spans,
+            logs: self.logs + other.logs,
+            rejected: self.rejected + other.rejected,
+            unforwarded: self.unforwarded + other.unforwarded,
+            proxied_requests: self.proxied_requests + other.proxied_requests,
+        }
+    }
+}
+
+/// The receiver of OTLP, on ports of its own.
+pub(super) struct OtlpSource {
+    server: OtlpServer,
+    counts: Arc<SourceCounts>,
+    endpoints: OtlpEndpoints,
+}
+
+impl OtlpSource {
+    /// Starts it. Where the environment names an endpoint already, that is the upstream.
+    pub(super) fn start(sink: Arc<dyn OtlpSink>, inherited: &Inherited) -> Result<Self, ServerError> {
+        let counts = Arc::new(SourceCounts::default());
+        let named = NamedEndpoints::of(inherited);
+        let mut options = ServerOptions::default();
+        if named.traces.is_some() || named.logs.is_some() {
+            options.upstream = Some(Upstream {
+                traces: named.traces,
+                logs: named.logs,
+                // They go there directly.
+                metrics: None,
+                headers: Vec::new(),
+            });
+        }
+        let counting = CountingSink {
+            sink,
+            counts: Arc::clone(&counts),
+        };
+        let server = OtlpServer::start(options, Arc::new(counting))?;
+        let http = server.http_endpoint();
+        let endpoints = OtlpEndpoints {
+            grpc: server.grpc_endpoint().unwrap_or_else(|| http.clone()),
+            http,
+        };
+        Ok(Self {
+            server,
+            counts,
+            endpoints,
+        })
+    }
+}
+
+impl CaptureSource for OtlpSource {
+    fn environment(&self, inherited: &Inherited) -> ChildEnvironment {
+        ChildEnvironment::of_otlp(inherited, &self.endpoints)
+    }
+
+    fn options(&self, program: &Program, command: &[OsString]) -> Vec<OsString> {
+        codex_options(program, command, &self.endpoints)
+    }
+
+    fn notices(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn activity(&self) -> SourceActivity {
+        let statistics = self.server.statistics();
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        SourceActivity {
+            open_connections: statistics.open_connections,
+            connections: statistics.connections,
+            spans: read(&self.counts.spans),
+            logs: read(&self.counts.logs),
+            rejected: statistics
+                .rejected_items
+                .saturating_add(statistics.refused_requests),
+            unforwarded: statistics.unforwarded_requests,
+            proxied_requests: 0,
+        }
+    }
+
+    fn stop(self: Box<Self>) -> Vec<String> {
+        let (sender, ended) = std::sync::mpsc::channel();
+        let server = self.server;
+        let stopping = thread::Builder::new()
+            .name("receiver end".to_owned())
+            .spawn(move || {
+                server.shutdown_blocking();
+                // Nobody may be waiting any more.
+                let _ = sender.send(());
+            });
+        if stopping.is_ok() {
+            // A sender that outlives the command must not keep whoever recorded it.
+            let _ = ended.recv_timeout(STOP_TIMEOUT);
+        }
+        Vec::new()
+    }
+}
+
+#[derive(Debug, Default)]
+struct SourceCounts {
+    spans: AtomicU64,
+    logs: AtomicU64,
+}
+
+/// Counts what arrives on its way to the run.
+struct CountingSink {
+    sink: Arc<dyn OtlpSink>,
+    counts: Arc<SourceCounts>,
+}
+
+impl OtlpSink for CountingSink {
+    fn accept_spans(&self, spans: Vec<ResourceSpans>) -> Result<Accepted, Refused> {
+        let scopes = spans.iter().flat_map(|resource| &resource.scope_spans);
+        let count = scopes.map(|scope| scope.spans.len() as u64).sum();
+        let accepted = self.sink.accept_spans(spans)?;
+        self.counts.spans.fetch_add(count, Ordering::Relaxed);
+        Ok(accepted)
+    }
+
+    fn accept_logs(&self, logs: Vec<ResourceLogs>) -> Result<Accepted, Refused> {
+        let scopes = logs.iter().flat_map(|resource| &resource.scope_logs);
+        let count = scopes.map(|scope| scope.log_records.len() as u64).sum();
+        let accepted = self.sink.accept_logs(logs)?;
+        self.counts.logs.fetch_add(count, Ordering::Relaxed);
+        Ok(accepted)
+    }
+}

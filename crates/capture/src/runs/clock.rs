@@ -1,0 +1,39 @@
+//! The time of a collector, given to it so that tests need not wait.
+
+use std::fmt;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tracer_sdk::format::Timestamp;
+
+/// What a collector reads the time from.
+pub trait Clock: fmt::Debug + Send + Sync {
+    /// The time since some moment, which never goes back.
+    fn elapsed(&self) -> Duration;
+    /// The time of day.
+    fn now(&self) -> Timestamp;
+}
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemClock {
+    start: Instant,
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        Self {
+            start: Instant::now(),
+        }
+    }
+}
+
+impl Clock for SystemClock {
+    fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    fn now(&self) -> Timestamp {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_unix_nanoseconds(u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX))
+    }
+}

@@ -1,0 +1,791 @@
+//! [`RunCollector`]: takes what arrives, keeps the traces that are under way, and ends their runs.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::Duration;
+
+use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
+use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tracer_sdk::format::{SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, TraceId, names};
+use tracer_sdk::import::{ImportError, ImportedSpan, Importer, RunPhase, RunWriter, StagingLock};
+use tracer_sdk::maintenance::{PrunePlan, PruneRules};
+use tracer_sdk::read::RunStore;
+
+use super::clock::{Clock, SystemClock};
+use super::conversation::{CodingAgent, remove_personal};
+use super::convert::convert_spans;
+use super::identity::{RunEnding, RunIdentity};
+use super::ids::synthetic_root;
+use super::join::{join_late, join_logs};
+use super::logs::{EVENT_FOR_PARENT, FROM_LOG, conversation_run, convert_logs};
+use super::marks::marks_run;
+use super::options::{CaptureError, CollectorOptions, CollectorSummary, Destination};
+use super::roots;
+use super::trace::Trace;
+use crate::sink::{Accepted, OtlpSink, Refused};
+
+/// How often the collector looks which runs have ended.
+const TICK: Duration = Duration::from_millis(250);
+/// How long a request waits for others before the sender is asked to come back: exporters give up after 10 s.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+/// How many requests wait for their turn at the most.
+const MAX_WAITING: usize = 64;
+/// When the sender is asked to come back.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// How long a completed run stays open for late spans.
+const LATE: Duration = Duration::from_secs(60);
+/// How long it takes until completing a run is tried again.
+const RETRY: Duration = Duration::from_secs(5);
+/// How often the size of all runs is looked at.
+const PRUNE_INTERVAL: Duration = Duration::from_secs(60);
+/// How many spans are known in memory by their IDs, about 64 bytes each.
+const MAX_KNOWN_SPANS: usize = 4_000_000;
+/// How many traces of coding agents are known to belong to a conversation.
+const MAX_CONVERSATIONS: usize = 100_000;
+/// How many runs the summary lists.
+const MAX_LISTED_RUNS: usize = 10_000;
+/// Attributes of the root of a run that is forked: the other run, and the first of its model calls that was not answered as
+/// recorded (capture facts, section E.3).
+const FORKED_FROM: &str = "tracer.forked_from";
+const FORK_AT: &str = "tracer.fork_at";
+
+/// Makes runs of spans and logs.
+///
+/// What it has accepted is on disk; it may be dropped, or its process killed, at any moment: the next collector with
+/// [`resume_unfinished`](CollectorOptions::resume_unfinished) goes on. [`RunCollector::close`] ends all runs.
+///
+/// ```
+/// use tracer_capture::OtlpSink;
+/// use tracer_capture::runs::{CollectorOptions, RunCollector};
+/// use tracer_sdk::settings::Settings;
+///
+/// let folder = tempfile::tempdir()?;
+/// let collector = RunCollector::open(CollectorOptions::new(&Settings::with_data_dir(folder.path())))?;
+/// collector.accept_spans(Vec::new())?;
+/// assert_eq!(collector.close().started_runs, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct RunCollector {
+    options: CollectorOptions,
+    importer: Importer,
+    clock: Arc<dyn Clock>,
+    state: Mutex<CollectorState>,
+    /// The runs of the traces of coding agents.
+    conversations: Mutex<HashMap<TraceId, TraceId>>,
+    waiting: AtomicUsize,
+    is_closed: AtomicBool,
+    /// Kept for as long as this collector is the one that goes on with what others left.
+    receiver_lock: Option<StagingLock>,
+}
+
+#[derive(Debug, Default)]
+struct CollectorState {
+    open: HashMap<TraceId, Trace>,
+    /// Traces that are on disk and have not ended, but are not in memory.
+    at_rest: BTreeSet<TraceId>,
+    /// How many spans the open traces know.
+    known_spans: usize,
+    /// The run of [`Destination::OneRun`] has ended.
+    one_has_ended: bool,
+    summary: CollectorSummary,
+    /// Completed, and not asked for yet.
+    newly_completed: Vec<TraceId>,
+    next_prune: Duration,
+    may_prune: bool,
+}
+
+/// Spans that go to one run.
+type Group = (TraceId, Vec<ImportedSpan>);
+
+impl RunCollector {
+    /// Opens a collector, with a thread that ends runs as time goes by.
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureError`] when the data directory cannot be used.
+    pub fn open(options: CollectorOptions) -> Result<Arc<Self>, CaptureError> {
+        let collector = Self::with_clock(options, Arc::new(SystemClock::default()))?;
+        let weak = Arc::downgrade(&collector);
+        thread::Builder::new()
+            .name("tracer-runs".to_owned())
+            .spawn(move || tick_while_open(&weak))?;
+        Ok(collector)
+    }
+
+    /// Opens a collector with a clock of its own. Nothing ends by itself: call [`RunCollector::tick`].
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureError`] when the data directory cannot be used.
+    pub fn with_clock(options: CollectorOptions, clock: Arc<dyn Clock>) -> Result<Arc<Self>, CaptureError> {
+        let importer = Importer::new(&options.settings);
+        let importer = if options.without_content {
+            importer.without_content()
+        } else {
+            importer
+        };
+        let receiver_lock = if options.resume_unfinished {
+            importer.lock_staging()?
+        } else {
+            None
+        };
+        let collector = Arc::new(Self {
+            importer,
+            clock,
+            state: Mutex::default(),
+            conversations: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+            is_closed: AtomicBool::new(false),
+            options,
+            receiver_lock,
+        });
+        {
+            let mut state = collector.state.lock();
+            if let Destination::OneRun(identity) = &collector.options.into {
+                collector.begin_one_run(&mut state, identity)?;
+            }
+            if collector.receiver_lock.is_some() {
+                collector.resume_unfinished(&mut state)?;
+            }
+        }
+        Ok(collector)
+    }
+
+    fn begin_one_run(&self, state: &mut CollectorState, identity: &RunIdentity) -> Result<(), CaptureError> {
+        let mut run = self
+            .importer
+            .start(identity.trace_id, &identity.name, identity.started_at)?;
+        if let Some(origin) = &identity.fork {
+            run.mark_fork(origin.clone())?;
+        }
+        self.note_run(state, identity.trace_id);
+        state
+            .open
+            .insert(identity.trace_id, Trace::new(run, self.clock.elapsed()));
+        Ok(())
+    }
+
+    /// Reads what an earlier process left.
+    fn resume_unfinished(&self, state: &mut CollectorState) -> Result<(), CaptureError> {
+        for left in self.importer.unfinished()? {
+            match self.importer.resume(left.trace_id) {
+                Ok(Some(run)) if run.phase() == RunPhase::Completed => {
+                    self.importer.forget_unfinished(left.trace_id);
+                }
+                Ok(Some(run)) => self.insert(state, run),
+                Ok(None) => self.importer.forget_unfinished(left.trace_id),
+                // Another process goes on with it; or nobody can.
+                Err(ImportError::RunActive | ImportError::NotImported) => {}
+                Err(error) => state.summary.last_error = Some(error.to_string()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends what has ended. [`RunCollector::open`] calls it four times a second.
+    pub fn tick(&self) {
+        let mut state = self.state.lock();
+        let now = self.clock.elapsed();
+        let ids: Vec<TraceId> = state.open.keys().copied().collect();
+        for trace_id in ids {
+            if self.one_run().is_some_and(|one| one.trace_id == trace_id) {
+                continue;
+            }
+            self.tick_trace(&mut state, trace_id, now);
+        }
+        let prunes = state.may_prune && now >= state.next_prune;
+        if prunes {
+            state.may_prune = false;
+            state.next_prune = now + PRUNE_INTERVAL;
+        }
+        drop(state);
+        if prunes {
+            self.prune();
+        }
+    }
+
+    fn tick_trace(&self, state: &mut CollectorState, trace_id: TraceId, now: Duration) {
+        let Some(trace) = state.open.get(&trace_id) else {
+            return;
+        };
+        if trace.retry_at.is_some_and(|at| now < at) {
+            return;
+        }
+        let quiet = now.saturating_sub(trace.last_arrival);
+        let has_ended = trace.has_root && quiet >= self.options.quiet;
+        match trace.run.phase() {
+            RunPhase::Completed if quiet >= LATE => close_trace(state, trace_id),
+            RunPhase::Running | RunPhase::Staged if has_ended => Self::end_trace(state, trace_id, now),
+            RunPhase::Running | RunPhase::Staged if quiet >= self.options.silence => {
+                close_trace(state, trace_id);
+            }
+            _ => {}
+        }
+    }
+
+    /// Completes a run, or drops what is none.
+    fn end_trace(state: &mut CollectorState, trace_id: TraceId, now: Duration) {
+        let Some(trace) = state.open.get_mut(&trace_id) else {
+            return;
+        };
+        let ended = if trace.run.phase() == RunPhase::Running {
+            let name = trace.root_name().map(str::to_owned);
+            let joined = if trace.may_have_logs {
+                join_logs(&mut trace.run)
+            } else {
+                Ok(())
+            };
+            joined.and_then(|()| roots::complete(&mut trace.run, name.as_deref()))
+        } else {
+            let Some(trace) = state.open.remove(&trace_id) else {
+                return;
+            };
+            state.known_spans = state.known_spans.saturating_sub(trace.run.span_count());
+            state.summary.ignored_traces += 1;
+            let discarded = trace.run.discard();
+            state.note_error(discarded.err());
+            return;
+        };
+        match ended {
+            Ok(()) if trace.run.phase() == RunPhase::Completed => {
+                trace.has_root = false;
+                state.note_completed(trace_id);
+                state.may_prune = true;
+            }
+            // Nothing is in it.
+            Ok(()) => close_trace(state, trace_id),
+            Err(error) => {
+                trace.retry_at = Some(now + RETRY);
+                state.note_error(Some(error));
+            }
+        }
+    }
+
+    fn prune(&self) {
+        let Some(max_bytes) = self.options.keep_bytes else {
+            return;
+        };
+        let store = RunStore::new(self.importer.data_directory());
+        let rules = PruneRules {
+            max_bytes: Some(max_bytes),
+            ..PruneRules::default()
+        };
+        let Ok(runs) = store.list() else { return };
+        let plan = PrunePlan::compute(&runs, &rules, || {});
+        let applied = plan.apply(&store, || {});
+        let mut state = self.state.lock();
+        match applied {
+            Ok(result) => state.summary.pruned_runs += result.removed_runs as u64,
+            Err(error) => state.summary.last_error = Some(error.to_string()),
+        }
+        // What is removed is not written to any more.
+        let removed: Vec<TraceId> = plan
+            .removals
+            .iter()
+            .map(|removal| removal.run.directory.trace_id)
+            .collect();
+        for trace_id in removed {
+            let is_removed = state
+                .open
+                .get(&trace_id)
+                .is_some_and(|trace| !trace.run.directory().exists());
+            if is_removed {
+                close_trace(&mut state, trace_id);
+                state.at_rest.remove(&trace_id);
+            }
+        }
+    }
+
+    /// Ends the run of [`Destination::OneRun`]: its root is written, then `meta.json`.
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureError::Run`] when it cannot be written; it may be tried again.
+    pub fn end_run(&self, ending: &RunEnding) -> Result<(), CaptureError> {
+        let Some(identity) = self.one_run() else {
+            return Ok(());
+        };
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        let Some(trace) = state
+            .open
+            .get_mut(&identity.trace_id)
+            .filter(|_| !state.one_has_ended)
+        else {
+            return Ok(());
+        };
+        let root = self.root_of_command(identity, ending);
+        trace.run.refresh()?;
+        if trace.may_have_logs {
+            join_logs(&mut trace.run)?;
+        }
+        trace.run.append(&[ImportedSpan::new(root)])?;
+        roots::complete_under(&mut trace.run, identity.root_span_id, &identity.name)?;
+        state.one_has_ended = true;
+        state.note_completed(identity.trace_id);
+        Ok(())
+    }
+
+    fn one_run(&self) -> Option<&RunIdentity> {
+        match &self.options.into {
+            Destination::OneRun(identity) => Some(identity),
+            Destination::RunPerTrace => None,
+        }
+    }
+
+    fn root_of_command(&self, identity: &RunIdentity, ending: &RunEnding) -> SpanRecord {
+        let arguments = self.importer.redact_arguments(identity.arguments.iter().cloned());
+        let mut attributes = identity.attributes.clone();
+        attributes.extend(ending.attributes.clone());
+        if let Some(origin) = &identity.fork {
+            attributes.insert(FORKED_FROM.to_owned(), origin.run.to_string().into());
+            attributes.insert(FORK_AT.to_owned(), origin.at.into());
+        }
+        let mut set = |name: names::Name, value: Value| attributes.insert(name.written().to_owned(), value);
+        set(names::RUN_NAME, identity.name.as_str().into());
+        set(names::PLATFORM, platform().into());
+        set(
+            names::WORKING_DIRECTORY,
+            identity.working_directory.as_str().into(),
+        );
+        set(names::ARGUMENTS, arguments.into());
+        let ended_at = ending.ended_at.max(identity.started_at);
+        let exception = ending.error.as_ref().map(|(error_type, message)| SpanEvent {
+            name: names::events::EXCEPTION.written().to_owned(),
+            timestamp: ended_at.into(),
+            attributes: json!({
+                names::ERROR_TYPE.written(): error_type,
+                names::ERROR_MESSAGE.written(): message,
+            })
+            .as_object()
+            .cloned()
+            .unwrap_or_default(),
+        });
+        SpanRecord {
+            trace_id: identity.trace_id,
+            span_id: identity.root_span_id,
+            parent_span_id: None,
+            name: identity.name.clone(),
+            kind: SpanKind::Internal,
+            start_time: StoredTime::from(identity.started_at),
+            end_time: Some(StoredTime::from(ended_at)),
+            duration_ms: None,
+            attributes,
+            status_code: match exception {
+                Some(_) => StatusCode::Error,
+                None => StatusCode::Ok,
+            },
+            status_description: ending
+                .error
+                .as_ref()
+                .map(|(_, message)| message.clone())
+                .unwrap_or_default(),
+            events: exception.into_iter().collect(),
+        }
+    }
+
+    /// Ends every run that has not ended, and gives what was done. Later requests are refused.
+    pub fn close(&self) -> CollectorSummary {
+        if self.is_closed.swap(true, Ordering::SeqCst) {
+            return self.state.lock().summary.clone();
+        }
+        if self.one_run().is_some() {
+            let ending =
+                RunEnding::new(self.clock.now()).failed("Interrupted", "recording ended before the run did");
+            let ended = self.end_run(&ending);
+            let mut state = self.state.lock();
+            if let Err(error) = ended {
+                state.summary.last_error = Some(error.to_string());
+            }
+            return state.summary.clone();
+        }
+        let mut state = self.state.lock();
+        let now = self.clock.elapsed();
+        let mut ids: BTreeSet<TraceId> = state.open.keys().copied().collect();
+        ids.append(&mut std::mem::take(&mut state.at_rest));
+        for trace_id in ids {
+            if !state.open.contains_key(&trace_id) {
+                match self.importer.resume(trace_id) {
+                    Ok(Some(run)) => self.insert(&mut state, run),
+                    Ok(None) => continue,
+                    Err(error) => {
+                        state.note_error(Some(error));
+                        continue;
+                    }
+                }
+            }
+            let is_done = |trace: &Trace| trace.run.phase() == RunPhase::Completed;
+            if !state.open.get(&trace_id).is_some_and(is_done) {
+                Self::end_trace(&mut state, trace_id, now);
+            }
+            close_trace(&mut state, trace_id);
+            state.at_rest.clear();
+        }
+        drop(state);
+        self.prune();
+        self.state.lock().summary.clone()
+    }
+
+    /// What was done so far.
+    #[must_use]
+    pub fn summary(&self) -> CollectorSummary {
+        self.state.lock().summary.clone()
+    }
+
+    /// The runs that were completed since the last call, in that order; at most 10,000 are kept. A run that spans were
+    /// added to afterwards is completed again.
+    #[must_use]
+    pub fn take_completed(&self) -> Vec<TraceId> {
+        std::mem::take(&mut self.state.lock().newly_completed)
+    }
+
+    // ---- what arrives ----------------------------------------------------------------------------------------------
+
+    /// The runs of spans: a span's own trace, its conversation, or the one run.
+    fn group(&self, mut spans: Vec<ImportedSpan>) -> Vec<Group> {
+        let conversations = self.conversations(&mut spans);
+        let mut groups: Vec<Group> = Vec::new();
+        let mut places: HashMap<TraceId, usize> = HashMap::new();
+        for (mut span, conversation) in spans.into_iter().zip(conversations) {
+            let run = match self.one_run() {
+                Some(one) => {
+                    join_run(&mut span, one.trace_id, one.root_span_id);
+                    one.trace_id
+                }
+                None => match conversation {
+                    Some(run) => {
+                        join_run(&mut span, run, synthetic_root(run));
+                        run
+                    }
+                    None => span.record.trace_id,
+                },
+            };
+            let place = *places.entry(run).or_insert_with(|| {
+                groups.push((run, Vec::new()));
+                groups.len() - 1
+            });
+            if let Some((_, group)) = groups.get_mut(place) {
+                group.push(span);
+            }
+        }
+        groups
+    }
+
+    /// The conversation's run of each span that a coding agent sent; those that do not name it follow their trace.
+    fn conversations(&self, spans: &mut [ImportedSpan]) -> Vec<Option<TraceId>> {
+        let mut agents = Vec::with_capacity(spans.len());
+        for span in spans.iter_mut() {
+            let record = &mut span.record;
+            // What an agent logged is in its conversation's run already.
+            let has_run =
+                record.attributes.contains_key(FROM_LOG) && !record.attributes.contains_key(EVENT_FOR_PARENT);
+            let agent = CodingAgent::of_span(&record.name, &record.attributes).filter(|_| !has_run);
+            if agent.is_some() {
+                remove_personal(&mut record.attributes);
+            }
+            agents.push(agent);
+        }
+        if agents.iter().all(Option::is_none) {
+            return vec![None; spans.len()];
+        }
+        let mut known = self.conversations.lock();
+        for (span, agent) in spans.iter().zip(&agents) {
+            let named = agent.and_then(|agent| Some((agent, agent.conversation(&span.record.attributes)?)));
+            if let Some((agent, conversation)) = named
+                && (known.len() < MAX_CONVERSATIONS || known.contains_key(&span.record.trace_id))
+            {
+                known.insert(span.record.trace_id, conversation_run(agent, conversation));
+            }
+        }
+        let run_of = |(span, agent): (&ImportedSpan, &Option<CodingAgent>)| {
+            let agent = (*agent)?;
+            match agent.conversation(&span.record.attributes) {
+                Some(conversation) => Some(conversation_run(agent, conversation)),
+                None => known.get(&span.record.trace_id).copied(),
+            }
+        };
+        spans.iter().zip(&agents).map(run_of).collect()
+    }
+
+    fn take(&self, groups: Vec<Group>) -> Result<Accepted, Refused> {
+        let mut accepted = Accepted::default();
+        if groups.is_empty() {
+            return Ok(accepted);
+        }
+        let busy = || Refused::Busy {
+            retry_after: RETRY_AFTER,
+        };
+        if self.is_closed.load(Ordering::SeqCst) || self.waiting.load(Ordering::Relaxed) >= MAX_WAITING {
+            return Err(busy());
+        }
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let locked = self.state.try_lock_for(MAX_WAIT);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        let mut state = locked.ok_or_else(busy)?;
+        let now = self.clock.elapsed();
+        for (trace_id, spans) in groups {
+            let count = spans.len() as u64;
+            match self.take_group(&mut state, trace_id, spans, now, &mut accepted) {
+                Ok(()) => {}
+                Err(ImportError::Io { source, .. }) => return Err(Refused::Storage(source)),
+                Err(ImportError::NotImported) => {
+                    // The program records itself, and exports as well: its own records are the better ones.
+                    state.summary.recorded_elsewhere += count;
+                    accepted.message =
+                        Some("spans of runs that are recorded here already were left out".to_owned());
+                }
+                Err(error) => {
+                    state.summary.rejected += count;
+                    accepted.rejected += count;
+                    accepted.message = Some(error.to_string());
+                }
+            }
+            self.make_room(&mut state, trace_id);
+        }
+        Ok(accepted)
+    }
+
+    fn take_group(
+        &self,
+        state: &mut CollectorState,
+        trace_id: TraceId,
+        mut spans: Vec<ImportedSpan>,
+        now: Duration,
+        accepted: &mut Accepted,
+    ) -> Result<(), ImportError> {
+        if !state.open.contains_key(&trace_id) {
+            let run = match self.importer.resume(trace_id)? {
+                Some(run) => run,
+                None => self.begin(state, trace_id, &spans)?,
+            };
+            self.insert(state, run);
+        }
+        let Some(trace) = state.open.get_mut(&trace_id) else {
+            return Ok(());
+        };
+        let room = self
+            .options
+            .max_spans_of_trace
+            .saturating_sub(trace.run.span_count());
+        if spans.len() > room {
+            let before = spans.len();
+            let mut left = room;
+            spans.retain(|span| {
+                let is_kept = left > 0 || trace.run.contains(span.record.span_id);
+                left = left.saturating_sub(1);
+                is_kept
+            });
+            let rejected = (before - spans.len()) as u64;
+            accepted.rejected += rejected;
+            state.summary.rejected += rejected;
+            accepted.message = Some(format!(
+                "a trace takes {} spans at the most",
+                self.options.max_spans_of_trace
+            ));
+        }
+        let is_new = |span: &ImportedSpan| !trace.run.contains(span.record.span_id);
+        let continues = |span: &ImportedSpan| continues_conversation(span, trace_id) && is_new(span);
+        if trace.run.phase() == RunPhase::Completed
+            && trace.run.root() == Some(synthetic_root(trace_id))
+            && spans.iter().any(continues)
+        {
+            // A session that rested for hours goes on; no part of it is late.
+            trace.run.reopen()?;
+            trace.may_have_logs = true;
+        }
+        if trace.run.phase() == RunPhase::Completed {
+            spans = join_late(&mut trace.run, spans)?;
+        }
+        trace.place(&mut spans);
+        let appended = trace.run.append(&spans)?;
+        trace.note(&spans, now);
+        state.known_spans += usize::try_from(appended.written).unwrap_or(usize::MAX);
+        state.summary.spans += appended.written;
+        state.summary.duplicates += appended.duplicates;
+        state.summary.differing += appended.differing;
+        if trace.run.phase() == RunPhase::Staged && self.is_run(&spans) {
+            trace.run.promote(&first_name(&spans))?;
+            self.note_run(state, trace_id);
+        }
+        Ok(())
+    }
+
+    fn is_run(&self, spans: &[ImportedSpan]) -> bool {
+        self.options.keep_all || spans.iter().any(|span| marks_run(&span.record))
+    }
+
+    /// Begins a trace of which nothing is on disk.
+    fn begin(
+        &self,
+        state: &mut CollectorState,
+        trace_id: TraceId,
+        spans: &[ImportedSpan],
+    ) -> Result<RunWriter, ImportError> {
+        if !self.is_run(spans) {
+            return self.importer.stage(trace_id);
+        }
+        let starts = spans.iter().map(|span| span.record.start_time.instant());
+        let started_at = starts.min().unwrap_or_else(|| self.clock.now());
+        let run = self.importer.start(trace_id, &first_name(spans), started_at)?;
+        self.note_run(state, trace_id);
+        Ok(run)
+    }
+
+    fn insert(&self, state: &mut CollectorState, run: RunWriter) {
+        let trace_id = run.trace_id();
+        state.known_spans += run.span_count();
+        state.at_rest.remove(&trace_id);
+        state.open.insert(trace_id, Trace::new(run, self.clock.elapsed()));
+        self.make_room(state, trace_id);
+    }
+
+    #[expect(clippy::unused_self, reason = "beside the other steps of a run")]
+    fn note_run(&self, state: &mut CollectorState, trace_id: TraceId) {
+        state.summary.started_runs += 1;
+        if state.summary.runs.len() < MAX_LISTED_RUNS {
+            state.summary.runs.push(trace_id);
+        }
+    }
+
+    /// Forgets the traces that were quiet for longest, until memory is bounded again.
+    fn make_room(&self, state: &mut CollectorState, current: TraceId) {
+        while state.open.len() > self.options.max_open_traces.max(1)
+            || state.known_spans > MAX_KNOWN_SPANS && state.open.len() > 1
+        {
+            let one = self.one_run().map(|one| one.trace_id);
+            let oldest = state
+                .open
+                .iter()
+                .filter(|(id, _)| **id != current && Some(**id) != one)
+                .min_by_key(|(id, trace)| (trace.last_arrival, **id))
+                .map(|(id, trace)| (*id, trace.has_root));
+            let Some((oldest, has_root)) = oldest else { return };
+            if has_root {
+                // Nobody would come back to it.
+                Self::end_trace(state, oldest, self.clock.elapsed());
+            }
+            close_trace(state, oldest);
+        }
+    }
+}
+
+impl CollectorState {
+    fn note_completed(&mut self, trace_id: TraceId) {
+        self.summary.completed_runs += 1;
+        if self.newly_completed.len() < MAX_LISTED_RUNS {
+            self.newly_completed.push(trace_id);
+        }
+    }
+
+    fn note_error(&mut self, error: Option<ImportError>) {
+        if let Some(error) = error {
+            self.summary.last_error = Some(error.to_string());
+        }
+    }
+}
+
+impl OtlpSink for RunCollector {
+    fn accept_spans(&self, spans: Vec<ResourceSpans>) -> Result<Accepted, Refused> {
+        let (converted, rejected) = convert_spans(spans);
+        let mut imported = Vec::with_capacity(converted.len());
+        for span in converted {
+            let is_pending = span
+                .record
+                .attributes
+                .get("logfire.span_type")
+                .is_some_and(|kind| kind == "pending_span");
+            if is_pending {
+                // The span itself comes when it has ended.
+                continue;
+            }
+            let mut new = ImportedSpan::new(span.record);
+            if span.lacks_times {
+                new.record.start_time = self.clock.now().into();
+            }
+            imported.push(new);
+        }
+        let mut accepted = self.take(self.group(imported))?;
+        if rejected > 0 {
+            self.state.lock().summary.rejected += rejected;
+            accepted.rejected += rejected;
+            let hint = "spans without a trace ID of 16 bytes and a span ID of 8 bytes were rejected; were logs sent to the path of traces?";
+            accepted.message.get_or_insert_with(|| hint.to_owned());
+        }
+        Ok(accepted)
+    }
+
+    fn accept_logs(&self, logs: Vec<ResourceLogs>) -> Result<Accepted, Refused> {
+        let (converted, ignored) = convert_logs(logs, self.clock.now());
+        let spans = converted.into_iter().map(ImportedSpan::new).collect();
+        let accepted = self.take(self.group(spans))?;
+        self.state.lock().summary.ignored_logs += ignored;
+        Ok(accepted)
+    }
+}
+
+/// Puts a span of another trace into a run: below its root, with the trace that it was sent in.
+fn join_run(span: &mut ImportedSpan, run: TraceId, root: SpanId) {
+    let record = &mut span.record;
+    let is_logged = record.attributes.contains_key(FROM_LOG);
+    let waits_for_parent = record.attributes.contains_key(EVENT_FOR_PARENT);
+    if record.trace_id != run && (waits_for_parent || !is_logged) {
+        let key = names::SOURCE_TRACE.written().to_owned();
+        record.attributes.insert(key, record.trace_id.to_string().into());
+    }
+    if record.parent_span_id.is_none() || is_logged && !waits_for_parent {
+        record.parent_span_id = Some(root);
+    }
+}
+
+/// Forgets a trace: it is on disk, and readers see a run that goes on as interrupted.
+fn close_trace(state: &mut CollectorState, trace_id: TraceId) {
+    if let Some(trace) = state.open.remove(&trace_id) {
+        state.known_spans = state.known_spans.saturating_sub(trace.run.span_count());
+        if trace.run.phase() != RunPhase::Completed {
+            state.at_rest.insert(trace_id);
+        }
+    }
+}
+
+/// Whether a span belongs to a conversation that is a run of its own, and not to the trace that it was sent in.
+fn continues_conversation(span: &ImportedSpan, run: TraceId) -> bool {
+    let attributes = &span.record.attributes;
+    !attributes.contains_key(EVENT_FOR_PARENT)
+        && (attributes.contains_key(FROM_LOG) || span.record.trace_id != run)
+}
+
+/// What a run is called until its root has come.
+fn first_name(spans: &[ImportedSpan]) -> String {
+    let attributes = || spans.iter().map(|span| &span.record.attributes);
+    attributes()
+        .find_map(roots::service)
+        .or_else(|| attributes().find_map(roots::run_name))
+        .or_else(|| spans.first().map(|span| span.record.name.clone()))
+        .unwrap_or_default()
+}
+
+fn platform() -> &'static str {
+    if cfg!(target_os = "macos") {
+        "darwin"
+    } else if cfg!(windows) {
+        "win32"
+    } else {
+        "linux"
+    }
+}
+
+/// Ends runs until the collector is closed or gone.
+fn tick_while_open(collector: &Weak<RunCollector>) {
+    loop {
+        thread::sleep(TICK);
+        match collector.upgrade() {
+            Some(collector) if !collector.is_closed.load(Ordering::SeqCst) => collector.tick(),
+            _ => return,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The coding agents whose conversations are one run, though they are split over many traces or log records.
+
+use serde_json::{Map, Value};
+
+/// A coding agent that names the conversation in what it sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum CodingAgent {
+    ClaudeCode,
+    Codex,
+    GeminiCli,
+}
+
+impl CodingAgent {
+    /// The agent that logged an event.
+    pub(super) fn of_event(name: &str, service: &str, scope: &str) -> Option<Self> {
+        if name.starts_with("claude_code.")
+            || scope.contains("claude_code")
+            || service.starts_with("claude-code")
+        {
+            return Some(Self::ClaudeCode);
+        }
+        if name.starts_with("codex.") {
+            return Some(Self::Codex);
+        }
+        (name.starts_with("gemini_cli.") || service == "gemini-cli").then_some(Self::GeminiCli)
+    }
+
+    /// The agent that sent a span.
+    pub(super) fn of_span(name: &str, attributes: &Map<String, Value>) -> Option<Self> {
+        let text = |key: &str| attributes.get(key).and_then(Value::as_str).unwrap_or_default();
+        let (service, scope) = (text("service.name"), text("otel.scope.name"));
+        if name.starts_with("claude_code.") || scope.contains("claude_code") {
+            return Some(Self::ClaudeCode);
+        }
+        if service.starts_with("codex") {
+            return Some(Self::Codex);
+        }
+        (service == "gemini-cli").then_some(Self::GeminiCli)
+    }
+
+    /// The name of its runs.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::GeminiCli => "gemini-cli",
+        }
+    }
+
+    /// The keys that may hold the conversation's ID.
+    const fn conversation_keys(self) -> &'static [&'static str] {
+        match self {
+            Self::ClaudeCode => &["session.id"],
+            Self::Codex => &["conversation.id", "conversation_id"],
+            Self::GeminiCli => &["session.id", "gen_ai.conversation.id", "conversation.id"],
+        }
+    }
+
+    /// The conversation that a span or an event belongs to.
+    pub(super) fn conversation(self, attributes: &Map<String, Value>) -> Option<&str> {
+        let find = |key: &&str| {
+            attributes
+                .get(*key)
+                .and_then(Value::as_str)
+                .filter(|id| !id.is_empty())
+        };
+        self.conversation_keys().iter().find_map(find)
+    }
+}
+
+/// Takes out what a coding agent says about its user.
+pub(super) fn remove_personal(attributes: &mut Map<String, Value>) {
+    const PERSONAL: [&str; 3] = ["user.", "organization.", "enduser."];
+    attributes.retain(|key, _| !PERSONAL.iter().any(|person| key.starts_with(person)));
+}

@@ -1,0 +1,115 @@
+//! The run that everything belongs to, for `tracer record`, and how it ended.
+
+use serde_json::{Map, Value};
+use tracer_sdk::format::{ForkOrigin, SpanId, Timestamp, TraceId};
+use uuid::Uuid;
+
+/// A run that its owner begins and ends: a command that is recorded.
+///
+/// ```
+/// use tracer_capture::runs::RunIdentity;
+/// use tracer_sdk::format::Timestamp;
+///
+/// let run = RunIdentity::new("python agent.py", Timestamp::from_unix_microseconds(0));
+/// assert_eq!(run.traceparent(), format!("00-{}-{}-01", run.trace_id, run.root_span_id));
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RunIdentity {
+    /// The run.
+    pub trace_id: TraceId,
+    /// Its root span.
+    pub root_span_id: SpanId,
+    /// Its name.
+    pub name: String,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// The command and its arguments; secrets among them are redacted.
+    pub arguments: Vec<String>,
+    /// Where the command runs.
+    pub working_directory: String,
+    /// What else the root says.
+    pub attributes: Map<String, Value>,
+    /// The run that it is forked from.
+    pub fork: Option<ForkOrigin>,
+}
+
+impl RunIdentity {
+    /// A new run with IDs of its own.
+    #[must_use]
+    pub fn new(name: &str, started_at: Timestamp) -> Self {
+        Self {
+            trace_id: random_trace_id(),
+            root_span_id: random_span_id(),
+            name: name.to_owned(),
+            started_at,
+            arguments: Vec::new(),
+            working_directory: String::new(),
+            attributes: Map::new(),
+            fork: None,
+        }
+    }
+
+    /// The W3C trace context of the root, for `TRACEPARENT` and `TRACER_TRACEPARENT`.
+    #[must_use]
+    pub fn traceparent(&self) -> String {
+        format!("00-{}-{}-01", self.trace_id, self.root_span_id)
+    }
+}
+
+fn random_trace_id() -> TraceId {
+    loop {
+        if let Some(id) = TraceId::from_u128(Uuid::new_v4().as_u128()) {
+            return id;
+        }
+    }
+}
+
+fn random_span_id() -> SpanId {
+    loop {
+        // The upper half has the version's fixed bits.
+        let (_, low) = Uuid::new_v4().as_u64_pair();
+        if let Some(id) = SpanId::from_u64(low) {
+            return id;
+        }
+    }
+}
+
+/// How a run of [`Destination::OneRun`](super::Destination::OneRun) ended.
+///
+/// ```
+/// use tracer_capture::runs::RunEnding;
+/// use tracer_sdk::format::Timestamp;
+///
+/// let ending = RunEnding::new(Timestamp::from_unix_microseconds(0)).failed("ExitCode", "the command exited with 2");
+/// assert!(ending.error.is_some());
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RunEnding {
+    /// When it ended.
+    pub ended_at: Timestamp,
+    /// The error's type and message; `None` when it went well.
+    pub error: Option<(String, String)>,
+    /// What else the root says, such as an exit code.
+    pub attributes: Map<String, Value>,
+}
+
+impl RunEnding {
+    /// It went well.
+    #[must_use]
+    pub fn new(ended_at: Timestamp) -> Self {
+        Self {
+            ended_at,
+            error: None,
+            attributes: Map::new(),
+        }
+    }
+
+    /// It failed.
+    #[must_use]
+    pub fn failed(mut self, error_type: &str, message: &str) -> Self {
+        self.error = Some((error_type.to_owned(), message.to_owned()));
+        self
+    }
+}

@@ -1,0 +1,581 @@
+//! One call with several sources: what was logged is put into the span that it belongs to, and a call that was logged and
+//! sent as a span is that span (capture, section 1: a call counts once).
+//!
+//! Done when a run is completed, from what is in its log, so that the order in which things came does not matter.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use serde_json::{Map, Value};
+use tracer_sdk::format::{EventType, SpanEvent, SpanId, SpanRecord, StoredTime, Timestamp, names};
+use tracer_sdk::import::{ImportError, ImportedSpan, RunWriter};
+
+use super::logs::{DETAILS, EVENT_FOR_PARENT, FROM_LOG, LOG_ID, REQUEST_ID, message, number, text};
+use super::marks::call_type;
+
+/// So far apart may the times of one call be that two programs measured, in microseconds.
+const TOLERANCE_US: i64 = 50_000;
+/// So much text of log records is held while they are joined; what is beyond stays a span of its own.
+const MAX_HELD_BYTES: usize = 64 * 1024 * 1024;
+/// Marks what was put into a call by another record than its own.
+const JOINED: &str = "tracer.joined";
+const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
+const REASONING_TOKENS: &str = "gen_ai.usage.reasoning.output_tokens";
+
+/// What is known of a span that may describe a call.
+#[derive(Debug)]
+struct CallSource {
+    id: SpanId,
+    call: Option<EventType>,
+    /// The event that it was made of; `None` for a span that was sent as one.
+    event: Option<String>,
+    start: Timestamp,
+    end: Timestamp,
+    call_id: Option<String>,
+    prompt_id: Option<String>,
+    query_source: Option<String>,
+    model: Option<String>,
+    output_tokens: Option<u64>,
+    /// Those of the output that are no answer.
+    reasoning_tokens: Option<u64>,
+    /// The arguments of a tool call, written in one way.
+    arguments: Option<String>,
+    has_prompt: bool,
+    has_answer: bool,
+    /// What a record that only adds to a call has to add.
+    adds: Map<String, Value>,
+}
+
+/// What becomes of the spans of a log.
+#[derive(Debug, Default)]
+struct JoinPlan {
+    dropped: HashSet<SpanId>,
+    added: HashMap<SpanId, Map<String, Value>>,
+    /// What another record of a call says better.
+    replaced: HashMap<SpanId, Map<String, Value>>,
+    events: HashMap<SpanId, Vec<SpanEvent>>,
+    starts: HashMap<SpanId, Timestamp>,
+    /// What is left out, by the span that it was put into.
+    joined: HashMap<SpanId, BTreeSet<SpanId>>,
+}
+
+impl JoinPlan {
+    /// Leaves a span out because all of it is in another one.
+    fn put(&mut self, id: SpanId, into: SpanId) {
+        self.dropped.insert(id);
+        self.joined.entry(into).or_default().insert(id);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.dropped.is_empty() && self.added.is_empty() && self.events.is_empty() && self.starts.is_empty()
+    }
+
+    fn add(&mut self, id: SpanId, attributes: Map<String, Value>) {
+        let added = self.added.entry(id).or_default();
+        for (key, value) in attributes {
+            added.entry(key).or_insert(value);
+        }
+    }
+
+    fn replace(&mut self, id: SpanId, key: &str, value: Value) {
+        let replaced = self.replaced.entry(id).or_default();
+        replaced.insert(key.to_owned(), value);
+    }
+
+    /// Changes a span as planned; `false` when it is left out.
+    fn apply(&self, span: &mut SpanRecord) -> bool {
+        if self.dropped.contains(&span.span_id) {
+            return false;
+        }
+        if let Some(attributes) = self.added.get(&span.span_id) {
+            for (key, value) in attributes {
+                span.attributes
+                    .entry(key.clone())
+                    .or_insert_with(|| value.clone());
+            }
+        }
+        if let Some(attributes) = self.replaced.get(&span.span_id) {
+            span.attributes.extend(attributes.clone());
+        }
+        if let Some(joined) = self.joined.get(&span.span_id) {
+            let key = names::JOINED_SPANS.written();
+            let before = span.attributes.get(key).and_then(Value::as_str);
+            let before: Vec<SpanId> = before
+                .and_then(|text| serde_json::from_str(text).ok())
+                .unwrap_or_default();
+            let all: BTreeSet<String> = joined.iter().chain(&before).map(ToString::to_string).collect();
+            let all: Vec<String> = all.into_iter().collect();
+            span.attributes
+                .insert(key.to_owned(), serde_json::json!(all).to_string().into());
+        }
+        if let Some(start) = self.starts.get(&span.span_id) {
+            span.start_time = StoredTime::from(*start);
+            span.duration_ms = None;
+        }
+        if let Some(events) = self.events.get(&span.span_id) {
+            put_events(span, events);
+        }
+        true
+    }
+}
+
+/// Puts everything that was logged where it belongs.
+pub(super) fn join_logs(run: &mut RunWriter) -> Result<(), ImportError> {
+    let mut plan = JoinPlan::default();
+    let mut sources = Vec::new();
+    let mut held = 0;
+    let mut waiting: Vec<(SpanId, SpanId, Vec<SpanEvent>)> = Vec::new();
+    run.for_each_span(|span| {
+        if let (true, Some(parent)) = (
+            span.attributes.contains_key(EVENT_FOR_PARENT),
+            span.parent_span_id,
+        ) {
+            if held < MAX_HELD_BYTES {
+                held += span.events.iter().map(event_bytes).sum::<usize>();
+                waiting.push((span.span_id, parent, span.events));
+            }
+            return;
+        }
+        // Details are joined as what belongs to a call; they are one only where no other record of it is left.
+        let call = call_type(&span).filter(|_| text(&span.attributes, FROM_LOG) != Some(DETAILS));
+        let is_logged = span.attributes.contains_key(FROM_LOG);
+        if call.is_some() || is_logged {
+            sources.push(read_source(&span, call, &mut held));
+        }
+    })?;
+    for (id, parent, events) in waiting {
+        if run.contains(parent) {
+            plan.put(id, parent);
+            plan.add(parent, content_of(&events));
+            plan.events.entry(parent).or_default().extend(events);
+        }
+    }
+    sources.sort_by_key(|one| (one.start, one.id));
+    join_duplicates(&mut plan, &sources);
+    join_content(&mut plan, &sources);
+    join_starts(&mut plan, &sources);
+    if plan.is_empty() {
+        return Ok(());
+    }
+    run.rewrite(|span| plan.apply(span))
+}
+
+/// Puts events into spans of a run that has ended; gives back what belongs to none of them.
+pub(super) fn join_late(
+    run: &mut RunWriter,
+    late: Vec<ImportedSpan>,
+) -> Result<Vec<ImportedSpan>, ImportError> {
+    let mut plan = JoinPlan::default();
+    let mut rest = Vec::new();
+    for span in late {
+        let parent = span.record.parent_span_id.filter(|parent| run.contains(*parent));
+        match parent.filter(|_| span.record.attributes.contains_key(EVENT_FOR_PARENT)) {
+            Some(parent) if !run.contains(span.record.span_id) => {
+                plan.joined.entry(parent).or_default().insert(span.record.span_id);
+                plan.add(parent, content_of(&span.record.events));
+                plan.events.entry(parent).or_default().extend(span.record.events);
+            }
+            _ => rest.push(span),
+        }
+    }
+    if !plan.is_empty() {
+        run.rewrite(|span| plan.apply(span))?;
+    }
+    Ok(rest)
+}
+
+fn put_events(span: &mut SpanRecord, events: &[SpanEvent]) {
+    for event in events {
+        if !has_event(span, event) {
+            span.events.push(event.clone());
+        }
+    }
+    span.events.sort_by(|one, other| {
+        let by_id = || log_id(one).cmp(&log_id(other));
+        one.timestamp
+            .instant()
+            .cmp(&other.timestamp.instant())
+            .then_with(by_id)
+    });
+}
+
+fn log_id(event: &SpanEvent) -> Option<&str> {
+    text(&event.attributes, LOG_ID)
+}
+
+fn has_event(span: &SpanRecord, event: &SpanEvent) -> bool {
+    let id = log_id(event);
+    id.is_some() && span.events.iter().any(|known| log_id(known) == id)
+}
+
+fn event_bytes(event: &SpanEvent) -> usize {
+    event
+        .attributes
+        .values()
+        .map(|value| value.as_str().map_or(16, str::len))
+        .sum()
+}
+
+/// What a model call was asked and answered.
+const CONTENT_KEYS: [&str; 4] = [
+    "gen_ai.input.messages",
+    "gen_ai.output.messages",
+    "gen_ai.system_instructions",
+    "gen_ai.tool.definitions",
+];
+
+/// The content attributes that an event carries for its span.
+fn content_of(events: &[SpanEvent]) -> Map<String, Value> {
+    let mut content = Map::new();
+    for event in events.iter().filter(|event| event.name == DETAILS) {
+        for key in CONTENT_KEYS {
+            if let Some(value) = event.attributes.get(key) {
+                content.insert(key.to_owned(), value.clone());
+            }
+        }
+    }
+    content
+}
+
+fn read_source(span: &SpanRecord, call: Option<EventType>, held: &mut usize) -> CallSource {
+    let start = span.start_time.instant();
+    let attributes = &span.attributes;
+    let find = |keys: &[&str]| {
+        keys.iter()
+            .find_map(|key| text(attributes, key))
+            .map(str::to_owned)
+    };
+    let event = find(&[FROM_LOG]);
+    let call_id = match call {
+        Some(EventType::ToolCall) => find(&[
+            "gen_ai.tool.call.id",
+            "gen_ai.tool.call_id",
+            "tool_use_id",
+            "call_id",
+        ]),
+        _ => find(&["gen_ai.response.id", REQUEST_ID]),
+    };
+    let sources = CallSource {
+        id: span.span_id,
+        call,
+        start,
+        end: span.end_time.as_ref().map_or(start, StoredTime::instant),
+        call_id,
+        prompt_id: find(&["prompt.id", "prompt_id"]),
+        query_source: find(&["query_source"]),
+        model: find(&[
+            "gen_ai.request.model",
+            "gen_ai.response.model",
+            "model",
+            "gen_ai.tool.name",
+        ]),
+        output_tokens: number(attributes, OUTPUT_TOKENS).or(number(attributes, "output_tokens")),
+        reasoning_tokens: number(attributes, REASONING_TOKENS),
+        arguments: arguments(attributes).filter(|_| call == Some(EventType::ToolCall)),
+        has_prompt: attributes.contains_key("gen_ai.input.messages"),
+        has_answer: attributes.contains_key("gen_ai.output.messages"),
+        adds: match &event {
+            Some(_) if call.is_some() && *held < MAX_HELD_BYTES => content_of_call(attributes),
+            Some(event) if *held < MAX_HELD_BYTES && event == DETAILS => adds_of_details(attributes),
+            Some(event) if *held < MAX_HELD_BYTES => adds(event, attributes),
+            _ => Map::new(),
+        },
+        event,
+    };
+    *held += sources
+        .adds
+        .values()
+        .map(|value| value.as_str().map_or(64, str::len))
+        .sum::<usize>();
+    *held += sources.arguments.as_ref().map_or(0, String::len);
+    sources
+}
+
+/// The arguments of a tool call: the Gemini CLI's spans have them within the request of the call.
+fn arguments(attributes: &Map<String, Value>) -> Option<String> {
+    let structure = |key: &str| match attributes.get(key)? {
+        Value::String(text) => parsed(text),
+        value => Some(value.clone()),
+    };
+    let arguments = structure("gen_ai.tool.call.arguments").or_else(|| {
+        structure("gen_ai.input.messages")?
+            .get_mut("args")
+            .map(Value::take)
+    });
+    // The keys of an object are sorted.
+    Some(arguments?.to_string())
+}
+
+/// What the details of a call, logged by themselves, have to add to it.
+fn adds_of_details(attributes: &Map<String, Value>) -> Map<String, Value> {
+    const KEYS: [&str; 3] = [
+        "gen_ai.response.id",
+        "gen_ai.response.model",
+        "gen_ai.response.finish_reasons",
+    ];
+    let found = CONTENT_KEYS
+        .iter()
+        .chain(&KEYS)
+        .filter_map(|key| Some(((*key).to_owned(), attributes.get(*key)?.clone())));
+    found.collect()
+}
+
+/// What only the log may say of a call that was sent as a span, too.
+fn content_of_call(attributes: &Map<String, Value>) -> Map<String, Value> {
+    const KEYS: [&str; 9] = [
+        "cost_usd",
+        "gen_ai.input.messages",
+        "gen_ai.output.messages",
+        "gen_ai.response.finish_reasons",
+        "gen_ai.response.model",
+        REASONING_TOKENS,
+        "gen_ai.usage.cache_read.input_tokens",
+        "gen_ai.tool.call.arguments",
+        "gen_ai.tool.call.result",
+    ];
+    let found = KEYS
+        .iter()
+        .filter_map(|key| Some(((*key).to_owned(), attributes.get(*key)?.clone())));
+    found.collect()
+}
+
+/// What an event has to add to the call that it belongs to.
+fn adds(event: &str, attributes: &Map<String, Value>) -> Map<String, Value> {
+    let mut adds = Map::new();
+    let mut set = |key: &str, value: Value| adds.insert(key.to_owned(), value);
+    match event {
+        "assistant_response" => {
+            if let Some(response) = text(attributes, "response") {
+                set("gen_ai.output.messages", message("assistant", response));
+            }
+        }
+        "user_prompt" => {
+            if let Some(prompt) = text(attributes, "prompt").filter(|prompt| !is_redacted(prompt)) {
+                set("gen_ai.input.messages", message("user", prompt));
+            }
+        }
+        "api_request" => {
+            if let Some(request) = text(attributes, "request_text") {
+                set(
+                    "gen_ai.input.messages",
+                    parsed(request).unwrap_or_else(|| message("user", request)),
+                );
+            }
+        }
+        "api_request_body" => {
+            let body = text(attributes, "body").and_then(parsed).unwrap_or_default();
+            for (from, to) in [
+                ("messages", "gen_ai.input.messages"),
+                ("system", "gen_ai.system_instructions"),
+                ("tools", "gen_ai.tool.definitions"),
+            ] {
+                if let Some(value) = body.get(from) {
+                    set(to, value.clone());
+                }
+            }
+        }
+        "api_response_body" => {
+            let body = text(attributes, "body").and_then(parsed).unwrap_or_default();
+            if let Some(content) = body.get("content") {
+                set(
+                    "gen_ai.output.messages",
+                    serde_json::json!([{"role": "assistant", "content": content}]),
+                );
+            }
+            if let Some(reason) = body.get("stop_reason").and_then(Value::as_str) {
+                set("gen_ai.response.finish_reasons", serde_json::json!([reason]));
+            }
+        }
+        "api_refusal" => {
+            set("gen_ai.response.finish_reasons", serde_json::json!(["refusal"]));
+        }
+        _ => {}
+    }
+    if !adds.is_empty() {
+        adds.insert(JOINED.to_owned(), event.into());
+    }
+    adds
+}
+
+/// What agents write in the place of a prompt that they do not log.
+fn is_redacted(prompt: &str) -> bool {
+    matches!(prompt, "<REDACTED>" | "[REDACTED]")
+}
+
+fn parsed(json: &str) -> Option<Value> {
+    serde_json::from_str(json)
+        .ok()
+        .filter(|value: &Value| value.is_array() || value.is_object())
+}
+
+/// A call that was logged and sent as a span is the span, which gets what only the log says; a refusal of a tool call
+/// whose result was logged is none.
+fn join_duplicates(plan: &mut JoinPlan, sources: &[CallSource]) {
+    let is_span = |one: &&CallSource| one.event.is_none() && one.call.is_some();
+    let mut by_id: BTreeMap<&str, &CallSource> = BTreeMap::new();
+    for span in sources.iter().filter(is_span) {
+        if let Some(id) = &span.call_id {
+            by_id.entry(id).or_insert(span);
+        }
+    }
+    let results: HashMap<&str, SpanId> = sources
+        .iter()
+        .filter(|one| one.event.as_deref() == Some("tool_result"))
+        .filter_map(|one| Some((one.call_id.as_deref()?, one.id)))
+        .collect();
+    let mut taken = HashSet::new();
+    for logged in sources
+        .iter()
+        .filter(|one| one.event.is_some() && one.call.is_some())
+    {
+        let id = logged.call_id.as_deref();
+        let result = id
+            .and_then(|id| results.get(id))
+            .filter(|_| logged.event.as_deref() == Some("tool_decision"));
+        if let Some(result) = result {
+            plan.put(logged.id, *result);
+            continue;
+        }
+        let same = id.and_then(|id| by_id.get(id).copied()).or_else(|| {
+            let candidates = sources
+                .iter()
+                .filter(is_span)
+                .filter(|span| is_same_call(span, logged) && !taken.contains(&span.id));
+            // Of the calls of one tool that run at the same time, the one with these arguments.
+            candidates.max_by_key(|span| {
+                let has_them = logged.arguments.is_some() && span.arguments == logged.arguments;
+                (has_them, Reverse((span.start, span.id)))
+            })
+        });
+        if let Some(span) = same.filter(|span| span.call == logged.call) {
+            taken.insert(span.id);
+            plan.put(logged.id, span.id);
+            plan.add(span.id, logged.adds.clone());
+            if let (Some(known), Some(output)) = (span.output_tokens, logged.output_tokens)
+                && known < output
+                && has_same_output(span, logged)
+            {
+                // The span leaves out reasoning, which is output.
+                plan.replace(span.id, OUTPUT_TOKENS, output.into());
+            }
+        }
+    }
+}
+
+/// The same model and tokens at the same time.
+fn is_same_call(span: &CallSource, logged: &CallSource) -> bool {
+    let overlaps = span.start.microseconds_since(logged.end) <= TOLERANCE_US
+        && logged.start.microseconds_since(span.end) <= TOLERANCE_US;
+    span.call == logged.call
+        && (span.call_id.is_none() || logged.call_id.is_none())
+        && is_same_model(span.model.as_deref(), logged.model.as_deref())
+        && has_same_output(span, logged)
+        && overlaps
+}
+
+/// Whether two names are one model's: some records name the model that was asked, others the version of it that answered.
+fn is_same_model(one: Option<&str>, other: Option<&str>) -> bool {
+    let (Some(one), Some(other)) = (one, other) else {
+        return false;
+    };
+    let is_version = |group: &str| group.len() > 1 && group.bytes().all(|byte| byte.is_ascii_digit());
+    let is_version_of = |long: &str, short: &str| {
+        let version = long.strip_prefix(short).and_then(|rest| rest.strip_prefix('-'));
+        version.is_some_and(|version| version.split('-').all(is_version))
+    };
+    one == other || is_version_of(one, other) || is_version_of(other, one)
+}
+
+/// Whether two records count the same output, reasoning included or not: the Gemini CLI's spans leave it out.
+fn has_same_output(span: &CallSource, logged: &CallSource) -> bool {
+    let with_reasoning = || Some(span.output_tokens?.saturating_add(logged.reasoning_tokens?));
+    span.output_tokens == logged.output_tokens
+        || logged.output_tokens.is_some() && with_reasoning() == logged.output_tokens
+}
+
+/// Prompts and answers that were logged by themselves belong to the call that they name, or to the next one.
+fn join_content(plan: &mut JoinPlan, sources: &[CallSource]) {
+    let calls: Vec<&CallSource> = sources
+        .iter()
+        .filter(|one| one.call == Some(EventType::LlmCall) && !plan.dropped.contains(&one.id))
+        .collect();
+    let mut prompted = HashSet::new();
+    let mut detailed = HashSet::new();
+    for record in sources
+        .iter()
+        .filter(|one| one.call.is_none() && !one.adds.is_empty())
+    {
+        let by_id = || {
+            calls
+                .iter()
+                .find(|call| call.call_id.is_some() && call.call_id == record.call_id)
+        };
+        let next = |matches: &dyn Fn(&CallSource) -> bool| {
+            calls
+                .iter()
+                .filter(|call| call.end >= record.start && !prompted.contains(&call.id))
+                .find(|call| matches(call))
+        };
+        let event = record.event.as_deref().unwrap_or_default();
+        let call = match event {
+            "user_prompt" => next(&|call| {
+                record.prompt_id.is_none() || call.prompt_id.is_none() || call.prompt_id == record.prompt_id
+            })
+            .filter(|call| !call.has_prompt),
+            "api_request" | "api_request_body" => by_id().or_else(|| {
+                next(&|call| {
+                    let same = |one: &Option<String>, other: &Option<String>| {
+                        one.is_none() || other.is_none() || one == other
+                    };
+                    same(&call.query_source, &record.query_source) && same(&call.prompt_id, &record.prompt_id)
+                })
+            }),
+            DETAILS => calls.iter().find(|call| {
+                let is_its_time = record.start.microseconds_since(call.end) <= TOLERANCE_US
+                    && call.start.microseconds_since(record.start) <= TOLERANCE_US;
+                is_its_time && has_same_output(record, call) && detailed.insert(call.id)
+            }),
+            _ => by_id(),
+        };
+        let Some(call) = call.copied() else { continue };
+        if event != DETAILS
+            && event != "assistant_response"
+            && event != "api_response_body"
+            && event != "api_refusal"
+        {
+            prompted.insert(call.id);
+        }
+        plan.add(call.id, record.adds.clone());
+        if event == DETAILS {
+            // The log of a call has the answer as the vendor's text, if at all.
+            for (key, is_in_span) in [
+                ("gen_ai.input.messages", call.has_prompt),
+                ("gen_ai.output.messages", call.has_answer),
+            ] {
+                if let (Some(messages), false) = (record.adds.get(key), is_in_span && call.event.is_none()) {
+                    plan.replace(call.id, key, messages.clone());
+                }
+            }
+        }
+        // The user's words stay as a step of their own, and a request that is no call says when it was made.
+        if !matches!(event, "user_prompt" | "api_request") {
+            plan.put(record.id, call.id);
+        }
+    }
+}
+
+/// A call of which only the end was logged starts with the request before it.
+fn join_starts(plan: &mut JoinPlan, sources: &[CallSource]) {
+    let mut request: Option<&CallSource> = None;
+    for one in sources {
+        match one.event.as_deref() {
+            Some("api_request") if one.call.is_none() => request = Some(one),
+            Some("sse_event") if one.call.is_some() && one.start == one.end => {
+                if let Some(request) = request.take() {
+                    plan.starts.insert(one.id, request.start);
+                }
+            }
+            _ => {}
+        }
+    }
+}

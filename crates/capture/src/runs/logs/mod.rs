@@ -1,0 +1,200 @@
+//! Log records that say something about an agent, as spans (capture, section 2).
+//!
+//! What a coding agent logs about a call becomes that call's span; a message that was logged for a span waits beside it,
+//! until [`join`](super::join) puts it into the span. The IDs are made of what identifies the record, so that sending it
+//! twice changes nothing.
+
+mod agents;
+mod event;
+
+use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
+use serde_json::{Map, Value};
+use tracer_sdk::format::{SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, Timestamp, TraceId};
+
+use super::conversation::CodingAgent;
+use super::ids::{derived_span_id, derived_trace_id, synthetic_root};
+use event::{LogEvent, read_events};
+
+/// Marks a span that was made of a log record, with the record's event name without its agent.
+pub(super) const FROM_LOG: &str = "tracer.from_log";
+/// Marks a span that holds an event for its parent until it is put into it.
+pub(super) const EVENT_FOR_PARENT: &str = "tracer.log_event";
+/// Identifies a log record within the span that it was put into.
+pub(super) const LOG_ID: &str = "tracer.log_id";
+
+/// The event that holds what a model call sent and got.
+pub(super) const DETAILS: &str = "gen_ai.client.inference.operation.details";
+
+/// The request that a record of a coding agent belongs to.
+pub(super) const REQUEST_ID: &str = "request_id";
+
+/// The spans that the records of a request became, and how many records became none.
+pub(super) fn convert_logs(request: Vec<ResourceLogs>, now: Timestamp) -> (Vec<SpanRecord>, u64) {
+    let mut spans = Vec::new();
+    let mut ignored = 0;
+    for event in read_events(request, now) {
+        let before = spans.len();
+        if event.name.starts_with("gen_ai.") {
+            spans.extend(event_for_span(&event).or_else(|| call_of_details(&event)));
+            ignored += u64::from(spans.len() == before);
+            continue;
+        }
+        if let Some(agent) = CodingAgent::of_event(&event.name, event.service(), event.scope()) {
+            spans.extend(agents::convert(agent, &event));
+        }
+        ignored += u64::from(spans.len() == before);
+    }
+    (spans, ignored)
+}
+
+/// An event of a span that is known by its IDs: a child without a length, until it is put into its parent.
+fn event_for_span(event: &LogEvent) -> Option<SpanRecord> {
+    let (trace_id, parent) = (event.trace_id?, event.span_id?);
+    let hash = event.content_hash();
+    let span_id = derived_span_id(&[
+        b"tracer.log_event",
+        &trace_id.to_hex(),
+        &parent.to_hex(),
+        event.name.as_bytes(),
+        &event.time.to_string().into_bytes(),
+        &hash,
+    ]);
+    let mut span = span_of_event(event, trace_id, span_id, Some(parent), "log event");
+    span.attributes.insert(EVENT_FOR_PARENT.to_owned(), true.into());
+    // So that it goes where the spans of its conversation go.
+    for key in ["session.id", "conversation.id", "gen_ai.conversation.id"] {
+        if let Some(id) = event.attributes.get(key) {
+            span.attributes.insert(key.to_owned(), id.clone());
+        }
+    }
+    span.events.push(span_event(event, span_id));
+    Some(span)
+}
+
+/// The details of an answer that name their conversation alone, as the Gemini CLI's of one that was streamed: the call, unless
+/// another record of it takes them.
+fn call_of_details(event: &LogEvent) -> Option<SpanRecord> {
+    const ANSWER: [&str; 3] = [
+        "gen_ai.output.messages",
+        "gen_ai.response.id",
+        "gen_ai.usage.output_tokens",
+    ];
+    let agent = CodingAgent::of_event(&event.name, event.service(), event.scope())?;
+    let conversation = agent.conversation(&event.attributes)?;
+    let is_answer = ANSWER.iter().any(|key| event.attributes.contains_key(*key));
+    if event.name != DETAILS || !is_answer {
+        return None;
+    }
+    let run = conversation_run(agent, conversation);
+    let span_id = derived_span_id(&[
+        b"tracer.log",
+        &run.to_hex(),
+        event.name.as_bytes(),
+        &event.time.to_string().into_bytes(),
+        &event.content_hash(),
+    ]);
+    let model = text(&event.attributes, "gen_ai.request.model").unwrap_or_default();
+    let name = format!("chat {model}");
+    let mut span = span_of_event(event, run, span_id, Some(synthetic_root(run)), name.trim_end());
+    span.kind = SpanKind::Client;
+    span.attributes.extend(event.attributes.clone());
+    span.attributes.remove("event.name");
+    Some(span)
+}
+
+/// A log record as the event of a span.
+fn span_event(event: &LogEvent, id: SpanId) -> SpanEvent {
+    let mut attributes = event.attributes.clone();
+    attributes.remove("event.name");
+    match &event.body {
+        Some(Value::Object(body)) => {
+            for (key, value) in body {
+                attributes.entry(key.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        Some(Value::Null) | None => {}
+        Some(other) => {
+            attributes.entry("content").or_insert_with(|| other.clone());
+        }
+    }
+    attributes.insert(LOG_ID.to_owned(), id.to_string().into());
+    SpanEvent {
+        name: event.name.clone(),
+        timestamp: event.time.into(),
+        attributes,
+    }
+}
+
+/// A span without a length at the time of an event, which says where it comes from.
+fn span_of_event(
+    event: &LogEvent,
+    trace_id: TraceId,
+    span_id: SpanId,
+    parent_span_id: Option<SpanId>,
+    name: &str,
+) -> SpanRecord {
+    let mut attributes = event.context.clone();
+    attributes.insert(FROM_LOG.to_owned(), event.name.as_str().into());
+    SpanRecord {
+        trace_id,
+        span_id,
+        parent_span_id,
+        name: name.to_owned(),
+        kind: SpanKind::Internal,
+        start_time: event.time.into(),
+        end_time: Some(event.time.into()),
+        duration_ms: Some(0),
+        attributes,
+        events: Vec::new(),
+        status_code: StatusCode::Unset,
+        status_description: String::new(),
+    }
+}
+
+/// A text as a message of OpenTelemetry's.
+pub(super) fn message(role: &str, content: &str) -> Value {
+    serde_json::json!([{"role": role, "parts": [{"type": "text", "content": content}]}])
+}
+
+/// A number, whether it was sent as one or as text.
+pub(super) fn number(attributes: &Map<String, Value>, key: &str) -> Option<u64> {
+    let number = match attributes.get(key)? {
+        Value::Number(number) => return number.as_u64().or_else(|| whole(number.as_f64()?)),
+        Value::String(text) => text.trim(),
+        _ => return None,
+    };
+    number.parse().ok().or_else(|| whole(number.parse().ok()?))
+}
+
+/// A count that was sent as a fraction.
+fn whole(number: f64) -> Option<u64> {
+    // Printed without its fraction, so that nothing is rounded on the way.
+    let is_count = (0.0..1e15).contains(&number);
+    is_count.then(|| format!("{:.0}", number.trunc()).parse().ok())?
+}
+
+/// A text that is not empty.
+pub(super) fn text<'a>(attributes: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    attributes
+        .get(key)
+        .and_then(Value::as_str)
+        .filter(|text| !text.is_empty())
+}
+
+/// An event's name without its agent.
+fn short_name(name: &str) -> &str {
+    let prefixes = ["claude_code.", "codex.", "gemini_cli."];
+    prefixes
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
+        .unwrap_or(name)
+}
+
+/// The run of a conversation, whatever traces it is split over.
+pub(super) fn conversation_run(agent: CodingAgent, conversation: &str) -> TraceId {
+    derived_trace_id(&[
+        b"tracer.conversation",
+        agent.name().as_bytes(),
+        conversation.as_bytes(),
+    ])
+}

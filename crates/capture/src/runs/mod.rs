@@ -1,0 +1,25 @@
+//! From spans and logs to runs on disk (capture, section 2).
+//!
+//! [`RunCollector`] is the [`OtlpSink`](crate::OtlpSink) of receivers and importers: what arrives is converted, staged
+//! until it is known to be an agent's, appended to its run, and completed when its root has ended and all is quiet.
+
+mod clock;
+mod collector;
+mod conversation;
+mod convert;
+mod identity;
+mod ids;
+mod join;
+mod logs;
+mod marks;
+mod options;
+mod roots;
+mod trace;
+
+#[cfg(test)]
+mod tests;
+
+pub use clock::{Clock, SystemClock};
+pub use collector::RunCollector;
+pub use identity::{RunEnding, RunIdentity};
+pub use options::{CaptureError, CollectorOptions, CollectorSummary, Destination};

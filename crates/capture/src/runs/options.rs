@@ -1,0 +1,125 @@
+//! What a collector is given and what it reports.
+
+use std::io;
+use std::time::Duration;
+
+use tracer_sdk::format::TraceId;
+use tracer_sdk::import::ImportError;
+use tracer_sdk::settings::Settings;
+
+use super::identity::RunIdentity;
+
+/// How a root must have been quiet for its run to be completed.
+const QUIET: Duration = Duration::from_secs(3);
+/// How long a run without a root may be silent before it is shown as interrupted.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// Where spans and logs go.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub enum Destination {
+    /// Each trace, or conversation of a coding agent, is a run of its own.
+    #[default]
+    RunPerTrace,
+    /// Everything belongs to this run, which [`RunCollector::end_run`](super::RunCollector::end_run) ends.
+    OneRun(RunIdentity),
+}
+
+/// What a collector does with what arrives.
+///
+/// ```
+/// use tracer_capture::runs::{CollectorOptions, RunCollector};
+/// use tracer_sdk::settings::Settings;
+///
+/// let folder = tempfile::tempdir()?;
+/// let mut options = CollectorOptions::new(&Settings::with_data_dir(folder.path()));
+/// options.keep_all = true;
+/// let collector = RunCollector::open(options)?;
+/// assert_eq!(collector.close().spans, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct CollectorOptions {
+    /// The data directory, redaction and limits.
+    pub settings: Settings,
+    /// Where spans go.
+    pub into: Destination,
+    /// Keeps traces without a model call, a tool call or an agent, too.
+    pub keep_all: bool,
+    /// Keeps shapes, sizes, names and tokens, but no texts.
+    pub without_content: bool,
+    /// Removes the oldest runs when all together take more than this many bytes.
+    pub keep_bytes: Option<u64>,
+    /// Goes on with what an earlier process left unfinished, unless another one does.
+    pub resume_unfinished: bool,
+    /// How long a trace must be quiet after its root has ended, before its run is completed: 3 s.
+    pub quiet: Duration,
+    /// How long a run without a root may be silent before it is shown as interrupted: 30 s.
+    pub silence: Duration,
+    /// How many traces are kept open at once; the others are read again when more of them arrives.
+    pub max_open_traces: usize,
+    /// How many spans of one trace are taken; more are rejected.
+    pub max_spans_of_trace: usize,
+}
+
+impl CollectorOptions {
+    /// A run per trace in the data directory of these settings.
+    #[must_use]
+    pub fn new(settings: &Settings) -> Self {
+        Self {
+            settings: settings.clone(),
+            into: Destination::default(),
+            keep_all: false,
+            without_content: false,
+            keep_bytes: None,
+            resume_unfinished: false,
+            quiet: QUIET,
+            silence: SILENCE,
+            max_open_traces: 1024,
+            max_spans_of_trace: 1_000_000,
+        }
+    }
+}
+
+/// What a collector has done.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CollectorSummary {
+    /// Runs that were begun, in that order; the first 10,000.
+    pub runs: Vec<TraceId>,
+    /// How many runs were begun.
+    pub started_runs: u64,
+    /// How many runs were completed.
+    pub completed_runs: u64,
+    /// Spans that were written; those made of log records are among them.
+    pub spans: u64,
+    /// Spans that had arrived before.
+    pub duplicates: u64,
+    /// Spans with the ID of another one, which stays.
+    pub differing: u64,
+    /// Spans and log records that can never be taken.
+    pub rejected: u64,
+    /// Log records that say nothing about an agent.
+    pub ignored_logs: u64,
+    /// Traces without a model call, a tool call or an agent, which were not kept.
+    pub ignored_traces: u64,
+    /// Spans that their own program records into this data directory.
+    pub recorded_elsewhere: u64,
+    /// Runs that were removed for the size budget.
+    pub pruned_runs: u64,
+    /// Why the last thing failed that nobody waited for, such as completing a run.
+    pub last_error: Option<String>,
+}
+
+/// Why a collector could not begin or end its work.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CaptureError {
+    /// A run could not be written.
+    #[error("the run cannot be written: {0}")]
+    Run(#[from] ImportError),
+    /// The data directory cannot be used.
+    #[error("the data directory cannot be used: {0}")]
+    Io(#[from] io::Error),
+}

@@ -1,0 +1,273 @@
+//! Passing on what was accepted to an upstream: a copy, within bounds, that the sender never waits for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::HeaderMap;
+use hyper::body::Bytes;
+use hyper::header::{self, HeaderName, HeaderValue};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::JoinHandle;
+
+use super::forward_grpc::GrpcRequest;
+use super::guard::TOKEN_HEADER;
+use super::options::{Upstream, UpstreamEndpoint};
+use super::signal::Signal;
+use super::statistics::ReceiverCounters;
+use crate::otlp::{Compression, Encoding};
+
+/// Requests that wait.
+const MAX_WAITING: usize = 256;
+/// Bytes that wait or are under way.
+const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
+/// Time for one request to the upstream.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Time for what waits when the receiver ends.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Headers that concern one connection, or that are made anew.
+const NOT_PASSED_ON: [&str; 11] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// The upstream and the queue before it.
+#[derive(Debug)]
+pub(super) struct Forward {
+    upstream: Upstream,
+    added: HeaderMap,
+    has_token: bool,
+    queue: mpsc::Sender<WaitingRequest>,
+    room: Arc<Semaphore>,
+    counters: Arc<ReceiverCounters>,
+}
+
+#[derive(Debug)]
+struct WaitingRequest {
+    request: ForwardedRequest,
+    _room: OwnedSemaphorePermit,
+}
+
+/// A request to the upstream.
+#[derive(Debug)]
+enum ForwardedRequest {
+    Http {
+        address: String,
+        headers: HeaderMap,
+        body: Bytes,
+    },
+    Grpc(GrpcRequest),
+}
+
+/// The task that sends, which ends some time after the [`Forward`].
+pub(super) type Sending = JoinHandle<()>;
+
+impl Forward {
+    /// Starts to send; called within the runtime of the receiver. `has_token` says whether the receiver wants a token,
+    /// which is not the upstream's business.
+    pub(super) fn start(
+        upstream: Upstream,
+        has_token: bool,
+        counters: &Arc<ReceiverCounters>,
+    ) -> Result<(Self, Sending), reqwest::Error> {
+        // Another part of the process may have chosen a provider already, which serves as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder()
+            .timeout(TIMEOUT)
+            .redirect(reqwest::redirect::Policy::none())
+            .build()?;
+        let grpc = reqwest::Client::builder()
+            .timeout(TIMEOUT)
+            .redirect(reqwest::redirect::Policy::none())
+            .http2_prior_knowledge()
+            .build()?;
+        let (queue, waiting) = mpsc::channel(MAX_WAITING);
+        let sending = tokio::spawn(send_all(client, grpc, waiting, Arc::clone(counters)));
+        let added = upstream
+            .headers
+            .iter()
+            .filter_map(|(name, value)| {
+                Some((
+                    name.parse::<HeaderName>().ok()?,
+                    value.parse::<HeaderValue>().ok()?,
+                ))
+            })
+            .collect();
+        let forward = Self {
+            upstream,
+            added,
+            has_token,
+            queue,
+            room: Arc::new(Semaphore::new(MAX_WAITING_BYTES)),
+            counters: Arc::clone(counters),
+        };
+        Ok((forward, sending))
+    }
+
+    /// Passes on a request of HTTP: as it was sent, or as a message of gRPC.
+    pub(super) fn pass_on(
+        &self,
+        signal: Signal,
+        headers: &HeaderMap,
+        encoding: Encoding,
+        compression: Compression,
+        body: Bytes,
+    ) {
+        let request = match self.endpoint(signal) {
+            None => return,
+            Some(UpstreamEndpoint::Http(address)) => ForwardedRequest::Http {
+                address: address.clone(),
+                headers: self.passed_on(headers),
+                body,
+            },
+            Some(UpstreamEndpoint::Grpc(address)) => ForwardedRequest::Grpc(GrpcRequest {
+                address: address.clone(),
+                signal,
+                headers: metadata(self.passed_on(headers)),
+                encoding,
+                compression,
+                body,
+            }),
+        };
+        self.enqueue(request);
+    }
+
+    /// Passes on a message of gRPC: as it was sent, or as a request of HTTP, which is the same protobuf.
+    pub(super) fn pass_on_message(
+        &self,
+        signal: Signal,
+        sent: &HeaderMap,
+        compression: Compression,
+        message: Bytes,
+    ) {
+        let mut headers = metadata(self.passed_on(sent));
+        let address = match self.endpoint(signal) {
+            None => return,
+            Some(UpstreamEndpoint::Http(address)) => address,
+            Some(UpstreamEndpoint::Grpc(address)) => {
+                self.enqueue(ForwardedRequest::Grpc(GrpcRequest {
+                    address: address.clone(),
+                    signal,
+                    headers,
+                    encoding: Encoding::Protobuf,
+                    compression,
+                    body: message,
+                }));
+                return;
+            }
+        };
+        let content_type = HeaderValue::from_static(Encoding::Protobuf.content_type());
+        headers.insert(header::CONTENT_TYPE, content_type);
+        let encoding = match compression {
+            Compression::Identity => None,
+            Compression::Gzip => Some("gzip"),
+            Compression::Deflate => Some("deflate"),
+        };
+        if let Some(encoding) = encoding {
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
+        }
+        self.enqueue(ForwardedRequest::Http {
+            address: address.clone(),
+            headers,
+            body: message,
+        });
+    }
+
+    fn endpoint(&self, signal: Signal) -> Option<&UpstreamEndpoint> {
+        match signal {
+            Signal::Traces => self.upstream.traces.as_ref(),
+            Signal::Logs => self.upstream.logs.as_ref(),
+            Signal::Metrics => self.upstream.metrics.as_ref(),
+        }
+    }
+
+    /// The sender's headers without those of the connection, and those that were given.
+    fn passed_on(&self, sent: &HeaderMap) -> HeaderMap {
+        let is_passed_on = |name: &HeaderName| {
+            let is_own_token = self.has_token && *name == header::AUTHORIZATION;
+            !NOT_PASSED_ON.contains(&name.as_str()) && name.as_str() != TOKEN_HEADER && !is_own_token
+        };
+        let mut headers = HeaderMap::new();
+        for (name, value) in sent.iter().filter(|(name, _)| is_passed_on(name)) {
+            headers.append(name.clone(), value.clone());
+        }
+        for (name, value) in &self.added {
+            headers.insert(name.clone(), value.clone());
+        }
+        headers
+    }
+
+    fn enqueue(&self, request: ForwardedRequest) {
+        let body = match &request {
+            ForwardedRequest::Http { body, .. } | ForwardedRequest::Grpc(GrpcRequest { body, .. }) => body,
+        };
+        let room = u32::try_from(body.len())
+            .ok()
+            .and_then(|bytes| Arc::clone(&self.room).try_acquire_many_owned(bytes).ok());
+        let is_waiting = room.is_some_and(|room| {
+            let waiting = WaitingRequest { request, _room: room };
+            self.queue.try_send(waiting).is_ok()
+        });
+        if !is_waiting {
+            self.counters.forwarded(false);
+        }
+    }
+}
+
+/// What the sender says beside its message: neither how that was framed, nor what its connection took.
+fn metadata(headers: HeaderMap) -> HeaderMap {
+    const OF_THE_MESSAGE: [&str; 5] = [
+        "accept",
+        "accept-encoding",
+        "content-encoding",
+        "content-type",
+        "user-agent",
+    ];
+    let is_kept =
+        |name: &HeaderName| !name.as_str().starts_with("grpc-") && !OF_THE_MESSAGE.contains(&name.as_str());
+    headers
+        .into_iter()
+        .filter_map(|(name, value)| Some((name?, value)))
+        .filter(|(name, _)| is_kept(name))
+        .collect()
+}
+
+async fn send_all(
+    client: reqwest::Client,
+    grpc: reqwest::Client,
+    mut queue: mpsc::Receiver<WaitingRequest>,
+    counters: Arc<ReceiverCounters>,
+) {
+    while let Some(waiting) = queue.recv().await {
+        let is_taken = match waiting.request {
+            ForwardedRequest::Http {
+                address,
+                headers,
+                body,
+            } => {
+                let request = client.post(address).headers(headers).body(body);
+                let answer = request.send().await;
+                answer.is_ok_and(|answer| answer.status().is_success())
+            }
+            ForwardedRequest::Grpc(request) => request.send(&grpc).await,
+        };
+        counters.forwarded(is_taken);
+    }
+}
+
+/// Waits until what waits is sent, for a bounded time, after the [`Forward`] is dropped.
+pub(super) async fn drain(sending: Sending) {
+    let abort = sending.abort_handle();
+    if tokio::time::timeout(DRAIN_TIMEOUT, sending).await.is_err() {
+        abort.abort();
+    }
+}

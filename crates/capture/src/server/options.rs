@@ -1,0 +1,81 @@
+//! What a receiver is started with.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+/// The largest request, in bytes after it is unpacked: 64 MiB.
+pub const DEFAULT_MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
+
+/// How a receiver listens and what it takes. The default listens on this machine alone, on free ports.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// The address to listen on. An address that other machines can reach needs a token; one is made when none is given.
+    pub listen: IpAddr,
+    /// The port of OTLP/HTTP; 0 is any free one.
+    pub http_port: u16,
+    /// The port of OTLP/gRPC; 0 is any free one, none leaves it out. Each port answers both protocols.
+    pub grpc_port: Option<u16>,
+    /// What every request has to carry, as `Authorization: Bearer TOKEN` or `x-tracer-token: TOKEN`.
+    pub token: Option<String>,
+    /// The largest request, in bytes after it is unpacked.
+    pub max_request_bytes: usize,
+    /// Where everything that is accepted is passed on to as well.
+    pub upstream: Option<Upstream>,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            http_port: 0,
+            grpc_port: Some(0),
+            token: None,
+            max_request_bytes: DEFAULT_MAX_REQUEST_BYTES,
+            upstream: None,
+        }
+    }
+}
+
+/// Where a signal is passed on to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UpstreamEndpoint {
+    /// OTLP/HTTP: the whole address.
+    Http(String),
+    /// OTLP/gRPC: the address of the server, `http://collector:4317`.
+    Grpc(String),
+}
+
+/// An endpoint that gets a copy of what is accepted, as it was sent. It never delays the sender: what it does
+/// not take in time is dropped and counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Upstream {
+    /// The endpoint for spans; without one they are not passed on.
+    pub traces: Option<UpstreamEndpoint>,
+    /// The endpoint for logs.
+    pub logs: Option<UpstreamEndpoint>,
+    /// The endpoint for metrics, which the receiver itself drops.
+    pub metrics: Option<UpstreamEndpoint>,
+    /// Headers to add, such as the key of a back end; those that the sender sets itself are passed on anyway.
+    pub headers: Vec<(String, String)>,
+}
+
+impl Upstream {
+    /// The three addresses below a base address, as `OTEL_EXPORTER_OTLP_ENDPOINT` means it.
+    ///
+    /// ```
+    /// use tracer_capture::server::{Upstream, UpstreamEndpoint};
+    ///
+    /// let upstream = Upstream::below("http://collector:4318/");
+    /// let traces = UpstreamEndpoint::Http("http://collector:4318/v1/traces".to_owned());
+    /// assert_eq!(upstream.traces, Some(traces));
+    /// ```
+    pub fn below(base: &str) -> Self {
+        let base = base.trim_end_matches('/');
+        let address = |signal: &str| Some(UpstreamEndpoint::Http(format!("{base}/v1/{signal}")));
+        Self {
+            traces: address("traces"),
+            logs: address("logs"),
+            metrics: address("metrics"),
+            headers: Vec::new(),
+        }
+    }
+}
