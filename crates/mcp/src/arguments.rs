@@ -1,0 +1,144 @@
+//! The arguments of the tools, with their JSON Schemas.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use tracer_facts::stats::Grouping;
+use tracer_insight::outline::TokenBudget;
+
+use crate::error::ToolError;
+
+/// The largest budget of an answer, in tokens: clients cut or refuse longer ones.
+pub(crate) const MAX_BUDGET: usize = 20_000;
+
+/// The budget of an answer.
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct GivenBudget(
+    /// The most tokens that the answer may have, each of four bytes.
+    #[schemars(range(min = 300, max = 20_000))]
+    Option<u32>,
+);
+
+impl GivenBudget {
+    /// The budget, or the usual one.
+    pub(crate) fn tokens(self, usual: usize) -> TokenBudget {
+        let given = self
+            .0
+            .map_or(usual, |tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
+        TokenBudget::new(given.min(MAX_BUDGET))
+    }
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ListRuns {
+    /// Only runs that match, such as `status:failed since:7d tool:search_kb error:Timeout tokens>10k`.
+    pub(crate) query: String,
+    /// Also list the trials of gates.
+    pub(crate) trials: bool,
+    /// The most tokens that the answer may have.
+    pub(crate) budget: GivenBudget,
+    /// Where to go on, from the answer before.
+    pub(crate) cursor: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchRuns {
+    /// What to look for in steps: a text, or conditions such as `tool:search_kb args~refund`, `error:Timeout`,
+    /// `prompt~"be brief"`, also together with conditions on runs.
+    pub(crate) query: String,
+    /// Also search the trials of gates.
+    #[serde(default)]
+    pub(crate) trials: bool,
+    /// The most tokens that the answer may have.
+    #[serde(default)]
+    pub(crate) budget: GivenBudget,
+    /// Where to go on, from the answer before.
+    #[serde(default)]
+    pub(crate) cursor: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct OneRun {
+    /// The run: its ID or the beginning of it, its name, `latest`, or `latest~N`; left out, the latest.
+    pub(crate) run_id: Option<String>,
+    /// The most tokens that the answer may have.
+    pub(crate) budget: GivenBudget,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GetStep {
+    /// The run: its ID or the beginning of it, its name, `latest`, or `latest~N`; left out, the latest.
+    #[serde(default)]
+    pub(crate) run_id: Option<String>,
+    /// The number of the step, as `get_run` shows it.
+    #[schemars(range(min = 1))]
+    pub(crate) step: usize,
+    /// The most tokens that the answer may have.
+    #[serde(default)]
+    pub(crate) budget: GivenBudget,
+    /// Where to go on, from the answer before.
+    #[serde(default)]
+    pub(crate) cursor: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CompareRuns {
+    /// The run before the change: its ID, its name, `latest~1`.
+    pub(crate) before: String,
+    /// The run after the change; left out, the latest.
+    #[serde(default)]
+    pub(crate) after: Option<String>,
+    /// The most tokens that the answer may have.
+    #[serde(default)]
+    pub(crate) budget: GivenBudget,
+    /// Where to go on, from the answer before.
+    #[serde(default)]
+    pub(crate) cursor: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Stats {
+    /// Only runs that match, such as `since:7d model:gpt-5*`.
+    pub(crate) query: String,
+    /// What to group by; left out, all runs together.
+    #[schemars(schema_with = "grouping_schema")]
+    pub(crate) by: Option<String>,
+    /// Also count the trials of gates.
+    pub(crate) trials: bool,
+    /// The most tokens that the answer may have.
+    pub(crate) budget: GivenBudget,
+    /// Where to go on, from the answer before.
+    pub(crate) cursor: Option<String>,
+}
+
+impl Stats {
+    /// What to group by.
+    pub(crate) fn grouping(&self) -> Result<Option<Grouping>, ToolError> {
+        let Some(word) = &self.by else { return Ok(None) };
+        let found = Grouping::ALL
+            .into_iter()
+            .find(|grouping| grouping.as_str() == word);
+        let words = || Grouping::ALL.map(Grouping::as_str).join(", ");
+        found
+            .map(Some)
+            .ok_or_else(|| ToolError::Arguments(format!("`by` is one of {}", words())))
+    }
+}
+
+fn grouping_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({"type": ["string", "null"], "enum": Grouping::ALL.map(|by| Some(by.as_str())).to_vec()})
+}
+
+/// The arguments of a call; none are an empty object.
+pub(crate) fn parse<T: DeserializeOwned>(arguments: Option<Map<String, Value>>) -> Result<T, ToolError> {
+    serde_json::from_value(Value::Object(arguments.unwrap_or_default()))
+        .map_err(|error| ToolError::Arguments(error.to_string()))
+}

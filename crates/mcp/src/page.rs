@@ -1,0 +1,44 @@
+//! [`AnswerPage`]: an answer in lines within a budget, and the cursor of the next one.
+
+use tracer_insight::marked_text::LEGEND;
+use tracer_insight::outline::TokenBudget;
+
+/// What the last line takes at most: a cursor is at most this long.
+const LAST_LINE_BYTES: usize = 120;
+
+/// Lines within a budget.
+#[derive(Debug)]
+pub(crate) struct AnswerPage {
+    text: String,
+    bytes: usize,
+}
+
+impl AnswerPage {
+    /// A page that begins with the legend of its marks.
+    pub(crate) fn new(budget: TokenBudget) -> Self {
+        Self {
+            text: format!("{LEGEND}\n"),
+            bytes: budget.bytes().saturating_sub(LAST_LINE_BYTES),
+        }
+    }
+
+    /// Adds a line, if there is room for it.
+    pub(crate) fn add(&mut self, line: &str) -> bool {
+        let fits = self.text.len() + line.len() < self.bytes;
+        if fits {
+            self.text.push_str(line);
+            self.text.push('\n');
+        }
+        fits
+    }
+
+    /// The text, with the cursor of the next page where there is more.
+    pub(crate) fn finish(mut self, next: Option<String>) -> String {
+        if let Some(cursor) = next.filter(|cursor| cursor.len() + 32 < LAST_LINE_BYTES) {
+            self.text.push_str("more: call again with cursor \"");
+            self.text.push_str(&cursor);
+            self.text.push_str("\"\n");
+        }
+        self.text
+    }
+}

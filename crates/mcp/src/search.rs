@@ -1,0 +1,112 @@
+//! `search_runs`: the steps that a query is about, in the runs that it selects, the newest first.
+
+use tracer_facts::query::{RunMatch, RunQuery, StepTest};
+use tracer_facts::{FactsStore, ListedRun, RunHits, StepHit};
+use tracer_insight::marked_text::MarkedText;
+use tracer_insight::run_head::UNNAMED;
+use tracer_insight::units::{self, now};
+use tracer_sdk::read::CancelToken;
+
+use crate::arguments::SearchRuns;
+use crate::error::ToolError;
+use crate::page::AnswerPage;
+use crate::selection;
+
+/// The usual budget, in tokens.
+pub(crate) const BUDGET: usize = 2_000;
+/// Runs that are searched at a time: of those behind the end of the page nothing is wanted.
+const RUNS_AT_ONCE: usize = 64;
+/// Hits of one run in a page.
+const MAX_HITS: usize = 400;
+const MAX_NAME_BYTES: usize = 60;
+const MAX_EXCERPT_BYTES: usize = 240;
+
+pub(crate) fn answer(store: &FactsStore, asked: &SearchRuns) -> Result<String, ToolError> {
+    let query: RunQuery = asked.query.parse()?;
+    let test = StepTest::new(&query);
+    if test.is_empty() {
+        return Err(ToolError::NoStepCondition);
+    }
+    let runs = selection::all(store, asked.trials, true)?;
+    let now = now();
+    let candidates: Vec<&ListedRun> = runs
+        .iter()
+        .filter(|run| query.matches(run, now) != RunMatch::No)
+        .collect();
+    let (first, after_step) = match &asked.cursor {
+        None => (0, 0),
+        Some(cursor) => place(cursor, &candidates)?,
+    };
+    let mut page = AnswerPage::new(asked.budget.tokens(BUDGET));
+    let mut last: Option<String> = None;
+    let rest = candidates.get(first..).unwrap_or_default();
+    for (number, chunk) in rest.chunks(RUNS_AT_ONCE).enumerate() {
+        let limit = if number == 0 {
+            MAX_HITS + after_step
+        } else {
+            MAX_HITS
+        };
+        let mut found: Vec<RunHits> = chunk.iter().map(|_| RunHits::default()).collect();
+        tracer_facts::search(chunk, &test, limit, &CancelToken::default(), |at, hits| {
+            if let Some(slot) = found.get_mut(at) {
+                *slot = hits;
+            }
+        });
+        for (at, (run, found)) in chunk.iter().zip(&found).enumerate() {
+            let skipped = if number == 0 && at == 0 { after_step } else { 0 };
+            let mut is_named = false;
+            for hit in found.hits.iter().filter(|hit| hit.step > skipped) {
+                let heading = if is_named {
+                    String::new()
+                } else {
+                    run_line(run) + "\n"
+                };
+                if !page.add(&(heading + &hit_line(hit))) {
+                    return Ok(page.finish(last));
+                }
+                is_named = true;
+                last = Some(format!("{}.{}", run.directory.trace_id, hit.step));
+            }
+            if found.more {
+                return Ok(page.finish(last));
+            }
+        }
+    }
+    if last.is_none() {
+        let none = if asked.cursor.is_some() {
+            "no further step matches"
+        } else {
+            "no step matches"
+        };
+        let _ = page.add(none);
+    }
+    Ok(page.finish(None))
+}
+
+/// The run and the step behind which a page begins.
+fn place(cursor: &str, candidates: &[&ListedRun]) -> Result<(usize, usize), ToolError> {
+    let (run, step) = cursor.split_once('.').ok_or(ToolError::Cursor)?;
+    let is_it = |listed: &&ListedRun| listed.directory.trace_id.to_string() == run;
+    let first = candidates.iter().position(is_it).ok_or(ToolError::Cursor)?;
+    Ok((first, step.parse().map_err(|_| ToolError::Cursor)?))
+}
+
+fn run_line(run: &ListedRun) -> String {
+    let name = run.facts.name.as_deref().unwrap_or(UNNAMED);
+    let started = run
+        .started()
+        .map(|started| format!(", {}", units::moment(started)));
+    MarkedText::own(format!("run {} ", run.directory.trace_id))
+        .with_content(name, MAX_NAME_BYTES)
+        .with(format!(" {}{}", run.status.as_str(), started.unwrap_or_default()))
+        .marked()
+}
+
+fn hit_line(hit: &StepHit) -> String {
+    let failed = if hit.failed { " failed" } else { "" };
+    MarkedText::own(format!("  #{} {} ", hit.step, hit.kind.as_str()))
+        .with_content(&hit.name, MAX_NAME_BYTES)
+        .with(format!("{failed}: "))
+        .with_content(&hit.excerpt, MAX_EXCERPT_BYTES)
+        .marked()
+}

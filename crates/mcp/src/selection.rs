@@ -1,0 +1,59 @@
+//! The runs that a question is about: one by its ID or name, or all that a query selects.
+
+use tracer_facts::query::{RunMatch, RunQuery, StepTest};
+use tracer_facts::{FactsStore, ListedRun, match_steps};
+use tracer_insight::run_steps::RunSteps;
+use tracer_insight::units::now;
+use tracer_sdk::prices::Prices;
+use tracer_sdk::read::{CancelToken, RunDirectory};
+
+use crate::error::ToolError;
+
+/// The run that an argument names; the newest without one.
+pub(crate) fn one(store: &FactsStore, wanted: Option<&str>) -> Result<RunDirectory, ToolError> {
+    Ok(match wanted {
+        None => store.runs().newest(),
+        Some(wanted) => store.runs().select(wanted),
+    }?)
+}
+
+/// The same, opened; its calls have the costs of these prices.
+pub(crate) fn opened(
+    store: &FactsStore,
+    prices: &Prices,
+    wanted: Option<&str>,
+) -> Result<(RunDirectory, RunSteps), ToolError> {
+    let directory = one(store, wanted)?;
+    let steps = RunSteps::open(&directory, prices.clone())?;
+    Ok((directory, steps))
+}
+
+/// All runs, the newest first, without the trials of gates unless these are wanted.
+pub(crate) fn all(store: &FactsStore, trials: bool, with_details: bool) -> Result<Vec<ListedRun>, ToolError> {
+    let mut runs = store.all(with_details)?.runs;
+    runs.retain(|run| trials || !run.facts.is_trial);
+    Ok(runs)
+}
+
+/// The runs that match: by their facts, and where these leave it open, by their steps.
+pub(crate) fn matching(runs: Vec<ListedRun>, query: &RunQuery) -> Vec<ListedRun> {
+    let now = now();
+    let found: Vec<RunMatch> = runs.iter().map(|run| query.matches(run, now)).collect();
+    let asked: Vec<usize> = (0..runs.len())
+        .filter(|at| found.get(*at) == Some(&RunMatch::IfSteps))
+        .collect();
+    let mut matches: Vec<bool> = found.iter().map(|found| *found == RunMatch::Yes).collect();
+    if !asked.is_empty() {
+        let candidates: Vec<&ListedRun> = asked.iter().filter_map(|at| runs.get(*at)).collect();
+        let test = StepTest::new(query);
+        match_steps(&candidates, &test, &CancelToken::default(), |at, is_match, _| {
+            if let Some(slot) = asked.get(at).and_then(|at| matches.get_mut(*at)) {
+                *slot = is_match;
+            }
+        });
+    }
+    let with_matches = runs.into_iter().zip(matches);
+    with_matches
+        .filter_map(|(run, matches)| matches.then_some(run))
+        .collect()
+}

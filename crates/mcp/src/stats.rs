@@ -1,0 +1,70 @@
+//! `stats`: statistics over the runs that a query selects, as a whole or by group.
+
+use tracer_facts::FactsStore;
+use tracer_facts::query::RunQuery;
+use tracer_facts::stats::{GroupStats, needs_details, stats};
+use tracer_insight::marked_text::MarkedText;
+use tracer_insight::{cost, metric_words, text, units};
+
+use crate::arguments::Stats;
+use crate::error::ToolError;
+use crate::page::AnswerPage;
+use crate::selection;
+
+/// The usual budget, in tokens.
+pub(crate) const BUDGET: usize = 1_500;
+const MAX_NAME_BYTES: usize = 80;
+
+pub(crate) fn answer(store: &FactsStore, asked: &Stats) -> Result<String, ToolError> {
+    let query: RunQuery = asked.query.parse()?;
+    let by = asked.grouping()?;
+    let runs = selection::all(store, asked.trials, query.needs_details() || needs_details(by))?;
+    let runs = selection::matching(runs, &query);
+    let found = stats(&runs, by);
+    let is_of_calls = by.is_some_and(tracer_facts::stats::Grouping::is_of_calls);
+    let mut page = AnswerPage::new(asked.budget.tokens(BUDGET));
+    let _ = page.add(&line(&found.all, MarkedText::own("all"), false));
+    let first: usize = match &asked.cursor {
+        None => 0,
+        Some(cursor) => cursor.parse().map_err(|_| ToolError::Cursor)?,
+    };
+    if first > found.groups.len() {
+        return Err(ToolError::Cursor);
+    }
+    for (at, group) in found.groups.iter().enumerate().skip(first) {
+        let name = match &group.group {
+            Some(name) => MarkedText::default().with_content(name, MAX_NAME_BYTES),
+            None => MarkedText::own("(none)"),
+        };
+        if !page.add(&line(group, name, is_of_calls)) {
+            return Ok(page.finish(Some(at.to_string())));
+        }
+    }
+    Ok(page.finish(None))
+}
+
+/// `⟦search_kb⟧: 12 calls in 3 runs, 2 failed calls, p50 20 ms, p95 1.2 s`; of models also tokens and cost
+fn line(group: &GroupStats, name: MarkedText, is_of_calls: bool) -> String {
+    let runs = text::counted(group.runs, "run");
+    let calls = text::counted(group.calls, "call");
+    let mut words = if is_of_calls {
+        vec![format!("{calls} in {runs}")]
+    } else {
+        let rate = group
+            .failure_rate
+            .map(|rate| format!(" ({})", metric_words::percent(rate)));
+        let failed = format!("{} failed{}", group.failed_runs, rate.unwrap_or_default());
+        vec![runs, failed, text::counted(group.loops, "loop"), calls]
+    };
+    words.push(text::counted(group.failed_calls, "failed call"));
+    words.extend(group.p50_us.map(|time| format!("p50 {}", units::duration(time))));
+    words.extend(group.p95_us.map(|time| format!("p95 {}", units::duration(time))));
+    words.extend(group.total_tokens.map(|tokens| text::counted(tokens, "token")));
+    words.extend(group.cost.as_ref().and_then(cost::words));
+    words.extend(
+        group
+            .cached_share
+            .map(|share| format!("{} of input cached", metric_words::percent(share))),
+    );
+    name.with(format!(": {}", words.join(", "))).marked()
+}
