@@ -1,4 +1,5 @@
-// The comparison tab of a run's page: this run after another one or a baseline, at first the previous run of the same name.
+// The comparison tab of a run's page: this run after another one or a baseline, at first the
+// run that it was forked from, or the previous run of the same name.
 
 import { getJson } from "./api.js";
 import { showComparison } from "./comparison.js";
@@ -45,7 +46,7 @@ export class ComparisonTab {
       make(
         "option",
         { value: run.trace_id },
-        `${run.run_name ?? "unnamed run"} · ${run.standing} · ${ago(Date.parse(run.started_at ?? ""), Date.now())} · ${run.trace_id.slice(0, 8)}`,
+        `${run.run_name ?? "unnamed run"} · ${run.run_status} · ${ago(Date.parse(run.started_at ?? ""), Date.now())} · ${run.trace_id.slice(0, 8)}`,
       );
     fill(
       this.picker,
@@ -55,7 +56,9 @@ export class ComparisonTab {
       baselines.length > 0 && make("optgroup", { label: "Baselines" }, /** @type {string[]} */ (baselines).map(baselineOption)),
     );
     const kept = own !== null && baselines.includes(own) ? BASELINE + own : "";
-    const wanted = this.page.route.against || previous?.trace_id || kept;
+    // A fork is compared with its origin.
+    const origin = others.find((run) => run.trace_id === this.page.overview?.run?.fork?.run);
+    const wanted = this.page.route.against || (origin ?? previous)?.trace_id || kept;
     this.picker.value = wanted;
     if (wanted) await this.compare(wanted);
   }

@@ -1,6 +1,6 @@
 // What the viewer's API answers, as `docs/viewer-api.md` tells it. Only for the type check; never served.
 
-export type Standing = "ok" | "failed" | "loop" | "running" | "interrupted" | "damaged";
+export type RunStatus = "ok" | "failed" | "loop" | "running" | "interrupted" | "damaged";
 export type Kind = "run" | "llm" | "tool" | "state" | "error" | "loop" | "other";
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -14,30 +14,52 @@ export interface RunMeta {
   duration_ms: number | null;
   status: "running" | "ok" | "error";
   counts: Counts;
+  /** The run that it was forked from. */
+  fork?: { run: string; at: number; changes: string[] };
 }
 
 /** What the spans of a run tell, for the table. */
-export interface RunPreview { steps: number; tokens: number | null; is_whole: boolean; subtitle: string | null; path: Kind[] }
+export interface RunPreview { steps: number; tokens: number | null; token_shares?: string; is_whole: boolean; subtitle: string | null; path: Kind[] }
 
 /** A row of the runs table. */
 export interface RunRow {
   trace_id: string;
   run_name: string | null;
-  standing: Standing;
+  run_status: RunStatus;
   started_at: string | null;
   duration_us: number | null;
   counts: Counts | null;
   problem: string | null;
   details: RunPreview | null;
+  cost: Cost | null;
+  tags: string[];
+  thread?: { id: string; number: number; count: number };
 }
-export interface RunTable { data_dir: string; version: string; runs: RunRow[] }
+export interface RunTable {
+  data_dir: string;
+  version: string;
+  total: number;
+  matching: number;
+  from: number;
+  statuses: Partial<Record<RunStatus, number>>;
+  names: string[];
+  threads: number;
+  reading?: { runs: number; read_runs: number };
+  runs: RunRow[];
+}
 
 export interface Problem { code: string; location: string; message: string }
 export interface InFlight { span_id: string; name: string; kind: Kind; started_at: string }
 export interface Totals {
   steps: number; llm_calls: number; tool_calls: number; failed_calls: number; errors: number;
   loop_warnings: number; in_flight: number;
-  tokens: { input: number | null; output: number | null; total: number | null };
+  tokens: { input: number | null; output: number | null; total: number | null; shares?: string };
+  cost: Cost;
+}
+/** What model calls cost, in dollars: `usd` is null where a call has no known price, `known_usd` is what the others cost. */
+export interface Cost {
+  usd: number | null; known_usd: number; unpriced_calls: number;
+  replayed_calls: number; replayed_usd: number | null; words: string | null;
 }
 export interface Evidence { event_id: string; row: number | null; number: number; name: string; in_warning: boolean }
 export interface LoopReport {
@@ -59,9 +81,10 @@ export interface LoopReport {
 export interface Overview {
   run_id: string;
   run_name: string | null;
-  standing: Standing;
+  run_status: RunStatus;
   sentence: string;
   facts: string[];
+  tags: string[];
   remarks: string[];
   notices: string[];
   first_cause: string | null;
@@ -87,6 +110,7 @@ export interface RowText {
   kind: Kind;
   name: string;
   gist: { input: string; output: string | null };
+  cost: string | null;
   failure: string | null;
   in_flight: boolean;
 }
@@ -133,8 +157,9 @@ export interface Step {
   llm: {
     model: string; provider: string; heading: string; messages: Message[]; previous: string | null; response: Message[];
     tools_offered: { name: string; description: string | null; parameters: Json | null }[];
-    usage: { input: number | null; output: number | null; total: number | null };
-    temperature: number | null; stop_reason: string | null;
+    usage: { input: number | null; output: number | null; total: number | null; shares?: string | null };
+    cost: { usd: number | null; words: string | null };
+    temperature: number | null; stop_reason: string | null; response_model?: string | null; first_chunk?: string;
   } | null;
   tool: { arguments: Shown | null; result: Shown | null; previous_same_tool: Previous | null } | null;
   state: { state: Shown | null; difference: Shown | null; previous: Previous | null } | null;
@@ -156,7 +181,7 @@ export interface Turn {
 }
 export interface StateEntry { row: number | null; number: number; event_id: string; offset_us: number | null; state: NonNullable<Step["state"]> }
 
-export interface Side { kind: "run" | "baseline"; run_id: string; run_name: string | null; status: string; run_status: Standing; models: string[]; tool_calls: string[] }
+export interface Side { kind: "run" | "baseline"; run_id: string; run_name: string | null; status: string; run_status: RunStatus; models: string[]; tool_calls: string[] }
 export interface Call { step: number | null; event_id: string | null; event_type: string; name: string; is_failed: boolean }
 export interface CallPair {
   change: "same" | "changed" | "added" | "removed" | "moved" | "repeated";

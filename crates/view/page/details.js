@@ -195,6 +195,7 @@ export function detailsPanel(step, page) {
         "Model",
         facts([
           ["model", llm.model],
+          ["answered by", llm.response_model === llm.model ? "" : (llm.response_model ?? "")],
           ["provider", llm.provider],
           ["temperature", llm.temperature === null ? "" : String(llm.temperature)],
           ["stop reason", llm.stop_reason ?? ""],
@@ -204,6 +205,9 @@ export function detailsPanel(step, page) {
               ? "not recorded"
               : `${count(llm.usage.total)} (${count(llm.usage.input ?? 0)} in, ${count(llm.usage.output ?? 0)} out)`,
           ],
+          ["of these", llm.usage.shares ?? ""],
+          ["cost", llm.cost.words?.replace(/^cost /, "") ?? ""],
+          ["first chunk", llm.first_chunk ? `after ${llm.first_chunk}` : ""],
         ]),
       ),
     llm &&

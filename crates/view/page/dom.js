@@ -88,7 +88,7 @@ export function find(parent, selector) {
   return found;
 }
 
-/** The signs of kinds, standings and actions, drawn on a grid of 16: Unicode's own look different in every font. */
+/** The signs of kinds, statuses and actions, drawn on a grid of 16: Unicode's own look different in every font. */
 const GLYPHS = {
   run: "M5 3l7 5-7 5z",
   llm: "M8 1.5l1.7 4.8 4.8 1.7-4.8 1.7L8 14.5l-1.7-4.8L1.5 8l4.8-1.7z",

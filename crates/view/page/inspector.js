@@ -94,6 +94,8 @@ export class Inspector {
       step.duration_us ? duration(step.duration_us) : "",
       step.offset_us !== null && step.kind !== "run" ? `at +${duration(step.offset_us)}` : "",
       step.llm?.usage.total ? `${step.llm.usage.input ?? "?"}→${step.llm.usage.output ?? "?"} tokens` : "",
+      step.llm?.usage.shares ?? "",
+      step.llm?.cost.words ?? "",
     ].filter(Boolean);
     return make(
       "div.step-head",

@@ -22,7 +22,7 @@ export function follow(page) {
   listenTo(page);
   let ticks = 0;
   setInterval(() => {
-    if (document.hidden || !page.columns || page.overview?.standing !== "running") return;
+    if (document.hidden || !page.columns || page.overview?.run_status !== "running") return;
     page.steps.tick(Date.now() * 1_000 - page.columns.runStart);
     ticks += 1;
     if (ticks % SILENCE_CHECK_TICKS === 0) runBanners(page.overview, (event) => page.goTo(event), page.lastChange);
@@ -82,14 +82,14 @@ async function takeUp(page, changes) {
  * @param {Overview} overview
  */
 function showOverview(page, overview) {
-  const ended = page.overview?.standing === "running" && overview.standing !== "running";
+  const ended = page.overview?.run_status === "running" && overview.run_status !== "running";
   page.overview = overview;
   page.showOverview();
   page.tools.showFilters();
   page.workspace.showRun();
   if (!ended) return;
   page.following = false;
-  announce(`The run ended: ${overview.sentence}`, overview.standing === "failed");
+  announce(`The run ended: ${overview.sentence}`, overview.run_status === "failed");
   page.loadColumns().catch(showError);
 }
 

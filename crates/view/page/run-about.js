@@ -6,10 +6,10 @@ import { glyph, make } from "./dom.js";
 import { banner, copy } from "./frame.js";
 import { ago, bytes, count, counted, duration, exactly } from "./units.js";
 
-/** @import { LoopReport, Overview, Problem, Standing } from "./contract" */
+/** @import { LoopReport, Overview, Problem, RunStatus } from "./contract" */
 /** @import { RunPage } from "./run.js" */
 
-/** The word and the sign of each standing. @type {Record<Standing, { word: string, glyph: import("./dom.js").Glyph }>} */
+/** The word and the sign of each status. @type {Record<RunStatus, { word: string, glyph: import("./dom.js").Glyph }>} */
 export const STATUS = {
   ok: { word: "ok", glyph: "ok" },
   failed: { word: "failed", glyph: "error" },
@@ -21,16 +21,18 @@ export const STATUS = {
 
 /** A running process that writes nothing for longer may hang. */
 const SILENCE_NOTICE_DELAY_MS = 30_000;
+/** Further tags are in the panel. */
+const MAX_HEAD_TAGS = 4;
 /** Further problems are counted. */
 const MAX_PROBLEMS = 5;
 
 /**
- * @param {Standing} standing
+ * @param {RunStatus} status
  * @returns {HTMLElement}
  */
-export function standingBadge(standing) {
-  const { word, glyph: sign } = STATUS[standing] ?? STATUS.damaged;
-  return make("span.standing", { data: { standing } }, glyph(sign), word);
+export function statusBadge(status) {
+  const { word, glyph: sign } = STATUS[status] ?? STATUS.damaged;
+  return make("span.run-status", { data: { runStatus: status } }, glyph(sign), word);
 }
 
 /**
@@ -45,11 +47,11 @@ export function standingBadge(standing) {
  * @returns {HTMLElement[]}
  */
 export function runHead(overview, deeds) {
-  const { totals, standing } = overview;
+  const { totals, run_status: status } = overview;
   const name = overview.run_name ?? "unnamed run";
-  const isOpen = standing === "running" || standing === "interrupted";
+  const isOpen = status === "running" || status === "interrupted";
   const cause = overview.first_cause ?? (isOpen ? overview.in_flight.at(-1)?.span_id : null);
-  const label = standing === "loop" ? "Show the evidence" : isOpen ? "Show the call in flight" : "Jump to the first cause";
+  const label = status === "loop" ? "Show the evidence" : isOpen ? "Show the call in flight" : "Jump to the first cause";
   const menu = make(
     "button.icon",
     { "aria-label": "Copy and more (y)", title: "Copy and more (y)", "aria-haspopup": "menu", id: "run-menu" },
@@ -60,7 +62,7 @@ export function runHead(overview, deeds) {
     make(
       "div.run-head",
       null,
-      standingBadge(standing),
+      statusBadge(status),
       make("h1", null, name),
       make(
         "span.id",
@@ -87,22 +89,28 @@ export function runHead(overview, deeds) {
       make("p", { id: "verdict" }, overview.sentence),
       cause && make("button.quiet", { id: "first-cause", onclick: () => deeds.jump(cause) }, label, " →"),
       totals.loop_warnings > 0 &&
-        standing !== "loop" &&
+        status !== "loop" &&
         overview.loops.length > 0 &&
         make("button.quiet", { onclick: () => deeds.jump(overview.loops[0].event_id) }, "Show the loop →"),
+      overview.run?.fork &&
+        make("a", { id: "origin", href: `/diff/${overview.run.fork.run}/${overview.run_id}` }, "Compare with its origin →"),
     ),
     ...overview.notices.map((notice) => make("p.remark", null, notice)),
   ];
 }
 
 /** @param {Overview} overview */
-function headFacts({ duration_us: time, facts }) {
+function headFacts({ duration_us: time, facts, tags }) {
   /** @param {string} text */
   const fact = (text) => {
     const [number, ...words] = text.split(" ");
     return make("span", null, make("b", null, number), ` ${words.join(" ")}`);
   };
-  return [time !== null && make("span", null, make("b", null, duration(time))), ...facts.map(fact)];
+  return [
+    time !== null && make("span", null, make("b", null, duration(time))),
+    ...facts.map(fact),
+    ...tags.slice(0, MAX_HEAD_TAGS).map((tag) => make("span.tag", null, tag)),
+  ];
 }
 
 /**
@@ -112,7 +120,7 @@ function headFacts({ duration_us: time, facts }) {
  * @param {number} [lastChange] milliseconds since 1970 at which the log last grew
  */
 export function runBanners(overview, jump, lastChange = Date.now()) {
-  const { standing, problems, more_problems: more } = overview;
+  const { run_status: status, problems, more_problems: more } = overview;
   const all = problems.length + more;
   banner(
     "problems",
@@ -134,9 +142,9 @@ export function runBanners(overview, jump, lastChange = Date.now()) {
     make("button.quiet", { onclick: () => jump(id) }, `${name} (for ${duration((Date.now() - Date.parse(start)) * 1_000)})`),
   );
   const silent = Date.now() - lastChange;
-  if (standing === "interrupted") {
+  if (status === "interrupted") {
     banner(
-      "standing",
+      "status",
       [
         make("strong", null, "Interrupted. "),
         "The process is gone and never finished this run; nothing more will come.",
@@ -144,9 +152,9 @@ export function runBanners(overview, jump, lastChange = Date.now()) {
       ],
       "warning",
     );
-  } else if (standing === "running" && silent > SILENCE_NOTICE_DELAY_MS) {
+  } else if (status === "running" && silent > SILENCE_NOTICE_DELAY_MS) {
     banner(
-      "standing",
+      "status",
       [
         make("strong", null, "Still running, but silent. "),
         `Nothing was recorded for ${duration(silent * 1_000)}. `,
@@ -155,7 +163,7 @@ export function runBanners(overview, jump, lastChange = Date.now()) {
       "warning",
     );
   } else {
-    banner("standing", null);
+    banner("status", null);
   }
 }
 
@@ -237,12 +245,15 @@ export function runPanel(page) {
             ? "not recorded"
             : `${count(totals.tokens.total)} (${count(totals.tokens.input ?? 0)} in, ${count(totals.tokens.output ?? 0)} out)`,
         ],
+        ["of these", totals.tokens.shares ?? ""],
+        ["cost", totals.cost.words?.replace(/^cost /, "") ?? ""],
       ]),
     ),
     section(
       "Where it ran",
       facts([
-        ["arguments", environment?.argv.join(" ") ?? (overview.standing === "running" ? "known when it has ended" : "not recorded")],
+        ["tags", overview.tags.join(", ")],
+        ["arguments", environment?.argv.join(" ") ?? (overview.run_status === "running" ? "known when it has ended" : "not recorded")],
         ["directory", environment?.cwd ?? ""],
         ["platform", environment?.platform ?? ""],
         ["language", environment?.language_version ?? ""],

@@ -22,6 +22,7 @@ export function openRunMenu(page, button) {
           { label: "Copy this step as JSON", run: () => copy(asJson(step), "Step copied as JSON") },
           { label: "Copy as Markdown", run: () => copy(asMarkdown(page, step), "Step copied as Markdown") },
           step.number > 0 && { label: "Copy the command", run: () => copy(`tracer show ${short} --step ${step.number}`, "Command copied") },
+          ...fromHere(step, short),
           step.line !== null && { label: "Copy file and line", run: () => copy(`${step.file}:${step.line}`, "Place copied") },
         ]
       : [
@@ -43,6 +44,27 @@ export function openRunMenu(page, button) {
     },
     { label: "Delete", run: () => remove([page.id], () => {}) },
   ]);
+}
+
+/**
+ * The commands that answer the calls of models as they were recorded: up to this one, or all of them.
+ * @param {Step} step
+ * @param {string} run
+ */
+function fromHere(step, run) {
+  const call = callNumber(step);
+  if (call === null) return [];
+  return [
+    { label: "Fork from here", run: () => copy(`tracer fork ${run} --at ${call}`, "Command copied") },
+    { label: "Replay the run", run: () => copy(`tracer replay --run ${run}`, "Command copied") },
+  ];
+}
+
+/** Which of the calls of models it is that the run kept; `null` where it kept none. @param {Step} step */
+export function callNumber(step) {
+  const attributes = step.attributes?.value;
+  const number = attributes && typeof attributes === "object" && !Array.isArray(attributes) ? attributes["tracer.call_number"] : null;
+  return typeof number === "number" ? number : null;
 }
 
 /** The run as one file, filtered as it is shown. @param {RunPage} page */

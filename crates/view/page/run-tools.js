@@ -125,7 +125,7 @@ export class RunTools {
       tab.tabIndex = isOpen ? 0 : -1;
     });
     this.kinds.hidden = route.view !== "steps";
-    this.follow.hidden = overview?.standing !== "running";
+    this.follow.hidden = overview?.run_status !== "running";
     this.follow.setAttribute("aria-pressed", String(following));
     if (!outline || !columns) return;
     this.chips.forEach((chip, index) => {

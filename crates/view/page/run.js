@@ -81,12 +81,12 @@ export class RunPage {
       this.showOverview();
     }
     this.workspace.showRun();
-    this.following = this.overview?.standing === "running" && this.selected < 0;
+    this.following = this.overview?.run_status === "running" && this.selected < 0;
     this.tools.showFilters();
     // A run that has ended can only be deleted; that is not urgent.
     setTimeout(
       () => follow(this),
-      this.overview?.standing === "running" || this.overview?.standing === "interrupted" ? 0 : FOLLOW_DELAY_MS,
+      this.overview?.run_status === "running" || this.overview?.run_status === "interrupted" ? 0 : FOLLOW_DELAY_MS,
     );
   }
 
@@ -143,8 +143,8 @@ export class RunPage {
 
   showOverview() {
     if (!this.overview) return;
-    this.steps.isOver = this.overview.standing !== "running";
-    document.title = `${this.overview.standing}: ${this.overview.run_name ?? this.id.slice(0, 8)} · tracer`;
+    this.steps.isOver = this.overview.run_status !== "running";
+    document.title = `${this.overview.run_status}: ${this.overview.run_name ?? this.id.slice(0, 8)} · tracer`;
     const deeds = {
       jump: (/** @type {string} */ event) => this.goTo(event),
       menu: (/** @type {HTMLElement} */ button) => this.openMenu(button),

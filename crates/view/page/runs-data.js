@@ -1,103 +1,147 @@
-// The runs of the table: what the server sent when the page opened, its updates, and the details of the runs on the screen.
+// The runs of the table: the server searches, filters and sorts all of them; here are the parts that were on the screen.
 
 import { getJson, initialData } from "./api.js";
 import { showError } from "./frame.js";
 
 /** @import { RunRow, RunTable } from "./contract" */
 
-const MAX_DETAILS_PER_REQUEST = 60;
-const RETRY_DELAY_MS = 2_000;
-/** How often to look for an answer that another caller waits for. */
-const POLL_INTERVAL_MS = 50;
+/** Runs in one part. */
+const PART_RUNS = 200;
+/** Parts that are kept; the ones that were seen last. */
+const MAX_PARTS = 20;
+/** How often to look how far the first reading is. */
+const READING_INTERVAL_MS = 1_000;
+
+/** @type {RunTable} */
+const NOTHING = { data_dir: "", version: "", total: 0, matching: 0, from: 0, statuses: {}, names: [], threads: 0, runs: [] };
 
 export class RunsData {
-  /** @param {(isOtherList: boolean) => void} onChange called with whether the list changed, or only details of its runs */
+  /** @param {(isOtherList: boolean) => void} onChange called with whether the list changed, or only some of its rows arrived */
   constructor(onChange) {
     this.onChange = onChange;
     const { table, problem } = initialData();
-    /** @type {RunTable} */
-    this.table = table ?? { data_dir: "", version: "", runs: [] };
+    /** Whether the page came without a list: it has to ask for one. */
+    this.isMissing = !table && !problem;
+    /** What the server says of the list as a whole. @type {RunTable} */
+    this.table = table ?? NOTHING;
     /** Why the runs cannot be listed. */
     this.problem = /** @type {string} */ (problem ?? "");
-    /** Runs that were asked about, of which the server may know nothing. @type {Set<string>} */
-    this.asked = new Set();
-    /** Runs that the answer is waited for. @type {Set<string>} */
-    this.awaited = new Set();
-    this.isAskingAll = false;
+    /** Why the question cannot be answered. */
+    this.refusal = "";
+    /** Whether an answer to the question on the screen is waited for. */
+    this.isAsking = false;
+    /** What was asked, as the parameters of the request. */
+    this.question = "";
+    /** The rows that are known, by their place in the list. @type {Map<number, RunRow>} */
+    this.rows = new Map(this.table.runs.map((run, place) => [place, run]));
+    /** The parts that were asked for. @type {Set<number>} */
+    this.parts = new Set();
+    /** Changes with every question: an answer to an earlier one is dropped. */
+    this.turn = 0;
+    this.#followReading();
   }
 
-  /** How many runs have their details, as far as these can be read. */
-  get known() {
-    return this.table.runs.filter(({ details, trace_id: id }) => details || (this.asked.has(id) && !this.awaited.has(id))).length;
+  /** @param {number} place @returns {RunRow | undefined} */
+  at(place) {
+    return this.rows.get(place);
   }
 
-  /** Requests the details of all runs, a part at a time, while needed. @param {() => boolean} isNeeded */
-  async needAll(isNeeded) {
-    if (this.isAskingAll) return;
-    this.isAskingAll = true;
-    while (isNeeded() && this.known < this.table.runs.length) {
-      if (await this.needDetails(this.table.runs)) continue;
-      const pause = this.awaited.size > 0 ? POLL_INTERVAL_MS : RETRY_DELAY_MS;
-      await new Promise((resolve) => setTimeout(resolve, pause));
-    }
-    this.isAskingAll = false;
-  }
-
-  /** @param {{ runs: RunRow[], removed: string[], reload: boolean }} change */
-  takeUp({ runs, removed, reload }) {
-    // Without a list there is nothing that could change.
-    if (reload || this.problem) return this.reload().catch(showError);
-    const changed = new Map(runs.map((run) => [run.trace_id, run]));
-    const gone = new Set(removed);
-    const kept = this.table.runs
-      .filter((run) => !gone.has(run.trace_id))
-      .map((run) => {
-        const now = changed.get(run.trace_id);
-        changed.delete(run.trace_id);
-        if (now) this.asked.delete(run.trace_id);
-        return now ? { ...now, details: now.details ?? run.details } : run;
-      });
-    // Newest first, as the server lists them.
-    this.table.runs = [...changed.values(), ...kept].sort((a, b) => (b.started_at ?? "").localeCompare(a.started_at ?? ""));
-    this.onChange(true);
-    return undefined;
-  }
-
-  async reload() {
-    const known = new Map(this.table.runs.map((run) => [run.trace_id, run.details]));
-    this.table = await getJson("/api/table");
-    this.problem = "";
-    for (const run of this.table.runs) {
-      // What was known is shown until what is known now arrives.
-      if (run.details === null) this.asked.delete(run.trace_id);
-      run.details ??= known.get(run.trace_id) ?? null;
-    }
-    this.onChange(true);
+  /** @param {string} id @returns {number} the place of a run, or -1 where it is not among the known rows */
+  placeOf(id) {
+    for (const [place, run] of this.rows) if (run.trace_id === id) return place;
+    return -1;
   }
 
   /**
-   * Requests the details of runs that have none yet.
-   * @param {RunRow[]} runs
-   * @returns {Promise<boolean>} whether there was something to ask, and an answer
+   * Asks for another list, or for the same one again. What is known stays until the answer arrives.
+   * @param {string} question the parameters
    */
-  async needDetails(runs) {
-    const missing = runs.filter((run) => !run.details && !this.asked.has(run.trace_id)).slice(0, MAX_DETAILS_PER_REQUEST);
-    if (missing.length === 0) return false;
-    for (const { trace_id: id } of missing) {
-      this.asked.add(id);
-      this.awaited.add(id);
-    }
+  async ask(question) {
+    const turn = ++this.turn;
+    this.question = question;
+    this.isAsking = true;
     try {
-      const answer = /** @type {RunTable} */ (await getJson(`/api/table?ids=${missing.map((run) => run.trace_id).join(",")}`));
-      const found = new Map(answer.runs.map((run) => [run.trace_id, run.details]));
-      for (const run of this.table.runs) run.details = found.get(run.trace_id) ?? run.details;
-    } catch {
-      for (const run of missing) this.asked.delete(run.trace_id);
-      return false;
+      const table = await this.#part(question, 0);
+      if (turn !== this.turn) return;
+      this.table = table;
+      this.problem = "";
+      this.refusal = "";
+      this.rows = new Map(table.runs.map((run, place) => [place, run]));
+      this.parts = new Set([0]);
+    } catch (error) {
+      if (turn !== this.turn) return;
+      // A question that cannot be read is being typed, perhaps.
+      if (/** @type {any} */ (error).code !== "invalid_query") throw error;
+      this.refusal = /** @type {Error} */ (error).message;
     } finally {
-      for (const run of missing) this.awaited.delete(run.trace_id);
+      if (turn === this.turn) this.isAsking = false;
     }
-    this.onChange(false);
-    return true;
+    this.onChange(true);
+    this.#followReading();
+  }
+
+  /** Asks again: runs were added, changed or removed. */
+  reload() {
+    return this.ask(this.question);
+  }
+
+  takeUp() {
+    return this.reload().catch(showError);
+  }
+
+  /**
+   * Requests rows that are not known yet.
+   * @param {number} first
+   * @param {number} last
+   */
+  need(first, last) {
+    for (let part = Math.floor(first / PART_RUNS); part <= Math.floor(last / PART_RUNS); part++) {
+      if (this.parts.has(part)) continue;
+      const begin = Math.max(first, part * PART_RUNS);
+      const end = Math.min(last, (part + 1) * PART_RUNS - 1, this.table.matching - 1);
+      let isKnown = true;
+      for (let place = begin; place <= end; place++) isKnown &&= this.rows.has(place);
+      if (isKnown) continue;
+      this.parts.add(part);
+      this.#load(part).catch(showError);
+    }
+  }
+
+  /** @param {number} part */
+  async #load(part) {
+    const turn = this.turn;
+    try {
+      const table = await this.#part(this.question, part);
+      if (turn !== this.turn) return;
+      // Runs have come or gone since: the places are others.
+      if (table.version !== this.table.version) return void (await this.reload());
+      table.runs.forEach((run, place) => this.rows.set(table.from + place, run));
+      if (this.parts.size > MAX_PARTS) this.#forget(/** @type {number} */ (this.parts.values().next().value));
+      this.onChange(false);
+    } catch (error) {
+      this.parts.delete(part);
+      throw error;
+    }
+  }
+
+  /** @param {number} part */
+  #forget(part) {
+    this.parts.delete(part);
+    for (let place = part * PART_RUNS; place < (part + 1) * PART_RUNS; place++) this.rows.delete(place);
+  }
+
+  /** @param {string} question @param {number} part @returns {Promise<RunTable>} */
+  async #part(question, part) {
+    const parameters = new URLSearchParams(question);
+    parameters.set("from", String(part * PART_RUNS));
+    parameters.set("limit", String(PART_RUNS));
+    return /** @type {RunTable} */ (await getJson(`/api/table?${parameters}`));
+  }
+
+  /** While the runs are read for the first time, looks now and then how far that is. */
+  #followReading() {
+    if (!this.table.reading) return;
+    const turn = this.turn;
+    setTimeout(() => turn === this.turn && this.takeUp(), READING_INTERVAL_MS);
   }
 }

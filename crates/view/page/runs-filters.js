@@ -4,33 +4,26 @@ import { fill, glyph, make } from "./dom.js";
 import { STATUS } from "./run-about.js";
 import { count } from "./units.js";
 
-/** @import { RunRow, Standing } from "./contract" */
+/** @import { RunStatus, RunTable } from "./contract" */
 
-/** @type {[string, string, number][]} value, label, milliseconds */
+/** @type {[string, string][]} value, label */
 const SINCE = [
-  ["", "Any time", 0],
-  ["1h", "Last hour", 3_600_000],
-  ["24h", "Last 24 hours", 86_400_000],
-  ["7d", "Last 7 days", 604_800_000],
-  ["30d", "Last 30 days", 2_592_000_000],
+  ["", "Any time"],
+  ["1h", "Last hour"],
+  ["24h", "Last 24 hours"],
+  ["7d", "Last 7 days"],
+  ["30d", "Last 30 days"],
 ];
-/** @type {Standing[]} */
+/** @type {RunStatus[]} */
 const STATUSES = ["running", "failed", "loop", "interrupted", "damaged", "ok"];
 
-/** What each column is sorted by. */
-const FIELDS = new Map(
-  /** @type {[string, (run: RunRow) => string | number][]} */ ([
-    ["standing", (run) => STATUSES.indexOf(run.standing)],
-    ["name", (run) => (run.run_name ?? "").toLowerCase()],
-    ["started", (run) => run.started_at ?? ""],
-    ["duration", (run) => run.duration_us ?? -1],
-    ["steps", (run) => run.details?.steps ?? (run.counts ? run.counts.llm_calls + run.counts.tool_calls : -1)],
-    ["tokens", (run) => run.details?.tokens ?? -1],
-  ]),
-);
+/** The columns that runs are sorted by. */
+const FIELDS = ["status", "name", "started", "duration", "steps", "tokens"];
+/** Those whose words come from the first to the last; numbers come from the largest to the smallest. */
+const WORD_FIELDS = ["status", "name"];
 const NEWEST_FIRST = "-started";
-/** Sort keys that need the spans of each run. */
-const SORTED_BY_SPANS = ["steps", "tokens"];
+/** A question is asked when nothing was typed for so long. */
+const TYPING_DELAY_MS = 150;
 
 export class RunsFilters {
   /** @param {() => void} onChange */
@@ -38,7 +31,7 @@ export class RunsFilters {
     this.onChange = onChange;
     this.input = make("input", {
       type: "search",
-      placeholder: "Search runs",
+      placeholder: "Search runs: words, or tool:search_kb tokens>10k",
       "aria-label": "Search runs",
       spellcheck: "false",
       autocomplete: "off",
@@ -51,13 +44,25 @@ export class RunsFilters {
       { "aria-label": "Started" },
       SINCE.map(([value, label]) => make("option", { value }, label)),
     );
-    this.element = make("div.runs-filters", null, this.chips, make("span.grow"), this.agent, this.since);
+    /** Whether the runs of a thread are listed together. */
+    this.isGrouped = false;
+    this.group = make(
+      "button.chip",
+      { "aria-pressed": "false", hidden: true, onclick: () => this.#set(() => (this.isGrouped = !this.isGrouped)) },
+      "Group threads",
+    );
+    this.element = make("div.runs-filters", null, this.chips, make("span.grow"), this.group, this.agent, this.since);
     this.query = "";
-    /** @type {Set<Standing>} */
-    this.standings = new Set();
+    /** @type {Set<RunStatus>} */
+    this.statuses = new Set();
     this.sort = NEWEST_FIRST;
     this.name = "";
-    this.input.addEventListener("input", () => this.#set(() => (this.query = this.input.value.trim())));
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.typing = undefined;
+    this.input.addEventListener("input", () => {
+      clearTimeout(this.typing);
+      this.typing = setTimeout(() => this.#set(() => (this.query = this.input.value.trim())), TYPING_DELAY_MS);
+    });
     this.agent.addEventListener("change", () => this.#set(() => (this.name = this.agent.value)));
     this.since.addEventListener("change", () => this.#set(() => {}));
     this.#readAddress();
@@ -74,16 +79,35 @@ export class RunsFilters {
     const query = new URLSearchParams(location.search);
     this.query = query.get("q") ?? query.get("filter") ?? "";
     this.input.value = this.query;
-    this.standings = new Set(STATUSES.filter((standing) => (query.get("status") ?? "").split(",").includes(standing)));
+    this.statuses = new Set(STATUSES.filter((status) => (query.get("status") ?? "").split(",").includes(status)));
     this.name = query.get("agent") ?? "";
     this.since.value = query.get("since") ?? "";
     const sort = query.get("sort") ?? "";
-    this.sort = FIELDS.has(field(sort)) ? sort : NEWEST_FIRST;
+    this.sort = FIELDS.includes(field(sort)) ? sort : NEWEST_FIRST;
+    this.isGrouped = query.get("group") === "thread";
   }
 
-  /** Whether the order or the search needs the details of all runs. */
-  get needsSpans() {
-    return this.query !== "" || SORTED_BY_SPANS.includes(field(this.sort));
+  /** What is asked of the server, as the parameters of the request; nothing for all runs, the newest first. */
+  get question() {
+    const name = field(this.sort);
+    const isReversed = this.sort.startsWith("-") === WORD_FIELDS.includes(name);
+    const parameters = new URLSearchParams();
+    if (this.query) parameters.set("q", this.query);
+    if (this.statuses.size > 0) parameters.set("status", [...this.statuses].join(","));
+    if (this.name) parameters.set("name", this.name);
+    if (this.since.value) parameters.set("since", this.since.value);
+    if (this.sort !== NEWEST_FIRST) parameters.set("sort", name);
+    if (isReversed) parameters.set("reverse", "true");
+    if (this.isGrouped) parameters.set("group", "thread");
+    return parameters.toString();
+  }
+
+  /**
+   * Shows the runs of a thread alone.
+   * @param {string} id
+   */
+  showThread(id) {
+    this.#set(() => (this.query = this.input.value = `session:"${id.replace(/["\\]/g, "\\$&")}"`));
   }
 
   /** Takes the filters from the address again. */
@@ -95,18 +119,20 @@ export class RunsFilters {
   #write() {
     const query = new URLSearchParams();
     if (this.query) query.set("q", this.query);
-    if (this.standings.size > 0) query.set("status", [...this.standings].join(","));
+    if (this.statuses.size > 0) query.set("status", [...this.statuses].join(","));
     if (this.name) query.set("agent", this.name);
     if (this.since.value) query.set("since", this.since.value);
     if (this.sort !== NEWEST_FIRST) query.set("sort", this.sort);
+    if (this.isGrouped) query.set("group", "thread");
     const text = query.toString();
     history.replaceState(null, "", text ? `/?${text}` : "/");
   }
 
   clear() {
+    clearTimeout(this.typing);
     this.#set(() => {
       this.query = this.input.value = this.name = this.since.value = "";
-      this.standings.clear();
+      this.statuses.clear();
     });
   }
 
@@ -115,7 +141,7 @@ export class RunsFilters {
    * @param {string} name
    */
   sortBy(name) {
-    const first = name === "name" || name === "standing" ? name : `-${name}`;
+    const first = WORD_FIELDS.includes(name) ? name : `-${name}`;
     const second = first.startsWith("-") ? name : `-${name}`;
     this.#set(() => (this.sort = this.sort === first ? second : first));
   }
@@ -130,82 +156,68 @@ export class RunsFilters {
   inWords() {
     const filters = [];
     if (this.query) filters.push(`“${this.query}”`);
-    if (this.standings.size > 0) filters.push(`status ${[...this.standings].join(" or ")}`);
+    if (this.statuses.size > 0) filters.push(`status ${[...this.statuses].join(" or ")}`);
     if (this.name) filters.push(`the name ${this.name}`);
     if (this.since.value) filters.push(this.since.selectedOptions[0]?.label.toLowerCase() ?? "");
     return filters.join(", ");
   }
 
   /**
-   * @param {RunRow[]} runs newest first
-   * @returns {RunRow[]}
+   * Shows what there is to choose from.
+   * @param {RunTable} table
    */
-  apply(runs) {
-    const words = this.query.toLowerCase().split(/\s+/).filter(Boolean);
-    const age = SINCE.find(([value]) => value === this.since.value)?.[2] ?? 0;
-    const oldest = age > 0 ? Date.now() - age : 0;
-    const others = runs.filter((run) => {
-      if (this.name && (run.run_name ?? "unnamed run") !== this.name) return false;
-      if (oldest > 0 && Date.parse(run.started_at ?? "") < oldest) return false;
-      const text = `${run.run_name ?? ""} ${run.trace_id} ${run.details?.subtitle ?? ""}`.toLowerCase();
-      return words.every((word) => text.includes(word));
-    });
-    this.#showChips(others);
-    this.#showNames(runs);
-    const shown = this.standings.size > 0 ? others.filter((run) => this.standings.has(run.standing)) : others;
-    const key = FIELDS.get(field(this.sort)) ?? (() => 0);
-    const sign = this.sort.startsWith("-") ? -1 : 1;
-    const keyed = shown.map((run) => ({ run, key: key(run) }));
-    keyed.sort((a, b) => (a.key < b.key ? -sign : a.key > b.key ? sign : 0));
-    return keyed.map(({ run }) => run);
+  show({ statuses, names, threads, reading }) {
+    this.group.hidden = threads === 0 && !this.isGrouped;
+    this.group.setAttribute("aria-pressed", String(this.isGrouped));
+    // While the runs are read for the first time, nothing can be said of the others.
+    if (!reading || names.length > 0) this.#showNames(names);
+    this.#showChips(new Map(STATUSES.map((status) => [status, statuses[status] ?? 0])));
   }
 
-  /** @param {RunRow[]} runs */
-  #showChips(runs) {
-    const counts = new Map(STATUSES.map((standing) => [standing, 0]));
-    for (const run of runs) counts.set(run.standing, (counts.get(run.standing) ?? 0) + 1);
-    const focused = this.chips.contains(document.activeElement) ? document.activeElement?.getAttribute("data-standing") : null;
-    /** @param {Standing | null} standing @param {(Node | string)[]} content */
-    const chip = (standing, content) =>
+  /** @param {Map<RunStatus, number>} counts */
+  #showChips(counts) {
+    const all = [...counts.values()].reduce((sum, number) => sum + number, 0);
+    const focused = this.chips.contains(document.activeElement) ? document.activeElement?.getAttribute("data-run-status") : null;
+    /** @param {RunStatus | null} status @param {(Node | string)[]} content */
+    const chip = (status, content) =>
       make(
         "button.chip",
         {
-          "aria-pressed": String(standing ? this.standings.has(standing) : this.standings.size === 0),
-          data: { standing: standing ?? "" },
+          "aria-pressed": String(status ? this.statuses.has(status) : this.statuses.size === 0),
+          data: { runStatus: status ?? "" },
           onclick: () =>
             this.#set(() => {
-              if (!standing) this.standings.clear();
-              else if (!this.standings.delete(standing)) this.standings.add(standing);
+              if (!status) this.statuses.clear();
+              else if (!this.statuses.delete(status)) this.statuses.add(status);
             }),
         },
         content,
       );
     fill(
       this.chips,
-      chip(null, ["All ", make("b", null, count(runs.length))]),
-      STATUSES.filter((standing) => (counts.get(standing) ?? 0) > 0 || this.standings.has(standing)).map((standing) =>
-        chip(standing, [
-          make("span.standing", { data: { standing } }, glyph(STATUS[standing].glyph)),
-          STATUS[standing].word,
+      chip(null, ["All ", make("b", null, count(all))]),
+      STATUSES.filter((status) => (counts.get(status) ?? 0) > 0 || this.statuses.has(status)).map((status) =>
+        chip(status, [
+          make("span.run-status", { data: { runStatus: status } }, glyph(STATUS[status].glyph)),
+          STATUS[status].word,
           " ",
-          make("b", null, count(counts.get(standing) ?? 0)),
+          make("b", null, count(counts.get(status) ?? 0)),
         ]),
       ),
     );
-    const again = [...this.chips.querySelectorAll("button")].find((button) => button.dataset.standing === focused);
+    const again = [...this.chips.querySelectorAll("button")].find((button) => button.dataset.runStatus === focused);
     again?.focus();
   }
 
-  /** @param {RunRow[]} runs */
-  #showNames(runs) {
-    const names = [...new Set(runs.map((run) => run.run_name ?? "unnamed run"))].sort();
+  /** @param {string[]} names */
+  #showNames(names) {
     const list = names.join("\n");
     if (this.agent.dataset.names === list) return;
     this.agent.dataset.names = list;
     fill(
       this.agent,
       make("option", { value: "" }, "Any name"),
-      names.slice(0, 500).map((name) => make("option", { value: name }, name)),
+      names.map((name) => make("option", { value: name }, name)),
     );
     this.agent.value = this.name;
   }

@@ -1,4 +1,4 @@
-// The page of all runs: a table that is searched, filtered and sorted here, and that fills by itself while runs are recorded.
+// The page of all runs: a table that the server searches, filters and sorts, and that fills by itself while runs are recorded.
 
 import { listen } from "./api.js";
 import { fill, make } from "./dom.js";
@@ -19,7 +19,7 @@ const LAST_RUN_KEY = "tracer-last-run";
 
 /** @type {[string, string, string][]} field, label, class */
 const COLUMNS = [
-  ["standing", "Status", "standing-cell"],
+  ["status", "Status", "status-cell"],
   ["name", "Run", "run-cell"],
   ["started", "Started", "started"],
   ["duration", "Duration", "duration"],
@@ -29,13 +29,15 @@ const COLUMNS = [
 
 class RunsPage {
   constructor() {
-    this.data = new RunsData((isOtherList) => (isOtherList || this.filters.needsSpans ? this.refilter() : this.list.render(true)));
-    /** @type {RunRow[]} */
-    this.shown = [];
-    /** @type {Set<string>} */
-    this.marked = new Set();
+    this.data = new RunsData((isOtherList) => (isOtherList ? this.showList() : this.list.render(true)));
+    /** @type {Map<string, RunRow>} */
+    this.marked = new Map();
     this.current = 0;
-    this.filters = new RunsFilters(() => this.refilter());
+    /** Whether a list has been shown. */
+    this.isShown = false;
+    /** The run that has the focus, wherever it is in another list. @type {string | null} */
+    this.focused = null;
+    this.filters = new RunsFilters(() => this.ask());
     this.heads = COLUMNS.map(([field, label, name]) => {
       const head = make(
         "div.cell",
@@ -75,16 +77,17 @@ class RunsPage {
       body: this.body,
       createRow: createRunRow,
       renderRow: (element, index) => {
-        renderRunRow(element, index, this.shown[index], this.marked.has(this.shown[index].trace_id));
+        const run = this.data.at(index);
+        renderRunRow(element, index, run, run !== undefined && this.marked.has(run.trace_id));
         element.tabIndex = index === this.current ? 0 : -1;
       },
       onWindow: (first, last) => {
-        this.data.needDetails(this.shown.slice(first, last + 1));
+        this.data.need(first, last);
       },
     });
     this.listen();
-    this.refilter();
-    this.comeBack();
+    if (this.data.isMissing || this.filters.question) this.ask();
+    else this.showList();
   }
 
   /** Takes up the run that was open before, when somebody comes back from it. */
@@ -92,7 +95,7 @@ class RunsPage {
     const entry = performance.getEntriesByType("navigation")[0];
     if (!(entry instanceof PerformanceNavigationTiming) || entry.type !== "back_forward") return;
     try {
-      const place = this.shown.findIndex((run) => run.trace_id === sessionStorage.getItem(LAST_RUN_KEY));
+      const place = this.data.placeOf(sessionStorage.getItem(LAST_RUN_KEY) ?? "");
       if (place >= 0) this.focus(place);
     } catch {
       // Nothing is kept.
@@ -105,13 +108,19 @@ class RunsPage {
       const element = target.closest(".run-row");
       if (!(element instanceof HTMLElement)) return;
       const index = Number(element.dataset.index);
-      const run = this.shown[index];
+      const run = this.data.at(index);
+      if (!run) return;
       this.focus(index, target.closest("button, a, input") === null);
       if (target.closest(".mark-cell")) this.mark(run);
+      else if (target.closest(".thread") && run.thread) this.filters.showThread(run.thread.id);
       else if (target.closest("button")) this.openMenu(run, /** @type {HTMLElement} */ (target.closest("button")));
       else if (!target.closest("a")) location.assign(`/r/${run.trace_id}`);
     });
-    const open = () => this.shown[this.current] && location.assign(`/r/${this.shown[this.current].trace_id}`);
+    const now = () => this.data.at(this.current);
+    const open = () => {
+      const run = now();
+      if (run) location.assign(`/r/${run.trace_id}`);
+    };
     bind("Runs", [
       [["j", "ArrowDown"], "next run", () => this.focus(this.current + 1)],
       [["k", "ArrowUp"], "previous run", () => this.focus(this.current - 1)],
@@ -121,14 +130,15 @@ class RunsPage {
       ["PageUp", "one page up", () => this.focus(this.current - this.list.pageSize)],
       [["Enter", "ArrowRight"], "open the run", open],
       ["/", "search runs", () => this.filters.input.focus()],
-      [["x", " "], "mark for comparing", () => this.shown[this.current] && this.mark(this.shown[this.current])],
+      [["x", " "], "mark for comparing", () => this.mark(now())],
       ["c", "compare the two marked runs", () => this.compare()],
       [
         "y",
         "rename, delete, copy",
         () => {
           const button = this.list.rendered.get(this.current)?.querySelector("button");
-          if (button && this.shown[this.current]) this.openMenu(this.shown[this.current], button);
+          const run = now();
+          if (button && run) this.openMenu(run, button);
         },
       ],
       [
@@ -145,14 +155,14 @@ class RunsPage {
       ],
     ]);
     this.filters.input.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || this.shown.length === 0) return;
+      if (event.key !== "Enter" || this.data.table.matching === 0) return;
       event.preventDefault();
       this.focus(this.current);
     });
     addEventListener("popstate", () => this.filters.read());
     addEventListener("pagehide", () => {
       try {
-        sessionStorage.setItem(LAST_RUN_KEY, this.shown[this.current]?.trace_id ?? "");
+        sessionStorage.setItem(LAST_RUN_KEY, now()?.trace_id ?? "");
       } catch {
         // Kept for nobody; storage is off.
       }
@@ -162,44 +172,58 @@ class RunsPage {
     const path = () => `/api/stream?table=${encodeURIComponent(this.data.table.version)}`;
     // Runs that cannot be listed send no updates; the page shows that already.
     const onConnection = (/** @type {boolean} */ connected) => showConnection(connected || this.data.problem !== "");
-    listen(path, { runs: (change) => this.data.takeUp(change) }, onConnection);
+    listen(path, { runs: () => this.data.takeUp() }, onConnection);
   }
 
-  refilter() {
-    const focused = this.shown[this.current]?.trace_id;
-    this.shown = this.filters.apply(this.data.table.runs);
-    this.current = Math.max(
-      0,
-      this.shown.findIndex((run) => run.trace_id === focused),
-    );
+  /** Asks the server for the runs that the filters say. */
+  ask() {
+    this.data.ask(this.filters.question).catch(showError);
+    this.showNote();
+  }
+
+  /** Shows the list that there is now. */
+  showList() {
+    const { table } = this.data;
+    const focused = this.focused;
+    const place = focused ? this.data.placeOf(focused) : -1;
+    this.current = Math.max(0, Math.min(place >= 0 ? place : this.current, table.matching - 1));
     for (const { field, head } of this.heads) {
       const order = this.filters.order(field);
       if (order) head.setAttribute("aria-sort", order);
       else head.removeAttribute("aria-sort");
     }
-    const present = new Set(this.data.table.runs.map((run) => run.trace_id));
-    for (const run of this.marked) if (!present.has(run)) this.marked.delete(run);
+    this.filters.show(table);
     this.list.kept = this.current;
-    this.grid.setAttribute("aria-rowcount", String(this.shown.length + 1));
-    this.list.reset(this.shown.length);
-    if (this.filters.needsSpans) this.data.needAll(() => this.filters.needsSpans).catch(showError);
-    this.showLooking();
+    this.grid.setAttribute("aria-rowcount", String(table.matching + 1));
+    this.list.reset(table.matching);
+    this.focused = this.data.at(this.current)?.trace_id ?? null;
+    this.showNote();
     this.showEmpty();
     this.showActions();
+    if (!this.isShown) this.comeBack();
+    this.isShown = true;
   }
 
-  /** Says of how many runs it is known whether they belong here, until it is of all. */
-  showLooking() {
-    const [known, all] = [this.data.known, this.data.table.runs.length];
-    this.note.hidden = !this.filters.needsSpans || known >= all;
-    if (!this.note.hidden) fill(this.note, `${count(known)} of ${count(all)} runs looked through; going on …`);
+  /** Says why there is no answer, or that it is not all of it yet. */
+  showNote() {
+    const { refusal, table } = this.data;
+    const { reading } = table;
+    this.note.hidden = !refusal && !reading;
+    this.note.classList.toggle("refusal", refusal !== "");
+    if (refusal) fill(this.note, `The search cannot be read: ${refusal}`);
+    else if (reading)
+      fill(
+        this.note,
+        `The runs are read for the first time: ${count(reading.read_runs)} of ${count(reading.runs)}. The newest are listed already.`,
+      );
   }
 
   showEmpty() {
-    const hidden = this.data.table.runs.length - this.shown.length;
-    this.grid.hidden = this.shown.length === 0;
-    this.empty.hidden = this.shown.length > 0;
-    if (this.shown.length > 0) return;
+    const { total, matching } = this.data.table;
+    const hidden = total - matching;
+    this.grid.hidden = matching === 0;
+    this.empty.hidden = matching > 0 || this.data.refusal !== "";
+    if (matching > 0) return;
     if (this.data.problem) {
       fill(this.empty, make("p", null, make("strong", null, "The runs cannot be listed. "), this.data.problem));
     } else if (hidden > 0) {
@@ -208,7 +232,7 @@ class RunsPage {
         make(
           "p",
           null,
-          this.note.hidden ? "No run matches " : "No run that was looked through matches ",
+          "No run matches ",
           `${this.filters.inWords()}; ${count(hidden)} ${hidden === 1 ? "is" : "are"} hidden. `,
           make("button.quiet", { onclick: () => this.filters.clear() }, "Show all"),
         ),
@@ -232,16 +256,18 @@ class RunsPage {
 
   /** @param {number} index @param {boolean} [focus] */
   focus(index, focus = true) {
-    this.current = Math.max(0, Math.min(this.shown.length - 1, index));
+    this.current = Math.max(0, Math.min(this.data.table.matching - 1, index));
+    this.focused = this.data.at(this.current)?.trace_id ?? null;
     this.list.kept = this.current;
     this.list.show(this.current);
     for (const [place, element] of this.list.rendered) element.tabIndex = place === this.current ? 0 : -1;
     if (focus) this.list.rendered.get(this.current)?.focus({ preventScroll: true });
   }
 
-  /** @param {RunRow} run */
+  /** @param {RunRow | undefined} run */
   mark(run) {
-    if (!this.marked.delete(run.trace_id)) this.marked.add(run.trace_id);
+    if (!run) return;
+    if (!this.marked.delete(run.trace_id)) this.marked.set(run.trace_id, run);
     this.list.render(true);
     this.showActions();
   }
@@ -265,17 +291,15 @@ class RunsPage {
       this.actions,
       make("span", { role: "status" }, `${count(size)} marked`),
       compare,
-      size === 1 && make("a.button", { href: `/r/${[...this.marked][0]}/export.html`, download: "" }, "Export"),
-      make("button", { onclick: () => this.remove([...this.marked]) }, "Delete"),
+      size === 1 && make("a.button", { href: `/r/${[...this.marked.keys()][0]}/export.html`, download: "" }, "Export"),
+      make("button", { onclick: () => this.remove([...this.marked.keys()]) }, "Delete"),
       make("button.quiet", { onclick: () => this.unmark() }, "Clear"),
     );
   }
 
   compare() {
     // The older run is what was before.
-    const chosen = this.data.table.runs
-      .filter((run) => this.marked.has(run.trace_id))
-      .sort((a, b) => (a.started_at ?? "").localeCompare(b.started_at ?? ""));
+    const chosen = [...this.marked.values()].sort((a, b) => (a.started_at ?? "").localeCompare(b.started_at ?? ""));
     if (chosen.length === 2) location.assign(`/diff/${chosen[0].trace_id}/${chosen[1].trace_id}`);
   }
 
@@ -283,6 +307,8 @@ class RunsPage {
   async remove(runs) {
     const { remove } = await import("./run-changes.js");
     await remove(runs, () => this.data.reload().catch(showError));
+    for (const run of runs) this.marked.delete(run);
+    this.showActions();
     this.focus(this.current);
   }
 

@@ -155,6 +155,7 @@ function renderStep(parts, row, text, { columns, room, now, isOver }) {
   say(parts.output, shortened(text?.failure ?? text?.gist.output ?? (inFlight ? (isOver ? "never ended" : "in flight") : ""), room));
   parts.output.classList.toggle("broken", Boolean(text?.failure));
   say(parts.tokens, known ? `${input === null ? "?" : quantity(input)}→${output === null ? "?" : quantity(output)}` : "");
+  parts.tokens.title = text?.cost ?? "";
   parts.duration.classList.toggle("ticking", inFlight && !isOver);
   if (inFlight && isOver) say(parts.duration, "");
   else if (inFlight) say(parts.duration, `${duration(now - columns.start[row])}+`);
@@ -192,6 +193,7 @@ function renderFold(parts, row, index, { columns, outline, texts }) {
   say(parts.output, failures ? `${count(failures)} failed` : "");
   parts.output.classList.toggle("broken", failures > 0);
   say(parts.tokens, "");
+  parts.tokens.title = "";
   parts.duration.classList.remove("ticking");
   say(parts.duration, time > 0 ? duration(time) : "");
 }

@@ -258,7 +258,7 @@ export class Steps {
   }
 
   /**
-   * Selects the row so many entries further on.
+   * Selects the row this many entries further on.
    * @param {number} by
    */
   move(by) {

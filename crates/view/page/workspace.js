@@ -171,7 +171,7 @@ export class Workspace {
   showRun() {
     const { selected, overview } = this.page;
     if (selected >= 0 || !overview) return;
-    const shown = JSON.stringify([overview.totals, overview.standing, overview.loops, overview.environment]);
+    const shown = JSON.stringify([overview.totals, overview.run_status, overview.loops, overview.environment]);
     if (shown === this.shownOverview) return;
     this.shownOverview = shown;
     fill(
@@ -213,7 +213,7 @@ export class Workspace {
       make(
         "p",
         null,
-        this.page.overview?.standing === "running" ? "No step has finished yet; they appear here as they do." : "This run has no steps.",
+        this.page.overview?.run_status === "running" ? "No step has finished yet; they appear here as they do." : "This run has no steps.",
       ),
     );
   }

@@ -4,6 +4,7 @@
 //! connection whose client takes nothing ends after a while, and one that keeps its place for nothing gives it to a newcomer.
 
 use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, ready};
@@ -13,6 +14,7 @@ use axum::body::{Body, Bytes, HttpBody};
 use futures_util::FutureExt;
 use hyper::body::{Frame, SizeHint};
 use parking_lot::Mutex;
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, OnceCell};
@@ -124,11 +126,20 @@ impl Connection {
         stalled.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// How long it has kept its place for nothing.
+    /// How long it has kept its place for nothing. One whose request nobody has read yet waits for the viewer.
     fn useless_for(&self) -> Duration {
         let pace = self.pace.lock();
         let since = pace.stalled.or((!pace.is_answering).then_some(pace.idle));
-        since.map_or(Duration::ZERO, |since| since.elapsed())
+        let is_waiting = pace.stalled.is_none() && self.has_unread();
+        since
+            .filter(|_| !is_waiting)
+            .map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// Whether the client has sent something that nobody has read. The system is asked, since a busy runtime learns of it late.
+    fn has_unread(&self) -> bool {
+        let peeked = SockRef::from(&self.stream).peek(&mut [MaybeUninit::uninit()]);
+        peeked.is_ok_and(|bytes| bytes > 0)
     }
 
     fn took(&self) {
@@ -378,6 +389,18 @@ mod tests {
         drop(client);
         connection.given_up(WRITE_TIMEOUT).await;
         assert!(connection.is_hung_up());
+    }
+
+    #[tokio::test]
+    async fn a_client_whose_request_nobody_has_read_keeps_its_place() {
+        let (waiting, mut client) = connected().await;
+        client.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        waiting.pace.lock().idle -= Duration::from_secs(9);
+        assert_eq!(waiting.useless_for(), Duration::ZERO);
+        let mut request = [0; 64];
+        waiting.stream.readable().await.unwrap();
+        waiting.stream.try_read(&mut request).unwrap();
+        assert!(waiting.useless_for() >= Duration::from_secs(9));
     }
 
     #[tokio::test]

@@ -22,7 +22,7 @@ pub(super) const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
 /// The hosts that a request may name, and the token of this start.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(super) struct ViewerGuard {
     /// `name:port`, in lower case.
     hosts: Vec<String>,
     token: String,
@@ -33,7 +33,7 @@ pub(super) struct Guard {
     is_token_shown: bool,
 }
 
-impl Guard {
+impl ViewerGuard {
     /// The guard of a server that listens on `address`; `are_owners_known` says whether the system shows whose connections
     /// are.
     pub(super) fn new(address: SocketAddr, options: &Options, are_owners_known: bool, token: String) -> Self {

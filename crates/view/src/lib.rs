@@ -13,6 +13,7 @@ mod export;
 mod guard;
 mod headers;
 mod inspect;
+mod known_facts;
 mod markdown;
 mod open_streams;
 #[cfg(test)]
@@ -21,7 +22,6 @@ mod options;
 mod owner;
 mod page_script;
 mod pages;
-mod preview_cache;
 mod routes;
 mod run;
 mod runs;
@@ -34,4 +34,4 @@ mod work;
 
 pub use export::HtmlExport;
 pub use options::Options;
-pub use server::{Bound, bind};
+pub use server::{BoundViewer, bind};

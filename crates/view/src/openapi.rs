@@ -8,12 +8,18 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
+use tracer_facts::RunOrder;
 use tracer_sdk::read::RunStatus;
 
 use super::answer::ErrorAnswer;
 use super::{api, inspect};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+/// An age or a date. The viewer also takes what `tracer list --since` takes besides: a date with its time and zone.
+const SINCE: &str = "^([0-9]{1,4}(s|m|h|d|w)|20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8]))?$";
+/// Statuses with commas between.
+const STATUSES: &str =
+    "^((running|interrupted|failed|loop|ok|damaged)(,(running|interrupted|failed|loop|ok|damaged)){0,9})?$";
 /// A trace ID is never all zeros.
 const TRACE_ID: &str = "^(?!0{32})[0-9a-f]{32}$";
 const PARTS: [&str; 8] = [
@@ -127,6 +133,11 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
                 query_parameter("cursor", "The `next` of the answer before.", id_text()),
                 query_parameter("status", "Only runs with one of these.", statuses),
                 query_parameter("q", "A part of the name, or all of it with `*` and `?`.", text()),
+                query_parameter(
+                    "query",
+                    "A query over all runs: `tool:search_kb tokens>10k -name:test \"free text\"`.",
+                    json!({"type": "string", "maxLength": 1000}),
+                ),
             ],
             of::<api::list::RunsAnswer<'_>>(types),
         ),
@@ -154,13 +165,40 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
         ),
         get(
             "/api/table",
-            "The runs as the page lists them",
-            vec![query_parameter(
-                "ids",
-                "Only these runs, with commas between, looked at.",
-                ids,
-            )],
-            of::<api::table::Table>(types),
+            "The runs as the page lists them: all searched, filtered and sorted, a part at a time",
+            vec![
+                query_parameter(
+                    "q",
+                    "A query over all runs: `tool:search_kb tokens>10k -name:test \"free text\"`.",
+                    json!({"type": "string", "maxLength": 1000}),
+                ),
+                query_parameter(
+                    "status",
+                    "Statuses, with commas between.",
+                    json!({"type": "string", "pattern": STATUSES}),
+                ),
+                query_parameter("name", "The whole name; `(unnamed)` for none.", text()),
+                query_parameter(
+                    "since",
+                    "An age or a date: `24h`, `2026-11-01`.",
+                    json!({"type": "string", "pattern": SINCE}),
+                ),
+                query_parameter(
+                    "sort",
+                    "What the runs are sorted by; numbers from the largest to the smallest.",
+                    json!({"type": "string", "enum": RunOrder::ALL.map(RunOrder::as_str)}),
+                ),
+                query_parameter("reverse", "The other way round.", json!({"type": "boolean"})),
+                query_parameter(
+                    "group",
+                    "`thread` lists the runs of a session or conversation together.",
+                    json!({"type": "string", "enum": ["thread"]}),
+                ),
+                from("The first of the runs that match, counted from 0."),
+                limit(1000),
+                query_parameter("ids", "Only these runs, with commas between.", ids),
+            ],
+            of::<api::table::RunTable>(types),
         ),
         get(
             "/api/runs/{run}/overview",
@@ -187,13 +225,13 @@ fn operations(types: &mut SchemaGenerator) -> Vec<Operation> {
             "/api/runs/{run}/steps",
             "Everything about the step in a row",
             vec![run_id(), row],
-            of::<inspect::Step>(types),
+            of::<inspect::StepJson>(types),
         ),
         get(
             "/api/runs/{run}/steps/{event}",
             "Everything about a step",
             vec![run_id(), event_id()],
-            of::<inspect::Step>(types),
+            of::<inspect::StepJson>(types),
         ),
         get(
             "/api/runs/{run}/steps/{event}/values/{part}",

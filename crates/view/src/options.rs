@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tracer_sdk::prices::Prices;
+
 use super::export::HtmlExport;
 
 /// Options that the command line sets.
@@ -16,6 +18,8 @@ pub struct Options {
     pub page_files: Option<PathBuf>,
     /// Whether the address that is printed holds the token in any case.
     pub with_token: bool,
+    /// What model calls cost.
+    pub prices: Prices,
     /// Writes runs that are exported from the page.
     pub html_export: Arc<dyn HtmlExport>,
 }

@@ -4,6 +4,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use tracer_insight::run_head::UNNAMED;
 use tracer_sdk::format::{SPANS_FILE, TraceId};
 use tracer_sdk::read::{RunDirectory, SelectError};
 
@@ -31,18 +32,28 @@ pub(super) async fn runs(State(viewer): State<Viewer>, query: Query) -> Response
     }
     let shell = Shell::new(&viewer, "runs", "Runs · tracer", &[]);
     let read = viewer.clone();
-    page(shell.map(|shell| shell.begun(&viewer, move || first_runs(&read))))
+    // Of another view of the runs the page asks itself.
+    let is_of_all = ["q", "filter", "status", "agent", "since", "sort", "group"]
+        .iter()
+        .all(|name| query.get(name).is_none());
+    page(shell.map(|shell| shell.begun(&viewer, move || first_runs(&read, is_of_all))))
 }
 
 /// What the page of all runs begins with.
 #[derive(Serialize)]
 struct FirstRuns {
-    table: Option<api::table::Table>,
+    table: Option<api::table::RunTable>,
     /// Why there is no table.
     problem: Option<String>,
 }
 
-fn first_runs(viewer: &Viewer) -> FirstRuns {
+fn first_runs(viewer: &Viewer, is_of_all: bool) -> FirstRuns {
+    if !is_of_all {
+        return FirstRuns {
+            table: None,
+            problem: None,
+        };
+    }
     match api::table::first(viewer) {
         Ok(table) => FirstRuns {
             table: Some(table),
@@ -67,15 +78,15 @@ struct FirstRun {
 
 /// What the page says when there is nothing to show.
 #[derive(Serialize)]
-struct Notice {
+struct EmptyPageNotice {
     status: u16,
     message: String,
     wanted: String,
-    candidates: Vec<Candidate>,
+    candidates: Vec<MatchingRun>,
 }
 
 #[derive(Serialize)]
-struct Candidate {
+struct MatchingRun {
     run_id: String,
     run_name: Option<String>,
     started_at: Option<String>,
@@ -176,7 +187,7 @@ fn run_page(viewer: &Viewer, trace_id: TraceId) -> Result<Response, ApiError> {
     let directory = viewer.runs().directory(trace_id)?;
     let meta = directory.clone().read_summary().meta.ok();
     let name = meta.and_then(|meta| meta.run_name);
-    let title = format!("{} · tracer", name.as_deref().unwrap_or("(unnamed)"));
+    let title = format!("{} · tracer", name.as_deref().unwrap_or(UNNAMED));
     let columns = format!("/api/runs/{trace_id}/columns");
     let shell = Shell::new(viewer, "run", &title, &[columns])?;
     let read = viewer.clone();
@@ -218,7 +229,7 @@ fn not_found(viewer: &Viewer, wanted: &str) -> Result<Response, ApiError> {
         Ok(directory) => (StatusCode::NOT_FOUND, "No run has this ID.", vec![directory]),
         Err(_) => (StatusCode::NOT_FOUND, "No run has this ID.", Vec::new()),
     };
-    let notice = Notice {
+    let notice = EmptyPageNotice {
         status: status.as_u16(),
         message: message.to_owned(),
         wanted: wanted.to_owned(),
@@ -228,7 +239,7 @@ fn not_found(viewer: &Viewer, wanted: &str) -> Result<Response, ApiError> {
             .map(|directory| {
                 let run_id = directory.trace_id.to_string();
                 let meta = directory.clone().read_summary().meta.ok();
-                Candidate {
+                MatchingRun {
                     run_id,
                     started_at: meta.as_ref().map(|meta| meta.started_at.text().to_owned()),
                     run_name: meta.and_then(|meta| meta.run_name),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tracer_sdk::format::TraceId;
 use tracer_sdk::maintenance::Trash;
+use tracer_sdk::prices::Prices;
 use tracer_sdk::read::{RunDirectory, RunStore};
 
 use super::answer::{ApiError, no_such_run};
@@ -20,28 +21,35 @@ const MAX_OPEN_RUNS: usize = 16;
 /// Spans of all open runs together; the run that was requested last stays open, however many it has.
 const MAX_OPEN_SPANS: usize = 1_000_000;
 
-type Slot = Arc<RwLock<Option<OpenRun>>>;
+type RunSlot = Arc<RwLock<Option<OpenRun>>>;
 
 /// The store, and the runs that are open.
 #[derive(Debug)]
 pub(super) struct Runs {
     store: RunStore,
     trash: Trash,
+    prices: Prices,
     /// The one that was requested last comes last.
-    open: Mutex<Vec<(TraceId, Slot)>>,
+    open: Mutex<Vec<(TraceId, RunSlot)>>,
 }
 
 impl Runs {
-    pub(super) fn new(store: RunStore) -> Self {
+    pub(super) fn new(store: RunStore, prices: Prices) -> Self {
         Self {
             trash: Trash::new(&store),
             store,
+            prices,
             open: Mutex::new(Vec::new()),
         }
     }
 
     pub(super) fn store(&self) -> &RunStore {
         &self.store
+    }
+
+    /// What model calls cost.
+    pub(super) fn prices(&self) -> &Prices {
+        &self.prices
     }
 
     /// What was deleted, here and in other viewers.
@@ -66,7 +74,7 @@ impl Runs {
     ) -> Result<T, ApiError> {
         let directory = self.directory(trace_id)?;
         let slot = self.slot(trace_id);
-        let opened = current(&slot, directory).map_err(ApiError::unreadable)?;
+        let opened = current(&slot, directory, &self.prices).map_err(ApiError::unreadable)?;
         let run = opened.as_ref().ok_or_else(no_such_run)?;
         let answer = look(run);
         drop(opened);
@@ -78,11 +86,11 @@ impl Runs {
         answer
     }
 
-    fn slot(&self, trace_id: TraceId) -> Slot {
+    fn slot(&self, trace_id: TraceId) -> RunSlot {
         let mut open = self.open.lock();
         let slot = match open.iter().position(|(other, _)| *other == trace_id) {
             Some(place) => open.remove(place).1,
-            None => Slot::default(),
+            None => RunSlot::default(),
         };
         open.push((trace_id, Arc::clone(&slot)));
         slot
@@ -92,7 +100,7 @@ impl Runs {
     fn close_some(&self) {
         let mut open = self.open.lock();
         let (mut runs, mut spans) = (0, 0);
-        let mut kept: Vec<(TraceId, Slot)> = Vec::new();
+        let mut kept: Vec<(TraceId, RunSlot)> = Vec::new();
         for (trace_id, slot) in open.drain(..).rev() {
             runs += 1;
             spans += slot
@@ -120,7 +128,11 @@ impl Runs {
 }
 
 /// The run in a slot, as its files are now.
-fn current(slot: &Slot, directory: RunDirectory) -> io::Result<RwLockReadGuard<'_, Option<OpenRun>>> {
+fn current<'a>(
+    slot: &'a RunSlot,
+    directory: RunDirectory,
+    prices: &Prices,
+) -> io::Result<RwLockReadGuard<'a, Option<OpenRun>>> {
     {
         let run = wait(|| slot.try_read(), |time| slot.try_read_for(time))?;
         if run.as_ref().is_some_and(OpenRun::is_current) {
@@ -136,7 +148,7 @@ fn current(slot: &Slot, directory: RunDirectory) -> io::Result<RwLockReadGuard<'
         };
         if !is_updated {
             *run = None;
-            *run = Some(OpenRun::open(directory)?);
+            *run = Some(OpenRun::open(directory, prices.clone())?);
         }
         if work::is_cancelled() {
             // Whatever could not be read any more is missing in it.

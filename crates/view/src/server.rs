@@ -38,7 +38,7 @@ const MAX_THREADS: usize = 2 * MAX_CONNECTIONS;
 
 /// A viewer that listens and does not serve yet.
 #[derive(Debug)]
-pub struct Bound {
+pub struct BoundViewer {
     runtime: Runtime,
     listener: TcpListener,
     viewer: Viewer,
@@ -51,7 +51,7 @@ pub struct Bound {
 /// # Errors
 ///
 /// What the system says when the host is no address of this machine, or no port is free.
-pub fn bind(settings: Settings, options: &Options) -> io::Result<Bound> {
+pub fn bind(settings: Settings, options: &Options) -> io::Result<BoundViewer> {
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .max_blocking_threads(MAX_THREADS)
@@ -61,7 +61,7 @@ pub fn bind(settings: Settings, options: &Options) -> io::Result<Bound> {
     let address = listener.local_addr()?;
     let (stop, stopping) = watch::channel(false);
     let viewer = Viewer::new(settings, options, address, are_owners_known(address), stopping);
-    Ok(Bound {
+    Ok(BoundViewer {
         runtime,
         listener,
         viewer,
@@ -84,7 +84,7 @@ async fn listen(options: &Options) -> io::Result<TcpListener> {
     TcpListener::bind((host, port)).await
 }
 
-impl Bound {
+impl BoundViewer {
     /// The address of a page, `path` being its path and query. It holds the token where reading needs it.
     pub fn url(&self, path: &str) -> String {
         let address = match self.address {

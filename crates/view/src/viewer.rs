@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use tokio::sync::watch;
+use tracer_facts::FactsStore;
 use tracer_sdk::format::TraceId;
 use tracer_sdk::read::RunStore;
 use tracer_sdk::settings::Settings;
@@ -13,26 +14,26 @@ use tracer_sdk::settings::Settings;
 use super::answer::{ApiError, not_modified, with_version};
 use super::assets::Assets;
 use super::export::HtmlExport;
-use super::guard::Guard;
+use super::guard::ViewerGuard;
+use super::known_facts::KnownFacts;
 use super::open_streams::OpenStreams;
 use super::options::Options;
-use super::preview_cache::RunPreviewCache;
 use super::run::open_run::OpenRun;
 use super::runs::Runs;
-use super::work::Work;
+use super::work::WorkPool;
 
 /// The viewer; a clone is the same one.
 #[derive(Debug, Clone)]
-pub(super) struct Viewer(Arc<Inner>);
+pub(super) struct Viewer(Arc<ViewerState>);
 
 #[derive(Debug)]
-struct Inner {
+struct ViewerState {
     settings: Settings,
-    guard: Guard,
+    guard: ViewerGuard,
     assets: Assets,
     runs: Runs,
-    previews: RunPreviewCache,
-    work: Work,
+    facts: KnownFacts,
+    work: WorkPool,
     streams: OpenStreams,
     html_export: Arc<dyn HtmlExport>,
     /// Becomes true when the viewer stops.
@@ -49,12 +50,12 @@ impl Viewer {
     ) -> Self {
         let token = uuid::Uuid::new_v4().simple().to_string();
         let store = RunStore::new(&settings.data_dir);
-        Self(Arc::new(Inner {
-            guard: Guard::new(address, options, are_owners_known, token),
+        Self(Arc::new(ViewerState {
+            guard: ViewerGuard::new(address, options, are_owners_known, token),
             assets: Assets::new(options.page_files.clone()),
-            runs: Runs::new(store),
-            previews: RunPreviewCache::default(),
-            work: Work::new(),
+            runs: Runs::new(store, options.prices.clone()),
+            facts: KnownFacts::new(FactsStore::new(&settings.data_dir).with_prices(options.prices.clone())),
+            work: WorkPool::new(),
             streams: OpenStreams::default(),
             html_export: Arc::clone(&options.html_export),
             settings,
@@ -66,7 +67,7 @@ impl Viewer {
         &self.0.settings
     }
 
-    pub(super) fn guard(&self) -> &Guard {
+    pub(super) fn guard(&self) -> &ViewerGuard {
         &self.0.guard
     }
 
@@ -78,11 +79,11 @@ impl Viewer {
         &self.0.runs
     }
 
-    pub(super) fn previews(&self) -> &RunPreviewCache {
-        &self.0.previews
+    pub(super) fn facts(&self) -> &KnownFacts {
+        &self.0.facts
     }
 
-    pub(super) fn work(&self) -> &Work {
+    pub(super) fn work(&self) -> &WorkPool {
         &self.0.work
     }
 

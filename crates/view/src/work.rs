@@ -18,17 +18,17 @@ pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 thread_local! {
     /// The reading on this thread.
-    static CURRENT: RefCell<Option<Reading>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<ActiveReading>> = const { RefCell::new(None) };
 }
 
 /// What does the work of all requests; a clone is the same one.
 #[derive(Debug, Clone)]
-pub(super) struct Work {
+pub(super) struct WorkPool {
     turns: Arc<Semaphore>,
 }
 
 /// A reading that is under way.
-struct Reading {
+struct ActiveReading {
     turns: Arc<Semaphore>,
     turn: Option<OwnedSemaphorePermit>,
     token: CancelToken,
@@ -43,7 +43,7 @@ impl Drop for Wanted {
     }
 }
 
-impl Work {
+impl WorkPool {
     pub(super) fn new() -> Self {
         Self {
             turns: Arc::new(Semaphore::new(MAX_READERS)),
@@ -74,13 +74,13 @@ impl Work {
     ) -> Option<T> {
         let turns = Arc::clone(&self.turns);
         let turn = Arc::clone(&turns).acquire_owned().await.ok()?;
-        let reading = Reading {
+        let reading = ActiveReading {
             turns,
             turn: Some(turn),
             token: token.clone(),
         };
         let worked = tokio::task::spawn_blocking(move || {
-            let _end = Ended(CURRENT.replace(Some(reading)));
+            let _end = PreviousReading(CURRENT.replace(Some(reading)));
             token.within(work)
         });
         worked.await.ok()
@@ -88,9 +88,9 @@ impl Work {
 }
 
 /// What this thread did before, put back however the reading ends.
-struct Ended(Option<Reading>);
+struct PreviousReading(Option<ActiveReading>);
 
-impl Drop for Ended {
+impl Drop for PreviousReading {
     fn drop(&mut self) {
         CURRENT.set(self.0.take());
     }
@@ -102,6 +102,14 @@ pub(super) fn is_cancelled() -> bool {
         current
             .as_ref()
             .is_some_and(|reading| reading.token.is_cancelled())
+    })
+}
+
+/// Cancels what this thread reads for somebody, when nobody waits for it any more.
+pub(super) fn token() -> CancelToken {
+    CURRENT.with_borrow(|current| {
+        let token = current.as_ref().map(|reading| reading.token.clone());
+        token.unwrap_or_default()
     })
 }
 
@@ -141,7 +149,7 @@ mod tests {
     #[test]
     fn a_reading_that_waits_for_something_else_has_no_turn() {
         let runtime = runtime();
-        let work = Work::new();
+        let work = WorkPool::new();
         let (begun, all_begun) = mpsc::channel();
         let mut ends = Vec::new();
         let mut waiting = Vec::new();
@@ -175,7 +183,7 @@ mod tests {
     #[test]
     fn what_nobody_waits_for_is_never_begun_and_called_off_once_it_is() {
         let runtime = runtime();
-        let work = Work::new();
+        let work = WorkPool::new();
         let (begun, has_begun) = mpsc::channel();
         let (sender, receiver) = mpsc::channel();
         let mut asked = Vec::new();
@@ -207,7 +215,7 @@ mod tests {
     #[test]
     fn a_change_that_has_begun_is_done_whoever_waits() {
         let runtime = runtime();
-        let work = Work::new();
+        let work = WorkPool::new();
         let (begun, has_begun) = mpsc::channel();
         let (go_on, gone_on) = mpsc::channel::<()>();
         let (sender, receiver) = mpsc::channel();

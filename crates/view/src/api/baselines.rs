@@ -7,14 +7,13 @@ use std::path::PathBuf;
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
-use tracer_gate::Baseline;
+use tracer_gate::{BASELINES_FOLDER, Baseline};
 use tracer_sdk::format::SPEC_VERSION;
 use tracer_sdk::read::read_input;
 
 use super::super::answer::{ApiError, json_response};
 use super::super::viewer::Viewer;
 
-const FOLDER: &str = ".tracer/baselines";
 const EXTENSION: &str = "json";
 /// Further baselines are not listed.
 const MAX_LISTED: usize = 500;
@@ -63,7 +62,7 @@ fn folder() -> Option<PathBuf> {
     let directory = std::env::current_dir().ok()?;
     directory
         .ancestors()
-        .map(|above| above.join(FOLDER))
+        .map(|above| above.join(BASELINES_FOLDER))
         .find(|folder| folder.is_dir())
 }
 

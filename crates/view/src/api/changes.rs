@@ -107,7 +107,9 @@ async fn answer(
     viewer: &Viewer,
     change: impl FnOnce(&Viewer) -> Result<Changed, ApiError> + Send + 'static,
 ) -> Result<Response, ApiError> {
-    Ok(json_response(&viewer.change(change).await?))
+    let changed = viewer.change(change).await;
+    viewer.facts().look_again();
+    Ok(json_response(&changed?))
 }
 
 fn changed(trace_id: TraceId, change: &'static str, run_name: Option<String>) -> Changed {

@@ -16,7 +16,7 @@ use tracer_sdk::format::{SPEC_VERSION, TraceId};
 use tracer_sdk::read::{RunReader, Strictness};
 
 use super::super::answer::{ApiError, json_response};
-use super::super::run::stamp::Stamp;
+use super::super::run::stamp::RunStamp;
 use super::super::viewer::Viewer;
 use super::baselines;
 use super::policy::{Against, PolicyAnswer, ProjectPolicy};
@@ -49,7 +49,7 @@ pub(crate) struct DiffAnswer<'a> {
     /// The comparison in one sentence.
     summary: String,
     /// The numbers of both, those that are the same included.
-    metrics: Vec<Metric<'a>>,
+    metrics: Vec<MetricJson<'a>>,
     /// How many records of each type both have.
     records: &'a [TypeCount],
     tools: &'a ToolChanges,
@@ -61,7 +61,7 @@ pub(crate) struct DiffAnswer<'a> {
     /// How many pairs of calls there are.
     pair_count: usize,
     /// Pairs of calls, in the order in which one reads them.
-    calls: Vec<Pair<'a>>,
+    calls: Vec<PairJson<'a>>,
     /// The `from` of the pairs that follow; null when these are the last.
     next: Option<usize>,
 }
@@ -69,7 +69,7 @@ pub(crate) struct DiffAnswer<'a> {
 /// A number of both sides, with its words.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Metric<'a> {
+struct MetricJson<'a> {
     #[serde(flatten)]
     values: &'a MetricChange,
     /// The name that people read.
@@ -83,7 +83,7 @@ struct Metric<'a> {
 /// A call of each side, or of one.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Pair<'a> {
+struct PairJson<'a> {
     /// What became of it.
     change: CallChange,
     /// The sign of the change.
@@ -93,13 +93,13 @@ struct Pair<'a> {
     before: Option<Call<'a>>,
     after: Option<Call<'a>>,
     /// In what the arguments differ, of the first calls that changed.
-    differences: Vec<Field<'a>>,
+    differences: Vec<FieldJson<'a>>,
 }
 
 /// A field that differs.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Field<'a> {
+struct FieldJson<'a> {
     /// `order.items[2]`; empty for the value itself.
     path: &'a str,
     /// What it was, a long one cut; null when it was not there.
@@ -182,7 +182,7 @@ fn of_runs(
     a: TraceId,
     b: TraceId,
 ) -> Result<Arc<Compared>, ApiError> {
-    let stamps = [a, b].map(|id| viewer.runs().directory(id).map(|run| Stamp::of(&run.path)));
+    let stamps = [a, b].map(|id| viewer.runs().directory(id).map(|run| RunStamp::of(&run.path)));
     let [before, after] = stamps;
     let policy = ProjectPolicy::read();
     let policy_version = policy.as_ref().and_then(ProjectPolicy::version);
@@ -193,6 +193,9 @@ fn of_runs(
     let (mut before, mut after) = (open(viewer, a)?, open(viewer, b)?);
     let (was, is) = (metrics(&before)?, metrics(&after)?);
     let mut comparison = Comparison::of_runs(&was, &is);
+    if let Some(meta) = &after.meta {
+        comparison.note_fork(meta);
+    }
     comparison
         .look_up_differences(&mut before.records, &mut after.records, MAX_COMPARED_CALLS)
         .map_err(ApiError::unreadable)?;
@@ -220,19 +223,19 @@ fn answer(compared: &Compared, from: usize, limit: usize) -> DiffAnswer<'_> {
         after: &comparison.after,
         is_same: comparison.is_same,
         summary: words::summary(comparison),
-        metrics: comparison.metrics.iter().map(Metric::from).collect(),
+        metrics: comparison.metrics.iter().map(MetricJson::from).collect(),
         records: &comparison.records,
         tools: &comparison.tools,
         models: &comparison.models,
         name_changes: words::name_changes(comparison),
         policy: compared.policy.as_ref(),
         pair_count,
-        calls: pairs.skip(from).take(limit).map(Pair::from).collect(),
+        calls: pairs.skip(from).take(limit).map(PairJson::from).collect(),
         next: (end < pair_count).then_some(end),
     }
 }
 
-impl<'a> From<&'a MetricChange> for Metric<'a> {
+impl<'a> From<&'a MetricChange> for MetricJson<'a> {
     fn from(change: &'a MetricChange) -> Self {
         let (metric, before, after) = (change.metric.as_str(), change.before, change.after);
         Self {
@@ -244,9 +247,9 @@ impl<'a> From<&'a MetricChange> for Metric<'a> {
     }
 }
 
-impl<'a> From<CallPair<'a>> for Pair<'a> {
+impl<'a> From<CallPair<'a>> for PairJson<'a> {
     fn from(pair: CallPair<'a>) -> Self {
-        let fields = pair.differences.iter().map(|difference| Field {
+        let fields = pair.differences.iter().map(|difference| FieldJson {
             path: &difference.path,
             before: difference.before.as_ref().map(shortened),
             after: difference.after.as_ref().map(shortened),

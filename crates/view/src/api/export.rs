@@ -26,7 +26,7 @@ pub(crate) async fn html(
     let filter = StepFilter::new(&kinds, only_failures, text);
     let read = viewer.read(move |viewer| {
         let directory = viewer.runs().directory(id.0)?;
-        RunSteps::open(&directory).map_err(ApiError::invalid_run)
+        RunSteps::open(&directory, viewer.runs().prices().clone()).map_err(ApiError::invalid_run)
     });
     let mut steps = read.await?;
     let export = viewer.html_export();

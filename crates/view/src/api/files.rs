@@ -10,7 +10,7 @@ use tracer_sdk::format::{META_FILE, RunMeta, SPANS_FILE, SPEC_VERSION, SpanRecor
 use tracer_sdk::read::{self, RecordStream, RunReader, Strictness, spans_to_events};
 
 use super::super::answer::{ApiError, bytes_response, json_response, not_modified, with_version};
-use super::super::run::stamp::Stamp;
+use super::super::run::stamp::RunStamp;
 use super::super::streamed_body;
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
@@ -114,7 +114,7 @@ pub(crate) async fn spans(
     let (stamp, records) = viewer
         .read(move |viewer| {
             let directory = viewer.runs().directory(id.0)?;
-            let stamp = Stamp::of(&directory.path);
+            let stamp = RunStamp::of(&directory.path);
             let run = RunReader::open(&directory.path, Strictness::Strict).map_err(ApiError::invalid_run)?;
             Ok((stamp, run.records))
         })
@@ -140,7 +140,7 @@ fn write_spans(
     let mut list = document.begin_list("spans")?;
     let spans = records.clone().into_spans();
     if let Some((from, limit)) = range {
-        let spans: Result<Vec<SpanRecord>, _> = spans.from(from).take(limit).collect();
+        let spans: Result<Vec<SpanRecord>, _> = spans.starting_at(from).take(limit).collect();
         let spans = spans.map_err(failed)?;
         for span in &spans {
             list.item(|writer| tracer_insight::json::write(writer, span))?;

@@ -1,12 +1,18 @@
 //! `GET /api/runs`: the metadata of the runs, newest first (decisions, section 12).
 
+use std::collections::HashSet;
+
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Serialize;
-use tracer_sdk::format::SPEC_VERSION;
+use tracer_facts::query::{QueryError, RunQuery};
+use tracer_insight::units;
+use tracer_sdk::format::{SPEC_VERSION, TraceId};
 use tracer_sdk::read::{NamePattern, RunFilter, RunStatus, RunSummary, StoreError};
 
 use super::super::answer::{ApiError, json_response};
+use super::super::known_facts::Facts;
 use super::super::viewer::Viewer;
 use super::request::{Query, trace_id};
 use tracer_insight::run_entry::{DamagedRun, RunEntry};
@@ -41,8 +47,17 @@ pub(crate) async fn runs(State(viewer): State<Viewer>, query: Query) -> Result<R
         since: None,
     };
     let cursor = query.get("cursor").map(trace_id).transpose()?;
+    let wanted = query
+        .get("query")
+        .filter(|text| !text.is_empty())
+        .map(run_query)
+        .transpose()?;
     let answer = viewer.read(move |viewer| {
-        let listed = listed(viewer)?;
+        let mut listed = listed(viewer)?;
+        if let Some(wanted) = &wanted {
+            let matching = matching(viewer, wanted)?;
+            listed.retain(|run| matching.contains(&run.directory.trace_id));
+        }
         let behind = match cursor {
             None => 0,
             Some(last) => {
@@ -72,6 +87,30 @@ pub(crate) async fn runs(State(viewer): State<Viewer>, query: Query) -> Result<R
     answer.await
 }
 
+/// A query over all runs; one that cannot be read is refused with what is wrong with it.
+pub(super) fn run_query(text: &str) -> Result<RunQuery, ApiError> {
+    text.parse()
+        .map_err(|error: QueryError| ApiError::bad_request("invalid_query", error.to_string()))
+}
+
+/// The runs that match a query.
+fn matching(viewer: &Viewer, query: &RunQuery) -> Result<HashSet<TraceId>, ApiError> {
+    match viewer.facts().now(query.needs_details())? {
+        Facts::All(snapshot) => {
+            let runs = viewer.facts().matching(&snapshot, query, units::now())?;
+            Ok(runs.iter().map(|run| run.directory.trace_id).collect())
+        }
+        Facts::Reading(progress) => Err(ApiError::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "reading",
+            format!(
+                "the runs are read for the first time, {} of {}: ask again",
+                progress.read_runs, progress.runs
+            ),
+        )),
+    }
+}
+
 /// All runs, their logs looked at; none where nothing has been recorded yet.
 pub(crate) fn listed(viewer: &Viewer) -> Result<Vec<RunSummary>, ApiError> {
     let listed = viewer.runs().store().list();
@@ -87,7 +126,7 @@ pub(crate) fn listed(viewer: &Viewer) -> Result<Vec<RunSummary>, ApiError> {
     }
 }
 
-fn statuses(text: &str) -> Result<Vec<RunStatus>, ApiError> {
+pub(super) fn statuses(text: &str) -> Result<Vec<RunStatus>, ApiError> {
     text.split(',')
         .map(|word| {
             RunStatus::from_word(word).ok_or_else(|| {

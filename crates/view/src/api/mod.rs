@@ -6,7 +6,6 @@ pub(super) mod columns;
 pub(super) mod diff;
 pub(super) mod export;
 pub(super) mod files;
-mod known_runs;
 pub(super) mod list;
 pub(super) mod overview;
 pub(super) mod policy;

@@ -10,8 +10,10 @@ use super::super::run::open_run::OpenRun;
 use super::super::viewer::Viewer;
 use super::request::RunId;
 use crate::inspect::loops::{self, LoopReport};
+use tracer_insight::cost::CostReport;
 use tracer_insight::indexed_steps::RowSource;
 use tracer_insight::step_kind::StepKind;
+use tracer_insight::step_summary;
 use tracer_insight::steps;
 use tracer_insight::summary;
 use tracer_insight::totals::Totals;
@@ -25,12 +27,14 @@ pub(crate) struct Overview {
     spec_version: &'static str,
     run_id: TraceId,
     run_name: Option<String>,
-    /// How it stands: `running`, `interrupted`, `failed`, `loop`, `ok`, `damaged`.
-    standing: &'static str,
+    /// The status, by all that is known: `running`, `interrupted`, `failed`, `loop`, `ok`, `damaged`.
+    run_status: &'static str,
     /// What happened, in one sentence.
     sentence: String,
     /// What it counted, in words.
     facts: Vec<String>,
+    /// Its tags, each as `key=value`.
+    tags: Vec<String>,
     /// What is missing from the run, and what came after its end.
     remarks: Vec<String>,
     /// The remarks, and what was left out of the end of the log.
@@ -55,7 +59,7 @@ pub(crate) struct Overview {
     /// The metadata; null when it cannot be read.
     run: Option<RunMeta>,
     /// Where it ran; null while its root has not ended.
-    environment: Option<Environment>,
+    environment: Option<EnvironmentJson>,
     log_bytes: u64,
     row_count: usize,
     /// Changes when the run does.
@@ -76,6 +80,8 @@ struct TotalsAnswer {
     loop_warnings: u64,
     in_flight: u64,
     tokens: Tokens,
+    /// What the model calls cost.
+    cost: CostReport,
 }
 
 /// Sums over the model calls, as far as they say.
@@ -85,6 +91,9 @@ struct Tokens {
     input: Option<u64>,
     output: Option<u64>,
     total: Option<u64>,
+    /// What is known of them, in words: `300 cached, 12 for reasoning`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shares: Option<String>,
 }
 
 /// A call under way.
@@ -100,7 +109,7 @@ pub(crate) struct InFlight {
 /// Where a run ran.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Environment {
+struct EnvironmentJson {
     argv: Vec<String>,
     cwd: Option<String>,
     platform: Option<String>,
@@ -124,9 +133,10 @@ pub(crate) fn of(run: &OpenRun) -> Result<Overview, ApiError> {
         spec_version: SPEC_VERSION,
         run_id: run.directory.trace_id,
         run_name: run.name().map(str::to_owned),
-        standing: run.status.as_str(),
+        run_status: run.status.as_str(),
         sentence: head.sentence(&steps),
         facts: head.facts(),
+        tags: head.tag_words(),
         first_cause: cause.map(|step| step.record.event_id.clone()),
         started_at: run.started().map(|started| started.to_string()),
         duration_us: head.duration,
@@ -160,7 +170,9 @@ fn totals_answer(totals: &Totals) -> TotalsAnswer {
             input: totals.tokens.prompt_tokens,
             output: totals.tokens.completion_tokens,
             total: totals.tokens.total_tokens,
+            shares: step_summary::token_shares(&totals.tokens),
         },
+        cost: CostReport::from(&totals.cost),
     }
 }
 
@@ -178,7 +190,7 @@ pub(crate) fn in_flight(run: &OpenRun) -> Vec<InFlight> {
         .collect()
 }
 
-fn environment(run: &OpenRun) -> Result<Option<Environment>, ApiError> {
+fn environment(run: &OpenRun) -> Result<Option<EnvironmentJson>, ApiError> {
     let root = run
         .steps
         .timeline
@@ -193,7 +205,7 @@ fn environment(run: &OpenRun) -> Result<Option<Environment>, ApiError> {
             cwd,
             argv,
             ..
-        } => Some(Environment {
+        } => Some(EnvironmentJson {
             argv,
             cwd,
             platform,

@@ -1,4 +1,4 @@
-//! What the project's policy says of a run that is compared: judged as `tracer assert` does, told in the same words.
+//! What the project's policy says of a run that is compared: judged as `tracer assert` does, reported in the same words.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -12,7 +12,7 @@ use tracer_sdk::format::RecordedStatus;
 use tracer_gate::files::{self, InputError, POLICY_FILE};
 use tracer_gate::one_run;
 use tracer_gate::words::checks;
-use tracer_gate::words::checks::{CheckRow, Outcome};
+use tracer_gate::words::checks::{CheckOutcome, CheckRow};
 use tracer_gate::words::verdict;
 
 /// What the policy says.
@@ -59,7 +59,7 @@ struct PolicyJudgement {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PolicyCheck {
     name: String,
-    outcome: Outcome,
+    outcome: CheckOutcome,
     /// The outcome's sign.
     sign: &'static str,
     /// The outcome's word.

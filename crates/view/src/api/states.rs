@@ -6,7 +6,7 @@ use serde::Serialize;
 use tracer_sdk::format::{EventType, SPEC_VERSION, Timestamp};
 
 use super::super::answer::{ApiError, json_response};
-use super::super::inspect::{Place, StateDetails, state};
+use super::super::inspect::{StateDetails, StepAddress, state};
 use super::super::run::open_run::OpenRun;
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
@@ -64,7 +64,7 @@ fn of(run: &OpenRun, from: usize, limit: usize) -> Result<States, ApiError> {
             continue;
         };
         let number = row.number as usize;
-        let place = Place {
+        let place = StepAddress {
             run_id: run.directory.trace_id,
             event_id: read.record.event_id.clone(),
         };

@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 
 use super::super::answer::{ApiError, bytes_response, json_response, json_text, not_modified, with_version};
-use super::super::inspect::{Part, inspect, part_of, raw};
+use super::super::inspect::{StepPart, inspect, part_of, raw};
 use super::super::run::open_run::OpenRun;
 use super::super::viewer::Viewer;
 use super::request::{Query, Segments};
@@ -50,7 +50,7 @@ pub(crate) async fn value(State(viewer): State<Viewer>, path: Segments) -> Resul
     let id = path.run()?;
     let event_id = path.at(1).to_owned();
     let missing = || ApiError::not_found("no_such_value", "the step has no such part");
-    let part = Part::named(path.at(2)).ok_or_else(missing)?;
+    let part = StepPart::named(path.at(2)).ok_or_else(missing)?;
     let read = viewer.read(move |viewer| {
         viewer.runs().with(id, |run| {
             let row = run
@@ -58,7 +58,7 @@ pub(crate) async fn value(State(viewer): State<Viewer>, path: Segments) -> Resul
                 .timeline
                 .get(row_of(run, &event_id)?)
                 .ok_or_else(no_such_step)?;
-            if part == Part::Raw {
+            if part == StepPart::Raw {
                 let line = raw(run, row)?.ok_or_else(missing)?;
                 return Ok(bytes_response("text/plain; charset=utf-8", line));
             }

@@ -1,32 +1,48 @@
-//! `GET /api/table`: the runs as the page lists them: their metadata, their status, and a preview of their
-//! first spans.
+//! `GET /api/table`: the runs as the page lists them: all of them searched, filtered and sorted, a part at a time; or some
+//! by their IDs.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::str::FromStr;
+use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
+use tracer_facts::query::{RunQuery, Since};
+use tracer_facts::{
+    FactsSnapshot, ListedRun, PlaceInThread, ReadingProgress, RunOrder, group_threads, threads,
+};
 use tracer_sdk::format::{Counts, RecordedStatus, SPEC_VERSION, TraceId};
 use tracer_sdk::read::RunSummary;
 
 use super::super::answer::{ApiError, json_response};
+use super::super::known_facts::Facts;
 use super::super::viewer::Viewer;
-use super::known_runs::Known;
-use super::list::listed;
+use super::list::{listed, run_query, statuses};
 use super::request::{Query, trace_id};
+use tracer_insight::cost::CostReport;
+use tracer_insight::run_head::{UNNAMED, tag_words};
 use tracer_insight::run_preview::RunPreview;
+use tracer_insight::status::RunStatus;
+use tracer_insight::step_summary;
 use tracer_insight::text::path_below_home as shown;
-use tracer_insight::units::run_duration as duration;
+use tracer_insight::units::{self, run_duration as duration};
 
-/// Runs in one request for details.
+/// Runs in one request by their IDs.
 const MAX_IDS: usize = 200;
-/// Runs that come with a preview of their spans when the page opens.
-const FIRST_PREVIEWS: usize = 60;
+/// Runs in one answer.
+const MAX_RUNS: usize = 1_000;
+/// Runs where the request names no number.
+const DEFAULT_RUNS: usize = 200;
+/// Runs that the page of all runs begins with.
+const FIRST_RUNS: usize = 60;
+/// Names that are listed to choose from.
+const MAX_NAMES: usize = 500;
 
-/// The runs, newest first.
+/// A part of the runs that match.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Table {
+pub(crate) struct RunTable {
     /// The version of the trace format.
     #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
     spec_version: &'static str,
@@ -34,7 +50,30 @@ pub(crate) struct Table {
     data_dir: String,
     /// `table` of the stream: changes when a run does.
     version: String,
+    /// How many runs there are.
+    total: usize,
+    /// How many of them match.
+    matching: usize,
+    /// The number of the first run in `runs` among those that match, from 0.
+    from: usize,
+    /// How many runs match by all but their status, by that.
+    statuses: BTreeMap<&'static str, usize>,
+    /// The names of all runs, at most 500.
+    names: Vec<String>,
+    /// How many threads of several runs there are.
+    threads: usize,
+    /// How far reading is, when the runs are read for the first time: only the newest are listed then, and nothing else matches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reading: Option<ReadingJson>,
     runs: Vec<TableRow>,
+}
+
+/// How far the first reading is.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ReadingJson {
+    runs: usize,
+    read_runs: usize,
 }
 
 /// A run in the table.
@@ -44,7 +83,7 @@ pub(crate) struct TableRow {
     trace_id: TraceId,
     run_name: Option<String>,
     /// The status: `running`, `interrupted`, `failed`, `loop`, `ok`, `damaged`.
-    standing: &'static str,
+    run_status: &'static str,
     status: Option<RecordedStatus>,
     started_at: Option<String>,
     ended_at: Option<String>,
@@ -54,46 +93,263 @@ pub(crate) struct TableRow {
     counts: Option<Counts>,
     /// What is wrong with its metadata or its log; null when nothing is.
     problem: Option<String>,
-    /// A preview of its spans; null for a run that was not read yet: ask for it with `ids`.
+    /// What its spans say; null for a run that was not read yet.
     details: Option<RunPreview>,
+    /// What its model calls cost; null for a run that was not read yet.
+    cost: Option<CostReport>,
+    /// Its tags, each as `key=value`.
+    tags: Vec<String>,
+    /// Its place among the runs of its session or conversation, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<ThreadJson>,
 }
 
-/// The table as the page of all runs begins with.
-pub(crate) fn first(viewer: &Viewer) -> Result<Table, ApiError> {
-    let runs = listed(viewer)?;
-    let wanted: HashSet<TraceId> = runs
-        .iter()
-        .take(FIRST_PREVIEWS)
-        .map(|run| run.directory.trace_id)
-        .collect();
-    Ok(table(viewer, &runs, &wanted))
+/// The place of a run in its thread.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ThreadJson {
+    /// The session or conversation ID.
+    id: String,
+    /// Its number, from 1.
+    number: usize,
+    /// How many runs the thread has.
+    count: usize,
 }
 
-fn table(viewer: &Viewer, runs: &[RunSummary], wanted: &HashSet<TraceId>) -> Table {
-    Table {
-        spec_version: SPEC_VERSION,
-        version: Known::of(runs).version(),
-        data_dir: shown(&viewer.runs().store().runs_dir()),
-        runs: runs
-            .iter()
-            .map(|run| row(viewer, run, wanted.contains(&run.directory.trace_id)))
-            .collect(),
+/// What is asked of all runs.
+#[derive(Debug)]
+pub(crate) struct TableRequest {
+    query: RunQuery,
+    statuses: Vec<RunStatus>,
+    name: Option<String>,
+    since: Option<Since>,
+    order: RunOrder,
+    is_reversed: bool,
+    groups_threads: bool,
+    from: usize,
+    limit: usize,
+}
+
+impl Default for TableRequest {
+    fn default() -> Self {
+        Self {
+            query: RunQuery::default(),
+            statuses: Vec::new(),
+            name: None,
+            since: None,
+            order: RunOrder::default(),
+            is_reversed: false,
+            groups_threads: false,
+            from: 0,
+            limit: FIRST_RUNS,
+        }
     }
 }
 
-/// A run in the table; `look` says that its spans are to be looked at.
-pub(crate) fn row(viewer: &Viewer, run: &RunSummary, look: bool) -> TableRow {
-    let standing = run.status();
-    let meta = run.meta.as_ref().ok();
-    let details = if look {
-        viewer.previews().get_or_read(run)
-    } else {
-        viewer.previews().get(run)
+impl TableRequest {
+    fn of(query: &Query) -> Result<Self, ApiError> {
+        let given = |name: &str| query.get(name).filter(|value| !value.is_empty());
+        Ok(Self {
+            query: given("q").map_or_else(|| Ok(RunQuery::default()), run_query)?,
+            statuses: given("status").map(statuses).transpose()?.unwrap_or_default(),
+            name: given("name").map(str::to_owned),
+            since: given("since")
+                .map(Since::from_str)
+                .transpose()
+                .map_err(|error| ApiError::bad_request("invalid_parameter", format!("`since`: {error}")))?,
+            order: query.get("sort").map_or(Ok(RunOrder::default()), order)?,
+            is_reversed: query
+                .get("reverse")
+                .map_or(Ok(false), |value| one_of("reverse", value, ["true", "false"]))?,
+            groups_threads: query
+                .get("group")
+                .map_or(Ok(false), |value| one_of("group", value, ["thread"]))?,
+            from: query.from()?,
+            limit: query.limit("limit", DEFAULT_RUNS, MAX_RUNS)?,
+        })
+    }
+
+    /// Whether it asks for all runs, the newest first.
+    fn is_of_all(&self) -> bool {
+        self.query.is_empty()
+            && self.statuses.is_empty()
+            && self.name.is_none()
+            && self.since.is_none()
+            && self.order == RunOrder::Started
+            && !self.is_reversed
+            && !self.groups_threads
+    }
+}
+
+/// Whether a value is the first of those that are allowed.
+fn one_of<const N: usize>(name: &str, value: &str, allowed: [&str; N]) -> Result<bool, ApiError> {
+    if allowed.contains(&value) {
+        return Ok(allowed.first() == Some(&value));
+    }
+    let words = allowed.map(|word| format!("`{word}`")).join(" or ");
+    Err(ApiError::bad_request(
+        "invalid_parameter",
+        format!("`{name}` is {words}"),
+    ))
+}
+
+fn order(word: &str) -> Result<RunOrder, ApiError> {
+    RunOrder::from_word(word).ok_or_else(|| {
+        let words = RunOrder::ALL
+            .map(|order| format!("`{}`", order.as_str()))
+            .join(", ");
+        ApiError::bad_request("invalid_parameter", format!("`sort` is one of {words}"))
+    })
+}
+
+/// The table as the page of all runs begins with.
+pub(crate) fn first(viewer: &Viewer) -> Result<RunTable, ApiError> {
+    table(viewer, &TableRequest::default())
+}
+
+/// The runs that a request asks for.
+pub(crate) fn table(viewer: &Viewer, request: &TableRequest) -> Result<RunTable, ApiError> {
+    match viewer
+        .facts()
+        .now(request.query.needs_details() || request.order.needs_details())?
+    {
+        Facts::All(snapshot) => known(viewer, request, &snapshot),
+        Facts::Reading(progress) => unread(viewer, request, progress),
+    }
+}
+
+fn known(
+    viewer: &Viewer,
+    request: &TableRequest,
+    snapshot: &Arc<FactsSnapshot>,
+) -> Result<RunTable, ApiError> {
+    let now = units::now();
+    let since = request.since.map(|since| since.instant(now));
+    let is_one = |run: &&ListedRun| {
+        let is_named = |name: &String| run.facts.name.as_deref().unwrap_or(UNNAMED) == name;
+        request.name.as_ref().is_none_or(is_named)
+            && since.is_none_or(|since| run.started().is_some_and(|started| started >= since))
     };
+    let mut matching = viewer.facts().matching(snapshot, &request.query, now)?;
+    matching.retain(is_one);
+    let mut by_status = BTreeMap::new();
+    for run in &matching {
+        *by_status.entry(run.status.as_str()).or_default() += 1;
+    }
+    matching.retain(|run| request.statuses.is_empty() || request.statuses.contains(&run.status));
+    request.order.sort(&mut matching, request.is_reversed, now);
+    if request.groups_threads {
+        group_threads(&mut matching);
+    }
+    let places = threads(&snapshot.runs);
+    let mut runs: Vec<ListedRun> = matching
+        .iter()
+        .skip(request.from)
+        .take(request.limit)
+        .map(|run| (*run).clone())
+        .collect();
+    viewer.facts().store().read_details(&mut runs);
+    let mut seen: Vec<&str> = places.values().map(|place| place.thread).collect();
+    seen.sort_unstable();
+    seen.dedup();
+    Ok(RunTable {
+        spec_version: SPEC_VERSION,
+        data_dir: shown(&viewer.runs().store().runs_dir()),
+        version: version_text(snapshot),
+        total: snapshot.runs.len(),
+        matching: matching.len(),
+        from: request.from,
+        statuses: by_status,
+        names: names(snapshot.runs.iter().map(|run| run.facts.name.as_deref())),
+        threads: seen.len(),
+        reading: None,
+        runs: runs
+            .into_iter()
+            .map(|run| known_row(&run, places.get(&run.directory.trace_id)))
+            .collect(),
+    })
+}
+
+/// `version` of the table of these runs.
+pub(crate) fn version_text(snapshot: &FactsSnapshot) -> String {
+    format!("{:016x}", snapshot.version())
+}
+
+fn names<'a>(all: impl Iterator<Item = Option<&'a str>>) -> Vec<String> {
+    let names: BTreeSet<&str> = all.map(|name| name.unwrap_or(UNNAMED)).collect();
+    names.into_iter().take(MAX_NAMES).map(str::to_owned).collect()
+}
+
+/// The newest runs, of which nothing but the metadata is known yet.
+fn unread(viewer: &Viewer, request: &TableRequest, progress: ReadingProgress) -> Result<RunTable, ApiError> {
+    let all = if request.is_of_all() {
+        listed(viewer)?
+    } else {
+        Vec::new()
+    };
+    let mut by_status = BTreeMap::new();
+    for run in &all {
+        *by_status.entry(run.status().as_str()).or_default() += 1;
+    }
+    let name = |run: &'_ RunSummary| run.meta.as_ref().ok().and_then(|meta| meta.run_name.clone());
+    let all_names: Vec<Option<String>> = all.iter().map(name).collect();
+    Ok(RunTable {
+        spec_version: SPEC_VERSION,
+        data_dir: shown(&viewer.runs().store().runs_dir()),
+        version: String::new(),
+        total: all.len(),
+        matching: all.len(),
+        from: request.from,
+        statuses: by_status,
+        names: names(all_names.iter().map(Option::as_deref)),
+        threads: 0,
+        reading: Some(ReadingJson {
+            runs: progress.runs,
+            read_runs: progress.read_runs,
+        }),
+        runs: all
+            .iter()
+            .skip(request.from)
+            .take(request.limit)
+            .map(|run| row(run, None))
+            .collect(),
+    })
+}
+
+/// A run of which everything is known. Its metadata itself is in the files alone.
+fn known_row(run: &ListedRun, place: Option<&PlaceInThread<'_>>) -> TableRow {
+    let preview = run.details.as_ref().map(|details| RunPreview {
+        steps: run.facts.steps,
+        tokens: run.facts.tokens.total,
+        token_shares: step_summary::token_shares(&run.facts.tokens.usage()),
+        is_whole: true,
+        subtitle: details.subtitle.clone(),
+        path: details.path.clone(),
+        read_bytes: 0,
+    });
+    let tags = run.details.as_ref().map(|details| tag_words(details.tags.iter()));
+    TableRow {
+        run_status: run.status.as_str(),
+        cost: run
+            .details
+            .as_ref()
+            .map(|details| CostReport::from(&details.cost)),
+        tags: tags.unwrap_or_default(),
+        thread: place.map(|place| ThreadJson {
+            id: place.thread.to_owned(),
+            number: place.number,
+            count: place.count,
+        }),
+        ..row(&run.directory.clone().read_summary(), preview)
+    }
+}
+
+fn row(run: &RunSummary, details: Option<RunPreview>) -> TableRow {
+    let meta = run.meta.as_ref().ok();
     TableRow {
         trace_id: run.directory.trace_id,
         run_name: meta.and_then(|meta| meta.run_name.clone()),
-        standing: standing.as_str(),
+        run_status: run.status().as_str(),
         status: meta.map(|meta| meta.status),
         started_at: meta.map(|meta| meta.started_at.text().to_owned()),
         ended_at: meta.and_then(|meta| Some(meta.ended_at.as_ref()?.text().to_owned())),
@@ -102,24 +358,49 @@ pub(crate) fn row(viewer: &Viewer, run: &RunSummary, look: bool) -> TableRow {
         counts: meta.map(|meta| meta.counts),
         problem: run.problems().first().map(ToString::to_string),
         details,
+        cost: None,
+        tags: Vec::new(),
+        thread: None,
     }
 }
 
-/// All runs, or those with the given IDs, of which the spans are looked at too.
-pub(crate) async fn table_of(viewer: Viewer, ids: Option<Vec<TraceId>>) -> Result<Table, ApiError> {
-    viewer
-        .read(move |viewer| match ids {
-            None => Ok(table(viewer, &listed(viewer)?, &HashSet::new())),
-            Some(ids) => {
-                let runs: Vec<RunSummary> = ids
-                    .iter()
-                    // A run that is gone meanwhile is left out.
-                    .filter_map(|id| Some(viewer.runs().directory(*id).ok()?.read_summary()))
-                    .collect();
-                Ok(table(viewer, &runs, &ids.into_iter().collect()))
-            }
-        })
-        .await
+/// The rows of some runs; one that is gone meanwhile is left out.
+pub(crate) fn rows_of(viewer: &Viewer, snapshot: &FactsSnapshot, ids: &[TraceId]) -> Vec<TableRow> {
+    let places = threads(&snapshot.runs);
+    let wanted: HashSet<&TraceId> = ids.iter().collect();
+    let mut by_id: HashMap<TraceId, ListedRun> = snapshot
+        .runs
+        .iter()
+        .filter(|run| wanted.contains(&run.directory.trace_id))
+        .map(|run| (run.directory.trace_id, run.clone()))
+        .collect();
+    let mut runs: Vec<ListedRun> = ids.iter().filter_map(|id| by_id.remove(id)).collect();
+    viewer.facts().store().read_details(&mut runs);
+    runs.iter()
+        .map(|run| known_row(run, places.get(&run.directory.trace_id)))
+        .collect()
+}
+
+/// The runs with the given IDs.
+fn of_ids(viewer: &Viewer, ids: &[TraceId]) -> Result<RunTable, ApiError> {
+    let snapshot = match viewer.facts().now(false)? {
+        Facts::All(snapshot) => snapshot,
+        Facts::Reading(progress) => return unread(viewer, &TableRequest::default(), progress),
+    };
+    let runs = rows_of(viewer, &snapshot, ids);
+    Ok(RunTable {
+        spec_version: SPEC_VERSION,
+        data_dir: shown(&viewer.runs().store().runs_dir()),
+        version: version_text(&snapshot),
+        total: snapshot.runs.len(),
+        matching: runs.len(),
+        from: 0,
+        statuses: BTreeMap::new(),
+        names: Vec::new(),
+        threads: 0,
+        reading: None,
+        runs,
+    })
 }
 
 /// The table.
@@ -128,9 +409,15 @@ pub(crate) async fn get(State(viewer): State<Viewer>, query: Query) -> Result<Re
         .get("ids")
         .map(|ids| ids.split(',').map(trace_id).collect::<Result<Vec<_>, _>>())
         .transpose()?;
-    if ids.as_ref().is_some_and(|ids| ids.len() > MAX_IDS) {
-        let message = format!("`ids` holds at most {MAX_IDS} trace IDs");
-        return Err(ApiError::bad_request("invalid_parameter", message));
-    }
-    Ok(json_response(&table_of(viewer, ids).await?))
+    // Whatever is asked with it, a parameter that cannot be read is refused.
+    let request = TableRequest::of(&query)?;
+    let table = match ids {
+        Some(ids) if ids.len() > MAX_IDS => {
+            let message = format!("`ids` holds at most {MAX_IDS} trace IDs");
+            return Err(ApiError::bad_request("invalid_parameter", message));
+        }
+        Some(ids) => viewer.read(move |viewer| of_ids(viewer, &ids)).await?,
+        None => viewer.read(move |viewer| table(viewer, &request)).await?,
+    };
+    Ok(json_response(&table))
 }

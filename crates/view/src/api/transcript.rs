@@ -9,7 +9,9 @@ use tracer_insight::step_summary::StepSummary;
 use tracer_sdk::format::{EventType, Payload, SPEC_VERSION};
 
 use super::super::answer::{ApiError, json_response};
-use super::super::inspect::{ErrorDetails, MessageAnswer, Part, Place, Shown, error, messages};
+use super::super::inspect::{
+    ErrorDetails, MessageAnswer, ShownValue, StepAddress, StepPart, error, messages,
+};
 use super::super::run::open_run::OpenRun;
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
@@ -63,9 +65,9 @@ struct TurnAnswer {
     /// What it answered.
     response: Vec<MessageAnswer>,
     /// What a tool was given.
-    arguments: Option<Shown>,
+    arguments: Option<ShownValue>,
     /// What it gave.
-    result: Option<Shown>,
+    result: Option<ShownValue>,
     /// What anything else says, in one line; of a call that was tried more than once, how often.
     gist: Option<String>,
     error: Option<ErrorDetails>,
@@ -115,7 +117,7 @@ fn of(run: &OpenRun, from: usize, limit: usize) -> Result<Transcript, ApiError> 
 
 fn turn(run: &OpenRun, source: &StepSource, turns: &mut TurnReader) -> TurnAnswer {
     let record = &source.record;
-    let place = Place {
+    let place = StepAddress {
         run_id: run.directory.trace_id,
         event_id: record.event_id.clone(),
     };
@@ -153,13 +155,13 @@ fn turn(run: &OpenRun, source: &StepSource, turns: &mut TurnReader) -> TurnAnswe
             answer.gist = attempts();
             answer.known_messages = earlier;
             answer.note = earlier_messages(earlier);
-            answer.messages = messages(&new, Part::Prompt, &place);
-            answer.response = messages(&said, Part::Response, &place);
+            answer.messages = messages(&new, StepPart::Prompt, &place);
+            answer.response = messages(&said, StepPart::Response, &place);
         }
         (Turn::Tool, Payload::ToolCall { args, result, .. }) => {
             answer.gist = attempts();
-            answer.arguments = Shown::of(args, Part::Arguments, &place);
-            answer.result = Shown::of(result, Part::Result, &place);
+            answer.arguments = ShownValue::of(args, StepPart::Arguments, &place);
+            answer.result = ShownValue::of(result, StepPart::Result, &place);
         }
         _ if record.event_type() == EventType::Error => {}
         _ => answer.gist = Some(StepSummary::from_payload(&record.payload).fitted(usize::MAX)),

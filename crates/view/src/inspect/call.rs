@@ -6,15 +6,15 @@ use tracer_sdk::format::{EventType, Payload};
 
 use super::super::answer::ApiError;
 use super::super::run::open_run::OpenRun;
-use super::cut::{Part, Place, Shown};
+use super::cut::{ShownValue, StepAddress, StepPart};
 use tracer_insight::value_differences;
 
 /// A tool call.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct ToolCall {
-    arguments: Option<Shown>,
-    result: Option<Shown>,
+pub(super) struct ToolCallJson {
+    arguments: Option<ShownValue>,
+    result: Option<ShownValue>,
     /// The call before of the same tool.
     previous_same_tool: Option<Previous>,
 }
@@ -47,8 +47,8 @@ pub(super) fn of(
     run: &OpenRun,
     number: usize,
     payload: &Payload,
-    place: &Place,
-) -> Result<Option<ToolCall>, ApiError> {
+    place: &StepAddress,
+) -> Result<Option<ToolCallJson>, ApiError> {
     let Payload::ToolCall {
         tool_name,
         args,
@@ -83,9 +83,9 @@ pub(super) fn of(
             differences: found,
         })
     });
-    Ok(Some(ToolCall {
-        arguments: Shown::of(args, Part::Arguments, place),
-        result: Shown::of(result, Part::Result, place),
+    Ok(Some(ToolCallJson {
+        arguments: ShownValue::of(args, StepPart::Arguments, place),
+        result: ShownValue::of(result, StepPart::Result, place),
         previous_same_tool,
     }))
 }

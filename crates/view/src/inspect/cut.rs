@@ -17,14 +17,14 @@ const TAIL_BYTES: usize = 2 * 1024;
 
 /// Where a step is, for the address of its values.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct StepAddress {
     pub(crate) run_id: TraceId,
     pub(crate) event_id: String,
 }
 
 /// A part of a step that may be large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum StepPart {
     Prompt,
     Response,
     Arguments,
@@ -35,7 +35,7 @@ pub(crate) enum Part {
     Raw,
 }
 
-impl Part {
+impl StepPart {
     const ALL: [(Self, &'static str); 8] = [
         (Self::Prompt, "prompt"),
         (Self::Response, "response"),
@@ -63,9 +63,9 @@ impl Part {
     }
 }
 
-impl Place {
+impl StepAddress {
     /// The address of a whole part.
-    pub(crate) fn url(&self, part: Part) -> String {
+    pub(crate) fn url(&self, part: StepPart) -> String {
         format!(
             "/api/runs/{}/steps/{}/values/{}",
             self.run_id,
@@ -78,7 +78,7 @@ impl Place {
 /// A value, or of a large one its beginning and its end.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Shown {
+pub(crate) struct ShownValue {
     /// The value; null for one that is cut.
     value: Value,
     /// How many bytes it has, as JSON.
@@ -94,9 +94,9 @@ pub(crate) struct Shown {
     value_url: Option<String>,
 }
 
-impl Shown {
+impl ShownValue {
     /// A value; `None` when there is none.
-    pub(crate) fn of(value: &Value, part: Part, place: &Place) -> Option<Self> {
+    pub(crate) fn of(value: &Value, part: StepPart, place: &StepAddress) -> Option<Self> {
         if value.is_null() {
             return None;
         }
@@ -117,7 +117,7 @@ impl Shown {
     }
 
     /// A text.
-    pub(super) fn text(text: &str, part: Part, place: &Place) -> Self {
+    pub(super) fn text(text: &str, part: StepPart, place: &StepAddress) -> Self {
         if text.len() > MAX_VALUE_BYTES {
             return Self::cut(text, text.len(), part, place);
         }
@@ -130,7 +130,7 @@ impl Shown {
         }
     }
 
-    fn cut(text: &str, size: usize, part: Part, place: &Place) -> Self {
+    fn cut(text: &str, size: usize, part: StepPart, place: &StepAddress) -> Self {
         let (head, tail) = ends(text);
         Self {
             value: Value::Null,
@@ -153,16 +153,16 @@ pub(super) fn is_large(text: &str) -> bool {
 }
 
 /// A whole part of a step; `None` when it has no such part, or the line itself is wanted.
-pub(crate) fn part_of(read: &ReadRow, part: Part) -> Option<Value> {
+pub(crate) fn part_of(read: &ReadRow, part: StepPart) -> Option<Value> {
     let payload = &read.record.payload;
     let value = match (part, payload) {
-        (Part::Prompt, Payload::LlmCall { prompt, .. }) => prompt,
-        (Part::Response, Payload::LlmCall { response, .. }) => response,
-        (Part::Arguments, Payload::ToolCall { args, .. }) => args,
-        (Part::Result, Payload::ToolCall { result, .. }) => result,
-        (Part::State, Payload::StateUpdate { state, .. }) => state,
-        (Part::Difference, Payload::StateUpdate { diff: Some(diff), .. }) => diff,
-        (Part::Attributes, _) => return Some(Value::Object(read.span.as_ref()?.attributes.clone())),
+        (StepPart::Prompt, Payload::LlmCall { prompt, .. }) => prompt,
+        (StepPart::Response, Payload::LlmCall { response, .. }) => response,
+        (StepPart::Arguments, Payload::ToolCall { args, .. }) => args,
+        (StepPart::Result, Payload::ToolCall { result, .. }) => result,
+        (StepPart::State, Payload::StateUpdate { state, .. }) => state,
+        (StepPart::Difference, Payload::StateUpdate { diff: Some(diff), .. }) => diff,
+        (StepPart::Attributes, _) => return Some(Value::Object(read.span.as_ref()?.attributes.clone())),
         _ => return None,
     };
     (!value.is_null()).then(|| value.clone())

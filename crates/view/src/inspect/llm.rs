@@ -3,18 +3,22 @@
 use serde::Serialize;
 use serde_json::{Number, Value};
 use tracer_insight::conversation::{self, Conversation};
-use tracer_sdk::format::{EventType, Payload, SpanRecord};
+use tracer_insight::{step_detail, step_summary};
+use tracer_sdk::format::{EventType, Payload, Record, SpanRecord, Usd};
 
 use super::super::answer::ApiError;
 use super::super::run::open_run::OpenRun;
-use super::cut::{Part, Place};
+use super::cut::{StepAddress, StepPart};
 use super::messages::{MessageAnswer, fold_earlier, messages};
 
 /// A model call.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct LlmCall {
+pub(super) struct LlmCallJson {
     model: String,
+    /// The model that answered, where it is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_model: Option<String>,
     provider: String,
     /// The line over the messages.
     heading: String,
@@ -24,8 +28,13 @@ pub(super) struct LlmCall {
     previous: Option<String>,
     /// What it answered.
     response: Vec<MessageAnswer>,
-    tools_offered: Vec<OfferedTool>,
+    tools_offered: Vec<OfferedToolJson>,
     usage: TokensUsed,
+    /// What it costs.
+    cost: LlmCallCost,
+    /// How long the first chunk of a streamed answer took, in words: `120 ms`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_chunk: Option<String>,
     temperature: Option<Number>,
     stop_reason: Option<String>,
 }
@@ -33,11 +42,21 @@ pub(super) struct LlmCall {
 /// A tool that the model may call.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct OfferedTool {
+struct OfferedToolJson {
     name: String,
     description: Option<String>,
     /// What it takes, as a JSON Schema.
     parameters: Option<Value>,
+}
+
+/// What a model call costs.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct LlmCallCost {
+    /// US dollars; null where that is not known.
+    usd: Option<Usd>,
+    /// In words, or why it is not known; null where nothing is known of its tokens either.
+    words: Option<String>,
 }
 
 /// Tokens, as far as the model says.
@@ -47,27 +66,31 @@ struct TokensUsed {
     input: Option<u64>,
     output: Option<u64>,
     total: Option<u64>,
+    /// What is known of them, in words: `300 cached, 12 for reasoning`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shares: Option<String>,
 }
 
 /// A model call; `None` for any other record.
 pub(super) fn of(
     run: &OpenRun,
     number: usize,
-    payload: &Payload,
+    record: &Record,
     span: Option<&SpanRecord>,
-    place: &Place,
-) -> Result<Option<LlmCall>, ApiError> {
+    place: &StepAddress,
+) -> Result<Option<LlmCallJson>, ApiError> {
     let Payload::LlmCall {
         model,
+        response_model,
         provider,
         prompt,
         temperature,
         ..
-    } = payload
+    } = &record.payload
     else {
         return Ok(None);
     };
-    let Some(conversation) = Conversation::from_payload(payload) else {
+    let Some(conversation) = Conversation::from_payload(&record.payload) else {
         return Ok(None);
     };
     let previous = run
@@ -83,31 +106,39 @@ pub(super) fn of(
         .and_then(|read| Conversation::from_payload(&read.record.payload))
         .map_or_else(Vec::new, |before| [before.prompt, before.answer].concat());
     let is_new = conversation::new_messages(&earlier, &conversation.prompt);
-    let mut asked = messages(&conversation.prompt, Part::Prompt, place);
+    let mut asked = messages(&conversation.prompt, StepPart::Prompt, place);
     fold_earlier(&mut asked, &is_new);
+    let cost = run.steps.cost(record);
     let attributes = span.map(|span| &span.attributes);
-    Ok(Some(LlmCall {
+    Ok(Some(LlmCallJson {
         model: model.clone(),
+        response_model: response_model.clone(),
         provider: provider.clone(),
         heading: conversation::prompt_heading(&is_new, before.is_some()),
         messages: asked,
         previous: before.map(|read| read.record.event_id),
-        response: messages(&conversation.answer, Part::Response, place),
+        response: messages(&conversation.answer, StepPart::Response, place),
         tools_offered: conversation::offered_tools(prompt, attributes)
             .into_iter()
-            .map(OfferedTool::from)
+            .map(OfferedToolJson::from)
             .collect(),
         usage: TokensUsed {
             input: conversation.usage.prompt_tokens,
             output: conversation.usage.completion_tokens,
             total: conversation.usage.total_tokens,
+            shares: step_summary::token_shares(&conversation.usage),
         },
+        cost: LlmCallCost {
+            usd: cost.and_then(|cost| cost.usd().ok()),
+            words: step_detail::cost_words(cost, &conversation.usage),
+        },
+        first_chunk: step_detail::first_chunk(&record.meta),
         temperature: temperature.clone(),
         stop_reason: conversation.finish_reason,
     }))
 }
 
-impl From<conversation::OfferedTool> for OfferedTool {
+impl From<conversation::OfferedTool> for OfferedToolJson {
     fn from(tool: conversation::OfferedTool) -> Self {
         let conversation::OfferedTool {
             name,

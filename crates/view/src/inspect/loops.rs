@@ -29,20 +29,20 @@ pub(crate) struct LoopReport {
     /// The number of repetitions, those after the warning included.
     repetitions: usize,
     /// The records that were repeated.
-    evidence: Vec<Evidence>,
+    evidence: Vec<EvidenceJson>,
     /// Records of the evidence that are not in this run.
     missing: usize,
-    cost: Cost,
+    cost: CostJson,
     /// Everything there is to know about the loop, in the order in which it is read.
-    facts: Vec<Fact>,
+    facts: Vec<FactJson>,
     /// The step after the last repetition.
-    next: Option<Evidence>,
+    next: Option<EvidenceJson>,
 }
 
 /// A record that was repeated.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Evidence {
+struct EvidenceJson {
     event_id: String,
     row: Option<usize>,
     number: usize,
@@ -54,7 +54,7 @@ struct Evidence {
 /// The cost of repeating, from the second repetition on.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Cost {
+struct CostJson {
     steps: u64,
     /// In microseconds.
     duration_us: Option<u64>,
@@ -64,7 +64,7 @@ struct Cost {
 /// A labelled fact.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Fact {
+struct FactJson {
     label: &'static str,
     /// The numbers of the steps that the fact is about, each of which is in `evidence` or is `next`.
     steps: Vec<usize>,
@@ -97,7 +97,7 @@ fn report(run: &OpenRun, found: &Loop<'_>) -> Option<LoopReport> {
     else {
         return None;
     };
-    let evidence = |step: &Step<'_>, in_warning: bool| Evidence {
+    let evidence = |step: &Step<'_>, in_warning: bool| EvidenceJson {
         event_id: step.record.event_id.clone(),
         row: run.steps.timeline.row_of_step(step.number),
         number: step.number,
@@ -124,18 +124,18 @@ fn report(run: &OpenRun, found: &Loop<'_>) -> Option<LoopReport> {
         repetitions: found.repetitions.len().max(claimed),
         evidence: repeated.collect(),
         missing: found.missing,
-        cost: Cost {
+        cost: CostJson {
             steps: cost.steps,
             duration_us: cost.time,
             tokens: cost.tokens.total_tokens,
         },
-        facts: found.facts().into_iter().map(Fact::from).collect(),
+        facts: found.facts().into_iter().map(FactJson::from).collect(),
         next: found.next.map(|step| evidence(step, false)),
     })
 }
 
-impl From<loops::Fact> for Fact {
-    fn from(fact: loops::Fact) -> Self {
+impl From<loops::LoopFact> for FactJson {
+    fn from(fact: loops::LoopFact) -> Self {
         Self {
             label: fact.label,
             steps: fact.steps,

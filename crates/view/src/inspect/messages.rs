@@ -6,7 +6,7 @@ use tracer_insight::conversation::{Message, MessagePart, embedded_json, part_lab
 use tracer_insight::value_summary;
 
 use super::super::markdown;
-use super::cut::{Part, Place, ends, is_large};
+use super::cut::{StepAddress, StepPart, ends, is_large};
 
 /// A message.
 #[derive(Debug, Serialize)]
@@ -68,7 +68,7 @@ struct PartAnswer {
 }
 
 /// The messages of a part of a step.
-pub(crate) fn messages(messages: &[Message], part: Part, place: &Place) -> Vec<MessageAnswer> {
+pub(crate) fn messages(messages: &[Message], part: StepPart, place: &StepAddress) -> Vec<MessageAnswer> {
     let answer = |message: &Message| MessageAnswer {
         role: value_summary::label(&message.label()),
         speaker: message.speaker().as_str(),
@@ -97,7 +97,7 @@ pub(super) fn fold_earlier(messages: &mut [MessageAnswer], is_new: &[bool]) {
     }
 }
 
-fn said_part(said: &MessagePart, part: Part, place: &Place) -> PartAnswer {
+fn said_part(said: &MessagePart, part: StepPart, place: &StepAddress) -> PartAnswer {
     let label = part_label(said);
     let answer = match said {
         MessagePart::Text(text) => of_json_or_text("text", text, part, place),
@@ -120,14 +120,14 @@ fn said_part(said: &MessagePart, part: Part, place: &Place) -> PartAnswer {
     }
 }
 
-fn of_json_or_text(kind: &'static str, text: &str, part: Part, place: &Place) -> PartAnswer {
+fn of_json_or_text(kind: &'static str, text: &str, part: StepPart, place: &StepAddress) -> PartAnswer {
     match embedded_json(text) {
         Some(value) => of_value(kind, &value, part, place),
         None => of_text(kind, text, part, place),
     }
 }
 
-fn of_text(kind: &'static str, text: &str, part: Part, place: &Place) -> PartAnswer {
+fn of_text(kind: &'static str, text: &str, part: StepPart, place: &StepAddress) -> PartAnswer {
     let (text, tail) = if is_large(text) {
         let (head, tail) = ends(text);
         (head, Some(tail.to_owned()))
@@ -148,7 +148,7 @@ fn of_text(kind: &'static str, text: &str, part: Part, place: &Place) -> PartAns
     }
 }
 
-fn of_value(kind: &'static str, value: &Value, part: Part, place: &Place) -> PartAnswer {
+fn of_value(kind: &'static str, value: &Value, part: StepPart, place: &StepAddress) -> PartAnswer {
     let text = value.to_string();
     if is_large(&text) {
         return PartAnswer {

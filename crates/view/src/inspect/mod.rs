@@ -9,10 +9,10 @@ mod messages;
 mod state;
 mod step;
 
-pub(super) use cut::{Part, Place, Shown, part_of};
+pub(super) use cut::{ShownValue, StepAddress, StepPart, part_of};
 pub(super) use error::{ErrorDetails, error};
 pub(super) use messages::{MessageAnswer, messages};
 pub(super) use state::{StateDetails, of as state};
 #[cfg(test)]
-pub(super) use step::Step;
+pub(super) use step::StepJson;
 pub(super) use step::{inspect, raw};

@@ -6,15 +6,15 @@ use tracer_sdk::format::{EventType, Payload};
 use super::super::answer::ApiError;
 use super::super::run::open_run::OpenRun;
 use super::call::{Previous, differing};
-use super::cut::{Part, Place, Shown};
+use super::cut::{ShownValue, StepAddress, StepPart};
 
 /// A state.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct StateDetails {
-    state: Option<Shown>,
+    state: Option<ShownValue>,
     /// What changed, as the agent recorded it.
-    difference: Option<Shown>,
+    difference: Option<ShownValue>,
     /// The state before, and what differs in this one.
     previous: Option<Previous>,
 }
@@ -24,7 +24,7 @@ pub(crate) fn of(
     run: &OpenRun,
     number: usize,
     payload: &Payload,
-    place: &Place,
+    place: &StepAddress,
 ) -> Result<Option<StateDetails>, ApiError> {
     let Payload::StateUpdate { state, diff } = payload else {
         return Ok(None);
@@ -50,10 +50,10 @@ pub(crate) fn of(
         Some(Previous::new(record.event_id, number, differences))
     });
     Ok(Some(StateDetails {
-        state: Shown::of(state, Part::State, place),
+        state: ShownValue::of(state, StepPart::State, place),
         difference: diff
             .as_ref()
-            .and_then(|diff| Shown::of(diff, Part::Difference, place)),
+            .and_then(|diff| ShownValue::of(diff, StepPart::Difference, place)),
         previous,
     }))
 }

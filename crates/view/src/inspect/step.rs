@@ -7,23 +7,23 @@ use tracer_sdk::format::{EventType, RunMeta, SPANS_FILE, SPEC_VERSION, Timestamp
 
 use super::super::answer::ApiError;
 use super::super::run::open_run::OpenRun;
-use super::call::{self, ToolCall};
-use super::cut::{Part, Place, Shown};
+use super::call::{self, ToolCallJson};
+use super::cut::{ShownValue, StepAddress, StepPart};
 use super::error::{ErrorDetails, error};
-use super::llm::{self, LlmCall};
+use super::llm::{self, LlmCallJson};
 use super::loops::{self, LoopReport};
 use super::state::{self, StateDetails};
 use tracer_insight::indexed_steps::RUN_ROW;
 use tracer_insight::indexed_steps::{RowSource, TimelineRow};
 use tracer_insight::key_steps::AROUND_A_LOOP;
+use tracer_insight::run_head::display_name;
 use tracer_insight::step_kind::StepKind;
-use tracer_insight::value_summary;
 use tracer_insight::{step_summary, steps};
 
 /// A step.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Step {
+pub(crate) struct StepJson {
     /// The version of the trace format.
     #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
     spec_version: &'static str,
@@ -49,8 +49,8 @@ pub(crate) struct Step {
     offset: Option<u64>,
     /// The log, relative to the run directory.
     file: &'static str,
-    llm: Option<LlmCall>,
-    tool: Option<ToolCall>,
+    llm: Option<LlmCallJson>,
+    tool: Option<ToolCallJson>,
     state: Option<StateDetails>,
     error: Option<ErrorDetails>,
     #[serde(rename = "loop")]
@@ -59,9 +59,9 @@ pub(crate) struct Step {
     run: Option<RunMeta>,
     /// What the user put on it.
     meta: Map<String, Value>,
-    attributes: Option<Shown>,
+    attributes: Option<ShownValue>,
     /// The line as it is stored.
-    raw: Option<Shown>,
+    raw: Option<ShownValue>,
     /// How many values were redacted.
     redactions: usize,
     /// How many values were cut when it was recorded.
@@ -69,8 +69,8 @@ pub(crate) struct Step {
 }
 
 /// Everything about the step in a row.
-pub(crate) fn inspect(run: &OpenRun, number: usize, row: &TimelineRow) -> Result<Step, ApiError> {
-    let place = Place {
+pub(crate) fn inspect(run: &OpenRun, number: usize, row: &TimelineRow) -> Result<StepJson, ApiError> {
+    let place = StepAddress {
         run_id: run.directory.trace_id,
         event_id: run.steps.event_id(row).unwrap_or_else(|| RUN_ROW.to_owned()),
     };
@@ -96,7 +96,7 @@ pub(crate) fn inspect(run: &OpenRun, number: usize, row: &TimelineRow) -> Result
     let start: Option<Timestamp> = record.ts.parse().ok();
     let step_number = row.number as usize;
     let is_run = record.event_type() == EventType::RunStart;
-    Ok(Step {
+    Ok(StepJson {
         spec_version: SPEC_VERSION,
         row: number,
         number: row.number,
@@ -117,7 +117,7 @@ pub(crate) fn inspect(run: &OpenRun, number: usize, row: &TimelineRow) -> Result
         line: indexed.map(|span| span.line),
         offset: indexed.map(|span| span.offset),
         file: SPANS_FILE,
-        llm: llm::of(run, step_number, &record.payload, span, &place)?,
+        llm: llm::of(run, step_number, record, span, &place)?,
         tool: call::of(run, step_number, &record.payload, &place)?,
         state: state::of(run, step_number, &record.payload, &place)?,
         error: error(&record.payload),
@@ -126,25 +126,26 @@ pub(crate) fn inspect(run: &OpenRun, number: usize, row: &TimelineRow) -> Result
         meta: record.meta.clone(),
         attributes: span.and_then(|span| {
             let attributes = Value::Object(span.attributes.clone());
-            (!span.attributes.is_empty()).then(|| Shown::of(&attributes, Part::Attributes, &place))?
+            (!span.attributes.is_empty())
+                .then(|| ShownValue::of(&attributes, StepPart::Attributes, &place))?
         }),
         redactions: occurs(markers::REDACTED),
         truncations: occurs(markers::TRUNCATED),
-        raw: raw.map(|raw| Shown::text(&raw, Part::Raw, &place)),
+        raw: raw.map(|raw| ShownValue::text(&raw, StepPart::Raw, &place)),
         event_id: place.event_id,
     })
 }
 
 /// A run whose root has not ended: its metadata is all there is.
-fn run_in_flight(run: &OpenRun, number: usize) -> Step {
-    Step {
+fn run_in_flight(run: &OpenRun, number: usize) -> StepJson {
+    StepJson {
         spec_version: SPEC_VERSION,
         row: number,
         number: 0,
         event_id: RUN_ROW.to_owned(),
         parent_id: None,
         kind: StepKind::Run,
-        name: value_summary::label(run.name().unwrap_or("(unnamed)")),
+        name: display_name(run.name()),
         failed: false,
         in_flight: true,
         start: run.started().map(|started| started.to_string()),
@@ -180,7 +181,11 @@ pub(crate) fn raw(run: &OpenRun, row: &TimelineRow) -> Result<Option<String>, Ap
         RowSource::Run | RowSource::InFlight(_) => None,
     };
     let Some(position) = position else { return Ok(None) };
-    let line = run.steps.index.line(position).map_err(ApiError::unreadable)?;
+    let line = run
+        .steps
+        .index
+        .read_line(position)
+        .map_err(ApiError::unreadable)?;
     Ok(line.map(|line| String::from_utf8_lossy(&line).into_owned()))
 }
 

@@ -79,7 +79,7 @@ impl OpenRun {
         if is_root_new && is_any_outside || self.was_any_moved(is_new) {
             from = behind_root;
         }
-        if !is_root_new && from == rows.len() && offset == self.steps.index.read_bytes() {
+        if !is_root_new && from == rows.len() && offset == self.steps.index.bytes_read() {
             return Ok(None);
         }
         let reload = rows.len() - from > MAX_CHANGED_ROWS;

@@ -9,6 +9,7 @@ use tracer_sdk::format::{EventType, Timestamp};
 
 use super::open_run::OpenRun;
 use tracer_insight::indexed_steps::{RowSource, TimelineRow};
+use tracer_insight::run_head::display_name;
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::step_order::NONE;
 use tracer_insight::value_summary;
@@ -86,16 +87,16 @@ pub(crate) fn microseconds(value: i64) -> f64 {
     value as f64
 }
 
-/// The columns of the first rows, at most so many.
+/// The columns of the first rows, at most this many.
 pub(crate) fn encode(run: &OpenRun, limit: usize) -> Vec<u8> {
     let rows = &run.steps.timeline.rows;
     // What a row is nested in stands before it: a beginning is a tree of its own.
     let rows = rows.get(..limit).unwrap_or(rows);
     let started = run.started().unwrap_or(Timestamp::from_unix_microseconds(0));
     let mut names = NameTable::new(run);
-    // Every row is told once, straight to where its cells lie: nothing is as large as the columns but they.
+    // Every row is reported once, straight to where its cells lie: nothing is as large as the columns but they.
     let mut bytes = vec![0; HEADER_BYTES + bytes_of_all(rows.len())];
-    let mut columns = Columns::new(bytes.get_mut(HEADER_BYTES..).unwrap_or_default(), rows.len());
+    let mut columns = ColumnCursors::new(bytes.get_mut(HEADER_BYTES..).unwrap_or_default(), rows.len());
     for row in rows {
         columns.push(row, &cells(run, row, started, &mut names));
     }
@@ -112,7 +113,7 @@ pub(crate) fn encode(run: &OpenRun, limit: usize) -> Vec<u8> {
     header.extend(count(bytes.len() - names_start));
     header.extend([0; 4]);
     header.extend(microseconds(started.unix_microseconds()).to_le_bytes());
-    let read = i64::try_from(run.steps.index.read_bytes()).unwrap_or(i64::MAX);
+    let read = i64::try_from(run.steps.index.bytes_read()).unwrap_or(i64::MAX);
     header.extend(microseconds(read).to_le_bytes());
     for (place, byte) in bytes.iter_mut().zip(header) {
         *place = byte;
@@ -150,7 +151,7 @@ fn cells(run: &OpenRun, row: &TimelineRow, started: Timestamp, names: &mut NameT
     match row.source {
         RowSource::Run => {
             cells.kind = StepKind::Run;
-            cells.name = names.number(value_summary::label(run.name().unwrap_or("(unnamed)")));
+            cells.name = names.number(display_name(run.name()));
             cells.duration_us = if run.status.is_open() {
                 IN_FLIGHT_DURATION
             } else {
@@ -229,7 +230,7 @@ fn bytes_of_all(rows: usize) -> usize {
 }
 
 /// The columns, each from its next cell on that is not filled.
-struct Columns<'a> {
+struct ColumnCursors<'a> {
     start: IterMut<'a, [u8; 8]>,
     duration: IterMut<'a, [u8; 8]>,
     parent: IterMut<'a, [u8; 4]>,
@@ -244,7 +245,7 @@ struct Columns<'a> {
     tokens_out: IterMut<'a, [u8; 4]>,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> ColumnCursors<'a> {
     /// The columns of some rows, one after the other as [`COLUMN_BYTES`] has them.
     fn new(bytes: &'a mut [u8], rows: usize) -> Self {
         let mut rest = Rest(bytes);

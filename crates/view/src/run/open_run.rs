@@ -4,15 +4,16 @@ use std::io;
 use std::sync::OnceLock;
 
 use tracer_insight::indexed_steps::IndexedSteps;
-use tracer_insight::run_head::{RunHead, duration_so_far, recording_remarks};
+use tracer_insight::run_head::{RunHead, duration_so_far, fork_sentence, recording_remarks};
 use tracer_insight::status::RunStatus;
 use tracer_sdk::format::{Problem, RunMeta, Timestamp};
+use tracer_sdk::prices::Prices;
 use tracer_sdk::read::RunDirectory;
 
 use super::super::answer::ApiError;
 use super::super::work;
-use super::problems::Problems;
-use super::stamp::Stamp;
+use super::problems::RunProblems;
+use super::stamp::RunStamp;
 
 /// An opened run.
 #[derive(Debug)]
@@ -21,19 +22,19 @@ pub(crate) struct OpenRun {
     pub(crate) meta: Result<RunMeta, Vec<Problem>>,
     pub(crate) status: RunStatus,
     pub(crate) steps: IndexedSteps,
-    stamp: Stamp,
-    problems: OnceLock<Problems>,
+    stamp: RunStamp,
+    problems: OnceLock<RunProblems>,
 }
 
 impl OpenRun {
-    /// Opens the run in a directory.
-    pub(crate) fn open(directory: RunDirectory) -> io::Result<Self> {
+    /// Opens the run in a directory. Its calls have the costs of these prices.
+    pub(crate) fn open(directory: RunDirectory, prices: Prices) -> io::Result<Self> {
         // Stamped before it is read: a change in between is found the next time.
-        let stamp = Stamp::of(&directory.path);
+        let stamp = RunStamp::of(&directory.path);
         let summary = directory.clone().read_summary();
         let status = summary.status();
         Ok(Self {
-            steps: IndexedSteps::open(&directory, status.is_open())?,
+            steps: IndexedSteps::open(&directory, status.is_open(), prices)?,
             directory,
             meta: summary.meta,
             status,
@@ -44,14 +45,14 @@ impl OpenRun {
 
     /// The files are as they were when they were read last, and so is the process.
     pub(crate) fn is_current(&self) -> bool {
-        let stamp = Stamp::of(&self.directory.path);
+        let stamp = RunStamp::of(&self.directory.path);
         stamp == self.stamp
             && (!self.status.is_open() || self.directory.clone().read_summary().status() == self.status)
     }
 
     /// Reads the changes; `false` when the log is another one: the run has to be opened anew.
     pub(crate) fn update(&mut self) -> io::Result<bool> {
-        let stamp = Stamp::of(&self.directory.path);
+        let stamp = RunStamp::of(&self.directory.path);
         let summary = self.directory.clone().read_summary();
         let status = summary.status();
         if !self.steps.update(&self.directory, status.is_open())? {
@@ -88,7 +89,9 @@ impl OpenRun {
             status: self.status,
             started: self.started(),
             duration: meta.and_then(|meta| duration_so_far(meta, self.status)),
+            tags: self.steps.read_tags().map_err(ApiError::unreadable)?,
             totals: self.steps.totals(),
+            origin: meta.and_then(fork_sentence),
             remarks: meta.map(recording_remarks).unwrap_or_default(),
             cut_tail: problems.cut_tail,
             problems: problems.listed.clone(),
@@ -101,12 +104,12 @@ impl OpenRun {
     /// # Errors
     ///
     /// The request was cancelled.
-    pub(crate) fn problems(&self) -> Result<&Problems, ApiError> {
+    pub(crate) fn problems(&self) -> Result<&RunProblems, ApiError> {
         if let Some(problems) = self.problems.get() {
             return Ok(problems);
         }
         let meta = self.meta.as_ref().ok();
-        let problems = Problems::find(&self.directory.path, meta, self.status, &self.steps.index);
+        let problems = RunProblems::find(&self.directory.path, meta, self.status, &self.steps.index);
         if work::is_cancelled() {
             return Err(ApiError::internal());
         }

@@ -12,14 +12,14 @@ const MAX_LISTED: usize = 200;
 
 /// What is wrong.
 #[derive(Debug, Default)]
-pub(crate) struct Problems {
+pub(crate) struct RunProblems {
     pub(crate) listed: Vec<Problem>,
     pub(crate) more: u64,
     /// How many bytes of a last line were left out, because the run was stopped within it.
     pub(crate) cut_tail: Option<u64>,
 }
 
-impl Problems {
+impl RunProblems {
     /// Finds problems. A running run is not read again for each of its spans: only its unreadable lines count.
     pub(super) fn find(
         directory: &Path,

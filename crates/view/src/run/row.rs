@@ -5,7 +5,7 @@ use tracer_insight::indexed_steps::{RUN_ROW, TimelineRow};
 use tracer_insight::run_head::display_name;
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::step_summary::StepSummary;
-use tracer_insight::{step_summary, steps, text};
+use tracer_insight::{cost, step_summary, steps, text};
 use tracer_sdk::format::EventType;
 use tracer_sdk::read::RecordError;
 
@@ -28,6 +28,8 @@ pub(crate) struct RowText {
     name: String,
     /// What went in and what came out.
     gist: StepSummary,
+    /// What it costs, in words: `$0.0021`; null where that is not known.
+    cost: Option<String>,
     /// Its failure.
     failure: Option<String>,
     /// Set when it has begun and not ended.
@@ -44,6 +46,7 @@ impl OpenRun {
                 kind: StepKind::Run,
                 name: display_name(self.name()),
                 gist: StepSummary::default(),
+                cost: None,
                 failure: None,
                 in_flight: self.status.is_open(),
             });
@@ -61,6 +64,7 @@ impl OpenRun {
         });
         Ok(RowText {
             row: number,
+            cost: self.steps.cost(&read.record).and_then(cost::of_call),
             kind: StepKind::from(read.record.event_type()),
             name: steps::name(&read.record),
             event_id: read.record.event_id,

@@ -9,13 +9,13 @@ use tracer_sdk::format::{LIVE_FILE, META_FILE, SPANS_FILE};
 
 /// Sizes and times of the files of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(crate) struct Stamp {
+pub(crate) struct RunStamp {
     meta: Option<(u64, u128)>,
     log: Option<(u64, u128)>,
     live: Option<(u64, u128)>,
 }
 
-impl Stamp {
+impl RunStamp {
     /// Looks at the files of a run directory.
     pub(crate) fn of(directory: &Path) -> Self {
         let look = |name: &str| {

@@ -4,6 +4,7 @@ use std::fs;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use tracer_sdk::prices::Prices;
 use tracer_sdk::read::RunDirectory;
 
 use super::open_run::OpenRun;
@@ -86,8 +87,8 @@ proptest! {
     #[test]
     fn indexed_steps_have_the_numbers_and_totals_of_streamed_ones(log in spans(), status in prop::sample::select(vec!["ok", "error", "running"])) {
         let (_folder, directory) = directory(&log, status);
-        let mut contents = RunSteps::open(&directory).unwrap();
-        let run = OpenRun::open(directory).unwrap();
+        let mut contents = RunSteps::open(&directory, Prices::default()).unwrap();
+        let run = OpenRun::open(directory, Prices::default()).unwrap();
         prop_assert_eq!(run.steps.timeline.step_count(), contents.len());
         prop_assert_eq!(run.steps.totals(), contents.totals());
         prop_assert_eq!(run.started(), contents.started());
@@ -120,11 +121,11 @@ proptest! {
 /// A log that grows is arranged as if it had been read at once, and every change is sent.
 fn check_growth(log: &[Value], first: usize) -> Result<(), TestCaseError> {
     let (_folder, directory) = directory(&log[..first], "running");
-    let mut run = OpenRun::open(directory.clone()).unwrap();
-    let (offset, before) = (run.steps.index.read_bytes(), run.steps.timeline.rows.clone());
+    let mut run = OpenRun::open(directory.clone(), Prices::default()).unwrap();
+    let (offset, before) = (run.steps.index.bytes_read(), run.steps.timeline.rows.clone());
     fs::write(directory.path.join("spans.jsonl"), lines(log)).unwrap();
     prop_assert!(run.update().unwrap());
-    let anew = OpenRun::open(directory).unwrap();
+    let anew = OpenRun::open(directory, Prices::default()).unwrap();
     prop_assert_eq!(&run.steps.timeline.rows, &anew.steps.timeline.rows);
     let changes = run
         .changes(offset)
@@ -161,7 +162,7 @@ fn a_row_that_moves_with_a_new_parent_is_a_change() {
 }
 
 #[test]
-fn a_call_in_flight_is_a_row_and_without_a_root_a_row_stands_for_the_run() {
+fn a_call_in_flight_is_a_row_and_a_run_without_a_root_has_one() {
     let (_folder, directory) = directory(&[line(2, Some(1), 3, true, false)], "running");
     let live = format!(
         "{}\n{}\n",
@@ -169,7 +170,7 @@ fn a_call_in_flight_is_a_row_and_without_a_root_a_row_stands_for_the_run() {
         json!({"span_id": id(5), "parent_span_id": id(1), "name": "gpt-5", "type": "LLM_CALL", "start_time": "2026-01-01T00:00:04Z"}),
     );
     fs::write(directory.path.join(".live"), live).unwrap();
-    let run = OpenRun::open(directory).unwrap();
+    let run = OpenRun::open(directory, Prices::default()).unwrap();
     let sources: Vec<RowSource> = run.steps.timeline.rows.iter().map(|row| row.source).collect();
     assert_eq!(
         sources,

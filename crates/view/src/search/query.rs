@@ -6,7 +6,7 @@ use tracer_insight::step_filter::StepFilter;
 use tracer_insight::step_kind::StepKind;
 
 /// Longer queries are refused.
-const MAX_QUERY_BYTES: usize = 1_000;
+const MAX_QUERY_CHARACTERS: usize = 1_000;
 
 /// A query; every part of it has to fit.
 #[derive(Debug, Default)]
@@ -26,8 +26,8 @@ pub(crate) struct SearchQuery {
 impl SearchQuery {
     /// Reads a query, or says what is wrong with it.
     pub(crate) fn parse(query: &str) -> Result<Self, String> {
-        if query.chars().count() > MAX_QUERY_BYTES {
-            return Err(format!("a query has at most {MAX_QUERY_BYTES} characters"));
+        if query.chars().count() > MAX_QUERY_CHARACTERS {
+            return Err(format!("a query has at most {MAX_QUERY_CHARACTERS} characters"));
         }
         let mut parsed = Self::default();
         for (word, is_quoted) in words(query) {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_told() {
+    fn a_query_without_a_meaning_is_refused() {
         for query in ["kind:nothing", "error:maybe", "dur:1s", "dur:>x"] {
             assert!(SearchQuery::parse(query).is_err(), "{query}");
         }

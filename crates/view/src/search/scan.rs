@@ -22,7 +22,7 @@ const ROWS_PER_CLOCK_CHECK: usize = 4096;
 
 /// What was found in a part of a run.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct PartMatches {
     /// The rows, sorted.
     pub(crate) hits: Vec<usize>,
     /// The `after` of the part that follows; null when the whole run was looked through.
@@ -32,14 +32,19 @@ pub(crate) struct Found {
 }
 
 /// Looks through a run from `after` on, for at most `limit` rows.
-pub(crate) fn find(run: &OpenRun, query: &SearchQuery, after: u64, limit: usize) -> Result<Found, ApiError> {
+pub(crate) fn find(
+    run: &OpenRun,
+    query: &SearchQuery,
+    after: u64,
+    limit: usize,
+) -> Result<PartMatches, ApiError> {
     let deadline = Instant::now() + TIME_LIMIT;
     let mut found = if query.has_text() {
         Scan {
             run,
             query,
             limit,
-            found: Found::default(),
+            found: PartMatches::default(),
         }
         .texts(after, deadline)?
     } else {
@@ -52,8 +57,8 @@ pub(crate) fn find(run: &OpenRun, query: &SearchQuery, after: u64, limit: usize)
 }
 
 /// Rows that match by their columns; `after` counts rows.
-fn columns(run: &OpenRun, query: &SearchQuery, after: u64, limit: usize, deadline: Instant) -> Found {
-    let mut found = Found::default();
+fn columns(run: &OpenRun, query: &SearchQuery, after: u64, limit: usize, deadline: Instant) -> PartMatches {
+    let mut found = PartMatches::default();
     let first = usize::try_from(after).unwrap_or(usize::MAX);
     for (number, row) in run.steps.timeline.rows.iter().enumerate().skip(first) {
         let is_late = number % ROWS_PER_CLOCK_CHECK == 0 && number > first && Instant::now() > deadline;
@@ -113,16 +118,16 @@ struct Scan<'a> {
     run: &'a OpenRun,
     query: &'a SearchQuery,
     limit: usize,
-    found: Found,
+    found: PartMatches,
 }
 
 impl Scan<'_> {
     /// `after` is an offset in the log.
-    fn texts(mut self, after: u64, deadline: Instant) -> Result<Found, ApiError> {
+    fn texts(mut self, after: u64, deadline: Instant) -> Result<PartMatches, ApiError> {
         if after == 0 {
             self.in_flight()?;
         }
-        let end = self.run.steps.index.read_bytes();
+        let end = self.run.steps.index.bytes_read();
         let mut offset = after;
         while offset < end {
             if self.found.hits.len() >= self.limit || (offset > after && Instant::now() > deadline) {
@@ -175,7 +180,7 @@ impl Scan<'_> {
             if needle.is_empty() {
                 return Ok((first..last).collect());
             }
-            let mut bytes = index.bytes(from, to - from)?;
+            let mut bytes = index.read_range(from, to - from)?;
             bytes.make_ascii_lowercase();
             let mut found = Vec::new();
             for hit in memchr::memmem::find_iter(&bytes, needle) {

@@ -58,12 +58,12 @@ impl Change {
 }
 
 /// What is watched over one connection.
-enum Watched {
+enum WatchedSubject {
     Runs(WatchedRuns),
     Run(Box<WatchedRun>),
 }
 
-impl Watched {
+impl WatchedSubject {
     fn look(&mut self, viewer: &Viewer) -> Result<Vec<Change>, ApiError> {
         match self {
             Self::Runs(runs) => runs.look(viewer),
@@ -94,11 +94,11 @@ pub(crate) async fn stream(
             let version = query.get("table").map(str::to_owned);
             // The runs that are known now are looked at before the stream begins.
             let runs = viewer.read(move |viewer| WatchedRuns::new(viewer, version.as_deref()));
-            Watched::Runs(runs.await?)
+            WatchedSubject::Runs(runs.await?)
         }
         Some(id) => {
             viewer.runs().directory(id)?;
-            Watched::Run(Box::new(WatchedRun::new(id, last)))
+            WatchedSubject::Run(Box::new(WatchedRun::new(id, last)))
         }
     };
     let (sender, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
@@ -115,7 +115,7 @@ pub(crate) async fn stream(
 /// Sends what changes until nobody listens, the viewer stops, or another stream needs the place.
 async fn watch(
     viewer: Viewer,
-    watched: Watched,
+    watched: WatchedSubject,
     sender: mpsc::Sender<Change>,
     place: oneshot::Receiver<Infallible>,
 ) {
@@ -127,7 +127,7 @@ async fn watch(
     }
 }
 
-async fn send_changes(viewer: &Viewer, mut watched: Watched, sender: &mpsc::Sender<Change>) {
+async fn send_changes(viewer: &Viewer, mut watched: WatchedSubject, sender: &mpsc::Sender<Change>) {
     loop {
         let looked = viewer
             .read(move |viewer| {

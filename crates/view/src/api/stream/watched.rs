@@ -24,7 +24,7 @@ pub(super) struct WatchedRun {
     /// How far the log had been read; `None` before the first look, for a page that has just read everything.
     offset: Option<u64>,
     version: String,
-    standing: &'static str,
+    run_status: &'static str,
     in_flight: Vec<String>,
     overview_sent: Option<Instant>,
     /// Whether the run has changed since the last overview.
@@ -45,7 +45,7 @@ impl WatchedRun {
             trace_id,
             offset,
             version: String::new(),
-            standing: "",
+            run_status: "",
             in_flight: Vec::new(),
             overview_sent: None,
             is_behind: true,
@@ -86,7 +86,7 @@ impl WatchedRun {
         if !self.is_behind {
             return Ok(changes);
         }
-        let end = run.steps.index.read_bytes();
+        let end = run.steps.index.bytes_read();
         let in_flight: Vec<String> = run
             .steps
             .in_flight
@@ -108,18 +108,18 @@ impl WatchedRun {
             };
             changes.push(Change::new("in_flight", None, &now)?);
         }
-        let standing = run.status.as_str();
+        let run_status = run.status.as_str();
         let is_due = self
             .overview_sent
             .is_none_or(|sent| sent.elapsed() >= OVERVIEW_INTERVAL);
-        if standing != self.standing || is_due || !run.status.is_open() {
+        if run_status != self.run_status || is_due || !run.status.is_open() {
             changes.push(Change::new("run", Some(end), &overview::of(run)?)?);
             self.overview_sent = Some(Instant::now());
             self.is_behind = false;
         }
         self.offset = Some(end);
         self.in_flight = in_flight;
-        self.standing = standing;
+        self.run_status = run_status;
         self.version = version;
         Ok(changes)
     }
